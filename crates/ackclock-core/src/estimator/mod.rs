@@ -1,0 +1,3 @@
+//! What the endpoint measures on behalf of every controller.
+
+pub mod rtt;

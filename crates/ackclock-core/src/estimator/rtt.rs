@@ -1,0 +1,222 @@
+//! Round-trip time and the retransmission timeout (RFC 6298), in the standard's form and in Linux's.
+
+use crate::tcp::config::{Config, RtoRule};
+use crate::time::Span;
+
+/// Smoothed round-trip time, its variation, and the timeout that follows from them.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    rule: RtoRule,
+    granularity: u64,
+    min_rto: u64,
+    max_rto: u64,
+    initial_rto: u64,
+    srtt: u64,
+    rttvar: u64,
+    min: u64,
+    max: u64,
+    sum: u128,
+    count: u64,
+    /// Linux: the variance term in force (four times the variation), its maximum in this round, the round's end.
+    var_term: u64,
+    var_max: u64,
+    round_end: u64,
+    base_rto: u64,
+    backoff: u32,
+}
+
+impl RttEstimator {
+    /// With the timeout rule and bounds of `config`.
+    pub fn new(config: &Config) -> RttEstimator {
+        RttEstimator {
+            rule: config.rto,
+            granularity: config.clock_granularity.0,
+            min_rto: config.min_rto.0,
+            max_rto: config.max_rto.0,
+            initial_rto: config.initial_rto.0,
+            srtt: 0,
+            rttvar: 0,
+            min: 0,
+            max: 0,
+            sum: 0,
+            count: 0,
+            var_term: 0,
+            var_max: 0,
+            round_end: 0,
+            base_rto: config.initial_rto.0,
+            backoff: 0,
+        }
+    }
+
+    /// Takes sample `rtt`. `una` and `nxt` are the sender's positions, which delimit Linux's rounds.
+    pub fn sample(&mut self, rtt: Span, una: u64, nxt: u64) {
+        let r = rtt.0.max(1);
+        self.count += 1;
+        self.sum += u128::from(r);
+        self.max = self.max.max(r);
+        self.note_min(rtt);
+        match self.rule {
+            RtoRule::Rfc6298 => self.rfc6298(r),
+            RtoRule::Linux => self.linux(r, una, nxt),
+        }
+        self.backoff = 0;
+    }
+
+    /// Takes a sample that counts for the minimum only.
+    #[inline]
+    pub fn note_min(&mut self, rtt: Span) {
+        if self.min == 0 || rtt.0 < self.min {
+            self.min = rtt.0.max(1);
+        }
+    }
+
+    fn rfc6298(&mut self, r: u64) {
+        if self.count == 1 {
+            self.srtt = r;
+            self.rttvar = r / 2;
+        } else {
+            // RTTVAR first, with the old SRTT (RFC 6298 §2.3).
+            self.rttvar = (3 * self.rttvar + self.srtt.abs_diff(r)) / 4;
+            self.srtt = (7 * self.srtt + r) / 8;
+        }
+        let raw = self.srtt + self.granularity.max(4 * self.rttvar);
+        self.base_rto = raw.clamp(self.min_rto, self.max_rto);
+    }
+
+    fn linux(&mut self, r: u64, una: u64, nxt: u64) {
+        if self.count == 1 {
+            self.srtt = r;
+            self.rttvar = r / 2;
+            self.var_term = (2 * r).max(self.min_rto);
+            self.var_max = self.var_term;
+            self.round_end = nxt;
+        } else {
+            let error = r as i64 - self.srtt as i64;
+            // A falling RTT must not raise the variation much: its excess counts an eighth.
+            let excess = error.abs() - self.rttvar as i64;
+            let step = if error < 0 && excess > 0 { excess / 8 } else { excess };
+            self.srtt = (self.srtt as i64 + error / 8) as u64;
+            self.rttvar = (self.rttvar as i64 + step / 4).max(0) as u64;
+            if 4 * self.rttvar > self.var_max {
+                self.var_max = 4 * self.rttvar;
+                self.var_term = self.var_term.max(self.var_max);
+            }
+            if una > self.round_end {
+                if self.var_max < self.var_term {
+                    self.var_term -= (self.var_term - self.var_max) / 4;
+                }
+                self.round_end = nxt;
+                self.var_max = self.min_rto;
+            }
+        }
+        let ticks = (self.srtt + self.var_term).div_ceil(self.granularity.max(1));
+        self.base_rto = (ticks * self.granularity.max(1)).min(self.max_rto);
+    }
+
+    /// The present timeout, backed off.
+    #[inline]
+    pub fn rto(&self) -> Span {
+        if self.backoff == 0 {
+            return Span(self.base_rto);
+        }
+        Span((u128::from(self.base_rto) << self.backoff.min(40)).min(u128::from(self.max_rto.max(self.base_rto))) as u64)
+    }
+
+    /// The timer expired: the timeout doubles until the next valid sample.
+    pub fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// A valid acknowledgment of new data ends the back-off.
+    #[inline]
+    pub fn clear_backoff(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// After a retransmitted SYN the timeout starts at three seconds (RFC 6298 §5.7).
+    pub fn after_lost_syn(&mut self) {
+        self.initial_rto = 3_000_000_000;
+        if self.count == 0 {
+            self.base_rto = self.initial_rto;
+        }
+        self.backoff = 0;
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    #[inline]
+    pub fn smoothed(&self) -> Span {
+        Span(self.srtt)
+    }
+
+    /// Smallest sample; zero before the first.
+    #[inline]
+    pub fn min(&self) -> Span {
+        Span(self.min)
+    }
+
+    /// Largest sample; zero before the first.
+    pub fn max(&self) -> Span {
+        Span(self.max)
+    }
+
+    /// Sum in nanoseconds and number of the samples.
+    pub fn totals(&self) -> (u128, u64) {
+        (self.sum, self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::Profile;
+
+    fn after(profile: Profile, samples_ms: &[u64]) -> RttEstimator {
+        let mut e = RttEstimator::new(&Config::profile(profile));
+        for (i, ms) in samples_ms.iter().enumerate() {
+            e.sample(Span::from_millis(*ms), i as u64, i as u64 + 1);
+        }
+        e
+    }
+
+    #[test]
+    fn first_sample() {
+        let e = after(Profile::Rfc, &[100]);
+        assert_eq!((e.srtt, e.rttvar, e.rto()), (100_000_000, 50_000_000, Span::from_secs(1)));
+        assert_eq!(after(Profile::Linux, &[100]).rto(), Span::from_millis(300));
+    }
+
+    #[test]
+    fn second_sample() {
+        let e = after(Profile::Rfc, &[100, 140]);
+        assert_eq!((e.srtt, e.rttvar), (105_000_000, 47_500_000));
+        let mut c = Config::profile(Profile::Rfc);
+        c.min_rto = Span::ZERO;
+        let mut e = RttEstimator::new(&c);
+        e.sample(Span::from_millis(100), 0, 1);
+        e.sample(Span::from_millis(140), 1, 2);
+        assert_eq!(e.rto(), Span::from_millis(295));
+    }
+
+    #[test]
+    fn constant_samples_shrink_the_variation() {
+        let vars: Vec<u64> = (1..4).map(|n| after(Profile::Rfc, &[100; 3][..n]).rttvar).collect();
+        assert_eq!(vars, [50_000_000, 37_500_000, 28_125_000]);
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_maximum() {
+        let mut e = RttEstimator::new(&Config::profile(Profile::Rfc));
+        let mut seen = vec![];
+        for _ in 0..8 {
+            seen.push(e.rto().0 / 1_000_000_000);
+            e.back_off();
+        }
+        assert_eq!(seen, [1, 2, 4, 8, 16, 32, 60, 60]);
+    }
+
+    #[test]
+    fn linux_never_falls_below_srtt_plus_200_ms() {
+        let e = after(Profile::Linux, &[40; 200]);
+        assert_eq!(e.rto(), Span::from_millis(240));
+    }
+}

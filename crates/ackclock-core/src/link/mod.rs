@@ -1,0 +1,5 @@
+//! Links: serialisation and propagation.
+
+mod serializer;
+
+pub use serializer::Serializer;

@@ -1,0 +1,83 @@
+//! A serialiser: how long packets occupy a link, to the last fraction of a nanosecond.
+
+use crate::time::Time;
+
+const BIT_NANOS: u64 = 8_000_000_000;
+
+/// Transmits packets one after the other at a constant rate. The remainder of every division is carried, so a busy
+/// link of 1 Gbit/s carries exactly 10^9 bits per second.
+#[derive(Clone, Debug)]
+pub struct Serializer {
+    rate: u64,
+    /// End of the last transmission: whole nanoseconds and `rem / rate` of one.
+    free_ns: u64,
+    free_rem: u64,
+    /// Division of the last packet size, which is nearly always that of the next.
+    last_len: u32,
+    last_ns: u64,
+    last_rem: u64,
+}
+
+impl Serializer {
+    /// At `rate` bit/s, at least 1.
+    pub fn new(rate: u64) -> Serializer {
+        Serializer { rate: rate.max(1), free_ns: 0, free_rem: 0, last_len: 0, last_ns: 0, last_rem: 0 }
+    }
+
+    /// The first whole nanosecond at which the link is free.
+    #[inline]
+    pub fn free_at(&self) -> Time {
+        Time(self.free_ns + u64::from(self.free_rem > 0))
+    }
+
+    /// Transmits `len` bytes that are ready at `now`, after what is under way. Returns start and end, rounded up to
+    /// whole nanoseconds.
+    #[inline]
+    pub fn transmit(&mut self, now: Time, len: u32) -> (Time, Time) {
+        if now >= self.free_at() {
+            self.free_ns = now.0;
+            self.free_rem = 0;
+        }
+        let start = self.free_at();
+        if len != self.last_len {
+            let bits = u128::from(len) * u128::from(BIT_NANOS);
+            self.last_len = len;
+            self.last_ns = (bits / u128::from(self.rate)) as u64;
+            self.last_rem = (bits % u128::from(self.rate)) as u64;
+        }
+        self.free_ns += self.last_ns;
+        self.free_rem += self.last_rem;
+        if self.free_rem >= self.rate {
+            self.free_rem -= self.rate;
+            self.free_ns += 1;
+        }
+        (start, self.free_at())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_link_carries_exactly_its_rate() {
+        for (rate, len) in [(1_000_000_000u64, 1514u32), (7_777_777, 66), (3, 1)] {
+            let mut s = Serializer::new(rate);
+            let n = 10_000u64;
+            let mut end = Time::ZERO;
+            for _ in 0..n {
+                end = s.transmit(Time::ZERO, len).1;
+            }
+            let exact = u128::from(n) * u128::from(len) * u128::from(BIT_NANOS);
+            assert_eq!(u128::from(end.0), exact.div_ceil(u128::from(rate)));
+        }
+    }
+
+    #[test]
+    fn an_idle_link_starts_at_once() {
+        let mut s = Serializer::new(8_000_000_000);
+        assert_eq!(s.transmit(Time(5), 10), (Time(5), Time(15)));
+        assert_eq!(s.transmit(Time(7), 10), (Time(15), Time(25)));
+        assert_eq!(s.transmit(Time(25), 10), (Time(25), Time(35)));
+    }
+}

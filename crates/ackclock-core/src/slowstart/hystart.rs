@@ -1,0 +1,167 @@
+//! HyStart: leaves slow start before the queue overflows, by acknowledgment trains and delay increase
+//! (Ha and Rhee 2011, in the form Linux gives it for CUBIC).
+
+use super::standard::{Standard, ABC_LIMIT};
+use super::{grow_to_ssthresh, SlowStart, SlowStartEntry};
+use crate::cc::{Ack, Cx, Signal, Window};
+use crate::params::{Default, Kind, ParamSpec, Params};
+use crate::time::{Span, Time};
+
+/// Round-trip samples of a round before its minimum counts.
+const MIN_SAMPLES: u32 = 8;
+/// Delay increase that ends slow start: an eighth of the minimum, within these bounds.
+const DELAY_MIN: Span = Span::from_millis(4);
+const DELAY_MAX: Span = Span::from_millis(16);
+
+/// Standard slow start with two ways out.
+#[derive(Clone, Debug)]
+pub struct HyStart {
+    low_window: f64,
+    ack_delta: Span,
+    ack_delay_max: Span,
+    burst_bytes: f64,
+    standard: Standard,
+    found: bool,
+    round: Option<u64>,
+    round_start: Time,
+    last_ack: Time,
+    /// Smallest sample of the round and of the connection.
+    round_rtt: Span,
+    min_rtt: Span,
+    samples: u32,
+}
+
+pub(super) const ENTRY: SlowStartEntry = SlowStartEntry {
+    name: "hystart",
+    source: "Ha and Rhee 2011; Linux 6.12",
+    summary: "standard, ended by an acknowledgment train of half the minimum RTT or by a delay increase",
+    params: &[
+        ParamSpec {
+            name: "low_window",
+            kind: Kind::Segments,
+            default: Default::Int(16),
+            range: Some((1.0, 1e9)),
+            doc: "window below which slow start is not ended",
+        },
+        ParamSpec {
+            name: "ack_delta",
+            kind: Kind::Duration,
+            default: Default::Duration(Span::from_millis(2)),
+            range: Some((0.0, 1.0)),
+            doc: "largest gap between acknowledgments of one train",
+        },
+        ParamSpec {
+            name: "ack_delay_max",
+            kind: Kind::Duration,
+            default: Default::Duration(Span::from_millis(1)),
+            range: Some((0.0, 1.0)),
+            doc: "most that is added to the train threshold for segmentation offload",
+        },
+        ParamSpec {
+            name: "offload_burst",
+            kind: Kind::Bytes,
+            default: Default::Int(65_536),
+            range: Some((0.0, 1e9)),
+            doc: "largest offload burst; the train threshold grows by the time of four of them at the sending rate",
+        },
+        ABC_LIMIT,
+    ],
+    build: |p| Box::new(HyStart::new(p)),
+};
+
+impl HyStart {
+    /// From its parameters.
+    pub fn new(p: &Params) -> HyStart {
+        HyStart {
+            low_window: p.float("low_window"),
+            ack_delta: p.duration("ack_delta"),
+            ack_delay_max: p.duration("ack_delay_max"),
+            burst_bytes: p.float("offload_burst"),
+            standard: Standard::new(p),
+            found: false,
+            round: None,
+            round_start: Time::ZERO,
+            last_ack: Time::ZERO,
+            round_rtt: Span::MAX,
+            min_rtt: Span::MAX,
+            samples: 0,
+        }
+    }
+
+    /// How far the round's minimum must rise above the connection's.
+    pub fn delay_threshold(min_rtt: Span) -> Span {
+        Span(min_rtt.0 / 8).clamp(DELAY_MIN, DELAY_MAX)
+    }
+
+    /// Whether the pipe looks full on this acknowledgment.
+    fn full(&mut self, cx: &Cx<'_>, ack: &Ack, w: &Window) -> bool {
+        if self.round != Some(ack.round) {
+            self.round = Some(ack.round);
+            self.round_start = cx.now;
+            self.last_ack = cx.now;
+            self.round_rtt = Span::MAX;
+            self.samples = 0;
+        }
+        if w.cwnd < self.low_window {
+            return false;
+        }
+        let mut full = false;
+        if cx.now.since(self.last_ack) <= self.ack_delta {
+            self.last_ack = cx.now;
+            // Linux's pacing rate in slow start is twice the window per smoothed RTT, whether paced or not.
+            let rate = 2.0 * w.cwnd * f64::from(cx.mss) / cx.rtt.smoothed.as_secs_f64().max(1e-9);
+            let offload = Span::from_secs_f64(4.0 * self.burst_bytes / rate).min(self.ack_delay_max);
+            // An unpaced sender's train is compressed to at most half of the round.
+            let threshold = Span((self.min_rtt + offload).0 / 2);
+            full = cx.now.since(self.round_start) > threshold;
+        }
+        if let Some(rtt) = ack.rtt {
+            self.round_rtt = self.round_rtt.min(rtt);
+            if self.samples < MIN_SAMPLES {
+                self.samples += 1;
+            } else if self.round_rtt > self.min_rtt + Self::delay_threshold(self.min_rtt) {
+                full = true;
+            }
+        }
+        full
+    }
+}
+
+impl SlowStart for HyStart {
+    fn on_ack(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64) -> f64 {
+        // The sample is judged with the window that was in force when it was taken, before this growth.
+        if let Some(rtt) = ack.rtt {
+            self.min_rtt = self.min_rtt.min(rtt);
+            if !self.found && self.full(cx, ack, w) {
+                self.found = true;
+                w.ssthresh = w.cwnd;
+            }
+        }
+        if ack.window_limited {
+            grow_to_ssthresh(w, self.standard.grant(acked))
+        } else {
+            0.0
+        }
+    }
+
+    fn on_congestion(&mut self, cx: &Cx<'_>, signal: Signal) {
+        self.standard.on_congestion(cx, signal);
+        if matches!(signal, Signal::Timeout { .. }) {
+            self.found = false;
+            self.round = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delay_thresholds() {
+        let table = [(10, 4_000), (32, 4_000), (80, 10_000), (100, 12_500), (200, 16_000)];
+        for (rtt_ms, eta_us) in table {
+            assert_eq!(HyStart::delay_threshold(Span::from_millis(rtt_ms)), Span::from_micros(eta_us));
+        }
+    }
+}

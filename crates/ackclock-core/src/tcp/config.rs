@@ -1,0 +1,367 @@
+//! The options of an endpoint and the profiles that bundle them.
+
+use crate::params::{check, Kind, ParamError, Value};
+use crate::time::Span;
+
+/// A named bundle of options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// The standards as they stand.
+    #[default]
+    Rfc,
+    /// Linux 6.12.
+    Linux,
+    /// ns-3's defaults.
+    Ns3,
+    /// ns-2's defaults of 2005 (ns-2.28).
+    Ns2,
+}
+
+impl Profile {
+    /// Every profile, in the order of the tables.
+    pub const ALL: [Profile; 4] = [Profile::Rfc, Profile::Linux, Profile::Ns3, Profile::Ns2];
+
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Rfc => "rfc",
+            Profile::Linux => "linux",
+            Profile::Ns3 => "ns3",
+            Profile::Ns2 => "ns2",
+        }
+    }
+
+    /// The profile of that name.
+    pub fn from_name(name: &str) -> Option<Profile> {
+        Profile::ALL.into_iter().find(|p| p.name() == name)
+    }
+
+    /// Parameters that controllers get under this profile unless the scenario sets them.
+    pub fn controller_defaults(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Profile::Rfc => &[],
+            Profile::Linux => &[("variant", "linux"), ("base", "cwnd")],
+            Profile::Ns3 | Profile::Ns2 => &[("counting", "acks")],
+        }
+    }
+
+    /// The slow start used when the scenario names none, for controller `cc`.
+    pub fn default_slow_start(self, cc: &str) -> &'static str {
+        if self == Profile::Linux && cc == "cubic" {
+            "hystart"
+        } else {
+            "standard"
+        }
+    }
+
+    /// RFC 3465's limit L under this profile; 0 is none.
+    pub fn abc_limit(self) -> u64 {
+        u64::from(self != Profile::Linux)
+    }
+}
+
+/// Describes one endpoint option.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionSpec {
+    /// Its key in a scenario.
+    pub name: &'static str,
+    /// What it measures.
+    pub kind: Kind,
+    /// Smallest and largest sensible value (durations in seconds).
+    pub range: Option<(f64, f64)>,
+    /// Meaning and source.
+    pub doc: &'static str,
+}
+
+/// A Rust type an option can have.
+trait Field: Sized {
+    fn from_value(v: &Value) -> Option<Self>;
+    fn to_value(&self) -> Value;
+}
+
+impl Field for bool {
+    fn from_value(v: &Value) -> Option<Self> {
+        if let Value::Bool(b) = v {
+            Some(*b)
+        } else {
+            None
+        }
+    }
+    fn to_value(&self) -> Value {
+        Value::Bool(*self)
+    }
+}
+
+impl Field for u64 {
+    fn from_value(v: &Value) -> Option<Self> {
+        if let Value::Int(n) = v {
+            Some(*n)
+        } else {
+            None
+        }
+    }
+    fn to_value(&self) -> Value {
+        Value::Int(*self)
+    }
+}
+
+impl Field for Span {
+    fn from_value(v: &Value) -> Option<Self> {
+        if let Value::Duration(s) = v {
+            Some(*s)
+        } else {
+            None
+        }
+    }
+    fn to_value(&self) -> Value {
+        Value::Duration(*self)
+    }
+}
+
+/// Declares an option type of a few words.
+macro_rules! choice {
+    ($(#[$m:meta])* $name:ident, $words:ident { $($(#[$vm:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$m])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$vm])* $variant),+ }
+        const $words: &[&str] = &[$($word),+];
+        impl Field for $name {
+            fn from_value(v: &Value) -> Option<Self> {
+                match v { $(Value::Text(t) if t == $word => Some($name::$variant),)+ _ => None }
+            }
+            fn to_value(&self) -> Value {
+                Value::Text(match self { $($name::$variant => $word),+ }.to_owned())
+            }
+        }
+    };
+}
+
+choice!(
+    /// How the retransmission timeout follows the RTT.
+    RtoRule, RTO_RULES {
+        /// RFC 6298: max(SRTT + max(G, 4 RTTVAR), min_rto).
+        Rfc6298 = "rfc6298",
+        /// Linux: SRTT + max(windowed 4 RTTVAR, min_rto).
+        Linux = "linux",
+    }
+);
+choice!(
+    /// How losses are found from acknowledgments.
+    LossDetection, LOSS_DETECTIONS {
+        /// Duplicate acknowledgments and SACK counts (RFC 5681, RFC 6675).
+        Dupack = "dupack",
+        /// Time since transmission (RFC 8985), with SACK; without it, as `dupack`.
+        Rack = "rack",
+    }
+);
+choice!(
+    /// What repairs losses and moves the window meanwhile.
+    Recovery, RECOVERIES {
+        /// PRR with SACK, NewReno without; Tahoe's slow start for `tahoe`.
+        Auto = "auto",
+        /// Slow start from the lost segment; SACK is not offered.
+        Tahoe = "tahoe",
+        /// RFC 5681 fast recovery; SACK is not offered.
+        Reno = "reno",
+        /// RFC 6582; SACK is not offered.
+        NewReno = "newreno",
+        /// RFC 6675: window at ssthresh at once.
+        Sack = "sack",
+        /// Proportional rate reduction (RFC 9937) over RFC 6675's scoreboard.
+        Prr = "prr",
+    }
+);
+choice!(
+    /// Which proportional rate reduction.
+    PrrRule, PRR_RULES {
+        /// RFC 9937: reference is RecoverFS.
+        Rfc9937 = "rfc9937",
+        /// Linux: reference is the window at entry.
+        Linux = "linux",
+    }
+);
+choice!(
+    /// When a receiver acknowledges.
+    AckPolicy, ACK_POLICIES {
+        /// Every `delayed_ack` segments or after `delayed_ack_timeout` (RFC 5681 §4.2).
+        Rfc = "rfc",
+        /// Linux: at once while the receive window grows and in quick-ack mode, then every second segment.
+        Linux = "linux",
+    }
+);
+choice!(
+    /// What happens to the window after an idle time.
+    IdleRule, IDLE_RULES {
+        /// RFC 5681 §4.1: at most the initial window after one RTO.
+        Rfc5681 = "rfc5681",
+        /// Linux: halved per RTO, down to the initial window; ssthresh at least 3/4 of the old window.
+        Linux = "linux",
+        /// Nothing.
+        None = "none",
+    }
+);
+choice!(
+    /// Upper bound of the initial window.
+    IwBound, IW_BOUNDS {
+        /// RFC 6928: max(2 MSS, 14600 bytes).
+        Rfc6928 = "rfc6928",
+        /// RFC 5681: 2, 3 or 4 segments by MSS.
+        Rfc5681 = "rfc5681",
+        /// `iw` segments whatever their size.
+        None = "none",
+    }
+);
+
+macro_rules! options {
+    ($($name:ident : $ty:ty, $kind:expr, $range:expr, [$rfc:expr, $linux:expr, $ns3:expr, $ns2:expr], $doc:literal;)+) => {
+        /// Every option of an endpoint.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Config { $(#[doc = $doc] pub $name: $ty),+ }
+
+        /// The options' descriptions, in the order of the table in the documentation.
+        pub const OPTIONS: &[OptionSpec] = &[
+            $(OptionSpec { name: stringify!($name), kind: $kind, range: $range, doc: $doc }),+
+        ];
+
+        impl Config {
+            /// The options of a profile.
+            pub fn profile(profile: Profile) -> Config {
+                match profile {
+                    Profile::Rfc => Config { $($name: $rfc),+ },
+                    Profile::Linux => Config { $($name: $linux),+ },
+                    Profile::Ns3 => Config { $($name: $ns3),+ },
+                    Profile::Ns2 => Config { $($name: $ns2),+ },
+                }
+            }
+
+            /// Sets one option by name.
+            ///
+            /// # Errors
+            /// An unknown name, a value of the wrong kind or out of range.
+            pub fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError> {
+                match name {
+                    $(stringify!($name) => {
+                        let value = check(name, $kind, $range, value)?;
+                        if let Some(v) = <$ty as Field>::from_value(&value) { self.$name = v; }
+                        Ok(())
+                    })+
+                    _ => Err(ParamError::Unknown(name.to_owned())),
+                }
+            }
+
+            /// One option's value by name.
+            pub fn get(&self, name: &str) -> Option<Value> {
+                match name { $(stringify!($name) => Some(self.$name.to_value()),)+ _ => None }
+            }
+        }
+    };
+}
+
+const MS: fn(u64) -> Span = Span::from_millis;
+const S: fn(u64) -> Span = Span::from_secs;
+/// The largest window a scale of 14 can offer.
+pub const UNLIMITED_WINDOW: u64 = (1 << 30) - 1;
+
+options! {
+    iw: u64, Kind::Segments, Some((1.0, 10_000.0)), [10, 10, 10, 2], "initial window, segments (RFC 6928)";
+    iw_bound: IwBound, Kind::Choice(IW_BOUNDS), None, [IwBound::Rfc6928, IwBound::None, IwBound::None, IwBound::None],
+        "upper bound of the initial window";
+    rto: RtoRule, Kind::Choice(RTO_RULES), None, [RtoRule::Rfc6298, RtoRule::Linux, RtoRule::Rfc6298, RtoRule::Rfc6298],
+        "retransmission timeout: rfc6298 is max(SRTT + max(G, 4 RTTVAR), min_rto), linux is SRTT + max(4 RTTVAR, min_rto)";
+    min_rto: Span, Kind::Duration, Some((0.0, 60.0)), [S(1), MS(200), S(1), MS(200)], "smallest retransmission timeout";
+    max_rto: Span, Kind::Duration, Some((0.001, 3600.0)), [S(60), S(120), S(60), S(60)], "largest retransmission timeout";
+    initial_rto: Span, Kind::Duration, Some((0.001, 60.0)), [S(1), S(1), S(3), S(3)], "timeout before the first RTT sample (RFC 6298 §2.1)";
+    clock_granularity: Span, Kind::Duration, Some((0.0, 1.0)), [MS(1), MS(1), MS(1), MS(10)], "G of RFC 6298";
+    timestamps: bool, Kind::Bool, None, [true, true, true, false], "timestamp option (RFC 7323)";
+    timestamp_tick: Span, Kind::Duration, Some((1e-6, 1.0)), [MS(1), MS(1), MS(1), MS(1)], "tick of the timestamp clock";
+    sack: bool, Kind::Bool, None, [true, true, true, true], "selective acknowledgments (RFC 2018)";
+    recovery: Recovery, Kind::Choice(RECOVERIES), None, [Recovery::Auto, Recovery::Auto, Recovery::Auto, Recovery::Auto],
+        "what repairs losses: auto is prr with SACK, newreno without; tahoe, reno and newreno do not offer SACK";
+    loss_detection: LossDetection, Kind::Choice(LOSS_DETECTIONS), None,
+        [LossDetection::Dupack, LossDetection::Rack, LossDetection::Dupack, LossDetection::Dupack],
+        "how losses are found: dupack counts (RFC 5681, RFC 6675), rack compares transmission times (RFC 8985)";
+    prr: PrrRule, Kind::Choice(PRR_RULES), None, [PrrRule::Rfc9937, PrrRule::Linux, PrrRule::Rfc9937, PrrRule::Rfc9937],
+        "reference of proportional rate reduction: rfc9937 RecoverFS, linux the window at entry";
+    dupthresh: u64, Kind::Count, Some((1.0, 300.0)), [3, 3, 3, 3], "duplicate acknowledgments that mean a loss (RFC 5681)";
+    limited_transmit: bool, Kind::Bool, None, [true, true, true, true], "one new segment on each of the first two duplicates (RFC 3042)";
+    newreno_impatient: bool, Kind::Bool, None, [true, true, true, true], "restart the timer on the first partial acknowledgment only (RFC 6582 §4)";
+    newreno_full_window: bool, Kind::Bool, None, [false, false, false, true],
+        "leave NewReno recovery at ssthresh (RFC 6582 option 2) instead of min(ssthresh, flight + 1 MSS)";
+    delayed_ack: u64, Kind::Count, Some((1.0, 64.0)), [2, 2, 2, 1], "acknowledge every this many full segments; 1 is every segment";
+    delayed_ack_timeout: Span, Kind::Duration, Some((0.0, 0.5)), [MS(200), MS(40), MS(200), MS(100)],
+        "longest delay of an acknowledgment; the least of Linux's adaptive delay";
+    ack_policy: AckPolicy, Kind::Choice(ACK_POLICIES), None, [AckPolicy::Rfc, AckPolicy::Linux, AckPolicy::Rfc, AckPolicy::Rfc],
+        "when the receiver acknowledges";
+    quick_acks: u64, Kind::Count, Some((0.0, 1000.0)), [0, 16, 0, 0], "segments acknowledged at once at the start (ack_policy linux)";
+    receive_buffer: u64, Kind::Bytes, Some((256.0, UNLIMITED_WINDOW as f64)),
+        [UNLIMITED_WINDOW, UNLIMITED_WINDOW, UNLIMITED_WINDOW, UNLIMITED_WINDOW],
+        "receive buffer; the default is the largest window TCP can offer";
+    initial_receive_window: u64, Kind::Bytes, Some((256.0, UNLIMITED_WINDOW as f64)),
+        [UNLIMITED_WINDOW, 65_535, UNLIMITED_WINDOW, UNLIMITED_WINDOW],
+        "window offered at first; ack_policy linux opens it with the data received";
+    window_counts_ooo: bool, Kind::Bool, None, [false, false, false, false], "out-of-order data takes room of the receive buffer";
+    app_read_rate: u64, Kind::Bytes, None, [0, 0, 0, 0], "bytes per second that the receiving application reads; 0 is at once";
+    header_bytes: u64, Kind::Bytes, Some((0.0, 200.0)), [40, 40, 40, 40], "IP and TCP header of every segment, without options";
+    count_options: bool, Kind::Bool, None, [true, true, true, false], "TCP options take room on the wire";
+    ack_bytes: u64, Kind::Bytes, Some((0.0, 1500.0)), [0, 0, 0, 0], "wire size of a segment without payload; 0 is by its headers";
+    mtu: u64, Kind::Bytes, Some((0.0, 65_535.0)), [0, 0, 0, 0], "largest IP packet; 0 is unlimited";
+    handshake: bool, Kind::Bool, None, [true, true, true, true], "three-way handshake";
+    iss: u64, Kind::Count, Some((0.0, u32::MAX as f64)), [0, 0, 0, 0], "initial send sequence number";
+    idle: IdleRule, Kind::Choice(IDLE_RULES), None, [IdleRule::Rfc5681, IdleRule::Linux, IdleRule::None, IdleRule::Rfc5681],
+        "window after an idle time";
+    window_validation: bool, Kind::Bool, None, [true, true, false, false], "grow the window only when it limits the sender";
+    nagle: bool, Kind::Bool, None, [false, false, false, false], "hold a short segment while data is outstanding (RFC 896)";
+    syn_retries: u64, Kind::Count, Some((0.0, 100.0)), [6, 6, 6, 6], "SYN retransmissions before giving up";
+    data_retries: u64, Kind::Count, Some((1.0, 1000.0)), [15, 15, 6, 1000], "timeouts of one segment before giving up (R2)";
+    clear_sack_on_rto: bool, Kind::Bool, None, [false, false, false, true], "forget SACK information on a timeout (RFC 2018 §8)";
+}
+
+impl Config {
+    /// The initial window in bytes for this MSS (RFC 6928 §2, RFC 5681 §3.1).
+    pub fn initial_window(&self, mss: u32) -> u64 {
+        let mss = u64::from(mss);
+        match self.iw_bound {
+            IwBound::None => self.iw * mss,
+            IwBound::Rfc6928 => (self.iw * mss).min((2 * mss).max(14_600)),
+            IwBound::Rfc5681 if mss > 2190 => 2 * mss,
+            IwBound::Rfc5681 if mss > 1095 => 3 * mss,
+            IwBound::Rfc5681 => 4 * mss,
+        }
+    }
+
+    /// Whether SACK is offered: the classic recoveries predate it.
+    pub fn offers_sack(&self) -> bool {
+        self.sack && !matches!(self.recovery, Recovery::Tahoe | Recovery::Reno | Recovery::NewReno)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn initial_window_vectors() {
+        let c = Config::profile(Profile::Rfc);
+        for (mss, iw) in [(1450, 14_500), (1460, 14_600), (536, 5_360), (4000, 14_600), (9000, 18_000)] {
+            assert_eq!(c.initial_window(mss), iw);
+        }
+        let mut c = Config::profile(Profile::Linux);
+        assert_eq!(c.initial_window(9000), 90_000);
+        c.set("iw_bound", &Value::Text("rfc5681".into())).unwrap();
+        assert_eq!([c.initial_window(2191), c.initial_window(2190), c.initial_window(1095)], [4382, 6570, 4380]);
+    }
+
+    #[test]
+    fn options_are_set_by_name() {
+        let mut c = Config::profile(Profile::Rfc);
+        c.set("min_rto", &Value::Duration(MS(200))).unwrap();
+        c.set("recovery", &Value::Text("reno".into())).unwrap();
+        assert_eq!((c.min_rto, c.recovery, c.offers_sack()), (MS(200), Recovery::Reno, false));
+        assert!(c.set("min_rtt", &Value::Bool(true)).is_err());
+        assert!(c.set("dupthresh", &Value::Int(0)).is_err());
+        for spec in OPTIONS {
+            let v = c.get(spec.name).unwrap();
+            c.set(spec.name, &v).unwrap();
+        }
+    }
+}

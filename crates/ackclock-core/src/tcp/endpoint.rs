@@ -1,0 +1,384 @@
+//! The whole endpoint: handshake, options, both halves, timers.
+
+use super::config::Config;
+use super::output::Output;
+use super::receiver::Receiver;
+use super::segment::{flags, seq_before, unwrap_seq, Segment};
+use super::sender::Sender;
+use super::timers::{Timer, Timers};
+use crate::cc::CongestionControl;
+use crate::rng::Stream;
+use crate::time::{Span, Time};
+
+/// Where the connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing has happened.
+    Closed,
+    /// Waiting for a SYN.
+    Listen,
+    /// SYN sent, waiting for SYN, ACK.
+    SynSent,
+    /// SYN received, SYN, ACK sent.
+    SynReceived,
+    /// Data may flow; closing is told by [`Endpoint::finished`].
+    Established,
+    /// Given up.
+    Failed,
+}
+
+/// Why a connection failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// No answer to the SYN.
+    Connect,
+    /// The same segment timed out too often.
+    Timeout,
+    /// The peer reset the connection.
+    Reset,
+}
+
+/// One side of a connection.
+pub struct Endpoint {
+    config: Config,
+    state: State,
+    failure: Option<Failure>,
+    flow: u32,
+    mss: u32,
+    /// The sending half.
+    pub tx: Sender,
+    /// The receiving half.
+    pub rx: Receiver,
+    timers: Timers,
+    sack: bool,
+    timestamps: bool,
+    scaled: bool,
+    ts_recent: u32,
+    syn_due: bool,
+    syn_sent_at: Time,
+    syn_retries: u64,
+    peer_closed: bool,
+}
+
+impl Endpoint {
+    /// An endpoint that sends segments of up to `mss` payload bytes, marked with `flow`, controlled by `cc`.
+    pub fn new(config: &Config, mss: u32, cc: Box<dyn CongestionControl>, rng: Stream, flow: u32) -> Endpoint {
+        Endpoint {
+            state: State::Closed,
+            failure: None,
+            flow,
+            mss,
+            tx: Sender::new(config, mss, cc, rng),
+            rx: Receiver::new(config, mss),
+            timers: Timers::new(),
+            sack: false,
+            timestamps: false,
+            scaled: false,
+            ts_recent: 0,
+            syn_due: false,
+            syn_sent_at: Time::ZERO,
+            syn_retries: 0,
+            peer_closed: false,
+            config: config.clone(),
+        }
+    }
+
+    /// Opens the connection actively.
+    pub fn connect(&mut self) {
+        self.state = State::SynSent;
+        self.syn_due = true;
+    }
+
+    /// Waits for the peer to open it.
+    pub fn listen(&mut self) {
+        self.state = State::Listen;
+    }
+
+    /// Starts established, without handshake; the peer has the same options.
+    pub fn assume_established(&mut self, now: Time) {
+        self.sack = self.config.offers_sack();
+        self.timestamps = self.config.timestamps;
+        self.scaled = true;
+        self.tx.peer_scale = self.rx.scale();
+        self.rx.open(self.config.iss as u32);
+        self.establish(now, false);
+        self.tx.peer_edge = 1 + self.config.receive_buffer.min(self.config.initial_receive_window);
+    }
+
+    fn establish(&mut self, now: Time, syn_was_lost: bool) {
+        self.state = State::Established;
+        self.timers.clear(Timer::Rto);
+        self.tx.board = super::scoreboard::Scoreboard::new(1);
+        self.tx.established(now, self.sack, syn_was_lost);
+    }
+
+    /// The application closes its direction: a FIN follows what it wrote.
+    pub fn close(&mut self) {
+        self.tx.closing = true;
+    }
+
+    /// Where the connection stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Why it failed, if it did.
+    pub fn failure(&self) -> Option<Failure> {
+        self.failure
+    }
+
+    /// Both directions are closed and acknowledged.
+    pub fn finished(&self) -> bool {
+        self.tx.all_acknowledged() && self.rx.finished()
+    }
+
+    /// The peer closed: everything it sent was delivered.
+    pub fn peer_closed(&self) -> bool {
+        self.peer_closed
+    }
+
+    /// Bytes of `seg` on the wire, IP header included, link framing not.
+    #[inline]
+    pub fn wire_bytes(&self, seg: &Segment) -> u32 {
+        if seg.len == 0 && self.config.ack_bytes > 0 {
+            return self.config.ack_bytes as u32;
+        }
+        let options = if self.config.count_options { seg.option_bytes() } else { 0 };
+        self.config.header_bytes as u32 + options + seg.len
+    }
+
+    /// The earliest time at which [`Endpoint::on_timer`] has something to do.
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.timers.next()
+    }
+
+    /// Takes a segment from the network. Segments to send are then waiting in [`Endpoint::poll_transmit`].
+    pub fn on_segment(&mut self, now: Time, seg: &Segment) {
+        match self.state {
+            State::Established => self.on_established(now, seg),
+            State::Closed | State::Failed => {}
+            _ if seg.has(flags::RST) => self.fail(Failure::Reset),
+            State::Listen if seg.has(flags::SYN) => {
+                self.take_syn(now, seg);
+                self.state = State::SynReceived;
+                self.syn_due = true;
+            }
+            State::SynSent if seg.has(flags::SYN | flags::ACK) && seg.ack == self.tx.iss.wrapping_add(1) => {
+                self.take_syn(now, seg);
+                self.handshake_done(now, seg);
+                self.rx.request_ack();
+            }
+            State::SynReceived if seg.has(flags::SYN) => self.syn_due = true,
+            State::SynReceived if seg.has(flags::ACK) && seg.ack == self.tx.iss.wrapping_add(1) => {
+                self.handshake_done(now, seg);
+                self.on_established(now, seg);
+            }
+            _ => {}
+        }
+    }
+
+    /// Agrees on options with the peer's SYN (RFC 7323, RFC 2018).
+    fn take_syn(&mut self, _now: Time, seg: &Segment) {
+        self.rx.open(seg.seq);
+        self.sack = self.config.offers_sack() && seg.sack_permitted();
+        self.timestamps = self.config.timestamps && seg.has_timestamps();
+        self.scaled = seg.window_scale().is_some();
+        self.tx.peer_scale = seg.window_scale().unwrap_or(0);
+        let peer_mss = if seg.mss == 0 { 536 } else { u32::from(seg.mss) };
+        self.mss = self.mss.min(peer_mss);
+        self.tx.mss = self.mss;
+        self.ts_recent = seg.tsval;
+        // The window of a SYN is never scaled (RFC 7323 §2.2).
+        self.tx.peer_edge = 1 + u64::from(seg.window);
+    }
+
+    fn handshake_done(&mut self, now: Time, seg: &Segment) {
+        if self.syn_retries == 0 {
+            self.tx.rtt.sample(now.since(self.syn_sent_at), 0, 1);
+        } else {
+            self.tx.rtt.after_lost_syn();
+        }
+        let lost = self.syn_retries > 0;
+        self.establish(now, lost);
+        if !seg.has(flags::SYN) {
+            self.tx.peer_edge = 1 + (u64::from(seg.window) << self.tx.peer_scale);
+        }
+    }
+
+    fn on_established(&mut self, now: Time, seg: &Segment) {
+        let pos = unwrap_seq(seg.seq, self.rx.origin(), self.rx.nxt());
+        if seg.has(flags::RST) {
+            // Only an exact match aborts (RFC 5961 §3.2).
+            if pos == self.rx.nxt() {
+                self.fail(Failure::Reset);
+            }
+            return;
+        }
+        if seg.has(flags::SYN) {
+            self.rx.request_ack();
+            return;
+        }
+        if self.timestamps && seg.has_timestamps() {
+            if seq_before(seg.tsval, self.ts_recent) {
+                // An old duplicate (RFC 7323 §5, PAWS).
+                self.rx.request_ack();
+                return;
+            }
+            if pos <= self.rx.last_ack_sent() {
+                self.ts_recent = seg.tsval;
+            }
+        }
+        if seg.has(flags::ACK) {
+            self.tx.on_ack(now, seg, &mut self.timers);
+        }
+        let fin = seg.has(flags::FIN);
+        if seg.len > 0 || fin {
+            self.rx.on_data(now, pos, seg.len, fin);
+            self.peer_closed = self.rx.finished();
+            self.arm_receiver(now);
+        } else if pos != self.rx.nxt() {
+            // A window probe or keep-alive: say where we are.
+            self.rx.request_ack();
+        }
+    }
+
+    #[inline]
+    fn arm_receiver(&mut self, now: Time) {
+        if let Some(delay) = self.rx.ack_delay() {
+            if !self.timers.is_set(Timer::DelayedAck) {
+                self.timers.set(Timer::DelayedAck, now + delay);
+            }
+        }
+        if let Some(at) = self.rx.window_update_due(now) {
+            self.timers.set(Timer::WindowUpdate, at);
+        }
+    }
+
+    fn fail(&mut self, why: Failure) {
+        self.state = State::Failed;
+        self.failure = Some(why);
+        self.timers.clear_all();
+    }
+
+    /// Does what the expired timers ask for.
+    pub fn on_timer(&mut self, now: Time) {
+        if self.timers.take_due(Timer::DelayedAck, now) {
+            self.rx.request_ack();
+        }
+        if self.timers.take_due(Timer::WindowUpdate, now) {
+            match self.rx.window_update_due(now) {
+                Some(at) if at > now => self.timers.set(Timer::WindowUpdate, at),
+                Some(_) => self.rx.request_ack(),
+                None => {}
+            }
+        }
+        if self.timers.take_due(Timer::Reorder, now) {
+            self.tx.on_reorder_timer(now, &mut self.timers);
+        }
+        if self.timers.take_due(Timer::Persist, now) {
+            self.tx.on_persist(now, &mut self.timers);
+        }
+        if self.timers.take_due(Timer::Rto, now) {
+            match self.state {
+                State::Established => {
+                    if !self.tx.on_timeout(now, &mut self.timers) {
+                        self.fail(Failure::Timeout);
+                    }
+                }
+                State::SynSent | State::SynReceived => self.on_syn_timeout(),
+                _ => {}
+            }
+        }
+    }
+
+    fn on_syn_timeout(&mut self) {
+        if self.syn_retries >= self.config.syn_retries {
+            self.fail(Failure::Connect);
+            return;
+        }
+        self.syn_retries += 1;
+        self.tx.rtt.back_off();
+        self.syn_due = true;
+    }
+
+    /// The next segment to send at `now`; call until it is `None`.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        match self.state {
+            State::Established => {}
+            State::SynSent | State::SynReceived if self.syn_due => return Some(self.syn(now)),
+            _ => return None,
+        }
+        if let Some(out) = self.tx.poll(now, &mut self.timers) {
+            return Some(self.data(now, out));
+        }
+        if self.rx.wants_ack_now() {
+            return Some(self.data(now, Output { pos: self.tx.board.nxt(), len: 0, fin: false }));
+        }
+        None
+    }
+
+    fn syn(&mut self, now: Time) -> Segment {
+        self.syn_due = false;
+        if self.syn_retries == 0 {
+            self.syn_sent_at = now;
+        }
+        self.timers.set(Timer::Rto, now + self.tx.rtt.rto());
+        let window = self.config.receive_buffer.min(self.config.initial_receive_window).min(65_535) as u16;
+        let answer = self.state == State::SynReceived;
+        let mut seg = Segment {
+            seq: self.tx.iss,
+            flow: self.flow,
+            window,
+            mss: self.mss.min(65_535) as u16,
+            flags: flags::SYN,
+            ..Segment::default()
+        };
+        if answer {
+            seg.flags |= flags::ACK;
+            seg.ack = self.rx.origin().wrapping_add(1);
+        }
+        if !answer || self.scaled {
+            seg.set_window_scale(self.rx.scale());
+        }
+        if if answer { self.sack } else { self.config.offers_sack() } {
+            seg.set_sack_permitted();
+        }
+        if if answer { self.timestamps } else { self.config.timestamps } {
+            seg.set_timestamps(self.timestamp(now), self.ts_recent);
+        }
+        seg
+    }
+
+    #[inline]
+    fn timestamp(&self, now: Time) -> u32 {
+        (now.0 / self.config.timestamp_tick.0.max(1)) as u32
+    }
+
+    #[inline]
+    fn data(&mut self, now: Time, out: Output) -> Segment {
+        let mut seg = Segment {
+            seq: self.tx.iss.wrapping_add(out.pos as u32),
+            len: out.len,
+            flow: self.flow,
+            flags: flags::ACK | if out.fin { flags::FIN } else { 0 },
+            ..Segment::default()
+        };
+        if self.timestamps {
+            seg.set_timestamps(self.timestamp(now), self.ts_recent);
+        }
+        self.rx.acknowledge(now, &mut seg, self.sack, self.scaled);
+        self.timers.clear(Timer::DelayedAck);
+        seg
+    }
+
+    /// Smallest span between a segment and the retransmission it can cause, for tests: the present timeout.
+    pub fn rto(&self) -> Span {
+        self.tx.rtt.rto()
+    }
+}
+
+#[cfg(test)]
+#[path = "endpoint_tests.rs"]
+mod tests;

@@ -1,0 +1,159 @@
+//! The sending half: what an acknowledgment does.
+
+use super::recovery::Repair;
+use super::scoreboard::Delivery;
+use super::segment::{flags, unwrap_seq, Segment};
+use super::sender::{Phase, Sender};
+use super::timers::{Timer, Timers};
+use crate::cc::Ack;
+use crate::time::{Span, Time};
+
+/// What one acknowledgment said, for the recovery algorithms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AckEvent {
+    pub now: Time,
+    /// SND.UNA advanced.
+    pub advanced: bool,
+    /// A duplicate acknowledgment (RFC 5681 §2; with SACK RFC 6675 §2).
+    pub duplicate: bool,
+}
+
+impl Sender {
+    /// Takes the acknowledgment in `seg`.
+    pub(super) fn on_ack(&mut self, now: Time, seg: &Segment, timers: &mut Timers) {
+        let una = self.board.una();
+        let ack = unwrap_seq(seg.ack, self.iss, una);
+        if ack > self.board.nxt() {
+            return;
+        }
+        let edge_before = self.peer_edge;
+        self.peer_edge = self.peer_edge.max(ack + (u64::from(seg.window) << self.peer_scale));
+        if self.board.outstanding() == 0 {
+            if self.peer_edge > edge_before {
+                self.end_persist(timers);
+            }
+            return;
+        }
+        self.stats.acks += 1;
+        let in_flight_before = self.board.pipe();
+        let mut d = Delivery { now, min_rtt: self.rtt.min(), ..Delivery::default() };
+        for block in seg.sack() {
+            let start = unwrap_seq(block.start, self.iss, ack);
+            let end = unwrap_seq(block.end, self.iss, ack);
+            if end <= ack {
+                self.stats.dsacks += 1;
+            } else {
+                self.board.sack(start, end, &mut d);
+            }
+        }
+        let advanced = ack > una;
+        if advanced {
+            self.board.acknowledge(ack, &mut d);
+            self.retries = 0;
+        }
+        let rtt = self.take_rtt(now, seg, &d, advanced);
+        self.delivered += d.bytes;
+        if self.board.una() > self.round_end {
+            self.round += 1;
+            self.round_end = self.board.nxt();
+        }
+        let news = match self.repair {
+            Repair::Sack | Repair::Prr => d.sacked > 0,
+            _ => self.peer_edge == edge_before,
+        };
+        let duplicate = !advanced && seg.len == 0 && seg.flags & (flags::SYN | flags::FIN) == 0 && news;
+        if duplicate {
+            self.stats.dup_acks += 1;
+        }
+        if d.reordering > 0 {
+            self.reordering_seen = true;
+        }
+        if let Some(k) = d.rack {
+            let newest = (k.xmit, k.end) > (self.rack.xmit, self.rack.end);
+            self.rack.rtt = k.rtt;
+            if newest {
+                self.rack = k;
+            }
+        }
+        let event = AckEvent { now, advanced, duplicate };
+        let lost_before = self.lost;
+        let grow = match self.repair {
+            Repair::Sack | Repair::Prr => self.repair_with_sack(&event, &d, timers),
+            _ => self.repair_without_sack(&event, &d, timers),
+        };
+        if grow && advanced && d.bytes > 0 {
+            let window_limited = !self.config.window_validation || self.window_limited();
+            let ack = Ack {
+                delivered: d.bytes,
+                lost: self.lost - lost_before,
+                rtt,
+                in_flight_before,
+                round: self.round,
+                window_limited,
+            };
+            self.with_cc(now, |cc, cx| cc.on_ack(cx, &ack));
+            self.window = self.control.cwnd;
+        }
+        if advanced {
+            self.restart_timer(now, timers);
+        }
+        if self.peer_edge > edge_before {
+            self.end_persist(timers);
+        }
+    }
+
+    /// Samples the round-trip time: exactly from segments sent once, else from the echoed timestamp (Karn's rule).
+    /// Returns the sample of the newest segment, for the controller.
+    #[inline]
+    fn take_rtt(&mut self, now: Time, seg: &Segment, d: &Delivery, advanced: bool) -> Option<Span> {
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        let exact = match d.ack_xmit {
+            Some(times) if !d.acked_retransmitted => Some(times),
+            _ => d.sack_xmit,
+        };
+        if let Some((first, last)) = exact {
+            // The newest delivered segment was delayed least; selectively acknowledged ones are newer.
+            let newest = d.sack_xmit.map_or(last, |s| s.1);
+            let sample = now.since(newest);
+            self.rtt.note_min(sample);
+            self.rtt.sample(now.since(first), una, nxt);
+            return Some(sample);
+        }
+        if advanced && seg.has_timestamps() {
+            let tick = self.config.timestamp_tick.0.max(1);
+            let ticks = ((now.0 / tick) as u32).wrapping_sub(seg.tsecr);
+            let sample = Span(u64::from(ticks) * tick + now.0 % tick);
+            self.rtt.sample(sample, una, nxt);
+        }
+        None
+    }
+
+    /// Whether the window was what held the sender back (Linux's rule, which RFC 9438 §5.8 leaves open): it was full
+    /// within the last round, or, in slow start, at least half used.
+    #[inline]
+    fn window_limited(&self) -> bool {
+        self.limited || (self.control.cwnd < self.control.ssthresh && self.control.cwnd < 2 * self.max_outstanding)
+    }
+
+    /// RFC 6298 §5.2 and §5.3: an acknowledgment of new data restarts or stops the timer.
+    #[inline]
+    fn restart_timer(&mut self, now: Time, timers: &mut Timers) {
+        if self.board.outstanding() == 0 {
+            timers.clear(Timer::Rto);
+            timers.clear(Timer::Reorder);
+            return;
+        }
+        let partial = self.repair == Repair::NewReno && self.phase == Phase::Recovery;
+        if partial && self.config.newreno_impatient && !self.first_partial {
+            return;
+        }
+        self.first_partial = false;
+        timers.set(Timer::Rto, now + self.rtt.rto());
+    }
+
+    fn end_persist(&mut self, timers: &mut Timers) {
+        self.persist_backoff = 0;
+        self.probe = false;
+        timers.clear(Timer::Persist);
+    }
+}

@@ -1,0 +1,24 @@
+//! The TCP endpoint: sans-IO, byte-exact, one object per side of a connection.
+//!
+//! `on_segment(now, &Segment)` takes what arrives, `poll_transmit(now)` yields what leaves, `next_deadline()` says
+//! when to call `on_timer(now)`. Positions in the stream are 64-bit inside and 32-bit on the wire.
+//!
+//! One concept, one file: [`config`] (options and profiles), [`segment`], [`receiver`] (reassembly and the ACK
+//! policy), [`scoreboard`] (what is outstanding), [`sender`] with [`recovery`] and [`output`], [`endpoint`]
+//! (handshake, options, FIN: the whole).
+
+pub mod config;
+pub mod endpoint;
+mod input;
+mod intervals;
+pub mod output;
+pub mod receiver;
+pub mod recovery;
+pub mod scoreboard;
+pub mod segment;
+pub mod sender;
+mod timers;
+
+pub use config::{Config, Profile};
+pub use endpoint::Endpoint;
+pub use segment::Segment;

@@ -1,0 +1,207 @@
+//! The sending half: what may leave now.
+
+use super::config::{IdleRule, LossDetection};
+use super::recovery::Repair;
+use super::scoreboard::Hole;
+use super::sender::{Phase, Sender};
+use super::timers::{Timer, Timers};
+use crate::cc::Restart;
+use crate::time::{Span, Time};
+
+/// What the sender puts on the wire next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Stream position of the first payload byte.
+    pub pos: u64,
+    /// Payload bytes.
+    pub len: u32,
+    /// The stream ends behind them.
+    pub fin: bool,
+}
+
+impl Sender {
+    /// The next segment allowed to leave at `now`, if any.
+    pub(super) fn poll(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
+        if self.force {
+            self.force = false;
+            if let Some(hole) = self.board.next_lost().or_else(|| self.board.head()) {
+                return Some(self.resend(hole, now, timers));
+            }
+        }
+        let pipe = self.board.pipe();
+        if self.board.pending() > 0 {
+            // Repairs go before new data: nothing else leaves while one is waiting for the window.
+            let hole = self.board.next_lost()?;
+            if pipe + u64::from(hole.len) <= self.window {
+                return Some(self.resend(hole, now, timers));
+            }
+            self.note_usage(pipe);
+            return None;
+        }
+        if let Some(out) = self.new_data(now, pipe, timers) {
+            return Some(out);
+        }
+        if let Some(out) = self.speculative(now, pipe, timers) {
+            return Some(out);
+        }
+        self.note_usage(pipe);
+        if self.probe {
+            self.probe = false;
+            return Some(Output { pos: self.board.nxt() - 1, len: 0, fin: false });
+        }
+        None
+    }
+
+    /// Payload positions ready to send, and whether a FIN follows them.
+    #[inline]
+    fn available(&self) -> (u32, bool) {
+        let nxt = self.board.nxt();
+        let left = self.stream_end.saturating_sub(nxt);
+        let len = left.min(u64::from(self.mss)) as u32;
+        let fin = self.stream_end != u64::MAX && left == u64::from(len) && self.closing && !self.fin_sent;
+        (len, fin)
+    }
+
+    #[inline]
+    fn new_data(&mut self, now: Time, pipe: u64, timers: &mut Timers) -> Option<Output> {
+        let (len, fin) = self.available();
+        if len == 0 && !fin {
+            return None;
+        }
+        let nxt = self.board.nxt();
+        let outstanding = self.board.outstanding();
+        if outstanding == 0 {
+            self.resume_from_idle(now);
+        }
+        let mss = u64::from(self.mss);
+        let duplicates = self.phase == Phase::Open && self.dup_acks > 0;
+        let (used, room) = match self.repair {
+            // RFC 3042: each of the first two duplicates lets one segment out.
+            Repair::Tahoe | Repair::Reno | Repair::NewReno if duplicates && self.config.limited_transmit => {
+                (pipe, self.window + self.dup_acks.min(2) * mss)
+            }
+            _ if duplicates && !self.config.limited_transmit => (outstanding, self.window),
+            _ => (pipe, self.window),
+        };
+        let seq_len = u64::from(len) + u64::from(fin);
+        if used + u64::from(len) > room {
+            return None;
+        }
+        if nxt + u64::from(len) > self.peer_edge {
+            if outstanding == 0 && !timers.is_set(Timer::Persist) {
+                timers.set(Timer::Persist, now + self.persist_interval());
+            }
+            return None;
+        }
+        // Nagle and silly window avoidance: a short segment only ends the stream or finds nothing outstanding.
+        let ends = self.stream_end != u64::MAX && nxt + u64::from(len) == self.stream_end;
+        if u64::from(len) < mss && outstanding > 0 && !fin && (self.config.nagle || !ends) {
+            return None;
+        }
+        self.board.sent(seq_len as u32, now);
+        self.fin_sent |= fin;
+        if duplicates {
+            self.limited_sent += u64::from(len);
+        }
+        if self.phase == Phase::Recovery {
+            self.prr.sent(u64::from(len));
+        }
+        self.stats.sent_bytes += u64::from(len);
+        self.stats.sent_segments += u64::from(len > 0);
+        self.last_sent = now;
+        if !timers.is_set(Timer::Rto) {
+            timers.set(Timer::Rto, now + self.rtt.rto());
+        }
+        Some(Output { pos: nxt, len, fin })
+    }
+
+    /// RFC 6675 `NextSeg` rules 3 and 4: with nothing known to be lost and nothing new to send, a hole or the tail is
+    /// sent again, so that acknowledgments keep coming.
+    fn speculative(&mut self, now: Time, pipe: u64, timers: &mut Timers) -> Option<Output> {
+        let by_count = self.config.loss_detection == LossDetection::Dupack;
+        if self.phase != Phase::Recovery || !by_count || !matches!(self.repair, Repair::Sack | Repair::Prr) {
+            return None;
+        }
+        if pipe + u64::from(self.mss) > self.window {
+            return None;
+        }
+        if let Some(hole) = self.board.next_hole() {
+            return Some(self.resend(hole, now, timers));
+        }
+        if self.rescued {
+            return None;
+        }
+        let hole = self.board.last_undelivered()?;
+        self.rescued = true;
+        Some(self.resend(hole, now, timers))
+    }
+
+    fn resend(&mut self, hole: Hole, now: Time, timers: &mut Timers) -> Output {
+        self.board.retransmitted(hole.number, now);
+        let fin = self.fin_sent && hole.seq + u64::from(hole.len) == self.board.nxt();
+        let len = hole.len - u32::from(fin);
+        if self.phase == Phase::Recovery {
+            self.prr.sent(u64::from(len));
+        }
+        self.stats.sent_bytes += u64::from(len);
+        self.stats.sent_segments += u64::from(len > 0);
+        self.stats.retransmitted_bytes += u64::from(len);
+        self.stats.retransmitted_segments += u64::from(len > 0);
+        self.last_sent = now;
+        if !timers.is_set(Timer::Rto) || hole.seq == self.board.una() {
+            timers.set(Timer::Rto, now + self.rtt.rto());
+        }
+        Output { pos: hole.seq, len, fin }
+    }
+
+    /// Remembers whether the window was used up, for the decision to let it grow.
+    #[inline]
+    fn note_usage(&mut self, pipe: u64) {
+        let limited = pipe + u64::from(self.mss) > self.window;
+        let outstanding = self.board.outstanding();
+        if limited || self.board.una() >= self.usage_end || (!self.limited && outstanding > self.max_outstanding) {
+            self.limited = limited;
+            self.max_outstanding = outstanding;
+            self.usage_end = self.board.nxt();
+        }
+    }
+
+    /// RFC 5681 §4.1: after an idle time the window no longer describes the path.
+    fn resume_from_idle(&mut self, now: Time) {
+        let idle = now.since(self.last_sent);
+        let rto = self.rtt.rto();
+        if idle <= rto || self.stats.sent_segments == 0 {
+            return;
+        }
+        let iw = self.config.initial_window(self.mss);
+        let cwnd = self.window;
+        let restart = match self.config.idle {
+            IdleRule::None => return,
+            IdleRule::Rfc5681 => Restart { idle, window: iw, ssthresh_floor: 0 },
+            IdleRule::Linux => {
+                let halvings = idle.0 / rto.0.max(1);
+                let window = if halvings < 63 { cwnd >> halvings } else { 0 };
+                Restart { idle, window: window.max(iw.min(cwnd)), ssthresh_floor: cwnd / 4 * 3 }
+            }
+        };
+        self.with_cc(now, |cc, cx| cc.on_restart(cx, restart));
+        self.window = self.control.cwnd;
+        self.last_sent = now;
+    }
+
+    fn persist_interval(&self) -> Span {
+        let rto = self.rtt.rto();
+        Span((u128::from(rto.0) << self.persist_backoff.min(20)).min(u128::from(self.config.max_rto.0)) as u64)
+    }
+
+    /// The persist timer expired: probe the peer's closed window (RFC 9293 §3.8.6.1).
+    pub(super) fn on_persist(&mut self, now: Time, timers: &mut Timers) {
+        let (len, fin) = self.available();
+        if self.board.outstanding() > 0 || (len == 0 && !fin) {
+            return;
+        }
+        self.probe = true;
+        self.persist_backoff += 1;
+        timers.set(Timer::Persist, now + self.persist_interval());
+    }
+}

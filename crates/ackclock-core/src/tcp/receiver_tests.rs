@@ -1,0 +1,111 @@
+//! Reassembly, windows and the acknowledgment rules.
+
+use super::*;
+use crate::params::Value;
+use crate::tcp::config::Profile;
+
+fn receiver(options: &[(&str, Value)]) -> Receiver {
+    let mut c = Config::profile(Profile::Rfc);
+    for (name, value) in options {
+        c.set(name, value).unwrap();
+    }
+    let mut r = Receiver::new(&c, 1000);
+    r.open(0);
+    answer(&mut r, 0);
+    r
+}
+
+fn answer(r: &mut Receiver, now: u64) -> Segment {
+    let mut s = Segment::default();
+    r.acknowledge(Time(now), &mut s, true, true);
+    s
+}
+
+fn blocks(s: &Segment) -> Vec<(u32, u32)> {
+    s.sack().iter().map(|b| (b.start, b.end)).collect()
+}
+
+#[test]
+fn scale_is_the_smallest_that_fits() {
+    for (buffer, scale) in [(65_535, 0), (65_536, 1), (6_291_456, 7), ((1 << 30) - 1, 14)] {
+        assert_eq!(receiver(&[("receive_buffer", Value::Int(buffer))]).scale(), scale);
+    }
+}
+
+#[test]
+fn every_second_full_segment_is_acknowledged() {
+    let mut r = receiver(&[]);
+    r.on_data(Time(1), 1, 1000, false);
+    assert!(!r.wants_ack_now());
+    assert_eq!(r.ack_delay(), Some(Span::from_millis(200)));
+    r.on_data(Time(2), 1001, 1000, false);
+    assert!(r.wants_ack_now());
+    assert_eq!(answer(&mut r, 3).ack, 2001);
+    assert_eq!(r.ack_delay(), None);
+}
+
+#[test]
+fn the_block_that_just_came_is_reported_first() {
+    let mut r = receiver(&[]);
+    for pos in [2001, 4001, 6001] {
+        r.on_data(Time(1), pos, 1000, false);
+        assert!(r.wants_ack_now());
+    }
+    assert_eq!(blocks(&answer(&mut r, 2)), [(6001, 7001), (4001, 5001), (2001, 3001)]);
+    r.on_data(Time(3), 3001, 1000, false);
+    assert_eq!(blocks(&answer(&mut r, 3)), [(2001, 5001), (6001, 7001)]);
+    r.on_data(Time(4), 1, 2000, false);
+    assert!(r.wants_ack_now());
+    let s = answer(&mut r, 4);
+    assert_eq!((s.ack, blocks(&s)), (5001, vec![(6001, 7001)]));
+}
+
+#[test]
+fn duplicates_are_reported_as_dsack() {
+    let mut r = receiver(&[]);
+    r.on_data(Time(1), 1, 1000, false);
+    r.on_data(Time(2), 1, 1000, false);
+    assert!(r.wants_ack_now());
+    assert_eq!(blocks(&answer(&mut r, 2)), [(1, 1001)]);
+    assert_eq!((r.stats.delivered, r.stats.duplicate), (1000, 1000));
+    r.on_data(Time(3), 3001, 1000, false);
+    answer(&mut r, 3);
+    r.on_data(Time(4), 3001, 1000, false);
+    assert_eq!(blocks(&answer(&mut r, 4)), [(3001, 4001), (3001, 4001)]);
+}
+
+#[test]
+fn a_slow_reader_closes_and_reopens_the_window() {
+    let mut r = receiver(&[("receive_buffer", Value::Int(4000)), ("app_read_rate", Value::Int(1000))]);
+    for i in 0..4 {
+        r.on_data(Time(1), 1 + i * 1000, 1000, false);
+    }
+    assert_eq!(answer(&mut r, 1).window, 0);
+    let at = r.window_update_due(Time(2)).unwrap();
+    assert!((1_000_000_000..1_010_000_000).contains(&at.0), "{at:?}");
+    assert_eq!(answer(&mut r, at.0).window, 1000);
+}
+
+#[test]
+fn the_right_edge_never_moves_left() {
+    let mut r = receiver(&[("receive_buffer", Value::Int(100_000)), ("window_counts_ooo", Value::Bool(true))]);
+    let mut edge = r.edge();
+    for i in 1..40 {
+        r.on_data(Time(i), 1 + i * 1500, 1000, false);
+        answer(&mut r, i);
+        assert!(r.edge() >= edge);
+        edge = r.edge();
+    }
+}
+
+#[test]
+fn fin_ends_the_stream() {
+    let mut r = receiver(&[]);
+    r.on_data(Time(1), 1001, 500, true);
+    assert!(!r.finished());
+    r.on_data(Time(2), 1, 1000, false);
+    assert!(r.finished() && r.wants_ack_now());
+    assert_eq!((answer(&mut r, 3).ack, r.stats.delivered), (1502, 1500));
+    r.on_data(Time(4), 1501, 0, true);
+    assert!(r.wants_ack_now(), "a repeated FIN is acknowledged again");
+}

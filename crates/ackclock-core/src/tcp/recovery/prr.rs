@@ -1,0 +1,100 @@
+//! Proportional rate reduction (RFC 9937, which obsoletes RFC 6937).
+
+use super::super::config::PrrRule;
+
+/// State of one recovery.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prr {
+    /// Bytes delivered since the recovery began.
+    delivered: u64,
+    /// Bytes sent since the recovery began.
+    out: u64,
+    /// RecoverFS, or Linux's window at entry.
+    reference: u64,
+    rule: Option<PrrRule>,
+}
+
+impl Prr {
+    /// A recovery begins with `reference` bytes in flight.
+    pub fn new(reference: u64, rule: PrrRule) -> Prr {
+        Prr { delivered: 0, out: 0, reference: reference.max(1), rule: Some(rule) }
+    }
+
+    /// Bytes left the sender.
+    #[inline]
+    pub fn sent(&mut self, bytes: u64) {
+        self.out += bytes;
+    }
+
+    /// The window after an acknowledgment that delivered `delivered` > 0 bytes and leaves `in_flight`. `safe`: SND.UNA
+    /// advanced and no loss was found (SafeACK).
+    pub fn on_ack(&mut self, delivered: u64, in_flight: u64, ssthresh: u64, safe: bool, mss: u64) -> u64 {
+        self.delivered += delivered;
+        let mut allowed = if in_flight > ssthresh {
+            let share = (u128::from(self.delivered) * u128::from(ssthresh)).div_ceil(u128::from(self.reference)) as u64;
+            self.round(share, mss) as i64 - self.out as i64
+        } else {
+            let mut n = (self.delivered as i64 - self.out as i64).max(delivered as i64);
+            if safe {
+                n += mss as i64;
+            }
+            n.min((ssthresh - in_flight) as i64)
+        };
+        if self.out == 0 {
+            // The first fast retransmission always leaves.
+            allowed = allowed.max(mss as i64);
+        }
+        in_flight.saturating_add_signed(allowed)
+    }
+
+    /// Linux counts whole segments and rounds up to the next.
+    fn round(&self, bytes: u64, mss: u64) -> u64 {
+        match self.rule {
+            Some(PrrRule::Linux) => bytes.div_ceil(mss) * mss,
+            _ => bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cumulative segments allowed after each of ten acknowledgments of one segment, everything allowed being sent.
+    fn allowed(reference: u64, ssthresh: u64) -> Vec<u64> {
+        let mut p = Prr::new(reference, PrrRule::Rfc9937);
+        let mut total = 0;
+        (0..10)
+            .map(|_| {
+                let in_flight = ssthresh + 1;
+                let n = p.on_ack(1, in_flight, ssthresh, false, 1).saturating_sub(in_flight);
+                p.sent(n);
+                total += n;
+                total
+            })
+            .collect()
+    }
+
+    #[test]
+    fn proportional_part() {
+        assert_eq!(allowed(20, 14), [1, 2, 3, 3, 4, 5, 5, 6, 7, 7]);
+        assert_eq!(allowed(20, 10), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
+    }
+
+    #[test]
+    fn slow_start_part_after_burst_loss() {
+        // 100 in flight, ssthresh 50, 90 lost: pipe 10. One segment delivered.
+        assert_eq!(Prr::new(100, PrrRule::Rfc9937).on_ack(1, 10, 50, false, 1) - 10, 1);
+        assert_eq!(Prr::new(100, PrrRule::Rfc9937).on_ack(1, 10, 50, true, 1) - 10, 2);
+    }
+
+    #[test]
+    fn linux_rounds_up_to_segments() {
+        let mut p = Prr::new(130 * 1448, PrrRule::Linux);
+        let in_flight = 100 * 1448;
+        assert_eq!(p.on_ack(1448, in_flight, 65 * 1448, false, 1448) - in_flight, 1448);
+        p.sent(1448);
+        assert_eq!(p.on_ack(1448, in_flight, 65 * 1448, false, 1448), in_flight);
+        assert_eq!(p.on_ack(1448, in_flight, 65 * 1448, false, 1448) - in_flight, 1448);
+    }
+}

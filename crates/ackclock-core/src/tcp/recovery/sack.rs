@@ -1,0 +1,148 @@
+//! Recovery with SACK: RFC 6675's counting or RFC 8985's transmission times find the losses, PRR or RFC 6675 moves
+//! the window.
+
+use super::super::input::AckEvent;
+use super::super::scoreboard::Delivery;
+use super::super::sender::{Phase, Sender};
+use super::super::timers::{Timer, Timers};
+use super::prr::Prr;
+use super::Repair;
+use crate::cc::Signal;
+use crate::time::{Span, Time};
+
+/// SACKed segments after which a hole below them is a loss although reordering was never seen (RFC 8985 §6.2).
+const REORDERING_THRESHOLD: u64 = 3;
+/// Linux's timers have this much slack.
+const TIMER_SLACK: Span = Span::from_millis(2);
+
+impl Sender {
+    /// Handles one acknowledgment. Returns whether the controller may grow the window.
+    pub(in super::super) fn repair_with_sack(&mut self, e: &AckEvent, d: &Delivery, timers: &mut Timers) -> bool {
+        if self.phase == Phase::Open && d.sacked == 0 && self.board.sacked() == 0 {
+            self.dup_acks = 0;
+            self.limited_sent = 0;
+            return true;
+        }
+        if self.phase != Phase::Open && self.board.una() >= self.recover {
+            self.leave(e.now);
+        }
+        let lost_before = self.lost;
+        let retransmitting = self.board.retransmitting();
+        self.find_losses(e, timers);
+        let lost_retransmission = self.board.retransmitting() < retransmitting;
+        let newly_lost = self.lost - lost_before;
+        let enter = match self.phase {
+            Phase::Open => self.board.lost() > 0,
+            Phase::Loss => lost_retransmission && newly_lost > 0,
+            Phase::Recovery => false,
+        };
+        if enter {
+            self.enter(e.now, d);
+        }
+        if self.phase == Phase::Recovery {
+            if d.bytes > 0 {
+                self.reduce(d.bytes, e.advanced && newly_lost == 0);
+            }
+            return false;
+        }
+        true
+    }
+
+    fn find_losses(&mut self, e: &AckEvent, timers: &mut Timers) {
+        if self.uses_rack() {
+            self.mark_overdue(e.now, timers);
+            return;
+        }
+        if e.advanced {
+            self.dup_acks = 0;
+            self.limited_sent = if self.phase == Phase::Open { 0 } else { self.limited_sent };
+        }
+        if e.duplicate {
+            self.dup_acks += 1;
+        }
+        // After a timeout everything is marked already, and what was sent later waits (RFC 6675 §5.1).
+        if self.phase == Phase::Loss {
+            return;
+        }
+        self.lost += self.board.mark_by_count(self.config.dupthresh, self.mss);
+        if self.phase == Phase::Open && self.board.lost() == 0 && self.dup_acks >= self.config.dupthresh {
+            self.lost += self.board.mark_head();
+        }
+    }
+
+    /// RFC 8985 §6.2: marks what is overdue; sets the reordering timer for the rest.
+    fn mark_overdue(&mut self, now: Time, timers: &mut Timers) {
+        let many = self.board.sacked() >= REORDERING_THRESHOLD * u64::from(self.mss);
+        let reo_wnd = if !self.reordering_seen && (self.phase != Phase::Open || many) {
+            Span::ZERO
+        } else {
+            Span((self.rtt.min().0 / 4).min(self.rtt.smoothed().0))
+        };
+        let (newly, wait) = self.board.mark_overdue(now, &self.rack, reo_wnd);
+        self.lost += newly;
+        match wait {
+            Some(wait) => timers.set(Timer::Reorder, now + wait + TIMER_SLACK),
+            None => timers.clear(Timer::Reorder),
+        }
+    }
+
+    /// The reordering timer expired.
+    pub(in super::super) fn on_reorder_timer(&mut self, now: Time, timers: &mut Timers) {
+        let lost_before = self.lost;
+        self.mark_overdue(now, timers);
+        if self.lost == lost_before {
+            return;
+        }
+        if self.phase == Phase::Open {
+            self.enter(now, &Delivery::default());
+        }
+        if self.phase == Phase::Recovery {
+            self.reduce(u64::from(self.mss), false);
+        }
+        timers.set(Timer::Rto, now + self.rtt.rto());
+    }
+
+    fn enter(&mut self, now: Time, d: &Delivery) {
+        let flight = (self.board.outstanding() + d.acked).saturating_sub(self.limited_sent);
+        let window_before = self.window;
+        self.with_cc(now, |cc, cx| cc.on_congestion(cx, Signal::Loss { flight }));
+        self.stats.recoveries += 1;
+        self.phase = Phase::Recovery;
+        self.recover = self.board.nxt();
+        self.rescued = false;
+        self.dup_acks = 0;
+        self.limited_sent = 0;
+        self.board.begin_recovery();
+        let reference = match self.config.prr {
+            super::super::config::PrrRule::Rfc9937 => {
+                // RecoverFS: outstanding before this acknowledgment less what was SACKed before it (RFC 9937 §6).
+                self.board.outstanding() + d.acked - (self.board.sacked() - d.sacked.min(self.board.sacked()))
+            }
+            super::super::config::PrrRule::Linux => window_before,
+        };
+        self.prr = Prr::new(reference, self.config.prr);
+        if self.repair == Repair::Sack {
+            self.window = self.control.ssthresh;
+            // The first retransmission leaves whatever the pipe (RFC 6675 §5 step 4.3).
+            self.force = true;
+        }
+    }
+
+    fn reduce(&mut self, delivered: u64, safe: bool) {
+        if self.repair == Repair::Prr {
+            let ssthresh = self.control.ssthresh;
+            self.window = self.prr.on_ack(delivered, self.board.pipe(), ssthresh, safe, u64::from(self.mss));
+        }
+    }
+
+    fn leave(&mut self, now: Time) {
+        if self.phase == Phase::Recovery {
+            let ssthresh = self.control.ssthresh;
+            self.with_cc(now, |cc, cx| cc.on_recovered(cx, ssthresh));
+            self.window = self.control.cwnd;
+        }
+        self.phase = Phase::Open;
+        self.dup_acks = 0;
+        self.limited_sent = 0;
+    }
+}

@@ -1,0 +1,562 @@
+//! What is outstanding, segment by segment, and which of it is delivered, lost or sent again.
+//!
+//! Every counter is kept incrementally and every pointer only moves forward within an episode, so the cost of an
+//! acknowledgment depends on what it changes, not on the window: RFC 6675's `Pipe`, `IsLost` and `NextSeg` and
+//! RFC 8985's time order are all read off without a scan.
+
+use super::intervals::IntervalSet;
+use crate::ring::Ring;
+use crate::time::{Span, Time};
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+/// A retransmission of it is in the network.
+const RETRANS: u8 = 4;
+/// It was retransmitted at least once.
+const EVER: u8 = 8;
+
+/// One transmitted segment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Record {
+    seq: u64,
+    /// Time of the last transmission.
+    xmit: Time,
+    len: u32,
+    flags: u8,
+}
+
+impl Record {
+    #[inline]
+    fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+    #[inline]
+    fn is(&self, f: u8) -> bool {
+        self.flags & f != 0
+    }
+}
+
+/// RFC 8985's most recently sent segment that was delivered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RackSegment {
+    /// When it was sent.
+    pub xmit: Time,
+    /// Its end.
+    pub end: u64,
+    /// Its round-trip time.
+    pub rtt: Span,
+}
+
+/// What one acknowledgment delivered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delivery {
+    /// The time of the acknowledgment.
+    pub now: Time,
+    /// Smallest round-trip time so far: a shorter one of a retransmitted segment belongs to its original.
+    pub min_rtt: Span,
+    /// Bytes delivered for the first time.
+    pub bytes: u64,
+    /// Bytes newly acknowledged cumulatively.
+    pub acked: u64,
+    /// Bytes newly acknowledged selectively.
+    pub sacked: u64,
+    /// Transmission times of the first and last never-retransmitted segment newly acknowledged cumulatively.
+    pub ack_xmit: Option<(Time, Time)>,
+    /// The same for segments newly acknowledged selectively.
+    pub sack_xmit: Option<(Time, Time)>,
+    /// A segment that was retransmitted is among the cumulatively acknowledged ones.
+    pub acked_retransmitted: bool,
+    /// The most recently sent segment of this acknowledgment.
+    pub rack: Option<RackSegment>,
+    /// A never-retransmitted segment was delivered below the highest one delivered before: by how much, bytes.
+    pub reordering: u64,
+}
+
+impl Delivery {
+    #[inline]
+    fn note(&mut self, r: &Record, sacked_now: bool) {
+        let rtt = self.now.since(r.xmit);
+        if r.is(EVER) {
+            if !sacked_now {
+                self.acked_retransmitted = true;
+            }
+            if rtt < self.min_rtt {
+                return;
+            }
+        } else {
+            let slot = if sacked_now { &mut self.sack_xmit } else { &mut self.ack_xmit };
+            *slot = Some((slot.map_or(r.xmit, |s| s.0), r.xmit));
+        }
+        if self.rack.is_none_or(|k| (r.xmit, r.end()) > (k.xmit, k.end)) {
+            self.rack = Some(RackSegment { xmit: r.xmit, end: r.end(), rtt });
+        }
+    }
+}
+
+/// A segment to send again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// Its number, for [`Scoreboard::retransmitted`].
+    pub number: u64,
+    /// Its first position.
+    pub seq: u64,
+    /// Its length.
+    pub len: u32,
+}
+
+/// The sender's record of everything above the cumulative acknowledgment.
+#[derive(Clone, Debug, Default)]
+pub struct Scoreboard {
+    records: Ring<Record>,
+    una: u64,
+    nxt: u64,
+    ranges: IntervalSet,
+    sacked: u64,
+    lost: u64,
+    retrans: u64,
+    /// Lost, not delivered, and no retransmission under way.
+    pending: u64,
+    /// Every record below this number has been judged by the counting rule.
+    judged: u64,
+    /// No pending record has a smaller number.
+    hint: u64,
+    /// One past the largest number ever marked lost.
+    lost_tail: u64,
+    /// Every original transmission below this number is delivered, lost or retransmitted.
+    rack_from: u64,
+    /// Retransmissions in the order they left: number and time.
+    resent: Ring<(u64, Time)>,
+    /// Highest position delivered by a never-retransmitted segment.
+    forward: u64,
+    /// HighRxt: records below this number were retransmitted or passed over in this recovery.
+    high_rxt: u64,
+}
+
+impl Scoreboard {
+    /// An empty scoreboard whose first position is `start`.
+    pub fn new(start: u64) -> Scoreboard {
+        Scoreboard { una: start, nxt: start, forward: start, ..Scoreboard::default() }
+    }
+
+    /// First unacknowledged position (SND.UNA).
+    #[inline]
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Next position to send (SND.NXT).
+    #[inline]
+    pub fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Outstanding bytes, delivered or not (RFC 5681 FlightSize).
+    #[inline]
+    pub fn outstanding(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// Bytes believed to be in the network (RFC 6675 `Pipe`).
+    #[inline]
+    pub fn pipe(&self) -> u64 {
+        self.nxt - self.una - self.sacked - self.lost + self.retrans
+    }
+
+    /// Bytes selectively acknowledged above the cumulative acknowledgment.
+    #[inline]
+    pub fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    /// Bytes marked lost and not delivered yet.
+    #[inline]
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Bytes of retransmissions in the network.
+    #[inline]
+    pub fn retransmitting(&self) -> u64 {
+        self.retrans
+    }
+
+    /// Lost bytes waiting for retransmission.
+    #[inline]
+    pub fn pending(&self) -> u64 {
+        self.pending
+    }
+
+    /// Transmission time of the first outstanding segment.
+    pub fn head_xmit(&self) -> Option<Time> {
+        self.records.front().map(|r| r.xmit)
+    }
+
+    /// A new segment of `len` positions leaves.
+    #[inline]
+    pub fn sent(&mut self, len: u32, now: Time) {
+        self.records.push(Record { seq: self.nxt, xmit: now, len, flags: 0 });
+        self.nxt += u64::from(len);
+    }
+
+    /// Number of the record that contains `seq`, which must be outstanding.
+    #[inline]
+    fn find(&self, seq: u64) -> u64 {
+        let (head, tail) = (self.records.head(), self.records.tail());
+        let first = self.records.get(head);
+        // Segments of a bulk transfer have one size: the guess is exact.
+        let guess = head + (seq.saturating_sub(first.seq)) / u64::from(first.len.max(1));
+        if guess < tail {
+            let r = self.records.get(guess);
+            if r.seq <= seq && seq < r.end() {
+                return guess;
+            }
+        }
+        let (mut lo, mut hi) = (head, tail);
+        while hi - lo > 1 {
+            let mid = lo + (hi - lo) / 2;
+            if self.records.get(mid).seq <= seq {
+                lo = mid;
+            } else {
+                hi = mid;
+            }
+        }
+        lo
+    }
+
+    /// Acknowledges everything below `ack`.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: u64, d: &mut Delivery) {
+        debug_assert!(ack > self.una && ack <= self.nxt);
+        d.acked += ack - self.una;
+        while let Some(&r) = self.records.front() {
+            if r.end() > ack {
+                break;
+            }
+            self.records.pop();
+            if r.flags == 0 {
+                d.bytes += u64::from(r.len);
+                d.note(&r, false);
+                if r.end() < self.forward {
+                    d.reordering = d.reordering.max(self.forward - r.end());
+                }
+                self.forward = self.forward.max(r.end());
+                continue;
+            }
+            self.retire(&r, r.len, d);
+        }
+        if let Some(r) = self.records.front().copied() {
+            if r.seq < ack {
+                let cut = (ack - r.seq) as u32;
+                self.retire(&Record { len: cut, ..r }, cut, d);
+                let head = self.records.head();
+                let r = self.records.get_mut(head);
+                r.seq += u64::from(cut);
+                r.len -= cut;
+            }
+        }
+        self.una = ack;
+        self.ranges.trim_below(ack);
+        let head = self.records.head();
+        self.judged = self.judged.max(head);
+        self.hint = self.hint.max(head);
+        self.rack_from = self.rack_from.max(head);
+        self.high_rxt = self.high_rxt.max(head);
+    }
+
+    /// Takes `len` bytes of a record with flags out of the counters.
+    fn retire(&mut self, r: &Record, len: u32, d: &mut Delivery) {
+        let len = u64::from(len);
+        if r.is(SACKED) {
+            self.sacked -= len;
+            if r.is(EVER) {
+                d.acked_retransmitted = true;
+            }
+            return;
+        }
+        d.bytes += len;
+        d.note(r, false);
+        self.forget_loss(r, len);
+    }
+
+    #[inline]
+    fn forget_loss(&mut self, r: &Record, len: u64) {
+        if r.is(LOST) {
+            self.lost -= len;
+            if !r.is(RETRANS) {
+                self.pending -= len;
+            }
+        }
+        if r.is(RETRANS) {
+            self.retrans -= len;
+        }
+    }
+
+    /// Takes a SACK block. Parts of segments do not count: a receiver stores whole ones.
+    pub fn sack(&mut self, start: u64, end: u64, d: &mut Delivery) {
+        let (start, end) = (start.max(self.una), end.min(self.nxt));
+        if start >= end || self.ranges.covers(start, end) {
+            return;
+        }
+        let first = self.records.get(self.find(start));
+        let start = if first.seq == start { start } else { first.end() };
+        let last = self.records.get(self.find(end - 1));
+        let end = if last.end() == end { end } else { last.seq };
+        if start >= end {
+            return;
+        }
+        let mut ranges = std::mem::take(&mut self.ranges);
+        ranges.insert(start, end, |a, b| self.mark_sacked(a, b, d));
+        self.ranges = ranges;
+    }
+
+    fn mark_sacked(&mut self, start: u64, end: u64, d: &mut Delivery) {
+        let mut n = self.find(start);
+        while n < self.records.tail() {
+            let r = *self.records.get(n);
+            if r.seq >= end {
+                break;
+            }
+            let len = u64::from(r.len);
+            self.forget_loss(&r, len);
+            self.sacked += len;
+            d.bytes += len;
+            d.sacked += len;
+            d.note(&r, true);
+            if !r.is(EVER) {
+                if r.end() < self.forward {
+                    d.reordering = d.reordering.max(self.forward - r.end());
+                }
+                self.forward = self.forward.max(r.end());
+            }
+            self.records.get_mut(n).flags = (r.flags & EVER) | SACKED;
+            n += 1;
+        }
+    }
+
+    fn mark(&mut self, n: u64) -> u64 {
+        let r = self.records.get_mut(n);
+        if r.is(SACKED) || (r.is(LOST) && !r.is(RETRANS)) {
+            return 0;
+        }
+        let len = u64::from(r.len);
+        if r.is(RETRANS) {
+            self.retrans -= len;
+        }
+        if !r.is(LOST) {
+            self.lost += len;
+        }
+        r.flags = (r.flags & !RETRANS) | LOST;
+        self.pending += len;
+        self.hint = self.hint.min(n);
+        self.lost_tail = self.lost_tail.max(n + 1);
+        len
+    }
+
+    /// RFC 6675 `IsLost`: marks what lies below `dupthresh` SACKed ranges or more than (dupthresh - 1) segments of
+    /// SACKed bytes. Returns the bytes newly lost.
+    pub fn mark_by_count(&mut self, dupthresh: u64, mss: u32) -> u64 {
+        let (mut ranges, mut bytes) = (0, 0);
+        let mut boundary = None;
+        for i in (0..self.ranges.len()).rev() {
+            let Some((start, end)) = self.ranges.get(i) else { break };
+            ranges += 1;
+            bytes += end - start;
+            if ranges >= dupthresh || bytes > (dupthresh - 1) * u64::from(mss) {
+                boundary = Some(start);
+                break;
+            }
+        }
+        let Some(boundary) = boundary else { return 0 };
+        let until = self.find(boundary);
+        let mut newly = 0;
+        while self.judged < until {
+            if !self.records.get(self.judged).is(RETRANS) {
+                newly += self.mark(self.judged);
+            }
+            self.judged += 1;
+        }
+        newly
+    }
+
+    /// Marks the first outstanding segment lost. Returns the bytes newly lost.
+    pub fn mark_head(&mut self) -> u64 {
+        if self.records.is_empty() {
+            return 0;
+        }
+        self.mark(self.records.head())
+    }
+
+    /// Marks everything that is not delivered lost, as after a timeout.
+    pub fn mark_all(&mut self) -> u64 {
+        let newly = (self.records.head()..self.records.tail()).map(|n| self.mark(n)).sum();
+        self.judged = self.records.tail();
+        self.restart();
+        newly
+    }
+
+    /// A timeout under RFC 8985 §6.3: the head is lost, and whatever was sent at least `age` ago.
+    pub fn mark_older(&mut self, now: Time, age: Span) -> u64 {
+        let head = self.records.head();
+        let newly = (head..self.records.tail())
+            .map(|n| if n == head || now.since(self.records.get(n).xmit) >= age { self.mark(n) } else { 0 })
+            .sum();
+        self.restart();
+        newly
+    }
+
+    /// Retransmission starts again from the head.
+    fn restart(&mut self) {
+        self.hint = self.records.head();
+        self.high_rxt = self.records.head();
+        while self.resent.pop().is_some() {}
+    }
+
+    /// A new recovery begins: nothing has been retransmitted in it.
+    pub fn begin_recovery(&mut self) {
+        self.high_rxt = self.records.head();
+    }
+
+    /// Forgets all SACK information (RFC 2018 §8, in case the receiver reneged).
+    pub fn forget_sacks(&mut self) {
+        for n in self.records.head()..self.records.tail() {
+            self.records.get_mut(n).flags &= !SACKED;
+        }
+        self.sacked = 0;
+        self.ranges.clear();
+    }
+
+    /// RFC 8985 §6.2 step 5: marks what was sent before `k` and is overdue by `reo_wnd`. Returns the bytes newly
+    /// lost and, if something is waiting, how long until all of it is overdue.
+    pub fn mark_overdue(&mut self, now: Time, k: &RackSegment, reo_wnd: Span) -> (u64, Option<Span>) {
+        let due = |r: &Record| (r.xmit + k.rtt + reo_wnd).since(now);
+        let before = |r: &Record| (r.xmit, r.end()) < (k.xmit, k.end);
+        let mut newly = 0;
+        let mut wait = Span::ZERO;
+        while self.rack_from < self.records.tail() {
+            let r = *self.records.get(self.rack_from);
+            if r.flags == 0 {
+                if !before(&r) {
+                    break;
+                }
+                if due(&r) > Span::ZERO {
+                    wait = wait.max(self.longest_wait(k, &due));
+                    break;
+                }
+                newly += self.mark(self.rack_from);
+            }
+            self.rack_from += 1;
+        }
+        while let Some(&(n, xmit)) = self.resent.front() {
+            if n >= self.records.head() {
+                let r = *self.records.get(n);
+                if r.is(RETRANS) && r.xmit == xmit {
+                    if !before(&r) {
+                        break;
+                    }
+                    if due(&r) > Span::ZERO {
+                        wait = wait.max(due(&r));
+                        break;
+                    }
+                    newly += self.mark(n);
+                }
+            }
+            self.resent.pop();
+        }
+        (newly, (wait > Span::ZERO).then_some(wait))
+    }
+
+    /// The latest original transmission before `k` that is not delivered waits longest: it lies just below a SACKed
+    /// range that ends at or below `k`.
+    fn longest_wait(&self, k: &RackSegment, due: &impl Fn(&Record) -> Span) -> Span {
+        let mut end = k.end;
+        while end > self.una {
+            if let Some((start, _)) = self.ranges.find(end - 1).and_then(|i| self.ranges.get(i)) {
+                end = start;
+                continue;
+            }
+            let n = self.find(end - 1);
+            let r = self.records.get(n);
+            if n < self.rack_from {
+                break;
+            }
+            if r.flags == 0 {
+                return due(r);
+            }
+            end = r.seq;
+        }
+        Span::ZERO
+    }
+
+    /// The lost segment to send next: the lowest one (RFC 6675 `NextSeg` rule 1).
+    #[inline]
+    pub fn next_lost(&mut self) -> Option<Hole> {
+        if self.pending == 0 {
+            return None;
+        }
+        while self.hint < self.lost_tail.min(self.records.tail()) {
+            let r = self.records.get(self.hint);
+            if r.flags & (LOST | RETRANS | SACKED) == LOST {
+                return Some(Hole { number: self.hint, seq: r.seq, len: r.len });
+            }
+            self.hint += 1;
+        }
+        None
+    }
+
+    /// A hole below the highest SACKed position that is not known to be lost (RFC 6675 `NextSeg` rule 3).
+    pub fn next_hole(&mut self) -> Option<Hole> {
+        let (_, top) = self.ranges.last()?;
+        while self.high_rxt < self.records.tail() {
+            let r = self.records.get(self.high_rxt);
+            if r.seq >= top {
+                return None;
+            }
+            if r.flags & (SACKED | RETRANS) == 0 {
+                return Some(Hole { number: self.high_rxt, seq: r.seq, len: r.len });
+            }
+            self.high_rxt += 1;
+        }
+        None
+    }
+
+    /// The last outstanding segment that is not delivered (RFC 6675 `NextSeg` rule 4, tail probes).
+    pub fn last_undelivered(&self) -> Option<Hole> {
+        let mut end = self.nxt;
+        while end > self.una {
+            match self.ranges.find(end - 1).and_then(|i| self.ranges.get(i)) {
+                Some((start, _)) => end = start,
+                None => {
+                    let number = self.find(end - 1);
+                    let r = self.records.get(number);
+                    return Some(Hole { number, seq: r.seq, len: r.len });
+                }
+            }
+        }
+        None
+    }
+
+    /// The first outstanding segment.
+    pub fn head(&self) -> Option<Hole> {
+        self.records.front().map(|r| Hole { number: self.records.head(), seq: r.seq, len: r.len })
+    }
+
+    /// Segment `number` was sent again.
+    pub fn retransmitted(&mut self, number: u64, now: Time) {
+        let r = self.records.get_mut(number);
+        let len = u64::from(r.len);
+        if !r.is(RETRANS) {
+            self.retrans += len;
+            if r.is(LOST) {
+                self.pending -= len;
+            }
+        }
+        r.flags |= RETRANS | EVER;
+        r.xmit = now;
+        self.high_rxt = self.high_rxt.max(number + 1);
+        self.resent.push((number, now));
+    }
+}
+
+#[cfg(test)]
+#[path = "scoreboard_tests.rs"]
+mod tests;

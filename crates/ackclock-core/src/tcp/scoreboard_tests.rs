@@ -1,0 +1,137 @@
+//! The scoreboard against RFC 6675's vectors and against counters recomputed from scratch.
+
+use super::*;
+use proptest::prelude::*;
+
+const MSS: u32 = 1;
+
+fn sent(n: u64) -> Scoreboard {
+    let mut b = Scoreboard::new(1);
+    for _ in 0..n {
+        b.sent(MSS, Time(b.nxt()));
+    }
+    b
+}
+
+fn sack(b: &mut Scoreboard, start: u64, end: u64) -> Delivery {
+    let mut d = Delivery::default();
+    b.sack(start, end, &mut d);
+    d
+}
+
+#[test]
+fn three_segments_above_a_hole_mean_loss() {
+    // Segments 1..=20 out, 1 and 2 lost; 3, 4, 5 arrive.
+    let mut b = sent(20);
+    sack(&mut b, 3, 4);
+    assert_eq!(b.mark_by_count(3, MSS), 0);
+    sack(&mut b, 3, 5);
+    assert_eq!(b.mark_by_count(3, MSS), 0);
+    sack(&mut b, 3, 6);
+    assert_eq!(b.mark_by_count(3, MSS), 2);
+    let hole = b.next_lost().unwrap();
+    assert_eq!(hole.seq, 1);
+    b.retransmitted(hole.number, Time(30));
+    assert_eq!(b.pipe(), 20 - 3 - 2 + 1);
+    assert_eq!(b.next_lost().unwrap().seq, 2);
+}
+
+#[test]
+fn three_ranges_mean_loss() {
+    let mut b = sent(20);
+    for s in [3, 6] {
+        sack(&mut b, s, s + 1);
+        assert_eq!(b.mark_by_count(3, 100), 0);
+    }
+    sack(&mut b, 9, 10);
+    assert_eq!(b.mark_by_count(3, 100), 2);
+    assert_eq!(b.lost(), 2);
+}
+
+#[test]
+fn rescue_and_hole_rules() {
+    let mut b = sent(10);
+    sack(&mut b, 4, 6);
+    assert_eq!(b.next_hole().unwrap().seq, 1);
+    assert_eq!(b.last_undelivered().unwrap().seq, 10);
+    sack(&mut b, 9, 11);
+    assert_eq!(b.last_undelivered().unwrap().seq, 8);
+}
+
+#[test]
+fn overdue_segments_are_lost_in_time_order() {
+    // A sent at 0, B at 1 ms; B delivered at 41 ms, reordering window 10 ms: A is lost at 50 ms.
+    let ms = Span::from_millis;
+    let mut b = Scoreboard::new(1);
+    b.sent(MSS, Time::ZERO);
+    b.sent(MSS, Time::ZERO + ms(1));
+    let now = Time::ZERO + ms(41);
+    let mut d = Delivery { now, ..Delivery::default() };
+    b.sack(2, 3, &mut d);
+    let k = d.rack.unwrap();
+    assert_eq!(k.rtt, ms(40));
+    assert_eq!(b.mark_overdue(now, &k, ms(10)), (0, Some(ms(9))));
+    assert_eq!(b.mark_overdue(now + ms(9), &k, ms(10)), (1, None));
+    // Its retransmission is overtaken as well.
+    b.retransmitted(b.head().unwrap().number, now + ms(9));
+    b.sent(MSS, now + ms(10));
+    let now = now + ms(50);
+    let mut d = Delivery { now, ..Delivery::default() };
+    b.sack(3, 4, &mut d);
+    assert_eq!(b.mark_overdue(now, &d.rack.unwrap(), Span::ZERO), (1, None));
+    assert_eq!(b.next_lost().unwrap().seq, 1);
+}
+
+/// Counters as RFC 6675 defines them, from the records alone.
+fn check(b: &Scoreboard) -> Result<(), TestCaseError> {
+    let (mut sacked, mut lost, mut retrans, mut pending, mut at) = (0, 0, 0, 0, b.una);
+    let mut ranges = IntervalSet::default();
+    for n in b.records.head()..b.records.tail() {
+        let r = b.records.get(n);
+        prop_assert_eq!(r.seq, at);
+        at = r.end();
+        let len = u64::from(r.len);
+        if r.is(SACKED) {
+            prop_assert!(!r.is(LOST) && !r.is(RETRANS));
+            sacked += len;
+            ranges.insert(r.seq, r.end(), |_, _| ());
+        }
+        lost += if r.is(LOST) { len } else { 0 };
+        retrans += if r.is(RETRANS) { len } else { 0 };
+        pending += if r.flags & (LOST | RETRANS) == LOST { len } else { 0 };
+    }
+    prop_assert_eq!(at, b.nxt);
+    prop_assert_eq!((sacked, lost, retrans, pending), (b.sacked, b.lost, b.retrans, b.pending));
+    prop_assert_eq!(ranges.len(), b.ranges.len());
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn incremental_counters_equal_recomputed_ones(
+        ops in prop::collection::vec((0u8..7, 0u64..60, 1u64..12), 1..200), len in 1u32..4
+    ) {
+        let mut b = Scoreboard::new(1);
+        let mut now = Time::ZERO;
+        for (op, at, n) in ops {
+            now += Span(10);
+            let mut d = Delivery { now, ..Delivery::default() };
+            let pos = b.una + at.min(b.outstanding());
+            match op {
+                0 | 1 => (0..n).for_each(|_| b.sent(len, now)),
+                2 => b.sack(pos, pos + n * u64::from(len), &mut d),
+                3 if pos > b.una => b.acknowledge(pos, &mut d),
+                4 => { b.mark_by_count(3, len); }
+                5 => if let Some(h) = b.next_lost() { b.retransmitted(h.number, now) },
+                6 if at < 6 => { b.mark_all(); }
+                6 => if let Some(k) = d.rack { b.mark_overdue(now, &k, Span(n)); },
+                _ => {}
+            }
+            check(&b)?;
+            // The lowest pending segment is the one offered.
+            let lowest = (b.records.head()..b.records.tail())
+                .find(|n| b.records.get(*n).flags & (LOST | RETRANS | SACKED) == LOST);
+            prop_assert_eq!(b.next_lost().map(|h| h.number), lowest);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A TCP segment's header, without its payload, in 64 bytes.
+
+use crate::packet::Ecn;
+
+/// Header flags.
+pub mod flags {
+    /// Last byte of the stream.
+    pub const FIN: u8 = 0x01;
+    /// Opens a connection.
+    pub const SYN: u8 = 0x02;
+    /// Aborts a connection.
+    pub const RST: u8 = 0x04;
+    /// The sender's buffer is empty after this segment.
+    pub const PSH: u8 = 0x08;
+    /// The acknowledgment field counts.
+    pub const ACK: u8 = 0x10;
+}
+
+/// One SACK block on the wire: `start..end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First sequence number.
+    pub start: u32,
+    /// One past the last.
+    pub end: u32,
+}
+
+/// Most SACK blocks in a header (RFC 2018); three when timestamps take their room.
+pub const MAX_SACK_BLOCKS: usize = 4;
+
+/// The header of one segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number of the first byte.
+    pub seq: u32,
+    /// Acknowledgment number.
+    pub ack: u32,
+    /// Timestamp value and echo (RFC 7323), if [`Segment::has_timestamps`].
+    pub tsval: u32,
+    /// Timestamp echo.
+    pub tsecr: u32,
+    /// Payload bytes.
+    pub len: u32,
+    /// The owner's connection number and direction.
+    pub flow: u32,
+    /// Window field, before scaling.
+    pub window: u16,
+    /// MSS option, on SYN segments.
+    pub mss: u16,
+    /// [`flags`].
+    pub flags: u8,
+    pub(super) options: u8,
+    pub(super) sack_count: u8,
+    /// ECN field of the IP header.
+    pub ecn: Ecn,
+    pub(super) sack: [SackBlock; MAX_SACK_BLOCKS],
+}
+
+const _: () = assert!(std::mem::size_of::<Segment>() <= 64);
+
+const OPT_TIMESTAMPS: u8 = 0x10;
+const OPT_SACK_PERMITTED: u8 = 0x20;
+const OPT_SCALE: u8 = 0x40;
+const SCALE_MASK: u8 = 0x0f;
+
+impl Segment {
+    /// True when flag bits `f` are all set.
+    #[inline]
+    pub fn has(&self, f: u8) -> bool {
+        self.flags & f == f
+    }
+
+    /// True when the timestamp option is present.
+    #[inline]
+    pub fn has_timestamps(&self) -> bool {
+        self.options & OPT_TIMESTAMPS != 0
+    }
+
+    /// Adds the timestamp option.
+    #[inline]
+    pub fn set_timestamps(&mut self, tsval: u32, tsecr: u32) {
+        self.options |= OPT_TIMESTAMPS;
+        self.tsval = tsval;
+        self.tsecr = tsecr;
+    }
+
+    /// True when SACK is offered (SYN segments).
+    pub fn sack_permitted(&self) -> bool {
+        self.options & OPT_SACK_PERMITTED != 0
+    }
+
+    /// Offers SACK.
+    pub fn set_sack_permitted(&mut self) {
+        self.options |= OPT_SACK_PERMITTED;
+    }
+
+    /// The window scale offered (SYN segments).
+    pub fn window_scale(&self) -> Option<u8> {
+        (self.options & OPT_SCALE != 0).then_some(self.options & SCALE_MASK)
+    }
+
+    /// Offers a window scale of at most 14.
+    pub fn set_window_scale(&mut self, shift: u8) {
+        self.options = (self.options & !SCALE_MASK) | OPT_SCALE | shift.min(14);
+    }
+
+    /// The SACK blocks.
+    #[inline]
+    pub fn sack(&self) -> &[SackBlock] {
+        &self.sack[..self.sack_count as usize]
+    }
+
+    /// Adds a SACK block; ignored when there is no room.
+    pub fn push_sack(&mut self, block: SackBlock) {
+        if (self.sack_count as usize) < MAX_SACK_BLOCKS {
+            self.sack[self.sack_count as usize] = block;
+            self.sack_count += 1;
+        }
+    }
+
+    /// Sequence numbers the segment occupies: payload, SYN and FIN.
+    #[inline]
+    pub fn seq_len(&self) -> u32 {
+        self.len + u32::from(self.flags & flags::SYN != 0) + u32::from(self.flags & flags::FIN != 0)
+    }
+
+    /// Bytes of TCP options, padded to four as real headers are.
+    #[inline]
+    pub fn option_bytes(&self) -> u32 {
+        let mut n = 0;
+        if self.has(flags::SYN) {
+            n += 4;
+            n += if self.window_scale().is_some() { 4 } else { 0 };
+            // SACK-permitted fills the two padding bytes of the timestamp option when both are there.
+            n += match (self.has_timestamps(), self.sack_permitted()) {
+                (true, _) => 12,
+                (false, true) => 4,
+                (false, false) => 0,
+            };
+            return n;
+        }
+        if self.has_timestamps() {
+            n += 12;
+        }
+        if self.sack_count > 0 {
+            n += 4 + 8 * u32::from(self.sack_count);
+        }
+        n
+    }
+}
+
+/// The 64-bit position of wire number `wire`, given a nearby position and the wire number of position 0.
+///
+/// Right while the two are less than 2^31 apart; windows are below 2^30 because the scale is at most 14.
+#[inline]
+pub fn unwrap_seq(wire: u32, origin: u32, near: u64) -> u64 {
+    let near_wire = origin.wrapping_add(near as u32);
+    let diff = wire.wrapping_sub(near_wire) as i32;
+    near.saturating_add_signed(i64::from(diff))
+}
+
+/// True when wire number `a` comes before `b` (RFC 9293 §3.4).
+#[inline]
+pub fn seq_before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrapping_order() {
+        assert!(seq_before(0xFFFF_FF00, 0x0000_0100));
+        assert!(!seq_before(0x0000_0100, 0xFFFF_FF00));
+    }
+
+    #[test]
+    fn positions_survive_the_wrap() {
+        let origin = u32::MAX - 999;
+        for near in [0u64, 500, 1000, 5_000_000_000] {
+            for d in [-400i64, 0, 1, 1_000_000] {
+                let pos = near.saturating_add_signed(d);
+                assert_eq!(unwrap_seq(origin.wrapping_add(pos as u32), origin, near), pos);
+            }
+        }
+    }
+
+    #[test]
+    fn option_sizes() {
+        let mut syn = Segment { flags: flags::SYN, ..Segment::default() };
+        syn.set_timestamps(1, 0);
+        syn.set_sack_permitted();
+        syn.set_window_scale(7);
+        assert_eq!(syn.option_bytes(), 20);
+        let mut ack = Segment { flags: flags::ACK, ..Segment::default() };
+        ack.set_timestamps(1, 1);
+        assert_eq!(ack.option_bytes(), 12);
+        for n in 1..=3 {
+            ack.push_sack(SackBlock { start: n, end: n + 1 });
+            assert_eq!(ack.option_bytes(), 12 + 4 + 8 * n);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The sending half: its state. What arrives is handled in `input`, losses in `recovery`, what leaves in `output`.
+
+use super::config::{Config, LossDetection, Recovery};
+use super::recovery::prr::Prr;
+use super::recovery::Repair;
+use super::scoreboard::{RackSegment, Scoreboard};
+use super::timers::{Timer, Timers};
+use crate::cc::{CongestionControl, Control, Cx, Pacing, RecoveryBy, RttView, Signal};
+use crate::estimator::rtt::RttEstimator;
+use crate::rng::Stream;
+use crate::time::Time;
+
+/// Where the sender stands with respect to losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// No loss is known.
+    Open,
+    /// Losses found by acknowledgments are being repaired.
+    Recovery,
+    /// A timeout (or Tahoe's reaction) is being repaired by slow start.
+    Loss,
+}
+
+/// Counters of the sending half; bytes are payload.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SenderStats {
+    /// Payload bytes sent, retransmissions included.
+    pub sent_bytes: u64,
+    /// Segments with payload sent, retransmissions included.
+    pub sent_segments: u64,
+    /// Payload bytes sent again.
+    pub retransmitted_bytes: u64,
+    /// Segments sent again.
+    pub retransmitted_segments: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Fast recoveries entered.
+    pub recoveries: u64,
+    /// Acknowledgments received.
+    pub acks: u64,
+    /// Duplicate acknowledgments (RFC 5681 §2, RFC 6675 §2).
+    pub dup_acks: u64,
+    /// Duplicate deliveries the receiver reported (RFC 2883).
+    pub dsacks: u64,
+}
+
+/// The sending half of an endpoint.
+pub struct Sender {
+    pub(super) config: Config,
+    pub(super) mss: u32,
+    pub(super) iss: u32,
+    pub(super) board: Scoreboard,
+    pub(super) rtt: RttEstimator,
+    pub(super) cc: Box<dyn CongestionControl>,
+    pub(super) control: Control,
+    pub(super) rng: Stream,
+    /// The window in force, bytes: the controller's, or recovery's while it runs.
+    pub(super) window: u64,
+    pub(super) phase: Phase,
+    pub(super) repair: Repair,
+    /// Where the present or last recovery ends.
+    pub(super) recover: u64,
+    pub(super) prr: Prr,
+    pub(super) dup_acks: u64,
+    /// New bytes sent on duplicate acknowledgments, which FlightSize does not count (RFC 5681 §3.2).
+    pub(super) limited_sent: u64,
+    pub(super) first_partial: bool,
+    /// RFC 6675's rescue retransmission was used in this recovery.
+    pub(super) rescued: bool,
+    pub(super) rack: RackSegment,
+    pub(super) reordering_seen: bool,
+    /// Send the first lost segment whatever the window.
+    pub(super) force: bool,
+    /// Send a window probe.
+    pub(super) probe: bool,
+    pub(super) persist_backoff: u32,
+    /// Timeouts of the head in a row, and the head at the last one.
+    pub(super) retries: u64,
+    pub(super) timed_out_at: u64,
+    /// Right edge of the peer's window.
+    pub(super) peer_edge: u64,
+    pub(super) peer_scale: u8,
+    /// One past the last payload position, `u64::MAX` while the source is unbounded.
+    pub(super) stream_end: u64,
+    /// The application closed: a FIN follows the stream.
+    pub(super) closing: bool,
+    pub(super) fin_sent: bool,
+    pub(super) last_sent: Time,
+    pub(super) delivered: u64,
+    pub(super) lost: u64,
+    pub(super) round: u64,
+    pub(super) round_end: u64,
+    pub(super) limited: bool,
+    pub(super) max_outstanding: u64,
+    pub(super) usage_end: u64,
+    /// Counters.
+    pub stats: SenderStats,
+}
+
+impl Sender {
+    /// A sender with these options, using `cc`.
+    pub fn new(config: &Config, mss: u32, cc: Box<dyn CongestionControl>, rng: Stream) -> Sender {
+        Sender {
+            mss,
+            iss: config.iss as u32,
+            board: Scoreboard::new(0),
+            rtt: RttEstimator::new(config),
+            control: cc.control(),
+            repair: Repair::NewReno,
+            cc,
+            rng,
+            window: 0,
+            phase: Phase::Open,
+            recover: 0,
+            prr: Prr::default(),
+            dup_acks: 0,
+            limited_sent: 0,
+            first_partial: false,
+            rescued: false,
+            rack: RackSegment::default(),
+            reordering_seen: false,
+            force: false,
+            probe: false,
+            persist_backoff: 0,
+            retries: 0,
+            timed_out_at: 0,
+            peer_edge: 0,
+            peer_scale: 0,
+            stream_end: 1,
+            closing: false,
+            fin_sent: false,
+            last_sent: Time::ZERO,
+            delivered: 0,
+            lost: 0,
+            round: 0,
+            round_end: 0,
+            limited: true,
+            max_outstanding: 0,
+            usage_end: 0,
+            stats: SenderStats::default(),
+            config: config.clone(),
+        }
+    }
+
+    /// The connection is established: `sack` says whether both sides agreed on it.
+    pub fn established(&mut self, now: Time, sack: bool, syn_was_lost: bool) {
+        let by_slow_start = self.cc.recovery_by() == RecoveryBy::SlowStart;
+        self.repair = match self.config.recovery {
+            Recovery::Tahoe => Repair::Tahoe,
+            _ if by_slow_start => Repair::Tahoe,
+            Recovery::Reno => Repair::Reno,
+            Recovery::NewReno => Repair::NewReno,
+            Recovery::Sack if sack => Repair::Sack,
+            Recovery::Auto | Recovery::Prr if sack => Repair::Prr,
+            _ => Repair::NewReno,
+        };
+        let iw = if syn_was_lost { u64::from(self.mss) } else { self.config.initial_window(self.mss) };
+        let una = self.board.una();
+        self.round_end = una;
+        self.usage_end = una;
+        self.with_cc(now, |cc, cx| cc.start(cx, iw));
+        self.window = self.control.cwnd;
+    }
+
+    /// Calls the controller and reads its decision.
+    #[inline]
+    pub(super) fn with_cc<R>(&mut self, now: Time, f: impl FnOnce(&mut dyn CongestionControl, &mut Cx<'_>) -> R) -> R {
+        let mut cx = Cx {
+            now,
+            mss: self.mss,
+            in_flight: self.board.pipe(),
+            rtt: RttView { smoothed: self.rtt.smoothed(), min: self.rtt.min() },
+            delivered: self.delivered,
+            lost: self.lost,
+            rng: &mut self.rng,
+        };
+        let out = f(self.cc.as_mut(), &mut cx);
+        self.control = self.cc.control();
+        out
+    }
+
+    /// Losses are found by transmission time (RFC 8985).
+    #[inline]
+    pub(super) fn uses_rack(&self) -> bool {
+        self.config.loss_detection == LossDetection::Rack && matches!(self.repair, Repair::Sack | Repair::Prr)
+    }
+
+    /// The application offers `bytes` more; `u64::MAX` for ever.
+    pub fn write(&mut self, bytes: u64) {
+        self.stream_end = self.stream_end.saturating_add(bytes);
+    }
+
+    /// The application offers nothing beyond what has been sent.
+    pub fn stop(&mut self) {
+        self.stream_end = self.stream_end.min(self.board.nxt().max(1));
+    }
+
+    /// Everything offered, FIN included, is acknowledged.
+    pub fn all_acknowledged(&self) -> bool {
+        self.board.outstanding() == 0 && self.fin_sent
+    }
+
+    /// The retransmission timer expired. False when it did so too often: the connection has failed.
+    pub(super) fn on_timeout(&mut self, now: Time, timers: &mut Timers) -> bool {
+        let una = self.board.una();
+        if self.board.outstanding() == 0 {
+            return true;
+        }
+        let again = self.phase == Phase::Loss && self.timed_out_at == una;
+        self.retries = if again { self.retries + 1 } else { 1 };
+        if self.retries > self.config.data_retries {
+            return false;
+        }
+        // Linux does not reduce a second time when a timeout interrupts a fast recovery.
+        let in_recovery = self.phase == Phase::Recovery && una < self.recover && self.uses_rack();
+        self.timed_out_at = una;
+        self.stats.timeouts += 1;
+        let flight = self.board.outstanding();
+        let signal = Signal::Timeout { flight, repeated: again || in_recovery };
+        self.with_cc(now, |cc, cx| cc.on_congestion(cx, signal));
+        if self.config.clear_sack_on_rto {
+            self.board.forget_sacks();
+        }
+        self.lost += if self.uses_rack() { self.board.mark_older(now, self.rack.rtt) } else { self.board.mark_all() };
+        if self.uses_rack() {
+            // What is still in flight does not keep the repair waiting.
+            let window = self.board.pipe() + u64::from(self.mss);
+            self.with_cc(now, |cc, cx| cc.on_recovered(cx, window));
+        }
+        self.window = self.control.cwnd;
+        self.phase = Phase::Loss;
+        self.recover = self.board.nxt();
+        self.dup_acks = 0;
+        self.limited_sent = 0;
+        self.force = true;
+        self.rtt.back_off();
+        timers.clear(Timer::Reorder);
+        timers.set(Timer::Rto, now + self.rtt.rto());
+        true
+    }
+
+    /// Congestion window in force, bytes.
+    pub fn cwnd(&self) -> u64 {
+        self.window
+    }
+
+    /// Slow start threshold, bytes; `u64::MAX` before the first congestion.
+    pub fn ssthresh(&self) -> u64 {
+        self.control.ssthresh
+    }
+
+    /// How fast segments may leave.
+    pub fn pacing(&self) -> Pacing {
+        self.control.pacing
+    }
+
+    /// Bytes believed to be in the network.
+    pub fn in_flight(&self) -> u64 {
+        self.board.pipe()
+    }
+
+    /// Round-trip time estimator.
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// Where the sender stands with respect to losses.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Positions of the scoreboard, for tests: first unacknowledged, next to send, peer's right edge.
+    pub fn positions(&self) -> (u64, u64, u64) {
+        (self.board.una(), self.board.nxt(), self.peer_edge)
+    }
+}

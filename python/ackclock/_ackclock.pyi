@@ -1,0 +1,36 @@
+"""The compiled engine. Use `ackclock.engine`, which adds types, checks and caching to it."""
+
+from typing import Protocol
+
+class ArrowTable(Protocol):
+    """A table handed over without copying, through the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class RunOutput:
+    """What one run produced."""
+
+    @property
+    def flows(self) -> ArrowTable:
+        """One row per flow."""
+    @property
+    def links(self) -> ArrowTable:
+        """One row per link."""
+    @property
+    def series(self) -> ArrowTable:
+        """One row per sample: time_s, kind, id, metric, value."""
+    @property
+    def info(self) -> str:
+        """JSON object: events, packets, wall_s, warnings."""
+
+def describe() -> str:
+    """JSON object: version, profiles, tcp_options, controllers, slow_starts."""
+
+def run(resolved_json: str) -> RunOutput:
+    """Run one resolved run. Releases the GIL; Ctrl-C stops it. Raises ValueError for a bad document."""
+
+def estimate_bytes(resolved_json: str) -> int:
+    """Upper estimate of the memory a run and its result need, in bytes."""
+
+def resolve_tcp(profile: str, options_json: str) -> str:
+    """All TCP options of a profile with the given ones applied, as JSON."""

@@ -1,0 +1,1 @@
+"""The command line: ``ackclock run | show | cc | doctor``. docs/cli.md describes it."""

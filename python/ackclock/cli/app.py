@@ -1,0 +1,118 @@
+"""The commands and their options, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import cyclopts
+from cyclopts import App, Parameter
+
+import ackclock
+from ackclock.errors import AckclockError, EngineError, InputError, one_line
+
+OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes."""
+
+app = App(
+    name="ackclock",
+    help="A laboratory for TCP congestion control.",
+    version=lambda: ackclock.__version__,
+    help_format="plaintext",
+)
+
+File = Annotated[Path, Parameter(help="A scenario in TOML.")]
+Changes = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--set",
+        negative=(),
+        consume_multiple=False,
+        show_default=False,
+        help='Change a key: cc=cubic, topology.rtt="40 ms", run.duration="10 s". A list is a sweep. Repeatable.',
+    ),
+]
+Json = Annotated[
+    bool, Parameter(name="--json", negative=(), show_default=False, help="Print one JSON object instead of tables.")
+]
+
+
+@app.command(name="run")
+def run_command(
+    file: File,
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(help="Write Parquet tables and a manifest to this directory.")] = None,
+    changes: Changes = (),
+    seed: Annotated[int | None, Parameter(help="Master seed, in place of run.seed.")] = None,
+    replications: Annotated[int | None, Parameter(help="In place of run.replications.")] = None,
+    jobs: Annotated[int | None, Parameter(help="Runs at a time. Default: as many as there are processors.")] = None,
+    json: Json = False,
+    plot: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Draw cwnd, queue and throughput over time (PNG, SVG).")
+    ] = False,
+) -> int:
+    """Run a scenario and show a table of means and 95 % confidence intervals."""
+    from ackclock.cli.run import Request, run
+
+    return run(Request(file, out, changes, seed, replications, jobs, json, plot))
+
+
+@app.command(name="show")
+def show_command(file: File, /, *, changes: Changes = (), json: Json = False) -> int:
+    """Show what a scenario resolves to, without running it."""
+    from ackclock.cli.show import show
+
+    return show(file, changes, as_json=json)
+
+
+@app.command(name="cc")
+def cc_command(
+    name: Annotated[str | None, Parameter(help="A controller or slow start to describe.")] = None,
+    /,
+    *,
+    tcp: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="List the TCP options and their value in each profile.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """List controllers and slow starts, or the parameters of one of them."""
+    from ackclock.cli.cc import describe
+
+    return describe(name, tcp=tcp, as_json=json)
+
+
+@app.command(name="doctor")
+def doctor_command(*, json: Json = False) -> int:
+    """Show what this computer can do, and what to do about the rest."""
+    from ackclock.cli.doctor import doctor
+
+    return doctor(as_json=json)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code (docs/cli.md)."""
+    try:
+        result: Any = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except cyclopts.CycloptsError as error:
+        return _fail(f"{one_line(str(error)).rstrip('.')}; see: ackclock --help", BAD_INPUT)
+    except InputError as error:
+        return _fail(str(error), BAD_INPUT)
+    except (EngineError, AckclockError) as error:
+        return _fail(str(error), FAILED)
+    except KeyboardInterrupt:
+        return _fail("interrupted; no run had finished, so nothing was kept", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of a pipe left, as `head` does. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    return result if isinstance(result, int) else OK
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"ackclock: {one_line(message)}", file=sys.stderr)
+    return code

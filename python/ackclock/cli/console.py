@@ -1,0 +1,70 @@
+"""Printing: tables for people, JSON for machines, progress for those who wait."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+_WIDE = 200  # columns when the output is a file or a pipe: tables are not folded there
+
+Justify = Literal["left", "right"]
+
+
+def stdout() -> Console:
+    """A console on standard output: as wide as the terminal, or wide enough for any table."""
+    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False, soft_wrap=False)
+
+
+def table(rows: Sequence[Sequence[str]], justify: Sequence[Justify] = ()) -> Table:
+    """A plain table; the first row is its header. Columns beyond `justify` are aligned to the right."""
+    result = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    header, *body = rows
+    for index, title in enumerate(header):
+        side = justify[index] if index < len(justify) else "right"
+        result.add_column(Text(title), justify=side, vertical="top", overflow="fold")
+    for row in body:
+        result.add_row(*(Text(cell) for cell in row))
+    return result
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on standard output. What is not a number there, such as an infinity, is null."""
+    json.dump(_finite(value), sys.stdout, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def warn(message: str) -> None:
+    """A line on standard error."""
+    print(f"ackclock: {message}", file=sys.stderr)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[int, int], None]]:
+    """A function to report (finished, all) runs to: a bar if standard error is a terminal, otherwise nothing."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task("runs", total=None)
+        yield lambda finished, total: bar.update(task, completed=finished, total=total)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

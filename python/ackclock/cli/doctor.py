@@ -1,0 +1,98 @@
+"""``ackclock doctor``: what this computer has, and what to do about what it lacks."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass
+
+from ackclock import host
+from ackclock.cli import console
+from ackclock.cli.app import FAILED, OK
+from ackclock.engine import catalogue
+from ackclock.errors import EngineError
+
+_LIBRARIES = ("pydantic", "cyclopts", "rich", "polars", "numpy", "scipy", "matplotlib")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at. ``state`` is ok, missing (something will not work) or optional (it can be done without)."""
+
+    name: str
+    state: str
+    found: str
+    remedy: str = ""
+
+
+def doctor(*, as_json: bool) -> int:
+    """Print the checks; the exit code says whether everything necessary is there."""
+    checks = [_engine(), *_python(), *_host(), *_tools()]
+    ok = all(check.state != "missing" for check in checks)
+    if as_json:
+        console.print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
+    else:
+        rows = [["", "state", "found", "what to do"]]
+        rows.extend([check.name, check.state, check.found, check.remedy] for check in checks)
+        console.stdout().print(console.table(rows, ["left"] * 4))
+    return OK if ok else FAILED
+
+
+def _engine() -> Check:
+    try:
+        known = catalogue()
+    except EngineError as error:
+        return Check("engine", "missing", str(error), "make build")
+    found = f"{known.version}: {len(known.controllers)} controllers, {len(known.slow_starts)} slow starts"
+    return Check("engine", "ok", found)
+
+
+def _python() -> list[Check]:
+    checks = [Check("python", "ok", platform.python_version())]
+    for name in _LIBRARIES:
+        try:
+            checks.append(Check(name, "ok", importlib.metadata.version(name)))
+        except importlib.metadata.PackageNotFoundError:
+            checks.append(Check(name, "missing", "not installed", "make build"))
+    return checks
+
+
+def _host() -> list[Check]:
+    available = host.available_memory()
+    facts = host.facts()
+    memory = "unknown" if available is None else f"{available / 1e9:.1f} GB free"
+    return [
+        Check("system", "ok", f"{facts['system']} {facts['kernel']} {facts['machine']}"),
+        Check("processors", "ok", f"{host.cores()} ({facts['processor'] or 'unknown'})"),
+        Check("memory", "ok" if available else "optional", memory, "" if available else "runs start unchecked"),
+    ]
+
+
+def _tools() -> list[Check]:
+    return [
+        _tool("cargo", ["cargo", "--version"], "install Rust 1.85 or later to build the engine"),
+        _tool("make", ["make", "--version"], "install make to use the Makefile"),
+        _ns2("install ns2 to compare with it in make bench"),
+        _tool("ns-3", ["pkg-config", "--modversion", "libns3-dev"], "install ns3 to compare with it in make bench"),
+    ]
+
+
+def _tool(name: str, command: list[str], remedy: str) -> Check:
+    if shutil.which(command[0]) is None:
+        return Check(name, "optional", "not found", remedy)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return Check(name, "optional", "does not run", remedy)
+    if done.returncode != 0 and name == "ns-3":
+        return Check(name, "optional", "not found", remedy)
+    lines = (done.stdout or done.stderr).strip().splitlines()
+    return Check(name, "ok", lines[0].strip() if lines else "found")
+
+
+def _ns2(remedy: str) -> Check:
+    """ns-2 cannot be asked for its version from the command line; being there must do."""
+    found = shutil.which("ns")
+    return Check("ns-2", "ok", found) if found else Check("ns-2", "optional", "not found", remedy)

@@ -1,0 +1,123 @@
+"""``ackclock run``."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ackclock import api
+from ackclock.cli import console
+from ackclock.cli.app import INTERRUPTED, OK
+from ackclock.errors import InputError, Interrupted
+from ackclock.results import text
+from ackclock.results.result import Result
+from ackclock.results.summary import to_json
+from ackclock.scenario.plan import Plan, load
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for on the command line."""
+
+    file: Path
+    out: Path | None
+    changes: Sequence[str]
+    seed: int | None
+    replications: int | None
+    jobs: int | None
+    as_json: bool
+    plot: bool
+
+
+def run(request: Request) -> int:
+    """Run, print, write, draw. Returns the exit code."""
+    plan = load(request.file, set=request.changes, seed=request.seed, replications=request.replications)
+    if request.plot:
+        plan = _prepared_for_figures(plan, request)
+    begun = time.monotonic()
+    missing = 0
+    try:
+        with console.progress() as report:
+            result = api.run(plan, jobs=request.jobs, out=request.out, progress=report)
+    except Interrupted as interruption:
+        result, missing = interruption.result, interruption.missing
+    elapsed = time.monotonic() - begun
+    figures = _figures(result, request) if request.plot else []
+    if request.as_json:
+        console.print_json(as_json(result))
+    else:
+        _print(console.stdout(), result, elapsed, request.out, figures)
+    for warning in result.warnings:
+        console.warn(warning)
+    if missing:
+        kept = f"kept in {request.out}" if request.out else "shown; give --out to keep them"
+        console.warn(f"interrupted: {result.runs.height} runs finished and are {kept}, {missing} are missing")
+        return INTERRUPTED
+    return OK
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """A result as ``--json`` prints it."""
+    keys = {"run", "seed", "replication", *result.params} - {"cc"}
+    cost = {entry["run"]: entry for entry in result.manifest["runs"]}
+    flows, links = (
+        {
+            run: [{key: value for key, value in row.items() if key not in keys} for row in part.iter_rows(named=True)]
+            for (run,), part in table.partition_by("run", as_dict=True, maintain_order=True).items()
+        }
+        for table in (result.flows, result.links.drop("cc", strict=False))
+    )
+    runs = [
+        {
+            "params": {key: row[key] for key in result.params},
+            "seed": row["seed"],
+            "replication": row["replication"],
+            "flows": flows.get(row["run"], []),
+            "links": links.get(row["run"], []),
+            "wall_s": cost[row["run"]]["wall_s"],
+            "events": row["events"],
+            "packets": row["packets"],
+        }
+        for row in result.runs.iter_rows(named=True)
+    ]
+    answer: dict[str, Any] = {"runs": runs, "summary": [to_json(point) for point in result.points]}
+    if not result.complete:
+        answer["missing"] = result.manifest["missing"]
+    return answer
+
+
+def _print(out: Console, result: Result, elapsed: float, directory: Path | None, figures: Sequence[Path]) -> None:
+    out.print(console.table(text.rows(result.points, result.params), ["left"] * (len(result.params) + 1)))
+    n = max((point.n for point in result.points), default=0)
+    note = f"; means and 95 % confidence intervals of {n} replications" if n > 1 else ""
+    packets = f"{int(result.runs['packets'].sum()):,}".replace(",", " ")
+    runs = f"{result.runs.height} run{'' if result.runs.height == 1 else 's'}"
+    out.print(f"{runs}, {packets} packets, {elapsed:.1f} s{note}")
+    if directory is not None:
+        out.print(f"tables: {directory}")
+    for figure in figures:
+        out.print(f"figure: {figure}")
+
+
+def _prepared_for_figures(plan: Plan, request: Request) -> Plan:
+    from ackclock.plot.probes import recorded
+
+    if request.out is None and not os.access(Path.cwd(), os.W_OK):
+        raise InputError(
+            "cannot write figures there", "give --out a directory you may write to", source=str(Path.cwd())
+        )
+    return recorded(plan)
+
+
+def _figures(result: Result, request: Request) -> list[Path]:
+    from ackclock.plot.figures import save
+
+    if request.out is not None:
+        return save(result, request.out)
+    return save(result, Path(), request.file.stem)

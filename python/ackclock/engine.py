@@ -1,0 +1,142 @@
+"""The only door to the compiled engine: everything else in the package goes through here.
+
+The extension is loaded at the first use, so that ``import ackclock`` and the command line stay fast.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ackclock.errors import EngineError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One named value of an algorithm or of TCP, as the engine describes it.
+
+    ``kind`` is bool, count, bytes, segments, duration (ns), fraction, float or choice; ``range`` is the smallest
+    and largest sensible value, durations in seconds.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    choices: tuple[str, ...] | None
+    range: tuple[float | None, float | None] | None
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class TcpOption(Option):
+    """A TCP option; ``defaults`` has its value in each profile, ``default`` the one of the first."""
+
+    defaults: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A congestion controller or a slow start. ``family`` is empty for a slow start."""
+
+    name: str
+    family: str
+    source: str
+    summary: str
+    params: Mapping[str, Option]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Everything the engine can be told by name."""
+
+    version: str
+    profiles: tuple[str, ...]
+    tcp_options: Mapping[str, TcpOption]
+    controllers: Mapping[str, Algorithm]
+    slow_starts: Mapping[str, Algorithm]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The tables of one run, and what it cost."""
+
+    flows: pl.DataFrame
+    links: pl.DataFrame
+    series: pl.DataFrame
+    info: Json
+
+
+def _extension() -> ModuleType:
+    try:
+        from ackclock import _ackclock
+    except ImportError as error:
+        raise EngineError(f"the compiled engine is missing ({error}); build it with: make build") from error
+    return _ackclock
+
+
+@functools.cache
+def catalogue() -> Catalogue:
+    """The controllers, slow starts, profiles and TCP options this engine was built with."""
+    text = _extension().describe()
+    raw = json.loads(text)
+    return Catalogue(
+        version=raw["version"],
+        profiles=tuple(raw["profiles"]),
+        tcp_options={item["name"]: _tcp_option(item) for item in raw["tcp_options"]},
+        controllers={item["name"]: _algorithm(item) for item in raw["controllers"]},
+        slow_starts={item["name"]: _algorithm(item) for item in raw["slow_starts"]},
+    )
+
+
+def tcp_options(profile: str, given: Json) -> Json:
+    """All TCP options of `profile`, the `given` ones in place of its own."""
+    result: Json = json.loads(_extension().resolve_tcp(profile, json.dumps(given)))
+    return result
+
+
+def estimate_bytes(document: str) -> int:
+    """Upper estimate of the memory one resolved run needs, in bytes."""
+    return int(_extension().estimate_bytes(document))
+
+
+def run(document: str) -> Output:
+    """Run one resolved run to its end in this process; Ctrl-C stops it.
+
+    Raises :class:`EngineError` if the engine refuses the document.
+    """
+    import polars as pl
+
+    try:
+        raw = _extension().run(document)
+    except ValueError as error:
+        raise EngineError(str(error)) from error
+    return Output(pl.DataFrame(raw.flows), pl.DataFrame(raw.links), pl.DataFrame(raw.series), json.loads(raw.info))
+
+
+def _algorithm(item: Json) -> Algorithm:
+    params = {entry["name"]: _option(entry) for entry in item["params"]}
+    return Algorithm(item["name"], item.get("family", ""), item["source"], item["summary"], params)
+
+
+def _option(item: Json) -> Option:
+    return Option(item["name"], item["kind"], item["default"], *_bounds(item), item["doc"])
+
+
+def _tcp_option(item: Json) -> TcpOption:
+    defaults = item["defaults"]
+    default = next(iter(defaults.values()))
+    return TcpOption(item["name"], item["kind"], default, *_bounds(item), item["doc"], defaults)
+
+
+def _bounds(item: Json) -> tuple[tuple[str, ...] | None, tuple[float | None, float | None] | None]:
+    choices, limits = item.get("choices"), item.get("range")
+    return tuple(choices) if choices else None, (limits[0], limits[1]) if limits else None

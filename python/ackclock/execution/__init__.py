@@ -1,0 +1,1 @@
+"""Carrying out a plan: how many at once, in which process, and within which memory."""

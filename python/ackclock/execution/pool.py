@@ -1,0 +1,102 @@
+"""Running many independent runs, in this process or in several.
+
+A run never depends on another, so the results are the same for any number of workers; only the order in which
+they arrive differs, and callers sort by index.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+from collections.abc import Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from types import ModuleType
+
+from ackclock import engine
+from ackclock.errors import EngineError
+from ackclock.scenario.plan import Job, Plan
+
+
+def outputs(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Output]]:
+    """The output of every run of `plan`, as each finishes.
+
+    With one worker the runs happen in this process, in order. Raises :class:`EngineError`, naming the run, if
+    one fails. Ctrl-C arrives as `KeyboardInterrupt`, after the worker processes have been stopped.
+    """
+    if min(workers, len(plan)) <= 1:
+        for job in plan.jobs():
+            try:
+                yield job, engine.run(job.text())
+            except EngineError as error:
+                raise _named(job, error) from error
+    else:
+        yield from _in_processes(plan, min(workers, len(plan)))
+
+
+def _in_processes(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Output]]:
+    # Forking would copy the threads' locks of polars; a fresh interpreter has none.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_interrupts_to_the_parent)
+    waiting: dict[Future[engine.Output], Job] = {}
+    todo = plan.jobs()
+    try:
+        while True:
+            # A few more than the workers: none idles, and a long plan does not sit in memory as text.
+            while len(waiting) < 2 * workers and (job := next(todo, None)) is not None:
+                with _main_module_hidden():
+                    waiting[pool.submit(engine.run, job.text())] = job
+            if not waiting:
+                break
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                job = waiting.pop(future)
+                yield job, _result(future, job)
+    except BaseException:
+        _stop(pool)
+        raise
+    pool.shutdown()
+
+
+def _result(future: Future[engine.Output], job: Job) -> engine.Output:
+    try:
+        return future.result()
+    except EngineError as error:
+        raise _named(job, error) from error
+    except BrokenProcessPool as error:
+        raise EngineError("a worker process died, perhaps for want of memory; use fewer --jobs") from error
+
+
+def _named(job: Job, error: Exception) -> EngineError:
+    inside = ", ".join(f"{key} = {value}" for key, value in job.point.params.items())
+    return EngineError(f"run {job.index}{f' ({inside})' if inside else ''}: {error}")
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    """A terminal sends Ctrl-C to every process; only the parent decides what becomes of the runs."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    processes = list((pool._processes or {}).values())  # no public access before Python 3.14
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join()
+
+
+@contextmanager
+def _main_module_hidden() -> Iterator[None]:
+    """Keep new workers from importing the caller's main module.
+
+    They need only this package; without this, a script that calls :func:`ackclock.run` at its top level would
+    run again in every worker.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main

@@ -1,0 +1,1 @@
+"""Figures from saved results: they need a :class:`ackclock.Result` and nothing else."""

@@ -1,0 +1,98 @@
+"""From the series of a result to lines that can be drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ackclock.plot.probes import nice
+from ackclock.results.result import Result
+from ackclock.results.summary import bottleneck
+
+_MOST = 3000  # points per line; more cannot be seen and make the vector file heavy
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A line over time, of one flow (`id`, `cc`) or of a link (`cc` empty)."""
+
+    id: str
+    cc: str
+    time: np.ndarray[Any, Any]
+    value: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What one column of a figure shows: the first replication of a point."""
+
+    title: str
+    duration: float
+    warmup: float
+    rate_mbit: float | None
+    queue_limit: int | None
+    cwnd: tuple[Trace, ...]
+    queue: tuple[Trace, ...]
+    throughput: tuple[Trace, ...]
+
+
+def panel(result: Result, point: int) -> Panel | None:
+    """The lines of a point's first finished replication; ``None`` if it has no finished run."""
+    rows = result.runs.filter(pl.col("point") == point).head(1)
+    if rows.is_empty():
+        return None
+    run = rows.row(0, named=True)
+    resolved = result.resolved(point)
+    series = result.series.filter(pl.col("run") == run["run"])
+    names = dict(result.flows.filter(pl.col("run") == run["run"]).select("id", "cc").iter_rows())
+    mss = {flow["id"]: flow["mss"] for flow in resolved["flows"]}
+    link = next((item for item in resolved["links"] if item["id"] == bottleneck(resolved)), None)
+    cwnd = _of(series, "flow", "cwnd", names)
+    queues = _of(series, "link", "queue", {link["id"]: ""}) if link else []
+    return Panel(
+        title=", ".join(f"{key.rpartition('.')[2]} = {run[key]}" for key in result.params),
+        duration=run["duration_s"],
+        warmup=run["warmup_s"],
+        rate_mbit=link["rate_bps"] / 1e6 if link else None,
+        queue_limit=link["queue"]["limit_packets"] if link else None,
+        cwnd=tuple(_thin(Trace(item.id, item.cc, item.time, item.value / mss[item.id])) for item in cwnd),
+        queue=tuple(_thin(item) for item in queues),
+        throughput=tuple(_rate(item, run["duration_s"]) for item in _of(series, "flow", "delivered", names)),
+    )
+
+
+def _of(series: pl.DataFrame, kind: str, metric: str, names: dict[str, str]) -> list[Trace]:
+    chosen = series.filter((pl.col("kind") == kind) & (pl.col("metric") == metric))
+    parts = chosen.partition_by("id", as_dict=True, maintain_order=True)
+    return [
+        Trace(name, cc, parts[(name,)]["time_s"].to_numpy(), parts[(name,)]["value"].to_numpy())
+        for name, cc in names.items()
+        if (name,) in parts
+    ]
+
+
+def _rate(trace: Trace, duration: float) -> Trace:
+    """The rate of a counter, in Mbit/s over bins of about a 120th of the run."""
+    spacing = float(np.median(np.diff(trace.time))) if len(trace.time) > 1 else 0.0
+    width = nice(max(duration / 120, spacing) * 1e9) / 1e9
+    edges = np.arange(0.0, duration + width / 2, width)
+    # A counter holds its value until the next sample.
+    at = np.searchsorted(trace.time, edges + 1e-9, side="right") - 1
+    counted = np.where(at >= 0, trace.value[np.maximum(at, 0)], 0.0)
+    return Trace(trace.id, trace.cc, edges[:-1] + width / 2, np.diff(counted) * 8e-6 / width)
+
+
+def _thin(trace: Trace) -> Trace:
+    """At most so many points, keeping the lowest and the highest of each stretch."""
+    count = len(trace.time)
+    if count <= _MOST:
+        return trace
+    keep = {0, count - 1}
+    for stretch in np.array_split(np.arange(count), _MOST // 2):
+        values = trace.value[stretch]
+        keep.update((int(stretch[values.argmin()]), int(stretch[values.argmax()])))
+    index = np.array(sorted(keep))
+    return Trace(trace.id, trace.cc, trace.time[index], trace.value[index])

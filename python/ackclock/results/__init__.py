@@ -1,0 +1,1 @@
+"""What runs produce: tidy tables, their summary, and the directory they are kept in."""

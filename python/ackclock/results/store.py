@@ -1,0 +1,122 @@
+"""The directory a result is kept in: Parquet tables and a manifest, complete or not there at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ackclock.errors import InputError
+from ackclock.results import manifest as manifests
+from ackclock.results.tables import NAMES
+
+MANIFEST = "manifest.json"
+_OURS = {f"{name}.parquet" for name in NAMES} | {MANIFEST}
+_FIGURES = ("overview*.png", "overview*.svg")
+
+
+class OutputDirectory:
+    """A place claimed for a result before anything is run.
+
+    Files are written into a hidden directory beside it, which takes its name only when all of them are there; a
+    crash leaves at most that hidden directory. An older result of the same name is replaced; a directory that holds
+    anything else is refused.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            self._check_old()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            folder = tempfile.mkdtemp(prefix=f".{self.path.name}.partial-", dir=self.path.parent)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            problem = f"cannot write the results there ({reason})"
+            raise InputError(problem, "give --out a directory you may write to", source=str(self.path)) from None
+        self.partial = Path(folder)
+
+    def _check_old(self) -> None:
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise InputError("is a file, not a directory", "give --out another name", source=str(self.path))
+        others = sorted(item.name for item in self.path.iterdir() if not _is_ours(item))
+        if others:
+            problem = f"holds something other than a result ('{others[0]}')"
+            raise InputError(problem, "give --out another name, or empty it", source=str(self.path))
+
+    def write(self, tables: Mapping[str, pl.DataFrame], manifest: manifests.Manifest) -> manifests.Manifest:
+        """Write everything, give the directory its name, and return the manifest with the files' hashes."""
+        manifest = {**manifest, "files": {}}
+        for name in NAMES:
+            file = self.partial / f"{name}.parquet"
+            tables[name].write_parquet(file, compression="zstd", statistics=True)
+            manifest["files"][file.name] = {"sha256": _sha256(file), "rows": tables[name].height}
+        text = json.dumps(manifest, indent=1, allow_nan=False)
+        (self.partial / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+        self.partial.chmod(0o777 & ~_umask())  # mkdtemp keeps others out; a result is an ordinary directory
+        if self.path.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.old-", dir=self.path.parent))
+            self.path.rename(old / "result")
+            self.partial.rename(self.path)
+            shutil.rmtree(old)
+        else:
+            self.partial.rename(self.path)
+        return manifest
+
+    def discard(self) -> None:
+        """Give up the place, leaving nothing behind."""
+        with contextlib.suppress(OSError):
+            shutil.rmtree(self.partial)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, pl.DataFrame], manifests.Manifest]:
+    """The tables and the manifest of a result directory.
+
+    Raises :class:`InputError` if it is not one, was written by another format, or a file is missing or changed.
+    """
+    folder = Path(path)
+    remedy = "give a directory written by ackclock run --out"
+    try:
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except OSError:
+        raise InputError(f"has no {MANIFEST}", remedy, source=str(folder)) from None
+    except ValueError:
+        raise InputError("is not readable", remedy, source=str(folder / MANIFEST)) from None
+    if manifest.get("format") != manifests.FORMAT:
+        problem = f"is of format {manifest.get('format')}, not {manifests.FORMAT}"
+        raise InputError(problem, "read it with the version that wrote it", source=str(folder / MANIFEST))
+    tables = {}
+    for name in NAMES:
+        file = folder / f"{name}.parquet"
+        try:
+            same = _sha256(file) == manifest["files"][file.name]["sha256"]
+        except (OSError, KeyError):
+            raise InputError("is missing", remedy, source=str(file)) from None
+        if not same:
+            raise InputError("is not the file its manifest describes", "run the scenario again", source=str(file))
+        tables[name] = pl.read_parquet(file)
+    return tables, manifest
+
+
+def _is_ours(item: Path) -> bool:
+    return item.name in _OURS or any(item.match(pattern) for pattern in _FIGURES)
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""Scenarios: what a user writes, checked and compiled to resolved runs."""

@@ -1,0 +1,219 @@
+"""From a scenario to the resolved run: topologies become links and hops, units become integers.
+
+The document is described in docs/resolved-run.md; it is the only thing the engine sees.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from ackclock import engine
+from ackclock.errors import Problem
+from ackclock.scenario.flow import Choice, Flow, Start
+from ackclock.scenario.model import Scenario, chain_rtt
+from ackclock.scenario.options import convert
+from ackclock.scenario.path import Dumbbell, Loss, Queue, Reverse
+from ackclock.scenario.units import QueueLimit
+
+FORMAT = 1
+_HEADERS = 40  # IPv4 and TCP, without options
+_TIMESTAMPS = 12
+
+Document = dict[str, Any]
+
+
+def compile_run(scenario: Scenario, replication: int = 0) -> Document:
+    """The resolved run of one replication of `scenario`, counted from 0.
+
+    Raises :class:`ackclock.errors.Problem`, with the key, for what only shows once everything is put together:
+    a BDP without a rate, or a queue that could never hold a packet.
+    """
+    forward, reverse = _path(scenario)
+    rtt, packet = _sizing_rtt(scenario), full_packet(scenario.flows[0])
+    flows = _flows(scenario, forward, reverse)
+    return {
+        "format": FORMAT,
+        "seed": scenario.run.seed,
+        "run": replication,
+        "duration_ns": scenario.run.duration,
+        "warmup_ns": scenario.run.warmup,
+        "links": [_resolve(link, rtt, packet, len(flows)) for link in (*forward, *reverse)],
+        "flows": flows,
+        "probes": scenario.probes.resolved(),
+    }
+
+
+def _sizing_rtt(scenario: Scenario) -> int:
+    """The RTT a BDP fraction counts: the topology's, or else the first flow's."""
+    topology = scenario.topology
+    own = topology.rtt if isinstance(topology, Dumbbell) else chain_rtt(topology)
+    return own or scenario.rtt_of(scenario.flows[0])
+
+
+def full_packet(flow: Flow) -> int:
+    """Bytes of a full-size packet of `flow` on the wire, before the overhead of a link."""
+    options = engine.tcp_options(flow.profile, flow.tcp_options)
+    return flow.mss + _HEADERS + (_TIMESTAMPS if options.get("timestamps") else 0)
+
+
+def bdp_packets(rate_bps: int, rtt_ns: int, packet_bytes: int, fraction: Fraction = Fraction(1)) -> int:
+    """`fraction` of a bandwidth-delay product in packets: at least one, rounded to the nearest."""
+    exact = fraction * rate_bps * rtt_ns / (8 * 10**9 * packet_bytes)
+    return max(1, math.floor(exact + Fraction(1, 2)))
+
+
+Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A link before its queue is sized. `sizing_rate` is the rate a BDP fraction counts."""
+
+    name: str
+    rate: int | None
+    delay: int
+    overhead: int
+    queue: Queue
+    sizing_rate: int | None
+    loss: Loss | None
+    key: Key
+
+
+def _path(scenario: Scenario) -> tuple[list[_Link], list[_Link]]:
+    """The links a packet crosses on the way out, and those on the way back."""
+    topology = scenario.topology
+    if isinstance(topology, Dumbbell):
+        base = min(scenario.rtt_of(flow) for flow in scenario.flows)
+        out = _Link(
+            "bottleneck",
+            topology.rate,
+            base // 2,
+            topology.link_overhead,
+            topology.queue,
+            topology.rate,
+            topology.loss,
+            ("topology",),
+        )
+        # An odd nanosecond goes to the way back, so that the two halves make the RTT exactly.
+        back = _back("reverse", out, topology.reverse)
+        return [out], [replace(back, delay=base - base // 2)]
+    forward = [
+        _Link(
+            f"hop{index}",
+            hop.rate,
+            hop.delay,
+            hop.link_overhead,
+            hop.queue,
+            hop.rate,
+            hop.loss,
+            ("topology", "hops", index),
+        )
+        for index, hop in enumerate(topology.hops)
+    ]
+    return forward, [_back(f"{link.name}-reverse", link, topology.reverse) for link in reversed(forward)]
+
+
+def _back(name: str, out: _Link, reverse: Reverse) -> _Link:
+    """The link of the way back beside `out`: what is not given is the same, the queue in packets too."""
+    rate = out.rate if reverse.rate is None else None if reverse.rate == "unlimited" else reverse.rate
+    link = replace(out, name=name, rate=rate, loss=reverse.loss)
+    if reverse.queue is None:
+        return link if rate is not None else replace(link, queue=Queue(limit=QueueLimit("unlimited")))
+    return replace(link, queue=reverse.queue, sizing_rate=rate, key=("topology", "reverse"))
+
+
+def _resolve(link: _Link, rtt: int, packet: int, flows: int) -> Document:
+    return {
+        "id": link.name,
+        "rate_bps": link.rate,
+        "delay_ns": link.delay,
+        "overhead_bytes": link.overhead,
+        "queue": _queue(link, rtt, packet + link.overhead),
+        "loss": _loss(link.loss, flows, link.key),
+    }
+
+
+def _queue(link: _Link, rtt: int, packet: int) -> Document:
+    limit = link.queue.limit
+    packets = size = None
+    if limit.unit == "bdp":
+        if link.sizing_rate is None:
+            remedy = "give a rate, or a limit in packets or bytes"
+            raise Problem("a BDP fraction needs a rate", remedy, *link.key, "queue", "limit")
+        if rtt == 0:
+            remedy = "give an RTT, or a limit in packets or bytes"
+            raise Problem("a BDP fraction needs an RTT", remedy, *link.key, "queue", "limit")
+        packets = bdp_packets(link.sizing_rate, rtt, packet, limit.amount)
+    elif limit.unit == "packets":
+        packets = int(limit.amount)
+    elif limit.unit == "bytes":
+        size = int(limit.amount)
+        if size < packet:
+            problem = f"a queue of {size} B never holds a full-size packet of {packet} B"
+            raise Problem(problem, f'give at least "{packet} B"', *link.key, "queue", "limit")
+    return {
+        "kind": link.queue.kind,
+        "limit_packets": packets,
+        "limit_bytes": size,
+        "limit_includes_service": link.queue.limit_includes_service,
+    }
+
+
+def _loss(loss: Loss | None, flows: int, key: Key) -> Document | None:
+    if loss is None or loss.p == 0:
+        return None
+    if loss.p is not None:
+        return {"kind": "bernoulli", "p": loss.p}
+    if loss.every is not None:
+        return {"kind": "every", "n": loss.every}
+    drops = []
+    for index, drop in enumerate(loss.drops or ()):
+        if not (drop.flow.isdecimal() and int(drop.flow) < flows):
+            remedy = f'flows are numbered from "0" to "{flows - 1}"'
+            raise Problem(f"there is no flow '{drop.flow}'", remedy, *key, "loss", "drops", index, "flow")
+        drops.append({"flow": str(int(drop.flow)), "nth": drop.nth})
+    return {"kind": "scripted", "drops": drops}
+
+
+def _flows(scenario: Scenario, forward: list[_Link], reverse: list[_Link]) -> list[Document]:
+    base = sum(link.delay for link in (*forward, *reverse))
+    result: list[Document] = []
+    for group in scenario.flows:
+        extra = scenario.rtt_of(group) - base
+        out, back = [{"link": link.name} for link in forward], [{"link": link.name} for link in reverse]
+        if extra:
+            # Half of the longer RTT before the shared path and half after it, as an access link would.
+            shared = _flow(group, [{"delay_ns": extra // 2}, *out], [*back, {"delay_ns": extra - extra // 2}])
+        else:
+            shared = _flow(group, out, back)
+        first = len(result)
+        result.extend({"id": str(first + index), **shared} for index in range(group.count))
+    return result
+
+
+def _flow(flow: Flow, forward: list[Document], reverse: list[Document]) -> Document:
+    known = engine.catalogue()
+    return {
+        "forward": forward,
+        "reverse": reverse,
+        "start": _start(flow.start),
+        "stop_ns": flow.stop,
+        "app": {"kind": flow.app, "bytes": flow.bytes},
+        "mss": flow.mss,
+        "profile": flow.profile,
+        "tcp": flow.tcp_options,
+        "cc": {"name": flow.cc.name, "params": _params(flow.cc, known.controllers)},
+        "slow_start": {"kind": flow.slow_start.name, "params": _params(flow.slow_start, known.slow_starts)},
+    }
+
+
+def _params(choice: Choice, known: Mapping[str, engine.Algorithm]) -> Document:
+    return convert(f"parameter of {choice.name}", known[choice.name].params, choice.params)
+
+
+def _start(start: Start) -> Document:
+    return {"at_ns": start.at} if start.uniform is None else {"uniform_ns": list(start.uniform)}

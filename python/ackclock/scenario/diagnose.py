@@ -1,0 +1,140 @@
+"""From pydantic's reports to one line a user can act on: key, problem, remedy."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from ackclock.errors import Problem, unknown
+from ackclock.scenario.base import Model
+from ackclock.scenario.model import Scenario
+from ackclock.scenario.path import Chain, Dumbbell
+from ackclock.scenario.sweep import Path
+
+_TAGS: Mapping[str, type[Model]] = {"<dumbbell>": Dumbbell, "<chain>": Chain}
+
+_EXAMPLES = {
+    "topology": '[topology] with kind = "dumbbell"',
+    "flows": '[[flows]] with cc = "cubic"',
+    "run": '[run] with duration = "60 s"',
+    "rate": 'rate = "100 Mbit/s"',
+    "queue": 'queue = { kind = "droptail", limit = "1 BDP" }',
+    "limit": 'limit = "1 BDP"',
+    "duration": 'duration = "60 s"',
+    "delay": 'delay = "10 ms"',
+    "hops": "one [[topology.hops]] for each link",
+    "flow": 'flow = "0"',
+    "nth": "nth = 1",
+}
+
+_WANTED = {
+    "bool_type": ("a yes or no", "write true or false"),
+    "int_type": ("a whole number", "write it without quotes and decimals"),
+    "int_from_float": ("a whole number", "write it without decimals"),
+    "string_type": ("text", "write it in quotes"),
+    "model_type": ("a table", "write it as { key = value } or under its own [header]"),
+    "dict_type": ("a table", "write it as { key = value }"),
+    "tuple_type": ("a list", "write it as [ ... ], or [[header]] for each table"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong with a scenario, and the key it is wrong at."""
+
+    key: Path
+    problem: str
+    remedy: str
+
+
+def finding(error: ValidationError | Problem, raw: Any) -> Finding:
+    """The first thing wrong. Unknown keys come first: a mistyped key is also a missing one."""
+    if isinstance(error, Problem):
+        return Finding(_trim(error.key, raw), error.problem, error.remedy)
+    details = error.errors(include_url=False)
+    chosen = next((item for item in details if item["type"] == "extra_forbidden"), details[0])
+    loc = tuple(chosen["loc"])
+    problem = _explain(chosen["type"], loc, chosen)
+    key = tuple(part for part in loc if part not in _TAGS)
+    return Finding(_trim((*key, *problem.key), raw), problem.problem, problem.remedy)
+
+
+def _explain(kind: str, loc: Path, detail: Mapping[str, Any]) -> Problem:
+    name = str(loc[-1]) if loc else "scenario"
+    context = detail.get("ctx", {})
+    value = detail.get("input")
+    cause = context.get("error")
+    if isinstance(cause, Problem):
+        return cause
+    if kind == "extra_forbidden":
+        return _unknown_key(name, loc)
+    if kind == "missing":
+        example = _EXAMPLES.get(name)
+        return Problem(f"missing key '{name}'", f"add {example}" if example else "add it")
+    if kind == "literal_error":
+        return Problem(f"unknown {name} {value!r}", f"known: {context['expected'].replace(chr(39), '')}")
+    if kind in _WANTED:
+        wanted, remedy = _WANTED[kind]
+        return Problem(f"{_short(value)} is not {wanted}", remedy)
+    if kind in ("greater_than_equal", "less_than", "less_than_equal"):
+        bound = next(iter(context.values()))
+        words = {"greater_than_equal": "at least", "less_than": "less than", "less_than_equal": "at most"}
+        return Problem(f"{_short(value)} is out of range", f"give {words[kind]} {bound}")
+    if kind == "too_short":
+        return Problem(f"'{name}' is empty", f"add {_EXAMPLES.get(name, 'an entry')}")
+    return Problem(f"{_short(value)}: {detail['msg'][:1].lower()}{detail['msg'][1:]}", "see docs/scenario.md")
+
+
+def _unknown_key(name: str, loc: Path) -> Problem:
+    from ackclock import engine
+    from ackclock.scenario.flow import Flow
+
+    owner = _model_at(loc[:-1])
+    known = [*owner.model_fields, *(["sweep"] if owner is Scenario else [])]
+    if owner is Flow and name in engine.catalogue().tcp_options:
+        return Problem(f"unknown key '{name}'", f"it is a TCP option: write it in tcp = {{ {name} = ... }}")
+    return unknown("key", name, known)
+
+
+def _model_at(loc: Path) -> type[Model]:
+    """The model that reads the table at a place pydantic names."""
+    model: type[Model] = Scenario
+    for part in loc:
+        if isinstance(part, int):
+            continue
+        below = _TAGS.get(part)
+        if below is None:
+            field = model.model_fields.get(part)
+            below = _model_in(field.annotation) if field else None
+        model = below or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[Model] | None:
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        return annotation
+    found = (_model_in(argument) for argument in typing.get_args(annotation))
+    return next((model for model in found if model is not None), None)
+
+
+def _trim(key: Path, raw: Any) -> Path:
+    """`key` without what the file does not spell out: `loss = 2` is read as a table with the key p."""
+    result: Path = ()
+    for part in key:
+        if not isinstance(raw, dict | list):
+            break
+        result = (*result, part)
+        try:
+            raw = raw[part]  # type: ignore[index]  # a wrong kind of index is caught
+        except (KeyError, IndexError, TypeError):
+            raw = {}
+    return result
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,155 @@
+"""A scenario file as work to do: its points, their replications, and the resolved run of each."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic import ValidationError
+
+from ackclock.errors import InputError, Problem
+from ackclock.scenario import compile as compiler
+from ackclock.scenario import override, sweep
+from ackclock.scenario.diagnose import finding
+from ackclock.scenario.lines import line_of
+from ackclock.scenario.model import Scenario
+
+Params = dict[str, str | int | float | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One combination of swept values."""
+
+    index: int
+    params: Params
+    scenario: Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run: a replication (from 0) of a point. `index` numbers the runs of a plan from 0."""
+
+    index: int
+    point: Point
+    replication: int
+
+    def document(self) -> dict[str, Any]:
+        """The resolved run (docs/resolved-run.md)."""
+        return compiler.compile_run(self.point.scenario, self.replication)
+
+    def text(self) -> str:
+        """The resolved run as the engine reads it."""
+        return json.dumps(self.document(), separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything a scenario file asks for, checked.
+
+    `source` is where it came from, for messages; `text` is what was written, for the record.
+    """
+
+    source: str
+    text: str
+    points: tuple[Point, ...]
+
+    def jobs(self) -> Iterator[Job]:
+        """All runs: points in order, the replications of each together."""
+        index = 0
+        for point in self.points:
+            for replication in range(point.scenario.run.replications):
+                yield Job(index, point, replication)
+                index += 1
+
+    def __len__(self) -> int:
+        """How many runs there are."""
+        return sum(point.scenario.run.replications for point in self.points)
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """The swept keys, in order."""
+        return tuple(self.points[0].params)
+
+
+def load(
+    scenario: Scenario | Mapping[str, Any] | str | FilePath,
+    *,
+    set: override.Overrides | None = None,
+    seed: int | None = None,
+    replications: int | None = None,
+) -> Plan:
+    """Read and check a scenario.
+
+    Parameters
+    ----------
+    scenario: path of a TOML file, the same content as a mapping, or a :class:`Scenario`.
+    set: changes, as a mapping of dotted keys to values or as ``key=value`` texts.
+    seed, replications: in place of those under ``[run]``.
+
+    Raises
+    ------
+    InputError: one line with file, key, problem and remedy.
+    """
+    source, text, raw = _read(scenario)
+    changed = _override(raw, source, set or {}, seed, replications)
+    current: Any = raw
+    points = []
+    try:
+        for index, (params, current) in enumerate(sweep.points(raw)):
+            checked = Scenario.model_validate(current)
+            compiler.compile_run(checked)
+            points.append(Point(index, params, checked))
+    except (Problem, ValidationError) as error:
+        found = finding(error, current)
+        key = sweep.dotted(found.key)
+        ours = any(key == path or key.startswith(f"{path}.") for path in changed)
+        line = None if ours or not text else line_of(text, found.key)
+        raise InputError(found.problem, found.remedy, source=source, key=key or None, line=line) from None
+    return Plan(source, text, tuple(points))
+
+
+def _override(
+    raw: dict[str, Any], source: str, changes: override.Overrides, seed: int | None, replications: int | None
+) -> frozenset[str]:
+    """Apply every change asked for, and return the dotted keys changed."""
+    named = {"run.seed": seed, "run.replications": replications}
+    try:
+        changed = override.apply(raw, changes)
+        return frozenset(changed | override.apply(raw, {key: item for key, item in named.items() if item is not None}))
+    except Problem as error:
+        where = f"{source}: --set"
+        raise InputError(error.problem, error.remedy, source=where, key=sweep.dotted(error.key) or None) from None
+
+
+def _read(scenario: Scenario | Mapping[str, Any] | str | FilePath) -> tuple[str, str, dict[str, Any]]:
+    if isinstance(scenario, Scenario):
+        return "scenario", "", json_copy(scenario.model_dump(exclude_none=True))
+    if isinstance(scenario, Mapping):
+        return "scenario", "", json_copy(scenario)
+    source = str(scenario)
+    try:
+        text = FilePath(scenario).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError("not a text file", "give a scenario in TOML, encoded in UTF-8", source=source) from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(reason, "give the path of a scenario file", source=source) from None
+    try:
+        return source, text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        remedy = 'correct it; text needs quotes, as in rate = "100 Mbit/s"'
+        raise InputError(f"not valid TOML: {error}", remedy, source=source) from None
+
+
+def json_copy(value: Any) -> Any:
+    """A deep copy of plain data with tuples as lists, so that it can be changed like a file's content."""
+    if isinstance(value, Mapping):
+        return {str(key): json_copy(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_copy(item) for item in value]
+    return value

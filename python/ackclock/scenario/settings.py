@@ -1,0 +1,106 @@
+"""How long to run, how often, and what to record over time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+
+from ackclock.errors import Problem
+from ackclock.scenario.base import Model
+from ackclock.scenario.types import Count, Duration, PositiveDuration
+from ackclock.scenario.units import DURATION
+
+FLOW_SERIES = ("cwnd", "ssthresh", "srtt", "in_flight", "delivered", "sent", "retransmitted")
+LINK_SERIES = ("queue", "queue_bytes", "link_sent", "drops")
+INTERVAL_SERIES = ("cwnd", "srtt", "delivered", "queue")
+"""What `interval` alone records: enough to draw the window, the delay, the rate and the queue."""
+
+
+class Run(Model):
+    """Length, repetition and randomness of a run."""
+
+    duration: PositiveDuration
+    """Simulated time."""
+    warmup: Duration = Field(default="0 s", validate_default=True)
+    """Rates, means and percentiles leave out this much of the beginning."""
+    replications: Count = 1
+    """How often each swept point is run, with other random draws."""
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 1
+    """Master seed; every random draw follows from it and the replication number."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Run:
+        if self.warmup >= self.duration:
+            raise Problem("the warm-up is not shorter than the run", "shorten it or lengthen run.duration", "warmup")
+        return self
+
+
+def _sampling(value: Any) -> int | str | None:
+    words = {"on change": "on_change", "every event": "every_event", "off": "off"}
+    if value is None or value in words.values():
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, str) and value in words:
+        return words[value]
+    try:
+        return DURATION.parse(value, zero=False)
+    except Problem as problem:
+        remedy = 'write an interval such as "100 ms", "on change", "every event" or "off"'
+        raise Problem(problem.problem, remedy) from None
+
+
+Sampling = Annotated[
+    int | str | None,
+    BeforeValidator(_sampling),
+    PlainSerializer(
+        lambda value: DURATION.format(value) if isinstance(value, int) else value and value.replace("_", " ")
+    ),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": rf"^\d+(\.\d*)?([eE][+-]?\d+)? *({'|'.join(DURATION.units)})$|^(on change|every event|off)$",
+            "description": 'how often to record: an interval, "on change", "every event" or "off"',
+            "examples": ["100 ms", "on change"],
+        }
+    ),
+]
+
+
+class Probes(Model):
+    """What is recorded over time, and how often. Nothing unless asked for."""
+
+    interval: PositiveDuration | None = None
+    """Records cwnd, srtt, delivered and queue at this interval, where they are not given on their own."""
+    cwnd: Sampling = None
+    """Congestion window of each flow, bytes."""
+    ssthresh: Sampling = None
+    """Slow-start threshold of each flow, bytes."""
+    srtt: Sampling = None
+    """Smoothed RTT of each flow, seconds."""
+    in_flight: Sampling = None
+    """Bytes each flow has in flight."""
+    delivered: Sampling = None
+    """Payload bytes delivered in order to each flow's receiver, from the start."""
+    sent: Sampling = None
+    """Payload bytes each flow has sent, from the start, retransmissions included."""
+    retransmitted: Sampling = None
+    """Payload bytes each flow has retransmitted, from the start."""
+    queue: Sampling = None
+    """Packets in the queue of each link."""
+    queue_bytes: Sampling = None
+    """Bytes in the queue of each link."""
+    link_sent: Sampling = None
+    """Bytes each link has sent, from the start."""
+    drops: Sampling = None
+    """Packets the queue of each link has refused, from the start."""
+
+    def resolved(self) -> dict[str, Any]:
+        """The probes as the engine wants them."""
+        result: dict[str, Any] = {}
+        for name in (*FLOW_SERIES, *LINK_SERIES):
+            sampling = getattr(self, name)
+            if sampling is None and name in INTERVAL_SERIES:
+                sampling = self.interval
+            if sampling is not None and sampling != "off":
+                result[name] = {"every_ns": sampling} if isinstance(sampling, int) else sampling
+        return result

@@ -1,0 +1,95 @@
+"""Field types of the scenario models: written with a unit, held as integers, written back with a unit."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+from ackclock.scenario import units
+from ackclock.scenario.units import QueueLimit
+
+_NUMBER = r"\d+(\.\d*)?([eE][+-]?\d+)?"
+
+
+def _text(quantity: units.Quantity, *, unlimited: bool = False) -> Any:
+    names = "|".join(quantity.units)
+    pattern = rf"^{_NUMBER} *({names})$"
+    return WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": rf"{pattern}|^unlimited$" if unlimited else pattern,
+            "description": f'a {quantity.name} with its unit, such as "{quantity.example}"',
+            "examples": [quantity.example],
+        }
+    )
+
+
+def _reader(quantity: units.Quantity, *, zero: bool) -> Any:
+    return BeforeValidator(lambda value: quantity.parse(value, zero=zero))
+
+
+def _writer(quantity: units.Quantity) -> Any:
+    return PlainSerializer(quantity.format, return_type=str)
+
+
+Duration = Annotated[int, _reader(units.DURATION, zero=True), _writer(units.DURATION), _text(units.DURATION)]
+"""A time in ns; zero is allowed."""
+
+PositiveDuration = Annotated[int, _reader(units.DURATION, zero=False), _writer(units.DURATION), _text(units.DURATION)]
+"""A time in ns, more than zero."""
+
+Size = Annotated[int, _reader(units.SIZE, zero=True), _writer(units.SIZE), _text(units.SIZE)]
+"""A size in bytes; zero is allowed."""
+
+PositiveSize = Annotated[int, _reader(units.SIZE, zero=False), _writer(units.SIZE), _text(units.SIZE)]
+"""A size in bytes, more than zero."""
+
+Rate = Annotated[
+    int | None,
+    BeforeValidator(units.parse_rate),
+    PlainSerializer(lambda value: "unlimited" if value is None else units.RATE.format(value), return_type=str),
+    _text(units.RATE, unlimited=True),
+]
+"""A rate in bit/s; ``None`` is ``"unlimited"``."""
+
+ReverseRate = Annotated[
+    int | Literal["unlimited"] | None,
+    BeforeValidator(lambda value: value if value in (None, "unlimited") else units.parse_rate(value)),
+    PlainSerializer(lambda value: units.RATE.format(value) if isinstance(value, int) else value),
+    _text(units.RATE, unlimited=True),
+]
+"""A rate in bit/s, ``"unlimited"``, or ``None`` for as on the way out."""
+
+Limit = Annotated[
+    QueueLimit,
+    BeforeValidator(units.parse_queue_limit),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": rf"^{_NUMBER} *(BDP|{'|'.join((*units.PACKETS.units, *units.SIZE.units))})$|^unlimited$",
+            "description": "how much a queue holds: a fraction of the BDP, packets or bytes",
+            "examples": ["0.2 BDP", "132 packets", "64 kB", "unlimited"],
+        }
+    ),
+]
+"""The limit of a queue."""
+
+Probability = Annotated[
+    float,
+    BeforeValidator(units.parse_fraction),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0, "maximum": 1},
+                {"type": "string", "pattern": rf"^{_NUMBER} *%$"},
+            ],
+            "description": 'a fraction of one, or a percentage such as "0.5 %"',
+        }
+    ),
+]
+"""A number in [0, 1]."""
+
+Count = Annotated[int, Field(strict=True, ge=1)]
+"""A whole number of at least one."""
