@@ -35,7 +35,7 @@ MOST_REPEATS = 50
 
 @dataclass(frozen=True)
 class Standard:
-    """A standard dumbbell, and how long it is simulated: in full, by ns-3, which takes minutes for that, and quickly."""
+    """A standard dumbbell, and how long it is simulated by ns-3, which takes minutes for the whole, and with --quick."""
 
     name: str
     ns3_s: float
@@ -44,6 +44,7 @@ class Standard:
 
     @property
     def path(self) -> Path:
+        """The scenario file."""
         return SCENARIOS / f"{self.name}.toml"
 
 
@@ -125,7 +126,8 @@ class Ackclock:
         try:
             self.version = str(self._run(STANDARDS[0], start_only=True)[0]["version"])
         except PeerError as error:
-            raise PeerError(f"ackclock does not run under {python} (make build?): {str(error).splitlines()[-1]}") from None
+            reason = str(error).splitlines()[-1]
+            raise PeerError(f"ackclock does not run under {python} (make build?): {reason}") from None
         self._repeats: dict[tuple[str, float], int] = {}
 
     def start(self, standard: Standard) -> Cost:
@@ -133,6 +135,7 @@ class Ackclock:
         return self._run(standard, start_only=True)[1]
 
     def run(self, standard: Standard, duration_s: float) -> Timing:
+        """As many runs in one process as it takes to measure them."""
         key = (standard.name, duration_s)
         if key not in self._repeats:
             result, _ = self._run(standard, duration_s)
@@ -141,7 +144,9 @@ class Ackclock:
         check_count(result["packets"] / self._repeats[key], standard, duration_s)
         return Timing(cost, result["packets"], result["engine_s"])
 
-    def _run(self, standard: Standard, duration_s: float = 0, repeats: int = 1, *, start_only: bool = False) -> tuple[dict[str, Any], Cost]:
+    def _run(
+        self, standard: Standard, duration_s: float = 0, repeats: int = 1, *, start_only: bool = False
+    ) -> tuple[dict[str, Any], Cost]:
         changes: dict[str, Any] = {"run.duration": f"{duration_s:g} s"}
         if start_only:
             changes = {"run.duration": "1 us", "start": "0 s"}
@@ -162,6 +167,7 @@ class PeerRunner:
         return self._run(standard, 1, "--light=1", "--startup-only=1")[1]
 
     def run(self, standard: Standard, duration_s: float) -> Timing:
+        """One run without counters."""
         key = (standard.name, duration_s)
         if key not in self._packets:
             counted, _ = self._run(standard, duration_s)
@@ -183,7 +189,8 @@ def check_count(packets: float, standard: Standard, duration_s: float) -> None:
     path = dumbbell(standard.path)
     most = path.rate_bps * duration_s / (8 * (path.mss + 52 + path.overhead))
     if not 0.2 * most <= packets <= 1.01 * most:
-        raise PeerError(f"{standard.name}: {packets:.0f} data packets in {duration_s:g} s, of at most {most:.0f}; something else was counted")
+        counted = f"{packets:.0f} data packets in {duration_s:g} s, of at most {most:.0f}"
+        raise PeerError(f"{standard.name}: {counted}; something else was counted")
 
 
 @dataclass(frozen=True)
@@ -196,9 +203,11 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
+        """The spread of `values`."""
         return cls(statistics.median(values), min(values), max(values))
 
     def text(self) -> str:
+        """As a table shows it."""
         return f"{short(self.median)} ({short(self.least)}-{short(self.most)})"
 
 
@@ -224,7 +233,9 @@ class Line:
     """ackclock's time per packet divided by this program's, round by round."""
 
 
-def compare(standard: Standard, ours: Ackclock | None, other: Runner | None, duration_s: float, rounds: int) -> list[Line]:
+def compare(
+    standard: Standard, ours: Ackclock | None, other: Runner | None, duration_s: float, rounds: int
+) -> list[Line]:
     """Both in turns, or one alone."""
     runners: list[Runner] = [runner for runner in (ours, other) if runner is not None]
     starts = {runner.name: [runner.start(standard) for _ in range(max(3, rounds))] for runner in runners}
@@ -235,7 +246,9 @@ def compare(standard: Standard, ours: Ackclock | None, other: Runner | None, dur
     per_packet = {}
     for runner in runners:
         start_s = statistics.median(cost.cpu_s for cost in starts[runner.name])
-        per_packet[runner.name] = [(timing.cost.cpu_s - start_s) / timing.packets * 1e9 for timing in timings[runner.name]]
+        per_packet[runner.name] = [
+            (timing.cost.cpu_s - start_s) / timing.packets * 1e9 for timing in timings[runner.name]
+        ]
     lines = []
     for runner in runners:
         mine, first = timings[runner.name], timings[runner.name][0]
@@ -244,7 +257,8 @@ def compare(standard: Standard, ours: Ackclock | None, other: Runner | None, dur
         peak_kb = max(timing.cost.peak_rss_kb for timing in mine)
         ratio = None
         if ours is not None and runner is not ours:
-            ratio = Spread.of([us / them for us, them in zip(per_packet[ours.name], per_packet[runner.name], strict=True)])
+            pairs = zip(per_packet[ours.name], per_packet[runner.name], strict=True)
+            ratio = Spread.of([us / them for us, them in pairs])
         engine = [timing.engine_s / timing.packets * 1e9 for timing in mine if timing.engine_s is not None]
         lines.append(
             Line(
@@ -270,7 +284,7 @@ COLUMNS: tuple[tuple[str, Callable[[Line], str]], ...] = (
     ("packets", lambda line: f"{line.packets}"),
     ("CPU ns/packet", lambda line: line.ns_per_packet.text()),
     ("packets/s", lambda line: short(line.packets_per_s)),
-    ("in the engine", lambda line: "-" if line.engine_ns_per_packet is None else short(line.engine_ns_per_packet)),
+    ("engine alone", lambda line: "-" if line.engine_ns_per_packet is None else short(line.engine_ns_per_packet)),
     ("peak RSS", lambda line: f"{line.peak_rss_mb:.1f} MB"),
     ("above start", lambda line: f"{line.rss_above_start_mb:.1f} MB"),
     ("ackclock/program", lambda line: "-" if line.ratio is None else line.ratio.text()),
@@ -281,7 +295,9 @@ def table(lines: Sequence[Line]) -> str:
     """The lines under their headings."""
     cells = [[heading for heading, _ in COLUMNS]] + [[show(line) for _, show in COLUMNS] for line in lines]
     widths = [max(len(row[column]) for row in cells) for column in range(len(COLUMNS))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+    )
 
 
 def host_facts(runners: Sequence[Runner]) -> dict[str, Any]:
@@ -307,11 +323,13 @@ def find_peers() -> list[PeerRunner]:
     found = {"ns-3": peers.ns3(), "ns-2": peers.ns2()}
     absent = [name for name, peer in found.items() if peer is None]
     if absent:
-        print(f"not installed, left out: {', '.join(absent)} (Debian: apt-get install libns3-dev pkg-config g++ make ns2)")
+        print(f"not installed, left out: {', '.join(absent)} (Debian packages: libns3-dev pkg-config g++ make; ns2)")
     return [PeerRunner(peer) for peer in found.values() if peer is not None]
 
 
-def plan(standard: Standard, others: Sequence[Runner], options: argparse.Namespace) -> list[tuple[Runner | None, float]]:
+def plan(
+    standard: Standard, others: Sequence[Runner], options: argparse.Namespace
+) -> list[tuple[Runner | None, float]]:
     """Whom ackclock meets on a dumbbell, and for how long."""
     full = standard.quick_s if options.quick else dumbbell(standard.path).duration_s
     if not others:
@@ -321,14 +339,21 @@ def plan(standard: Standard, others: Sequence[Runner], options: argparse.Namespa
 
 
 def arguments() -> argparse.Namespace:
+    """The command line, checked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="turns of each program (default 5; 2 with --quick)")
     parser.add_argument("--quick", action="store_true", help="short runs and two rounds: to see that it works")
-    parser.add_argument("--ns3-full", action="store_true", help="ns-3 simulates the whole duration too (minutes per run)")
-    parser.add_argument("--only", choices=[standard.name for standard in STANDARDS], help="one dumbbell instead of three")
+    parser.add_argument(
+        "--ns3-full", action="store_true", help="ns-3 simulates the whole duration too (minutes per run)"
+    )
+    parser.add_argument(
+        "--only", choices=[standard.name for standard in STANDARDS], help="one dumbbell instead of three"
+    )
     parser.add_argument("--no-peers", action="store_true", help="leave ns-3 and ns-2 out")
     parser.add_argument("--peers-only", action="store_true", help="leave ackclock out")
-    parser.add_argument("--baseline", metavar="PYTHON", help="the interpreter of another environment with ackclock, to compare with")
+    parser.add_argument(
+        "--baseline", metavar="PYTHON", help="the interpreter of another environment with ackclock, to compare with"
+    )
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the result to a file as well")
     options = parser.parse_args()
     if options.no_peers and options.peers_only:
@@ -343,6 +368,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
+    """Runs what the command line asks for and prints the table."""
     options = arguments()
     ours = None if options.peers_only else Ackclock("ackclock", sys.executable)
     others: list[Runner] = []
@@ -361,11 +387,19 @@ def main() -> int:
         for other, duration_s in plan(standard, others, options):
             lines.extend(compare(standard, ours, other, duration_s, options.rounds))
     print(table(lines))
-    print(f"median (least-most) of {options.rounds} rounds; CPU is user + system less the start-up of the same program")
+    print(
+        f"median (least-most) of {options.rounds} rounds; CPU is user + system less the start-up of the same program;"
+    )
+    print("engine alone is what a program says of its own simulation loop, ns/packet (ackclock: wall, ns-3: CPU)")
     if not others:
         print("no peer and no baseline: these times say something about this machine only")
     if options.json:
-        result = {"host": facts, "rounds": options.rounds, "quick": options.quick, "lines": [asdict(line) for line in lines]}
+        result = {
+            "host": facts,
+            "rounds": options.rounds,
+            "quick": options.quick,
+            "lines": [asdict(line) for line in lines],
+        }
         options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     return 0
 

@@ -12,7 +12,7 @@ import csv
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ SCENARIOS = {
 
 @dataclass(frozen=True)
 class Variant:
-    """One configuration of a peer: its options, what they set in the peer's own terms, and ackclock's nearest flow."""
+    """One configuration of a peer: options, what they set in its own terms, and ackclock's nearest flow."""
 
     options: tuple[str, ...]
     attributes: dict[str, Any]
@@ -116,15 +116,11 @@ NS2_DIFFERS = ("the handshake has no third segment: the first data follows the S
 
 def ns2_variant(cc: str, sender: str, sink: str, controller: str, recovery: str) -> Variant:
     """One of ns-2's own TCP agents."""
+    params = {} if controller == "tahoe" else {"counting": "acks", "base": "cwnd"}
     return Variant(
         (f"--cc={cc}", "--min-rto-ms=200"),
         ns2_attributes(sender, sink),
-        NS2_FLOW
-        | {
-            "cc": {"name": controller} if controller == "tahoe" else {"name": controller, "counting": "acks", "base": "cwnd"},
-            "recovery": recovery,
-            "tcp": NS2_TCP,
-        },
+        NS2_FLOW | {"cc": {"name": controller, **params}, "recovery": recovery, "tcp": NS2_TCP},
         NS2_DIFFERS,
     )
 
@@ -150,7 +146,7 @@ class Row:
 def read_rows(path: Path) -> list[Row]:
     """All rows, in order of time; rows of one instant stay as the peer wrote them."""
     with path.open(newline="") as file:
-        rows = [Row(float(line["time"]), line["flow"], line["what"], float(line["value"])) for line in csv.DictReader(file)]
+        rows = [Row(float(time), flow, what, float(value)) for time, flow, what, value in list(csv.reader(file))[1:]]
     return sorted(rows, key=lambda row: row.time)
 
 
@@ -227,13 +223,13 @@ def record(peer: Peer, name: str, path: Dumbbell, variant: Variant) -> dict[str,
     names = [str(index) for index in range(path.flows)]
     starts = [path.starts_s[min(index, len(path.starts_s) - 1)] for index in range(path.flows)]
     summary["mean_cwnd_segments"] = [
-        round(time_mean(steps(rows, flow, "cwnd"), start, path.duration_s), 4) for flow, start in zip(names, starts, strict=True)
+        round(time_mean(steps(rows, flow, "cwnd"), start, path.duration_s), 4)
+        for flow, start in zip(names, starts, strict=True)
     ]
     return {
         "scenario": name,
         "program": peer.name,
         "version": peer.version,
-        "package": "Debian",
         "command": [Path(peer.command[-1]).name, *arguments],
         "attributes": variant.attributes,
         "ackclock": nearest_scenario(path, starts, variant),
@@ -275,7 +271,29 @@ def write(path: Path, document: dict[str, Any]) -> None:
     path.write_text("{\n" + lines + "\n}\n")
 
 
+SUMMARY_COLUMNS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
+    ("goodput Mbit/s", lambda document: "+".join(f"{rate / 1e6:.3f}" for rate in document["summary"]["goodput_bps"])),
+    ("retransmitted", lambda document: "+".join(map(str, document["summary"]["retransmitted"]))),
+    ("queue drops", lambda document: str(document["summary"]["drops"])),
+    ("reductions", lambda document: "+".join(str(len(found)) for found in document["epochs"].values())),
+    ("timeouts", lambda document: "+".join(map(str, document["summary"]["timeouts"]))),
+    ("mean queue", lambda document: f"{document['summary']['mean_queue_waiting']:.2f}"),
+    ("mean cwnd", lambda document: "+".join(f"{mean:.1f}" for mean in document["summary"]["mean_cwnd_segments"])),
+    ("utilisation", lambda document: f"{document['summary']['utilisation']:.4f}"),
+)
+
+
+def summary_table(documents: dict[str, dict[str, Any]]) -> str:
+    """The table of a README, in Markdown."""
+    heading = "| run | " + " | ".join(name for name, _ in SUMMARY_COLUMNS) + " |"
+    lines = [heading, "|---" * (len(SUMMARY_COLUMNS) + 1) + "|"]
+    for name, document in documents.items():
+        lines.append(f"| {name} | " + " | ".join(show(document) for _, show in SUMMARY_COLUMNS) + " |")
+    return "\n".join(lines)
+
+
 def main() -> int:
+    """Records everything and prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent.parent / "conformance")
     parser.add_argument("--only", choices=("ns3", "ns2"), help="one peer instead of both")
@@ -286,11 +304,13 @@ def main() -> int:
         peer = find()
         if peer is None:
             raise PeerError(f"{folder} is not installed")
-        for variant_name, variant in variants.items():
-            for name, path in SCENARIOS.items():
-                document = record(peer, name, path, variant)
-                write(options.out / folder / f"{name}-{variant_name}.json", document)
-                print(f"{folder} {name} {variant_name}: {json.dumps(document['summary'])}")
+        documents = {}
+        for name, path in SCENARIOS.items():
+            for variant_name, variant in variants.items():
+                documents[f"{name}-{variant_name}"] = record(peer, name, path, variant)
+        for stem, document in documents.items():
+            write(options.out / folder / f"{stem}.json", document)
+        print(f"{peer.name} {peer.version}\n\n{summary_table(documents)}\n")
     return 0
 
 

@@ -51,7 +51,8 @@ class Dumbbell:
         }
         if self.drops:
             values["drops"] = ",".join(map(str, self.drops))
-        return [f"--{key}={value:g}" if isinstance(value, float) else f"--{key}={value}" for key, value in values.items()]
+        plain = {key: f"{value:g}" if isinstance(value, float) else value for key, value in values.items()}
+        return [f"--{key}={value}" for key, value in plain.items()]
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ def measure(command: list[str]) -> tuple[dict[str, Any], Cost]:
     """Runs a program that prints one JSON line (with `peak_rss_kb`) to its end, and accounts for it."""
     started = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
     # A child writes one line here and at most a message there, so reading one after the other cannot block it.
     output, errors = process.stdout.read(), process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -122,7 +124,8 @@ def ns2() -> Peer | None:
 def _package_version(package: str) -> str | None:
     if shutil.which("dpkg-query") is None:
         return None
-    return _output("dpkg-query", "--show", "--showformat=${Version}", package) or None
+    version = _output("dpkg-query", "--show", "--showformat=${Version}", package)
+    return f"{version} (Debian)" if version else None
 
 
 def _succeeds(*command: str) -> bool:

@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (EngineError, AckclockError) as error:
         return _fail(str(error), FAILED)
     except KeyboardInterrupt:
-        return _fail("interrupted; no run had finished, so nothing was kept", INTERRUPTED)
+        return _fail("interrupted; nothing was kept", INTERRUPTED)
     except BrokenPipeError:
         # The reader of a pipe left, as `head` does. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

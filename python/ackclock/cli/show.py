@@ -8,7 +8,7 @@ from typing import Any
 
 from ackclock.cli import console
 from ackclock.cli.app import OK
-from ackclock.scenario.compile import bdp_packets, full_packet
+from ackclock.scenario.compile import bdp_packets, full_packet, sizing_rtt
 from ackclock.scenario.plan import Plan, Point, load
 from ackclock.scenario.units import DURATION, RATE, SIZE
 
@@ -53,7 +53,7 @@ def _params(point: Point) -> str:
 
 def _links(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
     rows = [["link", "rate", "delay", "queue", "BDP", "overhead", "loss"]]
-    packet, rtt = full_packet(point.scenario.flows[0]), point.scenario.rtt_of(point.scenario.flows[0])
+    packet, rtt = full_packet(point.scenario.flows[0]), sizing_rtt(point.scenario)
     for link in document["links"]:
         rate = link["rate_bps"]
         bdp = f"{bdp_packets(rate, rtt, packet + link['overhead_bytes'])} packets" if rate else "-"

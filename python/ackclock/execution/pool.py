@@ -39,14 +39,14 @@ def outputs(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Output]]:
 def _in_processes(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Output]]:
     # Forking would copy the threads' locks of polars; a fresh interpreter has none.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(workers, mp_context=context)
     waiting: dict[Future[engine.Output], Job] = {}
     todo = plan.jobs()
     try:
         while True:
             # A few more than the workers: none idles, and a long plan does not sit in memory as text.
             while len(waiting) < 2 * workers and (job := next(todo, None)) is not None:
-                with _main_module_hidden():
+                with _interrupts_held(), _main_module_hidden():
                     waiting[pool.submit(engine.run, job.text())] = job
             if not waiting:
                 break
@@ -73,11 +73,6 @@ def _named(job: Job, error: Exception) -> EngineError:
     return EngineError(f"run {job.index}{f' ({inside})' if inside else ''}: {error}")
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    """A terminal sends Ctrl-C to every process; only the parent decides what becomes of the runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def _stop(pool: ProcessPoolExecutor) -> None:
     processes = list((pool._processes or {}).values())  # no public access before Python 3.14
     pool.shutdown(wait=False, cancel_futures=True)
@@ -85,6 +80,20 @@ def _stop(pool: ProcessPoolExecutor) -> None:
         process.terminate()
     for process in processes:
         process.join()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Start workers that never see Ctrl-C, which a terminal sends to every process.
+
+    Only the parent decides what becomes of the runs. A new process inherits the blocked signals of its parent; one
+    that arrives here in the meantime is delivered afterwards.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

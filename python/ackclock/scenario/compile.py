@@ -33,7 +33,7 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
     a BDP without a rate, or a queue that could never hold a packet.
     """
     forward, reverse = _path(scenario)
-    rtt, packet = _sizing_rtt(scenario), full_packet(scenario.flows[0])
+    rtt, packet = sizing_rtt(scenario), full_packet(scenario.flows[0])
     flows = _flows(scenario, forward, reverse)
     return {
         "format": FORMAT,
@@ -47,7 +47,7 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
     }
 
 
-def _sizing_rtt(scenario: Scenario) -> int:
+def sizing_rtt(scenario: Scenario) -> int:
     """The RTT a BDP fraction counts: the topology's, or else the first flow's."""
     topology = scenario.topology
     own = topology.rtt if isinstance(topology, Dumbbell) else chain_rtt(topology)
@@ -155,6 +155,8 @@ def _queue(link: _Link, rtt: int, packet: int) -> Document:
         if size < packet:
             problem = f"a queue of {size} B never holds a full-size packet of {packet} B"
             raise Problem(problem, f'give at least "{packet} B"', *link.key, "queue", "limit")
+    if link.rate is None:  # nothing is ever waiting for it
+        packets = size = None
     return {
         "kind": link.queue.kind,
         "limit_packets": packets,

@@ -32,6 +32,7 @@ def _keys(text: str) -> list[tuple[tuple[str, ...], int]]:
         if match := _ARRAY.match(line):
             name = _indexed(_split(match[1]), counts, last=False)
             counts[name] = counts.get(name, -1) + 1
+            found.append((name, number))
             table = (*name, str(counts[name]))
         elif match := _TABLE.match(line):
             table = _indexed(_split(match[1]), counts, last=True)

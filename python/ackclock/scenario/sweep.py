@@ -93,7 +93,7 @@ def _swept(node: Any, path: Path) -> Iterator[tuple[Path, list[Any]]]:
         elif not node:
             raise Problem("an empty list", "give at least one value", *path)
         else:
-            yield path, [value for item in node for value in _unfolded(item)]
+            yield path, [value for item in node for value in _unfolded(item, key)]
     elif isinstance(node, dict):
         if "range" in node or "logrange" in node:
             yield path, _generated(node, path)
@@ -102,15 +102,15 @@ def _swept(node: Any, path: Path) -> Iterator[tuple[Path, list[Any]]]:
                 yield from _swept(item, (*path, name))
 
 
-def _unfolded(item: Any) -> list[Any]:
+def _unfolded(item: Any, key: str | int | None) -> list[Any]:
     """The values one entry of a list stands for: more than one if it holds lists itself."""
-    inner = list(_swept({"": item}, ()))
+    inner = list(_swept({key: item}, ()))
     result = []
     for combination in itertools.product(*(values for _, values in inner)):
-        holder = {"": copy.deepcopy(item)}
+        holder = {key: copy.deepcopy(item)}
         for (path, _), value in zip(inner, combination, strict=True):
             _put(holder, path, value)
-        result.append(holder[""])
+        result.append(holder[key])
     return result
 
 

@@ -1,0 +1,323 @@
+//! From the resolved run to the network.
+
+use crate::engine::{Layout, Sim};
+use crate::events::Events;
+use crate::flow::{tag, Flow, Side, Snapshot, MAX_FLOWS, MAX_HOPS};
+use crate::probe::Probes;
+use crate::slab::Slab;
+use crate::spec::{self, Hop, Run, SpecError, Start};
+use crate::wire::{Common, DelayLine, FusedLink, GeneralLink, Link, LinkStats};
+use ackclock_core::cc::{registry, CongestionControl};
+use ackclock_core::impair::{Loss, ScriptedDrop};
+use ackclock_core::params::{Kind, Value};
+use ackclock_core::queue::{DropTail, Limits};
+use ackclock_core::rng::Stream;
+use ackclock_core::slowstart;
+use ackclock_core::tcp::config::OPTIONS;
+use ackclock_core::tcp::{Config, Endpoint, Profile};
+use ackclock_core::time::{Span, Time};
+use std::collections::BTreeMap;
+
+/// Longest run: 10 years, so that sums of times cannot overflow.
+const MAX_DURATION: u64 = 10 * 366 * 86_400 * 1_000_000_000;
+
+/// A JSON value as the engine's own, for a parameter of kind `kind`.
+fn value(kind: Kind, json: &serde_json::Value) -> Option<Value> {
+    use serde_json::Value as J;
+    Some(match (kind, json) {
+        (_, J::Bool(b)) => Value::Bool(*b),
+        (_, J::String(s)) => Value::Text(s.clone()),
+        (Kind::Duration, J::Number(n)) => Value::Duration(Span(n.as_u64()?)),
+        (Kind::Float, J::Number(n)) => Value::Float(n.as_f64()?),
+        (_, J::Number(n)) => n.as_u64().map(Value::Int).or_else(|| n.as_f64().map(Value::Float))?,
+        _ => return None,
+    })
+}
+
+type Given = Vec<(String, Value)>;
+
+/// Parameters as given, each of the kind that `kind_of` says.
+fn given(
+    params: &BTreeMap<String, serde_json::Value>,
+    kind_of: impl Fn(&str) -> Option<Kind>,
+    path: &str,
+) -> Result<Given, SpecError> {
+    params
+        .iter()
+        .map(|(name, json)| {
+            let at = || format!("{path}.{name}");
+            let kind = kind_of(name).ok_or_else(|| SpecError::new(at(), "unknown parameter"))?;
+            let v = value(kind, json).ok_or_else(|| SpecError::new(at(), format!("{json} is not a {}", kind.name())))?;
+            Ok((name.clone(), v))
+        })
+        .collect()
+}
+
+/// The endpoint options of a flow: its profile's, with what is set apart.
+pub fn endpoint_config(flow: &spec::Flow, path: &str) -> Result<(Profile, Config), SpecError> {
+    let profile = Profile::from_name(&flow.profile).ok_or_else(|| {
+        let known: Vec<_> = Profile::ALL.iter().map(|p| p.name()).collect();
+        SpecError::new(format!("{path}.profile"), format!("unknown profile '{}'; known are {}", flow.profile, known.join(", ")))
+    })?;
+    let mut config = Config::profile(profile);
+    let kind = |name: &str| OPTIONS.iter().find(|o| o.name == name).map(|o| o.kind);
+    for (name, v) in given(&flow.tcp, kind, &format!("{path}.tcp"))? {
+        config.set(&name, &v).map_err(|e| SpecError::new(format!("{path}.tcp.{name}"), e.to_string()))?;
+    }
+    let full = u64::from(flow.mss) + config.header_bytes + if config.timestamps && config.count_options { 12 } else { 0 };
+    if config.mtu > 0 && full > config.mtu {
+        let problem = format!("a full segment is a packet of {full} bytes, above the MTU of {}", config.mtu);
+        return Err(SpecError::new(format!("{path}.mss"), problem));
+    }
+    Ok((profile, config))
+}
+
+fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn CongestionControl>, SpecError> {
+    let name = flow.cc.name.as_str();
+    let entry = registry::find(name).ok_or_else(|| {
+        let known: Vec<_> = registry::CONTROLLERS.iter().map(|c| c.name).collect();
+        SpecError::new(format!("{path}.cc"), format!("unknown controller '{name}'; known are {}", known.join(", ")))
+    })?;
+    let at = |what: &str| format!("{path}.{what}");
+    let kind = |n: &str| entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
+    let mut params = given(&flow.cc.params, kind, &at("cc.params"))?;
+    for (n, v) in profile.controller_defaults() {
+        let fits = entry.params.iter().any(|s| s.name == *n && matches!(s.kind, Kind::Choice(words) if words.contains(v)));
+        if fits && !flow.cc.params.contains_key(*n) {
+            params.push(((*n).to_owned(), Value::Text((*v).to_owned())));
+        }
+    }
+    let default = spec::Algorithm { name: profile.default_slow_start(name).to_owned(), params: BTreeMap::new() };
+    let ss = flow.slow_start.as_ref().unwrap_or(&default);
+    let ss_entry = slowstart::SLOW_STARTS.iter().find(|e| e.name == ss.name).ok_or_else(|| {
+        let known: Vec<_> = slowstart::SLOW_STARTS.iter().map(|c| c.name).collect();
+        SpecError::new(at("slow_start"), format!("unknown slow start '{}'; known are {}", ss.name, known.join(", ")))
+    })?;
+    let kind = |n: &str| ss_entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
+    let mut ss_params = given(&ss.params, kind, &at("slow_start.params"))?;
+    if !ss.params.contains_key("abc_limit") && kind("abc_limit").is_some() {
+        ss_params.push(("abc_limit".to_owned(), Value::Int(profile.abc_limit())));
+    }
+    let slow_start = slowstart::build(&ss.name, &ss_params).map_err(|e| SpecError::new(at("slow_start"), e.to_string()))?;
+    registry::build(name, &params, slow_start).map_err(|e| SpecError::new(at("cc"), e.to_string()))
+}
+
+fn loss(link: &spec::Link, run: &Run, path: &str) -> Result<Loss, SpecError> {
+    let at = || format!("{path}.loss");
+    Ok(match &link.loss {
+        None => Loss::None,
+        Some(spec::Loss::Bernoulli { p }) if (0.0..1.0).contains(p) => {
+            Loss::Bernoulli { p: *p, rng: Stream::named(run.seed, run.run, &format!("link {} loss", link.id)) }
+        }
+        Some(spec::Loss::Bernoulli { p }) => {
+            return Err(SpecError::new(at(), format!("a loss probability is in [0, 1), not {p}")));
+        }
+        Some(spec::Loss::Every { n: 0 | 1 }) => {
+            return Err(SpecError::new(at(), "every packet would be lost; n must be at least 2"));
+        }
+        Some(spec::Loss::Every { n }) => Loss::Every { n: *n, count: 0 },
+        Some(spec::Loss::Scripted { drops }) => {
+            let drop = |d: &spec::Drop| {
+                let flow = run.flows.iter().position(|f| f.id == d.flow);
+                let flow = flow.ok_or_else(|| SpecError::new(at(), format!("no flow has the id '{}'", d.flow)))?;
+                Ok(ScriptedDrop { flow: flow as u32, nth: d.nth })
+            };
+            Loss::scripted(drops.iter().map(drop).collect::<Result<_, SpecError>>()?)
+        }
+    })
+}
+
+fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<Link, SpecError> {
+    if l.rate_bps == Some(0) {
+        return Err(SpecError::new(format!("{path}.rate_bps"), "a rate must be above zero"));
+    }
+    let none = spec::Queue::Droptail { limit_packets: None, limit_bytes: None, limit_includes_service: true };
+    let spec::Queue::Droptail { limit_packets, limit_bytes, limit_includes_service } = l.queue.as_ref().unwrap_or(&none);
+    if *limit_packets == Some(0) || *limit_bytes == Some(0) {
+        return Err(SpecError::new(format!("{path}.queue"), "a queue of no packets or bytes lets nothing through"));
+    }
+    let limits = Limits {
+        packets: limit_packets.unwrap_or(u64::MAX),
+        bytes: limit_bytes.unwrap_or(u64::MAX),
+        includes_service: *limit_includes_service,
+    };
+    let mut stats = LinkStats::new(Time(run.warmup_ns), Time(run.duration_ns), limits.includes_service);
+    stats.log = log.then(Vec::new);
+    let common = Common { delay: l.delay_ns, overhead: l.overhead_bytes, loss: loss(l, run, path)?, stats };
+    Ok(match l.rate_bps {
+        Some(rate) if !run.engine.fused => {
+            Link::General(GeneralLink::new(common, rate, Box::new(DropTail::new(limits)), limits.includes_service))
+        }
+        rate => Link::Fused(FusedLink::new(common, rate, limits)),
+    })
+}
+
+/// Numbers the elements that routes pass: links first, then one delay line per distinct delay.
+struct Router<'a> {
+    links: &'a [spec::Link],
+    delays: Vec<u64>,
+}
+
+impl Router<'_> {
+    fn route(&mut self, hops: &[Hop], path: &str) -> Result<Box<[u32]>, SpecError> {
+        if hops.is_empty() || hops.len() > MAX_HOPS {
+            return Err(SpecError::new(path, format!("a route has 1 to {MAX_HOPS} hops, not {}", hops.len())));
+        }
+        hops.iter()
+            .map(|hop| match hop {
+                Hop::Link(id) => {
+                    let i = self.links.iter().position(|l| l.id == *id);
+                    i.map(|i| i as u32).ok_or_else(|| SpecError::new(path, format!("no link has the id '{id}'")))
+                }
+                Hop::Delay(ns) => {
+                    let i = self.delays.iter().position(|d| d == ns).unwrap_or_else(|| {
+                        self.delays.push(*ns);
+                        self.delays.len() - 1
+                    });
+                    Ok((self.links.len() + i) as u32)
+                }
+            })
+            .collect()
+    }
+}
+
+impl Sim {
+    /// Builds the network of `run`.
+    ///
+    /// # Errors
+    /// What is wrong with the document, and where.
+    pub fn new(run: &Run) -> Result<Sim, SpecError> {
+        check(run)?;
+        let mut router = Router { links: &run.links, delays: Vec::new() };
+        let mut sides = Vec::with_capacity(2 * run.flows.len());
+        let mut flows = Vec::with_capacity(run.flows.len());
+        for (i, f) in run.flows.iter().enumerate() {
+            let path = format!("flows.{i}");
+            let (profile, config) = endpoint_config(f, &path)?;
+            for (server, hops, name) in [(false, &f.forward, "forward"), (true, &f.reverse, "reverse")] {
+                let rng = Stream::named(run.seed, run.run, &format!("flow {} endpoint {}", f.id, u8::from(server)));
+                let cc = controller(f, profile, &path)?;
+                let endpoint = Endpoint::new(&config, f.mss, cc, rng, tag(i, server));
+                sides.push(Side { endpoint, route: router.route(hops, &format!("{path}.{name}"))? });
+            }
+            flows.push(flow(f, run, config.handshake));
+        }
+        let probes = Probes::new(&run.probes, flows.len())?;
+        let links = run.links.iter().enumerate();
+        let links: Vec<Link> =
+            links.map(|(i, l)| link(l, run, &format!("links.{i}"), probes.queue_events)).collect::<Result<_, _>>()?;
+        let delays: Vec<DelayLine> = router.delays.iter().map(|d| DelayLine::new(Span(*d))).collect();
+        let layout = Layout {
+            delays: links.len() as u32,
+            sides: (links.len() + delays.len()) as u32,
+            sampler: (links.len() + delays.len() + sides.len()) as u32,
+        };
+        let mut events = Events::new(layout.sampler as usize + 1);
+        for (i, f) in flows.iter().enumerate() {
+            events.schedule(layout.sides + 2 * i as u32, f.start);
+        }
+        events.schedule(layout.sampler, probes.next_due().min(Time(run.warmup_ns)));
+        Ok(Sim {
+            events,
+            layout,
+            links,
+            delays,
+            sides,
+            flows,
+            slab: Slab::default(),
+            probes,
+            from: Time(run.warmup_ns),
+            end: Time(run.duration_ns),
+            measuring: false,
+            visits: 0,
+            delivered: 0,
+            unreachable: 0,
+            link_names: run.links.iter().map(|l| (l.id.clone(), l.rate_bps)).collect(),
+            dropped: Vec::new(),
+        })
+    }
+
+    /// Bytes of memory the run will need at most, roughly: full queues and paths, scoreboards and series.
+    ///
+    /// # Errors
+    /// As [`Sim::new`].
+    pub fn estimate_bytes(run: &Run) -> Result<u64, SpecError> {
+        check(run)?;
+        const PER_PACKET: u64 = 64 + 16 + 24;
+        const PER_FLOW: u64 = 8 * 1024;
+        let mss = u64::from(run.flows.iter().map(|f| f.mss).min().unwrap_or(1460)).max(1);
+        let packets = |l: &spec::Link| {
+            let flight = l.rate_bps.map_or(0, |r| (u128::from(r) * u128::from(l.delay_ns) / 8_000_000_000) as u64 / mss);
+            let queue = match &l.queue {
+                Some(spec::Queue::Droptail { limit_packets, limit_bytes, .. }) => {
+                    limit_packets.unwrap_or(u64::MAX).min(limit_bytes.map_or(u64::MAX, |b| b / mss + 1))
+                }
+                None => u64::MAX,
+            };
+            // No queue holds more than arrives during the run; a sender's window bounds it as well.
+            let ever = l.rate_bps.map_or(0, |r| (u128::from(r) * u128::from(run.duration_ns) / 8_000_000_000) as u64 / mss);
+            flight.saturating_add(queue.min(ever))
+        };
+        let in_flight = run.links.iter().map(packets).fold(0, u64::saturating_add);
+        let probes = Probes::new(&run.probes, run.flows.len())?;
+        Ok(in_flight
+            .saturating_mul(PER_PACKET)
+            .saturating_add((run.flows.len() as u64).saturating_mul(PER_FLOW))
+            .saturating_add(probes.estimate(run.duration_ns, run.flows.len(), run.links.len())))
+    }
+}
+
+fn check(run: &Run) -> Result<(), SpecError> {
+    let err = |path: &str, problem: String| Err(SpecError::new(path, problem));
+    if run.duration_ns == 0 || run.duration_ns > MAX_DURATION {
+        return err("duration_ns", "a run lasts more than nothing and at most ten years".into());
+    }
+    if run.warmup_ns >= run.duration_ns {
+        return err("warmup_ns", format!("the warm-up of {} ns must end before the run does", run.warmup_ns));
+    }
+    if run.flows.is_empty() || run.flows.len() > MAX_FLOWS {
+        return err("flows", format!("a run has 1 to {MAX_FLOWS} flows, not {}", run.flows.len()));
+    }
+    for (i, f) in run.flows.iter().enumerate() {
+        if f.mss == 0 || f.mss > 65_535 {
+            return err(&format!("flows.{i}.mss"), format!("a segment has 1 to 65535 bytes, not {}", f.mss));
+        }
+        if let Start::Uniform([a, b]) = f.start {
+            if b < a {
+                return err(&format!("flows.{i}.start"), "the interval ends before it begins".into());
+            }
+        }
+    }
+    for (i, l) in run.links.iter().enumerate() {
+        if run.links[..i].iter().any(|other| other.id == l.id) {
+            return err(&format!("links.{i}.id"), format!("two links have the id '{}'", l.id));
+        }
+    }
+    Ok(())
+}
+
+fn flow(f: &spec::Flow, run: &Run, handshake: bool) -> Flow {
+    let start = match f.start {
+        Start::At(ns) => Time(ns),
+        Start::Uniform([a, b]) => {
+            let mut rng = Stream::named(run.seed, run.run, &format!("flow {} start", f.id));
+            Flow::draw_start(&mut rng, a, b)
+        }
+    };
+    let spec::App::Bulk { bytes } = f.app;
+    Flow {
+        id: f.id.clone(),
+        cc: f.cc.name.clone(),
+        start,
+        stop: f.stop_ns.map_or(Time::NEVER, Time),
+        bytes,
+        handshake,
+        opened: false,
+        stopped: false,
+        completed: None,
+        baseline: Snapshot::default(),
+        cwnd_area: 0,
+        cwnd_at: start,
+        cwnd: 0,
+    }
+}

@@ -1,0 +1,257 @@
+//! The loop: visits elements in the order of their deadlines.
+
+use crate::events::Events;
+use crate::flow::{snapshot, Flow, Side, HOP, SIDE_MASK};
+use crate::probe::Probes;
+use crate::slab::{Slab, NONE};
+use crate::wire::{DelayLine, InFlight, Link, Outcome};
+use ackclock_core::tcp::Segment;
+use ackclock_core::time::Time;
+
+/// Events between two looks at the caller's interrupt.
+const INTERRUPT_INTERVAL: u64 = 1 << 16;
+
+/// A run was interrupted by its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the run was interrupted")]
+pub struct Interrupted;
+
+/// Numbers of the elements, in the order in which simultaneous events run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pub delays: u32,
+    pub sides: u32,
+    pub sampler: u32,
+}
+
+/// A network and its state: the whole run.
+pub struct Sim {
+    pub(crate) events: Events,
+    pub(crate) layout: Layout,
+    pub(crate) links: Vec<Link>,
+    pub(crate) delays: Vec<DelayLine>,
+    pub(crate) sides: Vec<Side>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) slab: Slab,
+    pub(crate) probes: Probes,
+    pub(crate) from: Time,
+    pub(crate) end: Time,
+    pub(crate) measuring: bool,
+    pub(crate) visits: u64,
+    pub(crate) delivered: u64,
+    pub(crate) unreachable: u64,
+    pub(crate) link_names: Vec<(String, Option<u64>)>,
+    pub(crate) dropped: Vec<u32>,
+}
+
+impl Sim {
+    /// Plays the run to its end. `interrupted` is asked now and then whether to give up.
+    ///
+    /// # Errors
+    /// [`Interrupted`] when it said so.
+    pub fn run(&mut self, mut interrupted: impl FnMut() -> bool) -> Result<(), Interrupted> {
+        while let Some((now, element)) = self.events.next() {
+            if now > self.end {
+                break;
+            }
+            self.visits += 1;
+            if self.visits % INTERRUPT_INTERVAL == 0 && interrupted() {
+                return Err(Interrupted);
+            }
+            self.visit(now, element);
+        }
+        self.finish();
+        Ok(())
+    }
+
+    #[inline]
+    fn visit(&mut self, now: Time, element: u32) {
+        let next = if element < self.layout.delays {
+            let i = element as usize;
+            while let Some(p) = self.links[i].pull(now, &mut self.dropped) {
+                if p.id != NONE {
+                    self.arrive(now, p);
+                }
+            }
+            while let Some(id) = self.dropped.pop() {
+                self.slab.remove(id);
+            }
+            self.links[i].next_due()
+        } else if element < self.layout.sides {
+            let i = (element - self.layout.delays) as usize;
+            while let Some(p) = self.delays[i].pull(now) {
+                self.arrive(now, p);
+            }
+            self.delays[i].next_due()
+        } else if element < self.layout.sampler {
+            self.on_side_due(now, (element - self.layout.sides) as usize)
+        } else {
+            self.on_sampler_due(now)
+        };
+        self.events.done(element, next);
+    }
+
+    /// A packet has come out of an element: on to the next, or to its endpoint.
+    #[inline]
+    fn arrive(&mut self, now: Time, p: InFlight) {
+        let t = self.slab.get(p.id).flow;
+        let side = (t & SIDE_MASK) as usize;
+        let hop = (t / HOP) as usize + 1;
+        if let Some(&element) = self.sides[side].route.get(hop) {
+            self.slab.get_mut(p.id).flow = t + HOP;
+            self.enter(now, element, p.id, p.len);
+            return;
+        }
+        let segment = *self.slab.get(p.id);
+        self.slab.remove(p.id);
+        self.delivered += 1;
+        self.deliver(now, side ^ 1, &segment);
+    }
+
+    /// A packet enters an element.
+    #[inline]
+    fn enter(&mut self, now: Time, element: u32, id: u32, len: u32) {
+        if element < self.layout.delays {
+            let link = &mut self.links[element as usize];
+            match link.push(now, id, len, self.slab.get(id)) {
+                Outcome::Taken => {}
+                Outcome::Lost | Outcome::Dropped => self.slab.remove(id),
+            }
+            self.events.schedule(element, link.next_due());
+        } else {
+            let line = &mut self.delays[(element - self.layout.delays) as usize];
+            line.push(now, id, len);
+            self.events.schedule(element, line.next_due());
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, now: Time, side: usize, segment: &Segment) {
+        let endpoint = &mut self.sides[side].endpoint;
+        endpoint.on_segment(now, segment);
+        if side & 1 == 1 && endpoint.peer_closed() {
+            self.on_stream_end(now, side);
+        }
+        self.transmit(now, side);
+        let due = self.side_due(side);
+        self.events.schedule(self.layout.sides + side as u32, due);
+    }
+
+    /// The server has everything: the flow is complete, and it closes its own direction.
+    fn on_stream_end(&mut self, now: Time, side: usize) {
+        let flow = &mut self.flows[side / 2];
+        if flow.completed.is_none() {
+            flow.completed = Some(now);
+        }
+        self.sides[side].endpoint.close();
+    }
+
+    /// Sends what the endpoint has ready.
+    #[inline]
+    fn transmit(&mut self, now: Time, side: usize) {
+        let flow = side / 2;
+        while let Some(segment) = self.sides[side].endpoint.poll_transmit(now) {
+            let s = &self.sides[side];
+            let len = s.endpoint.wire_bytes(&segment);
+            let Some(&first) = s.route.first() else {
+                self.unreachable += 1;
+                continue;
+            };
+            let id = self.slab.insert(segment);
+            self.enter(now, first, id, len);
+        }
+        if side & 1 == 0 {
+            let cwnd = self.sides[side].endpoint.tx.cwnd();
+            self.flows[flow].note_window(now, cwnd, self.from, self.end);
+            if self.probes.follows_flow_events() {
+                self.probes.on_flow_event(now, flow, &self.sides[side], &self.sides[side + 1]);
+            }
+        }
+    }
+
+    #[inline]
+    fn side_due(&self, side: usize) -> Time {
+        let endpoint = self.sides[side].endpoint.next_deadline();
+        if side & 1 == 0 {
+            endpoint.min(self.flows[side / 2].next_action())
+        } else {
+            endpoint
+        }
+    }
+
+    fn on_side_due(&mut self, now: Time, side: usize) -> Time {
+        if side & 1 == 0 && self.flows[side / 2].next_action() <= now {
+            self.act(now, side);
+        }
+        if self.sides[side].endpoint.next_deadline() <= now {
+            self.sides[side].endpoint.on_timer(now);
+        }
+        self.transmit(now, side);
+        self.side_due(side)
+    }
+
+    /// The application opens the connection or stops sending.
+    fn act(&mut self, now: Time, side: usize) {
+        let flow = &mut self.flows[side / 2];
+        let (client, server) = {
+            let (a, b) = self.sides.split_at_mut(side + 1);
+            (&mut a[side].endpoint, &mut b[0].endpoint)
+        };
+        if !flow.opened {
+            flow.opened = true;
+            flow.stopped = !flow.stop.is_set();
+            client.tx.write(flow.bytes.unwrap_or(u64::MAX));
+            if flow.bytes.is_some() {
+                client.close();
+            }
+            if flow.handshake {
+                server.listen();
+                client.connect();
+            } else {
+                server.assume_established(now);
+                client.assume_established(now);
+            }
+        } else {
+            flow.stopped = true;
+            client.tx.stop();
+            client.close();
+        }
+    }
+
+    fn on_sampler_due(&mut self, now: Time) -> Time {
+        if !self.measuring && self.from <= now {
+            self.begin_measurement();
+        }
+        self.probes.sample(now, &self.sides, &mut self.links);
+        let measurement = if self.measuring { Time::NEVER } else { self.from };
+        self.probes.next_due().min(measurement)
+    }
+
+    fn begin_measurement(&mut self) {
+        self.measuring = true;
+        for (flow, pair) in self.flows.iter_mut().zip(self.sides.chunks_exact(2)) {
+            flow.baseline = snapshot(&pair[0].endpoint, &pair[1].endpoint);
+        }
+    }
+
+    fn finish(&mut self) {
+        for link in &mut self.links {
+            link.finish(self.end);
+        }
+        for flow in &mut self.flows {
+            let cwnd = flow.cwnd;
+            flow.note_window(self.end, cwnd, self.from, self.end);
+        }
+        self.probes.finish(&mut self.links);
+    }
+
+    /// Events so far.
+    pub fn visits(&self) -> u64 {
+        self.visits
+    }
+
+    /// Packets in flight.
+    pub fn packets_in_flight(&self) -> usize {
+        self.slab.live()
+    }
+}

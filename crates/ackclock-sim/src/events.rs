@@ -1,0 +1,158 @@
+//! The event queue: a flat four-ary heap with one pending event per element.
+//!
+//! An element's due time is what counts; the heap only has to hold an entry at or before it. A deadline that moves
+//! later pushes nothing: its old entry fires, finds nothing due and is pushed again (a retransmission timer restarted
+//! on every acknowledgment costs nothing). One that moves earlier pushes a new entry; the old one is recognised by
+//! its time and ignored. Events at the same nanosecond run in the order of the elements, which are links, delay
+//! lines, endpoints, sampler: an arrival is handled before the timer it would have stopped. So the order does not
+//! depend on how events came to be scheduled.
+
+use ackclock_core::time::Time;
+
+const ARITY: usize = 4;
+
+/// Time in the upper half, element in the lower: one comparison orders both.
+type Key = u128;
+
+#[inline]
+fn key(at: Time, element: u32) -> Key {
+    (u128::from(at.0) << 64) | u128::from(element)
+}
+
+#[inline]
+fn time_of(k: Key) -> Time {
+    Time((k >> 64) as u64)
+}
+
+/// Pending events of a fixed number of elements.
+#[derive(Clone, Debug)]
+pub struct Events {
+    heap: Vec<Key>,
+    /// The time of each element's live entry.
+    live: Vec<Time>,
+}
+
+impl Events {
+    /// For elements `0..elements`, none of which is due.
+    pub fn new(elements: usize) -> Events {
+        Events { heap: Vec::with_capacity(4 * elements + 16), live: vec![Time::NEVER; elements] }
+    }
+
+    /// Makes sure that `element` is visited at `at` or before.
+    #[inline]
+    pub fn schedule(&mut self, element: u32, at: Time) {
+        if at >= self.live[element as usize] {
+            return;
+        }
+        self.live[element as usize] = at;
+        self.heap.push(key(at, element));
+        self.sift_up(self.heap.len() - 1);
+    }
+
+    /// The next element to visit and the time. It stays in the queue until [`Events::done`].
+    #[inline]
+    pub fn next(&mut self) -> Option<(Time, u32)> {
+        loop {
+            let k = *self.heap.first()?;
+            let (at, element) = (time_of(k), k as u32);
+            if self.live[element as usize] == at {
+                return Some((at, element));
+            }
+            self.remove_top();
+        }
+    }
+
+    /// The element that [`Events::next`] returned was visited and is due again at `at`.
+    #[inline]
+    pub fn done(&mut self, element: u32, at: Time) {
+        debug_assert_eq!(self.heap[0] as u32, element);
+        self.live[element as usize] = at;
+        if at.is_set() {
+            self.heap[0] = key(at, element);
+            self.sift_down();
+        } else {
+            self.remove_top();
+        }
+    }
+
+    fn remove_top(&mut self) {
+        self.heap.swap_remove(0);
+        if !self.heap.is_empty() {
+            self.sift_down();
+        }
+    }
+
+    #[inline]
+    fn sift_up(&mut self, mut i: usize) {
+        let k = self.heap[i];
+        while i > 0 {
+            let parent = (i - 1) / ARITY;
+            if self.heap[parent] <= k {
+                break;
+            }
+            self.heap[i] = self.heap[parent];
+            i = parent;
+        }
+        self.heap[i] = k;
+    }
+
+    #[inline]
+    fn sift_down(&mut self) {
+        let n = self.heap.len();
+        let k = self.heap[0];
+        let mut i = 0;
+        loop {
+            let first = i * ARITY + 1;
+            if first >= n {
+                break;
+            }
+            let mut least = first;
+            for c in first + 1..(first + ARITY).min(n) {
+                if self.heap[c] < self.heap[least] {
+                    least = c;
+                }
+            }
+            if k <= self.heap[least] {
+                break;
+            }
+            self.heap[i] = self.heap[least];
+            i = least;
+        }
+        self.heap[i] = k;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_core::rng::Stream;
+
+    #[test]
+    fn visits_come_in_order_of_time_then_element() {
+        let mut rng = Stream::named(1, 0, "events");
+        let n = 50;
+        let mut e = Events::new(n);
+        let mut due = vec![Time::NEVER; n];
+        let mut last = (Time::ZERO, 0);
+        for _ in 0..20_000 {
+            for _ in 0..2 {
+                let i = rng.below(n as u64) as usize;
+                let at = Time(last.0 .0 + rng.below(40));
+                // Later deadlines are set without telling the queue.
+                due[i] = at;
+                e.schedule(i as u32, at);
+            }
+            let Some((at, element)) = e.next() else { continue };
+            assert!(at >= last.0);
+            last = (at, element);
+            let i = element as usize;
+            if due[i] <= at {
+                assert_eq!(due[i], at, "an element is visited when it is due");
+                let earliest = due.iter().enumerate().filter(|d| d.1.is_set()).map(|(j, t)| (*t, j)).min();
+                assert_eq!(earliest, Some((at, i)));
+                due[i] = Time::NEVER;
+            }
+            e.done(element, due[i]);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Virtual time for `ackclock-core`: a run is a value.
+//!
+//! `Sim::new(&spec)` builds the network of a resolved run ([`spec`]), [`Sim::run`] plays it, [`Output`] holds the
+//! tables. A run owns everything it touches, so runs can be played in any order, thread or process with the same
+//! result to the last byte.
+//!
+//! * [`events`]: the heap, one pending event per element
+//! * [`slab`]: packets in flight; [`wire`]: links and delay lines
+//! * [`flow`]: connections and their applications; [`probe`]: series
+//! * [`engine`]: the loop; [`build`]: from specification to network; [`output`]: the tables
+#![forbid(unsafe_code)]
+
+pub mod build;
+pub mod engine;
+pub mod events;
+pub mod flow;
+pub mod histogram;
+pub mod output;
+pub mod probe;
+pub mod slab;
+pub mod spec;
+pub mod wire;
+
+pub use engine::Sim;
+pub use output::Output;
+pub use spec::{Run, SpecError};

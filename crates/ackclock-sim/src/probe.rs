@@ -1,0 +1,159 @@
+//! Series: typed columns with declared sampling.
+
+use crate::flow::Side;
+use crate::spec::{Sampling, SpecError};
+use crate::wire::Link;
+use ackclock_core::time::Time;
+use std::collections::BTreeMap;
+
+/// Series of a flow, in the order of their numbers.
+pub const FLOW_METRICS: [&str; 7] = ["cwnd", "ssthresh", "srtt", "in_flight", "delivered", "sent", "retransmitted"];
+/// Series of a link.
+pub const LINK_METRICS: [&str; 4] = ["queue", "queue_bytes", "link_sent", "drops"];
+
+/// One recorded value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// When.
+    pub at: Time,
+    /// Number of the metric: flow metrics first, then link metrics.
+    pub metric: u8,
+    /// Number of the flow or link.
+    pub of: u32,
+    /// The value: bytes, packets or seconds.
+    pub value: f64,
+}
+
+/// What is recorded and what has been.
+#[derive(Debug, Default)]
+pub struct Probes {
+    /// Metrics recorded by the clock, with their interval and next time.
+    timed: Vec<(u8, u64, Time)>,
+    /// Flow metrics recorded by event: number, and whether only changes count.
+    flow_events: Vec<(u8, bool)>,
+    /// Queue lengths are recorded on every change.
+    pub queue_events: bool,
+    last: Vec<f64>,
+    /// The values.
+    pub samples: Vec<Sample>,
+}
+
+fn flow_value(metric: u8, client: &Side, server: &Side) -> f64 {
+    let tx = &client.endpoint.tx;
+    match metric {
+        0 => tx.cwnd() as f64,
+        1 if tx.ssthresh() == u64::MAX => f64::INFINITY,
+        1 => tx.ssthresh() as f64,
+        2 => tx.rtt().smoothed().as_secs_f64(),
+        3 => tx.in_flight() as f64,
+        4 => server.endpoint.rx.stats.delivered as f64,
+        5 => tx.stats.sent_bytes as f64,
+        _ => tx.stats.retransmitted_bytes as f64,
+    }
+}
+
+fn link_value(metric: u8, link: &Link) -> f64 {
+    match metric {
+        0 => link.backlog().0 as f64,
+        1 => link.backlog().1 as f64,
+        2 => link.stats().total_bytes as f64,
+        _ => link.stats().total_drops as f64,
+    }
+}
+
+impl Probes {
+    /// From the declarations of a run with `flows` flows.
+    ///
+    /// # Errors
+    /// An unknown series, a zero interval, or event sampling of a link series other than `queue`.
+    pub fn new(spec: &BTreeMap<String, Sampling>, flows: usize) -> Result<Probes, SpecError> {
+        let mut probes = Probes { last: vec![f64::NAN; flows * FLOW_METRICS.len()], ..Probes::default() };
+        for (name, sampling) in spec {
+            let path = || format!("probes.{name}");
+            let flow = FLOW_METRICS.iter().position(|m| m == name);
+            let link = LINK_METRICS.iter().position(|m| m == name);
+            let Some(metric) = flow.or(link.map(|l| l + FLOW_METRICS.len())) else {
+                let known = [&FLOW_METRICS[..], &LINK_METRICS[..]].concat().join(", ");
+                return Err(SpecError::new(path(), format!("unknown series; known are {known}")));
+            };
+            match *sampling {
+                Sampling::Every { every_ns: 0 } => return Err(SpecError::new(path(), "an interval must be above zero")),
+                Sampling::Every { every_ns } => probes.timed.push((metric as u8, every_ns, Time::ZERO)),
+                mode if flow.is_some() => probes.flow_events.push((metric as u8, mode == Sampling::OnChange)),
+                _ if link == Some(0) => probes.queue_events = true,
+                _ => return Err(SpecError::new(path(), "of the link series only queue can follow events; give an interval")),
+            }
+        }
+        Ok(probes)
+    }
+
+    /// When the clock asks for samples next.
+    pub fn next_due(&self) -> Time {
+        self.timed.iter().map(|t| t.2).min().unwrap_or(Time::NEVER)
+    }
+
+    /// True when flow series follow events.
+    #[inline]
+    pub fn follows_flow_events(&self) -> bool {
+        !self.flow_events.is_empty()
+    }
+
+    /// Something happened at flow number `flow`.
+    pub fn on_flow_event(&mut self, now: Time, flow: usize, client: &Side, server: &Side) {
+        for &(metric, changes_only) in &self.flow_events {
+            let value = flow_value(metric, client, server);
+            let last = &mut self.last[flow * FLOW_METRICS.len() + metric as usize];
+            if changes_only && *last == value {
+                continue;
+            }
+            *last = value;
+            self.samples.push(Sample { at: now, metric, of: flow as u32, value });
+        }
+    }
+
+    /// Records what is due at `now`.
+    pub fn sample(&mut self, now: Time, sides: &[Side], links: &mut [Link]) {
+        for (metric, every, due) in &mut self.timed {
+            if *due > now {
+                continue;
+            }
+            *due = Time(now.0 + *every);
+            let m = *metric as usize;
+            if m < FLOW_METRICS.len() {
+                for (f, pair) in sides.chunks_exact(2).enumerate() {
+                    let value = flow_value(*metric, &pair[0], &pair[1]);
+                    self.samples.push(Sample { at: now, metric: *metric, of: f as u32, value });
+                }
+            } else {
+                for (l, link) in links.iter_mut().enumerate() {
+                    link.settle(now);
+                    let value = link_value((m - FLOW_METRICS.len()) as u8, link);
+                    self.samples.push(Sample { at: now, metric: *metric, of: l as u32, value });
+                }
+            }
+        }
+    }
+
+    /// The run has ended: takes the links' own records and puts everything in order.
+    pub fn finish(&mut self, links: &mut [Link]) {
+        let queue = FLOW_METRICS.len() as u8;
+        for (l, link) in links.iter_mut().enumerate() {
+            for (at, packets) in link.stats_mut().log.take().unwrap_or_default() {
+                self.samples.push(Sample { at, metric: queue, of: l as u32, value: packets as f64 });
+            }
+        }
+        self.samples.sort_by_key(|s| s.at);
+    }
+
+    /// Bytes the records of a run of this length will take, for the events that are predictable.
+    pub fn estimate(&self, duration: u64, flows: usize, links: usize) -> u64 {
+        let per = std::mem::size_of::<Sample>() as u64;
+        self.timed
+            .iter()
+            .map(|&(m, every, _)| {
+                let of = if (m as usize) < FLOW_METRICS.len() { flows } else { links } as u64;
+                (duration / every.max(1) + 1).saturating_mul(of).saturating_mul(per)
+            })
+            .fold(0, u64::saturating_add)
+    }
+}

@@ -1,0 +1,53 @@
+//! Packets in flight: headers in a slab, named by their slot.
+
+use ackclock_core::tcp::Segment;
+
+/// No packet: a place on a link whose packet was lost.
+pub const NONE: u32 = u32::MAX;
+
+/// Segments with a free list. Freed slots are used again first, while they are in the cache.
+#[derive(Clone, Debug, Default)]
+pub struct Slab {
+    slots: Vec<Segment>,
+    free: Vec<u32>,
+}
+
+impl Slab {
+    /// Stores a segment.
+    #[inline]
+    pub fn insert(&mut self, segment: Segment) -> u32 {
+        match self.free.pop() {
+            Some(id) => {
+                self.slots[id as usize] = segment;
+                id
+            }
+            None => {
+                self.slots.push(segment);
+                (self.slots.len() - 1) as u32
+            }
+        }
+    }
+
+    /// The segment in slot `id`.
+    #[inline]
+    pub fn get(&self, id: u32) -> &Segment {
+        &self.slots[id as usize]
+    }
+
+    /// The segment in slot `id`.
+    #[inline]
+    pub fn get_mut(&mut self, id: u32) -> &mut Segment {
+        &mut self.slots[id as usize]
+    }
+
+    /// Frees slot `id`.
+    #[inline]
+    pub fn remove(&mut self, id: u32) {
+        self.free.push(id);
+    }
+
+    /// Packets in flight.
+    pub fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}

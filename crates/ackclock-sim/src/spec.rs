@@ -1,0 +1,254 @@
+//! The resolved run: the one document the engine reads (`docs/resolved-run.md`).
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is wrong with a document, and where.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct SpecError {
+    /// Path of the key, such as `flows.0.cc.params.beta`.
+    pub path: String,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+impl SpecError {
+    pub(crate) fn new(path: impl Into<String>, problem: impl Into<String>) -> SpecError {
+        SpecError { path: path.into(), problem: problem.into() }
+    }
+}
+
+/// The format this engine reads.
+pub const FORMAT: u32 = 1;
+
+/// One run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Master seed.
+    pub seed: u64,
+    /// Replication number.
+    #[serde(default)]
+    pub run: u64,
+    /// End of the run, nanoseconds.
+    pub duration_ns: u64,
+    /// Begin of the measurement, nanoseconds.
+    #[serde(default)]
+    pub warmup_ns: u64,
+    /// Links.
+    pub links: Vec<Link>,
+    /// Flows.
+    pub flows: Vec<Flow>,
+    /// Series to record.
+    #[serde(default)]
+    pub probes: BTreeMap<String, Sampling>,
+    /// Engine options.
+    #[serde(default)]
+    pub engine: Engine,
+}
+
+/// Engine options; none of them changes a result.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engine {
+    /// Solve DropTail links without an event per departure.
+    #[serde(default = "yes")]
+    pub fused: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Engine { fused: true }
+    }
+}
+
+/// A one-way link.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Name.
+    pub id: String,
+    /// Bits per second; none: unlimited, no queue.
+    pub rate_bps: Option<u64>,
+    /// Propagation delay.
+    pub delay_ns: u64,
+    /// Bytes added to every packet.
+    #[serde(default)]
+    pub overhead_bytes: u32,
+    /// What waits for it.
+    #[serde(default)]
+    pub queue: Option<Queue>,
+    /// Loss at its output.
+    #[serde(default)]
+    pub loss: Option<Loss>,
+}
+
+/// A queueing discipline.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Queue {
+    /// First in, first out, with a limit.
+    Droptail {
+        /// Most packets; none: no limit.
+        #[serde(default)]
+        limit_packets: Option<u64>,
+        /// Most bytes; none: no limit.
+        #[serde(default)]
+        limit_bytes: Option<u64>,
+        /// Whether the packet in transmission counts.
+        #[serde(default = "yes")]
+        limit_includes_service: bool,
+    },
+}
+
+/// A loss process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Loss {
+    /// Independent, with probability `p`.
+    Bernoulli {
+        /// Probability.
+        p: f64,
+    },
+    /// Every `n`-th packet.
+    Every {
+        /// Period.
+        n: u64,
+    },
+    /// Listed data segments.
+    Scripted {
+        /// Which.
+        drops: Vec<Drop>,
+    },
+}
+
+/// A data segment to lose.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drop {
+    /// Flow.
+    pub flow: String,
+    /// Which data segment of the flow through this link, from 1.
+    pub nth: u64,
+}
+
+/// A step of a route.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hop {
+    /// Over a link.
+    #[serde(rename = "link")]
+    Link(String),
+    /// A pure delay.
+    #[serde(rename = "delay_ns")]
+    Delay(u64),
+}
+
+/// A connection and its application.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Name.
+    pub id: String,
+    /// Route of the data.
+    pub forward: Vec<Hop>,
+    /// Route of the acknowledgments.
+    pub reverse: Vec<Hop>,
+    /// When the client opens the connection.
+    pub start: Start,
+    /// When the source stops.
+    #[serde(default)]
+    pub stop_ns: Option<u64>,
+    /// What the client sends.
+    pub app: App,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Bundle of endpoint options.
+    #[serde(default = "rfc")]
+    pub profile: String,
+    /// Endpoint options set apart from the profile.
+    #[serde(default)]
+    pub tcp: BTreeMap<String, serde_json::Value>,
+    /// Congestion controller.
+    pub cc: Algorithm,
+    /// Slow start; none: the profile's.
+    #[serde(default)]
+    pub slow_start: Option<Algorithm>,
+}
+
+fn rfc() -> String {
+    "rfc".to_owned()
+}
+
+/// A start time.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// Fixed.
+    #[serde(rename = "at_ns")]
+    At(u64),
+    /// Uniform between two times, from the flow's own stream.
+    #[serde(rename = "uniform_ns")]
+    Uniform([u64; 2]),
+}
+
+/// An application.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum App {
+    /// As fast as the transport allows.
+    Bulk {
+        /// How much; none: unbounded.
+        #[serde(default)]
+        bytes: Option<u64>,
+    },
+}
+
+/// An algorithm by name, with the parameters that differ from its defaults.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Algorithm {
+    /// Name (a slow start's `kind`).
+    #[serde(alias = "kind")]
+    pub name: String,
+    /// Parameters.
+    #[serde(default)]
+    pub params: BTreeMap<String, serde_json::Value>,
+}
+
+/// When a series is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sampling {
+    /// At every event of its flow or link.
+    EveryEvent,
+    /// When its value changes.
+    OnChange,
+    /// At fixed intervals.
+    #[serde(untagged)]
+    Every {
+        /// The interval, nanoseconds.
+        every_ns: u64,
+    },
+}
+
+impl Run {
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// Not JSON, or not of this shape: the message names the place.
+    pub fn from_json(text: &str) -> Result<Run, SpecError> {
+        let run: Run = serde_json::from_str(text).map_err(|e| SpecError::new("resolved run", e.to_string()))?;
+        if run.format != FORMAT {
+            return Err(SpecError::new("format", format!("is {}, this engine reads {FORMAT}", run.format)));
+        }
+        Ok(run)
+    }
+}

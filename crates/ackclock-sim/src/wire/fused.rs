@@ -1,0 +1,143 @@
+//! A DropTail link solved on arrival: queue, transmission and propagation in one ring.
+
+use super::{Common, InFlight, Outcome};
+use crate::slab::NONE;
+use ackclock_core::link::Serializer;
+use ackclock_core::queue::{Backlog, Limits};
+use ackclock_core::ring::Ring;
+use ackclock_core::tcp::segment::Segment;
+use ackclock_core::time::Time;
+
+/// A FIFO at a constant rate. Without a serialiser it only delays.
+#[derive(Debug)]
+pub struct FusedLink {
+    pub(super) common: Common,
+    serializer: Option<Serializer>,
+    limits: Limits,
+    /// Everything that has not come out: on the wire, then in transmission, then waiting.
+    ring: Ring<InFlight>,
+    /// First entry whose transmission had not ended when the link was last settled.
+    queued_from: u64,
+    queued_bytes: u64,
+}
+
+impl FusedLink {
+    /// An idle link; `rate` in bit/s, none is unlimited.
+    pub fn new(common: Common, rate: Option<u64>, limits: Limits) -> FusedLink {
+        FusedLink {
+            common,
+            serializer: rate.map(Serializer::new),
+            limits,
+            ring: Ring::default(),
+            queued_from: 0,
+            queued_bytes: 0,
+        }
+    }
+
+    /// Packets whose transmission has ended by `now` leave the queue.
+    #[inline]
+    pub fn settle(&mut self, now: Time) {
+        while self.queued_from < self.ring.tail() {
+            let e = *self.ring.get(self.queued_from);
+            let end = Time(e.exit.0 - self.common.delay);
+            if end > now {
+                break;
+            }
+            let wire = u64::from(e.len + self.common.overhead);
+            self.queued_from += 1;
+            self.queued_bytes -= wire;
+            self.common.stats.total_bytes += wire;
+            if self.common.stats.log.is_some() {
+                let packets = self.backlog().0;
+                self.common.stats.log_level(end, packets);
+            }
+        }
+    }
+
+    /// What waits, and what is in transmission.
+    #[inline]
+    fn queue(&self) -> (Backlog, Backlog) {
+        let packets = self.ring.tail() - self.queued_from;
+        if packets == 0 {
+            return (Backlog::default(), Backlog::default());
+        }
+        // First in, first out and never idle while something waits: the first entry is the one in transmission.
+        let first = u64::from(self.ring.get(self.queued_from).len + self.common.overhead);
+        (Backlog { packets: packets - 1, bytes: self.queued_bytes - first }, Backlog { packets: 1, bytes: first })
+    }
+
+    /// Packets and bytes in the queue as the limit counts them.
+    #[inline]
+    pub fn backlog(&self) -> (u64, u64) {
+        if self.limits.includes_service {
+            (self.ring.tail() - self.queued_from, self.queued_bytes)
+        } else {
+            let (waiting, _) = self.queue();
+            (waiting.packets, waiting.bytes)
+        }
+    }
+
+    /// A packet of `len` bytes arrives.
+    #[inline]
+    pub fn push(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
+        self.settle(now);
+        self.common.stats.arrival(now);
+        let wire = len + self.common.overhead;
+        let Some(serializer) = &mut self.serializer else {
+            self.common.stats.service(now, now, now, wire);
+            self.common.stats.total_bytes += u64::from(wire);
+            if self.common.loses(segment) {
+                return Outcome::Lost;
+            }
+            self.ring.push(InFlight { exit: Time(now.0 + self.common.delay), id, len });
+            self.queued_from = self.ring.tail();
+            return Outcome::Taken;
+        };
+        let free = serializer.free_at();
+        let (packets, bytes) = (self.ring.tail() - self.queued_from, self.queued_bytes);
+        // The cheap test first: it decides all but the cases near the limit.
+        if packets >= self.limits.packets || bytes + u64::from(wire) > self.limits.bytes {
+            let (waiting, in_service) = self.queue();
+            if !self.limits.admit(waiting, in_service, wire) {
+                self.common.stats.drop_at(now);
+                return Outcome::Dropped;
+            }
+        }
+        debug_assert!(free <= now || packets > 0);
+        let (start, end) = match &mut self.serializer {
+            Some(s) => s.transmit(now, wire),
+            None => (now, now),
+        };
+        self.common.stats.service(now, start, end, wire);
+        let lost = self.common.loses(segment);
+        let id = if lost { NONE } else { id };
+        self.ring.push(InFlight { exit: Time(end.0 + self.common.delay), id, len });
+        self.queued_bytes += u64::from(wire);
+        let (packets, bytes) = self.backlog();
+        self.common.stats.level(now, packets, bytes);
+        self.common.stats.log_level(now, packets);
+        if lost {
+            Outcome::Lost
+        } else {
+            Outcome::Taken
+        }
+    }
+
+    /// When the next packet is out.
+    #[inline]
+    pub fn next_due(&self) -> Time {
+        self.ring.front().map_or(Time::NEVER, |e| e.exit)
+    }
+
+    /// The next packet that is out at `now`.
+    #[inline]
+    pub fn pull(&mut self, now: Time) -> Option<InFlight> {
+        if self.ring.front()?.exit > now {
+            return None;
+        }
+        if self.queued_from == self.ring.head() {
+            self.settle(now);
+        }
+        self.ring.pop()
+    }
+}

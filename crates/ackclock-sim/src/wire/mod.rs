@@ -1,0 +1,151 @@
+//! Links and delay lines in virtual time.
+//!
+//! A DropTail link is solved when a packet arrives: first-in-first-out at a constant rate leaves nothing to decide
+//! later, so its departure is known at once and costs no event ([`fused`]). Any other queue runs through the general
+//! link, which has an event per departure ([`general`]). Both give the same packets at the same nanoseconds; a test
+//! compares them. A link first settles everything due up to now before it accepts a packet.
+
+pub mod delay;
+pub mod fused;
+pub mod general;
+pub mod stats;
+
+pub use delay::DelayLine;
+pub use fused::FusedLink;
+pub use general::GeneralLink;
+pub use stats::LinkStats;
+
+use ackclock_core::impair::Loss;
+use ackclock_core::tcp::segment::Segment;
+use ackclock_core::time::Time;
+
+/// A packet on a wire: due at its far end at `exit`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InFlight {
+    /// When it comes out.
+    pub exit: Time,
+    /// Its slot, or [`crate::slab::NONE`] if it was lost.
+    pub id: u32,
+    /// Its bytes, link framing not included.
+    pub len: u32,
+}
+
+/// What became of a packet given to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It will come out.
+    Taken,
+    /// It occupies the link but will not come out: the caller frees its slot.
+    Lost,
+    /// The queue had no room: the caller frees its slot.
+    Dropped,
+}
+
+/// What every link has besides its queue.
+#[derive(Clone, Debug)]
+pub struct Common {
+    /// Propagation delay, nanoseconds.
+    pub delay: u64,
+    /// Bytes added to every packet.
+    pub overhead: u32,
+    /// Loss at the output.
+    pub loss: Loss,
+    /// Measurements.
+    pub stats: LinkStats,
+}
+
+impl Common {
+    /// Whether the medium loses `segment`, which leaves the queue.
+    #[inline]
+    fn loses(&mut self, segment: &Segment) -> bool {
+        if matches!(self.loss, Loss::None) {
+            return false;
+        }
+        let lost = self.loss.strikes(flow_number(segment.flow), segment.len > 0);
+        self.stats.lost += u64::from(lost);
+        lost
+    }
+}
+
+/// Connection number in a packet's routing tag; see [`crate::flow::tag`].
+fn flow_number(tag: u32) -> u32 {
+    (tag & crate::flow::SIDE_MASK) >> 1
+}
+
+/// One link.
+#[derive(Debug)]
+pub enum Link {
+    /// DropTail or unlimited, solved on arrival.
+    Fused(FusedLink),
+    /// Any queue.
+    General(GeneralLink),
+}
+
+impl Link {
+    /// A packet of `len` bytes arrives; `segment` is its header.
+    #[inline]
+    pub fn push(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
+        match self {
+            Link::Fused(l) => l.push(now, id, len, segment),
+            Link::General(l) => l.push(now, id, len, segment),
+        }
+    }
+
+    /// When something is to be done.
+    #[inline]
+    pub fn next_due(&self) -> Time {
+        match self {
+            Link::Fused(l) => l.next_due(),
+            Link::General(l) => l.next_due(),
+        }
+    }
+
+    /// The next packet that is out at `now`; lost ones have no slot.
+    #[inline]
+    pub fn pull(&mut self, now: Time, dropped: &mut Vec<u32>) -> Option<InFlight> {
+        match self {
+            Link::Fused(l) => l.pull(now),
+            Link::General(l) => l.pull(now, dropped),
+        }
+    }
+
+    /// Settles everything due up to `now`.
+    pub fn settle(&mut self, now: Time) {
+        match self {
+            Link::Fused(l) => l.settle(now),
+            Link::General(l) => l.settle(now),
+        }
+    }
+
+    /// Packets and bytes in the queue as its limit counts them, after [`Link::settle`].
+    pub fn backlog(&self) -> (u64, u64) {
+        match self {
+            Link::Fused(l) => l.backlog(),
+            Link::General(l) => l.backlog(),
+        }
+    }
+
+    /// Measurements.
+    pub fn stats(&self) -> &LinkStats {
+        match self {
+            Link::Fused(l) => &l.common.stats,
+            Link::General(l) => &l.common.stats,
+        }
+    }
+
+    /// Measurements.
+    pub fn stats_mut(&mut self) -> &mut LinkStats {
+        match self {
+            Link::Fused(l) => &mut l.common.stats,
+            Link::General(l) => &mut l.common.stats,
+        }
+    }
+
+    /// The run ends at `now`: packets still waiting are accounted for.
+    pub fn finish(&mut self, now: Time) {
+        self.settle(now);
+        if let Link::General(l) = self {
+            l.finish(now);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What is measured at a link.
+
+use crate::histogram::Histogram;
+use ackclock_core::time::Time;
+
+/// Measurements over the window `[from, to]` of a run.
+#[derive(Clone, Debug)]
+pub struct LinkStats {
+    from: u64,
+    to: u64,
+    includes_service: bool,
+    /// Packets that arrived within the window.
+    pub arrived: u64,
+    /// Packets whose transmission ended within the window, and their bytes on this link.
+    pub sent: u64,
+    /// Bytes of them.
+    pub sent_bytes: u64,
+    /// Packets the queue had no room for.
+    pub drops: u64,
+    /// Packets the medium lost.
+    pub lost: u64,
+    busy_ns: u64,
+    packet_ns: u128,
+    byte_ns: u128,
+    /// Most packets and bytes in the queue, as its limit counts them.
+    pub max_packets: u64,
+    /// Bytes of it.
+    pub max_bytes: u64,
+    /// Waiting times before transmission, nanoseconds.
+    pub wait: Histogram,
+    /// Bytes transmitted since the start of the run, for series.
+    pub total_bytes: u64,
+    /// Packets dropped since the start of the run, for series.
+    pub total_drops: u64,
+    /// Changes of the queue length, if they are recorded: time and packets.
+    pub log: Option<Vec<(Time, u64)>>,
+}
+
+impl LinkStats {
+    /// For the window `[from, to]`. With `includes_service` the queue length counts the packet in transmission.
+    pub fn new(from: Time, to: Time, includes_service: bool) -> LinkStats {
+        LinkStats {
+            from: from.0,
+            to: to.0,
+            includes_service,
+            arrived: 0,
+            sent: 0,
+            sent_bytes: 0,
+            drops: 0,
+            lost: 0,
+            busy_ns: 0,
+            packet_ns: 0,
+            byte_ns: 0,
+            max_packets: 0,
+            max_bytes: 0,
+            wait: Histogram::default(),
+            total_bytes: 0,
+            total_drops: 0,
+            log: None,
+        }
+    }
+
+    #[inline]
+    fn clip(&self, t: Time) -> u64 {
+        t.0.clamp(self.from, self.to)
+    }
+
+    /// Whether `t` is within the window.
+    #[inline]
+    pub fn covers(&self, t: Time) -> bool {
+        t.0 >= self.from && t.0 <= self.to
+    }
+
+    /// A packet arrived at `now`.
+    #[inline]
+    pub fn arrival(&mut self, now: Time) {
+        self.arrived += u64::from(self.covers(now));
+    }
+
+    /// A packet found no room at `now`.
+    pub fn drop_at(&mut self, now: Time) {
+        self.total_drops += 1;
+        self.drops += u64::from(self.covers(now));
+    }
+
+    /// A packet of `len` bytes that came at `arrived` is or will be transmitted from `start` to `end`.
+    #[inline]
+    pub fn service(&mut self, arrived: Time, start: Time, end: Time, len: u32) {
+        let left = if self.includes_service { end } else { start };
+        let stay = self.clip(left) - self.clip(arrived);
+        self.packet_ns += u128::from(stay);
+        self.byte_ns += u128::from(stay) * u128::from(len);
+        self.busy_ns += self.clip(end) - self.clip(start);
+        if self.covers(start) {
+            self.wait.record(start.0 - arrived.0);
+        }
+        if self.covers(end) {
+            self.sent += 1;
+            self.sent_bytes += u64::from(len);
+        }
+    }
+
+    /// A packet of `len` bytes that came at `arrived` still waits at the end of the run.
+    pub fn still_waiting(&mut self, arrived: Time, len: u32) {
+        let stay = self.to - self.clip(arrived);
+        self.packet_ns += u128::from(stay);
+        self.byte_ns += u128::from(stay) * u128::from(len);
+    }
+
+    /// The queue holds `packets` and `bytes` after an arrival at `now`.
+    #[inline]
+    pub fn level(&mut self, now: Time, packets: u64, bytes: u64) {
+        if self.covers(now) {
+            self.max_packets = self.max_packets.max(packets);
+            self.max_bytes = self.max_bytes.max(bytes);
+        }
+    }
+
+    /// Notes the queue length for a series.
+    #[inline]
+    pub fn log_level(&mut self, now: Time, packets: u64) {
+        if let Some(log) = &mut self.log {
+            log.push((now, packets));
+        }
+    }
+
+    fn window(&self) -> f64 {
+        (self.to - self.from).max(1) as f64
+    }
+
+    /// Share of the window in which the link transmitted.
+    pub fn utilisation(&self) -> f64 {
+        self.busy_ns as f64 / self.window()
+    }
+
+    /// Mean packets in the queue over time, as its limit counts them.
+    pub fn mean_packets(&self) -> f64 {
+        self.packet_ns as f64 / self.window()
+    }
+
+    /// Mean bytes in the queue over time.
+    pub fn mean_bytes(&self) -> f64 {
+        self.byte_ns as f64 / self.window()
+    }
+}

@@ -1,0 +1,166 @@
+"""The command line from end to end, one test for each command and each promise."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ackclock import Result
+from ackclock.cli.app import INTERRUPTED, OK, main
+
+Write = Callable[..., Path]
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    """What the command line prints; it must succeed and say nothing else."""
+    assert main([str(argument) for argument in arguments]) == OK
+    said = capsys.readouterr()
+    assert said.err == ""
+    return said.out
+
+
+def parsed(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Any:
+    """What the command line prints with --json: one object on one line."""
+    text = printed(capsys, *arguments, "--json")
+    assert text.count("\n") == 1
+    return json.loads(text)
+
+
+def test_run_prints_a_row_per_point(scenario_file: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = scenario_file()
+    text = printed(capsys, "run", path, "--set", "cc=['reno', 'cubic']", "--replications", "3", "--jobs", "1")
+    for word in ("goodput per flow", "utilisation", "Jain", "loss", "retrans.", "mean queue", "p95 queue", "±"):
+        assert word in text
+    lines = text.splitlines()
+    assert sum(line.startswith(("reno", "cubic")) for line in lines) == 2
+    assert "6 runs" in lines[-1]
+
+
+def test_run_json(scenario_file: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = scenario_file()
+    answer = parsed(
+        capsys, "run", path, "--set", 'topology.rtt=["20 ms", "40 ms"]', "--replications", "2", "--seed", "9"
+    )
+    assert set(answer) == {"runs", "summary"}
+    assert [run["params"] for run in answer["runs"]] == [{"topology.rtt": "20 ms"}] * 2 + [
+        {"topology.rtt": "40 ms"}
+    ] * 2
+    first = answer["runs"][0]
+    assert set(first) == {"params", "seed", "replication", "flows", "links", "wall_s", "events", "packets"}
+    assert (first["seed"], first["replication"]) == (9, 0)
+    assert [(flow["id"], flow["cc"]) for flow in first["flows"]] == [("0", "cubic"), ("1", "cubic")]
+    assert {
+        "goodput_bps", "retransmitted_bytes", "sent_bytes", "timeouts", "mean_rtt_s", "fct_s", "completed",
+    } <= set(first["flows"][0])  # fmt: skip
+    assert [link["id"] for link in first["links"]] == ["bottleneck", "reverse"]
+    assert {"utilisation", "drops", "mean_queue_bytes", "p95_queue_delay_s"} <= set(first["links"][0])
+    assert first["wall_s"] > 0
+    assert first["events"] > 0
+    point = answer["summary"][0]
+    assert point["n"] == 2
+    assert set(point["goodput_bps"]) == {"mean", "ci95"}
+    assert [flow["id"] for flow in point["flows"]] == ["0", "1"]
+
+
+def test_run_writes_tables_and_figures(
+    scenario_file: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "deep" / "out"
+    text = printed(capsys, "run", scenario_file(), "--out", out, "--plot")
+    assert f"tables: {out}" in text
+    names = {item.name for item in out.iterdir()}
+    tables = {f"{name}.parquet" for name in ("runs", "flows", "links", "series")}
+    assert names == tables | {"manifest.json", "overview.png", "overview.svg"}
+    assert Result.load(out).complete
+
+
+def test_plot_without_out_goes_beside(
+    scenario_file: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = scenario_file(('\n[probes]\ninterval = "50 ms"\n', ""))
+    monkeypatch.chdir(tmp_path)
+    text = printed(capsys, "run", path, "--plot")
+    assert "figure: scenario.png" in text
+    assert {"scenario.png", "scenario.svg"} <= {item.name for item in tmp_path.iterdir()}
+
+
+def test_show(scenario_file: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = scenario_file()
+    text = printed(capsys, "show", path, "--set", "cc=['reno', 'cubic']")
+    assert "2 points, 2 runs, 3 s each" in text
+    assert "point 1: cc = cubic" in text
+    assert "droptail 17 packets" in text
+    answer = parsed(capsys, "show", path, "--set", "run.replications=2")
+    assert [entry["resolved"]["run"] for entry in answer["runs"]] == [0, 1]
+    assert answer["runs"][0]["resolved"]["format"] == 1
+
+
+def test_cc(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "cc")
+    for name in ("tahoe", "reno", "newreno", "cubic", "standard", "limited"):
+        assert name in text
+    assert "beta" in printed(capsys, "cc", "cubic")
+    answer = parsed(capsys, "cc")
+    assert "cubic" in [item["name"] for item in answer["controllers"]]
+    assert {"name", "family", "source", "summary", "params"} == set(parsed(capsys, "cc", "cubic"))
+    assert "min_rto" in printed(capsys, "cc", "--tcp")
+    options = parsed(capsys, "cc", "--tcp")
+    assert set(options["profiles"]) == set(options["tcp_options"][0]["defaults"])
+
+
+def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "engine" in printed(capsys, "doctor")
+    answer = parsed(capsys, "doctor")
+    assert answer["ok"] is True
+    assert {"name", "state", "found", "remedy"} == set(answer["checks"][0])
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "doctor" in printed(capsys, "--help")
+    assert "--replications" in printed(capsys, "run", "--help")
+    assert printed(capsys, "--version").strip()[0].isdigit()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_interrupt_keeps_finished_runs(scenario_file: Write, tmp_path: Path, jobs: str) -> None:
+    out = tmp_path / "out"
+    # Short runs first, then ones that would take far too long: the interrupt comes in between.
+    path = scenario_file(
+        ('duration = "3 s"', 'duration = ["1 s", "2 s", "1000000 s", "1000001 s"]'), ("[probes]\n", "")
+    )
+    path.write_text(path.read_text().replace('interval = "50 ms"\n', ""))
+    arguments = [sys.executable, "-m", "ackclock", "run", str(path), "--out", str(out), "--jobs", jobs]
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    time.sleep(6)
+    os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED
+    assert said == f"ackclock: interrupted: 2 runs finished and are kept in {out}, 2 are missing\n"
+    result = Result.load(out)
+    assert not result.complete
+    assert result.manifest["missing"] == [2, 3]
+    assert [item.name for item in tmp_path.iterdir() if item.name.startswith(".")] == []
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    command = f"{sys.executable} -m ackclock cc --tcp | head -1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_workers_do_not_repeat_the_callers_script(scenario_file: Write, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import ackclock\nprint('once')\nackclock.run({str(scenario_file())!r}, replications=3, jobs=2)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "once\n", "")
