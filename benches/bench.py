@@ -35,7 +35,7 @@ MOST_REPEATS = 50
 
 @dataclass(frozen=True)
 class Standard:
-    """A standard dumbbell, and how long it is simulated by ns-3, which takes minutes for the whole, and with --quick."""
+    """A standard dumbbell, and how long ns-3, which takes minutes for the whole, and --quick simulate it."""
 
     name: str
     ns3_s: float

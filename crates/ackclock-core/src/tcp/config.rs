@@ -297,8 +297,12 @@ options! {
         [UNLIMITED_WINDOW, UNLIMITED_WINDOW, UNLIMITED_WINDOW, UNLIMITED_WINDOW],
         "receive buffer; the default is the largest window TCP can offer";
     initial_receive_window: u64, Kind::Bytes, Some((256.0, UNLIMITED_WINDOW as f64)),
-        [UNLIMITED_WINDOW, 65_535, UNLIMITED_WINDOW, UNLIMITED_WINDOW],
-        "window offered at first; ack_policy linux opens it with the data received";
+        [UNLIMITED_WINDOW, 8_387_160, UNLIMITED_WINDOW, UNLIMITED_WINDOW],
+        "window offered at first; ack_policy linux opens it with the data received. The default of profile linux is that of tcp_rmem = 16 MiB";
+    window_growth_limit: u64, Kind::Bytes, Some((0.0, UNLIMITED_WINDOW as f64)), [0, 10_615_389, 0, 0],
+        "window up to which ack_policy linux opens it by two segments per segment received, acknowledging each; then it is receive_buffer";
+    ack_compression: bool, Kind::Bool, None, [false, true, false, false],
+        "acknowledge out-of-order segments beyond the third together, after min(1 ms, RTT/20) + 0.1 ms (Linux)";
     window_counts_ooo: bool, Kind::Bool, None, [false, false, false, false], "out-of-order data takes room of the receive buffer";
     app_read_rate: u64, Kind::Bytes, None, [0, 0, 0, 0], "bytes per second that the receiving application reads; 0 is at once";
     header_bytes: u64, Kind::Bytes, Some((0.0, 200.0)), [40, 40, 40, 40], "IP and TCP header of every segment, without options";

@@ -195,7 +195,9 @@ impl Endpoint {
 
     fn handshake_done(&mut self, now: Time, seg: &Segment) {
         if self.syn_retries == 0 {
-            self.tx.rtt.sample(now.since(self.syn_sent_at), 0, 1);
+            let rtt = now.since(self.syn_sent_at);
+            self.tx.rtt.sample(rtt, 0, 1);
+            self.rx.set_path_rtt(rtt);
         } else {
             self.tx.rtt.after_lost_syn();
         }
@@ -246,9 +248,7 @@ impl Endpoint {
     #[inline]
     fn arm_receiver(&mut self, now: Time) {
         if let Some(delay) = self.rx.ack_delay() {
-            if !self.timers.is_set(Timer::DelayedAck) {
-                self.timers.set(Timer::DelayedAck, now + delay);
-            }
+            self.timers.set_earlier(Timer::DelayedAck, now + delay);
         }
         if let Some(at) = self.rx.window_update_due(now) {
             self.timers.set(Timer::WindowUpdate, at);

@@ -7,6 +7,13 @@ use crate::time::{Span, Time};
 
 /// Longest delay of Linux's adaptive delayed acknowledgment.
 const LINUX_MAX_DELAY: Span = Span::from_millis(200);
+/// Linux: out-of-order segments acknowledged at once before their acknowledgments are compressed.
+const UNCOMPRESSED: u32 = 3;
+/// Linux: most acknowledgments put off.
+const MAX_COMPRESSED: u32 = 44;
+/// Linux: longest delay of a compressed acknowledgment, and the slack of its timer.
+const COMPRESSION_DELAY: Span = Span::from_millis(1);
+const COMPRESSION_SLACK: Span = Span::from_micros(100);
 
 /// Counters of the receiving half.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,9 +56,16 @@ pub struct Receiver {
     last_ack_sent: u64,
     unacked_bytes: u64,
     ack_now: bool,
-    /// Linux: segments still to be acknowledged at once, and how far the offered window has opened.
+    /// Linux: acknowledgments still to be sent at once, how far the offered window has opened, and how far it opens
+    /// with the data received (which asks for an acknowledgment of every segment).
     quick: u64,
     offered: u64,
+    offered_limit: u64,
+    /// Linux: out-of-order acknowledgments at this `nxt` sent at once, and put off.
+    uncompressed: (u64, u32),
+    compressed: u32,
+    compression: bool,
+    path_rtt: Span,
     interval: Span,
     last_data: Option<Time>,
     /// Counters.
@@ -90,6 +104,11 @@ impl Receiver {
             ack_now: false,
             quick: config.quick_acks,
             offered: config.initial_receive_window.min(buffer),
+            offered_limit: config.window_growth_limit.min(buffer),
+            uncompressed: (0, 0),
+            compressed: 0,
+            compression: config.ack_compression,
+            path_rtt: Span::ZERO,
             interval: Span::ZERO,
             last_data: None,
             stats: ReceiverStats::default(),
@@ -102,6 +121,11 @@ impl Receiver {
         self.nxt = 1;
         self.last_ack_sent = 1;
         self.edge = self.edge.max(1);
+    }
+
+    /// The handshake's round-trip time, which bounds the compression of acknowledgments.
+    pub fn set_path_rtt(&mut self, rtt: Span) {
+        self.path_rtt = rtt;
     }
 
     /// Next position expected.
@@ -137,8 +161,7 @@ impl Receiver {
         self.last_ack_sent
     }
 
-    /// Takes the payload at `pos..pos + len`, and a FIN behind it. Returns the delayed-acknowledgment deadline if one
-    /// should run: `None` leaves the timer as it is.
+    /// Takes the payload at `pos..pos + len`, and a FIN behind it.
     pub fn on_data(&mut self, now: Time, pos: u64, len: u32, fin: bool) {
         self.read(now);
         if fin {
@@ -159,7 +182,8 @@ impl Receiver {
         }
         if pos > self.nxt {
             self.store(pos, end);
-            self.ack_now = true;
+            self.open_window(end - pos);
+            self.acknowledge_disorder();
             return;
         }
         if pos < self.nxt {
@@ -169,6 +193,7 @@ impl Receiver {
         }
         let from = self.nxt;
         self.nxt = end;
+        self.open_window(end - from);
         if !self.ooo.is_empty() {
             self.fill_gap(end);
             self.ack_now = true;
@@ -176,7 +201,39 @@ impl Receiver {
         let got = self.nxt - from;
         self.deliver(got);
         self.unacked_bytes += got;
-        self.ack_now |= fin || self.finished() || self.should_ack(got);
+        self.ack_now |= fin || self.finished() || self.should_ack();
+    }
+
+    /// Linux: each new segment opens the offered window by twice its size up to a limit, and whenever it opens the
+    /// sender is told at once.
+    #[inline]
+    fn open_window(&mut self, bytes: u64) {
+        if self.policy == AckPolicy::Linux && self.offered < self.offered_limit {
+            self.offered = (self.offered + 2 * bytes).min(self.offered_limit);
+            self.quick |= 1;
+            if self.offered == self.offered_limit {
+                // Beyond the limit Linux enlarges the buffer itself as the flow needs it.
+                self.offered = self.buffer;
+            }
+        }
+    }
+
+    /// Out-of-order data is acknowledged at once (RFC 5681 §4.2), or, with Linux's compression, the first few times.
+    fn acknowledge_disorder(&mut self) {
+        if !self.compression || self.quick > 0 {
+            self.ack_now = true;
+            return;
+        }
+        if self.uncompressed.0 != self.nxt {
+            self.uncompressed = (self.nxt, 0);
+        }
+        if self.uncompressed.1 < UNCOMPRESSED {
+            self.uncompressed.1 += 1;
+            self.ack_now = true;
+        } else {
+            self.compressed += 1;
+            self.ack_now = self.compressed > MAX_COMPRESSED;
+        }
     }
 
     fn store(&mut self, pos: u64, end: u64) {
@@ -242,18 +299,12 @@ impl Receiver {
         }
     }
 
-    fn should_ack(&mut self, got: u64) -> bool {
-        if self.policy == AckPolicy::Linux {
-            if self.offered < self.buffer {
-                // Each full segment opens the offered window by twice its size; an update goes out at once.
-                self.offered = (self.offered + 2 * got).min(self.buffer);
-                self.quick = self.quick.max(1);
-            }
-            if self.quick > 0 {
-                return true;
-            }
+    #[inline]
+    fn should_ack(&self) -> bool {
+        match self.policy {
+            AckPolicy::Rfc => self.unacked_bytes >= self.delayed_ack * self.mss || self.delayed_ack <= 1,
+            AckPolicy::Linux => self.quick > 0 || self.unacked_bytes > (self.delayed_ack - 1) * self.mss,
         }
-        self.unacked_bytes >= self.delayed_ack * self.mss || self.delayed_ack <= 1
     }
 
     /// Tracks the time between data segments, which Linux's delayed acknowledgment follows.
@@ -278,10 +329,16 @@ impl Receiver {
         self.ack_now
     }
 
-    /// When an unacknowledged segment must be acknowledged at the latest, counted from `now`.
+    /// When what arrived must be acknowledged at the latest, counted from now.
     #[inline]
     pub fn ack_delay(&self) -> Option<Span> {
-        (self.unacked_bytes > 0 && !self.ack_now).then(|| match self.policy {
+        if self.ack_now {
+            return None;
+        }
+        if self.compressed > 0 {
+            return Some(Span(self.path_rtt.0 / 20).min(COMPRESSION_DELAY) + COMPRESSION_SLACK);
+        }
+        (self.unacked_bytes > 0).then(|| match self.policy {
             AckPolicy::Rfc => self.delay,
             AckPolicy::Linux => self.interval.clamp(self.delay, LINUX_MAX_DELAY),
         })
@@ -339,10 +396,11 @@ impl Receiver {
             }
         }
         self.dsack = None;
-        if self.unacked_bytes > 0 || self.ack_now {
+        if self.unacked_bytes > 0 || self.ack_now || self.compressed > 0 {
             self.quick = self.quick.saturating_sub(1);
         }
         self.unacked_bytes = 0;
+        self.compressed = 0;
         self.ack_now = false;
         self.last_ack_sent = self.nxt;
     }

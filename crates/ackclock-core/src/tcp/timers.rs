@@ -36,6 +36,13 @@ impl Timers {
         self.at[t as usize] = at;
     }
 
+    /// Sets timer `t` to `at` unless it is due before.
+    #[inline]
+    pub fn set_earlier(&mut self, t: Timer, at: Time) {
+        let slot = &mut self.at[t as usize];
+        *slot = at.min(*slot);
+    }
+
     #[inline]
     pub fn clear(&mut self, t: Timer) {
         self.at[t as usize] = Time::NEVER;

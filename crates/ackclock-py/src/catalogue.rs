@@ -1,0 +1,77 @@
+//! The engine's names, kinds, defaults and sources as JSON.
+
+use ackclock_core::cc::registry::CONTROLLERS;
+use ackclock_core::params::{Kind, ParamSpec, Value as Param};
+use ackclock_core::slowstart::SLOW_STARTS;
+use ackclock_core::tcp::config::OPTIONS;
+use ackclock_core::tcp::{Config, Profile};
+use ackclock_sim::probe::{FLOW_METRICS, LINK_METRICS};
+use serde_json::{json, Map, Value};
+
+fn value(v: &Param) -> Value {
+    match v {
+        Param::Bool(b) => json!(b),
+        Param::Int(n) => json!(n),
+        Param::Float(x) => json!(x),
+        Param::Duration(s) => json!(s.0),
+        Param::Text(t) => json!(t),
+    }
+}
+
+fn choices(kind: Kind) -> Value {
+    match kind {
+        Kind::Choice(words) => json!(words),
+        _ => Value::Null,
+    }
+}
+
+fn param(p: &ParamSpec) -> Value {
+    json!({
+        "name": p.name, "kind": p.kind.name(), "default": value(&p.default.into()), "choices": choices(p.kind),
+        "range": p.range.map(|r| [r.0, r.1]), "doc": p.doc,
+    })
+}
+
+/// All options of a configuration.
+pub fn config(c: &Config) -> Value {
+    let options: Map<String, Value> =
+        OPTIONS.iter().filter_map(|o| c.get(o.name).map(|v| (o.name.to_owned(), value(&v)))).collect();
+    Value::Object(options)
+}
+
+/// Everything with a name.
+pub fn everything() -> Value {
+    let tcp: Vec<Value> = OPTIONS
+        .iter()
+        .map(|o| {
+            let default = |p: &Profile| {
+                let v = Config::profile(*p).get(o.name).map_or(Value::Null, |v| value(&v));
+                (p.name().to_owned(), v)
+            };
+            let defaults: Map<String, Value> = Profile::ALL.iter().map(default).collect();
+            json!({
+                "name": o.name, "kind": o.kind.name(), "choices": choices(o.kind),
+                "range": o.range.map(|r| [r.0, r.1]), "defaults": defaults, "doc": o.doc,
+            })
+        })
+        .collect();
+    let controllers: Vec<Value> = CONTROLLERS
+        .iter()
+        .map(|c| {
+            let params: Vec<Value> = c.params.iter().map(param).collect();
+            json!({"name": c.name, "family": c.family, "source": c.source, "summary": c.summary, "params": params})
+        })
+        .collect();
+    let slow_starts: Vec<Value> = SLOW_STARTS
+        .iter()
+        .map(|s| {
+            let params: Vec<Value> = s.params.iter().map(param).collect();
+            json!({"name": s.name, "source": s.source, "summary": s.summary, "params": params})
+        })
+        .collect();
+    let profiles: Vec<&str> = Profile::ALL.iter().map(|p| p.name()).collect();
+    json!({
+        "version": env!("CARGO_PKG_VERSION"), "profiles": profiles, "tcp_options": tcp, "controllers": controllers,
+        "slow_starts": slow_starts, "flow_series": FLOW_METRICS, "link_series": LINK_METRICS,
+    })
+}

@@ -1,0 +1,142 @@
+//! Tables as Arrow record batches, handed to Python without copying (Arrow PyCapsule interface).
+
+use ackclock_sim::output::metric_name;
+use ackclock_sim::Output;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::Int8Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, RecordBatch, RecordBatchIterator, StringArray,
+    UInt64Array,
+};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::sync::Arc;
+
+/// A table that any Arrow library can take (`polars.DataFrame(table)`).
+#[pyclass(frozen, module = "ackclock._ackclock")]
+pub struct Table {
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl Table {
+    /// The Arrow C stream of this table.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // A producer may ignore the schema it is asked for.
+        drop(requested_schema);
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+}
+
+fn table(columns: Vec<(&str, ArrayRef, bool)>) -> PyResult<Table> {
+    let batch = RecordBatch::try_from_iter_with_nullable(columns);
+    Ok(Table { batch: batch.map_err(|e| PyRuntimeError::new_err(e.to_string()))? })
+}
+
+fn text<'a>(it: impl Iterator<Item = &'a str>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(it))
+}
+
+fn ints(it: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(it))
+}
+
+fn floats(it: impl Iterator<Item = f64>) -> ArrayRef {
+    Arc::new(Float64Array::from_iter_values(it))
+}
+
+fn some_floats(it: impl Iterator<Item = Option<f64>>) -> ArrayRef {
+    Arc::new(it.collect::<Float64Array>())
+}
+
+/// The flows table.
+pub fn flows(out: &Output) -> PyResult<Table> {
+    let r = || out.flows.iter();
+    table(vec![
+        ("id", text(r().map(|f| f.id.as_str())), false),
+        ("cc", text(r().map(|f| f.cc.as_str())), false),
+        ("start_s", floats(r().map(|f| f.start_s)), false),
+        ("end_s", some_floats(r().map(|f| f.end_s)), true),
+        ("goodput_bps", floats(r().map(|f| f.goodput_bps)), false),
+        ("goodput_bytes", ints(r().map(|f| f.goodput_bytes)), false),
+        ("sent_bytes", ints(r().map(|f| f.sent_bytes)), false),
+        ("retransmitted_bytes", ints(r().map(|f| f.retransmitted_bytes)), false),
+        ("sent_segments", ints(r().map(|f| f.sent_segments)), false),
+        ("retransmitted_segments", ints(r().map(|f| f.retransmitted_segments)), false),
+        ("timeouts", ints(r().map(|f| f.timeouts)), false),
+        ("recoveries", ints(r().map(|f| f.recoveries)), false),
+        ("mean_rtt_s", some_floats(r().map(|f| f.mean_rtt_s)), true),
+        ("min_rtt_s", some_floats(r().map(|f| f.min_rtt_s)), true),
+        ("max_rtt_s", some_floats(r().map(|f| f.max_rtt_s)), true),
+        ("mean_cwnd_bytes", floats(r().map(|f| f.mean_cwnd_bytes)), false),
+        ("acks", ints(r().map(|f| f.acks)), false),
+        ("dup_acks", ints(r().map(|f| f.dup_acks)), false),
+        ("fct_s", some_floats(r().map(|f| f.fct_s)), true),
+        ("completed", Arc::new(r().map(|f| Some(f.completed)).collect::<BooleanArray>()), false),
+        ("failed", Arc::new(r().map(|f| f.failed).collect::<StringArray>()), true),
+    ])
+}
+
+/// The links table.
+pub fn links(out: &Output) -> PyResult<Table> {
+    let r = || out.links.iter();
+    let delay = |i: usize| some_floats(out.links.iter().map(move |l| l.queue_delay_s.map(|d| d[i])));
+    let rate: ArrayRef = Arc::new(r().map(|l| l.rate_bps).collect::<UInt64Array>());
+    table(vec![
+        ("id", text(r().map(|l| l.id.as_str())), false),
+        ("rate_bps", rate, true),
+        ("utilisation", some_floats(r().map(|l| l.utilisation)), true),
+        ("arrived_packets", ints(r().map(|l| l.arrived_packets)), false),
+        ("sent_packets", ints(r().map(|l| l.sent_packets)), false),
+        ("sent_bytes", ints(r().map(|l| l.sent_bytes)), false),
+        ("drops", ints(r().map(|l| l.drops)), false),
+        ("lost", ints(r().map(|l| l.lost)), false),
+        ("mean_queue_packets", floats(r().map(|l| l.mean_queue_packets)), false),
+        ("mean_queue_bytes", floats(r().map(|l| l.mean_queue_bytes)), false),
+        ("max_queue_packets", ints(r().map(|l| l.max_queue_packets)), false),
+        ("max_queue_bytes", ints(r().map(|l| l.max_queue_bytes)), false),
+        ("mean_queue_delay_s", delay(0), true),
+        ("p50_queue_delay_s", delay(1), true),
+        ("p95_queue_delay_s", delay(2), true),
+        ("p99_queue_delay_s", delay(3), true),
+    ])
+}
+
+/// A dictionary column: small integers that name one of `words`.
+fn words<'a>(keys: impl Iterator<Item = i8>, words: impl Iterator<Item = &'a str>) -> PyResult<ArrayRef> {
+    let array = DictionaryArray::<Int8Type>::try_new(Int8Array::from_iter_values(keys), text(words));
+    Ok(Arc::new(array.map_err(|e| PyRuntimeError::new_err(e.to_string()))?))
+}
+
+/// The series table.
+pub fn series(out: &Output) -> PyResult<Table> {
+    let r = || out.series.iter();
+    let metrics = ackclock_sim::probe::FLOW_METRICS.len() + ackclock_sim::probe::LINK_METRICS.len();
+    let id = |s: &ackclock_sim::probe::Sample| {
+        let of = s.of as usize;
+        if metric_name(s.metric).1 {
+            out.flows[of].id.as_str()
+        } else {
+            out.links[of].id.as_str()
+        }
+    };
+    table(vec![
+        ("time_s", floats(r().map(|s| s.at.as_secs_f64())), false),
+        ("kind", words(r().map(|s| i8::from(!metric_name(s.metric).1)), ["flow", "link"].into_iter())?, false),
+        ("id", text(r().map(id)), false),
+        ("metric", words(r().map(|s| s.metric as i8), (0..metrics).map(|m| metric_name(m as u8).0))?, false),
+        ("value", floats(r().map(|s| s.value)), false),
+    ])
+}
