@@ -50,7 +50,7 @@ class Standard:
 
 STANDARDS = (
     Standard("one-flow", ns3_s=2, quick_s=2, quick_ns3_s=0.5),
-    Standard("hundred-flows", ns3_s=2, quick_s=2, quick_ns3_s=0.5),
+    Standard("hundred-flows", ns3_s=2, quick_s=10, quick_ns3_s=0.5),
     Standard("high-bdp", ns3_s=10, quick_s=10, quick_ns3_s=3),
 )
 
@@ -89,24 +89,29 @@ def dumbbell(path: Path) -> Dumbbell:
 
 @dataclass(frozen=True)
 class Timing:
-    """One run. `engine_s` is what the program itself reports for the simulation alone, where it does."""
+    """One child: `packets` are those of all its `repeats`, `run_s` is the CPU time it reports for simulating alone."""
 
     cost: Cost
     packets: int
-    engine_s: float | None
+    repeats: int
+    run_s: float | None
 
 
 # The child that runs ackclock: argv is the scenario, the changes to it as JSON, and how often to run it.
+# The first, shortest run loads what is loaded at first use. SYN and the handshake's last segment are not data.
 ACKCLOCK_CHILD = """
-import json, re, sys
+import json, re, sys, time
 import ackclock
 path, changes, repeats = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])
+ackclock.run(path, set={"run.duration": "1 us", "start": "0 s"}, jobs=1)
+before = time.process_time()
 result = ackclock.run(path, set=changes, replications=repeats, jobs=1)
-runs = result.manifest["runs"]
+cpu_run_s = time.process_time() - before
+bottleneck = result.links.filter(result.links["id"] == "bottleneck")
 print(json.dumps({
     "version": result.manifest["version"],
-    "packets": sum(run["packets"] for run in runs),
-    "engine_s": sum(run["wall_s"] for run in runs),
+    "data_packets_served": bottleneck["sent_packets"].sum() - 2 * result.flows.height,
+    "cpu_run_s": cpu_run_s,
     "peak_rss_kb": int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]),
 }))
 """
@@ -139,10 +144,10 @@ class Ackclock:
         key = (standard.name, duration_s)
         if key not in self._repeats:
             result, _ = self._run(standard, duration_s)
-            self._repeats[key] = max(1, min(MOST_REPEATS, math.ceil(LONG_ENOUGH_S / max(result["engine_s"], 1e-6))))
+            check_count(result["data_packets_served"], standard, duration_s)
+            self._repeats[key] = max(1, min(MOST_REPEATS, math.ceil(LONG_ENOUGH_S / max(result["cpu_run_s"], 1e-6))))
         result, cost = self._run(standard, duration_s, self._repeats[key])
-        check_count(result["packets"] / self._repeats[key], standard, duration_s)
-        return Timing(cost, result["packets"], result["engine_s"])
+        return Timing(cost, result["data_packets_served"], self._repeats[key], result["cpu_run_s"])
 
     def _run(
         self, standard: Standard, duration_s: float = 0, repeats: int = 1, *, start_only: bool = False
@@ -174,7 +179,7 @@ class PeerRunner:
             self._packets[key] = counted["data_packets_served"]
             check_count(self._packets[key], standard, duration_s)
         result, cost = self._run(standard, duration_s, "--light=1")
-        return Timing(cost, self._packets[key], result.get("cpu_run_s"))
+        return Timing(cost, self._packets[key], 1, result["cpu_run_s"])
 
     def _run(self, standard: Standard, duration_s: float, *options: str) -> tuple[dict[str, Any], Cost]:
         path = dumbbell(standard.path)
@@ -224,70 +229,81 @@ class Line:
     program: str
     duration_s: float
     packets: int
-    ns_per_packet: Spread
-    packets_per_s: float
-    engine_ns_per_packet: float | None
+    repeats: int
+    ns_per_packet: Spread | None
+    """None: the run costs too little beside the start-up to tell."""
+    run_ns_per_packet: float | None
+    """The program's own account, without its start-up."""
     peak_rss_mb: float
     rss_above_start_mb: float
     ratio: Spread | None
     """ackclock's time per packet divided by this program's, round by round."""
 
 
+@dataclass
+class Measured:
+    """All children of one program in one comparison."""
+
+    runner: Runner
+    starts: list[Cost]
+    timings: list[Timing]
+
+    def ns_per_packet(self) -> list[float] | None:
+        """Round by round; None if the start-up varies by more than a fifth of what the simulation takes."""
+        start_s = statistics.median(cost.cpu_s for cost in self.starts)
+        above = [timing.cost.cpu_s - start_s for timing in self.timings]
+        if statistics.stdev(cost.cpu_s for cost in self.starts) > 0.2 * statistics.median(above):
+            return None
+        return [cpu_s / timing.packets * 1e9 for cpu_s, timing in zip(above, self.timings, strict=True)]
+
+    def line(self, standard: Standard, duration_s: float, ours: list[float] | None) -> Line:
+        """The table's line; `ours` is ackclock's time per packet, to compare with."""
+        mine = self.ns_per_packet()
+        start_kb = statistics.median(cost.peak_rss_kb for cost in self.starts)
+        peak_kb = max(timing.cost.peak_rss_kb for timing in self.timings)
+        alone = [timing.run_s / timing.packets * 1e9 for timing in self.timings if timing.run_s is not None]
+        ratio = None
+        if ours is not None and mine is not None:
+            ratio = Spread.of([us / them for us, them in zip(ours, mine, strict=True)])
+        return Line(
+            scenario=standard.name,
+            program=self.runner.name,
+            duration_s=duration_s,
+            packets=self.timings[0].packets,
+            repeats=self.timings[0].repeats,
+            ns_per_packet=Spread.of(mine) if mine else None,
+            run_ns_per_packet=statistics.median(alone) if alone else None,
+            peak_rss_mb=peak_kb / 1024,
+            rss_above_start_mb=max(0.0, (peak_kb - start_kb) / 1024),
+            ratio=ratio,
+        )
+
+
 def compare(
     standard: Standard, ours: Ackclock | None, other: Runner | None, duration_s: float, rounds: int
 ) -> list[Line]:
     """Both in turns, or one alone."""
-    runners: list[Runner] = [runner for runner in (ours, other) if runner is not None]
-    starts = {runner.name: [runner.start(standard) for _ in range(max(3, rounds))] for runner in runners}
-    timings: dict[str, list[Timing]] = {runner.name: [] for runner in runners}
-    for _ in range(rounds):
-        for runner in runners:
-            timings[runner.name].append(runner.run(standard, duration_s))
-    per_packet = {}
-    for runner in runners:
-        start_s = statistics.median(cost.cpu_s for cost in starts[runner.name])
-        per_packet[runner.name] = [
-            (timing.cost.cpu_s - start_s) / timing.packets * 1e9 for timing in timings[runner.name]
-        ]
-    lines = []
-    for runner in runners:
-        mine, first = timings[runner.name], timings[runner.name][0]
-        spread = Spread.of(per_packet[runner.name])
-        start_kb = statistics.median(cost.peak_rss_kb for cost in starts[runner.name])
-        peak_kb = max(timing.cost.peak_rss_kb for timing in mine)
-        ratio = None
-        if ours is not None and runner is not ours:
-            pairs = zip(per_packet[ours.name], per_packet[runner.name], strict=True)
-            ratio = Spread.of([us / them for us, them in pairs])
-        engine = [timing.engine_s / timing.packets * 1e9 for timing in mine if timing.engine_s is not None]
-        lines.append(
-            Line(
-                scenario=standard.name,
-                program=runner.name,
-                duration_s=duration_s,
-                packets=first.packets,
-                ns_per_packet=spread,
-                packets_per_s=1e9 / spread.median,
-                engine_ns_per_packet=statistics.median(engine) if engine else None,
-                peak_rss_mb=peak_kb / 1024,
-                rss_above_start_mb=max(0.0, (peak_kb - start_kb) / 1024),
-                ratio=ratio,
-            )
-        )
-    return lines
+    both = [Measured(runner, [], []) for runner in (ours, other) if runner is not None]
+    for turn in range(max(5, rounds)):
+        for one in both:
+            one.starts.append(one.runner.start(standard))
+            if turn < rounds:
+                one.timings.append(one.runner.run(standard, duration_s))
+    reference = both[0].ns_per_packet() if ours is not None else None
+    return [one.line(standard, duration_s, None if one.runner is ours else reference) for one in both]
 
 
 COLUMNS: tuple[tuple[str, Callable[[Line], str]], ...] = (
     ("scenario", lambda line: line.scenario),
     ("program", lambda line: line.program),
     ("simulated", lambda line: f"{line.duration_s:g} s"),
-    ("packets", lambda line: f"{line.packets}"),
-    ("CPU ns/packet", lambda line: line.ns_per_packet.text()),
-    ("packets/s", lambda line: short(line.packets_per_s)),
-    ("engine alone", lambda line: "-" if line.engine_ns_per_packet is None else short(line.engine_ns_per_packet)),
+    ("packets", lambda line: f"{line.packets / line.repeats:.0f}" + (f" x {line.repeats}" if line.repeats > 1 else "")),
+    ("CPU ns/packet", lambda line: line.ns_per_packet.text() if line.ns_per_packet else "too short"),
+    ("packets/s", lambda line: f"{1e9 / line.ns_per_packet.median:,.0f}" if line.ns_per_packet else "-"),
+    ("run alone", lambda line: short(line.run_ns_per_packet) if line.run_ns_per_packet else "-"),
     ("peak RSS", lambda line: f"{line.peak_rss_mb:.1f} MB"),
     ("above start", lambda line: f"{line.rss_above_start_mb:.1f} MB"),
-    ("ackclock/program", lambda line: "-" if line.ratio is None else line.ratio.text()),
+    ("ackclock/program", lambda line: line.ratio.text() if line.ratio else "-"),
 )
 
 
@@ -390,7 +406,7 @@ def main() -> int:
     print(
         f"median (least-most) of {options.rounds} rounds; CPU is user + system less the start-up of the same program;"
     )
-    print("engine alone is what a program says of its own simulation loop, ns/packet (ackclock: wall, ns-3: CPU)")
+    print("run alone is the program's own account of its CPU time without the start-up, ns/packet")
     if not others:
         print("no peer and no baseline: these times say something about this machine only")
     if options.json:

@@ -6,6 +6,7 @@ class ArrowTable(Protocol):
     """A table handed over without copying, through the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __len__(self) -> int: ...
 
 class RunOutput:
     """What one run produced."""
@@ -24,10 +25,13 @@ class RunOutput:
         """JSON object: events, packets, wall_s, warnings."""
 
 def describe() -> str:
-    """JSON object: version, profiles, tcp_options, controllers, slow_starts."""
+    """JSON object: version, profiles, tcp_options, controllers, slow_starts, flow_series, link_series."""
 
 def run(resolved_json: str) -> RunOutput:
     """Run one resolved run. Releases the GIL; Ctrl-C stops it. Raises ValueError for a bad document."""
+
+def validate(resolved_json: str) -> None:
+    """Check a resolved run without running it. Raises ValueError for a bad document."""
 
 def estimate_bytes(resolved_json: str) -> int:
     """Upper estimate of the memory a run and its result need, in bytes."""

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock import host
-from ackclock.errors import InputError, Interrupted
+from ackclock import engine, host
+from ackclock.errors import EngineError, InputError, Interrupted
 from ackclock.execution import memory, pool
 from ackclock.results import manifest, store, tables
 from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.override import Overrides
-from ackclock.scenario.plan import Plan, load
+from ackclock.scenario.plan import Job, Plan, load
 
 if TYPE_CHECKING:
     from ackclock.engine import Output
@@ -56,6 +56,7 @@ def run(
     if jobs is not None and jobs < 1:
         raise InputError(f"{jobs} is too few", "give at least 1", key="jobs")
     workers = memory.affordable(plan, jobs or host.cores())
+    _check(plan)
     place = store.OutputDirectory(out) if out is not None else None
     try:
         return _run(plan, workers, place, progress or _silent)
@@ -84,6 +85,15 @@ def _run(plan: Plan, workers: int, place: store.OutputDirectory | None, progress
     if interrupted:
         raise Interrupted(result, total - len(outputs))
     return result
+
+
+def _check(plan: Plan) -> None:
+    """Have the engine read every point first, so that nothing it would refuse is found after an hour."""
+    for point in plan.points:
+        try:
+            engine.validate(Job(0, point, 0).text())
+        except EngineError as error:
+            raise InputError(f"the engine refuses it: {error}", "see docs/scenario.md", source=plan.source) from None
 
 
 def _plan(

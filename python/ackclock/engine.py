@@ -103,6 +103,14 @@ def tcp_options(profile: str, given: Json) -> Json:
     return result
 
 
+def validate(document: str) -> None:
+    """Let the engine check a resolved run. Raises :class:`EngineError` with its message."""
+    try:
+        _extension().validate(document)
+    except ValueError as error:
+        raise EngineError(str(error)) from error
+
+
 def estimate_bytes(document: str) -> int:
     """Upper estimate of the memory one resolved run needs, in bytes."""
     return int(_extension().estimate_bytes(document))

@@ -79,6 +79,9 @@ CASES = [
         'limit = "1 BDP" }\nloss = { drops = [{ flow = "7", nth = 1 }] }',
         "topology.loss.drops.0.flow: there is no flow '7' (line 6)",
     ),
+    ('interval = "50 ms"', 'drops = "on change"', "probes.drops: 'drops' cannot follow events (line 16)"),
+    ('limit = "1 BDP" }', 'limit = "1 BDP" }\nloss = 1.0', "topology.loss: every packet would be lost (line 6)"),
+    ('limit = "1 BDP" }', 'limit = "1 BDP" }\nloss = { every = 1 }', "topology.loss.every: 1 is out of range (line 6)"),
     ('limit = "1 BDP" }', 'limit = "1 BDP" }\nloss = { every = 3, p = 0.1 }', "exactly one of p, every and drops"),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,15 @@ def test_every_public_name_is_there() -> None:
 def test_only_one_module_knows_the_extension() -> None:
     users = [path.relative_to(PACKAGE).as_posix() for path in SOURCES if "_ackclock" in _imported(path)]
     assert users == ["engine.py"]
+
+
+def test_series_are_those_of_the_engine() -> None:
+    from ackclock import _ackclock
+    from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
+
+    known = json.loads(_ackclock.describe())
+    assert known["flow_series"] == list(FLOW_SERIES)
+    assert known["link_series"] == list(LINK_SERIES)
 
 
 def test_nothing_below_the_command_line_depends_on_it() -> None:

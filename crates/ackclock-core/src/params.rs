@@ -135,7 +135,9 @@ impl std::error::Error for ParamError {}
 pub fn check(name: &str, kind: Kind, range: Option<(f64, f64)>, value: &Value) -> Result<Value, ParamError> {
     let wrong = |wants: &str| ParamError::WrongKind { name: name.to_owned(), wants: wants.to_owned() };
     let value = match (kind, value) {
-        (Kind::Bool, Value::Bool(_)) | (Kind::Float, Value::Float(_)) | (Kind::Duration, Value::Duration(_)) => value.clone(),
+        (Kind::Bool, Value::Bool(_)) | (Kind::Float, Value::Float(_)) | (Kind::Duration, Value::Duration(_)) => {
+            value.clone()
+        }
         (Kind::Float, Value::Int(n)) => Value::Float(*n as f64),
         (Kind::Duration, Value::Int(ns)) => Value::Duration(Span(*ns)),
         (Kind::Count | Kind::Bytes | Kind::Segments, Value::Int(_)) => value.clone(),
@@ -231,8 +233,20 @@ mod tests {
     use super::*;
 
     const SPECS: &[ParamSpec] = &[
-        ParamSpec { name: "beta", kind: Kind::Float, default: Default::Float(0.7), range: Some((0.1, 0.99)), doc: "kept" },
-        ParamSpec { name: "law", kind: Kind::Choice(&["a", "b"]), default: Default::Text("a"), range: None, doc: "which" },
+        ParamSpec {
+            name: "beta",
+            kind: Kind::Float,
+            default: Default::Float(0.7),
+            range: Some((0.1, 0.99)),
+            doc: "kept",
+        },
+        ParamSpec {
+            name: "law",
+            kind: Kind::Choice(&["a", "b"]),
+            default: Default::Text("a"),
+            range: None,
+            doc: "which",
+        },
     ];
 
     #[test]

@@ -1,4 +1,5 @@
 //! Plays a dumbbell and prints what it cost:
+#![allow(clippy::expect_used)] // a program for developers: a wrong argument may panic
 //! `dumbbell RATE_MBPS RTT_MS QUEUE_PACKETS FLOWS SECONDS CC PROFILE [key=json ...]`, extra keys are endpoint options.
 use ackclock_sim::{Run, Sim};
 use serde_json::json;
@@ -15,9 +16,7 @@ fn main() {
         .map(|(k, v)| (k.to_owned(), serde_json::from_str(v).unwrap_or(json!(v))))
         .collect();
     let queue = json!({"kind": "droptail", "limit_packets": num(2) as u64});
-    let link = |id: &str| {
-        json!({"id": id, "rate_bps": rate as u64, "delay_ns": rtt as u64 / 2, "overhead_bytes": 14, "queue": queue})
-    };
+    let link = |id: &str| json!({"id": id, "rate_bps": rate as u64, "delay_ns": rtt as u64 / 2, "overhead_bytes": 14, "queue": queue});
     let flow = |i: u64| {
         json!({"id": i.to_string(), "forward": [{"link": "bottleneck"}], "reverse": [{"link": "reverse"}],
             "start": {"uniform_ns": [0, if num(3) > 1.0 { 100_000_000 } else { 0 }]}, "app": {"kind": "bulk"}, "mss": 1448,
@@ -33,16 +32,31 @@ fn main() {
     let wall = t.elapsed().as_secs_f64();
     let out = sim.output();
     let l = &out.links[0];
-    println!("{:.1} ns/packet  {} packets  {:.3} s  {} events", wall * 1e9 / l.sent_packets as f64, l.sent_packets, wall, out.events);
+    println!(
+        "{:.1} ns/packet  {} packets  {:.3} s  {} events",
+        wall * 1e9 / l.sent_packets as f64,
+        l.sent_packets,
+        wall,
+        out.events
+    );
     println!(
         "utilisation {:.4}  drops {}  mean queue {:.2}  max {}  delay mean/50/95/99 {:?}",
-        l.utilisation.unwrap_or(0.0), l.drops, l.mean_queue_packets, l.max_queue_packets, l.queue_delay_s
+        l.utilisation.unwrap_or(0.0),
+        l.drops,
+        l.mean_queue_packets,
+        l.max_queue_packets,
+        l.queue_delay_s
     );
     for f in out.flows.iter().take(4) {
         println!(
             "flow {} {:.4} Mbit/s  retrans {}  timeouts {}  recoveries {}  mean rtt {:.2} ms  mean cwnd {:.1}",
-            f.id, f.goodput_bps / 1e6, f.retransmitted_segments, f.timeouts, f.recoveries,
-            f.mean_rtt_s.unwrap_or(0.0) * 1e3, f.mean_cwnd_bytes / 1448.0
+            f.id,
+            f.goodput_bps / 1e6,
+            f.retransmitted_segments,
+            f.timeouts,
+            f.recoveries,
+            f.mean_rtt_s.unwrap_or(0.0) * 1e3,
+            f.mean_cwnd_bytes / 1448.0
         );
     }
     println!("{:?}", out.warnings);

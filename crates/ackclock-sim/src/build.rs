@@ -47,7 +47,8 @@ fn given(
         .map(|(name, json)| {
             let at = || format!("{path}.{name}");
             let kind = kind_of(name).ok_or_else(|| SpecError::new(at(), "unknown parameter"))?;
-            let v = value(kind, json).ok_or_else(|| SpecError::new(at(), format!("{json} is not a {}", kind.name())))?;
+            let v =
+                value(kind, json).ok_or_else(|| SpecError::new(at(), format!("{json} is not a {}", kind.name())))?;
             Ok((name.clone(), v))
         })
         .collect()
@@ -57,14 +58,18 @@ fn given(
 pub fn endpoint_config(flow: &spec::Flow, path: &str) -> Result<(Profile, Config), SpecError> {
     let profile = Profile::from_name(&flow.profile).ok_or_else(|| {
         let known: Vec<_> = Profile::ALL.iter().map(|p| p.name()).collect();
-        SpecError::new(format!("{path}.profile"), format!("unknown profile '{}'; known are {}", flow.profile, known.join(", ")))
+        SpecError::new(
+            format!("{path}.profile"),
+            format!("unknown profile '{}'; known are {}", flow.profile, known.join(", ")),
+        )
     })?;
     let mut config = Config::profile(profile);
     let kind = |name: &str| OPTIONS.iter().find(|o| o.name == name).map(|o| o.kind);
     for (name, v) in given(&flow.tcp, kind, &format!("{path}.tcp"))? {
         config.set(&name, &v).map_err(|e| SpecError::new(format!("{path}.tcp.{name}"), e.to_string()))?;
     }
-    let full = u64::from(flow.mss) + config.header_bytes + if config.timestamps && config.count_options { 12 } else { 0 };
+    let full =
+        u64::from(flow.mss) + config.header_bytes + if config.timestamps && config.count_options { 12 } else { 0 };
     if config.mtu > 0 && full > config.mtu {
         let problem = format!("a full segment is a packet of {full} bytes, above the MTU of {}", config.mtu);
         return Err(SpecError::new(format!("{path}.mss"), problem));
@@ -82,7 +87,8 @@ fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn
     let kind = |n: &str| entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
     let mut params = given(&flow.cc.params, kind, &at("cc.params"))?;
     for (n, v) in profile.controller_defaults() {
-        let fits = entry.params.iter().any(|s| s.name == *n && matches!(s.kind, Kind::Choice(words) if words.contains(v)));
+        let fits =
+            entry.params.iter().any(|s| s.name == *n && matches!(s.kind, Kind::Choice(words) if words.contains(v)));
         if fits && !flow.cc.params.contains_key(*n) {
             params.push(((*n).to_owned(), Value::Text((*v).to_owned())));
         }
@@ -98,7 +104,8 @@ fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn
     if !ss.params.contains_key("abc_limit") && kind("abc_limit").is_some() {
         ss_params.push(("abc_limit".to_owned(), Value::Int(profile.abc_limit())));
     }
-    let slow_start = slowstart::build(&ss.name, &ss_params).map_err(|e| SpecError::new(at("slow_start"), e.to_string()))?;
+    let slow_start =
+        slowstart::build(&ss.name, &ss_params).map_err(|e| SpecError::new(at("slow_start"), e.to_string()))?;
     registry::build(name, &params, slow_start).map_err(|e| SpecError::new(at("cc"), e.to_string()))
 }
 
@@ -132,7 +139,8 @@ fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<Link, SpecEr
         return Err(SpecError::new(format!("{path}.rate_bps"), "a rate must be above zero"));
     }
     let none = spec::Queue::Droptail { limit_packets: None, limit_bytes: None, limit_includes_service: true };
-    let spec::Queue::Droptail { limit_packets, limit_bytes, limit_includes_service } = l.queue.as_ref().unwrap_or(&none);
+    let spec::Queue::Droptail { limit_packets, limit_bytes, limit_includes_service } =
+        l.queue.as_ref().unwrap_or(&none);
     if *limit_packets == Some(0) || *limit_bytes == Some(0) {
         return Err(SpecError::new(format!("{path}.queue"), "a queue of no packets or bytes lets nothing through"));
     }
@@ -231,7 +239,6 @@ impl Sim {
             measuring: false,
             visits: 0,
             delivered: 0,
-            unreachable: 0,
             link_names: run.links.iter().map(|l| (l.id.clone(), l.rate_bps)).collect(),
             dropped: Vec::new(),
         })
@@ -247,7 +254,8 @@ impl Sim {
         const PER_FLOW: u64 = 8 * 1024;
         let mss = u64::from(run.flows.iter().map(|f| f.mss).min().unwrap_or(1460)).max(1);
         let packets = |l: &spec::Link| {
-            let flight = l.rate_bps.map_or(0, |r| (u128::from(r) * u128::from(l.delay_ns) / 8_000_000_000) as u64 / mss);
+            let flight =
+                l.rate_bps.map_or(0, |r| (u128::from(r) * u128::from(l.delay_ns) / 8_000_000_000) as u64 / mss);
             let queue = match &l.queue {
                 Some(spec::Queue::Droptail { limit_packets, limit_bytes, .. }) => {
                     limit_packets.unwrap_or(u64::MAX).min(limit_bytes.map_or(u64::MAX, |b| b / mss + 1))
@@ -255,7 +263,8 @@ impl Sim {
                 None => u64::MAX,
             };
             // No queue holds more than arrives during the run; a sender's window bounds it as well.
-            let ever = l.rate_bps.map_or(0, |r| (u128::from(r) * u128::from(run.duration_ns) / 8_000_000_000) as u64 / mss);
+            let ever =
+                l.rate_bps.map_or(0, |r| (u128::from(r) * u128::from(run.duration_ns) / 8_000_000_000) as u64 / mss);
             flight.saturating_add(queue.min(ever))
         };
         let in_flight = run.links.iter().map(packets).fold(0, u64::saturating_add);

@@ -5,7 +5,6 @@ use crate::flow::{snapshot, Flow, Side, HOP, SIDE_MASK};
 use crate::probe::Probes;
 use crate::slab::{Slab, NONE};
 use crate::wire::{DelayLine, InFlight, Link, Outcome};
-use ackclock_core::tcp::Segment;
 use ackclock_core::time::Time;
 
 /// Events between two looks at the caller's interrupt.
@@ -39,7 +38,6 @@ pub struct Sim {
     pub(crate) measuring: bool,
     pub(crate) visits: u64,
     pub(crate) delivered: u64,
-    pub(crate) unreachable: u64,
     pub(crate) link_names: Vec<(String, Option<u64>)>,
     pub(crate) dropped: Vec<u32>,
 }
@@ -50,7 +48,7 @@ impl Sim {
     /// # Errors
     /// [`Interrupted`] when it said so.
     pub fn run(&mut self, mut interrupted: impl FnMut() -> bool) -> Result<(), Interrupted> {
-        while let Some((now, element)) = self.events.next() {
+        while let Some((now, element)) = self.events.earliest() {
             if now > self.end {
                 break;
             }
@@ -102,10 +100,11 @@ impl Sim {
             self.enter(now, element, p.id, p.len);
             return;
         }
-        let segment = *self.slab.get(p.id);
-        self.slab.remove(p.id);
         self.delivered += 1;
-        self.deliver(now, side ^ 1, &segment);
+        let to = side ^ 1;
+        self.sides[to].endpoint.on_segment(now, self.slab.get(p.id));
+        self.slab.remove(p.id);
+        self.after_segment(now, to);
     }
 
     /// A packet enters an element.
@@ -126,10 +125,8 @@ impl Sim {
     }
 
     #[inline]
-    fn deliver(&mut self, now: Time, side: usize, segment: &Segment) {
-        let endpoint = &mut self.sides[side].endpoint;
-        endpoint.on_segment(now, segment);
-        if side & 1 == 1 && endpoint.peer_closed() {
+    fn after_segment(&mut self, now: Time, side: usize) {
+        if side & 1 == 1 && self.sides[side].endpoint.peer_closed() {
             self.on_stream_end(now, side);
         }
         self.transmit(now, side);
@@ -150,14 +147,16 @@ impl Sim {
     #[inline]
     fn transmit(&mut self, now: Time, side: usize) {
         let flow = side / 2;
-        while let Some(segment) = self.sides[side].endpoint.poll_transmit(now) {
-            let s = &self.sides[side];
-            let len = s.endpoint.wire_bytes(&segment);
-            let Some(&first) = s.route.first() else {
-                self.unreachable += 1;
-                continue;
-            };
-            let id = self.slab.insert(segment);
+        loop {
+            let id = self.slab.reserve();
+            let s = &mut self.sides[side];
+            let segment = self.slab.get_mut(id);
+            if !s.endpoint.poll_into(now, segment) {
+                self.slab.remove(id);
+                break;
+            }
+            let len = s.endpoint.wire_bytes(segment);
+            let first = s.route[0];
             self.enter(now, first, id, len);
         }
         if side & 1 == 0 {

@@ -51,7 +51,7 @@ impl Events {
 
     /// The next element to visit and the time. It stays in the queue until [`Events::done`].
     #[inline]
-    pub fn next(&mut self) -> Option<(Time, u32)> {
+    pub fn earliest(&mut self) -> Option<(Time, u32)> {
         loop {
             let k = *self.heap.first()?;
             let (at, element) = (time_of(k), k as u32);
@@ -62,7 +62,7 @@ impl Events {
         }
     }
 
-    /// The element that [`Events::next`] returned was visited and is due again at `at`.
+    /// The element that [`Events::earliest`] returned was visited and is due again at `at`.
     #[inline]
     pub fn done(&mut self, element: u32, at: Time) {
         debug_assert_eq!(self.heap[0] as u32, element);
@@ -142,7 +142,7 @@ mod tests {
                 due[i] = at;
                 e.schedule(i as u32, at);
             }
-            let Some((at, element)) = e.next() else { continue };
+            let Some((at, element)) = e.earliest() else { continue };
             assert!(at >= last.0);
             last = (at, element);
             let i = element as usize;

@@ -77,11 +77,18 @@ impl Probes {
                 return Err(SpecError::new(path(), format!("unknown series; known are {known}")));
             };
             match *sampling {
-                Sampling::Every { every_ns: 0 } => return Err(SpecError::new(path(), "an interval must be above zero")),
+                Sampling::Every { every_ns: 0 } => {
+                    return Err(SpecError::new(path(), "an interval must be above zero"))
+                }
                 Sampling::Every { every_ns } => probes.timed.push((metric as u8, every_ns, Time::ZERO)),
                 mode if flow.is_some() => probes.flow_events.push((metric as u8, mode == Sampling::OnChange)),
                 _ if link == Some(0) => probes.queue_events = true,
-                _ => return Err(SpecError::new(path(), "of the link series only queue can follow events; give an interval")),
+                _ => {
+                    return Err(SpecError::new(
+                        path(),
+                        "of the link series only queue can follow events; give an interval",
+                    ))
+                }
             }
         }
         Ok(probes)

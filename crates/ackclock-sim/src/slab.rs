@@ -13,19 +13,13 @@ pub struct Slab {
 }
 
 impl Slab {
-    /// Stores a segment.
+    /// Takes a slot, which may hold an old header.
     #[inline]
-    pub fn insert(&mut self, segment: Segment) -> u32 {
-        match self.free.pop() {
-            Some(id) => {
-                self.slots[id as usize] = segment;
-                id
-            }
-            None => {
-                self.slots.push(segment);
-                (self.slots.len() - 1) as u32
-            }
-        }
+    pub fn reserve(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Segment::default());
+            (self.slots.len() - 1) as u32
+        })
     }
 
     /// The segment in slot `id`.

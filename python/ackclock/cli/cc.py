@@ -85,9 +85,9 @@ def _values(option: Option) -> str:
         return ", ".join(option.choices)
     if option.range is None:
         return ""
-    low, high = option.range
-    unit = " s" if option.kind == "duration" else ""
-    return f"{'' if low is None else f'{low:g}'} to {'' if high is None else f'{high:g}{unit}'}".strip()
+    unit = {"duration": " s", "bytes": " B"}.get(option.kind, "")
+    low, high = ("" if bound is None else f"{bound:.10g}" for bound in option.range)
+    return f"{low} to {high}{unit}"
 
 
 def _algorithm(item: Algorithm) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def _flows(point: Point) -> list[list[str]]:
             [
                 str(first) if flow.count == 1 else f"{first} to {last}",
                 str(flow.cc),
-                str(flow.slow_start),
+                str(flow.slow_start or "by profile"),
                 flow.profile,
                 " to ".join(map(DURATION.format, start.uniform)) if start.uniform else DURATION.format(start.at or 0),
                 DURATION.format(point.scenario.rtt_of(flow)),

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ackclock import engine, host
 from ackclock.errors import InputError
 from ackclock.scenario.plan import Job, Plan
+from ackclock.scenario.settings import FLOW_SERIES
 
 _KEEP_FREE = 0.05  # of what is available, for everything that is not a run
+_BYTES_PER_SAMPLE = 80  # of a series as a table row, labelled, and once more while tables are joined
 
 
 def affordable(plan: Plan, workers: int) -> int:
     """How many runs of `plan` may go on at once: `workers`, or fewer if memory is short.
 
-    Raises :class:`InputError` if the largest run does not fit on its own, or the results of all do not.
+    Raises :class:`InputError` if the largest run does not fit on its own, or the results of all do not. Series that
+    follow events cannot be foreseen and are not counted.
     """
     available = host.available_memory()
     if available is None:
         return workers
     usable = int(available * (1 - _KEEP_FREE))
-    needs = [engine.estimate_bytes(Job(0, point, 0).text()) for point in plan.points]
-    largest = max(needs)
+    largest = kept = 0
+    for point in plan.points:
+        job = Job(0, point, 0)
+        largest = max(largest, engine.estimate_bytes(job.text()))
+        kept += _samples(job.document()) * _BYTES_PER_SAMPLE * point.scenario.run.replications
     if largest > usable:
         raise _too_large(plan, "one run needs", largest, usable)
-    return max(1, min(workers, usable // max(1, largest)))
+    if kept + largest > usable:
+        raise _too_large(plan, "the series of all runs need", kept, usable)
+    return max(1, min(workers, (usable - kept) // max(1, largest)))
+
+
+def _samples(document: Mapping[str, Any]) -> int:
+    """How many samples a run records at fixed intervals."""
+    flows, links = len(document["flows"]), len(document["links"])
+    return sum(
+        (document["duration_ns"] // sampling["every_ns"] + 1) * (flows if name in FLOW_SERIES else links)
+        for name, sampling in document["probes"].items()
+        if isinstance(sampling, dict)
+    )
 
 
 def _too_large(plan: Plan, what: str, needed: int, usable: int) -> InputError:

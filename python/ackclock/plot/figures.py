@@ -106,7 +106,7 @@ def _line(cc: str, index: int, points: int) -> dict[str, Any]:
         "marker": own.marker,
         "markerfacecolor": own.colour if index == 0 else "white",
         "markeredgewidth": 0.7,
-        "markevery": (spacing // 2 + index * spacing // (2 * _EACH), spacing),
+        "markevery": (spacing // 4 + index * spacing // _EACH, spacing),
     }
 
 

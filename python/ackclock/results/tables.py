@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ackclock.scenario.plan import Job, Params, Plan
+from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
 
 if TYPE_CHECKING:
     from ackclock.engine import Output
 
 NAMES = ("runs", "flows", "links", "series")
 """The tables of a result, and the names of their files."""
+
+# Fixed categories, not ones in the order of arrival: the files must not depend on which run finished first.
+_REPEATED = {"kind": pl.Enum(["flow", "link"]), "metric": pl.Enum([*FLOW_SERIES, *LINK_SERIES])}
 
 
 def build(plan: Plan, outputs: Mapping[int, Output]) -> dict[str, pl.DataFrame]:
@@ -22,8 +26,19 @@ def build(plan: Plan, outputs: Mapping[int, Output]) -> dict[str, pl.DataFrame]:
     types = _types([point.params for point in plan.points])
     tables = {"runs": _runs(jobs, outputs, types)}
     for name in NAMES[1:]:
-        tables[name] = pl.concat([_labelled(getattr(outputs[job.index], name), job, types) for job in jobs])
+        own = _series_types(plan, types) if name == "series" else types
+        tables[name] = pl.concat([_labelled(getattr(outputs[job.index], name), job, own) for job in jobs])
     return tables
+
+
+def _series_types(plan: Plan, types: Mapping[str, Any]) -> dict[str, Any]:
+    """Series are long: the text that repeats in them is stored once."""
+    texts = {
+        name: pl.Enum(list(dict.fromkeys(str(point.params[name]) for point in plan.points)))
+        for name, kind in types.items()
+        if kind == pl.String
+    }
+    return {**types, **texts}
 
 
 def _runs(jobs: Sequence[Job], outputs: Mapping[int, Output], types: Mapping[str, Any]) -> pl.DataFrame:
@@ -58,7 +73,9 @@ def _labelled(table: pl.DataFrame, job: Job, types: Mapping[str, Any]) -> pl.Dat
     """
     schema = _key_schema(types)
     key = [pl.lit(value, dtype=schema[name]).alias(name) for name, value in _key(job, types).items()]
-    return table.select(*key, pl.all().exclude(*schema))
+    return table.select(*key, pl.all().exclude(*schema)).cast(
+        {name: kind for name, kind in _REPEATED.items() if name in table.columns}
+    )
 
 
 def _key(job: Job, types: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,6 +104,6 @@ def _types(points: Sequence[Params]) -> dict[str, Any]:
 
 
 def _as(kind: Any, value: Any) -> Any:
-    if kind == pl.String:
+    if kind == pl.String or isinstance(kind, pl.Enum):
         return str(value)
     return float(value) if kind == pl.Float64 else value

@@ -20,8 +20,7 @@ from ackclock.scenario.path import Dumbbell, Loss, Queue, Reverse
 from ackclock.scenario.units import QueueLimit
 
 FORMAT = 1
-_HEADERS = 40  # IPv4 and TCP, without options
-_TIMESTAMPS = 12
+_TIMESTAMPS = 12  # bytes of the option, padded
 
 Document = dict[str, Any]
 
@@ -57,7 +56,8 @@ def sizing_rtt(scenario: Scenario) -> int:
 def full_packet(flow: Flow) -> int:
     """Bytes of a full-size packet of `flow` on the wire, before the overhead of a link."""
     options = engine.tcp_options(flow.profile, flow.tcp_options)
-    return flow.mss + _HEADERS + (_TIMESTAMPS if options.get("timestamps") else 0)
+    stamped = options["timestamps"] and options["count_options"]
+    return int(flow.mss + options["header_bytes"] + (_TIMESTAMPS if stamped else 0))
 
 
 def bdp_packets(rate_bps: int, rtt_ns: int, packet_bytes: int, fraction: Fraction = Fraction(1)) -> int:
@@ -199,6 +199,9 @@ def _flows(scenario: Scenario, forward: list[_Link], reverse: list[_Link]) -> li
 
 def _flow(flow: Flow, forward: list[Document], reverse: list[Document]) -> Document:
     known = engine.catalogue()
+    slow_start = None
+    if flow.slow_start is not None:
+        slow_start = {"kind": flow.slow_start.name, "params": _params(flow.slow_start, known.slow_starts)}
     return {
         "forward": forward,
         "reverse": reverse,
@@ -209,7 +212,7 @@ def _flow(flow: Flow, forward: list[Document], reverse: list[Document]) -> Docum
         "profile": flow.profile,
         "tcp": flow.tcp_options,
         "cc": {"name": flow.cc.name, "params": _params(flow.cc, known.controllers)},
-        "slow_start": {"kind": flow.slow_start.name, "params": _params(flow.slow_start, known.slow_starts)},
+        "slow_start": slow_start,
     }
 
 

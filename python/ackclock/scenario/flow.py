@@ -104,8 +104,8 @@ class Flow(Model):
     """What the flow carries. `bulk` always has data to send."""
     cc: Controller = Choice("cubic")
     """Congestion controller: a name, or a table of `name` and parameters."""
-    slow_start: SlowStart = Choice("standard")
-    """Slow start: a name, or a table of `kind` and parameters."""
+    slow_start: SlowStart | None = None
+    """Slow start: a name, or a table of `kind` and parameters. Default: the profile's for the controller."""
     recovery: Any = Field(default=None, validate_default=False)
     """Loss recovery. Default: the profile's."""
     profile: str = "rfc"

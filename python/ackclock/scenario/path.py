@@ -39,7 +39,7 @@ class Loss(Model):
 
     p: Probability | None = None
     """Probability that a packet is lost, each for itself."""
-    every: Count | None = None
+    every: Annotated[int, Field(strict=True, ge=2)] | None = None
     """Every n-th packet of the link is lost."""
     drops: tuple[Drop, ...] | None = None
     """The packets to lose, one by one."""
@@ -48,6 +48,8 @@ class Loss(Model):
     def _one(self) -> Loss:
         if sum(value is not None for value in (self.p, self.every, self.drops)) != 1:
             raise Problem("a loss has exactly one of p, every and drops", "write for instance { every = 200 }")
+        if self.p == 1:
+            raise Problem("every packet would be lost", "give a probability below 1", "p")
         return self
 
 

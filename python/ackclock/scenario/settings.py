@@ -94,6 +94,13 @@ class Probes(Model):
     drops: Sampling = None
     """Packets the queue of each link has refused, from the start."""
 
+    @model_validator(mode="after")
+    def _possible(self) -> Probes:
+        for name in LINK_SERIES[1:]:
+            if getattr(self, name) in ("on_change", "every_event"):
+                raise Problem(f"'{name}' cannot follow events", 'give an interval such as "100 ms"', name)
+        return self
+
     def resolved(self) -> dict[str, Any]:
         """The probes as the engine wants them."""
         result: dict[str, Any] = {}

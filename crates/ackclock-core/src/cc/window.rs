@@ -58,7 +58,14 @@ impl WindowBased {
     /// segments, as in Linux.
     pub fn new(law: Box<dyn Avoidance>, slow_start: Box<dyn SlowStart>, whole_segments: bool) -> Self {
         let control = Control { cwnd: 0, ssthresh: u64::MAX, pacing: Pacing::Off };
-        WindowBased { law, slow_start, w: Window { cwnd: 1.0, ssthresh: f64::INFINITY }, mss: 1.0, control, whole_segments }
+        WindowBased {
+            law,
+            slow_start,
+            w: Window { cwnd: 1.0, ssthresh: f64::INFINITY },
+            mss: 1.0,
+            control,
+            whole_segments,
+        }
     }
 
     /// The window, for tests and traces.

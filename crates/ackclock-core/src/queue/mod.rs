@@ -20,13 +20,8 @@ pub struct Backlog {
 /// A queueing discipline. Parcels that are dropped, on arrival or later, go to the sink.
 pub trait Queue: Send {
     /// A parcel arrives while `in_service` is being transmitted. True when it was taken.
-    fn enqueue(
-        &mut self,
-        now: Time,
-        parcel: Parcel,
-        in_service: Backlog,
-        sink: &mut dyn FnMut(Parcel, Reason),
-    ) -> bool;
+    fn enqueue(&mut self, now: Time, parcel: Parcel, in_service: Backlog, sink: &mut dyn FnMut(Parcel, Reason))
+        -> bool;
     /// The link is free: the next parcel to transmit.
     fn dequeue(&mut self, now: Time, sink: &mut dyn FnMut(Parcel, Reason)) -> Option<Parcel>;
     /// What waits, without the parcel in transmission.

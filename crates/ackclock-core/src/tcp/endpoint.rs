@@ -7,6 +7,7 @@ use super::segment::{flags, seq_before, unwrap_seq, Segment};
 use super::sender::Sender;
 use super::timers::{Timer, Timers};
 use crate::cc::CongestionControl;
+use crate::packet::Ecn;
 use crate::rng::Stream;
 use crate::time::{Span, Time};
 
@@ -54,6 +55,8 @@ pub struct Endpoint {
     timestamps: bool,
     scaled: bool,
     ts_recent: u32,
+    ts_now: u64,
+    ts_next: Time,
     syn_due: bool,
     syn_sent_at: Time,
     syn_retries: u64,
@@ -75,6 +78,8 @@ impl Endpoint {
             timestamps: false,
             scaled: false,
             ts_recent: 0,
+            ts_now: 0,
+            ts_next: Time::ZERO,
             syn_due: false,
             syn_sent_at: Time::ZERO,
             syn_retries: 0,
@@ -303,20 +308,34 @@ impl Endpoint {
     }
 
     /// The next segment to send at `now`; call until it is `None`.
-    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let mut segment = Segment::default();
+        self.poll_into(now, &mut segment).then_some(segment)
+    }
+
+    /// Writes the next segment to send at `now` into `segment`; call until it is false. `segment` may hold any old
+    /// header: nothing of it is kept.
+    #[inline]
+    pub fn poll_into(&mut self, now: Time, segment: &mut Segment) -> bool {
         match self.state {
             State::Established => {}
-            State::SynSent | State::SynReceived if self.syn_due => return Some(self.syn(now)),
-            _ => return None,
+            State::SynSent | State::SynReceived if self.syn_due => {
+                *segment = self.syn(now);
+                return true;
+            }
+            _ => return false,
         }
-        if let Some(out) = self.tx.poll(now, &mut self.timers) {
-            return Some(self.data(now, out));
+        if !self.tx.quiet() {
+            if let Some(out) = self.tx.poll(now, &mut self.timers) {
+                self.write(now, out, segment);
+                return true;
+            }
         }
         if self.rx.wants_ack_now() {
-            return Some(self.data(now, Output { pos: self.tx.board.nxt(), len: 0, fin: false }));
+            self.write(now, Output { pos: self.tx.board.nxt(), len: 0, fin: false }, segment);
+            return true;
         }
-        None
+        false
     }
 
     fn syn(&mut self, now: Time) -> Segment {
@@ -346,31 +365,39 @@ impl Endpoint {
             seg.set_sack_permitted();
         }
         if if answer { self.timestamps } else { self.config.timestamps } {
-            seg.set_timestamps(self.timestamp(now), self.ts_recent);
+            let tsval = self.timestamp(now);
+            seg.set_timestamps(tsval, self.ts_recent);
         }
         seg
     }
 
+    /// The timestamp clock. Time never runs backwards, so a tick is divided out once.
     #[inline]
-    fn timestamp(&self, now: Time) -> u32 {
-        (now.0 / self.config.timestamp_tick.0.max(1)) as u32
+    fn timestamp(&mut self, now: Time) -> u32 {
+        if now >= self.ts_next {
+            let tick = self.config.timestamp_tick.0.max(1);
+            self.ts_now = now.0 / tick;
+            self.ts_next = Time((self.ts_now + 1) * tick);
+        }
+        self.ts_now as u32
     }
 
     #[inline]
-    fn data(&mut self, now: Time, out: Output) -> Segment {
-        let mut seg = Segment {
-            seq: self.tx.iss.wrapping_add(out.pos as u32),
-            len: out.len,
-            flow: self.flow,
-            flags: flags::ACK | if out.fin { flags::FIN } else { 0 },
-            ..Segment::default()
-        };
+    fn write(&mut self, now: Time, out: Output, seg: &mut Segment) {
+        seg.seq = self.tx.iss.wrapping_add(out.pos as u32);
+        seg.len = out.len;
+        seg.flow = self.flow;
+        seg.mss = 0;
+        seg.flags = flags::ACK | if out.fin { flags::FIN } else { 0 };
+        seg.options = 0;
+        seg.sack_count = 0;
+        seg.ecn = Ecn::NotEct;
         if self.timestamps {
-            seg.set_timestamps(self.timestamp(now), self.ts_recent);
+            let tsval = self.timestamp(now);
+            seg.set_timestamps(tsval, self.ts_recent);
         }
-        self.rx.acknowledge(now, &mut seg, self.sack, self.scaled);
+        self.rx.acknowledge(now, seg, self.sack, self.scaled);
         self.timers.clear(Timer::DelayedAck);
-        seg
     }
 
     /// Smallest span between a segment and the retransmission it can cause, for tests: the present timeout.

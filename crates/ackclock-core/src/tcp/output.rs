@@ -20,6 +20,13 @@ pub struct Output {
 }
 
 impl Sender {
+    /// True when there is nothing to send, now or later, until the application or the peer does something.
+    #[inline]
+    pub(super) fn quiet(&self) -> bool {
+        let closed = self.fin_sent || !self.closing;
+        self.board.outstanding() == 0 && self.stream_end <= self.board.nxt() && closed && !self.probe
+    }
+
     /// The next segment allowed to leave at `now`, if any.
     pub(super) fn poll(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
         if self.force {

@@ -409,12 +409,16 @@ impl Receiver {
     fn window_field(&mut self, scale: u8) -> u16 {
         let free = self.free();
         let promised = self.edge.saturating_sub(self.nxt);
-        let unit = 1u64 << scale;
         // Silly window avoidance: no small steps of the edge (RFC 9293 §3.8.6.2.2).
         let small = free < promised + (self.buffer / 2).min(self.mss);
-        let field = if free / unit * unit >= promised && !small { free / unit } else { promised.div_ceil(unit) };
+        // Rounded down to the scale, but never below what was promised.
+        let field = if (free >> scale) << scale >= promised && !small {
+            free >> scale
+        } else {
+            (promised + (1 << scale) - 1) >> scale
+        };
         let field = field.min(65_535);
-        self.edge = self.edge.max(self.nxt + field * unit);
+        self.edge = self.edge.max(self.nxt + (field << scale));
         field as u16
     }
 

@@ -87,6 +87,16 @@ impl LinkStats {
     #[inline]
     pub fn service(&mut self, arrived: Time, start: Time, end: Time, len: u32) {
         let left = if self.includes_service { end } else { start };
+        if arrived.0 >= self.from && end.0 <= self.to {
+            let stay = left.0 - arrived.0;
+            self.packet_ns += u128::from(stay);
+            self.byte_ns += u128::from(stay) * u128::from(len);
+            self.busy_ns += end.0 - start.0;
+            self.wait.record(start.0 - arrived.0);
+            self.sent += 1;
+            self.sent_bytes += u64::from(len);
+            return;
+        }
         let stay = self.clip(left) - self.clip(arrived);
         self.packet_ns += u128::from(stay);
         self.byte_ns += u128::from(stay) * u128::from(len);

@@ -1,0 +1,47 @@
+# Everything a newcomer needs; `make help` lists it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CRATES := -p ackclock-core -p ackclock-sim
+
+.PHONY: help build demo test bench lint docs instructions clean
+
+help:            ## this list
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/.installed: constraints-dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r constraints-dev.txt
+	touch $@
+
+build: $(VENV)/.installed  ## create .venv with the release extension; then .venv/bin/ackclock is the command
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+
+demo: build      ## three controllers on a long fat pipe: table, Parquet and figure in results/demo
+	rm -rf results/demo
+	$(BIN)/ackclock run scenarios/high-bdp.toml --out results/demo --plot
+
+test: build      ## all tests: Rust, Python, conformance
+	cargo test --quiet $(CRATES)
+	$(BIN)/python -m pytest python/tests conformance
+
+bench: build     ## speed and memory against ns-3 and ns-2, where they are installed
+	$(BIN)/python benches/bench.py
+
+instructions:    ## instructions per packet against the committed baseline (needs valgrind)
+	cargo build --quiet --release -p ackclock-sim --example dumbbell
+	$(PYTHON) benches/instructions.py
+
+lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy, architecture rules
+	cargo fmt --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check python conformance benches scripts
+	$(BIN)/ruff format --check python conformance benches scripts
+	$(BIN)/mypy
+	$(BIN)/python scripts/architecture.py
+
+docs: build      ## regenerate what is generated: schema, CLI reference, validation page
+	$(BIN)/python scripts/generate.py
+
+clean:           ## remove what was built
+	rm -rf $(VENV) target results
