@@ -27,7 +27,7 @@ from peers import Cost, Dumbbell, Peer, PeerError, measure
 
 SCENARIOS = Path(__file__).resolve().parent / "scenarios"
 
-LONG_ENOUGH_S = 0.5
+LONG_ENOUGH_S = 1.0
 """ackclock repeats a run that takes less than this until it can be measured."""
 
 MOST_REPEATS = 50
@@ -94,7 +94,7 @@ class Timing:
     cost: Cost
     packets: int
     repeats: int
-    run_s: float | None
+    run_s: float
 
 
 # The child that runs ackclock: argv is the scenario, the changes to it as JSON, and how often to run it.
@@ -230,9 +230,10 @@ class Line:
     duration_s: float
     packets: int
     repeats: int
-    ns_per_packet: Spread | None
-    """None: the run costs too little beside the start-up to tell."""
-    run_ns_per_packet: float | None
+    ns_per_packet: Spread
+    own_account: bool
+    """Whether `ns_per_packet` is the programs' own account, as the start-up of one hides what its simulation takes."""
+    run_ns_per_packet: float
     """The program's own account, without its start-up."""
     peak_rss_mb: float
     rss_above_start_mb: float
@@ -248,31 +249,37 @@ class Measured:
     starts: list[Cost]
     timings: list[Timing]
 
-    def ns_per_packet(self) -> list[float] | None:
-        """Round by round; None if the start-up varies by more than a fifth of what the simulation takes."""
+    def above_start(self) -> list[float]:
+        """CPU time of each timed child beyond a typical start-up."""
         start_s = statistics.median(cost.cpu_s for cost in self.starts)
-        above = [timing.cost.cpu_s - start_s for timing in self.timings]
-        if statistics.stdev(cost.cpu_s for cost in self.starts) > 0.2 * statistics.median(above):
-            return None
-        return [cpu_s / timing.packets * 1e9 for cpu_s, timing in zip(above, self.timings, strict=True)]
+        return [timing.cost.cpu_s - start_s for timing in self.timings]
 
-    def line(self, standard: Standard, duration_s: float, ours: list[float] | None) -> Line:
-        """The table's line; `ours` is ackclock's time per packet, to compare with."""
-        mine = self.ns_per_packet()
+    def hidden(self) -> bool:
+        """Whether the start-up varies by more than a tenth of what the simulation takes."""
+        return statistics.stdev(cost.cpu_s for cost in self.starts) > 0.1 * statistics.median(self.above_start())
+
+    def ns_per_packet(self, own_account: bool) -> list[float]:
+        """Round by round."""
+        spent = [timing.run_s for timing in self.timings] if own_account else self.above_start()
+        return [cpu_s / timing.packets * 1e9 for cpu_s, timing in zip(spent, self.timings, strict=True)]
+
+    def line(self, standard: Standard, duration_s: float, own_account: bool, ours: Measured | None) -> Line:
+        """The table's line, compared with `ours`."""
+        mine = self.ns_per_packet(own_account)
         start_kb = statistics.median(cost.peak_rss_kb for cost in self.starts)
         peak_kb = max(timing.cost.peak_rss_kb for timing in self.timings)
-        alone = [timing.run_s / timing.packets * 1e9 for timing in self.timings if timing.run_s is not None]
         ratio = None
-        if ours is not None and mine is not None:
-            ratio = Spread.of([us / them for us, them in zip(ours, mine, strict=True)])
+        if ours is not None:
+            ratio = Spread.of([us / them for us, them in zip(ours.ns_per_packet(own_account), mine, strict=True)])
         return Line(
             scenario=standard.name,
             program=self.runner.name,
             duration_s=duration_s,
             packets=self.timings[0].packets,
             repeats=self.timings[0].repeats,
-            ns_per_packet=Spread.of(mine) if mine else None,
-            run_ns_per_packet=statistics.median(alone) if alone else None,
+            ns_per_packet=Spread.of(mine),
+            own_account=own_account,
+            run_ns_per_packet=statistics.median(self.ns_per_packet(own_account=True)),
             peak_rss_mb=peak_kb / 1024,
             rss_above_start_mb=max(0.0, (peak_kb - start_kb) / 1024),
             ratio=ratio,
@@ -289,8 +296,9 @@ def compare(
             one.starts.append(one.runner.start(standard))
             if turn < rounds:
                 one.timings.append(one.runner.run(standard, duration_s))
-    reference = both[0].ns_per_packet() if ours is not None else None
-    return [one.line(standard, duration_s, None if one.runner is ours else reference) for one in both]
+    own_account = any(one.hidden() for one in both)
+    reference = both[0] if ours is not None else None
+    return [one.line(standard, duration_s, own_account, None if one is reference else reference) for one in both]
 
 
 COLUMNS: tuple[tuple[str, Callable[[Line], str]], ...] = (
@@ -298,9 +306,9 @@ COLUMNS: tuple[tuple[str, Callable[[Line], str]], ...] = (
     ("program", lambda line: line.program),
     ("simulated", lambda line: f"{line.duration_s:g} s"),
     ("packets", lambda line: f"{line.packets / line.repeats:.0f}" + (f" x {line.repeats}" if line.repeats > 1 else "")),
-    ("CPU ns/packet", lambda line: line.ns_per_packet.text() if line.ns_per_packet else "too short"),
-    ("packets/s", lambda line: f"{1e9 / line.ns_per_packet.median:,.0f}" if line.ns_per_packet else "-"),
-    ("run alone", lambda line: short(line.run_ns_per_packet) if line.run_ns_per_packet else "-"),
+    ("CPU ns/packet", lambda line: line.ns_per_packet.text() + ("*" if line.own_account else "")),
+    ("packets/s", lambda line: f"{1e9 / line.ns_per_packet.median:,.0f}"),
+    ("run alone", lambda line: short(line.run_ns_per_packet)),
     ("peak RSS", lambda line: f"{line.peak_rss_mb:.1f} MB"),
     ("above start", lambda line: f"{line.rss_above_start_mb:.1f} MB"),
     ("ackclock/program", lambda line: line.ratio.text() if line.ratio else "-"),
@@ -407,6 +415,8 @@ def main() -> int:
         f"median (least-most) of {options.rounds} rounds; CPU is user + system less the start-up of the same program;"
     )
     print("run alone is the program's own account of its CPU time without the start-up, ns/packet")
+    if any(line.own_account for line in lines):
+        print("*: of the programs' own accounts, because a start-up varies too much beside so short a simulation")
     if not others:
         print("no peer and no baseline: these times say something about this machine only")
     if options.json:

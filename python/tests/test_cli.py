@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -130,21 +129,42 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "--version").strip()[0].isdigit()
 
 
+# The command line, reporting on standard output what its progress bar would show.
+REPORTING = """\
+import sys
+from contextlib import contextmanager
+from ackclock.cli import app, console
+
+@contextmanager
+def progress():
+    yield lambda finished, total: print(finished, flush=True)
+
+console.progress = progress
+sys.exit(app.main(sys.argv[1:]))
+"""
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupt_keeps_finished_runs(scenario_file: Write, tmp_path: Path, jobs: str) -> None:
     out = tmp_path / "out"
-    # Short runs first, then ones that would take far too long: the interrupt comes in between.
+    # Two short runs, then two that would take far too long.
     path = scenario_file(
-        ('duration = "3 s"', 'duration = ["1 s", "2 s", "1000000 s", "1000001 s"]'), ("[probes]\n", "")
+        ('duration = "3 s"', 'duration = ["1 s", "2 s", "1000000 s", "1000001 s"]'),
+        ('\n[probes]\ninterval = "50 ms"\n', ""),
     )
-    path.write_text(path.read_text().replace('interval = "50 ms"\n', ""))
-    arguments = [sys.executable, "-m", "ackclock", "run", str(path), "--out", str(out), "--jobs", jobs]
-    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    time.sleep(6)
-    os.kill(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=30)
-    assert process.returncode == INTERRUPTED
+    arguments = [sys.executable, "-c", REPORTING, "run", str(path), "--out", str(out), "--jobs", jobs]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            while process.stdout.readline() not in ("2\n", ""):
+                pass
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert said == f"ackclock: interrupted: 2 runs finished and are kept in {out}, 2 are missing\n"
+    assert process.returncode == INTERRUPTED
     result = Result.load(out)
     assert not result.complete
     assert result.manifest["missing"] == [2, 3]

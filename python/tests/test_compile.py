@@ -126,7 +126,7 @@ def test_dumbbell() -> None:
                     "profile": "rfc",
                     "tcp": {"min_rto": 200000000},
                     "cc": {"name": "reno", "params": {}},
-                    "slow_start": {"kind": "standard", "params": {}},
+                    "slow_start": None,
                 },
             ],
             "probes": {"cwnd": {"every_ns": 100000000}, "queue": "on_change"},
@@ -223,7 +223,7 @@ def test_chain() -> None:
                     "profile": "rfc",
                     "tcp": {},
                     "cc": {"name": "newreno", "params": {}},
-                    "slow_start": {"kind": "standard", "params": {}},
+                    "slow_start": None,
                 },
                 {
                     "id": "1",
@@ -236,7 +236,7 @@ def test_chain() -> None:
                     "profile": "rfc",
                     "tcp": {},
                     "cc": {"name": "newreno", "params": {}},
-                    "slow_start": {"kind": "standard", "params": {}},
+                    "slow_start": None,
                 },
             ],
             "probes": {

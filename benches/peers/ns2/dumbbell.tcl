@@ -177,16 +177,10 @@ proc peak_rss_kb {} {
 
 # CPU time of this process in s: the first number of schedstat is in ns. Tcl itself has only the wall clock.
 proc cpu_seconds {} {
-    if {[catch {open /proc/self/schedstat r} in]} { return "" }
+    set in [open /proc/self/schedstat r]
     set ns [lindex [read $in] 0]
     close $in
     return [expr {$ns * 1e-9}]
-}
-
-proc cpu_run {} {
-    global cpu_before
-    if {$cpu_before eq ""} { return null }
-    return [format %.6f [expr {[cpu_seconds] - $cpu_before}]]
 }
 
 # `, "name": [...]`, one value per flow: COMMAND with the flow's number appended.
@@ -246,10 +240,10 @@ proc link_results {} {
 }
 
 proc finish {} {
-    global ns cfg
+    global ns cfg cpu_before
     $ns flush-trace
     set out "{\"program\": \"ns-2\", \"version\": \"[ns-version]\", \"duration_s\": $cfg(duration)"
-    append out ", \"cpu_run_s\": [cpu_run], \"peak_rss_kb\": [peak_rss_kb]"
+    append out ", \"cpu_run_s\": [format %.6f [expr {[cpu_seconds] - $cpu_before}]], \"peak_rss_kb\": [peak_rss_kb]"
     if {!$cfg(light)} { append out [link_results] }
     append out [per_flow goodput_bps goodput] [per_flow delivered_bytes delivered]
     if {!$cfg(light)} {

@@ -129,8 +129,10 @@ impl Sim {
         if side & 1 == 1 && self.sides[side].endpoint.peer_closed() {
             self.on_stream_end(now, side);
         }
-        self.transmit(now, side);
-        let due = self.side_due(side);
+        if self.sides[side].endpoint.may_transmit() {
+            self.transmit(now, side);
+        }
+        let due = self.sides[side].endpoint.deadline_bound();
         self.events.schedule(self.layout.sides + side as u32, due);
     }
 
@@ -182,9 +184,7 @@ impl Sim {
         if side & 1 == 0 && self.flows[side / 2].next_action() <= now {
             self.act(now, side);
         }
-        if self.sides[side].endpoint.next_deadline() <= now {
-            self.sides[side].endpoint.on_timer(now);
-        }
+        self.sides[side].endpoint.on_timer(now);
         self.transmit(now, side);
         self.side_due(side)
     }

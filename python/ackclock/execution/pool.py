@@ -19,6 +19,8 @@ from ackclock import engine
 from ackclock.errors import EngineError
 from ackclock.scenario.plan import Job, Plan
 
+_WAKE_S = 0.1
+
 
 def outputs(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Output]]:
     """The output of every run of `plan`, as each finishes.
@@ -50,7 +52,9 @@ def _in_processes(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Outpu
                     waiting[pool.submit(engine.run, job.text())] = job
             if not waiting:
                 break
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+            # Waking up now and then lets Ctrl-C in: once polars has computed something, its own handler of that
+            # signal restarts a wait instead of ending it.
+            for future in wait(waiting, timeout=_WAKE_S, return_when=FIRST_COMPLETED).done:
                 job = waiting.pop(future)
                 yield job, _result(future, job)
     except BaseException:

@@ -158,6 +158,12 @@ impl Endpoint {
         self.timers.next()
     }
 
+    /// A time not later than [`Endpoint::next_deadline`], for little: good enough to be woken by.
+    #[inline]
+    pub fn deadline_bound(&self) -> Time {
+        self.timers.bound()
+    }
+
     /// Takes a segment from the network. Segments to send are then waiting in [`Endpoint::poll_transmit`].
     pub fn on_segment(&mut self, now: Time, seg: &Segment) {
         match self.state {
@@ -286,15 +292,12 @@ impl Endpoint {
         }
         if self.timers.take_due(Timer::Rto, now) {
             match self.state {
-                State::Established => {
-                    if !self.tx.on_timeout(now, &mut self.timers) {
-                        self.fail(Failure::Timeout);
-                    }
-                }
+                State::Established if !self.tx.on_timeout(now, &mut self.timers) => self.fail(Failure::Timeout),
                 State::SynSent | State::SynReceived => self.on_syn_timeout(),
                 _ => {}
             }
         }
+        self.timers.tighten();
     }
 
     fn on_syn_timeout(&mut self) {
@@ -311,6 +314,12 @@ impl Endpoint {
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let mut segment = Segment::default();
         self.poll_into(now, &mut segment).then_some(segment)
+    }
+
+    /// False when [`Endpoint::poll_transmit`] has nothing, for little.
+    #[inline]
+    pub fn may_transmit(&self) -> bool {
+        self.rx.wants_ack_now() || !self.tx.quiet() || self.state != State::Established
     }
 
     /// Writes the next segment to send at `now` into `segment`; call until it is false. `segment` may hold any old

@@ -54,6 +54,8 @@ pub struct Receiver {
     unread: u64,
     read_at: Time,
     last_ack_sent: u64,
+    /// The last acknowledgment and window, and whether they still hold.
+    said: (u32, u16, bool),
     unacked_bytes: u64,
     ack_now: bool,
     /// Linux: acknowledgments still to be sent at once, how far the offered window has opened, and how far it opens
@@ -100,6 +102,7 @@ impl Receiver {
             unread: 0,
             read_at: Time::ZERO,
             last_ack_sent: 0,
+            said: (0, 0, false),
             unacked_bytes: 0,
             ack_now: false,
             quick: config.quick_acks,
@@ -120,6 +123,7 @@ impl Receiver {
         self.origin = origin;
         self.nxt = 1;
         self.last_ack_sent = 1;
+        self.said.2 = false;
         self.edge = self.edge.max(1);
     }
 
@@ -163,6 +167,7 @@ impl Receiver {
 
     /// Takes the payload at `pos..pos + len`, and a FIN behind it.
     pub fn on_data(&mut self, now: Time, pos: u64, len: u32, fin: bool) {
+        self.said.2 = false;
         self.read(now);
         if fin {
             self.fin_at = Some(pos + u64::from(len));
@@ -376,7 +381,18 @@ impl Receiver {
     }
 
     /// Writes acknowledgment, window and SACK blocks into `seg` and notes that they left.
+    #[inline]
     pub fn acknowledge(&mut self, now: Time, seg: &mut Segment, sack: bool, scaled: bool) {
+        if self.said.2 {
+            // Nothing arrived since: a sender of data repeats itself.
+            (seg.ack, seg.window) = (self.said.0, self.said.1);
+            self.ack_now = false;
+            return;
+        }
+        self.say(now, seg, sack, scaled);
+    }
+
+    fn say(&mut self, now: Time, seg: &mut Segment, sack: bool, scaled: bool) {
         self.read(now);
         seg.ack = self.origin.wrapping_add(self.nxt as u32);
         seg.window = self.window_field(if scaled { self.scale } else { 0 });
@@ -403,6 +419,7 @@ impl Receiver {
         self.compressed = 0;
         self.ack_now = false;
         self.last_ack_sent = self.nxt;
+        self.said = (seg.ack, seg.window, self.read_rate == 0 && self.ooo.is_empty());
     }
 
     /// The window field; moves the right edge, never to the left.

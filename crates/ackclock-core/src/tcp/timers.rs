@@ -24,16 +24,20 @@ const COUNT: usize = 5;
 #[derive(Clone, Debug)]
 pub(super) struct Timers {
     at: [Time; COUNT],
+    /// Not later than any deadline. A deadline that moves later leaves it alone: whoever waits for it wakes early,
+    /// finds nothing due and asks again, which is cheaper than looking at every deadline on every segment.
+    bound: Time,
 }
 
 impl Timers {
     pub fn new() -> Timers {
-        Timers { at: [Time::NEVER; COUNT] }
+        Timers { at: [Time::NEVER; COUNT], bound: Time::NEVER }
     }
 
     #[inline]
     pub fn set(&mut self, t: Timer, at: Time) {
         self.at[t as usize] = at;
+        self.bound = self.bound.min(at);
     }
 
     /// Sets timer `t` to `at` unless it is due before.
@@ -41,6 +45,7 @@ impl Timers {
     pub fn set_earlier(&mut self, t: Timer, at: Time) {
         let slot = &mut self.at[t as usize];
         *slot = at.min(*slot);
+        self.bound = self.bound.min(at);
     }
 
     #[inline]
@@ -53,10 +58,21 @@ impl Timers {
         self.at[t as usize].is_set()
     }
 
+    /// A time not later than the earliest deadline.
+    #[inline]
+    pub fn bound(&self) -> Time {
+        self.bound
+    }
+
     /// The earliest deadline.
     #[inline]
     pub fn next(&self) -> Time {
         self.at.iter().copied().fold(Time::NEVER, Time::min)
+    }
+
+    /// Makes the bound exact again.
+    pub fn tighten(&mut self) {
+        self.bound = self.next();
     }
 
     /// Clears timer `t` and says whether it was due.
@@ -69,6 +85,6 @@ impl Timers {
     }
 
     pub fn clear_all(&mut self) {
-        self.at = [Time::NEVER; COUNT];
+        *self = Timers::new();
     }
 }

@@ -81,33 +81,33 @@ impl FusedLink {
     #[inline]
     pub fn push(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
         self.settle(now);
-        self.common.stats.arrival(now);
         let wire = len + self.common.overhead;
         let Some(serializer) = &mut self.serializer else {
-            self.common.stats.service(now, now, now, wire);
-            self.common.stats.total_bytes += u64::from(wire);
-            if self.common.loses(segment) {
-                return Outcome::Lost;
-            }
-            self.ring.push(InFlight { exit: Time(now.0 + self.common.delay), id, len });
-            self.queued_from = self.ring.tail();
-            return Outcome::Taken;
+            return self.pass(now, id, len, segment);
         };
-        let free = serializer.free_at();
-        let (packets, bytes) = (self.ring.tail() - self.queued_from, self.queued_bytes);
+        let (packets, bytes) = (self.ring.tail() - self.queued_from, self.queued_bytes + u64::from(wire));
         // The cheap test first: it decides all but the cases near the limit.
-        if packets >= self.limits.packets || bytes + u64::from(wire) > self.limits.bytes {
+        if packets >= self.limits.packets || bytes > self.limits.bytes {
             let (waiting, in_service) = self.queue();
             if !self.limits.admit(waiting, in_service, wire) {
                 self.common.stats.drop_at(now);
                 return Outcome::Dropped;
             }
+            return self.accept(now, id, len, segment);
         }
-        debug_assert!(free <= now || packets > 0);
-        let (start, end) = match &mut self.serializer {
-            Some(s) => s.transmit(now, wire),
-            None => (now, now),
-        };
+        let (start, end) = serializer.transmit(now, wire);
+        self.enqueue(now, id, len, segment, start, end)
+    }
+
+    fn accept(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
+        let wire = len + self.common.overhead;
+        let (start, end) = self.serializer.as_mut().map_or((now, now), |s| s.transmit(now, wire));
+        self.enqueue(now, id, len, segment, start, end)
+    }
+
+    #[inline]
+    fn enqueue(&mut self, now: Time, id: u32, len: u32, segment: &Segment, start: Time, end: Time) -> Outcome {
+        let wire = len + self.common.overhead;
         self.common.stats.service(now, start, end, wire);
         let lost = self.common.loses(segment);
         let id = if lost { NONE } else { id };
@@ -121,6 +121,20 @@ impl FusedLink {
         } else {
             Outcome::Taken
         }
+    }
+
+    /// An unlimited link only delays.
+    fn pass(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
+        let wire = len + self.common.overhead;
+        self.common.stats.service(now, now, now, wire);
+        self.common.stats.total_bytes += u64::from(wire);
+        self.common.stats.level(now, 0, 0);
+        if self.common.loses(segment) {
+            return Outcome::Lost;
+        }
+        self.ring.push(InFlight { exit: Time(now.0 + self.common.delay), id, len });
+        self.queued_from = self.ring.tail();
+        Outcome::Taken
     }
 
     /// When the next packet is out.

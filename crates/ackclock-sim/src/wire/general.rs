@@ -86,7 +86,7 @@ impl GeneralLink {
         let stats = &mut self.common.stats;
         let next = self.queue.dequeue(now, &mut |p, _| {
             dropped.push(p.id);
-            stats.drop_at(now);
+            stats.evict_at(now);
         });
         let Some(parcel) = next else { return };
         let (start, end) = self.serializer.transmit(now, parcel.len);
@@ -102,7 +102,6 @@ impl GeneralLink {
     /// A packet of `len` bytes arrives.
     pub fn push(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
         self.settle(now);
-        self.common.stats.arrival(now);
         if id as usize >= self.headers.len() {
             self.headers.resize(id as usize + 1, Segment::default());
         }
@@ -112,8 +111,10 @@ impl GeneralLink {
         let in_service = self.in_service();
         let (dropped, stats) = (&mut self.dropped, &mut self.common.stats);
         let taken = self.queue.enqueue(now, parcel, in_service, &mut |p, reason| {
-            stats.drop_at(now);
-            if p.id != id || reason != Reason::Full {
+            if p.id == id && reason == Reason::Full {
+                stats.drop_at(now);
+            } else {
+                stats.evict_at(now);
                 dropped.push(p.id);
             }
         });

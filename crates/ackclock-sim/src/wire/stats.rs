@@ -71,14 +71,15 @@ impl LinkStats {
         t.0 >= self.from && t.0 <= self.to
     }
 
-    /// A packet arrived at `now`.
-    #[inline]
-    pub fn arrival(&mut self, now: Time) {
+    /// A packet arrived at `now` and found no room.
+    pub fn drop_at(&mut self, now: Time) {
+        self.total_drops += 1;
+        self.drops += u64::from(self.covers(now));
         self.arrived += u64::from(self.covers(now));
     }
 
-    /// A packet found no room at `now`.
-    pub fn drop_at(&mut self, now: Time) {
+    /// A packet that had been taken was dropped at `now`.
+    pub fn evict_at(&mut self, now: Time) {
         self.total_drops += 1;
         self.drops += u64::from(self.covers(now));
     }
@@ -117,10 +118,11 @@ impl LinkStats {
         self.byte_ns += u128::from(stay) * u128::from(len);
     }
 
-    /// The queue holds `packets` and `bytes` after an arrival at `now`.
+    /// A packet arrived at `now` and was taken; the queue holds `packets` and `bytes` with it.
     #[inline]
     pub fn level(&mut self, now: Time, packets: u64, bytes: u64) {
         if self.covers(now) {
+            self.arrived += 1;
             self.max_packets = self.max_packets.max(packets);
             self.max_bytes = self.max_bytes.max(bytes);
         }
