@@ -41,12 +41,12 @@ def test_many_points_become_several_files(folder: Path, tmp_path: Path, monkeypa
     ]  # fmt: skip
 
 
-def test_throughput_is_what_was_delivered(folder: Path) -> None:
+def test_goodput_is_what_was_delivered(folder: Path) -> None:
     result = Result.load(folder)
     drawn = panel(result, 0)
     assert drawn is not None
-    assert drawn.title == "cc = reno, count = 2"
-    for trace in drawn.throughput:
+    assert drawn.title == "cc = reno\ncount = 2"
+    for trace in drawn.goodput:
         row = result.flows.row(int(trace.id), named=True)
         bits = trace.value.sum() * 1e6 * (trace.time[1] - trace.time[0])
         assert bits == pytest.approx(row["goodput_bytes"] * 8, rel=0.02)

@@ -52,7 +52,7 @@ def run_command(
     jobs: Annotated[int | None, Parameter(help="Runs at a time. Default: as many as there are processors.")] = None,
     json: Json = False,
     plot: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="Draw cwnd, queue and throughput over time (PNG, SVG).")
+        bool, Parameter(negative=(), show_default=False, help="Draw cwnd, queue and goodput over time (PNG, SVG).")
     ] = False,
 ) -> int:
     """Run a scenario and show a table of means and 95 % confidence intervals."""

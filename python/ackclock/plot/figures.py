@@ -1,4 +1,4 @@
-"""The overview figure: congestion window, queue and throughput over time, one column per swept point."""
+"""The overview figure: congestion window, queue and goodput over time, one column per swept point."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from ackclock.errors import InputError
 from ackclock.plot.style import DASHES, NEUTRAL, RC, look
@@ -36,7 +37,7 @@ def save(result: Result, folder: str | os.PathLike[str], name: str = "overview")
     result has none of the series cwnd, queue and delivered, or the files cannot be written.
     """
     found = (panel(result, entry["point"]) for entry in result.manifest["points"])
-    panels = [item for item in found if item is not None and (item.cwnd or item.queue or item.throughput)]
+    panels = [item for item in found if item is not None and (item.cwnd or item.queue or item.goodput)]
     if not panels:
         remedy = 'record them: [probes] with interval = "100 ms", or run with --plot'
         raise InputError("the result has no series to draw", remedy)
@@ -58,18 +59,19 @@ def draw(panels: Sequence[Panel]) -> Figure:
         windows, queue, rates = grid[:, column]
         _lines(windows, item.cwnd)
         _queue(queue, item)
-        _lines(rates, item.throughput)
+        _lines(rates, item.goodput)
         if item.rate_mbit is not None:
             rates.axhline(item.rate_mbit, color=NEUTRAL, linewidth=0.6, linestyle=(0, (2, 2)))
         windows.set_title(item.title)
         rates.set_xlabel("time (s)")
         for axes in (windows, queue, rates):
             axes.set_xlim(0, max(each.duration for each in panels))
-            axes.set_ylim(bottom=0)
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
             if item.warmup > 0:
                 axes.axvspan(0, item.warmup, color="#F0F0F0", linewidth=0, zorder=0)
-    for axes, text in zip(grid[:, 0], ("cwnd (segments)", "queue (packets)", "throughput (Mbit/s)"), strict=True):
+    for axes, text in zip(grid[:, 0], ("cwnd (segments)", "queue (packets)", "goodput (Mbit/s)"), strict=True):
         axes.set_ylabel(text)
+        axes.set_ylim(bottom=0)  # once every column is drawn: it ends the automatic scaling
     figure.align_ylabels(grid[:, 0])
     _legend(figure, panels)
     return figure
@@ -89,11 +91,19 @@ def _lines(axes: Axes, traces: Sequence[Trace]) -> None:
 
 def _band(axes: Axes, cc: str, members: Sequence[Trace]) -> None:
     """The mean of many flows, with the range from the lowest to the highest behind it."""
-    time = max((trace.time for trace in members), key=len)
-    at = [np.clip(np.searchsorted(trace.time, time, side="right") - 1, 0, None) for trace in members]
-    values = np.vstack([trace.value[index] for trace, index in zip(members, at, strict=True)])
+    time = np.unique(np.concatenate([trace.time for trace in members]))
+    values = np.ma.masked_invalid(np.vstack([_at(trace, time) for trace in members]))
     axes.fill_between(time, values.min(axis=0), values.max(axis=0), color=look(cc).colour, alpha=0.2, linewidth=0)
     axes.plot(time, values.mean(axis=0), **_line(cc, 0, len(time)))
+
+
+def _at(trace: Trace, time: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The values of a trace at other times; not a number before it begins and after it ends."""
+    if not len(trace.time):
+        return np.full(len(time), np.nan)
+    index = np.searchsorted(trace.time, time, side="right") - 1
+    inside = (index >= 0) & (time <= trace.time[-1])
+    return np.where(inside, trace.value[np.maximum(index, 0)], np.nan)
 
 
 def _line(cc: str, index: int, points: int) -> dict[str, Any]:
@@ -121,7 +131,7 @@ def _legend(figure: Figure, panels: Sequence[Panel]) -> None:
     """One entry for each controller and flow that is drawn, a column for each controller."""
     flows: dict[str, list[str]] = {}
     for item in panels:
-        for trace in item.cwnd or item.throughput:
+        for trace in item.cwnd or item.goodput:
             names = flows.setdefault(trace.cc, [])
             if trace.id not in names:
                 names.append(trace.id)

@@ -36,7 +36,7 @@ class Panel:
     queue_limit: int | None
     cwnd: tuple[Trace, ...]
     queue: tuple[Trace, ...]
-    throughput: tuple[Trace, ...]
+    goodput: tuple[Trace, ...]
 
 
 def panel(result: Result, point: int) -> Panel | None:
@@ -47,20 +47,25 @@ def panel(result: Result, point: int) -> Panel | None:
     run = rows.row(0, named=True)
     resolved = result.resolved(point)
     series = result.series.filter(pl.col("run") == run["run"])
-    names = dict(result.flows.filter(pl.col("run") == run["run"]).select("id", "cc").iter_rows())
+    flows = result.flows.filter(pl.col("run") == run["run"])
+    names = dict(flows.select("id", "cc").iter_rows())
+    life = {name: (start, end) for name, start, end in flows.select("id", "start_s", "end_s").iter_rows()}
     mss = {flow["id"]: flow["mss"] for flow in resolved["flows"]}
     link = next((item for item in resolved["links"] if item["id"] == bottleneck(resolved)), None)
     cwnd = _of(series, "flow", "cwnd", names)
     queues = _of(series, "link", "queue", {link["id"]: ""}) if link else []
     return Panel(
-        title=", ".join(f"{key.rpartition('.')[2]} = {run[key]}" for key in result.params),
+        title="\n".join(f"{key.rpartition('.')[2]} = {run[key]}" for key in result.params),
         duration=run["duration_s"],
         warmup=run["warmup_s"],
         rate_mbit=link["rate_bps"] / 1e6 if link else None,
         queue_limit=link["queue"]["limit_packets"] if link else None,
-        cwnd=tuple(_thin(Trace(item.id, item.cc, item.time, item.value / mss[item.id])) for item in cwnd),
+        cwnd=tuple(_thin(_alive(_scaled(item, 1 / mss[item.id]), *life[item.id])) for item in cwnd),
         queue=tuple(_thin(item) for item in queues),
-        throughput=tuple(_rate(item, run["duration_s"]) for item in _of(series, "flow", "delivered", names)),
+        goodput=tuple(
+            _alive(_rate(item, run["duration_s"]), *life[item.id])
+            for item in _of(series, "flow", "delivered", names)
+        ),
     )
 
 
@@ -72,6 +77,16 @@ def _of(series: pl.DataFrame, kind: str, metric: str, names: dict[str, str]) -> 
         for name, cc in names.items()
         if (name,) in parts
     ]
+
+
+def _scaled(trace: Trace, factor: float) -> Trace:
+    return Trace(trace.id, trace.cc, trace.time, trace.value * factor)
+
+
+def _alive(trace: Trace, start: float, end: float | None) -> Trace:
+    """The part of a trace in which its flow lived: what a finished flow leaves behind says nothing."""
+    kept = (trace.time >= start) & (trace.time <= (end if end is not None else np.inf))
+    return Trace(trace.id, trace.cc, trace.time[kept], trace.value[kept])
 
 
 def _rate(trace: Trace, duration: float) -> Trace:

@@ -1,0 +1,72 @@
+"""Instructions per bottleneck data packet, counted by callgrind, against the committed baseline.
+
+Instruction counts do not depend on the load of the machine, so a change that makes the simulator slower shows up in CI
+without a clock. Each scenario is played for two lengths; the difference divides out the start.
+
+    python3 benches/instructions.py            # fails when a scenario needs 5 % more than the baseline
+    python3 benches/instructions.py --update   # writes the baseline
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BINARY = ROOT / "target" / "release" / "examples" / "dumbbell"
+BASELINE = ROOT / "benches" / "instructions.json"
+TOLERANCE = 0.05
+
+# rate Mbit/s, RTT ms, queue packets, flows, two durations in s, controller, profile
+SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], str, str]] = {
+    "one-flow": ("1000", "20", "1651", "1", ("1", "3"), "newreno", "rfc"),
+    "hundred-flows": ("1000", "40", "3303", "100", ("1", "3"), "newreno", "rfc"),
+    "high-bdp": ("250", "160", "3303", "2", ("4", "12"), "newreno", "rfc"),
+    "one-flow-cubic-linux": ("1000", "20", "1651", "1", ("1", "3"), "cubic", "linux"),
+}
+
+
+def count(arguments: list[str]) -> tuple[int, int]:
+    """Instructions and packets of one run of the dumbbell example."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch}/out", str(BINARY), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    instructions = re.search(r"Collected : (\d+)", done.stderr)
+    packets = re.search(r"(\d+) packets", done.stdout)
+    if instructions is None or packets is None:
+        raise SystemExit(f"instructions: no counts in the output of {' '.join(command)}")
+    return int(instructions[1]), int(packets[1])
+
+
+def per_packet(name: str) -> float:
+    """Instructions per bottleneck data packet of scenario `name`, start-up excluded."""
+    rate, rtt, queue, flows, (short, long), cc, profile = SCENARIOS[name]
+    less = count([rate, rtt, queue, flows, short, cc, profile])
+    more = count([rate, rtt, queue, flows, long, cc, profile])
+    return (more[0] - less[0]) / (more[1] - less[1])
+
+
+def main() -> int:
+    """Compares or updates; returns the exit code."""
+    measured = {name: round(per_packet(name)) for name in SCENARIOS}
+    if "--update" in sys.argv[1:]:
+        BASELINE.write_text(json.dumps(measured, indent=2) + "\n")
+        print(f"baseline written: {measured}")
+        return 0
+    baseline: dict[str, int] = json.loads(BASELINE.read_text())
+    worse = 0
+    for name, now in measured.items():
+        change = now / baseline[name] - 1
+        verdict = "ok" if change <= TOLERANCE else "WORSE"
+        worse += verdict != "ok"
+        print(f"{name:22} {now:6} instructions per packet, baseline {baseline[name]:6} ({change:+.1%}) {verdict}")
+    print(f"instructions: {len(measured) - worse} passed, {worse} failed")
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
