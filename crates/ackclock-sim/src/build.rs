@@ -206,7 +206,8 @@ impl Sim {
                 let rng = Stream::named(run.seed, run.run, &format!("flow {} endpoint {}", f.id, u8::from(server)));
                 let cc = controller(f, profile, &path)?;
                 let endpoint = Endpoint::new(&config, f.mss, cc, rng, tag(i, server));
-                sides.push(Side { endpoint, route: router.route(hops, &format!("{path}.{name}"))? });
+                let route = router.route(hops, &format!("{path}.{name}"))?;
+                sides.push(Side { endpoint, first_hop: route[0], route });
             }
             flows.push(flow(f, run, config.handshake));
         }

@@ -92,19 +92,30 @@ impl Sim {
     /// A packet has come out of an element: on to the next, or to its endpoint.
     #[inline]
     fn arrive(&mut self, now: Time, p: InFlight) {
-        let t = self.slab.get(p.id).flow;
+        let segment = self.slab.get_mut(p.id);
+        let t = segment.flow;
         let side = (t & SIDE_MASK) as usize;
         let hop = (t / HOP) as usize + 1;
         if let Some(&element) = self.sides[side].route.get(hop) {
-            self.slab.get_mut(p.id).flow = t + HOP;
+            segment.flow = t + HOP;
             self.enter(now, element, p.id, p.len);
             return;
         }
         self.delivered += 1;
         let to = side ^ 1;
-        self.sides[to].endpoint.on_segment(now, self.slab.get(p.id));
+        let endpoint = &mut self.sides[to].endpoint;
+        endpoint.on_segment(now, segment);
+        let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());
+        let ended = to & 1 == 1 && endpoint.peer_closed();
         self.slab.remove(p.id);
-        self.after_segment(now, to);
+        if ended {
+            self.on_stream_end(now, to);
+        }
+        if busy || ended {
+            self.transmit(now, to);
+        } else {
+            self.events.schedule(self.layout.sides + to as u32, due);
+        }
     }
 
     /// A packet enters an element.
@@ -113,27 +124,18 @@ impl Sim {
         if element < self.layout.delays {
             let link = &mut self.links[element as usize];
             match link.push(now, id, len, self.slab.get(id)) {
+                Outcome::Taken if link.was_idle() => self.events.schedule(element, link.next_due()),
                 Outcome::Taken => {}
-                Outcome::Lost | Outcome::Dropped => self.slab.remove(id),
+                Outcome::Lost | Outcome::Dropped => {
+                    self.events.schedule(element, link.next_due());
+                    self.slab.remove(id);
+                }
             }
-            self.events.schedule(element, link.next_due());
         } else {
             let line = &mut self.delays[(element - self.layout.delays) as usize];
             line.push(now, id, len);
             self.events.schedule(element, line.next_due());
         }
-    }
-
-    #[inline]
-    fn after_segment(&mut self, now: Time, side: usize) {
-        if side & 1 == 1 && self.sides[side].endpoint.peer_closed() {
-            self.on_stream_end(now, side);
-        }
-        if self.sides[side].endpoint.may_transmit() {
-            self.transmit(now, side);
-        }
-        let due = self.sides[side].endpoint.deadline_bound();
-        self.events.schedule(self.layout.sides + side as u32, due);
     }
 
     /// The server has everything: the flow is complete, and it closes its own direction.
@@ -145,24 +147,27 @@ impl Sim {
         self.sides[side].endpoint.close();
     }
 
-    /// Sends what the endpoint has ready.
+    /// Sends what the endpoint has ready and sees to it that its timers are minded.
     #[inline]
     fn transmit(&mut self, now: Time, side: usize) {
-        let flow = side / 2;
+        let mut id = self.slab.reserve();
         loop {
-            let id = self.slab.reserve();
             let s = &mut self.sides[side];
             let segment = self.slab.get_mut(id);
             if !s.endpoint.poll_into(now, segment) {
-                self.slab.remove(id);
                 break;
             }
             let len = s.endpoint.wire_bytes(segment);
-            let first = s.route[0];
+            let first = s.first_hop;
             self.enter(now, first, id, len);
+            id = self.slab.reserve();
         }
+        self.slab.remove(id);
+        let endpoint = &self.sides[side].endpoint;
+        self.events.schedule(self.layout.sides + side as u32, endpoint.deadline_bound());
         if side & 1 == 0 {
-            let cwnd = self.sides[side].endpoint.tx.cwnd();
+            let cwnd = endpoint.tx.cwnd();
+            let flow = side / 2;
             self.flows[flow].note_window(now, cwnd, self.from, self.end);
             if self.probes.follows_flow_events() {
                 self.probes.on_flow_event(now, flow, &self.sides[side], &self.sides[side + 1]);

@@ -26,6 +26,8 @@ pub struct Side {
     pub endpoint: Endpoint,
     /// Elements its segments pass.
     pub route: Box<[u32]>,
+    /// The first of them.
+    pub first_hop: u32,
 }
 
 /// Counters at one moment.

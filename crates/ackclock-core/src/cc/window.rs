@@ -75,7 +75,8 @@ impl WindowBased {
 
     #[inline]
     fn publish(&mut self) {
-        let cwnd = if self.whole_segments { self.w.cwnd.floor() } else { self.w.cwnd };
+        // A conversion to an integer truncates without a call into the mathematical library.
+        let cwnd = if self.whole_segments { self.w.cwnd as u64 as f64 } else { self.w.cwnd };
         // 1e-9 of a segment hides the rounding of sums such as ten times 0.1.
         self.control.cwnd = ((cwnd + 1e-9) * self.mss) as u64;
     }

@@ -1,5 +1,7 @@
 //! The whole endpoint: handshake, options, both halves, timers.
 
+mod audit;
+
 use super::config::Config;
 use super::output::Output;
 use super::receiver::Receiver;

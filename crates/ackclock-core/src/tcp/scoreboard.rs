@@ -4,9 +4,13 @@
 //! acknowledgment depends on what it changes, not on the window: RFC 6675's `Pipe`, `IsLost` and `NextSeg` and
 //! RFC 8985's time order are all read off without a scan.
 
+mod audit;
+
 use super::intervals::IntervalSet;
 use crate::ring::Ring;
 use crate::time::{Span, Time};
+
+pub use audit::Known;
 
 const SACKED: u8 = 1;
 const LOST: u8 = 2;

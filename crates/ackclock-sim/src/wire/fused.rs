@@ -137,6 +137,12 @@ impl FusedLink {
         Outcome::Taken
     }
 
+    /// Packets that have not come out.
+    #[inline]
+    pub fn in_flight(&self) -> usize {
+        self.ring.len()
+    }
+
     /// When the next packet is out.
     #[inline]
     pub fn next_due(&self) -> Time {

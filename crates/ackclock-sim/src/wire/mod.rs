@@ -100,6 +100,15 @@ impl Link {
         }
     }
 
+    /// Whether the packet just taken may have changed [`Link::next_due`].
+    #[inline]
+    pub fn was_idle(&self) -> bool {
+        match self {
+            Link::Fused(l) => l.in_flight() == 1,
+            Link::General(_) => true,
+        }
+    }
+
     /// The next packet that is out at `now`; lost ones have no slot.
     #[inline]
     pub fn pull(&mut self, now: Time, dropped: &mut Vec<u32>) -> Option<InFlight> {
