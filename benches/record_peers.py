@@ -308,6 +308,7 @@ def main() -> int:
         for name, path in SCENARIOS.items():
             for variant_name, variant in variants.items():
                 documents[f"{name}-{variant_name}"] = record(peer, name, path, variant)
+        (options.out / folder).mkdir(parents=True, exist_ok=True)
         for stem, document in documents.items():
             write(options.out / folder / f"{stem}.json", document)
         print(f"{peer.name} {peer.version}\n\n{summary_table(documents)}\n")

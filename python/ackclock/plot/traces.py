@@ -63,8 +63,7 @@ def panel(result: Result, point: int) -> Panel | None:
         cwnd=tuple(_thin(_alive(_scaled(item, 1 / mss[item.id]), *life[item.id])) for item in cwnd),
         queue=tuple(_thin(item) for item in queues),
         goodput=tuple(
-            _alive(_rate(item, run["duration_s"]), *life[item.id])
-            for item in _of(series, "flow", "delivered", names)
+            _alive(_rate(item, run["duration_s"]), *life[item.id]) for item in _of(series, "flow", "delivered", names)
         ),
     )
 

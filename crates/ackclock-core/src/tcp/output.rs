@@ -1,6 +1,6 @@
 //! The sending half: what may leave now.
 
-use super::config::{IdleRule, LossDetection};
+use super::config::{IdleRule, LossDetection, RtoRule};
 use super::recovery::Repair;
 use super::scoreboard::Hole;
 use super::sender::{Phase, Sender};
@@ -155,7 +155,9 @@ impl Sender {
         self.stats.retransmitted_bytes += u64::from(len);
         self.stats.retransmitted_segments += u64::from(len > 0);
         self.last_sent = now;
-        if !timers.is_set(Timer::Rto) || hole.seq == self.board.una() {
+        // RFC 6298 §5.1 starts the timer only if it is not running; Linux restarts it for the head.
+        let restart = self.config.rto == RtoRule::Linux && hole.seq == self.board.una();
+        if restart || !timers.is_set(Timer::Rto) {
             timers.set(Timer::Rto, now + self.rtt.rto());
         }
         Output { pos: hole.seq, len, fin }

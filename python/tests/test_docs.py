@@ -1,0 +1,54 @@
+"""The documentation names everything there is, and its examples work."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+
+import ackclock
+from ackclock.cli.app import app
+from ackclock.results.summary import METRICS
+from ackclock.scenario import flow, model, path, settings
+from shared import ROOT
+
+DOCS = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [path.Dumbbell, path.Hop, path.Reverse, path.Queue, path.Loss, path.Drop, flow.Flow, settings.Run, settings.Probes],
+)
+def test_every_key_is_described(table: type[model.Model]) -> None:
+    for name in table.model_fields:
+        assert re.search(rf"\b{name}\b", DOCS["scenario"]), name
+
+
+def test_every_column_is_described(raw: dict[str, object]) -> None:
+    result = ackclock.run(raw, jobs=1)
+    for table in result.tables.values():
+        for column in table.columns:
+            assert f"`{column}`" in DOCS["results"], column
+    for metric in METRICS:
+        assert f"`{metric}`" in DOCS["results"], metric
+    for key in result.manifest:
+        assert f"`{key}`" in DOCS["results"], key
+
+
+@pytest.mark.parametrize("command", ["run", "show", "cc", "doctor"])
+def test_every_option_is_described(command: str) -> None:
+    for argument in app[command].assemble_argument_collection():
+        for name in argument.names:
+            if name.startswith("--"):
+                assert name in DOCS["cli"], name
+
+
+def test_every_public_name_is_described() -> None:
+    for name in ackclock.__all__:
+        assert name == "__version__" or name in DOCS["python-api"], name
+
+
+def test_the_example_loads() -> None:
+    examples = re.findall(r"```toml\n(.*?)```", DOCS["scenario"], re.DOTALL)
+    assert len(ackclock.load(tomllib.loads(examples[0]))) == 30
