@@ -161,10 +161,11 @@ class Ackclock:
 class PeerRunner:
     """A peer on the standard dumbbells. It is timed without counters; a run with counters tells the packets once."""
 
-    def __init__(self, peer: Peer) -> None:
-        self.name = peer.name
+    def __init__(self, peer: Peer, form: str = "", *options: str) -> None:
+        self.name = f"{peer.name} {form}".strip()
         self.version = peer.version
         self._peer = peer
+        self._options = options
         self._packets: dict[tuple[str, float], int] = {}
 
     def start(self, standard: Standard) -> Cost:
@@ -183,7 +184,8 @@ class PeerRunner:
 
     def _run(self, standard: Standard, duration_s: float, *options: str) -> tuple[dict[str, Any], Cost]:
         path = dumbbell(standard.path)
-        return self._peer.run(*Dumbbell(**{**asdict(path), "duration_s": duration_s}).arguments(), *options)
+        arguments = Dumbbell(**{**asdict(path), "duration_s": duration_s}).arguments()
+        return self._peer.run(*arguments, *options, *self._options)
 
 
 Runner = Ackclock | PeerRunner
@@ -348,7 +350,12 @@ def find_peers() -> list[PeerRunner]:
     absent = [name for name, peer in found.items() if peer is None]
     if absent:
         print(f"not installed, left out: {', '.join(absent)} (Debian packages: libns3-dev pkg-config g++ make; ns2)")
-    return [PeerRunner(peer) for peer in found.values() if peer is not None]
+    runners = [PeerRunner(peer) for name, peer in found.items() if peer is not None and name != "ns-2"]
+    if (ns2 := found["ns-2"]) is not None:
+        # A dumbbell as its users write it, with a node and an access link per host, and the cheapest form there is.
+        runners.append(PeerRunner(ns2, "dumbbell", "--access-rate-bps=10000000000", "--headers=all"))
+        runners.append(PeerRunner(ns2, "bare"))
+    return runners
 
 
 def plan(

@@ -150,8 +150,14 @@ def test_larger_than_memory(
     scenario_file: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = scenario_file()
-    monkeypatch.setattr(host, "available_memory", lambda: 1000)
-    said = refused(capsys, "run", path, "--out", path.parent / "out")
-    assert f"ackclock: {path}: one run needs about " in said
-    assert "record fewer series" in said
-    assert not (path.parent / "out").exists()
+    monkeypatch.setattr(host, "available_memory", lambda: 10**9)
+    for change, key, remedy in (
+        ("probes.cwnd=10 ns", "probes", "record fewer series"),
+        ("topology.rate=900 Tbit/s", "topology", "use a lower rate"),
+    ):
+        said = refused(capsys, "run", path, "--set", change, "--out", path.parent / "out")
+        assert f"ackclock: {path}: {key}: one run needs about " in said
+        assert remedy in said
+        assert not (path.parent / "out").exists()
+    said = refused(capsys, "run", path, "--replications", "100000", "--set", "probes.interval=1 ms")
+    assert f"{path}: probes: the series of all runs need about " in said

@@ -10,13 +10,16 @@
 # The queue: ns-2's DropTail refuses the packet that would make it as long as its limit, so limit_ L holds L - 1 waiting packets; the packet in
 # transmission is outside the queue. --queue-packets Q is translated to hold exactly Q waiting (or Q with the one in transmission).
 
-remove-all-packet-headers
-add-packet-header IP TCP Flags
+# --headers=all leaves every packet header registered, as a script that says nothing about them does.
+if {[lsearch -exact $argv --headers=all] < 0} {
+    remove-all-packet-headers
+    add-packet-header IP TCP Flags
+}
 
 array set cfg {
     flows 1  rate-bps 10000000  rtt-ms 40  queue-packets 33  queue-counts-service 0  duration 10  mss 1448  overhead 14
     cc sack1  timestamps 1  limited-transmit 1  iw 10  delack 2  delack-ms 200  min-rto-ms 200  tick-ms 10
-    start 0  start-step-ms 0  access-rate-bps 0  reverse-rate-bps 0  drops ""  series ""  light 0  startup-only 0
+    start 0  start-step-ms 0  access-rate-bps 0  reverse-rate-bps 0  drops ""  series ""  light 0  startup-only 0  headers needed
 }
 foreach argument $argv {
     if {![regexp {^--([^=]+)=(.*)$} $argument -> key value]} { puts stderr "options have the form --name=value, not $argument"; exit 2 }

@@ -11,7 +11,10 @@ from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.settings import FLOW_SERIES
 
 _KEEP_FREE = 0.05  # of what is available, for everything that is not a run
-_BYTES_PER_SAMPLE = 80  # of a series as a table row, labelled, and once more while tables are joined
+# Measured, beyond what the engine itself holds of a sample of a series:
+_BYTES_UNDERWAY = 120  # as a table of its run, and on its way to this process
+_BYTES_KEPT = 80  # as a labelled row, and once more while tables are joined
+_BYTES_PER_FLOW = 8192  # in the engine, which reckons with the same
 
 
 def affordable(plan: Plan, workers: int) -> int:
@@ -27,13 +30,28 @@ def affordable(plan: Plan, workers: int) -> int:
     largest = kept = 0
     for point in plan.points:
         job = Job(0, point, 0)
-        largest = max(largest, engine.estimate_bytes(job.text()))
-        kept += _samples(job.document()) * _BYTES_PER_SAMPLE * point.scenario.run.replications
-    if largest > usable:
-        raise _too_large(plan, "one run needs", largest, usable)
+        document = job.document()
+        samples = _samples(document)
+        need = engine.estimate_bytes(job.text()) + samples * _BYTES_UNDERWAY
+        if need > usable:
+            raise _too_large(plan, "one run needs", need, usable, *_culprit(document, samples, need))
+        largest = max(largest, need)
+        kept += samples * _BYTES_KEPT * point.scenario.run.replications
     if kept + largest > usable:
-        raise _too_large(plan, "the series of all runs need", kept, usable)
+        raise _too_large(plan, "the series of all runs need", kept, usable, *_PROBES)
     return max(1, min(workers, (usable - kept) // max(1, largest)))
+
+
+_PROBES = ("probes", "record fewer series, or at longer intervals")
+_FLOWS = ("flows", "use fewer flows")
+_PATH = ("topology", "use a lower rate, shorter delays or a smaller queue")
+
+
+def _culprit(document: Mapping[str, Any], samples: int, need: int) -> tuple[str, str]:
+    """The key that takes most of the memory, and what to do about it."""
+    if 2 * samples * _BYTES_UNDERWAY > need:
+        return _PROBES
+    return _FLOWS if 2 * len(document["flows"]) * _BYTES_PER_FLOW > need else _PATH
 
 
 def _samples(document: Mapping[str, Any]) -> int:
@@ -46,10 +64,9 @@ def _samples(document: Mapping[str, Any]) -> int:
     )
 
 
-def _too_large(plan: Plan, what: str, needed: int, usable: int) -> InputError:
+def _too_large(plan: Plan, what: str, needed: int, usable: int, key: str, remedy: str) -> InputError:
     problem = f"{what} about {_size(needed)} of memory and {_size(usable)} are free"
-    remedy = "record fewer series or at longer intervals ([probes]), or use fewer flows, a smaller BDP or queue"
-    return InputError(problem, remedy, source=plan.source)
+    return InputError(problem, remedy, source=plan.source, key=key)
 
 
 def _size(count: int) -> str:

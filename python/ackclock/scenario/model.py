@@ -13,7 +13,7 @@ from ackclock.scenario.path import Chain, Dumbbell, Topology
 from ackclock.scenario.settings import Probes, Run
 from ackclock.scenario.units import DURATION
 
-_MOST_FLOWS = 1_000_000
+_MOST_FLOWS = 100_000
 
 
 class Scenario(Model):

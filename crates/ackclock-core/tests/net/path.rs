@@ -90,7 +90,8 @@ impl Path {
 
     fn exit(&mut self, sent: u64, number: u64) -> Time {
         let exit = sent + self.case.delay + self.rng.below(self.case.jitter + 1);
-        match self.case.order {
+        let order = self.case.order;
+        match order {
             Order::Free => return Time(exit),
             Order::Swapped(p) if self.held.is_none() && self.strikes(p) => {
                 self.held = Some(number);

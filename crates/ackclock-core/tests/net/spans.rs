@@ -22,6 +22,10 @@ impl Spans {
         self.0.iter().any(|s| s.0 <= start && end <= s.1)
     }
 
+    pub fn touches(&self, start: u64, end: u64) -> bool {
+        self.0.iter().any(|s| s.0 < end && start < s.1)
+    }
+
     /// The end of the interval that starts at or below `from`, or `from`.
     pub fn contiguous(&self, from: u64) -> u64 {
         self.0.iter().find(|s| s.0 <= from && from < s.1).map_or(from, |s| s.1)

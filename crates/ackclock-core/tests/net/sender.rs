@@ -1,0 +1,255 @@
+//! The sending side of one direction: what may leave, what may leave again, and why.
+
+use super::spans::Spans;
+use super::view::{holds, Check, View};
+use super::{Report, Truth};
+use ackclock_core::cc::Signal;
+use ackclock_core::tcp::config::{Config, LossDetection, PrrRule, Recovery};
+use ackclock_core::tcp::segment::flags;
+use ackclock_core::tcp::sender::Phase;
+use ackclock_core::tcp::{Endpoint, Segment};
+use ackclock_core::time::Time;
+use std::collections::BTreeMap;
+
+/// One proportional rate reduction, while it is proportional.
+struct Reduction {
+    reference: u64,
+    delivered: u64,
+    sent: u64,
+}
+
+/// What the sender of one direction has done.
+pub struct SenderCheck {
+    mss: u64,
+    sack: bool,
+    by_count: bool,
+    prr: Option<PrrRule>,
+    limited_transmit: bool,
+    dupthresh: u64,
+    /// End and last transmission of what is outstanding, by first position.
+    transmitted: BTreeMap<u64, (u64, Time)>,
+    /// Last transmission and end of the most recently sent segment that was delivered.
+    newest_delivered: (Time, u64),
+    /// What the acknowledgments handed over so far have said.
+    sacked: Spans,
+    /// An acknowledgment that did not advance came since the last one that did.
+    duplicates: bool,
+    /// SND.NXT and SND.UNA at the last congestion signal, and whether that was a timeout.
+    signalled: (u64, u64, bool),
+    /// SND.NXT at the last timeout.
+    timed_out: u64,
+    rescues: u64,
+    /// A retransmission already left on the present event.
+    repeated: bool,
+    reduction: Option<Reduction>,
+    shortest_rtt: u64,
+    /// Payload in all segments sent.
+    pub sent: u64,
+}
+
+impl SenderCheck {
+    /// `sack`: both sides offered it. `shortest_rtt`: nanoseconds, of the empty network.
+    pub fn new(c: &Config, mss: u32, sack: bool, slow_start_repairs: bool, shortest_rtt: u64) -> SenderCheck {
+        let sack = sack && !slow_start_repairs;
+        let by_prr = sack && matches!(c.recovery, Recovery::Auto | Recovery::Prr);
+        SenderCheck {
+            mss: u64::from(mss),
+            sack,
+            by_count: c.loss_detection == LossDetection::Dupack,
+            prr: by_prr.then_some(c.prr),
+            limited_transmit: c.limited_transmit,
+            dupthresh: c.dupthresh,
+            transmitted: BTreeMap::new(),
+            newest_delivered: (Time::ZERO, 0),
+            sacked: Spans::default(),
+            duplicates: false,
+            signalled: (0, 0, false),
+            timed_out: 0,
+            rescues: 0,
+            repeated: false,
+            reduction: None,
+            shortest_rtt,
+            sent: 0,
+        }
+    }
+
+    /// The sender sent `seg`. `edge`: the furthest right edge its peer ever advertised.
+    pub fn on_transmit(
+        &mut self,
+        now: Time,
+        (before, after): (&View, &View),
+        end: &Endpoint,
+        (seg, truth): (&Segment, &Truth),
+        edge: u64,
+        report: &mut Report,
+    ) -> Check {
+        let n = u64::from(seg.seq_len());
+        if seg.has(flags::SYN) {
+            return Ok(());
+        }
+        if n == 0 {
+            // An acknowledgment, or a window probe.
+            holds!(3, truth.pos == before.nxt || truth.pos + 1 == before.nxt, "an empty segment at {}", truth.pos);
+            return Ok(());
+        }
+        self.sent += u64::from(seg.len);
+        if let Some(r) = &mut self.reduction {
+            r.sent += u64::from(seg.len);
+            let rounding = if self.prr == Some(PrrRule::Linux) { self.mss } else { 0 };
+            let share = (u128::from(r.delivered) * u128::from(after.ssthresh)).div_ceil(u128::from(r.reference)) as u64;
+            holds!(11, r.sent <= share + self.mss + rounding, "{} sent in recovery, {share} allowed", r.sent);
+            report.reductions += 1;
+        }
+        if truth.pos == before.nxt {
+            self.new_data((before, after), (seg, truth), edge)?;
+        } else {
+            self.retransmission(now, (before, after), end, (seg, truth), report)?;
+        }
+        self.transmitted.insert(truth.pos, (truth.pos + n, now));
+        Ok(())
+    }
+
+    fn new_data(&mut self, (before, after): (&View, &View), (seg, truth): (&Segment, &Truth), edge: u64) -> Check {
+        let (len, n) = (u64::from(seg.len), u64::from(seg.seq_len()));
+        holds!(3, after.nxt == before.nxt + n, "SND.NXT is {} after {n} at {}", after.nxt, before.nxt);
+        holds!(1, truth.pos + len <= edge, "{len} bytes at {} pass the right edge {edge}", truth.pos);
+        let limited = before.phase == Phase::Open && self.duplicates && !self.sack && self.limited_transmit;
+        let room = after.cwnd + if limited { 2 * self.mss } else { 0 };
+        holds!(1, before.pipe + len <= room, "pipe {} + {len} > {room}: {before:?}", before.pipe);
+        holds!(8, after.pipe == before.pipe + n, "pipe {} after {n} with {}", after.pipe, before.pipe);
+        Ok(())
+    }
+
+    fn retransmission(
+        &mut self,
+        now: Time,
+        (before, after): (&View, &View),
+        end: &Endpoint,
+        (seg, truth): (&Segment, &Truth),
+        report: &mut Report,
+    ) -> Check {
+        let (pos, n) = (truth.pos, u64::from(seg.seq_len()));
+        let Some(k) = end.known(pos).filter(|k| k.span == (pos, pos + n)) else {
+            return Err(format!("invariant 7: {pos}..{} is sent again but not outstanding", pos + n));
+        };
+        holds!(7, !k.sacked, "{pos} is sent again although delivered");
+        // Only the first one of an event may leave whatever the window.
+        let fits = before.pipe + u64::from(seg.len) <= after.cwnd;
+        holds!(1, fits || !self.repeated, "{n} more with pipe {} and cwnd {}", before.pipe, after.cwnd);
+        self.repeated = true;
+        let again = after.pipe == before.pipe;
+        holds!(8, again || after.pipe == before.pipe + n, "pipe {} after {n} with {}", after.pipe, before.pipe);
+        let recovering = before.phase == Phase::Recovery;
+        report.retransmissions += 1;
+        if again || !k.lost {
+            // RFC 6675 rules 3 and 4.
+            let top = self.sacked.0.last().map_or(0, |s| s.1);
+            holds!(7, recovering && self.sack && self.by_count, "{pos} is sent again without a loss: {k:?}");
+            self.rescues += u64::from(again || pos >= top);
+            holds!(7, self.rescues <= 1, "a second rescue at {pos}");
+            report.speculative += 1;
+            return Ok(());
+        }
+        let first = self.transmitted.get(&pos).map_or((0, Time::ZERO), |t| *t);
+        let after_timeout = pos < self.timed_out;
+        let justified = match before.phase {
+            Phase::Open => false,
+            Phase::Loss if after_timeout => true,
+            _ if !self.sack => pos == before.una || (before.phase == Phase::Loss && pos < self.signalled.0),
+            _ if self.by_count => after_timeout || pos == before.una || self.is_lost(pos),
+            // RFC 8985: something sent later was delivered, and at least a round-trip time has passed.
+            _ => {
+                let overtaken = (first.1, first.0) < self.newest_delivered;
+                after_timeout || (overtaken && now.0 >= first.1 .0 + self.shortest_rtt)
+            }
+        };
+        holds!(7, justified, "{pos} is sent again in {:?} for no reason: {k:?}", before.phase);
+        Ok(())
+    }
+
+    /// RFC 6675's IsLost, from the acknowledgments themselves.
+    fn is_lost(&self, pos: u64) -> bool {
+        let (ranges, bytes) = self.sacked.above(pos);
+        ranges >= self.dupthresh || bytes > (self.dupthresh - 1) * self.mss
+    }
+
+    pub fn shortest(&self) -> u64 {
+        self.shortest_rtt
+    }
+
+    /// An event begins: what leaves next belongs to it.
+    pub fn on_event(&mut self) {
+        self.repeated = false;
+    }
+
+    /// The sender was given an acknowledgment.
+    pub fn on_acknowledgment(&mut self, before: &View, after: &View, truth: &Truth, count: usize, prompt: bool) -> Check {
+        let expected = before.una.max(truth.ack);
+        let taken = after.una == expected;
+        holds!(3, taken || (!prompt && after.una == before.una), "SND.UNA is {}, not {expected}", after.una);
+        for &(start, end) in truth.blocks[..count].iter().filter(|b| b.1 > truth.ack) {
+            self.sacked.insert(start, end);
+        }
+        self.sacked.trim_below(after.una);
+        let delivered = |start: u64, end: u64| end <= after.una || self.sacked.covers(start, end);
+        for (start, (end, xmit)) in &self.transmitted {
+            if delivered(*start, *end) {
+                self.newest_delivered = self.newest_delivered.max((*xmit, *end));
+            }
+        }
+        self.transmitted.retain(|_, t| t.0 > after.una);
+        self.duplicates = after.una == before.una;
+        if let Some(r) = &mut self.reduction {
+            r.delivered += (after.una + after.sacked).saturating_sub(before.una + before.sacked);
+        }
+        Ok(())
+    }
+
+    /// What an event did to window and phase. `signals`: what the controller was told on it.
+    pub fn after_event(&mut self, before: &View, after: &View, signals: &[Signal], report: &mut Report) -> Check {
+        holds!(3, after.una >= before.una && after.una <= after.nxt, "{before:?} {after:?}");
+        holds!(3, after.nxt == before.nxt && after.edge >= before.edge, "{before:?} {after:?}");
+        for signal in signals {
+            match *signal {
+                Signal::Timeout { repeated, .. } => {
+                    let again = self.signalled == (self.signalled.0, after.una, true);
+                    holds!(5, repeated || !again, "ssthresh falls twice for the timeouts of {}", after.una);
+                    holds!(5, !again || after.ssthresh == before.ssthresh, "ssthresh changes at a repeated timeout");
+                    self.timed_out = after.nxt;
+                    report.timeouts += 1;
+                }
+                Signal::Loss { .. } => {
+                    // A retransmission lost after a timeout is found by RFC 8985 only.
+                    let over = after.una >= self.signalled.0;
+                    let lost_again = self.signalled.2 && self.sack && !self.by_count;
+                    holds!(5, over || lost_again, "a second reduction below {}: {after:?}", self.signalled.0);
+                    report.recoveries += 1;
+                    self.rescues = 0;
+                }
+            }
+            self.signalled = (after.nxt, after.una, matches!(signal, Signal::Timeout { .. }));
+        }
+        holds!(5, signals.len() <= 1, "several reductions on one event: {signals:?}");
+        holds!(5, after.cwnd >= self.mss, "cwnd is {}: {after:?}", after.cwnd);
+        holds!(5, after.ssthresh >= 2 * self.mss, "ssthresh is {}", after.ssthresh);
+        self.follow_reduction(before, after);
+        Ok(())
+    }
+
+    fn follow_reduction(&mut self, before: &View, after: &View) {
+        if after.stats.recoveries > before.stats.recoveries && self.prr.is_some() {
+            let acked = after.una - before.una;
+            let reference = match self.prr {
+                Some(PrrRule::Linux) => before.cwnd,
+                // RecoverFS (RFC 9937 §6): outstanding before this acknowledgment, less what was SACKed before it.
+                _ => after.nxt - before.una - before.sacked,
+            };
+            let delivered = (acked + after.sacked).saturating_sub(before.sacked);
+            self.reduction = Some(Reduction { reference: reference.max(1), delivered, sent: 0 });
+        }
+        // Below ssthresh the rule is another one.
+        if after.phase != Phase::Recovery || after.pipe <= after.ssthresh {
+            self.reduction = None;
+        }
+    }
+}

@@ -1,0 +1,189 @@
+"""The rule checker finds what breaks a rule, and nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from shared import ROOT
+
+
+def _load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("architecture", ROOT / "scripts" / "architecture.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+architecture = _load()
+
+CORE = "crates/ackclock-core"
+SIM = "crates/ackclock-sim"
+LIB = "#![forbid(unsafe_code)]\n"
+
+
+def manifest(name: str, rest: str = "") -> str:
+    return f'[package]\nname = "{name}"\n\n{rest}\n'
+
+
+def found(root: Path, name: str, text: str) -> list[str]:
+    """Violations of a tree of one file."""
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    violations: list[str] = architecture.check(root)
+    return violations
+
+
+@pytest.mark.parametrize(
+    ("crate", "table", "ok"),
+    [
+        ("ackclock-core", '[dev-dependencies]\nproptest = "1"', True),
+        ("ackclock-core", '[dependencies]\nserde = "1"', False),
+        ("ackclock-core", '[build-dependencies]\ncc = "1"', False),
+        ("ackclock-core", '[target."cfg(unix)".dependencies]\nlibc = "0.2"', False),
+        ("ackclock-core", '[dev-dependencies]\nackclock-sim = { path = "../ackclock-sim" }', False),
+        ("ackclock-sim", '[dependencies]\nackclock-core = { path = "../ackclock-core" }\nserde = "1"', True),
+        ("ackclock-sim", '[dependencies]\nackclock-py = { path = "../ackclock-py" }', False),
+        ("ackclock-sim", '[dependencies]\npyo3 = "0.30"', False),
+        ("ackclock-sim", '[dev-dependencies]\narrow-array = "60"', False),
+        ("ackclock-py", '[dependencies]\nackclock-sim = { path = "../ackclock-sim" }\npyo3 = "0.30"', True),
+        ("ackclock-new", "", False),
+    ],
+)
+def test_arrows_between_crates(tmp_path: Path, crate: str, table: str, ok: bool) -> None:
+    violations = found(tmp_path, f"crates/{crate}/Cargo.toml", manifest(crate, table))
+    assert len(violations) == (0 if ok else 1), violations
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "use std::time::Instant;",
+        "use std::{\n    fmt,\n    fs::File,\n};",
+        "fn f() { let t = std::thread::spawn(|| ()); }",
+        "use std::collections::HashMap;",
+        "static mut COUNT: u64 = 0;",
+        "thread_local! { static X: u8 = 0; }",
+        "use std::sync::OnceLock;",
+        "fn f() { println!(); }",
+        "fn f(w: f32) {}",
+        "fn f(w: f64) -> f64 { w.powf(0.75) }",
+        "fn f(w: f64) -> f64 { f64::ln(w) }",
+        "fn f() -> u32 { rand::random() }",
+    ],
+)
+def test_core_is_pure(tmp_path: Path, code: str) -> None:
+    violations = found(tmp_path, f"{CORE}/src/a.rs", f"//! Pure.\n{code}\n")
+    assert violations
+    assert all(violation.startswith(f"{CORE}/src/a.rs:") for violation in violations)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "// std::time and HashMap are not used here\n/* nor std::fs */",
+        'const WHY: &str = "std::time is a clock";',
+        'const RAW: &str = r#"HashMap "quoted" std::fs"#;',
+        "const QUOTE: char = '\"'; // HashMap\nconst OTHER: char = '\\'';",
+        "fn f<'a>(x: &'a f64) -> f64 { x.sqrt() }",
+        "use std::collections::VecDeque;\nuse crate::time::Time;",
+        "#[cfg(test)]\nmod tests {\n    use std::time::Instant;\n    fn f() { if true { } }\n}\nfn g() {}",
+        '#[cfg(test)]\n#[path = "a_tests.rs"]\nmod tests;',
+    ],
+)
+def test_what_core_may_say(tmp_path: Path, code: str) -> None:
+    assert found(tmp_path, f"{CORE}/src/a.rs", code) == []
+
+
+def test_code_after_a_test_module_is_seen(tmp_path: Path) -> None:
+    code = "#[cfg(test)]\nmod tests {\n    fn f() {}\n}\n\nuse std::net::IpAddr;\n"
+    (violation,) = found(tmp_path, f"{CORE}/src/a.rs", code)
+    assert violation.startswith(f"{CORE}/src/a.rs:6: net in ackclock-core")
+
+
+def test_sim_has_no_clock_and_no_hash_maps(tmp_path: Path) -> None:
+    assert len(found(tmp_path, f"{SIM}/src/a.rs", "use std::time::Instant;\nuse std::collections::HashSet;\n")) == 2
+
+
+@pytest.mark.parametrize("name", ["examples/run.rs", "tests/order.rs", "src/wire_tests.rs"])
+def test_tests_and_examples_may_measure_time(tmp_path: Path, name: str) -> None:
+    assert found(tmp_path, f"{SIM}/{name}", "use std::time::Instant;\n") == []
+
+
+def test_unsafe_code_is_forbidden(tmp_path: Path) -> None:
+    assert len(found(tmp_path, f"{CORE}/src/lib.rs", "pub mod cc;\n")) == 1
+    assert found(tmp_path, f"{CORE}/src/lib.rs", LIB) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "ok"),
+    [
+        ("cli/run.py", "from ackclock.results import text", True),
+        ("cli/run.py", "import ackclock", True),
+        ("results/text.py", "from ackclock.cli import console", False),
+        ("results/text.py", "from ackclock import api", False),
+        ("plot/figures.py", "from ackclock.results.result import Result", True),
+        ("plot/figures.py", "from ackclock.plot import style", True),
+        ("plot/figures.py", "from ackclock import engine", False),
+        ("plot/figures.py", "from ackclock.scenario.plan import Plan", False),
+        ("plot/probes.py", "from ackclock.scenario.plan import Plan", True),
+        ("plot/figures.py", "from ackclock import run", False),
+        ("plot/figures.py", "from ..engine import run", False),
+        ("plot/figures.py", "def f():\n    from ackclock import engine", False),
+        ("plot/figures.py", "if TYPE_CHECKING:\n    from ackclock.engine import Output", True),
+        ("engine.py", "from ackclock import _ackclock", True),
+        ("api.py", "from ackclock import _ackclock", False),
+        ("api.py", "from ackclock._ackclock import run", False),
+        ("api.py", "import ackclock.plot.figures", False),
+        ("scenario/model.py", "import pydantic", True),
+        ("results/result.py", "from pydantic import BaseModel", False),
+        ("stats.py", "from scipy.special import stdtrit", True),
+        ("plot/style.py", "import rich.table", False),
+        ("novel/thing.py", "import math", False),
+    ],
+)
+def test_arrows_between_python_modules(tmp_path: Path, module: str, line: str, ok: bool) -> None:
+    violations = found(tmp_path, f"python/ackclock/{module}", f"{line}\n")
+    assert len(violations) == (0 if ok else 1), violations
+
+
+def test_files_are_short(tmp_path: Path) -> None:
+    assert found(tmp_path, "crates/ackclock-py/src/a.rs", "//\n" * 400) == []
+    assert len(found(tmp_path, "crates/ackclock-py/src/b.rs", "//\n" * 401)) == 1
+    assert len(found(tmp_path, "python/tests/test_a.py", "#\n" * 500)) == 1
+    assert len(found(tmp_path, "crates/ackclock-py/src/b_tests.rs", "//\n" * 501)) == 2
+
+
+# A ~ in each keeps this file itself within the rule; the test takes it out.
+@pytest.mark.parametrize(
+    ("text", "ok"),
+    [
+        ("cd /~home/somebody", False),
+        ('path = "/~work/main"', False),
+        ("out=/~tmp", False),
+        ("see https://example.org/home/page and network/~workers", True),
+        ("$HOME/~tmp and a/~tmp/b", True),
+        ("pip install --index~-url x", False),
+        ("--no-emit-index-url", True),
+        ("http://~localhost:3141/simple", False),
+        ("https://~mirror.internal/simple", False),
+        ("https://~10.1.2.3/simple", False),
+        ("https://www.rfc-editor.org/rfc/rfc9438", True),
+        ('source = "~registry+https://github.com/rust-lang/crates.io-index"', True),
+        ('source = "~registry+https://crates.example.org/index"', False),
+    ],
+)
+def test_nothing_of_one_machine(tmp_path: Path, text: str, ok: bool) -> None:
+    violations = found(tmp_path, "notes.txt", text.replace("~", ""))
+    assert len(violations) == (0 if ok else 1), violations
+
+
+def test_binary_files_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"\xff\xfe" + bytes([47]) + b"home/x")
+    assert architecture.check(tmp_path) == []

@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""Checks the rules of ARCHITECTURE.md. One line per violation; exit code 1 if there is any.
+
+    python3 scripts/architecture.py [ROOT]
+
+Standard library only, so that it runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+# --- Crates: which of our own crates each may depend on. A crate that is not listed is a violation.
+CRATES: dict[str, set[str]] = {
+    "ackclock-core": set(),
+    "ackclock-sim": {"ackclock-core"},
+    "ackclock-py": {"ackclock-core", "ackclock-sim"},
+}
+WITHOUT_DEPENDENCIES = {"ackclock-core"}
+BOUND_TO_PYTHON = {"ackclock-py"}
+PYTHON_CRATES = re.compile(r"(pyo3|arrow|numpy)\b")
+
+# --- Rust: what library code must not name, and why. Tests, examples and benches may.
+_STD = r"\b(?:std|core|alloc)\s*::\s*(?:\{{[^;]*?)?\b({})\b"
+_OUTSIDE = {
+    _STD.format("time|thread|net|fs|env|process"): "the world outside: time and input are arguments",
+    r"\b(HashMap|HashSet|RandomState)\b": "its order differs between runs; use Vec, VecDeque or BTreeMap",
+    r"\b(static\s+mut|thread_local\s*!)": "a global: state belongs to a value",
+    r"\b(rand|getrandom|fastrand)\s*::": "randomness comes from named streams (rng.rs)",
+    r"(?:\.|\bf64\s*::)\s*(powf|powi|exp|exp2|exp_m1|ln|ln_1p|log|log2|log10|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|cbrt"
+    r"|hypot)\s*\(": "its last bit differs between machines; see math.rs",
+}
+DENIED: dict[str, dict[str, str]] = {
+    "ackclock-core": _OUTSIDE
+    | {
+        _STD.format("io|sync|os"): "core does no input or output and shares nothing",
+        r"\b(OnceLock|OnceCell|LazyLock|LazyCell)\b": "a global: state belongs to a value",
+        r"\b(e?print(?:ln)?|dbg)\s*!": "core does no output",
+        r"\b(f32)\b": "windows and estimates are f64",
+    },
+    "ackclock-sim": _OUTSIDE,
+}
+FORBIDS_UNSAFE = {"ackclock-core", "ackclock-sim"}
+
+# --- Python: what each part of the package may import from the others. The most specific name counts.
+IMPORTS: dict[str, set[str]] = {
+    "errors": set(),
+    "host": set(),
+    "stats": set(),
+    "engine": {"_ackclock", "errors"},
+    "scenario": {"engine", "errors"},
+    "execution": {"engine", "errors", "host", "scenario"},
+    "results": {"engine", "errors", "host", "scenario", "stats"},
+    "plot": {"errors", "results"},
+    "plot.probes": {"scenario"},  # which series a figure needs: asked before the run
+    "api": {"engine", "errors", "execution", "host", "results", "scenario"},
+    "cli": {"", "api", "engine", "errors", "host", "plot", "results", "scenario"},
+    "__main__": {"cli"},
+    "": {"api", "engine", "errors", "plot", "results", "scenario"},  # ackclock/__init__.py
+}
+# Libraries that only one part may know.
+OWNERS = {"cyclopts": "cli", "rich": "cli", "matplotlib": "plot", "pydantic": "scenario", "scipy": "stats"}
+
+MOST_LINES, MOST_TEST_LINES = 400, 500
+SIZED = ("crates/", "python/", "scripts/", "conformance/")
+
+# --- Text that only makes sense on one machine or behind one proxy. Written so that this file does not match itself.
+_BEFORE = r"(?<![\w.~/\-{})\]>*])"
+PRIVATE = {
+    _BEFORE + r"/(?:home|root|work|tmp)(?![\w.-])": "a path of one machine",
+    r"--(?:extra-)?index-url\b|--find[-]links\b|\breplace-with\s*=": "a package index; clients are configured outside",
+    r"https?://(?:localhost|\d+\.\d+\.\d+\.\d+|[\w-]+)(?=[:/])": "a host of one network",
+    r"https?://[\w.-]+\.(?:internal|local|lan|corp|intranet)\b": "a host of one network",
+    r'source = "(?:registry|sparse)\+(?!https://github\.com/rust-lang/crates\.io-index")': "another registry",
+}
+
+
+def files(root: Path) -> list[str]:
+    """The files of the repository, or of any directory, as relative paths with slashes."""
+    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    if (root / ".git").exists() and shutil.which("git"):
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0")
+        return sorted(name for name in set(listed) if name and (root / name).is_file())
+    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+
+
+def crates(root: Path) -> Iterator[str]:
+    """Arrows between crates, and who may depend on what from outside."""
+    for manifest in sorted((root / "crates").glob("*/Cargo.toml")):
+        where = manifest.relative_to(root).as_posix()
+        content: dict[str, Any] = tomllib.loads(manifest.read_text(encoding="utf-8"))
+        name = str(content["package"]["name"])
+        if name not in CRATES:
+            yield f"{where}: crate {name} has no place in CRATES of scripts/architecture.py"
+            continue
+        tables = [content, *content.get("target", {}).values()]
+        needed = {key for table in tables for kind in ("", "build-") for key in table.get(f"{kind}dependencies", {})}
+        tested = {key for table in tables for key in table.get("dev-dependencies", {})}
+        for dependency in sorted(needed | tested):
+            if dependency.startswith("ackclock") and dependency not in CRATES[name]:
+                yield f"{where}: {name} must not depend on {dependency}"
+            elif dependency in needed and name in WITHOUT_DEPENDENCIES:
+                yield f"{where}: {name} has no dependencies, but lists {dependency}"
+            elif PYTHON_CRATES.match(dependency) and name not in BOUND_TO_PYTHON:
+                yield f"{where}: only {', '.join(sorted(BOUND_TO_PYTHON))} may know {dependency}"
+
+
+_RUST_TOKENS = re.compile(
+    r'//[^\n]*|/\*.*?\*/|b?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?\'(?:\\[^\n]{1,8}?|[^\\\n])\'', re.DOTALL
+)
+_TEST_ITEM = re.compile(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*([;{])")
+
+
+def library_code(text: str) -> str:
+    """Rust source without comments, literals and test modules; line numbers stay."""
+
+    def blank(part: str) -> str:
+        return re.sub(r"[^\n]", " ", part)
+
+    code = _RUST_TOKENS.sub(lambda match: blank(match[0]), text)
+    while match := _TEST_ITEM.search(code):
+        end = match.end()
+        depth = 1 if match[2] == "{" else 0
+        while depth and end < len(code):
+            depth += {"{": 1, "}": -1}.get(code[end], 0)
+            end += 1
+        code = code[: match.start()] + blank(code[match.start() : end]) + code[end:]
+    return code
+
+
+def is_test(name: str) -> bool:
+    """Whether a file belongs to tests, examples or benches."""
+    *folders, last = name.split("/")
+    stem = last.rpartition(".")[0]
+    inside = not {"tests", "examples", "benches", "conformance"}.isdisjoint(folders)
+    return inside or stem in ("tests", "testing", "conftest") or stem.endswith("_tests") or stem.startswith("test_")
+
+
+def rust(root: Path, names: list[str]) -> Iterator[str]:
+    """What library code of the pure crates must not name."""
+    for crate in sorted(FORBIDS_UNSAFE):
+        top = f"crates/{crate}/src/lib.rs"
+        if top in names and "#![forbid(unsafe_code)]" not in (root / top).read_text(encoding="utf-8"):
+            yield f"{top}: #![forbid(unsafe_code)] is missing"
+    for crate, denied in DENIED.items():
+        for name in names:
+            if not name.startswith(f"crates/{crate}/") or not name.endswith(".rs") or is_test(name):
+                continue
+            code = library_code((root / name).read_text(encoding="utf-8"))
+            for pattern, why in denied.items():
+                for match in re.finditer(pattern, code):
+                    line = code.count("\n", 0, match.start(1)) + 1
+                    yield f"{name}:{line}: {match[1]} in {crate}: {why}"
+
+
+def imports(tree: ast.Module, inside: str) -> Iterator[tuple[int, str]]:
+    """Modules that a file imports when it runs: line and dotted name. Imports for type checkers do not count."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            pending.extend(node.orelse)
+            continue
+        pending.extend(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = inside.split(".")[: -node.level] if node.level else []
+            module = ".".join([*parents, *([node.module] if node.module else [])])
+            if module == "ackclock":
+                yield from ((node.lineno, f"ackclock.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, module
+
+
+def most_specific(table: dict[str, set[str]], module: str) -> str | None:
+    """The longest entry of `table` that is `module` or a package around it."""
+    parts = module.split(".")
+    candidates = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next((name for name in candidates if name in table), None)
+
+
+def python(root: Path, names: list[str]) -> Iterator[str]:
+    """Arrows between the parts of the Python package, and who may know which library."""
+    for name in names:
+        if not name.startswith("python/ackclock/") or not name.endswith(".py"):
+            continue
+        module = name.removeprefix("python/ackclock/").removesuffix(".py").replace("/", ".")
+        module = module.removesuffix("__init__").removesuffix(".")
+        entry = most_specific(IMPORTS, module) if module else ""
+        if entry is None:
+            yield f"{name}: {module} has no place in IMPORTS of scripts/architecture.py"
+            continue
+        package = entry.split(".")[0]
+        allowed = IMPORTS[entry] | {package}
+        tree = ast.parse((root / name).read_text(encoding="utf-8"), name)
+        for line, target in sorted(imports(tree, f"ackclock.{module}")):
+            top, _, rest = target.partition(".")
+            if top == "ackclock":
+                # A name of the package itself, such as ackclock.run, is an import of the package.
+                part = rest.split(".")[0]
+                part = part if part in IMPORTS or part == "_ackclock" else ""
+                if part not in allowed:
+                    yield f"{name}:{line}: {module or 'ackclock'} must not import {f'ackclock.{part}'.rstrip('.')}"
+            elif OWNERS.get(top, package) != package:
+                yield f"{name}:{line}: only ackclock.{OWNERS[top]} may import {top}"
+
+
+def sizes(root: Path, names: list[str]) -> Iterator[str]:
+    """One concept, one file: files stay short."""
+    for name in names:
+        if name.startswith(SIZED) and name.endswith((".rs", ".py")):
+            most = MOST_TEST_LINES if is_test(name) else MOST_LINES
+            lines = len((root / name).read_text(encoding="utf-8").splitlines())
+            if lines > most:
+                yield f"{name}: {lines} lines, at most {most}"
+
+
+def places(root: Path, names: list[str]) -> Iterator[str]:
+    """Nothing that exists on one machine only."""
+    for name in names:
+        try:
+            text = (root / name).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        for pattern, what in PRIVATE.items():
+            for match in re.finditer(pattern, text):
+                yield f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {match[0].strip()}: {what}"
+
+
+def check(root: Path) -> list[str]:
+    """Every violation under `root`."""
+    names = files(root)
+    return [*crates(root), *rust(root, names), *python(root, names), *sizes(root, names), *places(root, names)]
+
+
+def portable(root: Path) -> list[str]:
+    """Builds core for WebAssembly, which has no clock, threads or files, where that target is installed."""
+    target, crate = "wasm32-unknown-unknown", "ackclock-core"
+    found = None
+    if shutil.which("cargo") and shutil.which("rustc"):
+        command = ["rustc", "--print", "target-libdir", "--target", target]
+        found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout.strip()
+    if not found or not Path(found).is_dir():
+        print(f"architecture: {crate} was not built for {target}, which is not installed")
+        return []
+    command = ["cargo", "build", "--quiet", "--package", crate, "--target", target]
+    built = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    return [f"crates/{crate}: does not build for {target}: {built.stderr.strip()}"] if built.returncode else []
+
+
+def main() -> int:
+    """Prints every violation; returns the exit code."""
+    root = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    violations = check(root) + portable(root)
+    for violation in violations:
+        print(violation)
+    print(f"architecture: {len(violations)} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
