@@ -89,7 +89,9 @@ def files(root: Path) -> list[str]:
     if (root / ".git").exists() and shutil.which("git"):
         listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0")
         return sorted(name for name in set(listed) if name and (root / name).is_file())
-    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    found = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
+    built = {"target", "results", ".venv", "__pycache__"}
+    return sorted(path.as_posix() for path in found if built.isdisjoint(path.parts))
 
 
 def crates(root: Path) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,8 @@ METRICS = (
 
 FLOW_METRICS = ("goodput_bps", "retransmitted_percent", "mean_rtt_s", "timeouts")
 """Metrics of each flow of a point."""
+
+_FLOW_COLUMNS = tuple(metric for metric in FLOW_METRICS if metric != "retransmitted_percent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +93,22 @@ def _point(entry: Mapping[str, Any], flows: pl.DataFrame, links: pl.DataFrame) -
         "mean_queue_delay_s": estimate(link["mean_queue_delay_s"]),
         "p95_queue_delay_s": estimate(link["p95_queue_delay_s"]),
     }
-    each = tuple(_flow(part) for part in flows.partition_by("id", maintain_order=True))
-    return PointSummary(entry["point"], entry["params"], len(per_run), metrics, each)
+    return PointSummary(entry["point"], entry["params"], len(per_run), metrics, _flows(flows))
 
 
-def _flow(part: pl.DataFrame) -> FlowSummary:
-    retransmitted = _percent(part, ["retransmitted_bytes"], "sent_bytes")
-    own: Callable[[str], Iterable[float | None]] = lambda name: part[name]  # noqa: E731
-    metrics = {name: estimate(retransmitted if name == "retransmitted_percent" else own(name)) for name in FLOW_METRICS}
-    return FlowSummary(part["id"][0], part["cc"][0], metrics)
+def _flows(table: pl.DataFrame) -> tuple[FlowSummary, ...]:
+    """Every flow over the replications. Row by row: a table for each of many flows would take far longer."""
+    columns = ["id", "cc", "retransmitted_bytes", "sent_bytes", *_FLOW_COLUMNS]
+    values: dict[tuple[str, str], dict[str, list[float | None]]] = {}
+    for name, cc, retransmitted, sent, *others in table.select(columns).iter_rows():
+        own = values.setdefault((name, cc), {metric: [] for metric in FLOW_METRICS})
+        own["retransmitted_percent"].append(_share(retransmitted, sent))
+        for metric, value in zip(_FLOW_COLUMNS, others, strict=True):
+            own[metric].append(value)
+    return tuple(
+        FlowSummary(name, cc, {metric: estimate(each) for metric, each in own.items()})
+        for (name, cc), own in values.items()
+    )
 
 
 def _total(table: pl.DataFrame, column: str) -> float:

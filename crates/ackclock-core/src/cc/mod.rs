@@ -102,25 +102,13 @@ pub struct Restart {
     pub ssthresh_floor: u64,
 }
 
-/// How fast segments may leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Pacing {
-    /// As fast as the window allows.
-    #[default]
-    Off,
-    /// At this rate, in bytes per second of payload.
-    Rate(f64),
-}
-
 /// What a controller wants: read by the endpoint after every event.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
     /// Congestion window, bytes.
     pub cwnd: u64,
     /// Slow start threshold, bytes; `u64::MAX` is "none yet".
     pub ssthresh: u64,
-    /// Pacing.
-    pub pacing: Pacing,
 }
 
 /// Who moves the window while losses are repaired.

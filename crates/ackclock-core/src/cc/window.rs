@@ -1,6 +1,6 @@
 //! The frame of every window-based controller: any avoidance law with any slow start.
 
-use super::{Ack, CongestionControl, Control, Cx, Pacing, RecoveryBy, Restart, Signal};
+use super::{Ack, CongestionControl, Control, Cx, RecoveryBy, Restart, Signal};
 use crate::slowstart::SlowStart;
 use crate::time::Span;
 
@@ -57,7 +57,7 @@ impl WindowBased {
     /// Combines a law and a slow start. With `whole_segments` the window the endpoint sees is a whole number of
     /// segments, as in Linux.
     pub fn new(law: Box<dyn Avoidance>, slow_start: Box<dyn SlowStart>, whole_segments: bool) -> Self {
-        let control = Control { cwnd: 0, ssthresh: u64::MAX, pacing: Pacing::Off };
+        let control = Control { cwnd: 0, ssthresh: u64::MAX };
         WindowBased {
             law,
             slow_start,

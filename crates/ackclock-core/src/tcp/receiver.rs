@@ -244,9 +244,11 @@ impl Receiver {
     fn store(&mut self, pos: u64, end: u64) {
         self.stats.out_of_order += 1;
         let mut new = 0;
+        // A FIN is no payload.
+        let fin_again = self.fin_at.is_some_and(|f| f + 1 == end && self.ooo.covers(f, end));
         let merged = self.ooo.insert(pos, end, |a, b| new += b - a);
         if new < end - pos {
-            self.stats.duplicate += end - pos - new;
+            self.stats.duplicate += end - pos - new - u64::from(fin_again);
             self.dsack = Some((pos, end));
         }
         self.ooo_bytes += new;

@@ -5,7 +5,7 @@ use super::recovery::prr::Prr;
 use super::recovery::Repair;
 use super::scoreboard::{RackSegment, Scoreboard};
 use super::timers::{Timer, Timers};
-use crate::cc::{CongestionControl, Control, Cx, Pacing, RecoveryBy, RttView, Signal};
+use crate::cc::{CongestionControl, Control, Cx, RecoveryBy, RttView, Signal};
 use crate::estimator::rtt::RttEstimator;
 use crate::rng::Stream;
 use crate::time::Time;
@@ -247,11 +247,6 @@ impl Sender {
     /// Slow start threshold, bytes; `u64::MAX` before the first congestion.
     pub fn ssthresh(&self) -> u64 {
         self.control.ssthresh
-    }
-
-    /// How fast segments may leave.
-    pub fn pacing(&self) -> Pacing {
-        self.control.pacing
     }
 
     /// Bytes believed to be in the network.

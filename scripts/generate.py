@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Writes what is generated and committed: tables in the documentation and the JSON schema of scenarios.
+
+    python scripts/generate.py            # writes what has changed
+    python scripts/generate.py --check    # writes nothing; names stale files and exits with 1
+
+A table stands in its page between ``<!-- generated: NAME -->`` and ``<!-- end -->``; the text around it is written by
+hand. Needs the package with its extension (``make build``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ackclock.engine import Algorithm, Option, catalogue
+from ackclock.scenario import schema
+from ackclock.scenario.options import show
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+
+    def line(cells: Sequence[str]) -> str:
+        return " | ".join(["", *(cell.replace("|", r"\|") for cell in cells), ""]).strip()
+
+    return "\n".join([line(head), "|---" * len(head) + "|", *(line(row) for row in rows)])
+
+
+def values(option: Option) -> str:
+    """What a value may be: the choices or the range."""
+    if option.choices:
+        return ", ".join(f"`{choice}`" for choice in option.choices)
+    if option.range is None:
+        return ""
+    unit = {"duration": " s", "bytes": " B"}.get(option.kind, "")
+    low, high = (f"{bound:.10g}" for bound in option.range if bound is not None)
+    return f"{low} to {high}{unit}"
+
+
+def tcp_options() -> str:
+    """Every endpoint option with its value in each profile."""
+    known = catalogue()
+    rows = (
+        [
+            f"`{option.name}`",
+            option.kind,
+            *(show(option, option.defaults[profile]) for profile in known.profiles),
+            values(option),
+            option.doc,
+        ]
+        for option in known.tcp_options.values()
+    )
+    return table(["option", "kind", *(f"`{name}`" for name in known.profiles), "values", "meaning"], rows)
+
+
+def controllers() -> str:
+    """Every controller with its source."""
+    rows = ([f"`{item.name}`", item.family, item.source, item.summary] for item in catalogue().controllers.values())
+    return table(["controller", "reacts to", "source", "what it does"], rows)
+
+
+def slow_starts() -> str:
+    """Every slow start with its source."""
+    rows = ([f"`{item.name}`", item.source, item.summary] for item in catalogue().slow_starts.values())
+    return table(["slow start", "source", "what it does"], rows)
+
+
+def parameters(algorithms: Mapping[str, Algorithm]) -> str:
+    """The parameters of all `algorithms`; one row for those that share one."""
+    owners: dict[tuple[str, ...], list[str]] = {}
+    for item in algorithms.values():
+        for option in item.params.values():
+            row = (f"`{option.name}`", option.kind, show(option, option.default), values(option), option.doc)
+            owners.setdefault(row, []).append(f"`{item.name}`")
+    rows = ([row[0], ", ".join(names), *row[1:]] for row, names in owners.items())
+    return table(["parameter", "of", "kind", "default", "values", "meaning"], rows)
+
+
+TABLES: Mapping[str, Mapping[str, Callable[[], str]]] = {
+    "docs/tcp.md": {"tcp options": tcp_options},
+    "docs/controllers.md": {
+        "controllers": controllers,
+        "controller parameters": lambda: parameters(catalogue().controllers),
+        "slow starts": slow_starts,
+        "slow start parameters": lambda: parameters(catalogue().slow_starts),
+    },
+}
+"""Pages with generated tables, and what makes each table."""
+
+FILES: Mapping[str, Callable[[], str]] = {"schema/scenario.schema.json": schema.text}
+"""Files that are generated as a whole."""
+
+
+def fill(page: str, text: str, tables: Mapping[str, Callable[[], str]]) -> str:
+    """`text` with the tables of `page` renewed."""
+    for name, make in tables.items():
+        begin, end = f"<!-- generated: {name} -->\n", "<!-- end -->"
+        before, *after = text.split(begin)
+        if len(after) != 1 or end not in after[0]:
+            raise SystemExit(f"generate: {page} must have one place for a table: {begin.strip()} ... {end}")
+        text = f"{before}{begin}{make()}\n{end}{after[0].partition(end)[2]}"
+    return text
+
+
+def generated(root: Path = ROOT) -> dict[str, str]:
+    """What every generated file should contain."""
+    pages = {page: fill(page, (root / page).read_text(encoding="utf-8"), tables) for page, tables in TABLES.items()}
+    return pages | {name: make() for name, make in FILES.items()}
+
+
+def stale(root: Path = ROOT) -> dict[str, str]:
+    """The generated files that are not what they should be, and what they should be."""
+    return {
+        name: text
+        for name, text in generated(root).items()
+        if not (root / name).exists() or (root / name).read_text(encoding="utf-8") != text
+    }
+
+
+def main() -> int:
+    """Writes or checks; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Writes what is generated and committed.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is stale")
+    check = parser.parse_args().check
+    changed = stale()
+    for name, text in changed.items():
+        if check:
+            print(f"{name}: stale; run: make docs")
+        else:
+            (ROOT / name).write_text(text, encoding="utf-8")
+            print(f"{name}: written")
+    return 1 if check and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
