@@ -10,7 +10,7 @@
 //! * [`tcp`]: the endpoint, its sender, receiver, scoreboard and recovery
 //! * [`cc`]: congestion controllers and the registry that lists them; [`slowstart`]: start-up algorithms
 //! * [`estimator`]: what the endpoint measures (round-trip time, RTO)
-//! * [`queue`], [`link`], [`impair`]: the parts of a path; [`path`]: what they have in common
+//! * [`queue`], [`link`], [`impair`]: the parts of a path
 //! * [`time`], [`rng`], [`math`], [`params`]: the ground everything stands on
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,6 @@ pub mod link;
 pub mod math;
 pub mod packet;
 pub mod params;
-pub mod path;
 pub mod queue;
 pub mod ring;
 pub mod rng;

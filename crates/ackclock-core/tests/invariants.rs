@@ -27,7 +27,7 @@ fn property(cases: impl Strategy<Value = Case>, and: impl Fn(&Case, &Report) -> 
         cases: number("ACKCLOCK_CASES", 600) as u32,
         rng_seed: RngSeed::Fixed(number("ACKCLOCK_SEED", 1)),
         failure_persistence: None,
-        max_shrink_iters: 2000,
+        max_shrink_iters: 600,
         ..Config::default()
     };
     let total = RefCell::new(Report::default());

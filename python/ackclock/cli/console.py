@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -25,9 +26,14 @@ def stdout() -> Console:
     return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False, soft_wrap=False)
 
 
-def table(rows: Sequence[Sequence[str]], justify: Sequence[Justify] = ()) -> Table:
+def fits(out: Console, content: Table) -> bool:
+    """Whether a table can be shown without folding its cells."""
+    return Measurement.get(out, out.options.update(max_width=10 * _WIDE), content).maximum <= out.width
+
+
+def table(rows: Sequence[Sequence[str]], justify: Sequence[Justify] = (), *, tight: bool = False) -> Table:
     """A plain table; the first row is its header. Columns beyond `justify` are aligned to the right."""
-    result = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    result = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0 if tight else (0, 1))
     header, *body = rows
     for index, title in enumerate(header):
         side = justify[index] if index < len(justify) else "right"

@@ -93,16 +93,20 @@ def as_json(result: Result) -> dict[str, Any]:
 
 
 def _print(out: Console, result: Result, elapsed: float, directory: Path | None, figures: Sequence[Path]) -> None:
-    out.print(console.table(text.rows(result.points, result.params), ["left"] * (len(result.params) + 1)))
+    left: list[console.Justify] = ["left"] * (len(result.params) + 1)
+    table = console.table(text.rows(result.points, result.params), left)
+    if not console.fits(out, table):
+        table = console.table(text.rows(result.points, result.params, narrow=True), left, tight=True)
+    out.print(table)
     n = max((point.n for point in result.points), default=0)
     note = f"; means and 95 % confidence intervals of {n} replications" if n > 1 else ""
     packets = f"{int(result.runs['packets'].sum()):,}".replace(",", " ")
     runs = f"{result.runs.height} run{'' if result.runs.height == 1 else 's'}"
-    out.print(f"{runs}, {packets} packets, {elapsed:.1f} s{note}")
+    out.print(f"{runs}, {packets} packets, {elapsed:.1f} s{note}", soft_wrap=True)
     if directory is not None:
-        out.print(f"tables: {directory}")
+        out.print(f"tables: {directory}", soft_wrap=True)
     for figure in figures:
-        out.print(f"figure: {figure}")
+        out.print(f"figure: {figure}", soft_wrap=True)
 
 
 def _prepared_for_figures(plan: Plan, request: Request) -> Plan:

@@ -1,8 +1,7 @@
 //! DropTail: first in, first out; what finds no room is dropped.
 
-use super::{Backlog, Queue};
+use super::{Backlog, Queue, Reason};
 use crate::packet::Parcel;
-use crate::path::Reason;
 use crate::ring::Ring;
 use crate::time::Time;
 

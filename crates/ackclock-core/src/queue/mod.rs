@@ -3,10 +3,16 @@
 mod droptail;
 
 use crate::packet::Parcel;
-use crate::path::Reason;
 use crate::time::Time;
 
 pub use droptail::{DropTail, Limits};
+
+/// Why a packet did not come through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The queue had no room.
+    Full,
+}
 
 /// Packets and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

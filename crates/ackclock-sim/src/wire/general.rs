@@ -4,7 +4,6 @@ use super::{Common, InFlight, Outcome};
 use crate::slab::NONE;
 use ackclock_core::link::Serializer;
 use ackclock_core::packet::Parcel;
-use ackclock_core::path::Reason;
 use ackclock_core::queue::{Backlog, Queue};
 use ackclock_core::ring::Ring;
 use ackclock_core::tcp::segment::Segment;
@@ -110,8 +109,8 @@ impl GeneralLink {
         let parcel = Parcel { id, len: len + self.common.overhead, flow, ecn: segment.ecn, arrived: now };
         let in_service = self.in_service();
         let (dropped, stats) = (&mut self.dropped, &mut self.common.stats);
-        let taken = self.queue.enqueue(now, parcel, in_service, &mut |p, reason| {
-            if p.id == id && reason == Reason::Full {
+        let taken = self.queue.enqueue(now, parcel, in_service, &mut |p, _| {
+            if p.id == id {
                 stats.drop_at(now);
             } else {
                 stats.evict_at(now);

@@ -26,8 +26,8 @@ impl Prr {
         self.out += bytes;
     }
 
-    /// The window after an acknowledgment that delivered `delivered` > 0 bytes and leaves `in_flight`. `safe`: SND.UNA
-    /// advanced and no loss was found (SafeACK).
+    /// The window after an event that delivered `delivered` bytes and leaves `in_flight`. `safe`: SND.UNA advanced and
+    /// no loss was found (SafeACK).
     pub fn on_ack(&mut self, delivered: u64, in_flight: u64, ssthresh: u64, safe: bool, mss: u64) -> u64 {
         self.delivered += delivered;
         let mut allowed = if in_flight > ssthresh {
@@ -44,7 +44,8 @@ impl Prr {
             // The first fast retransmission always leaves.
             allowed = allowed.max(mss as i64);
         }
-        in_flight.saturating_add_signed(allowed)
+        // Never below one segment: with nothing in flight no acknowledgment would come to raise it.
+        (in_flight + allowed.max(0) as u64).max(mss)
     }
 
     /// Linux counts whole segments and rounds up to the next.

@@ -1,6 +1,7 @@
 //! Recovery with SACK: RFC 6675's counting or RFC 8985's transmission times find the losses, PRR or RFC 6675 moves
 //! the window.
 
+use super::super::config::PrrRule;
 use super::super::input::AckEvent;
 use super::super::scoreboard::Delivery;
 use super::super::sender::{Phase, Sender};
@@ -40,7 +41,9 @@ impl Sender {
             self.enter(e.now, d);
         }
         if self.phase == Phase::Recovery {
-            if d.bytes > 0 {
+            // A loss takes its bytes out of the network; room for as many more comes with deliveries only. Linux lets
+            // the window be until something is delivered.
+            if d.bytes > 0 || (newly_lost > 0 && self.config.prr != PrrRule::Linux) {
                 self.reduce(d.bytes, e.advanced && newly_lost == 0);
             }
             return false;
@@ -93,11 +96,16 @@ impl Sender {
         if self.lost == lost_before {
             return;
         }
-        if self.phase == Phase::Open {
-            self.enter(now, &Delivery::default());
-        }
-        if self.phase == Phase::Recovery {
-            self.reduce(u64::from(self.mss), false);
+        let linux = self.config.prr == PrrRule::Linux;
+        match self.phase {
+            Phase::Open => {
+                self.enter(now, &Delivery::default());
+                // Linux counts the expiry as a delivered segment.
+                self.reduce(if linux { u64::from(self.mss) } else { 0 }, false);
+            }
+            // Nothing was delivered, so nothing is added to what may be sent; Linux leaves the window as it was.
+            Phase::Recovery if !linux => self.reduce(0, false),
+            _ => {}
         }
         timers.set(Timer::Rto, now + self.rtt.rto());
     }
@@ -114,11 +122,11 @@ impl Sender {
         self.limited_sent = 0;
         self.board.begin_recovery();
         let reference = match self.config.prr {
-            super::super::config::PrrRule::Rfc9937 => {
+            PrrRule::Rfc9937 => {
                 // RecoverFS: outstanding before this acknowledgment less what was SACKed before it (RFC 9937 §6).
                 self.board.outstanding() + d.acked - (self.board.sacked() - d.sacked.min(self.board.sacked()))
             }
-            super::super::config::PrrRule::Linux => window_before,
+            PrrRule::Linux => window_before,
         };
         self.prr = Prr::new(reference, self.config.prr);
         if self.repair == Repair::Sack {
