@@ -67,7 +67,7 @@ CASES = [
     ('"20 ms"', '{ range = ["1 ms", "2 ms"] }', "topology.rtt.range: a range has three values (line 4)"),
     ('"20 ms"', '{ range = ["3 ms", "2 ms", "1 ms"] }', "topology.rtt.range: a range goes upwards (line 4)"),
     ('"20 ms"', '{ range = ["3 ms", "2 MB", "1 ms"] }', "the units 'MB' and 'ms' do not go together (line 4)"),
-    ("[run]", '[sweep]\nzip = [["cc", "topology.rtt"]]\n[run]', "sweep.zip: 'cc' is zipped but not swept (line 13)"),
+    ("[run]", '[sweep]\nzip = [["cx", "topology.rtt"]]\n[run]', "sweep.zip: 'cx' is zipped but not there (line 13)"),
     ("[topology]", "loss = 1 %\n[topology]", "not valid TOML: "),
     (
         'queue = { kind = "droptail", limit = "1 BDP" }',

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from ackclock.results.text import number
+from ackclock.results.summary import FlowSummary, PointSummary
+from ackclock.results.text import number, rows
 from ackclock.stats import Estimate, estimate, jain, t_quantile
 
 
@@ -55,3 +56,18 @@ def test_jain_of_nothing() -> None:
 )
 def test_numbers_show_what_the_interval_supports(value: Estimate, text: str) -> None:
     assert number(value) == text
+
+
+def test_a_narrow_table_keeps_flows_and_numbers_in_step() -> None:
+    goodput = Estimate(17.49e6, 0.97e6, 20)
+    others = dict.fromkeys(
+        ["utilisation", "jain", "loss_percent", "retransmitted_percent", "mean_queue_delay_s", "p95_queue_delay_s"],
+        Estimate(0.5, 0.01, 20),
+    )
+    flows = tuple(FlowSummary(name, "reno", {"goodput_bps": goodput}) for name in "01")
+    point = PointSummary(0, {"topology.rtt": "10 ms"}, 20, {"goodput_bps": goodput, **others}, flows)
+    header, row = rows([point], ["topology.rtt"], narrow=True)
+    assert header[:3] == ["topology.\nrtt", "flows", "goodput\nper\nflow\nMbit/s"]
+    assert row[:4] == ["10 ms", "0 reno\n\n1 reno", "17.5\n± 1.0\n17.5\n± 1.0", "50\n± 1"]
+    wide = rows([point], ["topology.rtt"])[1]
+    assert wide[1:4] == ["0 reno\n1 reno", "17.49 ± 0.97\n17.49 ± 0.97", "50.0 ± 1.0"]

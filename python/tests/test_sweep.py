@@ -94,7 +94,7 @@ def test_zipped_keys_vary_together(raw: Raw) -> None:
     ("zipped", "words"),
     [
         ([["topology.rtt", "cc"]], "differ in length"),
-        ([["topology.rtt", "topology.rate"]], "zipped but not swept"),
+        ([["topology.rtt", "topology.loss"]], "zipped but not there"),
         ([["topology.rtt"], ["topology.rtt"]], "zipped twice"),
         ("topology.rtt", "a list of lists"),
     ],
@@ -105,6 +105,13 @@ def test_refuses_impossible_zips(raw: Raw, zipped: Any, words: str) -> None:
     raw["sweep"] = {"zip": zipped}
     with pytest.raises(InputError, match=words):
         load(raw)
+
+
+def test_a_single_value_zips_with_anything(raw: Raw) -> None:
+    raw["topology"]["rtt"] = ["10 ms", "20 ms"]
+    raw["flows"][0]["cc"] = ["reno", "cubic"]
+    raw["sweep"] = {"zip": [["topology.rtt", "cc", "topology.rate"]]}
+    assert points(raw, set=["cc=newreno"]) == [{"topology.rtt": "10 ms"}, {"topology.rtt": "20 ms"}]
 
 
 def test_runs_are_numbered_points_first(raw: Raw) -> None:

@@ -6,7 +6,7 @@ const BITS: u32 = 10;
 /// Counts of values in bins of constant relative width; values below 1024 have a bin each.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    counts: Vec<u32>,
+    counts: Vec<u64>,
     total: u64,
     sum: u128,
 }
@@ -46,7 +46,7 @@ impl Histogram {
         let rank = ((p * self.total as f64).ceil() as u64).clamp(1, self.total);
         let mut seen = 0;
         for (i, c) in self.counts.iter().enumerate() {
-            seen += u64::from(*c);
+            seen += c;
             if seen >= rank {
                 return Some(value(i));
             }

@@ -48,12 +48,12 @@ def html(cell: str) -> str:
 
 
 def number(value: Estimate, factor: float = 1.0, digits: int = 2) -> str:
-    """``mean ± half-width`` with so many significant digits of the interval, or twice as many of a lone mean."""
+    """``mean ± half-width`` with so many significant digits of the interval, or two more of a lone mean."""
     if value.mean is None:
         return "-"
     mean = value.mean * factor
     if value.ci95 is None:
-        return f"{mean:.{_decimals(mean, 2 * digits)}f}"
+        return f"{mean:.{_decimals(mean, digits + 2)}f}"
     half = value.ci95 * factor
     most = _decimals(mean or half, 2 * digits + 1)
     places = min(most, _decimals(half, digits)) if half else most

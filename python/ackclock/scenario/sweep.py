@@ -62,7 +62,7 @@ def axes(raw: Raw) -> list[Axis]:
             single[name] = Axis((name,), ((*single[name].paths[0], path),), steps)
         else:
             single[name] = Axis((name,), ((path,),), steps)
-    return _zipped(single, raw.get("sweep", {}))
+    return _zipped(single, raw)
 
 
 def points(raw: Raw) -> Iterator[tuple[dict[str, Any], Raw]]:
@@ -186,7 +186,8 @@ def _name(path: Path, several: bool) -> str:
     return dotted(path)
 
 
-def _zipped(single: dict[str, Axis], sweep: Any) -> list[Axis]:
+def _zipped(single: dict[str, Axis], raw: Raw) -> list[Axis]:
+    sweep = raw.get("sweep", {})
     if not isinstance(sweep, dict):
         raise Problem("the sweep is a table", 'write [sweep] with zip = [["key", "key"]]', "sweep")
     for key in sweep:
@@ -199,7 +200,9 @@ def _zipped(single: dict[str, Axis], sweep: Any) -> list[Axis]:
     group_of: dict[str, int] = {}
     for index, group in enumerate(groups):
         for name in group:
-            key = _axis_named(single, name)
+            key = _axis_named(single, raw, name)
+            if key is None:
+                continue  # a single value, perhaps from --set, goes with any step of the others
             if key in group_of:
                 raise Problem(f"'{name}' is zipped twice", "name it once", "sweep", "zip")
             group_of[key] = index
@@ -215,12 +218,26 @@ def _zipped(single: dict[str, Axis], sweep: Any) -> list[Axis]:
     return result
 
 
-def _axis_named(single: dict[str, Axis], name: Any) -> str:
+def _axis_named(single: dict[str, Axis], raw: Raw, name: Any) -> str | None:
+    """The axis of a zipped key, or ``None`` if the key is there but has a single value."""
     for key, axis in single.items():
         if name == key or name in (dotted(path) for path in axis.paths[0]):
             return key
     guess = unknown("swept key", str(name), single)
-    raise Problem(f"'{name}' is zipped but not swept", guess.remedy, "sweep", "zip")
+    parts = str(name).split(".")
+    groups = raw.get("flows")
+    if _present(raw, parts) or (isinstance(groups, list) and any(_present(group, parts) for group in groups)):
+        return None
+    raise Problem(f"'{name}' is zipped but not there", guess.remedy, "sweep", "zip")
+
+
+def _present(node: Any, parts: Sequence[str]) -> bool:
+    for part in parts:
+        if isinstance(node, list):
+            node = node[int(part)] if part.isdecimal() and int(part) < len(node) else None
+        else:
+            node = node.get(part) if isinstance(node, dict) else None
+    return node is not None
 
 
 def _tied(members: list[Axis]) -> Axis:

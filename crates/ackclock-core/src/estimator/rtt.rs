@@ -80,7 +80,7 @@ impl RttEstimator {
             self.srtt = (7 * self.srtt + r) / 8;
         }
         let raw = self.srtt + self.granularity.max(4 * self.rttvar);
-        self.base_rto = raw.clamp(self.min_rto, self.max_rto);
+        self.base_rto = raw.max(self.min_rto).min(self.max_rto);
     }
 
     fn linux(&mut self, r: u64, una: u64, nxt: u64) {

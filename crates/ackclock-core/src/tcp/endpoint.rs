@@ -57,10 +57,13 @@ pub struct Endpoint {
     timestamps: bool,
     scaled: bool,
     ts_recent: u32,
+    ts_recent_at: Time,
     ts_now: u64,
     ts_next: Time,
     syn_due: bool,
     syn_sent_at: Time,
+    /// SYN segments sent, for whatever reason: after the first their round-trip time is ambiguous.
+    syns_sent: u64,
     syn_retries: u64,
     peer_closed: bool,
 }
@@ -80,10 +83,12 @@ impl Endpoint {
             timestamps: false,
             scaled: false,
             ts_recent: 0,
+            ts_recent_at: Time::ZERO,
             ts_now: 0,
             ts_next: Time::ZERO,
             syn_due: false,
             syn_sent_at: Time::ZERO,
+            syns_sent: 0,
             syn_retries: 0,
             peer_closed: false,
             config: config.clone(),
@@ -109,7 +114,10 @@ impl Endpoint {
         self.tx.peer_scale = self.rx.scale();
         self.rx.open(self.config.iss as u32);
         self.establish(now, false);
-        self.tx.peer_edge = 1 + self.config.receive_buffer.min(self.config.initial_receive_window);
+        let window = self.config.receive_buffer.min(self.config.initial_receive_window);
+        let window = window.min(65_535 << self.tx.peer_scale);
+        self.tx.peer_edge = 1 + window;
+        self.rx.note_promise(window);
     }
 
     fn establish(&mut self, now: Time, syn_was_lost: bool) {
@@ -171,7 +179,7 @@ impl Endpoint {
         match self.state {
             State::Established => self.on_established(now, seg),
             State::Closed | State::Failed => {}
-            _ if seg.has(flags::RST) => self.fail(Failure::Reset),
+            _ if seg.has(flags::RST) => self.on_reset_in_handshake(seg),
             State::Listen if seg.has(flags::SYN) => {
                 self.take_syn(now, seg);
                 self.state = State::SynReceived;
@@ -191,8 +199,17 @@ impl Endpoint {
         }
     }
 
+    /// A reset counts when it answers our SYN or is exactly what we expect next (RFC 9293 §3.10.7, RFC 5961 §3.2).
+    fn on_reset_in_handshake(&mut self, seg: &Segment) {
+        let ours = seg.has(flags::ACK) && seg.ack == self.tx.iss.wrapping_add(1);
+        let expected = seg.seq == self.rx.origin().wrapping_add(1);
+        if (self.state == State::SynSent && ours) || (self.state == State::SynReceived && expected) {
+            self.fail(Failure::Reset);
+        }
+    }
+
     /// Agrees on options with the peer's SYN (RFC 7323, RFC 2018).
-    fn take_syn(&mut self, _now: Time, seg: &Segment) {
+    fn take_syn(&mut self, now: Time, seg: &Segment) {
         self.rx.open(seg.seq);
         self.sack = self.config.offers_sack() && seg.sack_permitted();
         self.timestamps = self.config.timestamps && seg.has_timestamps();
@@ -201,32 +218,35 @@ impl Endpoint {
         let peer_mss = if seg.mss == 0 { 536 } else { u32::from(seg.mss) };
         self.mss = self.mss.min(peer_mss);
         self.tx.mss = self.mss;
-        self.ts_recent = seg.tsval;
+        self.rx.set_mss(self.mss);
+        (self.ts_recent, self.ts_recent_at) = (seg.tsval, now);
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.tx.peer_edge = 1 + u64::from(seg.window);
     }
 
     fn handshake_done(&mut self, now: Time, seg: &Segment) {
-        if self.syn_retries == 0 {
+        let lost = self.syn_retries > 0;
+        if lost {
+            self.tx.rtt.after_lost_syn();
+        } else if self.syns_sent == 1 {
             let rtt = now.since(self.syn_sent_at);
             self.tx.rtt.sample(rtt, 0, 1);
             self.rx.set_path_rtt(rtt);
-        } else {
-            self.tx.rtt.after_lost_syn();
         }
-        let lost = self.syn_retries > 0;
         self.establish(now, lost);
         if !seg.has(flags::SYN) {
-            self.tx.peer_edge = 1 + (u64::from(seg.window) << self.tx.peer_scale);
+            self.tx.peer_edge = self.tx.peer_edge.max(1 + (u64::from(seg.window) << self.tx.peer_scale));
         }
     }
 
     fn on_established(&mut self, now: Time, seg: &Segment) {
         let pos = unwrap_seq(seg.seq, self.rx.origin(), self.rx.nxt());
         if seg.has(flags::RST) {
-            // Only an exact match aborts (RFC 5961 §3.2).
+            // Only an exact match aborts; one elsewhere in the window is answered (RFC 5961 §3.2).
             if pos == self.rx.nxt() {
                 self.fail(Failure::Reset);
+            } else if pos > self.rx.nxt() && pos < self.rx.edge() {
+                self.rx.request_ack();
             }
             return;
         }
@@ -235,13 +255,13 @@ impl Endpoint {
             return;
         }
         if self.timestamps && seg.has_timestamps() {
-            if seq_before(seg.tsval, self.ts_recent) {
+            if seq_before(seg.tsval, self.ts_recent) && now.since(self.ts_recent_at) <= self.paws_lifetime() {
                 // An old duplicate (RFC 7323 §5, PAWS).
                 self.rx.request_ack();
                 return;
             }
             if pos <= self.rx.last_ack_sent() {
-                self.ts_recent = seg.tsval;
+                (self.ts_recent, self.ts_recent_at) = (seg.tsval, now);
             }
         }
         if seg.has(flags::ACK) {
@@ -256,6 +276,11 @@ impl Endpoint {
             // A window probe or keep-alive: say where we are.
             self.rx.request_ack();
         }
+    }
+
+    /// How long a timestamp can be compared with: 24 days of a clock in milliseconds (RFC 7323 §5.5).
+    fn paws_lifetime(&self) -> Span {
+        self.config.timestamp_tick * (24 * 86_400 * 1000)
     }
 
     #[inline]
@@ -351,11 +376,11 @@ impl Endpoint {
 
     fn syn(&mut self, now: Time) -> Segment {
         self.syn_due = false;
-        if self.syn_retries == 0 {
-            self.syn_sent_at = now;
-        }
+        self.syn_sent_at = now;
+        self.syns_sent += 1;
         self.timers.set(Timer::Rto, now + self.tx.rtt.rto());
         let window = self.config.receive_buffer.min(self.config.initial_receive_window).min(65_535) as u16;
+        self.rx.note_promise(u64::from(window));
         let answer = self.state == State::SynReceived;
         let mut seg = Segment {
             seq: self.tx.iss,

@@ -127,6 +127,16 @@ impl Receiver {
         self.edge = self.edge.max(1);
     }
 
+    /// The peer sends segments of up to `mss` bytes.
+    pub fn set_mss(&mut self, mss: u32) {
+        self.mss = u64::from(mss);
+    }
+
+    /// A window was offered outside of an acknowledgment: in a SYN, or by assumption.
+    pub fn note_promise(&mut self, window: u64) {
+        self.edge = self.edge.max(1 + window);
+    }
+
     /// The handshake's round-trip time, which bounds the compression of acknowledgments.
     pub fn set_path_rtt(&mut self, rtt: Span) {
         self.path_rtt = rtt;
@@ -267,12 +277,13 @@ impl Receiver {
     }
 
     fn fill_gap(&mut self, end: u64) {
-        if let Some((start, stop)) = self.ooo.get(0) {
-            if start <= end {
-                self.nxt = self.nxt.max(stop);
-                self.ooo_bytes -= stop - start;
-                self.ooo.trim_below(self.nxt);
-            }
+        // One segment can reach over several islands and up to another.
+        while let Some((start, stop)) = self.ooo.get(0).filter(|island| island.0 <= self.nxt) {
+            let again = stop.min(end) - start;
+            self.stats.duplicate += again - u64::from(self.fin_at.is_some_and(|f| f + 1 == start + again));
+            self.nxt = self.nxt.max(stop);
+            self.ooo_bytes -= stop - start;
+            self.ooo.trim_below(self.nxt);
         }
         let nxt = self.nxt;
         self.recent.iter_mut().filter(|r| r.1 <= nxt).for_each(|r| *r = (0, 0));
@@ -347,7 +358,7 @@ impl Receiver {
         }
         (self.unacked_bytes > 0).then(|| match self.policy {
             AckPolicy::Rfc => self.delay,
-            AckPolicy::Linux => self.interval.clamp(self.delay, LINUX_MAX_DELAY),
+            AckPolicy::Linux => self.interval.min(LINUX_MAX_DELAY).max(self.delay),
         })
     }
 
