@@ -1,8 +1,8 @@
 """The compiled engine. Use `ackclock.engine`, which adds types, checks and caching to it."""
 
-from typing import Protocol
+__version__: str
 
-class ArrowTable(Protocol):
+class Table:
     """A table handed over without copying, through the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -12,13 +12,13 @@ class RunOutput:
     """What one run produced."""
 
     @property
-    def flows(self) -> ArrowTable:
+    def flows(self) -> Table:
         """One row per flow."""
     @property
-    def links(self) -> ArrowTable:
+    def links(self) -> Table:
         """One row per link."""
     @property
-    def series(self) -> ArrowTable:
+    def series(self) -> Table:
         """One row per sample: time_s, kind, id, metric, value."""
     @property
     def info(self) -> str:

@@ -59,6 +59,7 @@ class Catalogue:
     """Everything the engine can be told by name."""
 
     version: str
+    commit: str
     profiles: tuple[str, ...]
     tcp_options: Mapping[str, TcpOption]
     controllers: Mapping[str, Algorithm]
@@ -90,6 +91,7 @@ def catalogue() -> Catalogue:
     raw = json.loads(text)
     return Catalogue(
         version=raw["version"],
+        commit=raw["commit"],
         profiles=tuple(raw["profiles"]),
         tcp_options={item["name"]: _tcp_option(item) for item in raw["tcp_options"]},
         controllers={item["name"]: _algorithm(item) for item in raw["controllers"]},

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import ackclock
 
@@ -25,6 +27,19 @@ def test_reading_a_scenario_needs_no_tables() -> None:
 def test_every_public_name_is_there() -> None:
     assert all(hasattr(ackclock, name) for name in ackclock.__all__)
     assert dir(ackclock) == sorted(ackclock.__all__)
+
+
+def test_the_stub_names_what_the_extension_has() -> None:
+    from ackclock import _ackclock
+
+    stub = ast.parse(Path(ackclock.__file__).with_name("_ackclock.pyi").read_text(encoding="utf-8"))
+    stated = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    present = {name for name in dir(_ackclock) if not name.startswith("_")}
+    assert set(stated) == present
+    for name, node in stated.items():
+        if isinstance(node, ast.ClassDef):
+            members = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+            assert members <= set(dir(getattr(_ackclock, name))), name
 
 
 def test_series_are_those_of_the_engine() -> None:

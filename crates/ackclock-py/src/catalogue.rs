@@ -71,7 +71,7 @@ pub fn everything() -> Value {
         .collect();
     let profiles: Vec<&str> = Profile::ALL.iter().map(|p| p.name()).collect();
     json!({
-        "version": env!("CARGO_PKG_VERSION"), "profiles": profiles, "tcp_options": tcp, "controllers": controllers,
+        "version": env!("CARGO_PKG_VERSION"), "commit": env!("ACKCLOCK_COMMIT"), "profiles": profiles, "tcp_options": tcp, "controllers": controllers,
         "slow_starts": slow_starts, "flow_series": FLOW_METRICS, "link_series": LINK_METRICS,
     })
 }

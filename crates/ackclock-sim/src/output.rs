@@ -69,7 +69,7 @@ pub struct LinkRow {
     pub sent_bytes: u64,
     /// Packets its queue dropped.
     pub drops: u64,
-    /// Packets its medium lost, in the whole run.
+    /// Packets its medium lost.
     pub lost: u64,
     /// Queue length, mean over time, as the limit counts it.
     pub mean_queue_packets: f64,

@@ -22,13 +22,13 @@ def build(plan: Plan, outputs: Mapping[int, Output]) -> Manifest:
     """The manifest of the runs in `outputs`; runs of the plan that are not among them are listed as missing."""
     jobs = list(plan.jobs())
     missing = [job.index for job in jobs if job.index not in outputs]
-    version = engine.catalogue().version
+    version, commit = engine.catalogue().version, engine.catalogue().commit
     return {
         "format": FORMAT,
         "status": "interrupted" if missing else "complete",
         "missing": missing,
         "version": version,
-        "engine": {"name": "sim", "version": version},
+        "engine": {"name": "sim", "version": version, "commit": commit},
         "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "host": host.facts(),
         "scenario": {"source": plan.source, "text": plan.text},

@@ -38,7 +38,16 @@ impl PathCase {
     /// Nothing but a delay.
     pub fn clean(delay: u64) -> PathCase {
         let never = (0, 0);
-        PathCase { delay, jitter: 0, loss: 0.0, duplicate: 0.0, order: Order::Kept, per_byte: 0, room: 1000, outage: never }
+        PathCase {
+            delay,
+            jitter: 0,
+            loss: 0.0,
+            duplicate: 0.0,
+            order: Order::Kept,
+            per_byte: 0,
+            room: 1000,
+            outage: never,
+        }
     }
 }
 

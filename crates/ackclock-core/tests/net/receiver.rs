@@ -49,7 +49,11 @@ impl ReceiverCheck {
             self.refused += u64::from(seg.len);
             return Ok(());
         }
-        holds!(4, counted == n || (seg.has(flags::FIN) && counted + 1 == n), "{counted} of {n} positions accounted for");
+        holds!(
+            4,
+            counted == n || (seg.has(flags::FIN) && counted + 1 == n),
+            "{counted} of {n} positions accounted for"
+        );
         self.taken += u64::from(seg.len);
         if seg.has(flags::FIN) {
             self.fin = Some(truth.pos + n - 1);

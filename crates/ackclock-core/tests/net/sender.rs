@@ -183,7 +183,14 @@ impl SenderCheck {
     }
 
     /// The sender was given an acknowledgment.
-    pub fn on_acknowledgment(&mut self, before: &View, after: &View, truth: &Truth, count: usize, prompt: bool) -> Check {
+    pub fn on_acknowledgment(
+        &mut self,
+        before: &View,
+        after: &View,
+        truth: &Truth,
+        count: usize,
+        prompt: bool,
+    ) -> Check {
         let expected = before.una.max(truth.ack);
         let taken = after.una == expected;
         holds!(3, taken || (!prompt && after.una == before.una), "SND.UNA is {}, not {expected}", after.una);

@@ -80,7 +80,7 @@ impl FusedLink {
     /// A packet of `len` bytes arrives.
     #[inline]
     pub fn push(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
-        self.settle(now);
+        self.settle(super::just_before(now));
         let wire = len + self.common.overhead;
         let Some(serializer) = &mut self.serializer else {
             return self.pass(now, id, len, segment);
@@ -109,7 +109,7 @@ impl FusedLink {
     fn enqueue(&mut self, now: Time, id: u32, len: u32, segment: &Segment, start: Time, end: Time) -> Outcome {
         let wire = len + self.common.overhead;
         self.common.stats.service(now, start, end, wire);
-        let lost = self.common.loses(segment);
+        let lost = self.common.loses(segment, end);
         let id = if lost { NONE } else { id };
         self.ring.push(InFlight { exit: Time(end.0 + self.common.delay), id, len });
         self.queued_bytes += u64::from(wire);
@@ -129,7 +129,7 @@ impl FusedLink {
         self.common.stats.service(now, now, now, wire);
         self.common.stats.total_bytes += u64::from(wire);
         self.common.stats.level(now, 0, 0);
-        if self.common.loses(segment) {
+        if self.common.loses(segment, now) {
             return Outcome::Lost;
         }
         self.ring.push(InFlight { exit: Time(now.0 + self.common.delay), id, len });

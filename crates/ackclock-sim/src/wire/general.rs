@@ -14,7 +14,6 @@ use ackclock_core::time::Time;
 struct Service {
     parcel: Parcel,
     end: Time,
-    lost: bool,
 }
 
 /// Queue, serialiser and propagation as separate steps.
@@ -24,6 +23,7 @@ pub struct GeneralLink {
     queue: Box<dyn Queue>,
     includes_service: bool,
     service: Option<Service>,
+    /// On the wire, the packet in transmission included.
     wire: Ring<InFlight>,
     /// Headers the loss process needs when a packet starts its transmission: flow tag and payload by slot.
     headers: Vec<Segment>,
@@ -71,9 +71,6 @@ impl GeneralLink {
             }
             self.service = None;
             self.common.stats.total_bytes += u64::from(s.parcel.len);
-            let id = if s.lost { NONE } else { s.parcel.id };
-            let len = s.parcel.len - self.common.overhead;
-            self.wire.push(InFlight { exit: Time(s.end.0 + self.common.delay), id, len });
             self.begin(s.end);
             let packets = self.backlog().0;
             self.common.stats.log_level(s.end, packets);
@@ -91,16 +88,19 @@ impl GeneralLink {
         let (start, end) = self.serializer.transmit(now, parcel.len);
         self.common.stats.service(parcel.arrived, start, end, parcel.len);
         let header = self.headers[parcel.id as usize];
-        let lost = self.common.loses(&header);
+        let lost = self.common.loses(&header, end);
         if lost {
             self.dropped.push(parcel.id);
         }
-        self.service = Some(Service { parcel, end, lost });
+        let id = if lost { NONE } else { parcel.id };
+        let len = parcel.len - self.common.overhead;
+        self.wire.push(InFlight { exit: Time(end.0 + self.common.delay), id, len });
+        self.service = Some(Service { parcel, end });
     }
 
     /// A packet of `len` bytes arrives.
     pub fn push(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
-        self.settle(now);
+        self.settle(super::just_before(now));
         if id as usize >= self.headers.len() {
             self.headers.resize(id as usize + 1, Segment::default());
         }
@@ -129,15 +129,15 @@ impl GeneralLink {
         Outcome::Taken
     }
 
-    /// When a transmission ends or a packet is out.
+    /// When a packet is out, or the instant after a transmission ends: what arrives as it ends still finds it here.
     pub fn next_due(&self) -> Time {
-        let service = self.service.map_or(Time::NEVER, |s| s.end);
+        let service = self.service.map_or(Time::NEVER, |s| Time(s.end.0 + 1));
         service.min(self.wire.front().map_or(Time::NEVER, |e| e.exit))
     }
 
     /// The next packet that is out at `now`; slots of packets that will never be are moved to `dropped`.
     pub fn pull(&mut self, now: Time, dropped: &mut Vec<u32>) -> Option<InFlight> {
-        self.settle(now);
+        self.settle(super::just_before(now));
         dropped.append(&mut self.dropped);
         if self.wire.front()?.exit > now {
             return None;

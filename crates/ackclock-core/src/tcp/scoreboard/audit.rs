@@ -68,7 +68,10 @@ impl Scoreboard {
             if r.flags & (LOST | RETRANS) == LOST {
                 pending += len;
                 if n < self.hint || n >= self.lost_tail {
-                    return Err(format!("record {n} waits for retransmission outside {}..{}", self.hint, self.lost_tail));
+                    return Err(format!(
+                        "record {n} waits for retransmission outside {}..{}",
+                        self.hint, self.lost_tail
+                    ));
                 }
             }
             if r.flags == 0 && n < self.rack_from {
@@ -80,7 +83,10 @@ impl Scoreboard {
         }
         let counters = (self.sacked, self.lost, self.retrans, self.pending);
         if (sacked, lost, retrans, pending) != counters {
-            return Err(format!("SACKed, lost, resent, pending {counters:?} != {:?}", (sacked, lost, retrans, pending)));
+            return Err(format!(
+                "SACKed, lost, resent, pending {counters:?} != {:?}",
+                (sacked, lost, retrans, pending)
+            ));
         }
         if self.pipe() != self.nxt - self.una - sacked - lost + retrans {
             return Err(format!("pipe {}", self.pipe()));
