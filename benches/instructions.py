@@ -21,12 +21,19 @@ BINARY = ROOT / "target" / "release" / "examples" / "dumbbell"
 BASELINE = ROOT / "benches" / "instructions.json"
 TOLERANCE = 0.05
 
-# rate Mbit/s, RTT ms, queue packets, flows, two durations in s, controller, profile
-SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], str, str]] = {
-    "one-flow": ("1000", "20", "1651", "1", ("1", "3"), "newreno", "rfc"),
-    "hundred-flows": ("1000", "40", "3303", "100", ("1", "3"), "newreno", "rfc"),
-    "high-bdp": ("250", "160", "3303", "2", ("4", "12"), "newreno", "rfc"),
-    "one-flow-cubic-linux": ("1000", "20", "1651", "1", ("1", "3"), "cubic", "linux"),
+# rate Mbit/s, RTT ms, queue packets, flows, two durations in s, then controller, profile and options
+SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], tuple[str, ...]]] = {
+    "one-flow": ("1000", "20", "1651", "1", ("1", "3"), ("newreno", "rfc")),
+    "hundred-flows": ("1000", "40", "3303", "100", ("1", "3"), ("newreno", "rfc")),
+    "high-bdp": ("250", "160", "3303", "2", ("4", "12"), ("newreno", "rfc")),
+    "one-flow-cubic-linux": ("1000", "20", "1651", "1", ("1", "3"), ("cubic", "linux")),
+    # A window of 20,000 segments with a hole in every fifty: the scoreboard must not walk it.
+    "scattered-holes": (
+        "1000", "240", "40000", "1", ("0.3", "1.5"), ("newreno", "rfc", "iw=20000", 'iw_bound="none"', "loss=0.02"),
+    ),
+    "scattered-holes-linux": (
+        "1000", "240", "40000", "1", ("0.3", "1.5"), ("newreno", "linux", "iw=20000", "loss=0.02"),
+    ),
 }
 
 
@@ -44,9 +51,9 @@ def count(arguments: list[str]) -> tuple[int, int]:
 
 def per_packet(name: str) -> float:
     """Instructions per bottleneck data packet of scenario `name`, start-up excluded."""
-    rate, rtt, queue, flows, (short, long), cc, profile = SCENARIOS[name]
-    less = count([rate, rtt, queue, flows, short, cc, profile])
-    more = count([rate, rtt, queue, flows, long, cc, profile])
+    rate, rtt, queue, flows, (short, long), rest = SCENARIOS[name]
+    less = count([rate, rtt, queue, flows, short, *rest])
+    more = count([rate, rtt, queue, flows, long, *rest])
     return (more[0] - less[0]) / (more[1] - less[1])
 
 

@@ -1,6 +1,7 @@
 //! Plays a dumbbell and prints what it cost:
 #![allow(clippy::expect_used)] // a program for developers: a wrong argument may panic
-//! `dumbbell RATE_MBPS RTT_MS QUEUE_PACKETS FLOWS SECONDS CC PROFILE [key=json ...]`, extra keys are endpoint options.
+//! `dumbbell RATE_MBPS RTT_MS QUEUE_PACKETS FLOWS SECONDS CC PROFILE [key=json ...]`: extra keys are endpoint options,
+//! and `loss=P` is random loss at the bottleneck.
 use ackclock_sim::{Run, Sim};
 use serde_json::json;
 use std::time::Instant;
@@ -9,14 +10,16 @@ fn main() {
     let a: Vec<String> = std::env::args().skip(1).collect();
     let num = |i: usize| a.get(i).and_then(|s| s.parse::<f64>().ok()).unwrap_or(1.0);
     let (rate, rtt) = (num(0) * 1e6, num(1) * 1e6);
-    let tcp: serde_json::Map<String, serde_json::Value> = a
+    let mut tcp: serde_json::Map<String, serde_json::Value> = a
         .iter()
         .skip(7)
         .filter_map(|kv| kv.split_once('='))
         .map(|(k, v)| (k.to_owned(), serde_json::from_str(v).unwrap_or(json!(v))))
         .collect();
+    let loss = tcp.remove("loss").map(|p| json!({"kind": "bernoulli", "p": p}));
     let queue = json!({"kind": "droptail", "limit_packets": num(2) as u64});
-    let link = |id: &str| json!({"id": id, "rate_bps": rate as u64, "delay_ns": rtt as u64 / 2, "overhead_bytes": 14, "queue": queue});
+    let link = |id: &str| json!({"id": id, "rate_bps": rate as u64, "delay_ns": rtt as u64 / 2, "overhead_bytes": 14, "queue": queue,
+            "loss": if id == "bottleneck" { loss.clone() } else { None }});
     let flow = |i: u64| {
         json!({"id": i.to_string(), "forward": [{"link": "bottleneck"}], "reverse": [{"link": "reverse"}],
             "start": {"uniform_ns": [0, if num(3) > 1.0 { 100_000_000 } else { 0 }]}, "app": {"kind": "bulk"}, "mss": 1448,

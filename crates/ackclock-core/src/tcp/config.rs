@@ -263,7 +263,7 @@ const S: fn(u64) -> Span = Span::from_secs;
 pub const UNLIMITED_WINDOW: u64 = (1 << 30) - 1;
 
 options! {
-    iw: u64, Kind::Segments, Some((1.0, 10_000.0)), [10, 10, 10, 2], "initial window, segments (RFC 6928)";
+    iw: u64, Kind::Segments, Some((1.0, 1_000_000.0)), [10, 10, 10, 2], "initial window, segments (RFC 6928)";
     iw_bound: IwBound, Kind::Choice(IW_BOUNDS), None, [IwBound::Rfc6928, IwBound::None, IwBound::None, IwBound::None],
         "upper bound of the initial window";
     rto: RtoRule, Kind::Choice(RTO_RULES), None, [RtoRule::Rfc6298, RtoRule::Linux, RtoRule::Rfc6298, RtoRule::Rfc6298],
