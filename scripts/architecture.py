@@ -90,8 +90,8 @@ def files(root: Path) -> list[str]:
         listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0")
         return sorted(name for name in set(listed) if name and (root / name).is_file())
     found = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
-    built = {"target", "results", ".venv", "__pycache__"}
-    return sorted(path.as_posix() for path in found if built.isdisjoint(path.parts))
+    built = {"target", "results", ".venv"}
+    return sorted(path.as_posix() for path in found if path.parts[0] not in built and "__pycache__" not in path.parts)
 
 
 def crates(root: Path) -> Iterator[str]:

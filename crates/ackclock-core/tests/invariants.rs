@@ -32,6 +32,7 @@ fn property(cases: impl Strategy<Value = Case>, and: impl Fn(&Case, &Report) -> 
     };
     let total = RefCell::new(Report::default());
     let outcome = TestRunner::new(config).run(&cases, |case| {
+        if std::env::var("DBG").is_ok() { eprintln!("{case:?}"); }
         let report = Net::new(&case).run().map_err(TestCaseError::fail)?;
         and(&case, &report).map_err(TestCaseError::fail)?;
         total.borrow_mut().add(&report);

@@ -59,7 +59,7 @@ impl Sender {
         }
         let news = match self.repair {
             Repair::Sack | Repair::Prr => d.sacked > 0,
-            _ => self.peer_edge == edge_before,
+            _ => ack == una && self.peer_edge == edge_before,
         };
         let duplicate = !advanced && seg.len == 0 && seg.flags & (flags::SYN | flags::FIN) == 0 && news;
         if duplicate {
@@ -152,6 +152,7 @@ impl Sender {
     }
 
     fn end_persist(&mut self, timers: &mut Timers) {
+        self.largest_window = self.largest_window.max(self.peer_edge - self.board.una());
         self.persist_backoff = 0;
         self.probe = false;
         timers.clear(Timer::Persist);

@@ -71,12 +71,15 @@ impl Sender {
 
     #[inline]
     fn new_data(&mut self, now: Time, pipe: u64, timers: &mut Timers) -> Option<Output> {
-        let (len, fin) = self.available();
+        let (mut len, mut fin) = self.available();
         if len == 0 && !fin {
             return None;
         }
         let nxt = self.board.nxt();
         let outstanding = self.board.outstanding();
+        if nxt + u64::from(len) > self.peer_edge {
+            (len, fin) = (self.part_for_window(now, timers)?, false);
+        }
         if outstanding == 0 {
             self.resume_from_idle(now);
         }
@@ -92,12 +95,6 @@ impl Sender {
         };
         let seq_len = u64::from(len) + u64::from(fin);
         if used + u64::from(len) > room {
-            return None;
-        }
-        if nxt + u64::from(len) > self.peer_edge {
-            if outstanding == 0 && !timers.is_set(Timer::Persist) {
-                timers.set(Timer::Persist, now + self.persist_interval());
-            }
             return None;
         }
         // Nagle and silly window avoidance: a short segment only ends the stream or finds nothing outstanding.
@@ -120,6 +117,23 @@ impl Sender {
             timers.set(Timer::Rto, now + self.rtt.rto());
         }
         Some(Output { pos: nxt, len, fin })
+    }
+
+    /// The next segment does not fit the peer's window: the part of it to send, if any. A window smaller than a segment
+    /// is filled when it is half of the largest ever or the persist timer overrides (RFC 9293 §3.8.6.2.1).
+    fn part_for_window(&mut self, now: Time, timers: &mut Timers) -> Option<u32> {
+        if self.board.outstanding() > 0 {
+            return None;
+        }
+        let open = self.peer_edge.saturating_sub(self.board.nxt());
+        if open > 0 && (self.probe || 2 * open >= self.largest_window) {
+            self.probe = false;
+            return Some(open as u32);
+        }
+        if !timers.is_set(Timer::Persist) {
+            timers.set(Timer::Persist, now + self.persist_interval());
+        }
+        None
     }
 
     /// RFC 6675 `NextSeg` rules 3 and 4: with nothing known to be lost and nothing new to send, a hole or the tail is

@@ -80,6 +80,8 @@ pub struct Sender {
     /// Right edge of the peer's window.
     pub(super) peer_edge: u64,
     pub(super) peer_scale: u8,
+    /// Largest window it ever offered.
+    pub(super) largest_window: u64,
     /// One past the last payload position, `u64::MAX` while the source is unbounded.
     pub(super) stream_end: u64,
     /// The application closed: a FIN follows the stream.
@@ -126,6 +128,7 @@ impl Sender {
             timed_out_at: 0,
             peer_edge: 0,
             peer_scale: 0,
+            largest_window: 0,
             stream_end: 1,
             closing: false,
             fin_sent: false,

@@ -165,27 +165,34 @@ fn slow_starts() -> impl Strategy<Value = Algorithm> {
     select(variants.collect::<Vec<_>>()).prop_flat_map(|c| c)
 }
 
-/// Writes of up to `segments` segments in all, then the close.
-fn app(segments: u64) -> impl Strategy<Value = Vec<(u64, u64, u64)>> {
+/// Pauses in milliseconds, then how many segments and a rest are written.
+type Writes = Vec<(u64, u64, u64)>;
+
+fn writes(segments: u64) -> impl Strategy<Value = Writes> {
     // Pauses of up to three seconds let connections go idle.
     let pause = prop_oneof![4 => Just(0u64), 2 => 0u64..50, 1 => 0u64..3000];
     prop::collection::vec((pause, 0..segments, 0u64..3000), 0..5)
 }
 
-fn end(segments: u64) -> impl Strategy<Value = EndCase> {
+/// The writes as an application that closes at the end. The number of packets is what a case costs, so tiny segments
+/// make tiny streams.
+fn app(writes: &Writes, mss: u32) -> Vec<(u64, Action)> {
+    let mss = u64::from(mss);
+    let mut at = 0;
+    let mut app = Vec::new();
+    for (pause, segments, rest) in writes {
+        at += pause * 1_000_000;
+        app.push((at, Action::Write(segments * mss + rest % (3 * mss))));
+    }
+    app.push((at, Action::Close));
+    app
+}
+
+fn end() -> impl Strategy<Value = EndCase> {
     let mss = prop_oneof![4 => select(vec![1448u32, 536, 1000]), 1 => select(vec![1u32, 2, 7, 100, 9000, 65_495])];
-    let fixed = (select(Profile::ALL.to_vec()), options(), mss, controllers(), slow_starts(), app(segments));
-    fixed.prop_map(|(profile, options, mss, controller, slow_start, writes)| {
-        let mut at = 0;
-        let mut app: Vec<(u64, Action)> = Vec::new();
-        for (pause, segments, rest) in writes {
-            at += pause * 1_000_000;
-            // Tiny segments make tiny streams: the number of packets is what a case costs.
-            let rest = rest.min(4 * u64::from(mss));
-            app.push((at, Action::Write(segments * u64::from(mss) + rest)));
-        }
-        app.push((at, Action::Close));
-        EndCase { profile, options, mss, controller, slow_start, app }
+    let fixed = (select(Profile::ALL.to_vec()), options(), mss, controllers(), slow_starts());
+    fixed.prop_map(|(profile, options, mss, controller, slow_start)| {
+        EndCase { profile, options, mss, controller, slow_start, app: vec![] }
     })
 }
 
@@ -206,12 +213,14 @@ fn path() -> impl Strategy<Value = PathCase> {
 /// Any connection over any network.
 pub fn any_case() -> impl Strategy<Value = Case> {
     let handshake = prop_oneof![5 => Just(true), 1 => Just(false)];
-    let ends = (end(60), end(20));
-    (any::<u64>(), handshake, ends, (path(), path())).prop_map(|(seed, handshake, (a, mut b), (p, q))| {
+    let ends = (end(), end(), writes(60), writes(20));
+    (any::<u64>(), handshake, ends, (path(), path())).prop_map(|(seed, handshake, (mut a, mut b, to, fro), (p, q))| {
         if !handshake {
             // Without a handshake both sides take the other's options for granted.
             (b.profile, b.mss, b.options) = (a.profile, a.mss, a.options.clone());
         }
+        let mss = a.mss.min(b.mss);
+        (a.app, b.app) = (app(&to, mss), app(&fro, mss));
         Case { seed, handshake, ends: [a, b], paths: [p, q] }
     })
 }

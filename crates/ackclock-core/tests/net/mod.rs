@@ -124,8 +124,9 @@ impl Net {
         let timestamps = configs.iter().all(|c| c.timestamps);
         let shortest = case.paths[0].delay + case.paths[1].delay;
         let senders = [0, 1].map(|i| SenderCheck::new(&configs[i], mss, sack, by_slow_start[i], shortest));
-        let edge = |i: usize| 1 + configs[i].receive_buffer.min(configs[i].initial_receive_window);
         let scales = [0, 1].map(|i| u32::from(ends[i].rx.scale()));
+        let window = |i: usize| configs[i].receive_buffer.min(configs[i].initial_receive_window);
+        let edge = |i: usize| 1 + window(i).min(65_535 << scales[i]);
         let receivers = [0, 1].map(|i| ReceiverCheck::new(timestamps, if case.handshake { 0 } else { edge(i) }));
         if case.handshake {
             ends[1].listen();
