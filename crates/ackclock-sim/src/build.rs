@@ -226,6 +226,8 @@ impl Sim {
             events.schedule(layout.sides + 2 * i as u32, f.start);
         }
         events.schedule(layout.sampler, probes.next_due().min(Time(run.warmup_ns)));
+        let mut slab = Slab::default();
+        let spare = slab.reserve();
         Ok(Sim {
             events,
             layout,
@@ -233,7 +235,8 @@ impl Sim {
             delays,
             sides,
             flows,
-            slab: Slab::default(),
+            slab,
+            spare,
             probes,
             from: Time(run.warmup_ns),
             end: Time(run.duration_ns),

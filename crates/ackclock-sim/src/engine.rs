@@ -32,6 +32,8 @@ pub struct Sim {
     pub(crate) sides: Vec<Side>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) slab: Slab,
+    /// A reserved slot that the next segment is written into.
+    pub(crate) spare: u32,
     pub(crate) probes: Probes,
     pub(crate) from: Time,
     pub(crate) end: Time,
@@ -150,19 +152,18 @@ impl Sim {
     /// Sends what the endpoint has ready and sees to it that its timers are minded.
     #[inline]
     fn transmit(&mut self, now: Time, side: usize) {
-        let mut id = self.slab.reserve();
         loop {
             let s = &mut self.sides[side];
+            let id = self.spare;
             let segment = self.slab.get_mut(id);
             if !s.endpoint.poll_into(now, segment) {
                 break;
             }
             let len = s.endpoint.wire_bytes(segment);
             let first = s.first_hop;
+            self.spare = self.slab.reserve();
             self.enter(now, first, id, len);
-            id = self.slab.reserve();
         }
-        self.slab.remove(id);
         let endpoint = &self.sides[side].endpoint;
         self.events.schedule(self.layout.sides + side as u32, endpoint.deadline_bound());
         if side & 1 == 0 {
@@ -256,6 +257,6 @@ impl Sim {
 
     /// Packets in flight.
     pub fn packets_in_flight(&self) -> usize {
-        self.slab.live()
+        self.slab.live() - 1
     }
 }

@@ -106,7 +106,8 @@ impl Receiver {
             unacked_bytes: 0,
             ack_now: false,
             quick: config.quick_acks,
-            offered: config.initial_receive_window.min(buffer),
+            // A window below what the field can express would be none.
+            offered: config.initial_receive_window.max(1 << scale).min(buffer),
             offered_limit: config.window_growth_limit.min(buffer),
             uncompressed: (0, 0),
             compressed: 0,
@@ -377,16 +378,25 @@ impl Receiver {
         }
     }
 
+    /// Least step of the right edge (RFC 9293 §3.8.6.2.2): a segment, or half of the room where that is less, but what
+    /// the window field can express.
+    fn step(&self) -> u64 {
+        let room = match self.policy {
+            AckPolicy::Linux => self.offered,
+            AckPolicy::Rfc => self.buffer,
+        };
+        (room / 2).min(self.mss).max(1 << self.scale)
+    }
+
     /// The application has freed enough room for a window update (RFC 9293 §3.8.6.2.2), or when it will have.
     pub fn window_update_due(&mut self, now: Time) -> Option<Time> {
         if self.read_rate == 0 || self.unread == 0 {
             return None;
         }
         self.read(now);
-        let threshold = (self.buffer / 2).min(self.mss);
         let offered = self.edge.saturating_sub(self.nxt);
-        let missing = (offered + threshold).saturating_sub(self.free());
-        if offered >= self.mss.min(self.buffer / 2) {
+        let missing = (offered + self.step()).saturating_sub(self.free());
+        if offered >= self.step() {
             return None;
         }
         let wait = u128::from(missing) * 1_000_000_000 / u128::from(self.read_rate);
@@ -440,7 +450,7 @@ impl Receiver {
         let free = self.free();
         let promised = self.edge.saturating_sub(self.nxt);
         // Silly window avoidance: no small steps of the edge (RFC 9293 §3.8.6.2.2).
-        let small = free < promised + (self.buffer / 2).min(self.mss);
+        let small = free < promised + self.step();
         // Rounded down to the scale, but never below what was promised.
         let field = if (free >> scale) << scale >= promised && !small {
             free >> scale
