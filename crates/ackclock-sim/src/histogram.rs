@@ -3,7 +3,7 @@
 /// Bits of a mantissa: bins are 2^-10 of their value wide, below 0.1 %.
 const BITS: u32 = 10;
 
-/// Counts of values in bins of constant relative width; values below 1024 have a bin each.
+/// Counts of values in bins of constant relative width; values below 2048 have a bin each.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     counts: Vec<u64>,

@@ -1,4 +1,4 @@
-//! CUBIC (RFC 9438), with the older parameterisations of RFC 8312 and draft-rhee-tcp-cubic-02.
+//! CUBIC (RFC 9438), with the older parameterisations of RFC 8312 and draft-rhee-tcpm-cubic-02.
 //!
 //! Known deviation: none from RFC 9438. The integer form that Linux runs is [`super::CubicInteger`].
 
@@ -15,7 +15,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         kind: Kind::Choice(&["rfc9438", "rfc8312", "cubic_2007", "linux"]),
         default: Default::Text("rfc9438"),
         range: None,
-        doc: "rfc9438; rfc8312 (closed-form W_est, target not bounded above); cubic_2007 (draft-rhee-tcp-cubic-02: \
+        doc: "rfc9438; rfc8312 (closed-form W_est, target not bounded above); cubic_2007 (draft-rhee-tcpm-cubic-02: \
               keeps 0.8); linux (integer arithmetic of Linux 6.12). Profile linux: linux",
     },
     ParamSpec {
@@ -218,10 +218,10 @@ impl Avoidance for Cubic {
         reduced_from(cx, signal, w, self.from_window) * self.beta
     }
 
-    fn resume(&mut self, _cx: &Cx<'_>, idle: Span) {
-        // RFC 9438 §5.8: time without data does not count.
+    fn resume(&mut self, cx: &Cx<'_>, idle: Span) {
+        // RFC 9438 §5.8: time without data does not count. The epoch may have begun after the last data left.
         if let Some(e) = &mut self.epoch {
-            e.start += idle;
+            e.start = (e.start + idle).min(cx.now);
         }
     }
 }

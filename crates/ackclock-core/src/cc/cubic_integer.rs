@@ -197,9 +197,10 @@ impl Avoidance for CubicInteger {
         ssthresh as f64
     }
 
-    fn resume(&mut self, _cx: &Cx<'_>, idle: Span) {
+    fn resume(&mut self, cx: &Cx<'_>, idle: Span) {
+        let now = self.tick_of(cx.now);
         if let Some(s) = &mut self.epoch_start {
-            *s += idle.0 / self.tick.0;
+            *s = (*s + idle.0 / self.tick.0).min(now);
         }
     }
 }

@@ -127,12 +127,6 @@ impl RttEstimator {
         self.backoff += 1;
     }
 
-    /// A valid acknowledgment of new data ends the back-off.
-    #[inline]
-    pub fn clear_backoff(&mut self) {
-        self.backoff = 0;
-    }
-
     /// After a retransmitted SYN the timeout starts at three seconds (RFC 6298 §5.7).
     pub fn after_lost_syn(&mut self) {
         self.initial_rto = 3_000_000_000;

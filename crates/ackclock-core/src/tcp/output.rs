@@ -31,7 +31,7 @@ impl Sender {
     pub(super) fn poll(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
         if self.force {
             self.force = false;
-            if let Some(hole) = self.board.next_lost().or_else(|| self.board.head()) {
+            if let Some(hole) = self.board.next_lost() {
                 return Some(self.resend(hole, now, timers));
             }
         }

@@ -44,7 +44,7 @@ impl ReceiverCheck {
             let beyond = truth.pos >= before.rcv_edge.max(before.rcv_nxt + 1);
             let old = self.timestamps && truth.tsval < newest;
             // A FIN alone counts no byte when it comes again.
-            let fin_again = seg.len == 0 && truth.pos < before.rcv_nxt;
+            let fin_again = seg.len == 0 && self.has((truth.pos, truth.pos + 1));
             holds!(2, !established || beyond || old || fin_again, "data at {} was refused: {before:?}", truth.pos);
             self.refused += u64::from(seg.len);
             return Ok(());

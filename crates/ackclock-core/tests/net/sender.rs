@@ -254,8 +254,10 @@ impl SenderCheck {
             let delivered = (acked + after.sacked).saturating_sub(before.sacked);
             self.reduction = Some(Reduction { reference: reference.max(1), delivered, sent: 0 });
         }
-        // Below ssthresh the rule is another one.
-        if after.phase != Phase::Recovery || after.pipe <= after.ssthresh {
+        // Below ssthresh the rule is another one; Linux lets as much leave again as is found lost without a delivery.
+        let nothing = after.una + after.sacked == before.una + before.sacked;
+        let replaced = self.prr == Some(PrrRule::Linux) && nothing && after.pipe < before.pipe;
+        if after.phase != Phase::Recovery || after.pipe <= after.ssthresh || replaced {
             self.reduction = None;
         }
     }

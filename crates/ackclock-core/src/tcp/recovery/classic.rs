@@ -41,7 +41,7 @@ impl Sender {
 
     fn count_duplicate(&mut self, e: &AckEvent, timers: &mut Timers) {
         self.dup_acks += 1;
-        // Duplicates of segments sent before the last recovery ended do not start another (RFC 6582 §4.1, "careful").
+        // Duplicates of segments sent before the last recovery ended do not start another (RFC 6582 §3.2 step 2).
         if self.dup_acks != self.config.dupthresh || self.board.una() <= self.recover {
             return;
         }
