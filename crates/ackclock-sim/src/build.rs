@@ -86,7 +86,7 @@ fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn
     let at = |what: &str| format!("{path}.{what}");
     let kind = |n: &str| entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
     let mut params = given(&flow.cc.params, kind, &at("cc.params"))?;
-    for (n, v) in profile.controller_defaults() {
+    for (n, v) in profile.controller_defaults(name) {
         let fits =
             entry.params.iter().any(|s| s.name == *n && matches!(s.kind, Kind::Choice(words) if words.contains(v)));
         if fits && !flow.cc.params.contains_key(*n) {

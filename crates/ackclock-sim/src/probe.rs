@@ -7,7 +7,8 @@ use ackclock_core::time::Time;
 use std::collections::BTreeMap;
 
 /// Series of a flow, in the order of their numbers.
-pub const FLOW_METRICS: [&str; 7] = ["cwnd", "ssthresh", "srtt", "in_flight", "delivered", "sent", "retransmitted"];
+pub const FLOW_METRICS: [&str; 9] =
+    ["cwnd", "ssthresh", "srtt", "in_flight", "delivered", "sent", "retransmitted", "recoveries", "timeouts"];
 /// Series of a link.
 pub const LINK_METRICS: [&str; 4] = ["queue", "queue_bytes", "link_sent", "drops"];
 
@@ -48,7 +49,9 @@ fn flow_value(metric: u8, client: &Side, server: &Side) -> f64 {
         3 => tx.in_flight() as f64,
         4 => server.endpoint.rx.stats.delivered as f64,
         5 => tx.stats.sent_bytes as f64,
-        _ => tx.stats.retransmitted_bytes as f64,
+        6 => tx.stats.retransmitted_bytes as f64,
+        7 => tx.stats.recoveries as f64,
+        _ => tx.stats.timeouts as f64,
     }
 }
 

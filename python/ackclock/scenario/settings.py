@@ -11,7 +11,7 @@ from ackclock.scenario.base import Model
 from ackclock.scenario.types import Count, Duration, PositiveDuration
 from ackclock.scenario.units import DURATION
 
-FLOW_SERIES = ("cwnd", "ssthresh", "srtt", "in_flight", "delivered", "sent", "retransmitted")
+FLOW_SERIES = ("cwnd", "ssthresh", "srtt", "in_flight", "delivered", "sent", "retransmitted", "recoveries", "timeouts")
 LINK_SERIES = ("queue", "queue_bytes", "link_sent", "drops")
 INTERVAL_SERIES = ("cwnd", "srtt", "delivered", "queue")
 """What `interval` alone records: enough to draw the window, the delay, the rate and the queue."""
@@ -85,6 +85,10 @@ class Probes(Model):
     """Payload bytes each flow has sent, from the start, retransmissions included."""
     retransmitted: Sampling = None
     """Payload bytes each flow has retransmitted, from the start."""
+    recoveries: Sampling = None
+    """Fast recoveries each flow has entered, from the start."""
+    timeouts: Sampling = None
+    """Retransmission timeouts of each flow, from the start."""
     queue: Sampling = None
     """Packets in the queue of each link."""
     queue_bytes: Sampling = None

@@ -2,7 +2,7 @@
 //!
 //! Known deviation: none from RFC 9438. The integer form that Linux runs is [`super::CubicInteger`].
 
-use super::reno::{reduced_from, BASE};
+use super::reno::{Base, BASE};
 use super::{Ack, Avoidance, Cx, Signal, Window};
 use crate::math::cbrt;
 use crate::params::{Default, Kind, ParamSpec, Params};
@@ -102,7 +102,7 @@ pub struct Cubic {
     beta: f64,
     fast_convergence: bool,
     reno_friendly: bool,
-    from_window: bool,
+    base: Base,
     low_window: f64,
     max_increment: f64,
     epoch: Option<Epoch>,
@@ -131,7 +131,7 @@ impl Cubic {
             beta,
             fast_convergence: p.bool("fast_convergence"),
             reno_friendly: p.bool("reno_friendly"),
-            from_window: p.text("base") == "cwnd",
+            base: Base::new(p),
             low_window: p.float("low_window"),
             max_increment: p.float("max_increment"),
             epoch: None,
@@ -215,7 +215,7 @@ impl Avoidance for Cubic {
             let w_max = if self.fast_convergence && below { w.cwnd * (1.0 + self.beta) / 2.0 } else { w.cwnd };
             self.w_max = Some(w_max);
         }
-        reduced_from(cx, signal, w, self.from_window) * self.beta
+        self.base.window(cx, signal, w) * self.beta
     }
 
     fn resume(&mut self, cx: &Cx<'_>, idle: Span) {

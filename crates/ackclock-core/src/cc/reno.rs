@@ -6,10 +6,12 @@ use crate::params::{Default, Kind, ParamSpec, Params};
 /// What the reduction starts from.
 pub(super) const BASE: ParamSpec = ParamSpec {
     name: "base",
-    kind: Kind::Choice(&["flight", "cwnd"]),
+    kind: Kind::Choice(&["flight", "cwnd", "pipe"]),
     default: Default::Text("flight"),
     range: None,
-    doc: "what congestion reduces: the bytes in flight (RFC 5681 eq. 4) or the window (Linux). Profile linux: cwnd",
+    doc:
+        "what congestion reduces: the bytes outstanding (RFC 5681 eq. 4), the window (Linux, ns-2), or the outstanding \
+          bytes that are neither delivered nor lost (ns-3). Profiles linux, ns2: cwnd; ns3: pipe",
 };
 
 /// Parameters of `reno` and `newreno`.
@@ -25,19 +27,41 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "variant",
-        kind: Kind::Choice(&["rfc", "linux"]),
+        kind: Kind::Choice(&["rfc", "linux", "ns3", "ns2"]),
         default: Default::Text("rfc"),
         range: None,
-        doc: "linux: whole segments, counted as Linux counts them. Profile linux: linux",
+        doc: "linux: whole segments, counted as Linux counts them; ns3: whole bytes, the growth of each acknowledgment \
+              rounded down (counting acks, its TcpNewReno) or in steps of a segment (counting bytes, its TcpLinuxReno); \
+              ns2: slow start after a loss ends at a whole segment. Profiles linux, ns3, ns2: that name",
     },
 ];
 
-/// The window that `signal` finds, segments.
-pub(super) fn reduced_from(cx: &Cx<'_>, signal: Signal, w: &Window, from_window: bool) -> f64 {
-    if from_window {
-        w.cwnd
-    } else {
-        signal.flight() as f64 / f64::from(cx.mss)
+/// What a reduction starts from: values of [`BASE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    Flight,
+    Window,
+    Pipe,
+}
+
+impl Base {
+    /// As the parameters say.
+    pub(super) fn new(p: &Params) -> Base {
+        match p.text("base") {
+            "cwnd" => Base::Window,
+            "pipe" => Base::Pipe,
+            _ => Base::Flight,
+        }
+    }
+
+    /// The window that `signal` finds, segments.
+    pub(super) fn window(self, cx: &Cx<'_>, signal: Signal, w: &Window) -> f64 {
+        let bytes = match self {
+            Base::Window => return w.cwnd,
+            Base::Flight => signal.flight(),
+            Base::Pipe => cx.in_flight,
+        };
+        bytes as f64 / f64::from(cx.mss)
     }
 }
 
@@ -56,45 +80,143 @@ pub(super) fn add_per(w: &mut Window, count: &mut u64, per: u64, acked: f64) {
     }
 }
 
+/// What the window is rounded down to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whole {
+    Nothing,
+    Segments,
+    Bytes,
+    /// Only the end of a slow start is.
+    SlowStartEnd,
+}
+
 /// One segment per window acknowledged; half on congestion.
 #[derive(Clone, Debug)]
 pub struct Reno {
-    from_window: bool,
+    base: Base,
     count_acks: bool,
-    whole: bool,
+    whole: Whole,
+    /// Grows by a whole segment at a time.
+    steps: bool,
+    /// Slow start follows every loss.
+    restarts: bool,
     count: u64,
 }
 
 impl Reno {
     /// From its parameters.
     pub fn new(p: &Params) -> Reno {
-        Reno {
-            from_window: p.text("base") == "cwnd",
-            count_acks: p.text("counting") == "acks",
-            whole: p.text("variant") == "linux",
-            count: 0,
-        }
+        let count_acks = p.text("counting") == "acks";
+        let whole = match p.text("variant") {
+            "linux" => Whole::Segments,
+            "ns3" => Whole::Bytes,
+            "ns2" => Whole::SlowStartEnd,
+            _ => Whole::Nothing,
+        };
+        let steps = whole == Whole::Segments || (whole == Whole::Bytes && !count_acks);
+        Reno { base: Base::new(p), count_acks, whole, steps, restarts: false, count: 0 }
+    }
+
+    /// The same law for a controller that restarts slow start after every loss.
+    pub(super) fn restarting(self) -> Reno {
+        Reno { restarts: true, ..self }
     }
 }
 
 impl Avoidance for Reno {
     #[inline]
-    fn grow(&mut self, _cx: &Cx<'_>, _ack: &Ack, w: &mut Window, acked: f64) {
-        if self.whole {
+    fn grow(&mut self, cx: &Cx<'_>, _ack: &Ack, w: &mut Window, acked: f64) {
+        if self.steps {
             add_per(w, &mut self.count, w.cwnd as u64, acked);
-        } else {
-            let acked = if self.count_acks { acked.min(1.0) } else { acked };
-            w.cwnd += acked / w.cwnd;
+            return;
         }
+        let acked = if self.count_acks { acked.min(1.0) } else { acked };
+        let growth = acked / w.cwnd;
+        w.cwnd += if self.whole == Whole::Bytes {
+            let mss = f64::from(cx.mss);
+            // A byte at least (RFC 5681 §3.1).
+            (growth * mss).floor().max(1.0) / mss
+        } else {
+            growth
+        };
     }
 
     fn reduce(&mut self, cx: &Cx<'_>, signal: Signal, w: &Window) -> f64 {
         self.count = 0;
-        let half = reduced_from(cx, signal, w, self.from_window) / 2.0;
-        if self.whole {
-            half.floor()
-        } else {
-            half
+        let half = self.base.window(cx, signal, w) / 2.0;
+        let restarts = self.restarts || matches!(signal, Signal::Timeout { .. });
+        match self.whole {
+            Whole::Segments => half.floor(),
+            Whole::SlowStartEnd if restarts => half.floor(),
+            _ => half,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+    use crate::params::Value;
+
+    fn reno(given: &[(&str, &str)]) -> Reno {
+        let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), Value::Text((*v).to_owned()))).collect();
+        Reno::new(&Params::new(PARAMS, &given).unwrap())
+    }
+
+    /// The window after each of `acks`, segments of 1448 bytes acknowledged, from `cwnd`.
+    fn grown(given: &[(&str, &str)], cwnd: f64, acks: &[f64]) -> Vec<f64> {
+        let mut law = reno(given);
+        let mut w = Window { cwnd, ssthresh: 2.0 };
+        testing::with_cx(1448, |cx| {
+            acks.iter()
+                .map(|&acked| {
+                    law.grow(cx, &testing::ack(acked), &mut w, acked);
+                    w.cwnd
+                })
+                .collect()
+        })
+    }
+
+    fn reduced(base: &str) -> f64 {
+        let mut law = reno(&[("base", base)]);
+        testing::with_cx(1000, |cx| {
+            cx.in_flight = 16_000;
+            let w = Window { cwnd: 22.0, ssthresh: 2.0 };
+            law.reduce(cx, Signal::Loss { flight: 20_000 }, &w)
+        })
+    }
+
+    #[test]
+    fn one_segment_per_window() {
+        assert_eq!(grown(&[], 10.0, &[1.0, 2.0]), [10.1, 10.1 + 2.0 / 10.1]);
+        assert_eq!(grown(&[("counting", "acks")], 10.0, &[1.0, 2.0]), [10.1, 10.1 + 1.0 / 10.1]);
+    }
+
+    #[test]
+    fn linux_and_ns3_round_down() {
+        let linux = [("variant", "linux")];
+        assert_eq!(grown(&linux, 4.0, &[2.0, 2.0, 2.0, 3.0]), [4.0, 5.0, 5.0, 6.0]);
+        // 1448 / 100 = 14.48 bytes per acknowledgment, however much it covers; one byte at least.
+        let acks = [("variant", "ns3"), ("counting", "acks")];
+        assert_eq!(grown(&acks, 100.0, &[2.0]), [100.0 + 14.0 / 1448.0]);
+        assert_eq!(grown(&acks, 3000.0, &[2.0]), [3000.0 + 1.0 / 1448.0]);
+        assert_eq!(grown(&[("variant", "ns3")], 4.5, &[2.0, 2.0]), [4.5, 5.5]);
+    }
+
+    #[test]
+    fn ns2_rounds_the_end_of_a_slow_start() {
+        let given = [("variant", "ns2"), ("base", "cwnd")];
+        let w = Window { cwnd: 67.5, ssthresh: 2.0 };
+        let (loss, timeout) = (Signal::Loss { flight: 0 }, Signal::Timeout { flight: 0, repeated: false });
+        testing::with_cx(1000, |cx| {
+            assert_eq!([loss, timeout].map(|s| reno(&given).reduce(cx, s, &w)), [33.75, 33.0]);
+            assert_eq!(reno(&given).restarting().reduce(cx, loss, &w), 33.0);
+        });
+    }
+
+    #[test]
+    fn the_base_of_a_reduction() {
+        assert_eq!([reduced("flight"), reduced("cwnd"), reduced("pipe")], [10.0, 11.0, 8.0]);
     }
 }

@@ -10,7 +10,7 @@ pub struct Tahoe(Reno);
 impl Tahoe {
     /// Takes Reno's parameters.
     pub fn new(p: &Params) -> Tahoe {
-        Tahoe(Reno::new(p))
+        Tahoe(Reno::new(p).restarting())
     }
 }
 

@@ -36,12 +36,16 @@ impl Profile {
         Profile::ALL.into_iter().find(|p| p.name() == name)
     }
 
-    /// Parameters that controllers get under this profile unless the scenario sets them.
-    pub fn controller_defaults(self) -> &'static [(&'static str, &'static str)] {
+    /// Parameters that controller `cc` gets under this profile unless the scenario sets them.
+    pub fn controller_defaults(self, cc: &str) -> &'static [(&'static str, &'static str)] {
         match self {
             Profile::Rfc => &[],
             Profile::Linux => &[("variant", "linux"), ("base", "cwnd")],
-            Profile::Ns3 | Profile::Ns2 => &[("counting", "acks")],
+            Profile::Ns3 if matches!(cc, "tahoe" | "reno" | "newreno") => {
+                &[("variant", "ns3"), ("base", "pipe"), ("counting", "acks")]
+            }
+            Profile::Ns3 => &[("base", "cwnd")],
+            Profile::Ns2 => &[("variant", "ns2"), ("base", "cwnd"), ("counting", "acks")],
         }
     }
 
@@ -178,6 +182,8 @@ choice!(
         Rfc9937 = "rfc9937",
         /// Linux: reference is the window at entry.
         Linux = "linux",
+        /// ns-3: RFC 6937's slow start bound on every acknowledgment; reference is the pipe at entry.
+        Ns3 = "ns3",
     }
 );
 choice!(
@@ -280,10 +286,13 @@ options! {
     loss_detection: LossDetection, Kind::Choice(LOSS_DETECTIONS), None,
         [LossDetection::Dupack, LossDetection::Rack, LossDetection::Dupack, LossDetection::Dupack],
         "how losses are found: dupack counts (RFC 5681, RFC 6675), rack compares transmission times (RFC 8985)";
-    prr: PrrRule, Kind::Choice(PRR_RULES), None, [PrrRule::Rfc9937, PrrRule::Linux, PrrRule::Rfc9937, PrrRule::Rfc9937],
-        "reference of proportional rate reduction: rfc9937 RecoverFS, linux the window at entry";
+    prr: PrrRule, Kind::Choice(PRR_RULES), None, [PrrRule::Rfc9937, PrrRule::Linux, PrrRule::Ns3, PrrRule::Rfc9937],
+        "proportional rate reduction: reference is RecoverFS (rfc9937), the window at entry (linux) or the pipe at entry (ns3, which \
+         also adds a segment per acknowledgment below ssthresh, as RFC 6937 did)";
     dupthresh: u64, Kind::Count, Some((1.0, 300.0)), [3, 3, 3, 3], "duplicate acknowledgments that mean a loss (RFC 5681)";
     limited_transmit: bool, Kind::Bool, None, [true, true, true, true], "one new segment on each of the first two duplicates (RFC 3042)";
+    limited_transmit_after_timeout: bool, Kind::Bool, None, [false, false, false, true],
+        "limited transmit also while a timeout is repaired without SACK, where it sends old segments again (ns-2)";
     newreno_impatient: bool, Kind::Bool, None, [true, true, true, true], "restart the timer on the first partial acknowledgment only (RFC 6582 §4)";
     newreno_full_window: bool, Kind::Bool, None, [false, false, false, true],
         "leave NewReno recovery at ssthresh (RFC 6582 option 2) instead of min(ssthresh, flight + 1 MSS)";
@@ -292,7 +301,7 @@ options! {
         "longest delay of an acknowledgment; the least of Linux's adaptive delay";
     ack_policy: AckPolicy, Kind::Choice(ACK_POLICIES), None, [AckPolicy::Rfc, AckPolicy::Linux, AckPolicy::Rfc, AckPolicy::Rfc],
         "when the receiver acknowledges";
-    quick_acks: u64, Kind::Count, Some((0.0, 1000.0)), [0, 16, 0, 0], "segments acknowledged at once at the start (ack_policy linux)";
+    quick_acks: u64, Kind::Count, Some((0.0, 1000.0)), [0, 16, 1, 0], "segments acknowledged at once at the start";
     receive_buffer: u64, Kind::Bytes, Some((256.0, UNLIMITED_WINDOW as f64)),
         [UNLIMITED_WINDOW, UNLIMITED_WINDOW, UNLIMITED_WINDOW, UNLIMITED_WINDOW],
         "receive buffer; the default is the largest window TCP can offer";

@@ -272,8 +272,9 @@ impl Endpoint {
             self.rx.on_data(now, pos, seg.len, fin);
             self.peer_closed = self.rx.finished();
             self.arm_receiver(now);
-        } else if pos != self.rx.nxt() {
-            // A window probe or keep-alive: say where we are.
+        } else if pos < self.rx.nxt() {
+            // A window probe or keep-alive: say where we are. Only below the window: two sides that both miss data
+            // would answer each other's acknowledgments for ever.
             self.rx.request_ack();
         }
     }

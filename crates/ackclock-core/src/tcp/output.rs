@@ -39,7 +39,7 @@ impl Sender {
         if self.board.pending() > 0 {
             // Repairs go before new data: nothing else leaves while one is waiting for the window.
             let hole = self.board.next_lost()?;
-            if pipe + u64::from(hole.len) <= self.window {
+            if pipe + u64::from(hole.len) <= self.window + self.room_for_duplicates() {
                 return Some(self.resend(hole, now, timers));
             }
             self.note_usage(pipe);
@@ -57,6 +57,21 @@ impl Sender {
             return Some(Output { pos: self.board.nxt() - 1, len: 0, fin: false });
         }
         None
+    }
+
+    /// RFC 3042: each of the first two duplicates lets one segment out.
+    #[inline]
+    fn room_for_duplicates(&self) -> u64 {
+        let without_sack = matches!(self.repair, Repair::Tahoe | Repair::Reno | Repair::NewReno);
+        if self.dup_acks == 0 || !without_sack || !self.config.limited_transmit {
+            return 0;
+        }
+        match self.phase {
+            Phase::Open => {}
+            Phase::Loss if self.config.limited_transmit_after_timeout && self.dup_acks < self.config.dupthresh => {}
+            _ => return 0,
+        }
+        self.dup_acks.min(2) * u64::from(self.mss)
     }
 
     /// Payload positions ready to send, and whether a FIN follows them.
@@ -85,13 +100,10 @@ impl Sender {
         }
         let mss = u64::from(self.mss);
         let duplicates = self.phase == Phase::Open && self.dup_acks > 0;
-        let (used, room) = match self.repair {
-            // RFC 3042: each of the first two duplicates lets one segment out.
-            Repair::Tahoe | Repair::Reno | Repair::NewReno if duplicates && self.config.limited_transmit => {
-                (pipe, self.window + self.dup_acks.min(2) * mss)
-            }
-            _ if duplicates && !self.config.limited_transmit => (outstanding, self.window),
-            _ => (pipe, self.window),
+        let (used, room) = if duplicates && !self.config.limited_transmit {
+            (outstanding, self.window)
+        } else {
+            (pipe, self.window + self.room_for_duplicates())
         };
         let seq_len = u64::from(len) + u64::from(fin);
         if used + u64::from(len) > room {

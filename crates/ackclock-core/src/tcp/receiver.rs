@@ -321,7 +321,9 @@ impl Receiver {
     #[inline]
     fn should_ack(&self) -> bool {
         match self.policy {
-            AckPolicy::Rfc => self.unacked_bytes >= self.delayed_ack * self.mss || self.delayed_ack <= 1,
+            AckPolicy::Rfc => {
+                self.quick > 0 || self.delayed_ack <= 1 || self.unacked_bytes >= self.delayed_ack * self.mss
+            }
             AckPolicy::Linux => self.quick > 0 || self.unacked_bytes > (self.delayed_ack - 1) * self.mss,
         }
     }

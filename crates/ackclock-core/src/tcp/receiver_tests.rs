@@ -45,6 +45,23 @@ fn every_second_full_segment_is_acknowledged() {
 }
 
 #[test]
+fn the_first_segments_are_acknowledged_at_once_if_asked() {
+    let mut c = Config::profile(Profile::Ns3);
+    c.set("quick_acks", &Value::Int(2)).unwrap();
+    let mut r = Receiver::new(&c, 1000);
+    r.open(0);
+    let mut at_once = vec![];
+    for n in 0..5 {
+        r.on_data(Time(n), 1 + 1000 * n, 1000, false);
+        at_once.push(r.wants_ack_now());
+        if r.wants_ack_now() {
+            answer(&mut r, n);
+        }
+    }
+    assert_eq!(at_once, [true, true, false, true, false]);
+}
+
+#[test]
 fn the_block_that_just_came_is_reported_first() {
     let mut r = receiver(&[]);
     for pos in [2001, 4001, 6001] {

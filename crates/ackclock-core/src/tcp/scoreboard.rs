@@ -84,7 +84,8 @@ impl Delivery {
             if !sacked_now {
                 self.acked_retransmitted = true;
             }
-            if rtt < self.min_rtt {
+            // Without any sample nothing tells the two apart.
+            if rtt < self.min_rtt || self.min_rtt == Span::ZERO {
                 return;
             }
         } else {
@@ -427,6 +428,8 @@ impl Scoreboard {
         }
         self.sacked = 0;
         self.ranges.clear();
+        // What was delivered must be judged again.
+        self.rack_from = self.records.head();
     }
 
     /// RFC 8985 §6.2 step 5: marks what was sent before `k` and is overdue by `reo_wnd`. Returns the bytes newly

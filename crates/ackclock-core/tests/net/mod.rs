@@ -80,6 +80,10 @@ struct Packet {
     truth: Truth,
 }
 
+fn blocks(p: &Packet) -> &[(u64, u64)] {
+    &p.truth.blocks[..p.segment.sack().len()]
+}
+
 /// A transfer with more events than this will never end.
 const MOST_EVENTS: u64 = 400_000;
 /// An endpoint that sends more than this at one instant never stops.
@@ -104,6 +108,16 @@ pub struct Net {
     ticks: [u64; 2],
     written: [u64; 2],
     report: Report,
+    log: Option<Vec<String>>,
+}
+
+/// The last steps of a transfer that fails, for its message.
+pub fn last_steps(case: &Case) -> String {
+    let mut net = Net::new(case);
+    net.log = Some(Vec::new());
+    let _ = net.play();
+    let log = net.log.unwrap_or_default();
+    log[log.len().saturating_sub(40)..].join("\n")
 }
 
 impl Net {
@@ -153,6 +167,14 @@ impl Net {
             ticks: [0, 1].map(|i| configs[i].timestamp_tick.0),
             written: [0, 1].map(|i| case.ends[i].written()),
             report: Report::default(),
+            log: None,
+        }
+    }
+
+    fn say(&mut self, text: impl FnOnce(&Net) -> String) {
+        if self.log.is_some() {
+            let line = format!("{:.6} {}", self.now.as_secs_f64(), text(self));
+            self.log.get_or_insert_default().push(line);
         }
     }
 
@@ -161,6 +183,11 @@ impl Net {
     /// # Errors
     /// The invariant that was violated.
     pub fn run(mut self) -> Result<Report, String> {
+        self.play()?;
+        self.at_end()
+    }
+
+    fn play(&mut self) -> Check {
         let mut events = 0;
         self.transmit(0)?;
         self.transmit(1)?;
@@ -183,7 +210,7 @@ impl Net {
                 self.expire(i)?;
             }
         }
-        self.at_end()
+        Ok(())
     }
 
     fn act(&mut self, i: usize) -> Check {
@@ -196,6 +223,7 @@ impl Net {
     }
 
     fn expire(&mut self, i: usize) -> Check {
+        self.say(|_| format!("{i} timer"));
         let before = View::of(&self.ends[i]);
         self.ends[i].on_timer(self.now);
         self.after_event(i, &before)?;
@@ -276,6 +304,11 @@ impl Net {
 
     fn send(&mut self, i: usize, segment: Segment, truth: Truth) {
         self.sent += 1;
+        self.say(|n| {
+            let (v, t) = (View::of(&n.ends[i]), truth);
+            let state = format!("{:?} una {} nxt {} pipe {} cwnd {}", v.phase, v.una, v.nxt, v.pipe, v.cwnd);
+            format!("{i} -> {}..+{} ack {} edge {}   {state}", t.pos, segment.len, t.ack, t.edge)
+        });
         self.note(&segment, i);
         self.report.packets += 1;
         self.report.window_probes += u64::from(segment.seq_len() == 0 && truth.pos < self.ends[i].tx.positions().1);
@@ -303,6 +336,7 @@ impl Net {
     fn deliver(&mut self) -> Check {
         let Some(((_, number), p)) = self.wire.pop_first() else { return Ok(()) };
         let i = p.to;
+        self.say(|_| format!("{i} <- {}..+{} ack {} {:?}", p.truth.pos, p.segment.len, p.truth.ack, blocks(&p)));
         self.delivered += 1;
         self.report.reordered += u64::from(number < self.last_delivered[i]);
         self.last_delivered[i] = number.max(self.last_delivered[i]);

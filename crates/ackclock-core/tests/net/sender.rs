@@ -25,6 +25,7 @@ pub struct SenderCheck {
     by_count: bool,
     prr: Option<PrrRule>,
     limited_transmit: bool,
+    limited_after_timeout: bool,
     dupthresh: u64,
     /// End and last transmission of what is outstanding, by first position.
     transmitted: BTreeMap<u64, (u64, Time)>,
@@ -58,6 +59,7 @@ impl SenderCheck {
             by_count: c.loss_detection == LossDetection::Dupack,
             prr: by_prr.then_some(c.prr),
             limited_transmit: c.limited_transmit,
+            limited_after_timeout: c.limited_transmit_after_timeout,
             dupthresh: c.dupthresh,
             transmitted: BTreeMap::new(),
             newest_delivered: (Time::ZERO, 0),
@@ -113,11 +115,17 @@ impl SenderCheck {
         let (len, n) = (u64::from(seg.len), u64::from(seg.seq_len()));
         holds!(3, after.nxt == before.nxt + n, "SND.NXT is {} after {n} at {}", after.nxt, before.nxt);
         holds!(1, truth.pos + len <= edge, "{len} bytes at {} pass the right edge {edge}", truth.pos);
-        let limited = before.phase == Phase::Open && self.duplicates && !self.sack && self.limited_transmit;
-        let room = after.cwnd + if limited { 2 * self.mss } else { 0 };
+        let room = after.cwnd + self.limited_transmit(before.phase);
         holds!(1, before.pipe + len <= room, "pipe {} + {len} > {room}: {before:?}", before.pipe);
         holds!(8, after.pipe == before.pipe + n, "pipe {} after {n} with {}", after.pipe, before.pipe);
         Ok(())
+    }
+
+    /// What the first two duplicates add to the window (RFC 3042).
+    fn limited_transmit(&self, phase: Phase) -> u64 {
+        let applies = phase == Phase::Open || (phase == Phase::Loss && self.limited_after_timeout);
+        let limited = applies && self.duplicates && !self.sack && self.limited_transmit;
+        u64::from(limited) * 2 * self.mss
     }
 
     fn retransmission(
@@ -134,7 +142,7 @@ impl SenderCheck {
         };
         holds!(7, !k.sacked, "{pos} is sent again although delivered");
         // Only the first one of an event may leave whatever the window.
-        let fits = before.pipe + u64::from(seg.len) <= after.cwnd;
+        let fits = before.pipe + u64::from(seg.len) <= after.cwnd + self.limited_transmit(before.phase);
         holds!(1, fits || !self.repeated, "{n} more with pipe {} and cwnd {}", before.pipe, after.cwnd);
         self.repeated = true;
         let again = after.pipe == before.pipe;
@@ -248,6 +256,7 @@ impl SenderCheck {
             let acked = after.una - before.una;
             let reference = match self.prr {
                 Some(PrrRule::Linux) => before.cwnd,
+                Some(PrrRule::Ns3) => after.pipe,
                 // RecoverFS (RFC 9937 §6): outstanding before this acknowledgment, less what was SACKed before it.
                 _ => after.nxt - before.una - before.sacked,
             };

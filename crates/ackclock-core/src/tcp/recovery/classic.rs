@@ -30,9 +30,13 @@ impl Sender {
                 false
             }
             Phase::Loss => {
+                if e.advanced {
+                    self.dup_acks = 0;
+                } else if e.duplicate {
+                    self.dup_acks += 1;
+                }
                 if self.board.una() >= self.recover {
                     self.phase = Phase::Open;
-                    self.dup_acks = 0;
                 }
                 true
             }
@@ -60,7 +64,6 @@ impl Sender {
             });
             self.window = self.control.cwnd;
             self.phase = Phase::Loss;
-            self.dup_acks = 0;
         } else {
             self.lost += self.board.mark_head();
             self.window = self.control.ssthresh + self.config.dupthresh * u64::from(self.mss);

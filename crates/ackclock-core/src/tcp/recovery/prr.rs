@@ -35,7 +35,7 @@ impl Prr {
             self.round(share, mss) as i64 - self.out as i64
         } else {
             let mut n = (self.delivered as i64 - self.out as i64).max(delivered as i64);
-            if safe {
+            if safe || self.rule == Some(PrrRule::Ns3) {
                 n += mss as i64;
             }
             n.min((ssthresh - in_flight) as i64)
@@ -87,6 +87,11 @@ mod tests {
         // 100 in flight, ssthresh 50, 90 lost: pipe 10. One segment delivered.
         assert_eq!(Prr::new(100, PrrRule::Rfc9937).on_ack(1, 10, 50, false, 1) - 10, 1);
         assert_eq!(Prr::new(100, PrrRule::Rfc9937).on_ack(1, 10, 50, true, 1) - 10, 2);
+    }
+
+    #[test]
+    fn ns3_adds_a_segment_whatever_the_acknowledgment() {
+        assert_eq!(Prr::new(100, PrrRule::Ns3).on_ack(1, 10, 50, false, 1) - 10, 2);
     }
 
     #[test]

@@ -127,6 +127,7 @@ impl Sender {
                 self.board.outstanding() + d.acked - (self.board.sacked() - d.sacked.min(self.board.sacked()))
             }
             PrrRule::Linux => window_before,
+            PrrRule::Ns3 => self.board.pipe(),
         };
         self.prr = Prr::new(reference, self.config.prr);
         if self.repair == Repair::Sack {
