@@ -153,6 +153,10 @@ impl CubicInteger {
 }
 
 impl Avoidance for CubicInteger {
+    fn estimates(&self) -> bool {
+        true
+    }
+
     fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, _w: &Window) {
         let Some(rtt) = ack.rtt else { return };
         // Right after a reduction samples carry the delay of the queue's overflow.
@@ -172,6 +176,7 @@ impl Avoidance for CubicInteger {
     fn reduce(&mut self, _cx: &Cx<'_>, signal: Signal, w: &Window) -> f64 {
         let cwnd = w.cwnd as u64;
         self.epoch_start = None;
+        self.count = 0;
         self.last_max = if cwnd < self.last_max && self.fast_convergence {
             cwnd * (BETA_ONE + self.beta) / (2 * BETA_ONE)
         } else {
@@ -182,7 +187,6 @@ impl Avoidance for CubicInteger {
             // A timeout forgets everything but the threshold.
             *self = CubicInteger {
                 per: 1,
-                count: 0,
                 last_max: 0,
                 last_cwnd: 0,
                 last_time: 0,

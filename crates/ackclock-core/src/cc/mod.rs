@@ -63,6 +63,9 @@ pub struct Ack {
     pub round: u64,
     /// Whether the window was what held the sender back (RFC 9438 §5.8): only then should it grow.
     pub window_limited: bool,
+    /// Whether the controller moves the window: not during fast recovery, when this is for its estimators only
+    /// ([`CongestionControl::estimates`]).
+    pub grow: bool,
 }
 
 /// Why the window must shrink.
@@ -124,7 +127,7 @@ pub enum RecoveryBy {
 pub trait CongestionControl: Send {
     /// The connection is established; `initial_window` in bytes (RFC 6928).
     fn start(&mut self, cx: &mut Cx<'_>, initial_window: u64);
-    /// An acknowledgment delivered data outside fast recovery.
+    /// An acknowledgment delivered data.
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack);
     /// Congestion was signalled: at most once per recovery episode.
     fn on_congestion(&mut self, cx: &mut Cx<'_>, signal: Signal);
@@ -134,6 +137,10 @@ pub trait CongestionControl: Send {
     fn on_restart(&mut self, cx: &mut Cx<'_>, restart: Restart);
     /// The present decision.
     fn control(&self) -> Control;
+    /// Whether acknowledgments are of use to it while the window is not its own.
+    fn estimates(&self) -> bool {
+        false
+    }
     /// Who runs recovery.
     fn recovery_by(&self) -> RecoveryBy {
         RecoveryBy::Endpoint

@@ -13,5 +13,5 @@ pub fn with_cx<R>(mss: u32, f: impl FnOnce(&mut Cx<'_>) -> R) -> R {
 
 /// An acknowledgment of `acked` segments of 1000 bytes that was limited by the window.
 pub fn ack(acked: f64) -> Ack {
-    Ack { delivered: (acked * 1000.0) as u64, window_limited: true, ..Ack::default() }
+    Ack { delivered: (acked * 1000.0) as u64, window_limited: true, grow: true, ..Ack::default() }
 }

@@ -32,6 +32,11 @@ pub trait Avoidance: Send {
     /// Sees every acknowledgment before the window grows, in slow start as well: for estimators.
     fn observe(&mut self, _cx: &Cx<'_>, _ack: &Ack, _w: &Window) {}
 
+    /// Whether [`Avoidance::observe`] wants to see acknowledgments during fast recovery too.
+    fn estimates(&self) -> bool {
+        false
+    }
+
     /// The sender was idle for `idle` and resumes.
     fn resume(&mut self, _cx: &Cx<'_>, _idle: Span) {}
 
@@ -97,7 +102,7 @@ impl CongestionControl for WindowBased {
 
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         self.law.observe(cx, ack, &self.w);
-        let mut acked = ack.delivered as f64 / self.mss;
+        let mut acked = if ack.grow { ack.delivered as f64 / self.mss } else { 0.0 };
         if self.w.in_slow_start() {
             let before = self.w.ssthresh;
             acked = self.slow_start.on_ack(cx, ack, &mut self.w, acked);
@@ -142,6 +147,10 @@ impl CongestionControl for WindowBased {
     #[inline]
     fn control(&self) -> Control {
         self.control
+    }
+
+    fn estimates(&self) -> bool {
+        self.law.estimates()
     }
 
     fn recovery_by(&self) -> RecoveryBy {

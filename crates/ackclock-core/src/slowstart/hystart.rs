@@ -149,6 +149,7 @@ impl SlowStart for HyStart {
         if matches!(signal, Signal::Timeout { .. }) {
             self.found = false;
             self.round = None;
+            self.min_rtt = Span::MAX;
         }
     }
 }

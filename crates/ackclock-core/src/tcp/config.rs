@@ -277,6 +277,8 @@ options! {
     min_rto: Span, Kind::Duration, Some((0.0, 60.0)), [S(1), MS(200), S(1), MS(200)], "smallest retransmission timeout";
     max_rto: Span, Kind::Duration, Some((0.001, 3600.0)), [S(60), S(120), S(60), S(60)], "largest retransmission timeout";
     initial_rto: Span, Kind::Duration, Some((0.001, 60.0)), [S(1), S(1), S(3), S(3)], "timeout before the first RTT sample (RFC 6298 §2.1)";
+    timer_tick: Span, Kind::Duration, Some((0.0, 1.0)), [Span::ZERO, MS(1), Span::ZERO, Span::ZERO],
+        "timers expire on ticks of this length and a little late, the longer the coarser, as in Linux; 0 is exactly";
     clock_granularity: Span, Kind::Duration, Some((0.0, 1.0)), [MS(1), MS(1), MS(1), MS(10)], "G of RFC 6298";
     timestamps: bool, Kind::Bool, None, [true, true, true, false], "timestamp option (RFC 7323)";
     timestamp_tick: Span, Kind::Duration, Some((1e-6, 1.0)), [MS(1), MS(1), MS(1), MS(1)], "tick of the timestamp clock";
@@ -307,11 +309,14 @@ options! {
         "receive buffer; the default is the largest window TCP can offer";
     initial_receive_window: u64, Kind::Bytes, Some((256.0, UNLIMITED_WINDOW as f64)),
         [UNLIMITED_WINDOW, 8_387_160, UNLIMITED_WINDOW, UNLIMITED_WINDOW],
-        "window offered at first; ack_policy linux opens it with the data received. The default of profile linux is that of tcp_rmem = 16 MiB";
-    window_growth_limit: u64, Kind::Bytes, Some((0.0, UNLIMITED_WINDOW as f64)), [0, 10_615_389, 0, 0],
-        "window up to which ack_policy linux opens it by two segments per segment received, acknowledging each; then it is receive_buffer";
+        "window offered at first; ack_policy linux opens it with the data received. The default of profile linux is that of a buffer of 16 MiB";
     ack_compression: bool, Kind::Bool, None, [false, true, false, false],
         "acknowledge out-of-order segments beyond the third together, after min(1 ms, RTT/20) + 0.1 ms (Linux)";
+    write_bytes: u64, Kind::Bytes, None, [0, 131_072, 0, 0],
+        "bytes that the application writes at a time, in the end to a full send buffer; 0 is everything at once. Linux marks \
+         where it pushed the stream (PSH), and ack_policy linux acknowledges such a segment at once";
+    send_buffer: u64, Kind::Bytes, Some((1.0, UNLIMITED_WINDOW as f64)), [16_777_216, 16_777_216, 16_777_216, 16_777_216],
+        "memory of the buffer that the application's writes fill";
     window_counts_ooo: bool, Kind::Bool, None, [false, false, false, false], "out-of-order data takes room of the receive buffer";
     app_read_rate: u64, Kind::Bytes, None, [0, 0, 0, 0], "bytes per second that the receiving application reads; 0 is at once";
     header_bytes: u64, Kind::Bytes, Some((0.0, 200.0)), [40, 40, 40, 40], "IP and TCP header of every segment, without options";
@@ -319,6 +324,8 @@ options! {
     ack_bytes: u64, Kind::Bytes, Some((0.0, 1500.0)), [0, 0, 0, 0], "wire size of a segment without payload; 0 is by its headers";
     mtu: u64, Kind::Bytes, Some((0.0, 65_535.0)), [0, 0, 0, 0], "largest IP packet; 0 is unlimited";
     handshake: bool, Kind::Bool, None, [true, true, true, true], "three-way handshake";
+    handshake_ack: bool, Kind::Bool, None, [false, true, false, false],
+        "the acknowledgment that ends the handshake leaves alone, ahead of the first data (Linux)";
     iss: u64, Kind::Count, Some((0.0, u32::MAX as f64)), [0, 0, 0, 0], "initial send sequence number";
     idle: IdleRule, Kind::Choice(IDLE_RULES), None, [IdleRule::Rfc5681, IdleRule::Linux, IdleRule::None, IdleRule::Rfc5681],
         "window after an idle time";

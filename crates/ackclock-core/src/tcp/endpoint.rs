@@ -4,7 +4,7 @@ mod audit;
 
 use super::config::Config;
 use super::output::Output;
-use super::receiver::Receiver;
+use super::receiver::{AckWait, Receiver};
 use super::segment::{flags, seq_before, unwrap_seq, Segment};
 use super::sender::Sender;
 use super::timers::{Timer, Timers};
@@ -61,6 +61,8 @@ pub struct Endpoint {
     ts_now: u64,
     ts_next: Time,
     syn_due: bool,
+    /// The acknowledgment that ends the handshake leaves before any data.
+    bare_ack_due: bool,
     syn_sent_at: Time,
     /// SYN segments sent, for whatever reason: after the first their round-trip time is ambiguous.
     syns_sent: u64,
@@ -78,7 +80,7 @@ impl Endpoint {
             mss,
             tx: Sender::new(config, mss, cc, rng),
             rx: Receiver::new(config, mss),
-            timers: Timers::new(),
+            timers: Timers::new(config.timer_tick),
             sack: false,
             timestamps: false,
             scaled: false,
@@ -87,6 +89,7 @@ impl Endpoint {
             ts_now: 0,
             ts_next: Time::ZERO,
             syn_due: false,
+            bare_ack_due: false,
             syn_sent_at: Time::ZERO,
             syns_sent: 0,
             syn_retries: 0,
@@ -189,6 +192,7 @@ impl Endpoint {
                 self.take_syn(now, seg);
                 self.handshake_done(now, seg);
                 self.rx.request_ack();
+                self.bare_ack_due = self.config.handshake_ack;
             }
             State::SynReceived if seg.has(flags::SYN) => self.syn_due = true,
             State::SynReceived if seg.has(flags::ACK) && seg.ack == self.tx.iss.wrapping_add(1) => {
@@ -231,7 +235,7 @@ impl Endpoint {
         } else if self.syns_sent == 1 {
             let rtt = now.since(self.syn_sent_at);
             self.tx.rtt.sample(rtt, 0, 1);
-            self.rx.set_path_rtt(rtt);
+            self.rx.established(now, rtt);
         }
         self.establish(now, lost);
         if !seg.has(flags::SYN) {
@@ -269,6 +273,10 @@ impl Endpoint {
         }
         let fin = seg.has(flags::FIN);
         if seg.len > 0 || fin {
+            if self.rx.on_header(seg.has(flags::PSH), seg.tsecr) && self.timestamps && seg.has_timestamps() {
+                let age = self.age(now, seg.tsecr);
+                self.rx.on_echo(age);
+            }
             self.rx.on_data(now, pos, seg.len, fin);
             self.peer_closed = self.rx.finished();
             self.arm_receiver(now);
@@ -286,8 +294,14 @@ impl Endpoint {
 
     #[inline]
     fn arm_receiver(&mut self, now: Time) {
-        if let Some(delay) = self.rx.ack_delay() {
-            self.timers.set_earlier(Timer::DelayedAck, now + delay);
+        match self.rx.ack_wait() {
+            None => {}
+            // Not on a tick: Linux compresses with a timer of high resolution.
+            Some(AckWait::Compressed(wait)) => self.timers.set(Timer::CompressedAck, now + wait),
+            Some(AckWait::Delayed(wait)) if self.rx.keeps_timer() => {
+                self.timers.set_after(Timer::DelayedAck, now, wait)
+            }
+            Some(AckWait::Delayed(wait)) => self.timers.set_earlier(Timer::DelayedAck, now, wait),
         }
         if let Some(at) = self.rx.window_update_due(now) {
             self.timers.set(Timer::WindowUpdate, at);
@@ -302,8 +316,11 @@ impl Endpoint {
 
     /// Does what the expired timers ask for.
     pub fn on_timer(&mut self, now: Time) {
-        if self.timers.take_due(Timer::DelayedAck, now) {
+        if self.timers.take_due(Timer::CompressedAck, now) {
             self.rx.request_ack();
+        }
+        if self.timers.take_due(Timer::DelayedAck, now) {
+            self.rx.on_delay_expired();
         }
         if self.timers.take_due(Timer::WindowUpdate, now) {
             match self.rx.window_update_due(now) {
@@ -324,6 +341,10 @@ impl Endpoint {
                 State::SynSent | State::SynReceived => self.on_syn_timeout(),
                 _ => {}
             }
+        }
+        if self.rx.wants_ack_now() {
+            // What it will clear must not set the bound.
+            self.clear_ack_timers();
         }
         self.timers.tighten();
     }
@@ -362,14 +383,15 @@ impl Endpoint {
             }
             _ => return false,
         }
-        if !self.tx.quiet() {
+        if !self.bare_ack_due && !self.tx.quiet() {
             if let Some(out) = self.tx.poll(now, &mut self.timers) {
                 self.write(now, out, segment);
                 return true;
             }
         }
         if self.rx.wants_ack_now() {
-            self.write(now, Output { pos: self.tx.board.nxt(), len: 0, fin: false }, segment);
+            self.bare_ack_due = false;
+            self.write(now, Output { pos: self.tx.board.nxt(), len: 0, fin: false, push: false }, segment);
             return true;
         }
         false
@@ -379,7 +401,7 @@ impl Endpoint {
         self.syn_due = false;
         self.syn_sent_at = now;
         self.syns_sent += 1;
-        self.timers.set(Timer::Rto, now + self.tx.rtt.rto());
+        self.timers.set_after(Timer::Rto, now, self.tx.rtt.rto());
         let window = self.config.receive_buffer.min(self.config.initial_receive_window).min(65_535) as u16;
         self.rx.note_promise(u64::from(window));
         let answer = self.state == State::SynReceived;
@@ -419,13 +441,19 @@ impl Endpoint {
         self.ts_now as u32
     }
 
+    /// How long ago the timestamp `echo` was sent.
+    #[inline]
+    fn age(&mut self, now: Time, echo: u32) -> Span {
+        Span(u64::from(self.timestamp(now).wrapping_sub(echo)).saturating_mul(self.config.timestamp_tick.0))
+    }
+
     #[inline]
     fn write(&mut self, now: Time, out: Output, seg: &mut Segment) {
         seg.seq = self.tx.iss.wrapping_add(out.pos as u32);
         seg.len = out.len;
         seg.flow = self.flow;
         seg.mss = 0;
-        seg.flags = flags::ACK | if out.fin { flags::FIN } else { 0 };
+        seg.flags = flags::ACK | if out.fin { flags::FIN } else { 0 } | if out.push { flags::PSH } else { 0 };
         seg.options = 0;
         seg.sack_count = 0;
         seg.ecn = Ecn::NotEct;
@@ -434,7 +462,16 @@ impl Endpoint {
             seg.set_timestamps(tsval, self.ts_recent);
         }
         self.rx.acknowledge(now, seg, self.sack, self.scaled);
-        self.timers.clear(Timer::DelayedAck);
+        self.clear_ack_timers();
+    }
+
+    /// An acknowledgment leaves.
+    #[inline]
+    fn clear_ack_timers(&mut self) {
+        self.timers.clear(Timer::CompressedAck);
+        if !self.rx.keeps_timer() {
+            self.timers.clear(Timer::DelayedAck);
+        }
     }
 
     /// Smallest span between a segment and the retransmission it can cause, for tests: the present timeout.

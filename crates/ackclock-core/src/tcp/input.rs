@@ -2,7 +2,7 @@
 
 use super::recovery::Repair;
 use super::scoreboard::Delivery;
-use super::segment::{flags, unwrap_seq, Segment};
+use super::segment::{flags, unwrap_seq, Segment, MAX_SACK_BLOCKS};
 use super::sender::{Phase, Sender};
 use super::timers::{Timer, Timers};
 use crate::cc::Ack;
@@ -36,15 +36,9 @@ impl Sender {
         }
         self.stats.acks += 1;
         let in_flight_before = self.board.pipe();
-        let mut d = Delivery { now, min_rtt: self.rtt.min(), ..Delivery::default() };
-        for block in seg.sack() {
-            let start = unwrap_seq(block.start, self.iss, ack);
-            let end = unwrap_seq(block.end, self.iss, ack);
-            if end <= ack {
-                self.stats.dsacks += 1;
-            } else {
-                self.board.sack(start, end, &mut d);
-            }
+        let mut d = Delivery { now, min_rtt: self.rtt.min(), forward: self.board.forward(), ..Delivery::default() };
+        if !seg.sack().is_empty() {
+            self.take_sacks(seg, ack, &mut d);
         }
         let advanced = ack > una;
         if advanced {
@@ -81,24 +75,43 @@ impl Sender {
             Repair::Sack | Repair::Prr => self.repair_with_sack(&event, &d, timers),
             _ => self.repair_without_sack(&event, &d, timers),
         };
-        if grow && advanced && d.bytes > 0 {
-            let window_limited = !self.config.window_validation || self.window_limited();
+        let grow = grow && advanced;
+        if d.bytes > 0 && (grow || self.estimates) {
             let ack = Ack {
                 delivered: d.bytes,
                 lost: self.lost - lost_before,
                 rtt,
                 in_flight_before,
                 round: self.round,
-                window_limited,
+                window_limited: !self.config.window_validation || self.window_limited(),
+                grow,
             };
             self.with_cc(now, |cc, cx| cc.on_ack(cx, &ack));
-            self.window = self.control.cwnd;
+            if grow {
+                self.window = self.control.cwnd;
+            }
         }
         if advanced {
             self.restart_timer(now, timers);
         }
         if self.peer_edge > edge_before {
             self.end_persist(timers);
+        }
+    }
+
+    /// Takes the SACK blocks in the order of the stream: what one of them reports is not reordered by the next.
+    fn take_sacks(&mut self, seg: &Segment, ack: u64, d: &mut Delivery) {
+        let mut blocks = [(u64::MAX, u64::MAX); MAX_SACK_BLOCKS];
+        for (slot, block) in blocks.iter_mut().zip(seg.sack()) {
+            *slot = (unwrap_seq(block.start, self.iss, ack), unwrap_seq(block.end, self.iss, ack));
+        }
+        blocks.sort_unstable();
+        for (start, end) in &blocks[..seg.sack().len()] {
+            if *end <= ack {
+                self.stats.dsacks += 1;
+            } else {
+                self.board.sack(*start, *end, d);
+            }
         }
     }
 
@@ -148,7 +161,7 @@ impl Sender {
             return;
         }
         self.first_partial = false;
-        timers.set(Timer::Rto, now + self.rtt.rto());
+        timers.set_after(Timer::Rto, now, self.rtt.rto());
     }
 
     fn end_persist(&mut self, timers: &mut Timers) {

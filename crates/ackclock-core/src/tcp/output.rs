@@ -17,6 +17,8 @@ pub struct Output {
     pub len: u32,
     /// The stream ends behind them.
     pub fin: bool,
+    /// The application's data was pushed here.
+    pub push: bool,
 }
 
 impl Sender {
@@ -54,7 +56,7 @@ impl Sender {
         self.note_usage(pipe);
         if self.probe {
             self.probe = false;
-            return Some(Output { pos: self.board.nxt() - 1, len: 0, fin: false });
+            return Some(Output { pos: self.board.nxt() - 1, len: 0, fin: false, push: false });
         }
         None
     }
@@ -126,9 +128,9 @@ impl Sender {
         self.stats.sent_segments += u64::from(len > 0);
         self.last_sent = now;
         if !timers.is_set(Timer::Rto) {
-            timers.set(Timer::Rto, now + self.rtt.rto());
+            timers.set_after(Timer::Rto, now, self.rtt.rto());
         }
-        Some(Output { pos: nxt, len, fin })
+        Some(Output { pos: nxt, len, fin, push: self.pushes.take(nxt + u64::from(len)) })
     }
 
     /// The next segment does not fit the peer's window: the part of it to send, if any. A window smaller than a segment
@@ -143,7 +145,7 @@ impl Sender {
             return Some(open as u32);
         }
         if !timers.is_set(Timer::Persist) {
-            timers.set(Timer::Persist, now + self.persist_interval());
+            timers.set_after(Timer::Persist, now, self.persist_interval());
         }
         None
     }
@@ -184,9 +186,9 @@ impl Sender {
         // RFC 6298 §5.1 starts the timer only if it is not running; Linux restarts it for the head.
         let restart = self.config.rto == RtoRule::Linux && hole.seq == self.board.una();
         if restart || !timers.is_set(Timer::Rto) {
-            timers.set(Timer::Rto, now + self.rtt.rto());
+            timers.set_after(Timer::Rto, now, self.rtt.rto());
         }
-        Output { pos: hole.seq, len, fin }
+        Output { pos: hole.seq, len, fin, push: self.pushes.is(hole.seq + u64::from(len)) }
     }
 
     /// Remembers whether the window was used up, for the decision to let it grow.
@@ -237,6 +239,6 @@ impl Sender {
         }
         self.probe = true;
         self.persist_backoff += 1;
-        timers.set(Timer::Persist, now + self.persist_interval());
+        timers.set_after(Timer::Persist, now, self.persist_interval());
     }
 }

@@ -37,11 +37,11 @@ fn every_second_full_segment_is_acknowledged() {
     let mut r = receiver(&[]);
     r.on_data(Time(1), 1, 1000, false);
     assert!(!r.wants_ack_now());
-    assert_eq!(r.ack_delay(), Some(Span::from_millis(200)));
+    assert_eq!(r.ack_wait(), Some(AckWait::Delayed(Span::from_millis(200))));
     r.on_data(Time(2), 1001, 1000, false);
     assert!(r.wants_ack_now());
     assert_eq!(answer(&mut r, 3).ack, 2001);
-    assert_eq!(r.ack_delay(), None);
+    assert_eq!(r.ack_wait(), None);
 }
 
 #[test]

@@ -56,6 +56,8 @@ pub struct RackSegment {
 pub struct Delivery {
     /// The time of the acknowledgment.
     pub now: Time,
+    /// Highest position delivered before by a never-retransmitted segment.
+    pub forward: u64,
     /// Smallest round-trip time so far: a shorter one of a retransmitted segment belongs to its original.
     pub min_rtt: Span,
     /// Bytes delivered for the first time.
@@ -155,6 +157,12 @@ impl Scoreboard {
         self.nxt
     }
 
+    /// Highest position delivered by a never-retransmitted segment.
+    #[inline]
+    pub fn forward(&self) -> u64 {
+        self.forward
+    }
+
     /// Outstanding bytes, delivered or not (RFC 5681 FlightSize).
     #[inline]
     pub fn outstanding(&self) -> u64 {
@@ -241,8 +249,8 @@ impl Scoreboard {
             if r.flags == 0 {
                 d.bytes += u64::from(r.len);
                 d.note(&r, false);
-                if r.end() < self.forward {
-                    d.reordering = d.reordering.max(self.forward - r.end());
+                if r.end() < d.forward {
+                    d.reordering = d.reordering.max(d.forward - r.end());
                 }
                 self.forward = self.forward.max(r.end());
                 continue;

@@ -1,6 +1,7 @@
 //! The sending half: its state. What arrives is handled in `input`, losses in `recovery`, what leaves in `output`.
 
 use super::config::{Config, LossDetection, Recovery};
+use super::pushes::Pushes;
 use super::recovery::prr::Prr;
 use super::recovery::Repair;
 use super::scoreboard::{RackSegment, Scoreboard};
@@ -53,6 +54,8 @@ pub struct Sender {
     pub(super) rtt: RttEstimator,
     pub(super) cc: Box<dyn CongestionControl>,
     pub(super) control: Control,
+    /// The controller wants to see acknowledgments during recovery.
+    pub(super) estimates: bool,
     pub(super) rng: Stream,
     /// The window in force, bytes: the controller's, or recovery's while it runs.
     pub(super) window: u64,
@@ -88,6 +91,7 @@ pub struct Sender {
     pub(super) closing: bool,
     pub(super) fin_sent: bool,
     pub(super) last_sent: Time,
+    pub(super) pushes: Pushes,
     pub(super) delivered: u64,
     pub(super) lost: u64,
     pub(super) round: u64,
@@ -108,6 +112,7 @@ impl Sender {
             board: Scoreboard::new(0),
             rtt: RttEstimator::new(config),
             control: cc.control(),
+            estimates: cc.estimates(),
             repair: Repair::NewReno,
             cc,
             rng,
@@ -133,6 +138,7 @@ impl Sender {
             closing: false,
             fin_sent: false,
             last_sent: Time::ZERO,
+            pushes: Pushes::new(config, mss),
             delivered: 0,
             lost: 0,
             round: 0,
@@ -238,7 +244,7 @@ impl Sender {
         self.force = true;
         self.rtt.back_off();
         timers.clear(Timer::Reorder);
-        timers.set(Timer::Rto, now + self.rtt.rto());
+        timers.set_after(Timer::Rto, now, self.rtt.rto());
         true
     }
 

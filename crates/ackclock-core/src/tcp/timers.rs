@@ -1,6 +1,6 @@
 //! The endpoint's timers: a fixed table, no heap.
 
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub(super) enum Timer {
     Rto,
     /// Delayed acknowledgment.
     DelayedAck,
+    /// Linux's compressed acknowledgment.
+    CompressedAck,
     /// Zero-window probe.
     Persist,
     /// RFC 8985 reordering window.
@@ -18,34 +20,63 @@ pub(super) enum Timer {
     WindowUpdate,
 }
 
-const COUNT: usize = 5;
+const COUNT: usize = 6;
+/// Linux's timers up to this many ticks are exact to a tick; an eighth of the resolution for each eightfold length.
+const EXACT_TICKS: u64 = 63;
 
 /// One deadline per [`Timer`].
 #[derive(Clone, Debug)]
 pub(super) struct Timers {
     at: [Time; COUNT],
+    /// When a timer was set that still has to be rounded up to a tick.
+    rounded_from: [Time; COUNT],
+    tick: u64,
     /// Not later than any deadline. A deadline that moves later leaves it alone: whoever waits for it wakes early,
     /// finds nothing due and asks again, which is cheaper than looking at every deadline on every segment.
     bound: Time,
 }
 
 impl Timers {
-    pub fn new() -> Timers {
-        Timers { at: [Time::NEVER; COUNT], bound: Time::NEVER }
+    /// Timers that expire on ticks of length `tick`; zero: exactly.
+    pub fn new(tick: Span) -> Timers {
+        let never = [Time::NEVER; COUNT];
+        Timers { at: never, rounded_from: never, tick: tick.0, bound: Time::NEVER }
     }
 
+    /// Sets timer `t` to `at`, exactly.
     #[inline]
     pub fn set(&mut self, t: Timer, at: Time) {
         self.at[t as usize] = at;
+        self.rounded_from[t as usize] = Time::NEVER;
         self.bound = self.bound.min(at);
     }
 
-    /// Sets timer `t` to `at` unless it is due before.
+    /// Sets timer `t` to expire `after` from now, or on the tick that follows.
     #[inline]
-    pub fn set_earlier(&mut self, t: Timer, at: Time) {
-        let slot = &mut self.at[t as usize];
-        *slot = at.min(*slot);
-        self.bound = self.bound.min(at);
+    pub fn set_after(&mut self, t: Timer, now: Time, after: Span) {
+        self.set(t, now + after);
+        if self.tick > 0 {
+            self.rounded_from[t as usize] = now;
+        }
+    }
+
+    /// Sets timer `t` to expire `after` from now unless it is due before.
+    #[inline]
+    pub fn set_earlier(&mut self, t: Timer, now: Time, after: Span) {
+        if now + after < self.at[t as usize] {
+            self.set_after(t, now, after);
+        }
+    }
+
+    /// When Linux's timer wheel gets to a timer of length `length` set at `from`: on a tick and never early.
+    fn on_tick(&self, from: Time, length: Span) -> Time {
+        let ticks = length.0.div_ceil(self.tick);
+        let expiry = from.0 / self.tick + ticks;
+        let mut step = 1;
+        while ticks >= EXACT_TICKS.saturating_mul(step) {
+            step *= 8;
+        }
+        Time((expiry / step + 1).saturating_mul(step).saturating_mul(self.tick))
     }
 
     #[inline]
@@ -77,14 +108,52 @@ impl Timers {
 
     /// Clears timer `t` and says whether it was due.
     pub fn take_due(&mut self, t: Timer, now: Time) -> bool {
-        let due = self.at[t as usize] <= now;
-        if due {
-            self.clear(t);
+        let at = self.at[t as usize];
+        if at > now {
+            return false;
         }
-        due
+        // Few timers live long enough to expire: only these are rounded.
+        let from = self.rounded_from[t as usize];
+        if from.is_set() {
+            self.set(t, self.on_tick(from, at.since(from)));
+            if self.at[t as usize] > now {
+                return false;
+            }
+        }
+        self.clear(t);
+        true
     }
 
     pub fn clear_all(&mut self) {
-        *self = Timers::new();
+        *self = Timers::new(Span(self.tick));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_get_coarser_with_the_length() {
+        let t = Timers::new(Span::from_millis(1));
+        let ms = |from: u64, length: u64| t.on_tick(Time(from * 1000), Span(length * 1000)).0 / 1_000_000;
+        assert_eq!(ms(10_300, 40_000), 51);
+        assert_eq!(ms(10_300, 39_100), 51);
+        assert_eq!(ms(0, 62_000), 63);
+        assert_eq!(ms(0, 63_000), 64);
+        assert_eq!(ms(5_000, 200_000), 208);
+        assert_eq!(ms(3_000, 205_000), 216);
+        assert_eq!(ms(0, 1_000_000), 1024);
+    }
+
+    #[test]
+    fn a_timer_waits_for_its_tick() {
+        let mut t = Timers::new(Span::from_millis(1));
+        t.set_after(Timer::Rto, Time(300_000), Span::from_millis(10));
+        assert!(!t.take_due(Timer::Rto, Time(10_299_999)) && !t.take_due(Timer::Rto, Time(10_300_000)));
+        assert_eq!(t.next(), Time(11_000_000));
+        assert!(t.take_due(Timer::Rto, Time(11_000_000)) && !t.is_set(Timer::Rto));
+        t.set(Timer::CompressedAck, Time(5));
+        assert!(t.take_due(Timer::CompressedAck, Time(5)));
     }
 }

@@ -87,6 +87,19 @@ impl Case {
         self.ends.iter_mut().for_each(|e| e.set(name, value.clone()));
     }
 
+    /// Shortens the writes to some hundred segments, or windows where these are smaller: packets are what a case costs.
+    pub fn shortened(mut self) -> Case {
+        let configs = self.ends.each_ref().map(EndCase::config);
+        let rooms = configs.map(|c| c.receive_buffer.min(c.initial_receive_window));
+        let unit = u64::from(self.ends[0].mss.min(self.ends[1].mss)).min(rooms[0]).min(rooms[1]);
+        for (_, action) in self.ends.iter_mut().flat_map(|e| &mut e.app) {
+            if let Action::Write(n) = action {
+                *n %= 100 * unit;
+            }
+        }
+        self
+    }
+
     /// Fixed one-way delays and nothing else.
     pub fn clean(mut self) -> Case {
         self.paths = self.paths.map(|p| PathCase::clean(p.delay));

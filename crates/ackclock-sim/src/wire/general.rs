@@ -130,14 +130,15 @@ impl GeneralLink {
     }
 
     /// When a packet is out, or the instant after a transmission ends: what arrives as it ends still finds it here.
+    /// Without propagation a packet is out as its transmission ends, and has left the queue.
     pub fn next_due(&self) -> Time {
-        let service = self.service.map_or(Time::NEVER, |s| Time(s.end.0 + 1));
+        let service = self.service.map_or(Time::NEVER, |s| Time(s.end.0 + u64::from(self.common.delay > 0)));
         service.min(self.wire.front().map_or(Time::NEVER, |e| e.exit))
     }
 
     /// The next packet that is out at `now`; slots of packets that will never be are moved to `dropped`.
     pub fn pull(&mut self, now: Time, dropped: &mut Vec<u32>) -> Option<InFlight> {
-        self.settle(super::just_before(now));
+        self.settle(if self.common.delay > 0 { super::just_before(now) } else { now });
         dropped.append(&mut self.dropped);
         if self.wire.front()?.exit > now {
             return None;

@@ -69,7 +69,7 @@ impl Sender {
             self.window = self.control.ssthresh + self.config.dupthresh * u64::from(self.mss);
             self.phase = Phase::Recovery;
         }
-        timers.set(Timer::Rto, e.now + self.rtt.rto());
+        timers.set_after(Timer::Rto, e.now, self.rtt.rto());
     }
 
     fn new_ack_in_recovery(&mut self, e: &AckEvent, d: &Delivery) {

@@ -84,7 +84,7 @@ impl Sender {
         let (newly, wait) = self.board.mark_overdue(now, &self.rack, reo_wnd);
         self.lost += newly;
         match wait {
-            Some(wait) => timers.set(Timer::Reorder, now + wait + TIMER_SLACK),
+            Some(wait) => timers.set_after(Timer::Reorder, now, wait + TIMER_SLACK),
             None => timers.clear(Timer::Reorder),
         }
     }
@@ -107,7 +107,7 @@ impl Sender {
             Phase::Recovery if !linux => self.reduce(0, false),
             _ => {}
         }
-        timers.set(Timer::Rto, now + self.rtt.rto());
+        timers.set_after(Timer::Rto, now, self.rtt.rto());
     }
 
     fn enter(&mut self, now: Time, d: &Delivery) {

@@ -1,0 +1,68 @@
+//! What a receiver says of the data it holds out of order: SACK blocks (RFC 2018, RFC 2883).
+
+use crate::tcp::segment::{SackBlock, Segment, MAX_SACK_BLOCKS};
+
+/// Intervals to report, most recent first; empty ones end the list.
+pub(super) type Report = [(u64, u64); MAX_SACK_BLOCKS];
+
+/// What is to be reported.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blocks {
+    recent: Report,
+    /// Duplicate data, to report first.
+    pub duplicate: Option<(u64, u64)>,
+    /// What to report once in place of the latest.
+    instead: Option<Report>,
+}
+
+impl Blocks {
+    /// Moves `range` to the front (RFC 2018 §4); what it swallowed goes.
+    pub fn first(&mut self, range: (u64, u64)) {
+        let mut keep = Report::default();
+        keep[0] = range;
+        let others = self.recent.iter().filter(|r| r.1 > r.0 && (r.1 < range.0 || range.1 < r.0));
+        for (slot, r) in keep[1..].iter_mut().zip(others) {
+            *slot = *r;
+        }
+        self.recent = keep;
+    }
+
+    /// The stream has advanced to `nxt`.
+    pub fn trim(&mut self, nxt: u64) {
+        let mut keep = Report::default();
+        for (slot, r) in keep.iter_mut().zip(self.recent.iter().filter(|r| r.1 > nxt)) {
+            *slot = *r;
+        }
+        self.recent = keep;
+    }
+
+    /// Linux keeps little memory of blocks: before `pos..end` touches one that stands far back, or pushes all back by
+    /// a new one, what is waiting is acknowledged without it, but for the block it extends. True when that is so.
+    pub fn flush(&mut self, pos: u64, end: u64) -> bool {
+        let mut report = self.recent;
+        match report.iter().position(|r| r.1 > r.0 && pos <= r.1 && r.0 <= end) {
+            Some(0 | 1) => return false,
+            Some(i) => report[i] = (report[i].0.min(pos), report[i].1.max(end)),
+            None if report[1].1 == 0 => return false,
+            None => {}
+        }
+        self.instead = Some(report);
+        true
+    }
+
+    /// Writes the blocks into `seg`; `origin` is the wire number of position 0.
+    #[inline]
+    pub fn write(&mut self, seg: &mut Segment, origin: u32) {
+        let wire =
+            |(a, b): (u64, u64)| SackBlock { start: origin.wrapping_add(a as u32), end: origin.wrapping_add(b as u32) };
+        let mut left = if seg.has_timestamps() { 3 } else { MAX_SACK_BLOCKS };
+        if let Some(d) = self.duplicate {
+            seg.push_sack(wire(d));
+            left -= 1;
+        }
+        let instead = self.instead.take();
+        for r in instead.as_ref().unwrap_or(&self.recent).iter().take(left).take_while(|r| r.1 > r.0) {
+            seg.push_sack(wire(*r));
+        }
+    }
+}

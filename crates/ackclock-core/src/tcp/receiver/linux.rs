@@ -1,0 +1,199 @@
+//! When Linux acknowledges: quick, delayed and compressed acknowledgments.
+
+use super::window::Window;
+use crate::tcp::config::Config;
+use crate::time::{Span, Time};
+
+/// Longest delay of an acknowledgment, and how much longer than the least it gets when the peer waits for more.
+const MAX_DELAY: Span = Span::from_millis(199);
+const MAX_DELAY_PUSHED: Span = Span::from_millis(200);
+/// Smallest timeout term: what RTT + this exceeds is a pause.
+const PAUSE: Span = Span::from_millis(200);
+/// Out-of-order segments acknowledged at once before their acknowledgments are compressed.
+const UNCOMPRESSED: u32 = 3;
+/// Most acknowledgments put off.
+const MAX_COMPRESSED: u32 = 44;
+/// Longest delay of a compressed acknowledgment, and the slack of its timer.
+const COMPRESSION_DELAY: Span = Span::from_millis(1);
+const COMPRESSION_SLACK: Span = Span::from_micros(100);
+
+/// What a received segment calls for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckWait {
+    /// Acknowledge after this time at the latest.
+    Delayed(Span),
+    /// Acknowledge after this time unless something is acknowledged before.
+    Compressed(Span),
+}
+
+/// Linux's part of a receiver.
+#[derive(Clone, Debug)]
+pub(super) struct Linux {
+    /// The offered window.
+    pub window: Window,
+    /// Bytes in order that may wait for their acknowledgment, and the segments that stand behind them.
+    may_wait: u64,
+    per_ack: u64,
+    least_delay: Span,
+    most_quick: u64,
+    compression: bool,
+    /// Acknowledgments still sent at once, one per segment.
+    quick: u64,
+    /// The segment that came, or one before it since the last acknowledgment, was pushed.
+    pushed: bool,
+    /// The adaptive delay; zero before the first segment.
+    delay: Span,
+    last_data: Time,
+    /// A delayed acknowledgment is due by then.
+    until: Option<Time>,
+    /// Out-of-order acknowledgments sent at once since the stream advanced to this position.
+    uncompressed: (u64, u32),
+    compressed: u32,
+    compressing: bool,
+    path_rtt: Span,
+}
+
+impl Linux {
+    pub fn new(config: &Config, mss: u64, scale: u8) -> Linux {
+        Linux {
+            window: Window::new(config, mss, scale),
+            may_wait: (config.delayed_ack - 1) * mss,
+            per_ack: config.delayed_ack,
+            least_delay: config.delayed_ack_timeout,
+            most_quick: config.quick_acks,
+            compression: config.ack_compression,
+            quick: 0,
+            pushed: false,
+            delay: Span::ZERO,
+            last_data: Time::ZERO,
+            until: None,
+            uncompressed: (0, 0),
+            compressed: 0,
+            compressing: false,
+            path_rtt: Span::ZERO,
+        }
+    }
+
+    /// The peer sends segments of up to `mss` bytes.
+    pub fn set_mss(&mut self, mss: u64) {
+        self.may_wait = (self.per_ack - 1) * mss;
+        self.window.set_mss(mss);
+    }
+
+    /// The handshake's round-trip time is known.
+    pub fn established(&mut self, now: Time, rtt: Span) {
+        self.path_rtt = rtt;
+        self.window.established(now);
+    }
+
+    /// A segment with its header's PSH flag came.
+    #[inline]
+    pub fn push(&mut self, pushed: bool) {
+        self.pushed |= pushed;
+    }
+
+    /// New data came in order: the delay follows the time between segments.
+    #[inline]
+    pub fn in_order(&mut self, now: Time) {
+        let gap = now.since(self.last_data);
+        self.last_data = now;
+        let half = Span(self.least_delay.0 / 2);
+        if self.delay == Span::ZERO {
+            self.quicken();
+        } else if gap <= half {
+            self.delay = Span(self.delay.0 / 2 + half.0);
+        } else if gap < self.delay {
+            self.delay = Span(self.delay.0 / 2 + gap.0).min(MAX_DELAY_PUSHED);
+        } else if gap > self.path_rtt + PAUSE.max(Span(2 * self.path_rtt.0)) {
+            self.quick = self.quick.max(self.most_quick);
+        }
+    }
+
+    /// Nothing is known of the sender's window any more: tell it quickly what arrives.
+    pub fn quicken(&mut self) {
+        self.quick = self.quick.max(self.most_quick);
+        self.delay = self.least_delay.max(Span(1));
+    }
+
+    /// The window has opened: the sender is told at once.
+    #[inline]
+    pub fn opened(&mut self) {
+        self.quick |= 1;
+    }
+
+    /// `waiting` bytes in order are not acknowledged, `shrunk`: and the window is smaller than said. True when they are
+    /// to be acknowledged now.
+    #[inline]
+    pub fn in_order_due(&self, waiting: u64, shrunk: bool) -> bool {
+        (waiting > self.may_wait && !shrunk) || self.quick > 0
+    }
+
+    /// Data in order waits, none is held out of order: how long. True: not at all.
+    pub fn wait_in_order(&mut self, now: Time) -> (bool, Option<AckWait>) {
+        let mut delay = self.delay;
+        if delay > self.least_delay {
+            let most = if self.pushed { MAX_DELAY_PUSHED } else { Span(2 * MAX_DELAY_PUSHED.0) };
+            delay = delay.min(most).min(self.least_delay.max(self.path_rtt));
+        }
+        delay = delay.min(MAX_DELAY);
+        if let Some(until) = self.until {
+            if until <= now + Span(delay.0 / 4) {
+                return (true, None);
+            }
+            delay = delay.min(until.since(now));
+        }
+        self.until = Some(now + delay);
+        // The application reads at once, and what was pushed and read is acknowledged.
+        (self.pushed, Some(AckWait::Delayed(delay)))
+    }
+
+    /// A segment came while data is held out of order behind `nxt`. True when it is acknowledged at once.
+    pub fn wait_out_of_order(&mut self, nxt: u64) -> (bool, Option<AckWait>) {
+        if !self.compression || self.quick > 0 || self.compressed >= MAX_COMPRESSED {
+            return (true, None);
+        }
+        if self.uncompressed.0 != nxt {
+            self.uncompressed = (nxt, 0);
+        }
+        if self.uncompressed.1 < UNCOMPRESSED {
+            self.uncompressed.1 += 1;
+            return (true, None);
+        }
+        self.compressed += 1;
+        if std::mem::replace(&mut self.compressing, true) {
+            return (false, None);
+        }
+        let rtt = self.window.rtt().map_or(self.path_rtt, |r| r.min(self.path_rtt));
+        (false, Some(AckWait::Compressed(Span(rtt.0 / 20).min(COMPRESSION_DELAY) + COMPRESSION_SLACK)))
+    }
+
+    /// Acknowledgments of out-of-order segments are waiting.
+    #[inline]
+    pub fn compressing(&self) -> bool {
+        self.compressed > 0
+    }
+
+    /// The timer of delayed acknowledgments expired; it is not stopped when one leaves early. True when one is due.
+    pub fn on_timer(&mut self) -> bool {
+        if self.compressed == 0 && self.until.is_some() {
+            self.delay = Span(2 * self.delay.0).min(MAX_DELAY_PUSHED);
+            return true;
+        }
+        self.compressed > 0
+    }
+
+    /// An acknowledgment left. `owed`: segments had come since the last.
+    #[inline]
+    pub fn acknowledged(&mut self, owed: bool) {
+        if self.quick > 0 && owed {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.delay = self.least_delay.max(Span(1));
+            }
+        }
+        self.pushed = false;
+        self.until = None;
+        self.compressed = 0;
+        self.compressing = false;
+    }
+}

@@ -1,0 +1,67 @@
+//! The window a receiver offers: what the application has read makes room.
+
+use super::Receiver;
+use crate::time::Time;
+
+impl Receiver {
+    /// The application reads what its rate allows.
+    pub(super) fn read(&mut self, now: Time) {
+        if self.read_rate == 0 || self.unread == 0 {
+            self.read_at = now;
+            return;
+        }
+        let bytes = (u128::from(now.since(self.read_at).0) * u128::from(self.read_rate) / 1_000_000_000) as u64;
+        if bytes > 0 {
+            self.unread = self.unread.saturating_sub(bytes);
+            // The rest of a byte's time is carried over.
+            let spent = u128::from(bytes) * 1_000_000_000 / u128::from(self.read_rate);
+            self.read_at = Time(self.read_at.0 + spent as u64);
+        }
+    }
+
+    /// Room the peer may use beyond what arrived, bytes.
+    fn free(&self) -> u64 {
+        let used = self.unread + if self.count_ooo { self.ooo_bytes } else { 0 };
+        let room = self.buffer.saturating_sub(used);
+        self.linux.as_ref().map_or(room, |l| room.min(l.window.offer()))
+    }
+
+    /// Least step of the right edge (RFC 9293 §3.8.6.2.2): a segment, or half of the room where that is less, but what
+    /// the window field can express.
+    fn step(&self) -> u64 {
+        let room = self.linux.as_ref().map_or(self.buffer, |l| l.window.offer());
+        (room / 2).min(self.mss).max(1 << self.scale)
+    }
+
+    /// The application has freed enough room for a window update (RFC 9293 §3.8.6.2.2), or when it will have.
+    pub fn window_update_due(&mut self, now: Time) -> Option<Time> {
+        if self.read_rate == 0 || self.unread == 0 {
+            return None;
+        }
+        self.read(now);
+        let offered = self.edge.saturating_sub(self.nxt);
+        let missing = (offered + self.step()).saturating_sub(self.free());
+        if offered >= self.step() {
+            return None;
+        }
+        let wait = u128::from(missing) * 1_000_000_000 / u128::from(self.read_rate);
+        Some(Time(self.read_at.0.max(now.0) + wait as u64 + u64::from(missing > 0)))
+    }
+
+    /// The window field; moves the right edge, never to the left.
+    pub(super) fn window_field(&mut self, scale: u8) -> u16 {
+        let free = self.free();
+        let promised = self.edge.saturating_sub(self.nxt);
+        // Silly window avoidance: no small steps of the edge (RFC 9293 §3.8.6.2.2).
+        let small = free < promised + self.step();
+        // Rounded down to the scale, but never below what was promised.
+        let field = if (free >> scale) << scale >= promised && !small {
+            free >> scale
+        } else {
+            (promised + (1 << scale) - 1) >> scale
+        };
+        let field = field.min(65_535);
+        self.edge = self.edge.max(self.nxt + (field << scale));
+        field as u16
+    }
+}

@@ -1,0 +1,215 @@
+//! How far Linux opens the receive window: with the segments that arrive up to what the buffer holds, and the buffer
+//! with the rate of the flow.
+//!
+//! Linux accounts for the memory of its buffers, of which payload is only a share; the window is that share.
+
+use crate::tcp::config::Config;
+use crate::time::{Span, Time};
+
+/// Memory of a received segment beyond its payload.
+const OVERHEAD: u64 = 832;
+/// Memory of out-of-order data: one unit holds two segments that came one after the other.
+const OUT_OF_ORDER_UNIT: u64 = 4352;
+/// Parts of a unit of memory that the window counts as payload, out of this many.
+const PARTS: u64 = 256;
+
+/// The window offered and the buffer behind it.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    mss: u64,
+    /// Payload's share of the buffer, in [`PARTS`], and whether it has been measured.
+    share: u64,
+    buffer: u64,
+    most: u64,
+    /// Largest window the buffer allows.
+    clamp: u64,
+    /// The window offered, and what was said of it last.
+    open: u64,
+    said: u64,
+    unit: u64,
+    /// Out-of-order memory: units, where the last segment ended, and whether it shares its unit.
+    units: u64,
+    last_end: u64,
+    paired: bool,
+    /// Bytes read in the best round so far, and begin and time of the present one.
+    best: u64,
+    mark: u64,
+    marked: Time,
+    /// Round-trip time as the receiver sees it, eight times; zero is unknown.
+    rtt8: u64,
+    round_end: u64,
+    round_start: Option<Time>,
+    echo: Option<u32>,
+}
+
+impl Window {
+    pub fn new(config: &Config, mss: u64, scale: u8) -> Window {
+        let most = config.receive_buffer;
+        // A window below what the field can express would be none.
+        let open = config.initial_receive_window.max(1 << scale).min(most);
+        Window {
+            mss,
+            share: 0,
+            // Half of the buffer less one segment is offered at first.
+            buffer: 2 * (open + mss),
+            most,
+            clamp: open,
+            open,
+            said: 0,
+            unit: 1 << scale,
+            units: 0,
+            last_end: 0,
+            paired: false,
+            best: open.min(10 * mss),
+            mark: 1,
+            marked: Time::ZERO,
+            rtt8: 0,
+            round_end: 0,
+            round_start: None,
+            echo: None,
+        }
+    }
+
+    /// The peer sends segments of up to `mss` bytes.
+    pub fn set_mss(&mut self, mss: u64) {
+        self.mss = mss;
+    }
+
+    /// The window that remains while `in_use` of memory is taken.
+    #[inline]
+    fn room(&self, in_use: u64) -> u64 {
+        self.clamp.saturating_sub(in_use * self.share / PARTS)
+    }
+
+    /// Bytes offered.
+    #[inline]
+    pub fn offer(&self) -> u64 {
+        if self.units == 0 {
+            return self.open;
+        }
+        self.open.min(self.room(self.units * OUT_OF_ORDER_UNIT))
+    }
+
+    /// `window` as the peer gets to know it.
+    #[inline]
+    fn scaled(&self, window: u64) -> u64 {
+        (window + self.unit - 1) & !(self.unit - 1)
+    }
+
+    /// The window is told to the peer, which has `promised` from before.
+    #[inline]
+    pub fn say(&mut self, promised: u64) {
+        self.said = self.scaled(self.offer().max(promised));
+    }
+
+    /// Whether the window is smaller than said while what has just come is not yet read.
+    pub fn shrunk(&self) -> bool {
+        let unread = self.units * OUT_OF_ORDER_UNIT + self.mss + OVERHEAD;
+        self.scaled(self.open.min(self.room(unread))) < self.said
+    }
+
+    /// The round-trip time seen.
+    pub fn rtt(&self) -> Option<Span> {
+        (self.rtt8 > 0).then_some(Span(self.rtt8 / 8))
+    }
+
+    fn measure(&mut self) {
+        if self.share == 0 {
+            self.share = (PARTS * self.mss / (self.mss + OVERHEAD)).max(1);
+            self.clamp = self.clamp.max(self.payload());
+        }
+    }
+
+    /// The window that the buffer allows.
+    fn payload(&self) -> u64 {
+        (self.buffer * self.share / PARTS).min(self.most)
+    }
+
+    /// A segment came and `in_use` of memory is taken: opens the window by two segments while the buffer allows it.
+    #[inline]
+    fn grow(&mut self, in_use: u64) -> bool {
+        if self.open >= self.clamp {
+            return false;
+        }
+        let room = self.room(in_use).saturating_sub(self.open);
+        self.open += room.min(2 * self.mss);
+        room > 0
+    }
+
+    /// A segment came in order and moved the stream to `nxt`. True when the window opened.
+    #[inline]
+    pub fn in_order(&mut self, now: Time, nxt: u64) -> bool {
+        self.measure();
+        if nxt >= self.round_end {
+            if let Some(start) = self.round_start {
+                self.sample(now.since(start), true);
+            }
+            self.round_start = Some(now);
+            self.round_end = nxt + self.open;
+        }
+        self.grow(self.units * OUT_OF_ORDER_UNIT + self.mss + OVERHEAD)
+    }
+
+    /// A segment `pos..end` is kept out of order. True when the window opened.
+    pub fn out_of_order(&mut self, pos: u64, end: u64) -> bool {
+        self.measure();
+        let grew = self.grow(self.units * OUT_OF_ORDER_UNIT);
+        self.paired = pos == self.last_end && !self.paired && self.units > 0;
+        self.units += u64::from(!self.paired);
+        self.last_end = end;
+        grew
+    }
+
+    /// Of `before` bytes out of order `after` remain.
+    pub fn released(&mut self, before: u64, after: u64) {
+        self.units = (u128::from(self.units) * u128::from(after)).div_ceil(u128::from(before.max(1))) as u64;
+    }
+
+    /// The connection is established.
+    pub fn established(&mut self, now: Time) {
+        self.marked = now;
+    }
+
+    /// Whether the timestamp echoed to us is another than last time.
+    #[inline]
+    pub fn echoes(&mut self, echo: u32) -> bool {
+        self.echo.replace(echo) != Some(echo)
+    }
+
+    /// The timestamp echoed is `age` old.
+    pub fn on_echo(&mut self, age: Span) {
+        if age > Span::ZERO {
+            self.sample(age, false);
+        }
+    }
+
+    /// Takes a round-trip time; the time that a window takes to arrive only bounds it.
+    fn sample(&mut self, rtt: Span, bound: bool) {
+        let rtt = rtt.0.max(1);
+        if self.rtt8 == 0 || 8 * rtt < self.rtt8 {
+            self.rtt8 = 8 * rtt;
+        } else if !bound {
+            self.rtt8 = self.rtt8 - self.rtt8 / 8 + rtt;
+        }
+    }
+
+    /// The application has read everything before `read`: once per round trip the buffer follows the rate.
+    #[inline]
+    pub fn on_read(&mut self, now: Time, read: u64) {
+        let elapsed = now.since(self.marked);
+        if self.rtt8 == 0 || elapsed.0 < self.rtt8 / 8 {
+            return;
+        }
+        let bytes = read.saturating_sub(self.mark);
+        if bytes > self.best && self.share > 0 {
+            // Room for twice the rate, and twice its growth, which slow start needs.
+            let mut window = 2 * bytes + 16 * self.mss;
+            window += 2 * (u128::from(window) * u128::from(bytes - self.best) / u128::from(self.best.max(1))) as u64;
+            self.buffer = self.buffer.max(window.min(self.most) * PARTS / self.share);
+            self.clamp = self.clamp.max(self.payload());
+            self.best = bytes;
+        }
+        self.mark = read;
+        self.marked = now;
+    }
+}
