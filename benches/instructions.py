@@ -29,10 +29,20 @@ SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], tuple[str, ...]]
     "one-flow-cubic-linux": ("1000", "20", "1651", "1", ("1", "3"), ("cubic", "linux")),
     # A window of 20,000 segments with a hole in every fifty: the scoreboard must not walk it.
     "scattered-holes": (
-        "1000", "240", "40000", "1", ("0.3", "1.5"), ("newreno", "rfc", "iw=20000", 'iw_bound="none"', "loss=0.02"),
+        "1000",
+        "240",
+        "40000",
+        "1",
+        ("0.3", "1.5"),
+        ("newreno", "rfc", "iw=20000", 'iw_bound="none"', "loss=0.02"),
     ),
     "scattered-holes-linux": (
-        "1000", "240", "40000", "1", ("0.3", "1.5"), ("newreno", "linux", "iw=20000", "loss=0.02"),
+        "1000",
+        "240",
+        "40000",
+        "1",
+        ("0.3", "1.5"),
+        ("newreno", "linux", "iw=20000", "loss=0.02"),
     ),
 }
 

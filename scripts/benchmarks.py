@@ -1,7 +1,7 @@
 """Writes the measured part of docs/benchmarks.md from a file that `benches/bench.py --json FILE` wrote.
 
-    python benches/bench.py --json results/bench.json
-    python scripts/benchmarks.py results/bench.json
+python benches/bench.py --json results/bench.json
+python scripts/benchmarks.py results/bench.json
 """
 
 from __future__ import annotations

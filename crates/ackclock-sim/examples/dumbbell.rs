@@ -18,8 +18,10 @@ fn main() {
         .collect();
     let loss = tcp.remove("loss").map(|p| json!({"kind": "bernoulli", "p": p}));
     let queue = json!({"kind": "droptail", "limit_packets": num(2) as u64});
-    let link = |id: &str| json!({"id": id, "rate_bps": rate as u64, "delay_ns": rtt as u64 / 2, "overhead_bytes": 14, "queue": queue,
-            "loss": if id == "bottleneck" { loss.clone() } else { None }});
+    let link = |id: &str| {
+        json!({"id": id, "rate_bps": rate as u64, "delay_ns": rtt as u64 / 2, "overhead_bytes": 14, "queue": queue,
+            "loss": if id == "bottleneck" { loss.clone() } else { None }})
+    };
     let flow = |i: u64| {
         json!({"id": i.to_string(), "forward": [{"link": "bottleneck"}], "reverse": [{"link": "reverse"}],
             "start": {"uniform_ns": [0, if num(3) > 1.0 { 100_000_000 } else { 0 }]}, "app": {"kind": "bulk"}, "mss": 1448,

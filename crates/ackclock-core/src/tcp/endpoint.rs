@@ -1,6 +1,7 @@
 //! The whole endpoint: handshake, options, both halves, timers.
 
 mod audit;
+mod handshake;
 
 use super::config::Config;
 use super::output::Output;
@@ -98,38 +99,6 @@ impl Endpoint {
         }
     }
 
-    /// Opens the connection actively.
-    pub fn connect(&mut self) {
-        self.state = State::SynSent;
-        self.syn_due = true;
-    }
-
-    /// Waits for the peer to open it.
-    pub fn listen(&mut self) {
-        self.state = State::Listen;
-    }
-
-    /// Starts established, without handshake; the peer has the same options.
-    pub fn assume_established(&mut self, now: Time) {
-        self.sack = self.config.offers_sack();
-        self.timestamps = self.config.timestamps;
-        self.scaled = true;
-        self.tx.peer_scale = self.rx.scale();
-        self.rx.open(self.config.iss as u32);
-        self.establish(now, false);
-        let window = self.config.receive_buffer.min(self.config.initial_receive_window);
-        let window = window.min(65_535 << self.tx.peer_scale);
-        self.tx.peer_edge = 1 + window;
-        self.rx.note_promise(window);
-    }
-
-    fn establish(&mut self, now: Time, syn_was_lost: bool) {
-        self.state = State::Established;
-        self.timers.clear(Timer::Rto);
-        self.tx.board = super::scoreboard::Scoreboard::new(1);
-        self.tx.established(now, self.sack, syn_was_lost);
-    }
-
     /// The application closes its direction: a FIN follows what it wrote.
     pub fn close(&mut self) {
         self.tx.closing = true;
@@ -200,46 +169,6 @@ impl Endpoint {
                 self.on_established(now, seg);
             }
             _ => {}
-        }
-    }
-
-    /// A reset counts when it answers our SYN or is exactly what we expect next (RFC 9293 §3.10.7, RFC 5961 §3.2).
-    fn on_reset_in_handshake(&mut self, seg: &Segment) {
-        let ours = seg.has(flags::ACK) && seg.ack == self.tx.iss.wrapping_add(1);
-        let expected = seg.seq == self.rx.origin().wrapping_add(1);
-        if (self.state == State::SynSent && ours) || (self.state == State::SynReceived && expected) {
-            self.fail(Failure::Reset);
-        }
-    }
-
-    /// Agrees on options with the peer's SYN (RFC 7323, RFC 2018).
-    fn take_syn(&mut self, now: Time, seg: &Segment) {
-        self.rx.open(seg.seq);
-        self.sack = self.config.offers_sack() && seg.sack_permitted();
-        self.timestamps = self.config.timestamps && seg.has_timestamps();
-        self.scaled = seg.window_scale().is_some();
-        self.tx.peer_scale = seg.window_scale().unwrap_or(0);
-        let peer_mss = if seg.mss == 0 { 536 } else { u32::from(seg.mss) };
-        self.mss = self.mss.min(peer_mss);
-        self.tx.mss = self.mss;
-        self.rx.set_mss(self.mss);
-        (self.ts_recent, self.ts_recent_at) = (seg.tsval, now);
-        // The window of a SYN is never scaled (RFC 7323 §2.2).
-        self.tx.peer_edge = 1 + u64::from(seg.window);
-    }
-
-    fn handshake_done(&mut self, now: Time, seg: &Segment) {
-        let lost = self.syn_retries > 0;
-        if lost {
-            self.tx.rtt.after_lost_syn();
-        } else if self.syns_sent == 1 {
-            let rtt = now.since(self.syn_sent_at);
-            self.tx.rtt.sample(rtt, 0, 1);
-            self.rx.established(now, rtt);
-        }
-        self.establish(now, lost);
-        if !seg.has(flags::SYN) {
-            self.tx.peer_edge = self.tx.peer_edge.max(1 + (u64::from(seg.window) << self.tx.peer_scale));
         }
     }
 
@@ -349,16 +278,6 @@ impl Endpoint {
         self.timers.tighten();
     }
 
-    fn on_syn_timeout(&mut self) {
-        if self.syn_retries >= self.config.syn_retries {
-            self.fail(Failure::Connect);
-            return;
-        }
-        self.syn_retries += 1;
-        self.tx.rtt.back_off();
-        self.syn_due = true;
-    }
-
     /// The next segment to send at `now`; call until it is `None`.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let mut segment = Segment::default();
@@ -395,39 +314,6 @@ impl Endpoint {
             return true;
         }
         false
-    }
-
-    fn syn(&mut self, now: Time) -> Segment {
-        self.syn_due = false;
-        self.syn_sent_at = now;
-        self.syns_sent += 1;
-        self.timers.set_after(Timer::Rto, now, self.tx.rtt.rto());
-        let window = self.config.receive_buffer.min(self.config.initial_receive_window).min(65_535) as u16;
-        self.rx.note_promise(u64::from(window));
-        let answer = self.state == State::SynReceived;
-        let mut seg = Segment {
-            seq: self.tx.iss,
-            flow: self.flow,
-            window,
-            mss: self.mss.min(65_535) as u16,
-            flags: flags::SYN,
-            ..Segment::default()
-        };
-        if answer {
-            seg.flags |= flags::ACK;
-            seg.ack = self.rx.origin().wrapping_add(1);
-        }
-        if !answer || self.scaled {
-            seg.set_window_scale(self.rx.scale());
-        }
-        if if answer { self.sack } else { self.config.offers_sack() } {
-            seg.set_sack_permitted();
-        }
-        if if answer { self.timestamps } else { self.config.timestamps } {
-            let tsval = self.timestamp(now);
-            seg.set_timestamps(tsval, self.ts_recent);
-        }
-        seg
     }
 
     /// The timestamp clock. Time never runs backwards, so a tick is divided out once.

@@ -204,8 +204,13 @@ fn app(writes: &Writes, mss: u32) -> Vec<(u64, Action)> {
 fn end() -> impl Strategy<Value = EndCase> {
     let mss = prop_oneof![4 => select(vec![1448u32, 536, 1000]), 1 => select(vec![1u32, 2, 7, 100, 9000, 65_495])];
     let fixed = (select(Profile::ALL.to_vec()), options(), mss, controllers(), slow_starts());
-    fixed.prop_map(|(profile, options, mss, controller, slow_start)| {
-        EndCase { profile, options, mss, controller, slow_start, app: vec![] }
+    fixed.prop_map(|(profile, options, mss, controller, slow_start)| EndCase {
+        profile,
+        options,
+        mss,
+        controller,
+        slow_start,
+        app: vec![],
     })
 }
 

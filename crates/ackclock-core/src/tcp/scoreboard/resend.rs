@@ -1,0 +1,87 @@
+//! What to send again, and in which order (RFC 6675 `NextSeg`).
+
+use super::{Hole, Scoreboard, EVER, LOST, RETRANS, SACKED};
+use crate::time::Time;
+
+impl Scoreboard {
+    /// Retransmission starts again from the head.
+    pub(super) fn restart(&mut self) {
+        self.hint = self.records.head();
+        self.high_rxt = self.records.head();
+        while self.resent.pop().is_some() {}
+    }
+
+    /// A new recovery begins: nothing has been retransmitted in it.
+    pub fn begin_recovery(&mut self) {
+        self.high_rxt = self.records.head();
+    }
+
+    /// The lost segment to send next: the lowest one (RFC 6675 `NextSeg` rule 1).
+    #[inline]
+    pub fn next_lost(&mut self) -> Option<Hole> {
+        if self.pending == 0 {
+            return None;
+        }
+        while self.hint < self.lost_tail.min(self.records.tail()) {
+            let r = self.records.get(self.hint);
+            if r.flags & (LOST | RETRANS | SACKED) == LOST {
+                return Some(Hole { number: self.hint, seq: r.seq, len: r.len });
+            }
+            self.hint += 1;
+        }
+        None
+    }
+
+    /// A hole below the highest SACKed position that is not known to be lost (RFC 6675 `NextSeg` rule 3).
+    pub fn next_hole(&mut self) -> Option<Hole> {
+        let (_, top) = self.ranges.last()?;
+        while self.high_rxt < self.records.tail() {
+            let r = self.records.get(self.high_rxt);
+            if r.seq >= top {
+                return None;
+            }
+            if r.flags & (SACKED | RETRANS) == 0 {
+                return Some(Hole { number: self.high_rxt, seq: r.seq, len: r.len });
+            }
+            self.high_rxt += 1;
+        }
+        None
+    }
+
+    /// The last outstanding segment that is not delivered (RFC 6675 `NextSeg` rule 4, tail probes).
+    pub fn last_undelivered(&self) -> Option<Hole> {
+        let mut end = self.nxt;
+        while end > self.una {
+            match self.ranges.find(end - 1).and_then(|i| self.ranges.get(i)) {
+                Some((start, _)) => end = start,
+                None => {
+                    let number = self.find(end - 1);
+                    let r = self.records.get(number);
+                    return Some(Hole { number, seq: r.seq, len: r.len });
+                }
+            }
+        }
+        None
+    }
+
+    /// The first outstanding segment.
+    pub fn head(&self) -> Option<Hole> {
+        self.records.front().map(|r| Hole { number: self.records.head(), seq: r.seq, len: r.len })
+    }
+
+    /// Segment `number` was sent again.
+    pub fn retransmitted(&mut self, number: u64, now: Time) {
+        let r = self.records.get_mut(number);
+        let len = u64::from(r.len);
+        if !r.is(RETRANS) {
+            self.retrans += len;
+            if r.is(LOST) {
+                self.pending -= len;
+            }
+        }
+        r.flags |= RETRANS | EVER;
+        r.xmit = now;
+        self.high_rxt = self.high_rxt.max(number + 1);
+        self.resent.push((number, now));
+    }
+}
