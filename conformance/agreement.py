@@ -55,7 +55,12 @@ def relative(ours: float, reference: float) -> float:
 
 
 def figure(
-    scenario: str, algorithm: str, metric: str, pair: tuple[float, float], tolerance: float, known: Deviation | None
+    scenario: str,
+    algorithm: str,
+    metric: str,
+    pair: tuple[float, float],
+    tolerance: float,
+    known: Deviation | None = None,
 ) -> Figure:
     """The figure of a pair (ours, reference)."""
     ours, reference = pair

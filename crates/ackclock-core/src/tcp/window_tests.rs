@@ -1,0 +1,85 @@
+//! Idle times, closed and small windows, short segments (`tcp-endpoint.md` §5, §12 and §15).
+
+use super::recovery::{after, numbers, sack, sender, text, windows, NONE};
+use super::*;
+use crate::cc::Signal;
+
+#[test]
+fn an_idle_time_shrinks_the_window_as_the_rule_says() {
+    for (rule, window, threshold) in [("rfc5681", 10.0, 4.0), ("linux", 10.0, 30.0), ("none", 40.0, 4.0)] {
+        for (idle, shrinks) in [(500, false), (5000, true)] {
+            let mut e = sender(10, 1000, &[("idle", text(rule))]);
+            numbers(&mut e, 200);
+            after(&mut e, 300, &sack(2, &[]));
+            // A window of 40 above a threshold of 4.
+            e.tx.with_cc(at(300), |cc, cx| {
+                cc.on_congestion(cx, Signal::Loss { flight: 8000 });
+                cc.on_recovered(cx, 40_000);
+            });
+            e.tx.window = 40_000;
+            e.tx.write(1000);
+            assert_eq!(numbers(&mut e, 200 + idle), [2]);
+            let expected = if shrinks { (window, threshold) } else { (40.0, 4.0) };
+            assert_eq!(windows(&e), expected, "{rule} after {idle} ms");
+        }
+    }
+}
+
+#[test]
+fn linux_halves_the_window_once_per_idle_timeout() {
+    for (seconds, window) in [(1.5, 20.0), (2.5, 10.0), (30.0, 10.0)] {
+        let mut e = sender(10, 1000, &[("idle", text("linux"))]);
+        numbers(&mut e, 200);
+        after(&mut e, 300, &sack(2, &[]));
+        e.tx.with_cc(at(300), |cc, cx| cc.on_recovered(cx, 40_000));
+        e.tx.window = 40_000;
+        e.tx.write(1000);
+        numbers(&mut e, 200 + (1000.0 * seconds) as u64);
+        assert_eq!(windows(&e).0, window, "{seconds} s");
+    }
+}
+
+#[test]
+fn a_closed_window_is_probed_with_doubling_intervals_and_nothing_else_changes() {
+    let mut e = sender(10, 10_000, &[]);
+    (e.tx.peer_edge, e.tx.peer_scale) = (2001, 0);
+    assert_eq!(numbers(&mut e, 200), [1, 2]);
+    let shut = Segment { window: 0, ..sack(3, &[]) };
+    assert_eq!(after(&mut e, 300, &shut), NONE);
+    let (window, mut times) = (e.tx.cwnd(), vec![300]);
+    for _ in 0..8 {
+        times.push(expire(&mut e));
+        let probe = sent(&mut e, times[times.len() - 1]);
+        // Just below the window, which no receiver takes for new (Linux).
+        assert_eq!((probe.len(), probe[0].seq, probe[0].len), (1, 2000, 0));
+        assert_eq!(give(&mut e, times[times.len() - 1] + 50, &shut).len(), 0);
+    }
+    let gaps: Vec<u64> = times.windows(2).map(|t| (t[1] - t[0]) / 1000).collect();
+    assert_eq!(gaps, [1, 2, 4, 8, 16, 32, 60, 60]);
+    assert_eq!((e.tx.cwnd(), e.tx.ssthresh(), e.tx.stats.timeouts), (window, u64::MAX, 0), "no congestion");
+    let now = times[8] + 100;
+    assert_eq!(after(&mut e, now, &Segment { window: 3000, ..sack(3, &[]) }), [3, 4, 5]);
+    assert_eq!(e.state(), State::Established);
+}
+
+#[test]
+fn a_window_below_one_segment_is_used_when_it_is_half_of_the_largest_or_stays() {
+    // The largest window ever was 300 bytes: filled at once.
+    let mut e = sender(10, 10_000, &[]);
+    (e.tx.peer_edge, e.tx.largest_window) = (301, 300);
+    assert_eq!(payload(&mut e, 200), [(1, 300)]);
+    // It was 5000 before: only after the persist timer.
+    let mut e = sender(10, 10_000, &[]);
+    (e.tx.peer_edge, e.tx.largest_window) = (301, 5000);
+    assert!(payload(&mut e, 200).is_empty());
+    assert_eq!(expire(&mut e), 1200);
+    assert_eq!(payload(&mut e, 1200), [(1, 300)]);
+}
+
+#[test]
+fn a_short_segment_waits_under_nagle_only() {
+    for (nagle, left) in [(false, vec![(1, 1000), (1001, 300)]), (true, vec![(1, 1000)])] {
+        let mut e = sender(10, 1300, &[("nagle", Value::Bool(nagle))]);
+        assert_eq!(payload(&mut e, 200), left);
+    }
+}
