@@ -24,7 +24,7 @@ fn number(variable: &str, default: u64) -> u64 {
 /// Plays transfers drawn from `cases`, each checked by `and` as well, and returns what they went through in all.
 fn property(cases: impl Strategy<Value = Case>, and: impl Fn(&Case, &Report) -> Result<(), String>) -> Report {
     let config = Config {
-        cases: number("ACKCLOCK_CASES", 4000) as u32,
+        cases: number("ACKCLOCK_CASES", 2500) as u32,
         rng_seed: RngSeed::Fixed(number("ACKCLOCK_SEED", 1)),
         failure_persistence: None,
         max_shrink_iters: 600,

@@ -1,0 +1,35 @@
+"""docs/validation.md says what the runs say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import validation
+from agreement import Figure, figure
+
+
+def test_the_page_is_up_to_date() -> None:
+    page = (validation.ROOT / validation.PAGE).read_text(encoding="utf-8")
+    assert validation.filled(page) == page, "run: make docs"
+
+
+def test_a_difference_beyond_what_is_known_is_called_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> Iterator[Figure]:
+        yield figure("s1", "newreno", "goodput", (9e6, 9.5e6), 0.02)
+
+    monkeypatch.setattr(validation, "REFERENCES", {"ns-3": broken})
+    validation.figures.cache_clear()
+    try:
+        assert "| 9 | 9.50 | -5.3 % | 2 % | **differs** |" in validation.comparison("ns-3")
+        assert "| ns-3 | 1 | 0 | 0 | 1 |" in validation.summary()
+    finally:
+        validation.figures.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(47, "47"), (17.04, "17.0"), (0.75663, "0.757"), (1171432.0, "1 170 000"), (129.6, "130")]
+)
+def test_three_digits(value: float, text: str) -> None:
+    assert validation.short(value) == text
