@@ -42,6 +42,7 @@ lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy, architecture rules
 
 docs: build      ## regenerate what is generated: schema, CLI reference, validation page
 	$(BIN)/python scripts/generate.py
+	$(BIN)/python scripts/validation.py
 
 clean:           ## remove what was built
 	rm -rf $(VENV) target results

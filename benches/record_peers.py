@@ -64,24 +64,31 @@ def ns3_attributes(cc: str) -> dict[str, Any]:
 
 
 NS3_FLOW = {"profile": "ns3", "mss": "1448 B", "iw": 10, "delayed_ack": 2, "min_rto": "1 s"}
-NS3_TCP = {"delayed_ack_timeout": "200 ms", "initial_receive_window": "65535 B"}
+NS3_TCP = {"delayed_ack_timeout": "200 ms"}
 NS3_DIFFERS = (
-    "ns-3 acknowledges the first data segment at once, whatever the delayed-ACK count",
     "the SYN is 70 bytes on the wire (no MSS option)",
+    "RTTs are measured in whole milliseconds",
+    "on a partial acknowledgment ns-3 sends the next segment again, even if its retransmission is under way",
 )
 
 NS3 = {
     "newreno": Variant(
         ("--cc=newreno", "--min-rto-ms=1000"),
         ns3_attributes("TcpNewReno"),
-        NS3_FLOW | {"cc": {"name": "newreno", "counting": "acks", "base": "flight"}, "recovery": "prr", "tcp": NS3_TCP},
-        (*NS3_DIFFERS, "ssthresh is half the SACK pipe (bytes in flight less those SACKed or marked lost)"),
+        NS3_FLOW | {"cc": {"name": "newreno"}, "recovery": "prr", "tcp": NS3_TCP},
+        NS3_DIFFERS,
     ),
     "linuxreno": Variant(
         ("--cc=linuxreno", "--min-rto-ms=1000"),
         ns3_attributes("TcpLinuxReno"),
-        NS3_FLOW | {"cc": {"name": "reno", "counting": "bytes", "base": "cwnd"}, "recovery": "prr", "tcp": NS3_TCP},
-        NS3_DIFFERS,
+        NS3_FLOW
+        | {
+            "cc": {"name": "reno", "counting": "bytes", "base": "cwnd"},
+            "slow_start": {"kind": "standard", "abc_limit": 0},
+            "recovery": "prr",
+            "tcp": NS3_TCP,
+        },
+        (*NS3_DIFFERS, "at the end of a recovery the window grows by what was SACKed during it"),
     ),
 }
 
@@ -116,11 +123,10 @@ NS2_DIFFERS = ("the handshake has no third segment: the first data follows the S
 
 def ns2_variant(cc: str, sender: str, sink: str, controller: str, recovery: str) -> Variant:
     """One of ns-2's own TCP agents."""
-    params = {} if controller == "tahoe" else {"counting": "acks", "base": "cwnd"}
     return Variant(
         (f"--cc={cc}", "--min-rto-ms=200"),
         ns2_attributes(sender, sink),
-        NS2_FLOW | {"cc": {"name": controller, **params}, "recovery": recovery, "tcp": NS2_TCP},
+        NS2_FLOW | {"cc": {"name": controller}, "recovery": recovery, "tcp": NS2_TCP},
         NS2_DIFFERS,
     )
 

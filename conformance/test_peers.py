@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+import ackclock
 import peer_figures
 from peer_runs import FLOWS, HERE, played, recording, reductions
 
@@ -38,6 +41,16 @@ def test_recovery_without_sack_sends_the_same_segments_again(scenario: str, vari
     """Go-back-N after a timeout repeats more than was lost: how much follows from every rule of the endpoint."""
     run = recording("ns2", scenario, variant)
     assert played(run).flows["retransmitted_segments"][0] == pytest.approx(run.summary["retransmitted"][0], abs=1)
+
+
+@pytest.mark.parametrize(("peer", "scenario", "variant"), SINGLE)
+def test_the_recorded_scenario_is_the_run_compared(peer: str, scenario: str, variant: str) -> None:
+    """What a recording calls nearest in the keys of a scenario file gives the same run."""
+    raw = json.loads((HERE / peer / f"{scenario}-{variant}.json").read_text(encoding="utf-8"))
+    flow = ackclock.run(raw["ackclock"], jobs=1).flows.row(0, named=True)
+    ours = played(recording(peer, scenario, variant)).flows.row(0, named=True)
+    for column in ("goodput_bytes", "retransmitted_segments", "recoveries", "timeouts", "acks"):
+        assert flow[column] == ours[column], column
 
 
 def test_a_known_deviation_is_still_there() -> None:

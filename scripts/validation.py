@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -109,7 +109,7 @@ def deviations() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "summary": summary,
-    **{reference: lambda reference=reference: comparison(reference) for reference in REFERENCES},  # type: ignore[misc]
+    **{reference: partial(comparison, reference) for reference in REFERENCES},
     "deviations": deviations,
 }
 

@@ -18,8 +18,12 @@ use ackclock_core::tcp::{Config, Endpoint, Profile};
 use ackclock_core::time::{Span, Time};
 use std::collections::BTreeMap;
 
-/// Longest run: 10 years, so that sums of times cannot overflow.
+/// Longest run, delay and interval: 10 years, so that sums of times cannot overflow.
 const MAX_DURATION: u64 = 10 * 366 * 86_400 * 1_000_000_000;
+/// Most bytes of link framing.
+const MAX_OVERHEAD: u32 = 65_535;
+/// Fastest link, bit/s.
+const MAX_RATE: u64 = 1_000_000_000_000_000;
 
 /// A JSON value as the engine's own, for a parameter of kind `kind`.
 fn value(kind: Kind, json: &serde_json::Value) -> Option<Value> {
@@ -242,7 +246,7 @@ impl Sim {
             end: Time(run.duration_ns),
             measuring: false,
             visits: 0,
-            delivered: 0,
+            log: run.engine.log_deliveries.then(Vec::new),
             link_names: run.links.iter().map(|l| (l.id.clone(), l.rate_bps)).collect(),
             dropped: Vec::new(),
         })
@@ -305,8 +309,38 @@ fn check(run: &Run) -> Result<(), SpecError> {
         if run.links[..i].iter().any(|other| other.id == l.id) {
             return err(&format!("links.{i}.id"), format!("two links have the id '{}'", l.id));
         }
+        if l.delay_ns > MAX_DURATION {
+            return err(&format!("links.{i}.delay_ns"), format!("{} ns is more than ten years", l.delay_ns));
+        }
+        if l.overhead_bytes > MAX_OVERHEAD {
+            let problem = format!("{} B of framing; at most {MAX_OVERHEAD}", l.overhead_bytes);
+            return err(&format!("links.{i}.overhead_bytes"), problem);
+        }
+        if l.rate_bps.is_some_and(|r| r > MAX_RATE) {
+            return err(&format!("links.{i}.rate_bps"), format!("faster than {MAX_RATE} bit/s"));
+        }
+    }
+    for (i, f) in run.flows.iter().enumerate() {
+        let hops = || f.forward.iter().chain(&f.reverse);
+        if hops().any(|h| matches!(h, Hop::Delay(ns) if *ns > MAX_DURATION)) {
+            return err(&format!("flows.{i}"), "a delay of more than ten years".into());
+        }
+        if !hops().any(|h| takes_time(h, run)) {
+            return err(&format!("flows.{i}"), "nothing on its way takes time; give a link a rate or a delay".into());
+        }
+    }
+    if run.probes.values().any(|p| matches!(p, spec::Sampling::Every { every_ns } if *every_ns > MAX_DURATION)) {
+        return err("probes", "an interval of more than ten years".into());
     }
     Ok(())
+}
+
+/// Whether a packet is later behind this hop than before it.
+fn takes_time(hop: &Hop, run: &Run) -> bool {
+    match hop {
+        Hop::Delay(ns) => *ns > 0,
+        Hop::Link(id) => run.links.iter().any(|l| l.id == *id && (l.delay_ns > 0 || l.rate_bps.is_some())),
+    }
 }
 
 fn flow(f: &spec::Flow, run: &Run, handshake: bool) -> Flow {

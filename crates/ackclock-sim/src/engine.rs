@@ -5,6 +5,7 @@ use crate::flow::{snapshot, Flow, Side, HOP, SIDE_MASK};
 use crate::probe::Probes;
 use crate::slab::{Slab, NONE};
 use crate::wire::{DelayLine, InFlight, Link, Outcome};
+use ackclock_core::tcp::Segment;
 use ackclock_core::time::Time;
 
 /// Events between two looks at the caller's interrupt.
@@ -14,6 +15,17 @@ const INTERRUPT_INTERVAL: u64 = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the run was interrupted")]
 pub struct Interrupted;
+
+/// A packet handed to an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// When.
+    pub at: Time,
+    /// Twice the flow's number, plus one for its server.
+    pub to: u32,
+    /// The packet.
+    pub segment: Segment,
+}
 
 /// Numbers of the elements, in the order in which simultaneous events run.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +51,7 @@ pub struct Sim {
     pub(crate) end: Time,
     pub(crate) measuring: bool,
     pub(crate) visits: u64,
-    pub(crate) delivered: u64,
+    pub(crate) log: Option<Vec<Delivery>>,
     pub(crate) link_names: Vec<(String, Option<u64>)>,
     pub(crate) dropped: Vec<u32>,
 }
@@ -49,9 +61,21 @@ impl Sim {
     ///
     /// # Errors
     /// [`Interrupted`] when it said so.
-    pub fn run(&mut self, mut interrupted: impl FnMut() -> bool) -> Result<(), Interrupted> {
+    pub fn run(&mut self, interrupted: impl FnMut() -> bool) -> Result<(), Interrupted> {
+        self.advance(self.end, interrupted)?;
+        self.finish();
+        Ok(())
+    }
+
+    /// Plays the run up to and including `until`; [`Sim::run`] plays the rest.
+    pub fn run_until(&mut self, until: Time) {
+        let never: Result<(), Interrupted> = self.advance(until.min(self.end), || false);
+        debug_assert_eq!(never, Ok(()));
+    }
+
+    fn advance(&mut self, until: Time, mut interrupted: impl FnMut() -> bool) -> Result<(), Interrupted> {
         while let Some((now, element)) = self.events.earliest() {
-            if now > self.end {
+            if now > until {
                 break;
             }
             self.visits += 1;
@@ -60,7 +84,6 @@ impl Sim {
             }
             self.visit(now, element);
         }
-        self.finish();
         Ok(())
     }
 
@@ -103,8 +126,10 @@ impl Sim {
             self.enter(now, element, p.id, p.len);
             return;
         }
-        self.delivered += 1;
         let to = side ^ 1;
+        if let Some(log) = &mut self.log {
+            log.push(Delivery { at: now, to: to as u32, segment: *segment });
+        }
         let endpoint = &mut self.sides[to].endpoint;
         endpoint.on_segment(now, segment);
         let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());
@@ -169,7 +194,7 @@ impl Sim {
         if side & 1 == 0 {
             let cwnd = endpoint.tx.cwnd();
             let flow = side / 2;
-            self.flows[flow].note_window(now, cwnd, self.from, self.end);
+            self.flows[flow].note_window(now, cwnd, self.from);
             if self.probes.follows_flow_events() {
                 self.probes.on_flow_event(now, flow, &self.sides[side], &self.sides[side + 1]);
             }
@@ -245,7 +270,7 @@ impl Sim {
         }
         for flow in &mut self.flows {
             let cwnd = flow.cwnd;
-            flow.note_window(self.end, cwnd, self.from, self.end);
+            flow.note_window(self.end, cwnd, self.from);
         }
         self.probes.finish(&mut self.links);
     }
@@ -253,6 +278,11 @@ impl Sim {
     /// Events so far.
     pub fn visits(&self) -> u64 {
         self.visits
+    }
+
+    /// Every packet delivered so far, in order, if the run asked for it (`engine.log_deliveries`).
+    pub fn take_deliveries(&mut self) -> Vec<Delivery> {
+        self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Packets in flight.

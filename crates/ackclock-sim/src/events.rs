@@ -65,13 +65,25 @@ impl Events {
     /// The element that [`Events::earliest`] returned was visited and is due again at `at`.
     #[inline]
     pub fn done(&mut self, element: u32, at: Time) {
-        debug_assert_eq!(self.heap[0] as u32, element);
+        if self.heap[0] as u32 != element {
+            return self.done_behind(element, at);
+        }
         self.live[element as usize] = at;
         if at.is_set() {
             self.heap[0] = key(at, element);
             self.sift_down();
         } else {
             self.remove_top();
+        }
+    }
+
+    /// The visit made an element of a lower number due at once: its entry stands in front, and that of `element` is
+    /// left to be recognised by its time.
+    #[cold]
+    fn done_behind(&mut self, element: u32, at: Time) {
+        if self.live[element as usize] != at {
+            self.live[element as usize] = Time::NEVER;
+            self.schedule(element, at);
         }
     }
 
@@ -126,6 +138,20 @@ impl Events {
 mod tests {
     use super::*;
     use ackclock_core::rng::Stream;
+
+    #[test]
+    fn a_visit_can_make_an_element_before_it_due_at_once() {
+        let mut e = Events::new(4);
+        e.schedule(3, Time(5));
+        assert_eq!(e.earliest(), Some((Time(5), 3)));
+        e.schedule(1, Time(5));
+        e.done(3, Time(9));
+        assert_eq!(e.earliest(), Some((Time(5), 1)));
+        e.done(1, Time::NEVER);
+        assert_eq!(e.earliest(), Some((Time(9), 3)));
+        e.done(3, Time::NEVER);
+        assert_eq!(e.earliest(), None);
+    }
 
     #[test]
     fn visits_come_in_order_of_time_then_element() {

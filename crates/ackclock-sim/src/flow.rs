@@ -89,11 +89,11 @@ impl Flow {
         Time(a + rng.below(b.saturating_sub(a).saturating_add(1)))
     }
 
-    /// Accounts for the window up to `now` within `[from, to]` and notes its new value.
+    /// Accounts for the window from `from` up to `now`, or up to the flow's completion, and notes its new value.
     #[inline]
-    pub fn note_window(&mut self, now: Time, cwnd: u64, from: Time, to: Time) {
+    pub fn note_window(&mut self, now: Time, cwnd: u64, from: Time) {
         if now != self.cwnd_at {
-            let (a, b) = (self.cwnd_at.max(from), now.min(to));
+            let (a, b) = (self.cwnd_at.max(from), self.completed.map_or(now, |t| t.min(now)));
             if b > a {
                 self.cwnd_area += u128::from(b.0 - a.0) * u128::from(self.cwnd);
             }

@@ -38,7 +38,7 @@ pub struct FlowRow {
     pub min_rtt_s: Option<f64>,
     /// Largest sample of the connection.
     pub max_rtt_s: Option<f64>,
-    /// Congestion window, mean over time.
+    /// Congestion window, mean over the time that goodput is taken over.
     pub mean_cwnd_bytes: f64,
     /// Acknowledgments received.
     pub acks: u64,
@@ -129,6 +129,8 @@ impl Sim {
             }
             if !f.opened {
                 w.push(format!("flow {} starts after the end of the run", f.id));
+            } else if pair[1].endpoint.rx.stats.delivered == f.baseline.delivered {
+                w.push(format!("flow {} delivered nothing within the measurement", f.id));
             }
         }
         w
@@ -143,7 +145,6 @@ impl Sim {
         let bytes = s.delivered - b.delivered;
         let rtt = client.tx.rtt();
         let samples = s.rtt.1 - b.rtt.1;
-        let window = self.end.since(from).as_secs_f64();
         let secs = |x: ackclock_core::time::Span| (x.0 > 0).then(|| x.as_secs_f64());
         FlowRow {
             id: f.id.clone(),
@@ -161,7 +162,7 @@ impl Sim {
             mean_rtt_s: (samples > 0).then(|| (s.rtt.0 - b.rtt.0) as f64 / samples as f64 * 1e-9),
             min_rtt_s: secs(rtt.min()),
             max_rtt_s: secs(rtt.max()),
-            mean_cwnd_bytes: if window > 0.0 { f.cwnd_area as f64 * 1e-9 / window } else { 0.0 },
+            mean_cwnd_bytes: if span > 0.0 { f.cwnd_area as f64 * 1e-9 / span } else { 0.0 },
             acks: s.sender.acks - b.sender.acks,
             dup_acks: s.sender.dup_acks - b.sender.dup_acks,
             fct_s: f.completed.map(|t| t.since(f.start).as_secs_f64()),

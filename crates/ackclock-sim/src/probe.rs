@@ -127,7 +127,7 @@ impl Probes {
             if *due > now {
                 continue;
             }
-            *due = Time(now.0 + *every);
+            *due = Time(now.0.saturating_add(*every));
             let m = *metric as usize;
             if m < FLOW_METRICS.len() {
                 for (f, pair) in sides.chunks_exact(2).enumerate() {

@@ -57,6 +57,9 @@ pub struct Engine {
     /// Solve DropTail links without an event per departure.
     #[serde(default = "yes")]
     pub fused: bool,
+    /// Keep a list of every packet delivered to an endpoint, for [`crate::Sim::take_deliveries`].
+    #[serde(default)]
+    pub log_deliveries: bool,
 }
 
 fn yes() -> bool {
@@ -65,7 +68,7 @@ fn yes() -> bool {
 
 impl Default for Engine {
     fn default() -> Self {
-        Engine { fused: true }
+        Engine { fused: true, log_deliveries: false }
     }
 }
 

@@ -46,6 +46,9 @@ class Job:
         """The resolved run as the engine reads it."""
         return json.dumps(self.document(), separators=(",", ":"))
 
+MOST_RUNS = 1_000_000
+"""More runs than this would take days and fill the memory with their bookkeeping before the first one ends."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -110,7 +113,15 @@ def load(
         ours = any(key == path or key.startswith(f"{path}.") for path in changed)
         line = None if ours or not text else line_of(text, found.key)
         raise InputError(found.problem, found.remedy, source=source, key=key or None, line=line) from None
-    return Plan(source, text, tuple(points))
+    plan = Plan(source, text, tuple(points))
+    if len(plan) > MOST_RUNS:
+        raise InputError(
+            f"{len(plan)} runs are more than one result can hold",
+            f"sweep less or replicate less: at most {MOST_RUNS} runs",
+            source=source,
+            key="run.replications",
+        )
+    return plan
 
 
 def _override(

@@ -34,7 +34,9 @@ impl Serializer {
     /// whole nanoseconds.
     #[inline]
     pub fn transmit(&mut self, now: Time, len: u32) -> (Time, Time) {
-        if now >= self.free_at() {
+        // At the very nanosecond in which the last transmission ends the link is busy until then: a caller that waits
+        // for the end of each transmission must get the same remainder as one that asks for all of them at once.
+        if now > self.free_at() {
             self.free_ns = now.0;
             self.free_rem = 0;
         }
@@ -45,7 +47,7 @@ impl Serializer {
             self.last_ns = (bits / u128::from(self.rate)) as u64;
             self.last_rem = (bits % u128::from(self.rate)) as u64;
         }
-        self.free_ns += self.last_ns;
+        self.free_ns = self.free_ns.saturating_add(self.last_ns);
         self.free_rem += self.last_rem;
         if self.free_rem >= self.rate {
             self.free_rem -= self.rate;
@@ -70,6 +72,17 @@ mod tests {
             }
             let exact = u128::from(n) * u128::from(len) * u128::from(BIT_NANOS);
             assert_eq!(u128::from(end.0), exact.div_ceil(u128::from(rate)));
+        }
+    }
+
+    #[test]
+    fn the_remainder_is_carried_whether_packets_are_given_ahead_or_one_by_one() {
+        let (mut ahead, mut one_by_one) = (Serializer::new(7_777_777), Serializer::new(7_777_777));
+        let mut free = Time::ZERO;
+        for len in [1514u32, 66, 98, 1514, 40].into_iter().cycle().take(10_000) {
+            let (start, end) = one_by_one.transmit(free, len);
+            assert_eq!(ahead.transmit(Time::ZERO, len), (start, end));
+            free = end;
         }
     }
 

@@ -295,6 +295,8 @@ options! {
     limited_transmit: bool, Kind::Bool, None, [true, true, true, true], "one new segment on each of the first two duplicates (RFC 3042)";
     limited_transmit_after_timeout: bool, Kind::Bool, None, [false, false, false, true],
         "limited transmit also while a timeout is repaired without SACK, where it sends old segments again (ns-2)";
+    careful: bool, Kind::Bool, None, [true, true, true, true],
+        "Reno starts no second recovery for what was sent before the last one, as NewReno (RFC 6582 §3.2 step 2, bugFix_ of ns-2); false is RFC 5681 to the letter";
     newreno_impatient: bool, Kind::Bool, None, [true, true, true, true], "restart the timer on the first partial acknowledgment only (RFC 6582 §4)";
     newreno_full_window: bool, Kind::Bool, None, [false, false, false, true],
         "leave NewReno recovery at ssthresh (RFC 6582 option 2) instead of min(ssthresh, flight + 1 MSS)";

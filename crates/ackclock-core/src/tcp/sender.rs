@@ -63,6 +63,8 @@ pub struct Sender {
     pub(super) repair: Repair,
     /// Where the present or last recovery ends.
     pub(super) recover: u64,
+    /// `recover` was set by a timeout.
+    pub(super) careful: bool,
     pub(super) prr: Prr,
     pub(super) dup_acks: u64,
     /// New bytes sent on duplicate acknowledgments, which FlightSize does not count (RFC 5681 §3.2).
@@ -119,6 +121,7 @@ impl Sender {
             window: 0,
             phase: Phase::Open,
             recover: 0,
+            careful: true,
             prr: Prr::default(),
             dup_acks: 0,
             limited_sent: 0,
@@ -239,6 +242,7 @@ impl Sender {
         self.window = self.control.cwnd;
         self.phase = Phase::Loss;
         self.recover = self.board.nxt();
+        self.careful = true;
         self.dup_acks = 0;
         self.limited_sent = 0;
         self.force = true;

@@ -27,6 +27,7 @@ pub struct SenderCheck {
     limited_transmit: bool,
     limited_after_timeout: bool,
     dupthresh: u64,
+    reduces_again: bool,
     /// End and last transmission of what is outstanding, by first position.
     transmitted: BTreeMap<u64, (u64, Time)>,
     /// Last transmission and end of the most recently sent segment that was delivered.
@@ -58,6 +59,8 @@ impl SenderCheck {
             sack,
             by_count: c.loss_detection == LossDetection::Dupack,
             prr: by_prr.then_some(c.prr),
+            // RFC 5681 to the letter: Reno may recover again from what the first recovery left.
+            reduces_again: !sack && c.recovery == Recovery::Reno && !c.careful,
             limited_transmit: c.limited_transmit,
             limited_after_timeout: c.limited_transmit_after_timeout,
             dupthresh: c.dupthresh,
@@ -237,7 +240,8 @@ impl SenderCheck {
                     // A retransmission lost after a timeout is found by RFC 8985 only.
                     let over = after.una >= self.signalled.0;
                     let lost_again = self.signalled.2 && self.sack && !self.by_count;
-                    holds!(5, over || lost_again, "a second reduction below {}: {after:?}", self.signalled.0);
+                    let again = lost_again || self.reduces_again;
+                    holds!(5, over || again, "a second reduction below {}: {after:?}", self.signalled.0);
                     report.recoveries += 1;
                     self.rescues = 0;
                 }

@@ -111,7 +111,7 @@ impl FusedLink {
         self.common.stats.service(now, start, end, wire);
         let lost = self.common.loses(segment, end);
         let id = if lost { NONE } else { id };
-        self.ring.push(InFlight { exit: Time(end.0 + self.common.delay), id, len });
+        self.ring.push(InFlight { exit: Time(end.0.saturating_add(self.common.delay)), id, len });
         self.queued_bytes += u64::from(wire);
         let (packets, bytes) = self.backlog();
         self.common.stats.level(now, packets, bytes);
@@ -132,7 +132,7 @@ impl FusedLink {
         if self.common.loses(segment, now) {
             return Outcome::Lost;
         }
-        self.ring.push(InFlight { exit: Time(now.0 + self.common.delay), id, len });
+        self.ring.push(InFlight { exit: Time(now.0.saturating_add(self.common.delay)), id, len });
         self.queued_from = self.ring.tail();
         Outcome::Taken
     }

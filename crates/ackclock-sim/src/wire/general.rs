@@ -94,7 +94,7 @@ impl GeneralLink {
         }
         let id = if lost { NONE } else { parcel.id };
         let len = parcel.len - self.common.overhead;
-        self.wire.push(InFlight { exit: Time(end.0 + self.common.delay), id, len });
+        self.wire.push(InFlight { exit: Time(end.0.saturating_add(self.common.delay)), id, len });
         self.service = Some(Service { parcel, end });
     }
 

@@ -45,14 +45,17 @@ impl Sender {
 
     fn count_duplicate(&mut self, e: &AckEvent, timers: &mut Timers) {
         self.dup_acks += 1;
-        // Duplicates of segments sent before the last recovery ended do not start another (RFC 6582 §3.2 step 2).
-        if self.dup_acks != self.config.dupthresh || self.board.una() <= self.recover {
+        // RFC 6582 §3.2 step 2: duplicates of what was sent before the last recovery do not start another. RFC 5681's
+        // Reno has no such rule; after a timeout, whose retransmissions bring duplicates of their own, it is kept.
+        let guarded = self.careful || self.repair == Repair::NewReno || self.config.careful;
+        if self.dup_acks != self.config.dupthresh || (guarded && self.board.una() <= self.recover) {
             return;
         }
         let flight = self.board.outstanding().saturating_sub(self.limited_sent);
         self.with_cc(e.now, |cc, cx| cc.on_congestion(cx, Signal::Loss { flight }));
         self.stats.recoveries += 1;
         self.recover = self.board.nxt();
+        self.careful = self.repair == Repair::Tahoe;
         self.force = true;
         self.first_partial = true;
         self.limited_sent = 0;

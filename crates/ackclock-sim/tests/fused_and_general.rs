@@ -1,0 +1,43 @@
+//! The fused link and the general one give the same packets at the same nanoseconds, in whole networks.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{cases, packet, random_document, sim, tables};
+use serde_json::{json, Value};
+
+/// Tables and deliveries of a document under one of the two forms.
+fn played(document: &Value, fused: bool) -> (String, Vec<String>, [u64; 3]) {
+    let mut document = document.clone();
+    document["engine"] = json!({"fused": fused, "log_deliveries": true});
+    let mut sim = sim(&document);
+    sim.run(|| false).unwrap();
+    let deliveries = sim.take_deliveries();
+    let out = sim.output();
+    let met = [
+        deliveries.len() as u64,
+        out.links.iter().map(|l| l.drops).sum(),
+        out.links.iter().map(|l| l.lost).sum(),
+    ];
+    (tables(&out), deliveries.iter().map(|d| format!("{:?}", packet(d))).collect(), met)
+}
+
+#[test]
+fn random_networks_are_the_same_packet_by_packet() {
+    let mut met = [0; 3];
+    for seed in 0..cases(600) {
+        let document = random_document(seed);
+        let (fused, general) = (played(&document, true), played(&document, false));
+        let differing = fused.1.iter().zip(&general.1).position(|(a, b)| a != b);
+        if let Some(i) = differing {
+            panic!("seed {seed}, delivery {i}: {} and {}\n{document}", fused.1[i], general.1[i]);
+        }
+        assert_eq!(fused.1.len(), general.1.len(), "seed {seed}: deliveries\n{document}");
+        if fused.0 != general.0 {
+            let lines = fused.0.lines().zip(general.0.lines()).find(|(a, b)| a != b);
+            panic!("seed {seed}: {lines:?}\n{document}");
+        }
+        met = [met[0] + fused.2[0], met[1] + fused.2[1], met[2] + fused.2[2]];
+    }
+    assert!(met[0] > 100_000 && met[1] > 5000 && met[2] > 1000, "deliveries, drops, losses: {met:?}");
+}
