@@ -1,0 +1,84 @@
+//! Nothing is created and nothing vanishes: packets at every link, bytes from end to end.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{cases, document, flow, link, play, random_document, sim};
+use serde_json::json;
+
+#[test]
+fn packets_that_arrive_at_a_link_are_sent_dropped_or_still_there() {
+    let mut met = [0u64; 3];
+    for seed in 0..cases(400) {
+        let mut d = random_document(seed);
+        d["warmup_ns"] = json!(0);
+        // The end of the run finds packets in the queues; their number is the last value of the series.
+        d["probes"] = json!({"queue": "on_change"});
+        for fused in [true, false] {
+            d["engine"] = json!({"fused": fused});
+            for l in d["links"].as_array_mut().unwrap() {
+                l["queue"]["limit_includes_service"] = json!(true);
+            }
+            let out = play(&d);
+            for (i, l) in out.links.iter().enumerate() {
+                let series = out.series.iter().filter(|s| s.of as usize == i && s.at.0 <= d["duration_ns"].as_u64().unwrap());
+                let queued = series.last().map_or(0.0, |s| s.value) as u64;
+                assert_eq!(l.arrived_packets, l.sent_packets + l.drops + queued, "{l:?}, {queued} queued\n{d}");
+                assert!(l.lost <= l.sent_packets, "{l:?}");
+                met = [met[0] + l.drops, met[1] + queued, met[2] + l.lost];
+            }
+        }
+    }
+    assert!(met.iter().all(|n| *n > 1000), "drops, queued, lost: {met:?}");
+}
+
+#[test]
+fn every_packet_in_the_slab_is_on_its_way() {
+    for seed in 0..cases(100) {
+        for fused in [true, false] {
+            let mut d = random_document(seed);
+            // Everything stops early: at the end nothing is under way.
+            for f in d["flows"].as_array_mut().unwrap() {
+                (f["stop_ns"], f["app"]["bytes"]) = (json!(null), json!(3000));
+            }
+            (d["duration_ns"], d["engine"]) = (json!(400_000_000_000u64), json!({"fused": fused}));
+            let mut sim = sim(&d);
+            sim.run(|| false).unwrap();
+            // One slot is kept for the next packet.
+            assert!(sim.packets_in_flight() <= 1, "{} packets\n{d}", sim.packets_in_flight());
+            assert!(sim.output().flows.iter().all(|f| f.completed), "{d}");
+        }
+    }
+}
+
+#[test]
+fn bytes_are_delivered_once_and_not_more_than_sent() {
+    for seed in 0..cases(200) {
+        let mut d = random_document(seed);
+        d["warmup_ns"] = json!(0);
+        for (f, spec) in play(&d).flows.iter().zip(d["flows"].as_array().unwrap()) {
+            let fresh = f.sent_bytes - f.retransmitted_bytes;
+            assert!(f.goodput_bytes <= fresh, "{f:?}");
+            if let Some(bytes) = spec["app"]["bytes"].as_u64() {
+                assert!(fresh <= bytes && f.goodput_bytes <= bytes);
+                let stopped = spec["stop_ns"].is_u64();
+                assert!(!f.completed || stopped || f.goodput_bytes == bytes, "{f:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_window_of_measurement_leaves_out_what_came_before() {
+    // Without losses everything adds up: two halves are the whole.
+    let links = vec![link("out", 10_000_000, 5, 10_000), link("back", 10_000_000, 5, 10_000)];
+    let whole = play(&document(4000, links.clone(), vec![flow("0", None)]));
+    let first = play(&document(2000, links.clone(), vec![flow("0", None)]));
+    let mut late = document(4000, links, vec![flow("0", None)]);
+    late["warmup_ns"] = json!(2_000_000_000u64);
+    let second = play(&late);
+    let bytes = |o: &ackclock_sim::Output| (o.flows[0].goodput_bytes, o.flows[0].sent_bytes, o.flows[0].acks);
+    let (w, a, b) = (bytes(&whole), bytes(&first), bytes(&second));
+    assert_eq!(w, (a.0 + b.0, a.1 + b.1, a.2 + b.2));
+    assert!(b.0 > 2_000_000 && whole.links[0].drops == 0);
+}
