@@ -41,7 +41,7 @@ fn every_packet_in_the_slab_is_on_its_way() {
             for f in d["flows"].as_array_mut().unwrap() {
                 (f["stop_ns"], f["app"]["bytes"]) = (json!(null), json!(3000));
             }
-            (d["duration_ns"], d["engine"]) = (json!(400_000_000_000u64), json!({"fused": fused}));
+            (d["duration_ns"], d["engine"], d["probes"]) = (json!(400_000_000_000u64), json!({"fused": fused}), json!({}));
             let mut sim = sim(&d);
             sim.run(|| false).unwrap();
             // One slot is kept for the next packet.
