@@ -15,7 +15,7 @@ $(VENV)/.installed: constraints-dev.txt
 	touch $@
 
 build: $(VENV)/.installed  ## create .venv with the release extension; then .venv/bin/ackclock is the command
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet > /dev/null
 
 demo: build      ## three controllers on a long fat pipe: table, Parquet and figure in results/demo
 	rm -rf results/demo

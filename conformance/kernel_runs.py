@@ -7,6 +7,7 @@ import functools
 import gzip
 import json
 import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ from typing import Any
 import polars as pl
 
 from ackclock import _ackclock
+from agreement import Figure, figure
+
+GOODPUT, QUEUE, RETRANSMISSIONS = 0.02, 0.10, 0.20
+"""Largest relative differences that count as agreement."""
 
 RECORDS = Path(__file__).parent / "kernel"
 MSS = 1448
@@ -158,3 +163,23 @@ def kernel_noise(name: str) -> Sample:
 def our_noise(name: str) -> Sample:
     """Ours with :data:`SEEDS`, bit/s."""
     return Sample.of([ours(name, seed).goodput_bps for seed in SEEDS])
+
+
+def noise(name: str) -> tuple[Sample, Sample, float]:
+    """Goodput with random loss, ours and the kernel's, and three standard errors of their difference, bit/s."""
+    mine, theirs = our_noise(name), kernel_noise(name)
+    return mine, theirs, 3 * (mine.error**2 + theirs.error**2) ** 0.5
+
+
+def figures() -> Iterator[Figure]:
+    """Every comparison, for the validation page."""
+    for name in names():
+        (scenario, cc), mine, theirs = name.split("_"), ours(name), kernel(name)
+        yield figure(scenario, cc, "goodput", (mine.goodput_bps, theirs.goodput_bps), GOODPUT)
+        yield figure(scenario, cc, "mean queue", (mine.mean_queue, theirs.mean_queue), QUEUE)
+        pair = (mine.retransmissions, theirs.retransmissions)
+        yield figure(scenario, cc, "retransmissions", pair, RETRANSMISSIONS)
+    for name in random_names():
+        (scenario, cc), (mine_random, theirs_random, bound) = name.split("_"), noise(name)
+        pair = (mine_random.mean, theirs_random.mean)
+        yield figure(scenario, cc, "goodput", pair, bound / theirs_random.mean)

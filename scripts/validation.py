@@ -21,11 +21,13 @@ PAGE = "docs/validation.md"
 sys.path[:0] = [str(ROOT / "conformance"), str(ROOT / "scripts")]
 
 import formulas  # noqa: E402
+import kernel_runs  # noqa: E402
 import peer_figures  # noqa: E402
 from agreement import Figure  # noqa: E402
 from generate import fill, table  # noqa: E402
 
 REFERENCES: Mapping[str, Callable[[], Iterator[Figure]]] = {
+    "Linux kernel": kernel_runs.figures,
     "ns-3": lambda: peer_figures.figures("ns3"),
     "ns-2": lambda: peer_figures.figures("ns2"),
     "formulas": formulas.figures,

@@ -356,7 +356,8 @@ fn flow(f: &spec::Flow, run: &Run, handshake: bool) -> Flow {
         id: f.id.clone(),
         cc: f.cc.name.clone(),
         start,
-        stop: f.stop_ns.map_or(Time::NEVER, Time),
+        // A source told to stop before it starts does so at once: time never runs back.
+        stop: f.stop_ns.map_or(Time::NEVER, |ns| Time(ns).max(start)),
         bytes,
         handshake,
         opened: false,

@@ -89,12 +89,29 @@ fn a_scripted_loss_costs_exactly_that_segment() {
 }
 
 #[test]
-fn a_lost_retransmission_is_lost_by_its_count_as_well() {
-    // The 17th and, as its retransmission is the 18 + something-th, every later copy until the 60th packet.
-    let drops: Vec<Value> = [17u64, 18, 19].iter().map(|n| json!({"flow": "0", "nth": n})).collect();
-    let out = play(&with_loss(json!({"kind": "scripted", "drops": drops}), 200, json!({"recovery": "newreno"})));
-    let f = &out.flows[0];
-    assert_eq!((out.links[0].lost, f.retransmitted_segments, f.timeouts, f.recoveries), (3, 3, 0, 1));
+fn three_losses_of_one_window_are_one_recovery() {
+    let drops: Vec<Value> = [17u64, 18, 25].iter().map(|n| json!({"flow": "0", "nth": n})).collect();
+    for recovery in ["newreno", "sack", "prr"] {
+        let out = play(&with_loss(json!({"kind": "scripted", "drops": drops}), 200, json!({"recovery": recovery})));
+        let f = &out.flows[0];
+        let counts = (out.links[0].lost, f.retransmitted_segments, f.timeouts, f.recoveries);
+        assert_eq!(counts, (3, 3, 0, 1), "{recovery}");
+    }
+}
+
+#[test]
+fn a_lost_retransmission_waits_for_the_timeout_without_rack() {
+    // The 17th segment, and its retransmission: the first segment to leave after three duplicates.
+    let first = json!({"kind": "scripted", "drops": [{"flow": "0", "nth": 17}]});
+    let there = arrivals(&with_loss(first, 200, json!({})), true);
+    let nth = there.iter().filter(|a| a.2 > 0).position(|a| a.1 == 16_001).unwrap() as u64 + 2;
+    let both = json!({"kind": "scripted", "drops": [{"flow": "0", "nth": 17}, {"flow": "0", "nth": nth}]});
+    for (detection, timeouts) in [("dupack", 1), ("rack", 0)] {
+        let d = with_loss(both.clone(), 200, json!({"loss_detection": detection}));
+        let out = play(&d);
+        assert_eq!((out.links[0].lost, out.flows[0].timeouts), (2, timeouts), "{detection}");
+        assert!(out.flows[0].completed);
+    }
 }
 
 #[test]
@@ -161,7 +178,10 @@ fn a_source_stops_when_told_even_before_it_starts() {
     for (start, stop) in [(0, 500), (100, 100), (300, 100)] {
         let mut f = flow("0", None);
         (f["start"], f["stop_ns"]) = (json!({"at_ns": start * MS}), json!(stop * MS));
-        let out = play(&document(2000, links.clone(), vec![f]));
+        let d = document(2000, links.clone(), vec![f]);
+        let times: Vec<u64> = [true, false].iter().flat_map(|to| arrivals(&d, *to)).map(|a| a.0).collect();
+        assert!(times.iter().all(|t| *t >= start * MS), "{times:?}");
+        let out = play(&d);
         let (row, sent) = (&out.flows[0], stop > start);
         assert!(row.completed && (row.goodput_bytes > 0) == sent, "{row:?}");
         assert!(row.end_s.unwrap() >= start as f64 * 1e-3 && row.end_s.unwrap() < 0.8);

@@ -1,0 +1,75 @@
+//! No packet costs an allocation once a run has found its size. Alone in its process: the allocator counts for all.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use ackclock_core::time::Time;
+use common::{document, flow, link, sim, MS};
+use serde_json::{json, Value};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+/// The system's allocator, with a counter.
+struct Counting;
+
+// SAFETY: every call is handed to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: the caller's contract is that of the system's allocator.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(p, layout) }
+    }
+    unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(p, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Allocations between `from` and `to` seconds, and packets delivered to endpoints meanwhile, about.
+fn steady_state(d: &Value, from: u64, to: u64) -> (u64, u64) {
+    let mut sim = sim(d);
+    sim.run_until(Time(from * 1000 * MS));
+    let (allocations, visits) = (ALLOCATIONS.load(Relaxed), sim.visits());
+    sim.run_until(Time(to * 1000 * MS));
+    (ALLOCATIONS.load(Relaxed) - allocations, sim.visits() - visits)
+}
+
+fn flows(n: u64, profile: &str, cc: &str) -> Value {
+    let links = vec![link("out", 50_000_000, 10, 80), link("back", 50_000_000, 10, 1000)];
+    let flows = (0..n).map(|i| {
+        let mut f = flow(&i.to_string(), None);
+        (f["profile"], f["cc"]["name"]) = (json!(profile), json!(cc));
+        f["start"] = json!({"uniform_ns": [0, 100 * MS]});
+        f
+    });
+    document(400_000, links, flows.collect())
+}
+
+// One test: others would allocate at the same time.
+#[test]
+fn after_the_warm_up_nothing_is_allocated() {
+    let before = ALLOCATIONS.load(Relaxed);
+    drop(std::hint::black_box(vec![1u8; 100]));
+    assert!(ALLOCATIONS.load(Relaxed) > before, "the counter counts");
+    for (n, profile, cc) in
+        [(1, "rfc", "newreno"), (1, "linux", "cubic"), (20, "rfc", "newreno"), (20, "linux", "cubic"), (20, "ns2", "tahoe")]
+    {
+        for fused in [true, false] {
+            let mut d = flows(n, profile, cc);
+            d["engine"] = json!({"fused": fused});
+            let (allocations, events) = steady_state(&d, 300, 330);
+            assert!(events > 100_000, "{events} events");
+            assert_eq!(allocations, 0, "{n} flows of {cc} under {profile}, fused {fused}, {events} events");
+        }
+    }
+}
