@@ -52,7 +52,7 @@ fn flows(n: u64, profile: &str, cc: &str) -> Value {
         f["start"] = json!({"uniform_ns": [0, 100 * MS]});
         f
     });
-    document(400_000, links, flows.collect())
+    document(300_000, links, flows.collect())
 }
 
 // One test: others would allocate at the same time.
@@ -67,7 +67,9 @@ fn after_the_warm_up_nothing_is_allocated() {
         for fused in [true, false] {
             let mut d = flows(n, profile, cc);
             d["engine"] = json!({"fused": fused});
-            let (allocations, events) = steady_state(&d, 300, 330);
+            // Longest queues and reassembly lists are met after a while, the more flows the later.
+            let (from, to) = if n == 1 { (60, 90) } else { (200, 215) };
+            let (allocations, events) = steady_state(&d, from, to);
             assert!(events > 100_000, "{events} events");
             assert_eq!(allocations, 0, "{n} flows of {cc} under {profile}, fused {fused}, {events} events");
         }

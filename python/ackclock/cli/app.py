@@ -56,7 +56,13 @@ def run_command(
     ] = False,
 ) -> int:
     """Run a scenario and show a table of means and 95 % confidence intervals."""
-    from ackclock.cli.run import Request, run
+    try:
+        from ackclock.cli.run import Request, run
+    except RuntimeError as error:
+        # pydantic wraps a Ctrl-C that arrives while its classes are made.
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
 
     return run(Request(file, out, changes, seed, replications, jobs, json, plot))
 

@@ -82,6 +82,19 @@ fn overdue_segments_are_lost_in_time_order() {
     assert_eq!(b.next_lost().unwrap().seq, 1);
 }
 
+#[test]
+fn retransmissions_that_arrived_are_forgotten() {
+    let mut b = sent(1);
+    for i in 0..1000 {
+        b.sent(MSS, Time(i));
+        b.mark_head();
+        let hole = b.next_lost().unwrap();
+        b.retransmitted(hole.number, Time(i));
+        b.acknowledge(b.una + 1, &mut Delivery::default());
+    }
+    assert!(b.resent.len() <= 2, "{}", b.resent.len());
+}
+
 /// Counters as RFC 6675 defines them, from the records alone.
 fn check(b: &Scoreboard) -> Result<(), TestCaseError> {
     let (mut sacked, mut lost, mut retrans, mut pending, mut at) = (0, 0, 0, 0, b.una);

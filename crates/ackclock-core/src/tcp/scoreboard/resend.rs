@@ -82,6 +82,10 @@ impl Scoreboard {
         r.flags |= RETRANS | EVER;
         r.xmit = now;
         self.high_rxt = self.high_rxt.max(number + 1);
+        // Only RFC 8985 reads the list: without it, what is acknowledged leaves it here.
+        while self.resent.front().is_some_and(|r| r.0 < self.records.head()) {
+            self.resent.pop();
+        }
         self.resent.push((number, now));
     }
 }
