@@ -118,7 +118,7 @@ def round_trip(name: str) -> float:
     """The longest round trip of the path, with a full queue, seconds."""
     path = record(name)["scenario"]
     queueing: float = path["queue_pkts"] * 1514 * 8 / path["rate_bps"]
-    return 2 * path["fwd_delay_ms"] / 1e3 + queueing
+    return float(2 * path["fwd_delay_ms"] / 1e3 + queueing)
 
 
 def _begins(name: str, times: list[float]) -> tuple[float, ...]:
