@@ -61,9 +61,13 @@ fn after_the_warm_up_nothing_is_allocated() {
     let before = ALLOCATIONS.load(Relaxed);
     drop(std::hint::black_box(vec![1u8; 100]));
     assert!(ALLOCATIONS.load(Relaxed) > before, "the counter counts");
-    for (n, profile, cc) in
-        [(1, "rfc", "newreno"), (1, "linux", "cubic"), (20, "rfc", "newreno"), (20, "linux", "cubic"), (20, "ns2", "tahoe")]
-    {
+    for (n, profile, cc) in [
+        (1, "rfc", "newreno"),
+        (1, "linux", "cubic"),
+        (20, "rfc", "newreno"),
+        (20, "linux", "cubic"),
+        (20, "ns2", "tahoe"),
+    ] {
         for fused in [true, false] {
             let mut d = flows(n, profile, cc);
             d["engine"] = json!({"fused": fused});

@@ -21,7 +21,8 @@ fn packets_that_arrive_at_a_link_are_sent_dropped_or_still_there() {
             }
             let out = play(&d);
             for (i, l) in out.links.iter().enumerate() {
-                let series = out.series.iter().filter(|s| s.of as usize == i && s.at.0 <= d["duration_ns"].as_u64().unwrap());
+                let series =
+                    out.series.iter().filter(|s| s.of as usize == i && s.at.0 <= d["duration_ns"].as_u64().unwrap());
                 let queued = series.last().map_or(0.0, |s| s.value) as u64;
                 assert_eq!(l.arrived_packets, l.sent_packets + l.drops + queued, "{l:?}, {queued} queued\n{d}");
                 assert!(l.lost <= l.sent_packets, "{l:?}");
@@ -41,7 +42,8 @@ fn every_packet_in_the_slab_is_on_its_way() {
             for f in d["flows"].as_array_mut().unwrap() {
                 (f["stop_ns"], f["app"]["bytes"]) = (json!(null), json!(3000));
             }
-            (d["duration_ns"], d["engine"], d["probes"]) = (json!(400_000_000_000u64), json!({"fused": fused}), json!({}));
+            (d["duration_ns"], d["engine"], d["probes"]) =
+                (json!(400_000_000_000u64), json!({"fused": fused}), json!({}));
             let mut sim = sim(&d);
             sim.run(|| false).unwrap();
             // One slot is kept for the next packet.

@@ -3,23 +3,20 @@
 
 mod common;
 
-use common::{cases, packet, random_document, sim, tables};
+use common::{cases, random_document, sim, tables, Packet};
 use serde_json::{json, Value};
 
 /// Tables and deliveries of a document under one of the two forms.
-fn played(document: &Value, fused: bool) -> (String, Vec<String>, [u64; 3]) {
+fn played(document: &Value, fused: bool) -> (String, Vec<Packet>, [u64; 3]) {
     let mut document = document.clone();
     document["engine"] = json!({"fused": fused, "log_deliveries": true});
     let mut sim = sim(&document);
     sim.run(|| false).unwrap();
     let deliveries = sim.take_deliveries();
     let out = sim.output();
-    let met = [
-        deliveries.len() as u64,
-        out.links.iter().map(|l| l.drops).sum(),
-        out.links.iter().map(|l| l.lost).sum(),
-    ];
-    (tables(&out), deliveries.iter().map(|d| format!("{:?}", packet(d))).collect(), met)
+    let met =
+        [deliveries.len() as u64, out.links.iter().map(|l| l.drops).sum(), out.links.iter().map(|l| l.lost).sum()];
+    (tables(&out), deliveries.iter().map(Packet::from).collect(), met)
 }
 
 #[test]
@@ -30,7 +27,7 @@ fn random_networks_are_the_same_packet_by_packet() {
         let (fused, general) = (played(&document, true), played(&document, false));
         let differing = fused.1.iter().zip(&general.1).position(|(a, b)| a != b);
         if let Some(i) = differing {
-            panic!("seed {seed}, delivery {i}: {} and {}\n{document}", fused.1[i], general.1[i]);
+            panic!("seed {seed}, delivery {i}: {:?} and {:?}\n{document}", fused.1[i], general.1[i]);
         }
         assert_eq!(fused.1.len(), general.1.len(), "seed {seed}: deliveries\n{document}");
         if fused.0 != general.0 {

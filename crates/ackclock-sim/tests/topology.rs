@@ -3,17 +3,17 @@
 
 mod common;
 
-use common::{document, flow, link, packet, play, sim, MS};
+use common::{document, flow, link, play, sim, Packet, MS};
 use serde_json::{json, Value};
 
 /// When segments of the flow reach its server (true) or client: time in ns, sequence number, payload.
-fn arrivals(d: &Value, at_server: bool) -> Vec<(u64, u64, u64)> {
+fn arrivals(d: &Value, at_server: bool) -> Vec<(u64, u32, u32)> {
     let mut d = d.clone();
     d["engine"] = json!({"log_deliveries": true});
     let mut sim = sim(&d);
     sim.run(|| false).unwrap();
-    let all: Vec<_> = sim.take_deliveries().iter().map(packet).collect();
-    all.iter().filter(|p| (p.1 & 1 == 1) == at_server).map(|p| (p.0, p.2[0], p.2[2])).collect()
+    let all: Vec<Packet> = sim.take_deliveries().iter().map(Packet::from).collect();
+    all.iter().filter(|p| p.to_server == at_server).map(|p| (p.at, p.seq, p.len)).collect()
 }
 
 /// Two hops with framing of 14 bytes: 8 Mbit/s and 3 ms, then 2 Mbit/s and 5 ms; back over 1 Mbit/s and 8 ms.
@@ -77,8 +77,8 @@ fn with_loss(loss: Value, segments: u64, tcp: Value) -> Value {
 fn a_scripted_loss_costs_exactly_that_segment() {
     let d = with_loss(json!({"kind": "scripted", "drops": [{"flow": "0", "nth": 17}]}), 200, json!({}));
     let there = arrivals(&d, true);
-    let firsts = |n: u64| there.iter().filter(|a| a.1 == 1 + 1000 * (n - 1) && a.2 > 0).count();
-    assert!((1..=200).all(|n| firsts(n) == 1), "each segment arrives once");
+    let copies = |n: u32| there.iter().filter(|a| a.1 == 1 + 1000 * (n - 1) && a.2 > 0).count();
+    assert!((1..=200).all(|n| copies(n) == 1), "each segment arrives once");
     let lost = there.iter().position(|a| a.1 == 16_001).unwrap();
     let next = there.iter().position(|a| a.1 == 17_001).unwrap();
     assert!(lost > next, "the 17th comes as a retransmission");

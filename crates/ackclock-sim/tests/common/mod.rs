@@ -48,11 +48,37 @@ pub fn tables(o: &Output) -> String {
     format!("{:?}\n{:?}\n{series:?}\n{} packets\n{:?}", o.flows, o.links, o.packets, o.warnings)
 }
 
-/// A delivered packet without what its slot held before.
-pub fn packet(d: &Delivery) -> (u64, u32, [u64; 5], Option<(u32, u32)>, Vec<SackBlock>) {
-    let s = &d.segment;
-    let fields = [s.seq.into(), s.ack.into(), s.len.into(), s.window.into(), s.flags.into()];
-    (d.at.0, d.to, fields, s.has_timestamps().then_some((s.tsval, s.tsecr)), s.sack().to_vec())
+/// A delivered packet, without what its slot held before.
+#[derive(Debug, PartialEq)]
+pub struct Packet {
+    pub at: u64,
+    pub to_server: bool,
+    pub flow: u32,
+    pub seq: u32,
+    pub ack: u32,
+    pub len: u32,
+    pub window: u16,
+    pub flags: u8,
+    pub timestamps: Option<(u32, u32)>,
+    pub sack: Vec<SackBlock>,
+}
+
+impl From<&Delivery> for Packet {
+    fn from(d: &Delivery) -> Packet {
+        let s = &d.segment;
+        Packet {
+            at: d.at.0,
+            to_server: d.to & 1 == 1,
+            flow: d.to / 2,
+            seq: s.seq,
+            ack: s.ack,
+            len: s.len,
+            window: s.window,
+            flags: s.flags,
+            timestamps: s.has_timestamps().then_some((s.tsval, s.tsecr)),
+            sack: s.sack().to_vec(),
+        }
+    }
 }
 
 /// 64-bit FNV-1a: a fixed hash, so that results can be compared between processes and machines.
