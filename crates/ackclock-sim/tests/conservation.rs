@@ -21,9 +21,9 @@ fn packets_that_arrive_at_a_link_are_sent_dropped_or_still_there() {
             }
             let out = play(&d);
             for (i, l) in out.links.iter().enumerate() {
-                let series =
+                let mut series =
                     out.series.iter().filter(|s| s.of as usize == i && s.at.0 <= d["duration_ns"].as_u64().unwrap());
-                let queued = series.last().map_or(0.0, |s| s.value) as u64;
+                let queued = series.next_back().map_or(0.0, |s| s.value) as u64;
                 assert_eq!(l.arrived_packets, l.sent_packets + l.drops + queued, "{l:?}, {queued} queued\n{d}");
                 assert!(l.lost <= l.sent_packets, "{l:?}");
                 met = [met[0] + l.drops, met[1] + queued, met[2] + l.lost];

@@ -46,6 +46,7 @@ class Job:
         """The resolved run as the engine reads it."""
         return json.dumps(self.document(), separators=(",", ":"))
 
+
 MOST_RUNS = 1_000_000
 """More runs than this would take days and fill the memory with their bookkeeping before the first one ends."""
 

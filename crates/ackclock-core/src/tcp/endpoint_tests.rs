@@ -23,10 +23,6 @@ fn at(ms: u64) -> Time {
     Time(ms * 1_000_000)
 }
 
-fn ms(n: u64) -> Value {
-    Value::Duration(Span::from_millis(n))
-}
-
 fn with(profile: Profile, options: &[(&str, Value)], controller: &str, params: &[(&str, Value)]) -> Endpoint {
     let mut c = Config::profile(profile);
     for (name, value) in options {
