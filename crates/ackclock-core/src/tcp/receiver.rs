@@ -289,7 +289,7 @@ impl Receiver {
             self.stats.duplicate += again - u64::from(self.fin_at.is_some_and(|f| f + 1 == start + again));
             self.nxt = self.nxt.max(stop);
             self.ooo_bytes -= stop - start;
-            self.ooo.trim_below(self.nxt);
+            self.ooo.trim_below(stop);
         }
         if let Some(l) = &mut self.linux {
             l.window.released(before, self.ooo_bytes);

@@ -104,6 +104,30 @@ fn a_slow_reader_closes_and_reopens_the_window() {
 }
 
 #[test]
+fn a_window_opens_by_what_its_scale_can_express() {
+    // 200 MB take a shift of 12: steps of 4096 bytes, more than a segment.
+    let mut r = receiver(&[("receive_buffer", Value::Int(200_000_000)), ("app_read_rate", Value::Int(1_000_000))]);
+    r.on_data(Time(1), 1, 200_000_000, false);
+    assert_eq!((answer(&mut r, 1).window, r.scale()), (0, 12));
+    let at = r.window_update_due(Time(2)).unwrap();
+    assert!((4_096_000..4_100_000).contains(&at.0), "{at:?}");
+    assert_eq!(answer(&mut r, at.0).window, 1);
+}
+
+#[test]
+fn one_segment_can_reach_over_several_islands() {
+    let mut r = receiver(&[]);
+    for (pos, len) in [(501, 200), (1001, 200), (1501, 1000)] {
+        r.on_data(Time(1), pos, len, false);
+    }
+    answer(&mut r, 1);
+    r.on_data(Time(2), 1, 1700, false);
+    let s = answer(&mut r, 2);
+    assert_eq!((s.ack, r.out_of_order_bytes(), r.stats.delivered, r.stats.duplicate), (2501, 0, 2500, 600));
+    assert!(blocks(&s).is_empty());
+}
+
+#[test]
 fn the_right_edge_never_moves_left() {
     let mut r = receiver(&[("receive_buffer", Value::Int(100_000)), ("window_counts_ooo", Value::Bool(true))]);
     let mut edge = r.edge();

@@ -60,6 +60,17 @@ fn a_closed_window_is_probed_with_doubling_intervals_and_nothing_else_changes() 
     let now = times[8] + 100;
     assert_eq!(after(&mut e, now, &Segment { window: 3000, ..sack(3, &[]) }), [3, 4, 5]);
     assert_eq!(e.state(), State::Established);
+    // The next time it closes the intervals start anew.
+    after(&mut e, now + 50, &Segment { window: 0, ..sack(6, &[]) });
+    assert_eq!(expire(&mut e), now + 50 + 1000);
+}
+
+#[test]
+fn data_beyond_the_window_is_refused_and_answered() {
+    let mut e = connected(rfc(&[("receive_buffer", Value::Int(4000)), ("initial_receive_window", Value::Int(4000))]));
+    assert_eq!(give(&mut e, 200, &data(4001, 1000))[0].sack().len(), 0);
+    assert_eq!(e.rx.out_of_order_bytes(), 0);
+    assert_eq!(give(&mut e, 210, &data(3001, 1000))[0].sack().len(), 1, "the last segment within it");
 }
 
 #[test]
