@@ -129,6 +129,21 @@ fn newreno_vector() {
 }
 
 #[test]
+fn impatient_newreno_restarts_the_timer_on_the_first_partial_acknowledgment_only() {
+    for (impatient, deadlines) in [(true, [1302, 1400, 1400]), (false, [1302, 1400, 1450])] {
+        let options = [("recovery", text("newreno")), ("newreno_impatient", Value::Bool(impatient))];
+        let mut e = sender(20, 20_000, &options);
+        numbers(&mut e, 200);
+        let told = [(300, 1), (301, 1), (302, 1), (400, 5), (450, 9)];
+        let after_each = told.map(|(now, n)| {
+            after(&mut e, now, &sack(n, &[]));
+            e.next_deadline().0 / 1_000_000
+        });
+        assert_eq!(after_each[2..], deadlines, "impatient {impatient}");
+    }
+}
+
+#[test]
 fn newreno_leaves_at_the_threshold_if_asked() {
     let options = |full| [("recovery", text("newreno")), ("newreno_full_window", Value::Bool(full))];
     for (full, window) in [(false, 2.0), (true, 10.0)] {
