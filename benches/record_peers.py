@@ -224,7 +224,7 @@ def record(peer: Peer, name: str, path: Dumbbell, variant: Variant) -> dict[str,
         arguments = [*path.arguments(), *variant.options]
         summary, _ = peer.run(*arguments, f"--series={series}")
         rows = read_rows(series)
-    for key in ("program", "version", "duration_s", "cpu_run_s", "peak_rss_kb"):
+    for key in ("program", "version", "duration_s", "cpu_run_s", "peak_rss_kb", "mean_srtt_s"):
         summary.pop(key, None)
     names = [str(index) for index in range(path.flows)]
     starts = [path.starts_s[min(index, len(path.starts_s) - 1)] for index in range(path.flows)]

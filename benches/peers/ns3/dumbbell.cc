@@ -190,6 +190,7 @@ class Flow
     void Finish()
     {
         m_meanCwnd = m_connected ? m_cwnd.Mean() / m_mss : 0;
+        m_meanRtt = m_rttSeen ? m_rtt.Mean() : 0;
     }
 
     std::string m_name;
@@ -200,6 +201,7 @@ class Flow
     uint64_t m_timeouts = 0;
     uint64_t m_recoveries = 0;
     double m_meanCwnd = 0;
+    double m_meanRtt = 0;
 
   private:
     static constexpr uint32_t RESERVE_SEGMENTS = 64;
@@ -239,6 +241,7 @@ class Flow
         m_socket->TraceConnectWithoutContext("SlowStartThreshold", MakeCallback(&Flow::OnSsthresh, this));
         m_socket->TraceConnectWithoutContext("CongState", MakeCallback(&Flow::OnState, this));
         m_socket->TraceConnectWithoutContext("RTO", MakeCallback(&Flow::OnRto, this));
+        m_socket->TraceConnectWithoutContext("RTT", MakeCallback(&Flow::OnRtt, this));
     }
 
     void OnTx(Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSocketBase>)
@@ -285,6 +288,17 @@ class Flow
         }
     }
 
+    // ns-3 traces its smoothed RTT under this name.
+    void OnRtt(Time, Time now)
+    {
+        if (!m_rttSeen)
+        {
+            m_rttSeen = true;
+            m_rtt.Begin(now.GetSeconds());
+        }
+        m_rtt.Set(now.GetSeconds());
+    }
+
     // A timeout is the only event that doubles the timer (up to its ceiling of 60 s).
     void OnRto(Time was, Time now)
     {
@@ -299,10 +313,12 @@ class Flow
     bool m_observe;
     bool m_connected = false;
     bool m_cwndSeen = false;
+    bool m_rttSeen = false;
     int64_t m_unsent = 0;
     SequenceNumber32 m_highest{0};
     Ptr<Socket> m_socket;
     TimeAverage m_cwnd;
+    TimeAverage m_rtt;
 };
 
 // The listening side: hands every in-order byte to the flow that it belongs to (one port per flow).
@@ -649,6 +665,7 @@ main(int argc, char* argv[])
         PrintList("timeouts", flows, [](const Flow& f) { return double(f.m_timeouts); });
         PrintList("recoveries", flows, [](const Flow& f) { return double(f.m_recoveries); });
         PrintList("mean_cwnd_segments", flows, [](const Flow& f) { return f.m_meanCwnd; });
+        PrintList("mean_srtt_s", flows, [](const Flow& f) { return f.m_meanRtt; });
     }
     std::printf("}\n");
     std::fflush(stdout);

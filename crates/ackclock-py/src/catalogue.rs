@@ -1,6 +1,6 @@
 //! The engine's names, kinds, defaults and sources as JSON.
 
-use ackclock_core::cc::registry::CONTROLLERS;
+use ackclock_core::cc::registry::{Builder, CONTROLLERS};
 use ackclock_core::params::{Kind, ParamSpec, Value as Param};
 use ackclock_core::slowstart::SLOW_STARTS;
 use ackclock_core::tcp::config::OPTIONS;
@@ -59,7 +59,11 @@ pub fn everything() -> Value {
         .iter()
         .map(|c| {
             let params: Vec<Value> = c.params.iter().map(param).collect();
-            json!({"name": c.name, "family": c.family, "source": c.source, "summary": c.summary, "params": params})
+            let own_start = matches!(c.builder, Builder::Whole(_));
+            json!({
+                "name": c.name, "family": c.family, "source": c.source, "summary": c.summary,
+                "differences": c.differences, "own_start": own_start, "params": params,
+            })
         })
         .collect();
     let slow_starts: Vec<Value> = SLOW_STARTS

@@ -97,6 +97,9 @@ fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn
             params.push(((*n).to_owned(), Value::Text((*v).to_owned())));
         }
     }
+    if flow.slow_start.is_some() && matches!(entry.builder, registry::Builder::Whole(_)) {
+        return Err(SpecError::new(at("slow_start"), format!("'{name}' starts by itself; leave slow_start out")));
+    }
     let default = spec::Algorithm { name: profile.default_slow_start(name).to_owned(), params: BTreeMap::new() };
     let ss = flow.slow_start.as_ref().unwrap_or(&default);
     let ss_entry = slowstart::SLOW_STARTS.iter().find(|e| e.name == ss.name).ok_or_else(|| {

@@ -2,8 +2,9 @@
 //!
 //! Known deviation: none from RFC 9438. The integer form that Linux runs is [`super::CubicInteger`].
 
+use super::registry::{Builder, Controller};
 use super::reno::{Base, BASE};
-use super::{Ack, Avoidance, Cx, Signal, Window};
+use super::{Ack, Avoidance, CubicInteger, Cx, Signal, Window};
 use crate::math::cbrt;
 use crate::params::{Default, Kind, ParamSpec, Params};
 use crate::time::{Span, Time};
@@ -70,6 +71,22 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     },
 ];
 
+pub(super) const ENTRY: Controller = Controller {
+    name: "cubic",
+    family: "loss",
+    source: "RFC 9438",
+    summary: "window as a cubic function of the time since the last loss",
+    differences:
+        "Linux counts whole segments with fixed-point constants, looks one minimum RTT ahead, forgets W_max on \
+        a timeout and starts with HyStart (variant linux); ns-3 is the Linux form in floating point and leaves \
+        HyStart later",
+    params: PARAMS,
+    builder: Builder::Law(|p| match p.text("variant") {
+        "linux" => Box::new(CubicInteger::new(p)),
+        _ => Box::new(Cubic::new(p)),
+    }),
+};
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     Rfc9438,
@@ -110,6 +127,8 @@ pub struct Cubic {
     w_max: Option<f64>,
     w_est: f64,
     cwnd_prior: f64,
+    /// The law as it was before the last reduction.
+    before: Option<Box<Cubic>>,
 }
 
 impl Cubic {
@@ -138,6 +157,7 @@ impl Cubic {
             w_max: None,
             w_est: 0.0,
             cwnd_prior: f64::INFINITY,
+            before: None,
         }
     }
 
@@ -205,6 +225,8 @@ impl Avoidance for Cubic {
     }
 
     fn reduce(&mut self, cx: &Cx<'_>, signal: Signal, w: &Window) -> f64 {
+        self.before = None;
+        self.before = Some(Box::new(self.clone()));
         self.epoch = None;
         if matches!(signal, Signal::Timeout { .. }) {
             // RFC 9438 §4.8: the first epoch after the slow start that follows starts at its plateau.
@@ -216,6 +238,13 @@ impl Avoidance for Cubic {
             self.w_max = Some(w_max);
         }
         self.base.window(cx, signal, w) * self.beta
+    }
+
+    fn undo(&mut self, _cx: &Cx<'_>, _w: &mut Window) {
+        // RFC 9438 §4.9.
+        if let Some(before) = self.before.take() {
+            *self = *before;
+        }
     }
 
     fn resume(&mut self, cx: &Cx<'_>, idle: Span) {

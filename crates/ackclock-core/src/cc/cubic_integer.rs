@@ -3,7 +3,7 @@
 //! The cubic root is exact here; Linux's is an approximation within 0.2 %.
 
 use super::reno::add_per;
-use super::{Ack, Avoidance, Cx, Signal, Window};
+use super::{Ack, Avoidance, Cx, Needs, Phase, Signal, Window};
 use crate::params::Params;
 use crate::time::{Span, Time};
 
@@ -153,11 +153,11 @@ impl CubicInteger {
 }
 
 impl Avoidance for CubicInteger {
-    fn estimates(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { observe: true, ..Needs::default() }
     }
 
-    fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, _w: &Window) {
+    fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, _w: &mut Window) {
         let Some(rtt) = ack.rtt else { return };
         // Right after a reduction samples carry the delay of the queue's overflow.
         if self.epoch_start.is_some_and(|s| self.tick_of(cx.now) - s < self.hz) {
@@ -173,7 +173,7 @@ impl Avoidance for CubicInteger {
         add_per(w, &mut self.count, self.per, acked);
     }
 
-    fn reduce(&mut self, _cx: &Cx<'_>, signal: Signal, w: &Window) -> f64 {
+    fn reduce(&mut self, _cx: &Cx<'_>, _signal: Signal, w: &Window) -> f64 {
         let cwnd = w.cwnd as u64;
         self.epoch_start = None;
         self.count = 0;
@@ -182,9 +182,12 @@ impl Avoidance for CubicInteger {
         } else {
             cwnd
         };
-        let ssthresh = (cwnd * self.beta / BETA_ONE).max(2);
-        if matches!(signal, Signal::Timeout { .. }) {
-            // A timeout forgets everything but the threshold.
+        (cwnd * self.beta / BETA_ONE).max(2) as f64
+    }
+
+    fn phase(&mut self, cx: &Cx<'_>, _w: &mut Window) {
+        // A timeout forgets everything but the threshold.
+        if cx.phase == Phase::Loss {
             *self = CubicInteger {
                 per: 1,
                 last_max: 0,
@@ -198,7 +201,6 @@ impl Avoidance for CubicInteger {
                 ..self.clone()
             };
         }
-        ssthresh as f64
     }
 
     fn resume(&mut self, cx: &Cx<'_>, idle: Span) {
@@ -238,6 +240,8 @@ mod tests {
             assert_eq!(c.reduce(cx, Signal::Loss { flight: 0 }, &w(90.0)), 63.0);
             assert_eq!(c.last_max, 90 * 1741 / 2048);
             assert_eq!(c.reduce(cx, Signal::Timeout { flight: 0, repeated: false }, &w(50.0)), 35.0);
+            cx.phase = Phase::Loss;
+            c.phase(cx, &mut w(1.0));
             assert_eq!(c.last_max, 0);
         });
     }

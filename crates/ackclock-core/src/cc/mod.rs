@@ -3,6 +3,10 @@
 //! The endpoint measures, the controller decides. Events go in, one small [`Control`] value comes out. Most
 //! algorithms only say how a window grows and shrinks: they implement [`Avoidance`] (one file each) and
 //! [`WindowBased`] combines them with any slow start. Model-based algorithms implement [`CongestionControl`] itself.
+//!
+//! Order of events on one acknowledgment: [`CongestionControl::observe`], then [`CongestionControl::on_congestion`],
+//! [`CongestionControl::on_undo`], [`CongestionControl::on_recovered`] and [`CongestionControl::on_phase`] as recovery
+//! has it, then [`CongestionControl::on_ack`].
 
 mod cubic;
 mod cubic_integer;
@@ -30,6 +34,22 @@ pub struct RttView {
     pub min: Span,
 }
 
+/// Where the sender stands with respect to congestion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing is known to be wrong.
+    #[default]
+    Open,
+    /// Duplicates or SACKed segments arrived, but nothing is held for lost yet. The window moves as in `Open`.
+    Disorder,
+    /// The network marked packets: the window shrinks, nothing is repaired (Linux's CWR).
+    Reduction,
+    /// Losses found by acknowledgments are being repaired.
+    Recovery,
+    /// A timeout (or Tahoe's reaction) is being repaired by slow start.
+    Loss,
+}
+
 /// What every event of a controller comes with.
 pub struct Cx<'a> {
     /// The time of the event.
@@ -44,27 +64,70 @@ pub struct Cx<'a> {
     pub delivered: u64,
     /// Payload bytes declared lost so far.
     pub lost: u64,
+    /// Where the sender stands.
+    pub phase: Phase,
     /// The connection's own random stream.
     pub rng: &'a mut Stream,
 }
 
-/// One acknowledgment that delivered data.
+/// How fast the network delivered over the last round trip (draft-ietf-ccwg-bbr, delivery rate samples).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateSample {
+    /// Bytes delivered over `interval`.
+    pub delivered: u64,
+    /// The longer of the send and the acknowledgment interval; at least the smallest round-trip time.
+    pub interval: Span,
+    /// [`Cx::delivered`] when the newest delivered segment was sent (P.delivered).
+    pub prior_delivered: u64,
+    /// Bytes in flight right after that segment was sent.
+    pub tx_in_flight: u64,
+    /// [`Cx::lost`] when it was sent.
+    pub prior_lost: u64,
+    /// The sender had nothing more to send then: the sample may be below what the network could do.
+    pub app_limited: bool,
+}
+
+impl RateSample {
+    /// Bytes per second.
+    #[inline]
+    pub fn rate(&self) -> f64 {
+        self.delivered as f64 * 1e9 / self.interval.0.max(1) as f64
+    }
+}
+
+/// One acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
     /// Bytes newly delivered: cumulatively or selectively acknowledged for the first time.
     pub delivered: u64,
-    /// Bytes newly declared lost on this acknowledgment.
+    /// Bytes by which the cumulative acknowledgment advanced.
+    pub acked: u64,
+    /// Bytes newly declared lost on this acknowledgment; zero in [`CongestionControl::observe`].
     pub lost: u64,
+    /// Bytes newly delivered that the network had marked (CE), as exactly as the receiver reports them.
+    pub marked: u64,
+    /// The acknowledgment carries ECN-Echo.
+    pub ece: bool,
+    /// A duplicate acknowledgment (RFC 5681 §2; with SACK RFC 6675 §2).
+    pub duplicate: bool,
     /// Round-trip time of the newest segment acknowledged; `None` when ambiguous (Karn's rule without timestamps).
     pub rtt: Option<Span>,
+    /// One-way delay of the segment that caused the acknowledgment, from the timestamps and with their tick; the
+    /// clocks of the two ends may differ by a constant. `None` without timestamps.
+    pub one_way: Option<Span>,
+    /// Delivery rate, for controllers that ask for it ([`Needs::rate`]); `None` when no valid sample came.
+    pub rate: Option<RateSample>,
     /// Bytes in flight before this acknowledgment.
     pub in_flight_before: u64,
+    /// First outstanding position and next position to send, bytes of the stream: for rounds of one's own.
+    pub una: u64,
+    /// See `una`.
+    pub nxt: u64,
     /// Counts rounds: a round ends when a segment sent after its begin is acknowledged.
     pub round: u64,
     /// Whether the window was what held the sender back (RFC 9438 §5.8): only then should it grow.
     pub window_limited: bool,
-    /// Whether the controller moves the window: not during fast recovery, when this is for its estimators only
-    /// ([`CongestionControl::estimates`]).
+    /// Whether the controller moves the window: not during fast recovery, when this is for its estimators only.
     pub grow: bool,
 }
 
@@ -74,6 +137,11 @@ pub enum Signal {
     /// Loss found by acknowledgments: fast recovery begins.
     Loss {
         /// Bytes outstanding when the loss was found, without those sent by limited transmit (RFC 5681 FlightSize).
+        flight: u64,
+    },
+    /// The network marked a packet (RFC 3168): at most once per window, nothing was lost.
+    Ecn {
+        /// Bytes outstanding (RFC 5681 FlightSize).
         flight: u64,
     },
     /// The retransmission timer expired.
@@ -89,7 +157,7 @@ impl Signal {
     /// Bytes outstanding when the signal came.
     pub fn flight(&self) -> u64 {
         match *self {
-            Signal::Loss { flight } | Signal::Timeout { flight, .. } => flight,
+            Signal::Loss { flight } | Signal::Ecn { flight } | Signal::Timeout { flight, .. } => flight,
         }
     }
 }
@@ -105,6 +173,31 @@ pub struct Restart {
     pub ssthresh_floor: u64,
 }
 
+/// The reaction to a congestion signal turned out to be unfounded: what was in force before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undo {
+    /// Congestion window before the reaction, bytes.
+    pub cwnd: u64,
+    /// Slow start threshold before it, bytes.
+    pub ssthresh: u64,
+}
+
+/// How segments are spread over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pacing {
+    /// The controller does not ask for it: segments leave as acknowledgments allow, or as the endpoint's own option
+    /// `pacing` says.
+    #[default]
+    Off,
+    /// `percent` / 100 windows per smoothed round-trip time.
+    ByWindow {
+        /// The gain, per cent.
+        percent: u32,
+    },
+    /// Payload bytes per second.
+    Rate(u64),
+}
+
 /// What a controller wants: read by the endpoint after every event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
@@ -112,37 +205,80 @@ pub struct Control {
     pub cwnd: u64,
     /// Slow start threshold, bytes; `u64::MAX` is "none yet".
     pub ssthresh: u64,
+    /// How segments are spread over time.
+    pub pacing: Pacing,
+}
+
+impl Control {
+    /// A window without pacing.
+    pub const fn window(cwnd: u64, ssthresh: u64) -> Control {
+        Control { cwnd, ssthresh, pacing: Pacing::Off }
+    }
 }
 
 /// Who moves the window while losses are repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecoveryBy {
     /// The endpoint, with its recovery algorithm (PRR, NewReno inflation, ...), towards the controller's ssthresh.
+    #[default]
     Endpoint,
     /// No fast recovery: the window collapses and slow start repairs (Tahoe).
     SlowStart,
+    /// The controller: its window is in force at all times, [`CongestionControl::on_ack`] comes for every
+    /// acknowledgment.
+    Controller,
+}
+
+/// What a controller wants of ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnUse {
+    /// What the endpoint's options say; marks are congestion as losses are (RFC 3168).
+    #[default]
+    Classic,
+    /// Negotiates ECN whatever the endpoint's options; the receiver reports every change of marking at once
+    /// (RFC 8257), and marks reach the controller as [`Signal::Ecn`] once per window and as [`Ack::marked`].
+    Dctcp,
+}
+
+/// What a controller needs of its endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// It wants [`CongestionControl::observe`]: to see every acknowledgment, whatever the phase.
+    pub observe: bool,
+    /// It wants [`Ack::rate`].
+    pub rate: bool,
+    /// What it wants of ECN.
+    pub ecn: EcnUse,
+    /// Who runs recovery.
+    pub recovery: RecoveryBy,
 }
 
 /// A congestion controller: events in, [`Control`] out.
 pub trait CongestionControl: Send {
     /// The connection is established; `initial_window` in bytes (RFC 6928).
     fn start(&mut self, cx: &mut Cx<'_>, initial_window: u64);
-    /// An acknowledgment delivered data.
+    /// An acknowledgment arrived, before recovery looks at it. Only with [`Needs::observe`].
+    fn observe(&mut self, _cx: &mut Cx<'_>, _ack: &Ack) {}
+    /// An acknowledgment delivered data and the window may move.
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack);
     /// Congestion was signalled: at most once per recovery episode.
     fn on_congestion(&mut self, cx: &mut Cx<'_>, signal: Signal);
-    /// Fast recovery has ended and leaves a window of `cwnd` bytes.
+    /// The sender's phase changed to [`Cx::phase`], or a timeout expired again in [`Phase::Loss`].
+    fn on_phase(&mut self, _cx: &mut Cx<'_>) {}
+    /// Fast recovery, or the reduction after a mark, has ended and leaves a window of `cwnd` bytes.
     fn on_recovered(&mut self, cx: &mut Cx<'_>, cwnd: u64);
+    /// The endpoint sets the window to `cwnd` bytes for a reason of its own: a timeout leaves more than one segment.
+    fn set_window(&mut self, cx: &mut Cx<'_>, cwnd: u64);
+    /// The last reaction was unfounded (RFC 4015): go back to what was before.
+    fn on_undo(&mut self, cx: &mut Cx<'_>, undo: Undo);
     /// Sending resumes after an idle time (RFC 5681 §4.1).
     fn on_restart(&mut self, cx: &mut Cx<'_>, restart: Restart);
+    /// Data leaves while nothing is in flight: at the start, after an idle time, after a timeout.
+    fn on_transmit_start(&mut self, _cx: &mut Cx<'_>) {}
     /// The present decision.
     fn control(&self) -> Control;
-    /// Whether acknowledgments are of use to it while the window is not its own.
-    fn estimates(&self) -> bool {
-        false
-    }
-    /// Who runs recovery.
-    fn recovery_by(&self) -> RecoveryBy {
-        RecoveryBy::Endpoint
+    /// What it needs of its endpoint; asked once, when the connection begins.
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
 }

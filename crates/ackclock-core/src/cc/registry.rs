@@ -1,66 +1,38 @@
 //! The list of controllers: name, source, parameters, builder.
 
-use super::{cubic, reno, Avoidance, CongestionControl, Cubic, CubicInteger, Reno, WindowBased};
-use crate::cc::tahoe::Tahoe;
+use super::{cubic, reno, tahoe, Avoidance, CongestionControl, WindowBased};
 use crate::params::{ParamError, ParamSpec, Params, Value};
 use crate::slowstart::SlowStart;
 
-/// A controller's entry in the list.
+/// How a controller is made from its parameters.
+#[derive(Clone, Copy)]
+pub enum Builder {
+    /// A law of the window, to be combined with a slow start.
+    Law(fn(&Params) -> Box<dyn Avoidance>),
+    /// A controller that starts by itself; a slow start given in a scenario is an error.
+    Whole(fn(&Params) -> Box<dyn CongestionControl>),
+}
+
+/// A controller's entry in the list; each stands in the controller's own file.
 pub struct Controller {
     /// Its name in a scenario.
     pub name: &'static str,
-    /// What it reacts to: "loss", "delay", "model", ...
+    /// What it reacts to: "loss", "delay", "loss and delay", "marks" or "model".
     pub family: &'static str,
     /// Where it is defined.
     pub source: &'static str,
     /// What it does, one line.
     pub summary: &'static str,
+    /// How Linux and ns-3 differ from the definition, and what `variant` chooses. Empty: they do not.
+    pub differences: &'static str,
     /// Its parameters.
     pub params: &'static [ParamSpec],
-    law: fn(&Params) -> Box<dyn Avoidance>,
+    /// How it is made.
+    pub builder: Builder,
 }
 
-/// Every controller.
-pub const CONTROLLERS: &[Controller] = &[
-    Controller {
-        name: "tahoe",
-        family: "loss",
-        source: "Jacobson 1988",
-        summary: "one segment per window; every loss restarts slow start",
-        params: reno::PARAMS,
-        law: |p| Box::new(Tahoe::new(p)),
-    },
-    Controller {
-        name: "reno",
-        family: "loss",
-        source: "RFC 5681",
-        summary: "one segment per window; half on loss",
-        params: reno::PARAMS,
-        law: |p| Box::new(Reno::new(p)),
-    },
-    Controller {
-        name: "newreno",
-        family: "loss",
-        source: "RFC 5681, RFC 6582",
-        summary: "Reno with partial-acknowledgment recovery where SACK is off",
-        params: reno::PARAMS,
-        law: |p| Box::new(Reno::new(p)),
-    },
-    Controller {
-        name: "cubic",
-        family: "loss",
-        source: "RFC 9438",
-        summary: "window as a cubic function of the time since the last loss",
-        params: cubic::PARAMS,
-        law: |p| {
-            if p.text("variant") == "linux" {
-                Box::new(CubicInteger::new(p))
-            } else {
-                Box::new(Cubic::new(p))
-            }
-        },
-    },
-];
+/// Every controller, in the order of the documentation.
+pub const CONTROLLERS: &[Controller] = &[tahoe::ENTRY, reno::ENTRY, reno::NEWRENO, cubic::ENTRY];
 
 /// The entry of controller `name`.
 pub fn find(name: &str) -> Option<&'static Controller> {
@@ -78,6 +50,10 @@ pub fn build(
 ) -> Result<Box<dyn CongestionControl>, ParamError> {
     let entry = find(name).ok_or_else(|| ParamError::Unknown(name.to_owned()))?;
     let params = Params::new(entry.params, given)?;
+    let law = match entry.builder {
+        Builder::Whole(make) => return Ok(make(&params)),
+        Builder::Law(make) => make(&params),
+    };
     let whole = entry.params.iter().any(|s| s.name == "variant") && params.text("variant") == "linux";
-    Ok(Box::new(WindowBased::new((entry.law)(&params), slow_start, whole)))
+    Ok(Box::new(WindowBased::new(law, slow_start, whole)))
 }

@@ -1,5 +1,6 @@
 //! Reno and NewReno congestion avoidance (RFC 5681, RFC 6582). The two differ in recovery, which the endpoint runs.
 
+use super::registry::{Builder, Controller};
 use super::{Ack, Avoidance, Cx, Signal, Window};
 use crate::params::{Default, Kind, ParamSpec, Params};
 
@@ -35,6 +36,26 @@ pub(super) const PARAMS: &[ParamSpec] = &[
               ns2: slow start after a loss ends at a whole segment. Profiles linux, ns3, ns2: that name",
     },
 ];
+
+const DIFFERENCES: &str = "Linux counts whole segments and halves the window, not the flight; ns-3 rounds the window \
+    to whole bytes; ns-2 grows per acknowledgment";
+
+pub(super) const ENTRY: Controller = Controller {
+    name: "reno",
+    family: "loss",
+    source: "RFC 5681",
+    summary: "one segment per window; half on loss",
+    differences: DIFFERENCES,
+    params: PARAMS,
+    builder: Builder::Law(|p| Box::new(Reno::new(p))),
+};
+
+pub(super) const NEWRENO: Controller = Controller {
+    name: "newreno",
+    source: "RFC 5681, RFC 6582",
+    summary: "Reno with partial-acknowledgment recovery where SACK is off",
+    ..ENTRY
+};
 
 /// What a reduction starts from: values of [`BASE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,18 @@
 //! Tahoe (Jacobson 1988): Reno's growth, but every loss restarts slow start from one segment.
 
-use super::{Ack, Avoidance, Cx, RecoveryBy, Reno, Signal, Window};
+use super::registry::{Builder, Controller};
+use super::{reno, Ack, Avoidance, Cx, Needs, RecoveryBy, Reno, Signal, Window};
 use crate::params::Params;
+
+pub(super) const ENTRY: Controller = Controller {
+    name: "tahoe",
+    family: "loss",
+    source: "Jacobson 1988",
+    summary: "one segment per window; every loss restarts slow start",
+    differences: "Linux and ns-3 have no Tahoe; the variants are those of reno",
+    params: reno::PARAMS,
+    builder: Builder::Law(|p| Box::new(Tahoe::new(p))),
+};
 
 /// Reno without fast recovery.
 #[derive(Clone, Debug)]
@@ -23,7 +34,7 @@ impl Avoidance for Tahoe {
         self.0.reduce(cx, signal, w)
     }
 
-    fn recovery_by(&self) -> RecoveryBy {
-        RecoveryBy::SlowStart
+    fn needs(&self) -> Needs {
+        Needs { recovery: RecoveryBy::SlowStart, ..Needs::default() }
     }
 }

@@ -1,6 +1,6 @@
 //! The frame of every window-based controller: any avoidance law with any slow start.
 
-use super::{Ack, CongestionControl, Control, Cx, RecoveryBy, Restart, Signal};
+use super::{Ack, CongestionControl, Control, Cx, Needs, Pacing, RecoveryBy, Restart, Signal, Undo};
 use crate::slowstart::SlowStart;
 use crate::time::Span;
 
@@ -22,27 +22,58 @@ impl Window {
 }
 
 /// The law of a window-based algorithm: how the window grows in congestion avoidance and shrinks on congestion.
+///
+/// Only [`Avoidance::grow`] and [`Avoidance::reduce`] are needed; the rest is for laws with estimators or a slow start
+/// of their own.
 pub trait Avoidance: Send {
     /// Grows the window for `acked` newly acknowledged segments in congestion avoidance.
     fn grow(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64);
 
-    /// The slow start threshold after congestion, segments, at least 2. Called before the window changes.
+    /// The slow start threshold after congestion, segments; the frame keeps it at 2 or more. Called before the window
+    /// changes, not when a timeout must hold the threshold ([`Signal::Timeout`] `repeated`).
     fn reduce(&mut self, cx: &Cx<'_>, signal: Signal, w: &Window) -> f64;
 
-    /// Sees every acknowledgment before the window grows, in slow start as well: for estimators.
-    fn observe(&mut self, _cx: &Cx<'_>, _ack: &Ack, _w: &Window) {}
+    /// Names what the law needs: [`Needs::observe`] to have [`Avoidance::observe`] called.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
 
-    /// Whether [`Avoidance::observe`] wants to see acknowledgments during fast recovery too.
-    fn estimates(&self) -> bool {
+    /// The connection begins with window `w`.
+    fn start(&mut self, _cx: &Cx<'_>, _w: &mut Window) {}
+
+    /// Sees every acknowledgment, in every phase, before recovery and before the window grows: for estimators.
+    fn observe(&mut self, _cx: &Cx<'_>, _ack: &Ack, _w: &mut Window) {}
+
+    /// Grows the window for `acked` segments in slow start, by default as `opening` does. Returns the segments left
+    /// for congestion avoidance when slow start ended on this acknowledgment.
+    fn slow_start(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64, opening: &mut dyn SlowStart) -> f64 {
+        opening.on_ack(cx, ack, w, acked)
+    }
+
+    /// True when the law itself looks at [`Ack::window_limited`]: it is then called for acknowledgments that were not
+    /// limited by the window too.
+    fn validates_itself(&self) -> bool {
         false
     }
+
+    /// The sender's phase changed to [`Cx::phase`], or a timeout expired again.
+    fn phase(&mut self, _cx: &Cx<'_>, _w: &mut Window) {}
+
+    /// Fast recovery has ended and leaves window `w`.
+    fn recovered(&mut self, _cx: &Cx<'_>, _w: &mut Window) {}
+
+    /// The last reduction was unfounded; `w` is restored already.
+    fn undo(&mut self, _cx: &Cx<'_>, _w: &mut Window) {}
 
     /// The sender was idle for `idle` and resumes.
     fn resume(&mut self, _cx: &Cx<'_>, _idle: Span) {}
 
-    /// Who runs recovery.
-    fn recovery_by(&self) -> RecoveryBy {
-        RecoveryBy::Endpoint
+    /// Data leaves while nothing is in flight.
+    fn transmit_start(&mut self, _cx: &Cx<'_>) {}
+
+    /// How segments are spread over time.
+    fn pacing(&self) -> Pacing {
+        Pacing::Off
     }
 }
 
@@ -56,19 +87,22 @@ pub struct WindowBased {
     control: Control,
     /// Linux counts the window in whole segments.
     whole_segments: bool,
+    validates_itself: bool,
+    recovery: RecoveryBy,
 }
 
 impl WindowBased {
     /// Combines a law and a slow start. With `whole_segments` the window the endpoint sees is a whole number of
     /// segments, as in Linux.
     pub fn new(law: Box<dyn Avoidance>, slow_start: Box<dyn SlowStart>, whole_segments: bool) -> Self {
-        let control = Control { cwnd: 0, ssthresh: u64::MAX };
         WindowBased {
+            validates_itself: law.validates_itself(),
+            recovery: law.needs().recovery,
             law,
             slow_start,
             w: Window { cwnd: 1.0, ssthresh: f64::INFINITY },
             mss: 1.0,
-            control,
+            control: Control::window(0, u64::MAX),
             whole_segments,
         }
     }
@@ -89,6 +123,12 @@ impl WindowBased {
     fn publish_ssthresh(&mut self) {
         // Float to integer conversion saturates: infinity becomes u64::MAX.
         self.control.ssthresh = ((self.w.ssthresh + 1e-9) * self.mss) as u64;
+        self.control.pacing = self.law.pacing();
+    }
+
+    fn publish_all(&mut self) {
+        self.publish();
+        self.publish_ssthresh();
     }
 }
 
@@ -97,23 +137,34 @@ impl CongestionControl for WindowBased {
         self.mss = f64::from(cx.mss);
         self.w.cwnd = initial_window as f64 / self.mss;
         self.slow_start.start(cx);
-        self.publish();
+        self.law.start(cx, &mut self.w);
+        self.publish_all();
+    }
+
+    fn observe(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+        let before = self.w;
+        self.law.observe(cx, ack, &mut self.w);
+        if self.w.in_slow_start() {
+            self.slow_start.observe(cx, ack, &mut self.w);
+        }
+        if self.w != before {
+            self.publish_all();
+        }
     }
 
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
-        self.law.observe(cx, ack, &self.w);
-        let mut acked = if ack.grow { ack.delivered as f64 / self.mss } else { 0.0 };
+        let ssthresh = self.w.ssthresh;
+        let mut acked = ack.delivered as f64 / self.mss;
         if self.w.in_slow_start() {
-            let before = self.w.ssthresh;
-            acked = self.slow_start.on_ack(cx, ack, &mut self.w, acked);
-            if self.w.ssthresh != before {
-                self.publish_ssthresh();
-            }
+            acked = self.law.slow_start(cx, ack, &mut self.w, acked, self.slow_start.as_mut());
         }
-        if acked > 0.0 && ack.window_limited && !self.w.in_slow_start() {
+        if acked > 0.0 && (ack.window_limited || self.validates_itself) && !self.w.in_slow_start() {
             self.law.grow(cx, ack, &mut self.w, acked);
         }
         self.publish();
+        if self.w.ssthresh != ssthresh {
+            self.publish_ssthresh();
+        }
     }
 
     fn on_congestion(&mut self, cx: &mut Cx<'_>, signal: Signal) {
@@ -123,25 +174,47 @@ impl CongestionControl for WindowBased {
         }
         match signal {
             Signal::Timeout { .. } => self.w.cwnd = 1.0,
-            Signal::Loss { .. } if self.law.recovery_by() == RecoveryBy::SlowStart => self.w.cwnd = 1.0,
-            Signal::Loss { .. } => self.w.cwnd = self.w.ssthresh,
+            Signal::Loss { .. } if self.recovery == RecoveryBy::SlowStart => self.w.cwnd = 1.0,
+            Signal::Loss { .. } | Signal::Ecn { .. } => self.w.cwnd = self.w.ssthresh,
         }
         self.slow_start.on_congestion(cx, signal);
-        self.publish();
-        self.publish_ssthresh();
+        self.publish_all();
     }
 
-    fn on_recovered(&mut self, _cx: &mut Cx<'_>, cwnd: u64) {
+    fn on_phase(&mut self, cx: &mut Cx<'_>) {
+        self.law.phase(cx, &mut self.w);
+        self.publish_all();
+    }
+
+    fn on_recovered(&mut self, cx: &mut Cx<'_>, cwnd: u64) {
+        self.w.cwnd = (cwnd as f64 / self.mss).max(1.0);
+        self.law.recovered(cx, &mut self.w);
+        self.publish_all();
+    }
+
+    fn set_window(&mut self, _cx: &mut Cx<'_>, cwnd: u64) {
         self.w.cwnd = (cwnd as f64 / self.mss).max(1.0);
         self.publish();
+    }
+
+    fn on_undo(&mut self, cx: &mut Cx<'_>, undo: Undo) {
+        self.w.cwnd = self.w.cwnd.max(undo.cwnd as f64 / self.mss);
+        // Above this there was no threshold.
+        let none = undo.ssthresh == u64::MAX;
+        self.w.ssthresh = if none { f64::INFINITY } else { self.w.ssthresh.max(undo.ssthresh as f64 / self.mss) };
+        self.law.undo(cx, &mut self.w);
+        self.publish_all();
     }
 
     fn on_restart(&mut self, cx: &mut Cx<'_>, restart: Restart) {
         self.law.resume(cx, restart.idle);
         self.w.ssthresh = self.w.ssthresh.max(restart.ssthresh_floor as f64 / self.mss);
         self.w.cwnd = self.w.cwnd.min(restart.window as f64 / self.mss).max(1.0);
-        self.publish();
-        self.publish_ssthresh();
+        self.publish_all();
+    }
+
+    fn on_transmit_start(&mut self, cx: &mut Cx<'_>) {
+        self.law.transmit_start(cx);
     }
 
     #[inline]
@@ -149,11 +222,8 @@ impl CongestionControl for WindowBased {
         self.control
     }
 
-    fn estimates(&self) -> bool {
-        self.law.estimates()
-    }
-
-    fn recovery_by(&self) -> RecoveryBy {
-        self.law.recovery_by()
+    fn needs(&self) -> Needs {
+        let needs = self.law.needs();
+        Needs { observe: needs.observe || self.slow_start.observes(), ..needs }
     }
 }

@@ -1,3 +1,4 @@
 //! What the endpoint measures on behalf of every controller.
 
+pub mod delivery_rate;
 pub mod rtt;

@@ -128,7 +128,11 @@ impl HyStart {
 }
 
 impl SlowStart for HyStart {
-    fn on_ack(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64) -> f64 {
+    fn observes(&self) -> bool {
+        true
+    }
+
+    fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window) {
         // The sample is judged with the window that was in force when it was taken, before this growth.
         if let Some(rtt) = ack.rtt {
             self.min_rtt = self.min_rtt.min(rtt);
@@ -137,6 +141,9 @@ impl SlowStart for HyStart {
                 w.ssthresh = w.cwnd;
             }
         }
+    }
+
+    fn on_ack(&mut self, _cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64) -> f64 {
         if ack.window_limited {
             grow_to_ssthresh(w, self.standard.grant(acked))
         } else {

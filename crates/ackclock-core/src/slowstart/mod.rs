@@ -23,6 +23,15 @@ pub trait SlowStart: Send {
     /// segments left for congestion avoidance. May lower ssthresh to end slow start.
     fn on_ack(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64) -> f64;
 
+    /// True when it wants [`SlowStart::observe`].
+    fn observes(&self) -> bool {
+        false
+    }
+
+    /// Sees every acknowledgment while `w` is below ssthresh, in every phase and before the window grows. May lower
+    /// ssthresh to end slow start.
+    fn observe(&mut self, _cx: &Cx<'_>, _ack: &Ack, _w: &mut Window) {}
+
     /// Congestion was signalled.
     fn on_congestion(&mut self, _cx: &Cx<'_>, _signal: Signal) {}
 }

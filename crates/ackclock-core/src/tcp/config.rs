@@ -187,6 +187,17 @@ choice!(
     }
 );
 choice!(
+    /// How segments are spread over time.
+    PacingRule, PACING_RULES {
+        /// As the controller asks.
+        Controller = "controller",
+        /// As the controller asks; one that does not is paced at 2 windows per RTT in slow start, 1.2 after it.
+        Window = "window",
+        /// Never.
+        Off = "off",
+    }
+);
+choice!(
     /// When a receiver acknowledges.
     AckPolicy, ACK_POLICIES {
         /// Every `delayed_ack` segments or after `delayed_ack_timeout` (RFC 5681 §4.2).
@@ -329,6 +340,13 @@ options! {
     handshake_ack: bool, Kind::Bool, None, [false, true, false, false],
         "the acknowledgment that ends the handshake leaves alone, ahead of the first data (Linux)";
     iss: u64, Kind::Count, Some((0.0, u32::MAX as f64)), [0, 0, 0, 0], "initial send sequence number";
+    pacing: PacingRule, Kind::Choice(PACING_RULES), None,
+        [PacingRule::Controller, PacingRule::Controller, PacingRule::Off, PacingRule::Controller],
+        "spreads segments over time: as the controller asks; window paces the others too, at 2 windows per RTT in slow start and 1.2 \
+         after it (Linux with the fq queue); off";
+    pacing_credit: bool, Kind::Bool, None, [false, true, false, false],
+        "a segment that leaves late shortens the gap to the next, to half at most (Linux)";
+    unpaced_segments: u64, Kind::Count, Some((0.0, 1e6)), [0, 10, 0, 0], "segments that leave unpaced at the start (Linux: 10)";
     idle: IdleRule, Kind::Choice(IDLE_RULES), None, [IdleRule::Rfc5681, IdleRule::Linux, IdleRule::None, IdleRule::Rfc5681],
         "window after an idle time";
     window_validation: bool, Kind::Bool, None, [true, true, false, false], "grow the window only when it limits the sender";

@@ -258,6 +258,8 @@ impl Endpoint {
                 None => {}
             }
         }
+        // Whoever polls after this finds the gate open.
+        self.timers.take_due(Timer::Pace, now);
         if self.timers.take_due(Timer::Reorder, now) {
             self.tx.on_reorder_timer(now, &mut self.timers);
         }

@@ -70,26 +70,36 @@ impl Sender {
             }
         }
         let event = AckEvent { now, advanced, duplicate };
+        let mut ack = Ack {
+            delivered: d.bytes,
+            acked: d.acked,
+            duplicate,
+            rtt,
+            in_flight_before,
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+            round: self.round,
+            window_limited: !self.config.window_validation || self.window_limited(),
+            ..Ack::default()
+        };
+        if self.needs.rate {
+            ack.rate = self.board.rate_sample(now, self.delivered, d.bytes, self.rtt.min());
+        }
+        if self.needs.observe {
+            ack.one_way = self.one_way(seg);
+            self.with_cc(now, |cc, cx| cc.observe(cx, &ack));
+        }
         let lost_before = self.lost;
         let grow = match self.repair {
             Repair::Sack | Repair::Prr => self.repair_with_sack(&event, &d, timers),
             _ => self.repair_without_sack(&event, &d, timers),
         };
-        let grow = grow && advanced;
-        if d.bytes > 0 && (grow || self.estimates) {
-            let ack = Ack {
-                delivered: d.bytes,
-                lost: self.lost - lost_before,
-                rtt,
-                in_flight_before,
-                round: self.round,
-                window_limited: !self.config.window_validation || self.window_limited(),
-                grow,
-            };
+        self.tell_phase(now);
+        ack.grow = grow && advanced;
+        ack.lost = self.lost - lost_before;
+        if (ack.grow && d.bytes > 0) || self.controller_recovers() {
             self.with_cc(now, |cc, cx| cc.on_ack(cx, &ack));
-            if grow {
-                self.window = self.control.cwnd;
-            }
+            self.window = self.control.cwnd;
         }
         if advanced {
             self.restart_timer(now, timers);
@@ -139,6 +149,12 @@ impl Sender {
             self.rtt.sample(sample, una, nxt);
         }
         None
+    }
+
+    /// One-way delay of what caused `seg`, up to the difference of the two clocks.
+    fn one_way(&self, seg: &Segment) -> Option<Span> {
+        let tick = self.config.timestamp_tick.0;
+        seg.has_timestamps().then(|| Span(u64::from(seg.tsval.wrapping_sub(seg.tsecr)).saturating_mul(tick)))
     }
 
     /// Whether the window was what held the sender back (Linux's rule, which RFC 9438 §5.8 leaves open): it was full

@@ -12,6 +12,7 @@ pub mod endpoint;
 mod input;
 mod intervals;
 pub mod output;
+mod pacer;
 mod pushes;
 pub mod receiver;
 pub mod recovery;

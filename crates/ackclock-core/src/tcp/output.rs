@@ -38,6 +38,11 @@ impl Sender {
             }
         }
         let pipe = self.board.pipe();
+        if self.pacer.next() > now {
+            timers.set(Timer::Pace, self.pacer.next());
+            self.note_usage(pipe);
+            return None;
+        }
         if self.board.pending() > 0 {
             // Repairs go before new data: nothing else leaves while one is waiting for the window.
             let hole = self.board.next_lost()?;
@@ -54,6 +59,9 @@ impl Sender {
             return Some(out);
         }
         self.note_usage(pipe);
+        if self.needs.rate && pipe < self.window && self.available() == (0, false) {
+            self.board.note_app_limited(self.delivered);
+        }
         if self.probe {
             self.probe = false;
             return Some(Output { pos: self.board.nxt() - 1, len: 0, fin: false, push: false });
@@ -116,6 +124,7 @@ impl Sender {
         if u64::from(len) < mss && outstanding > 0 && !fin && (self.config.nagle || !ends) {
             return None;
         }
+        self.leaves(now, len);
         self.board.sent(seq_len as u32, now);
         self.fin_sent |= fin;
         if duplicates {
@@ -171,7 +180,21 @@ impl Sender {
         Some(self.resend(hole, now, timers))
     }
 
+    /// `len` payload bytes are about to leave.
+    #[inline]
+    fn leaves(&mut self, now: Time, len: u32) {
+        if self.board.pipe() == 0 {
+            self.with_cc(now, |cc, cx| cc.on_transmit_start(cx));
+        }
+        let rate = self.pacer.rate(&self.control, self.board.outstanding(), self.rtt.smoothed());
+        self.pacer.sent(now, len, self.stats.sent_segments, rate);
+        if self.needs.rate {
+            self.board.note_send(now, self.delivered, self.lost);
+        }
+    }
+
     fn resend(&mut self, hole: Hole, now: Time, timers: &mut Timers) -> Output {
+        self.leaves(now, hole.len);
         self.board.retransmitted(hole.number, now);
         let fin = self.fin_sent && hole.seq + u64::from(hole.len) == self.board.nxt();
         let len = hole.len - u32::from(fin);

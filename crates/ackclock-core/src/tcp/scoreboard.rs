@@ -6,9 +6,11 @@
 
 mod audit;
 mod loss;
+mod rate;
 mod resend;
 
 use super::intervals::IntervalSet;
+use crate::estimator::delivery_rate::DeliveryRate;
 use crate::ring::Ring;
 use crate::time::{Span, Time};
 
@@ -139,6 +141,8 @@ pub struct Scoreboard {
     forward: u64,
     /// HighRxt: records below this number were retransmitted or passed over in this recovery.
     high_rxt: u64,
+    /// Delivery rate, when the controller wants it.
+    rate: Option<Box<DeliveryRate>>,
 }
 
 impl Scoreboard {
@@ -211,6 +215,9 @@ impl Scoreboard {
     pub fn sent(&mut self, len: u32, now: Time) {
         self.records.push(Record { seq: self.nxt, xmit: now, len, flags: 0 });
         self.nxt += u64::from(len);
+        if let Some(rate) = &mut self.rate {
+            rate.sent(len);
+        }
     }
 
     /// Number of the record that contains `seq`, which must be outstanding.
@@ -246,6 +253,12 @@ impl Scoreboard {
         while let Some(&r) = self.records.front() {
             if r.end() > ack {
                 break;
+            }
+            if let Some(rate) = &mut self.rate {
+                if !r.is(SACKED) {
+                    rate.delivered(self.records.head(), r.end());
+                }
+                rate.pop();
             }
             self.records.pop();
             if r.flags == 0 {
@@ -337,6 +350,9 @@ impl Scoreboard {
             d.bytes += len;
             d.sacked += len;
             d.note(&r, true);
+            if let Some(rate) = &mut self.rate {
+                rate.delivered(n, r.end());
+            }
             if !r.is(EVER) {
                 if r.end() < self.forward {
                     d.reordering = d.reordering.max(self.forward - r.end());

@@ -1,26 +1,18 @@
 //! The sending half: its state. What arrives is handled in `input`, losses in `recovery`, what leaves in `output`.
 
 use super::config::{Config, LossDetection, Recovery};
+use super::pacer::Pacer;
 use super::pushes::Pushes;
 use super::recovery::prr::Prr;
 use super::recovery::Repair;
 use super::scoreboard::{RackSegment, Scoreboard};
 use super::timers::{Timer, Timers};
-use crate::cc::{CongestionControl, Control, Cx, RecoveryBy, RttView, Signal};
+use crate::cc::{CongestionControl, Control, Cx, Needs, RecoveryBy, RttView, Signal};
 use crate::estimator::rtt::RttEstimator;
 use crate::rng::Stream;
 use crate::time::Time;
 
-/// Where the sender stands with respect to losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// No loss is known.
-    Open,
-    /// Losses found by acknowledgments are being repaired.
-    Recovery,
-    /// A timeout (or Tahoe's reaction) is being repaired by slow start.
-    Loss,
-}
+pub use crate::cc::Phase;
 
 /// Counters of the sending half; bytes are payload.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,12 +46,15 @@ pub struct Sender {
     pub(super) rtt: RttEstimator,
     pub(super) cc: Box<dyn CongestionControl>,
     pub(super) control: Control,
-    /// The controller wants to see acknowledgments during recovery.
-    pub(super) estimates: bool,
+    /// What the controller asked for.
+    pub(super) needs: Needs,
+    pub(super) pacer: Pacer,
     pub(super) rng: Stream,
     /// The window in force, bytes: the controller's, or recovery's while it runs.
     pub(super) window: u64,
     pub(super) phase: Phase,
+    /// The phase that the controller was told last.
+    pub(super) told: Phase,
     pub(super) repair: Repair,
     /// Where the present or last recovery ends.
     pub(super) recover: u64,
@@ -114,12 +109,14 @@ impl Sender {
             board: Scoreboard::new(0),
             rtt: RttEstimator::new(config),
             control: cc.control(),
-            estimates: cc.estimates(),
+            needs: cc.needs(),
+            pacer: Pacer::new(config),
             repair: Repair::NewReno,
             cc,
             rng,
             window: 0,
             phase: Phase::Open,
+            told: Phase::Open,
             recover: 0,
             careful: true,
             prr: Prr::default(),
@@ -156,13 +153,15 @@ impl Sender {
 
     /// The connection is established: `sack` says whether both sides agreed on it.
     pub fn established(&mut self, now: Time, sack: bool, syn_was_lost: bool) {
-        let by_slow_start = self.cc.recovery_by() == RecoveryBy::SlowStart;
+        let by_slow_start = self.needs.recovery == RecoveryBy::SlowStart;
+        let own = self.needs.recovery == RecoveryBy::Controller;
         self.repair = match self.config.recovery {
             Recovery::Tahoe => Repair::Tahoe,
             _ if by_slow_start => Repair::Tahoe,
             Recovery::Reno => Repair::Reno,
             Recovery::NewReno => Repair::NewReno,
-            Recovery::Sack if sack => Repair::Sack,
+            Recovery::Sack if sack && !own => Repair::Sack,
+            Recovery::Sack if sack => Repair::Prr,
             Recovery::Auto | Recovery::Prr if sack => Repair::Prr,
             _ => Repair::NewReno,
         };
@@ -170,8 +169,26 @@ impl Sender {
         let una = self.board.una();
         self.round_end = una;
         self.usage_end = una;
+        self.board.track_rate(self.needs.rate);
         self.with_cc(now, |cc, cx| cc.start(cx, iw));
         self.window = self.control.cwnd;
+    }
+
+    /// The controller's window is in force at all times.
+    #[inline]
+    pub(super) fn controller_recovers(&self) -> bool {
+        self.needs.recovery == RecoveryBy::Controller
+    }
+
+    /// Tells the controller of a change of phase.
+    #[inline]
+    pub(super) fn tell_phase(&mut self, now: Time) {
+        let doubtful = self.phase == Phase::Open && (self.board.sacked() > 0 || self.dup_acks > 0);
+        let phase = if doubtful { Phase::Disorder } else { self.phase };
+        if phase != self.told {
+            self.told = phase;
+            self.with_cc(now, |cc, cx| cc.on_phase(cx));
+        }
     }
 
     /// Calls the controller and reads its decision.
@@ -184,6 +201,7 @@ impl Sender {
             rtt: RttView { smoothed: self.rtt.smoothed(), min: self.rtt.min() },
             delivered: self.delivered,
             lost: self.lost,
+            phase: self.told,
             rng: &mut self.rng,
         };
         let out = f(self.cc.as_mut(), &mut cx);
@@ -237,10 +255,12 @@ impl Sender {
         if self.uses_rack() {
             // What is still in flight does not keep the repair waiting.
             let window = self.board.pipe() + u64::from(self.mss);
-            self.with_cc(now, |cc, cx| cc.on_recovered(cx, window));
+            self.with_cc(now, |cc, cx| cc.set_window(cx, window));
         }
-        self.window = self.control.cwnd;
         self.phase = Phase::Loss;
+        self.told = Phase::Loss;
+        self.with_cc(now, |cc, cx| cc.on_phase(cx));
+        self.window = self.control.cwnd;
         self.recover = self.board.nxt();
         self.careful = true;
         self.dup_acks = 0;

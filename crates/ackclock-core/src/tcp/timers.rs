@@ -18,9 +18,11 @@ pub(super) enum Timer {
     Reorder,
     /// The application frees room of the receive buffer.
     WindowUpdate,
+    /// Pacing lets the next segment out.
+    Pace,
 }
 
-const COUNT: usize = 6;
+const COUNT: usize = 7;
 /// Linux's timers up to this many ticks are exact to a tick; an eighth of the resolution for each eightfold length.
 const EXACT_TICKS: u64 = 63;
 

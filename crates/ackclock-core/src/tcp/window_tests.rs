@@ -14,7 +14,7 @@ fn an_idle_time_shrinks_the_window_as_the_rule_says() {
             // A window of 40 above a threshold of 4.
             e.tx.with_cc(at(300), |cc, cx| {
                 cc.on_congestion(cx, Signal::Loss { flight: 8000 });
-                cc.on_recovered(cx, 40_000);
+                cc.set_window(cx, 40_000);
             });
             e.tx.window = 40_000;
             e.tx.write(1000);
@@ -31,7 +31,7 @@ fn linux_halves_the_window_once_per_idle_timeout() {
         let mut e = sender(10, 1000, &[("idle", text("linux"))]);
         numbers(&mut e, 200);
         after(&mut e, 300, &sack(2, &[]));
-        e.tx.with_cc(at(300), |cc, cx| cc.on_recovered(cx, 40_000));
+        e.tx.with_cc(at(300), |cc, cx| cc.set_window(cx, 40_000));
         e.tx.window = 40_000;
         e.tx.write(1000);
         numbers(&mut e, 200 + (1000.0 * seconds) as u64);

@@ -125,7 +125,7 @@ impl Net {
         let configs = [0, 1].map(|i| case.ends[i].config());
         let signals: [Arc<Mutex<Vec<Signal>>>; 2] = Default::default();
         let controllers = [0, 1].map(|i| case.ends[i].controller());
-        let by_slow_start = [0, 1].map(|i| controllers[i].recovery_by() == ackclock_core::cc::RecoveryBy::SlowStart);
+        let by_slow_start = [0, 1].map(|i| controllers[i].needs().recovery == ackclock_core::cc::RecoveryBy::SlowStart);
         let mut i = 0;
         let mut ends = controllers.map(|inner| {
             let rng = Stream::named(case.seed, i as u64, "endpoint");

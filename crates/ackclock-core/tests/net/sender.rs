@@ -236,7 +236,7 @@ impl SenderCheck {
                     self.timed_out = after.nxt;
                     report.timeouts += 1;
                 }
-                Signal::Loss { .. } => {
+                Signal::Loss { .. } | Signal::Ecn { .. } => {
                     // A retransmission lost after a timeout is found by RFC 8985 only.
                     let over = after.una >= self.signalled.0;
                     let lost_again = self.signalled.2 && self.sack && !self.by_count;

@@ -1,6 +1,6 @@
 //! What can be seen of an endpoint from outside, and how a violated invariant is told.
 
-use ackclock_core::cc::{Ack, CongestionControl, Control, Cx, RecoveryBy, Restart, Signal};
+use ackclock_core::cc::{Ack, CongestionControl, Control, Cx, Needs, Restart, Signal, Undo};
 use ackclock_core::tcp::endpoint::State;
 use ackclock_core::tcp::sender::{Phase, SenderStats};
 use ackclock_core::tcp::Endpoint;
@@ -96,7 +96,22 @@ impl CongestionControl for Spy {
     fn control(&self) -> Control {
         self.inner.control()
     }
-    fn recovery_by(&self) -> RecoveryBy {
-        self.inner.recovery_by()
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+    fn observe(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+        self.inner.observe(cx, ack);
+    }
+    fn on_phase(&mut self, cx: &mut Cx<'_>) {
+        self.inner.on_phase(cx);
+    }
+    fn set_window(&mut self, cx: &mut Cx<'_>, cwnd: u64) {
+        self.inner.set_window(cx, cwnd);
+    }
+    fn on_undo(&mut self, cx: &mut Cx<'_>, undo: Undo) {
+        self.inner.on_undo(cx, undo);
+    }
+    fn on_transmit_start(&mut self, cx: &mut Cx<'_>) {
+        self.inner.on_transmit_start(cx);
     }
 }

@@ -29,7 +29,7 @@ impl Sender {
                 }
                 false
             }
-            Phase::Loss => {
+            Phase::Disorder | Phase::Reduction | Phase::Loss => {
                 if e.advanced {
                     self.dup_acks = 0;
                 } else if e.duplicate {
@@ -63,7 +63,7 @@ impl Sender {
             self.lost += self.board.mark_all();
             self.with_cc(e.now, |cc, cx| {
                 let one = u64::from(cx.mss);
-                cc.on_recovered(cx, one);
+                cc.set_window(cx, one);
             });
             self.window = self.control.cwnd;
             self.phase = Phase::Loss;

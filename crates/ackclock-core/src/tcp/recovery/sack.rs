@@ -35,7 +35,7 @@ impl Sender {
         let enter = match self.phase {
             Phase::Open => self.board.lost() > 0,
             Phase::Loss => lost_retransmission && newly_lost > 0,
-            Phase::Recovery => false,
+            Phase::Disorder | Phase::Reduction | Phase::Recovery => false,
         };
         if enter {
             self.enter(e.now, d);
@@ -138,7 +138,7 @@ impl Sender {
     }
 
     fn reduce(&mut self, delivered: u64, safe: bool) {
-        if self.repair == Repair::Prr {
+        if self.repair == Repair::Prr && !self.controller_recovers() {
             let ssthresh = self.control.ssthresh;
             self.window = self.prr.on_ack(delivered, self.board.pipe(), ssthresh, safe, u64::from(self.mss));
         }

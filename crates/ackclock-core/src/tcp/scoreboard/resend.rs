@@ -81,6 +81,10 @@ impl Scoreboard {
         }
         r.flags |= RETRANS | EVER;
         r.xmit = now;
+        let len = r.len;
+        if let Some(rate) = &mut self.rate {
+            rate.sent_again(number, len);
+        }
         self.high_rxt = self.high_rxt.max(number + 1);
         // Only RFC 8985 reads the list: without it, what is acknowledged leaves it here.
         while self.resent.front().is_some_and(|r| r.0 < self.records.head()) {

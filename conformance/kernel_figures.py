@@ -1,0 +1,214 @@
+"""Ours beside the recorded kernel, figure by figure, and when they count as agreeing.
+
+A record without anything random is one number against another. Where something is drawn (losses; which of two flows loses
+a packet; BBR's phases) both sides are played with several seeds, the means are compared, and three standard errors of
+their difference count as agreement as well: no closer agreement could be told from chance.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import statistics
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import deviations
+from agreement import Figure, figure
+from kernel_records import built, controller_of, is_random, names, record, round_trip, scenario_of, seeds
+from kernel_runs import Flow, Measured, kernel, ours
+
+GOODPUT, RTT, QUEUE, RETRANSMISSIONS, EPOCHS, WINDOW = 0.05, 0.10, 0.10, 0.20, 0.20, 0.10
+"""Largest relative differences that count as agreement: of goodput and RTT the project's promise, of the others what
+follows from it (a window is goodput times RTT) or one loss more or less per congestion epoch."""
+
+COUNT_SLACK = 3
+"""Retransmissions or epochs more or less that agree whatever the ratio: one overflow of a queue by a packet or two."""
+QUEUE_SLACK = 0.3
+"""Packets. The kernel's queue is sampled every 10 ms, and a mean of half a packet is a few transmissions."""
+VAGUE = 0.25
+"""A noise bound above this tells nothing: a flow's share is not judged then, only the sum."""
+
+DRAWS_OF_LOSS, DRAWS_OF_START = 20, 8
+START_SPREAD_NS = 1_000_000
+"""A kernel's seed shifts a start within its timer tick, 1 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A figure over several seeds."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Of the values."""
+        return statistics.fmean(self.values)
+
+    @property
+    def spread(self) -> float | None:
+        """Their standard deviation; None for a single one."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else None
+
+
+def draws(name: str) -> int:
+    """How often ours is played."""
+    if is_random(name):
+        return DRAWS_OF_LOSS
+    several = len(record(name)["flows"]) > 1
+    return DRAWS_OF_START if several or controller_of(name) == "bbr1" else 1
+
+
+def our_runs(name: str) -> list[Measured]:
+    """Ours with all seeds."""
+    spread = 0 if is_random(name) or len(record(name)["flows"]) == 1 else START_SPREAD_NS
+    return [ours(name, seed, spread) for seed in range(1, draws(name) + 1)] if draws(name) > 1 else [ours(name)]
+
+
+def kernel_runs(name: str) -> list[Measured]:
+    """The record, and the kernel with other seeds where they were recorded."""
+    others: dict[str, list[Mapping[str, str]]] = {}
+    for row in seeds().get(name, []):
+        others.setdefault(row["seed"], []).append(row)
+    return [kernel(name)] + [
+        Measured(
+            tuple(
+                Flow(
+                    goodput_bps=float(row["goodput_bps"]),
+                    share=kernel(name).flows[int(row["flow"])].share,
+                    retransmissions=float(row["retransmissions"]),
+                    mean_rtt_s=float(row["mean_rtt_ms"]) / 1e3,
+                    mean_cwnd=float(row["mean_cwnd"]),
+                    epochs=(0.0,) * int(row["epochs"]),
+                )
+                for row in sorted(rows, key=lambda row: int(row["flow"]))
+            ),
+            float(rows[0]["mean_queue"]),
+        )
+        for rows in others.values()
+    ]
+
+
+Metric = Callable[[Measured], float]
+
+
+def pair(name: str, metric: Metric) -> tuple[Sample, Sample]:
+    """A metric of all runs of ours and of the kernel's."""
+    mine = Sample(tuple(metric(run) for run in our_runs(name)))
+    return mine, Sample(tuple(metric(run) for run in kernel_runs(name)))
+
+
+def noise(mine: Sample, theirs: Sample) -> float:
+    """Three standard errors of the difference of the means, relative to the kernel's; 0 if nothing is random.
+
+    A kernel that was recorded once is taken to vary as ours does.
+    """
+    ours_spread = mine.spread or 0.0
+    kernel_spread = ours_spread if theirs.spread is None else theirs.spread
+    error = math.sqrt(ours_spread**2 / len(mine.values) + kernel_spread**2 / len(theirs.values))
+    return 3 * error / theirs.mean if theirs.mean else 0.0
+
+
+def metrics(name: str) -> Iterator[tuple[str, Metric, float, float]]:
+    """Name, how it is measured, relative tolerance and absolute slack of everything compared in a record."""
+    yield "goodput", lambda run: run.goodput_bps, GOODPUT, 0
+    yield "mean RTT", lambda run: run.mean_rtt_s, RTT, 0
+    yield "mean queue", lambda run: run.mean_queue, QUEUE, QUEUE_SLACK
+    yield "retransmissions", lambda run: run.retransmissions, RETRANSMISSIONS, COUNT_SLACK
+    yield "epochs", lambda run: run.epochs, EPOCHS, COUNT_SLACK
+    yield "mean window", lambda run: run.mean_cwnd, WINDOW, 0.5
+    flows = len(record(name)["flows"])
+    if flows == 1:
+        return
+
+    def of(number: int, value: Callable[[Flow], float]) -> Metric:
+        return lambda run: value(run.flows[number])
+
+    for number in range(flows):
+        yield f"goodput, flow {number}", of(number, lambda flow: flow.goodput_bps), GOODPUT, 0
+        yield f"mean RTT, flow {number}", of(number, lambda flow: flow.mean_rtt_s), RTT, 0
+        slack = COUNT_SLACK
+        yield f"retransmissions, flow {number}", of(number, lambda flow: flow.retransmissions), RETRANSMISSIONS, slack
+        yield f"epochs, flow {number}", of(number, lambda flow: float(len(flow.epochs))), EPOCHS, slack
+        yield f"mean window, flow {number}", of(number, lambda flow: flow.mean_cwnd), WINDOW, 0.5
+
+
+@functools.cache
+def of(name: str) -> tuple[Figure, ...]:
+    """Every comparison of a record."""
+    scenario, controller = scenario_of(name), controller_of(name)
+    found = []
+    for metric, measure, relative, slack in metrics(name):
+        mine, theirs = pair(name, measure)
+        random = noise(mine, theirs)
+        if random > VAGUE and "flow" in metric:
+            continue
+        tolerance = max(relative, random, slack / theirs.mean if theirs.mean else 0.0)
+        known = deviations.known(scenario, controller, metric)
+        found.append(figure(scenario, controller, metric, (mine.mean, theirs.mean), tolerance, known))
+    return tuple(found)
+
+
+def figures() -> Iterator[Figure]:
+    """Every comparison of every record whose controllers are built."""
+    for name in names():
+        if built(name):
+            yield from of(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The verdict on a controller in a scenario."""
+
+    off: tuple[Figure, ...]
+    """Goodputs and RTTs that do not agree."""
+    besides: tuple[Figure, ...]
+    """Other figures that do not."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether goodput and mean RTT of every flow do."""
+        return not self.off
+
+    def __str__(self) -> str:
+        """In a few words."""
+        off = ", ".join(f"{f.metric} {f.difference:+.0%}" for f in self.off)
+        besides = ", ".join(f"{f.metric} {f.difference:+.0%}" for f in self.besides)
+        text = f"OFF: {off}" if off else "ok"
+        return f"{text} (besides: {besides})" if besides else text
+
+
+def cell(name: str) -> Cell:
+    """The verdict on a record."""
+    wrong = [item for item in of(name) if not item.agrees]
+    judged = [item for item in wrong if item.metric.startswith(("goodput", "mean RTT"))]
+    return Cell(tuple(judged), tuple(item for item in wrong if item not in judged))
+
+
+def _mean(runs: list[Measured], name: str) -> Measured:
+    """A run of the means, for a table."""
+
+    def flow(number: int) -> Flow:
+        of_all = [run.flows[number] for run in runs]
+        epochs = round(statistics.fmean(len(item.epochs) for item in of_all))
+        return Flow(
+            goodput_bps=statistics.fmean(item.goodput_bps for item in of_all),
+            share=of_all[0].share,
+            retransmissions=statistics.fmean(item.retransmissions for item in of_all),
+            mean_rtt_s=statistics.fmean(item.mean_rtt_s for item in of_all),
+            mean_cwnd=statistics.fmean(item.mean_cwnd for item in of_all),
+            epochs=(round_trip(name),) * epochs,
+        )
+
+    flows = tuple(flow(number) for number in range(len(runs[0].flows)))
+    return Measured(flows, statistics.fmean(run.mean_queue for run in runs))
+
+
+def typical(name: str) -> Measured:
+    """Means of ours over all seeds."""
+    return _mean(our_runs(name), name)
+
+
+def kernel_typical(name: str) -> Measured:
+    """Means of the kernel's over all seeds."""
+    return _mean(kernel_runs(name), name)

@@ -1,0 +1,145 @@
+"""The recorded runs of the real Linux kernel: where they are, and which controller of ours each module is.
+
+The records are described in conformance/kernel/README.md.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ackclock import engine
+
+RECORDS = Path(__file__).parent / "kernel"
+MSS = 1448
+
+CONTROLLERS: Mapping[str, str] = {
+    "reno": "reno",
+    "cubic": "cubic",
+    "highspeed": "highspeed",
+    "scalable": "scalable",
+    "bic": "bic",
+    "htcp": "htcp",
+    "vegas": "vegas",
+    "veno": "veno",
+    "westwood": "westwood+",
+    "illinois": "illinois",
+    "hybla": "hybla",
+    "yeah": "yeah",
+    "bbr": "bbr1",
+}
+"""Linux's module and our controller. Linux's `westwood` is Westwood+, its `bbr` is BBR's first version."""
+
+HELD_OUT = ("slow5", "drop400", "half50", "rtt4", "short100")
+"""Scenarios that no controller was developed with: recorded to see whether agreement elsewhere was luck."""
+
+
+def names() -> list[str]:
+    """Every record, `<scenario>_<module>`, whether or not its controllers are built."""
+    return sorted(path.name.removesuffix(".json.gz") for path in RECORDS.glob("*.json.gz"))
+
+
+@functools.cache
+def record(name: str) -> Mapping[str, Any]:
+    """A recorded run as it was written."""
+    with gzip.open(RECORDS / f"{name}.json.gz", "rt", encoding="utf-8") as file:
+        result: Mapping[str, Any] = json.load(file)
+    return result
+
+
+def scenario_of(name: str) -> str:
+    """`single10` of `single10_reno`."""
+    return name.split("_")[0]
+
+
+def controller_of(name: str) -> str:
+    """Our name of the controller that a record is about."""
+    return CONTROLLERS[name.split("_")[1]]
+
+
+def built(name: str) -> bool:
+    """Whether this engine has every controller of a record."""
+    return all(CONTROLLERS[flow["cc"]] in engine.catalogue().controllers for flow in record(name)["flows"])
+
+
+def is_random(name: str) -> bool:
+    """Whether losses are drawn, so that every seed is another run."""
+    return bool(record(name)["scenario"].get("loss"))
+
+
+def round_trip(name: str) -> float:
+    """The longest round trip of the path, with a full queue, seconds."""
+    run = record(name)
+    path = run["scenario"]
+    queueing = path["queue_pkts"] * path["frame_bytes"] * 8 / path["rate_bps"]
+    return float((path["fwd_delay_ms"] + max(flow["ack_delay_ms"] for flow in run["flows"])) / 1e3 + queueing)
+
+
+def step_ns(name: str) -> int:
+    """Spacing of the recorded series."""
+    return round(record(name)["flows"][0]["t"]["dt"] * 1e3) * 1_000_000
+
+
+def document(name: str, seed: int = 1, start_spread_ns: int = 0) -> dict[str, Any]:
+    """The recorded path: rate and queue, then loss, then the forward delay; the way back only delays.
+
+    With `start_spread_ns` each flow but the first starts up to so much later, as its seed says.
+    """
+    run = record(name)
+    path = run["scenario"]
+    loss = None
+    if path.get("loss"):
+        loss = {"kind": "bernoulli", "p": path["loss"]}
+    if path.get("drop_every"):
+        loss = {"kind": "every", "n": path["drop_every"]}
+    bottleneck = {
+        "id": "bottleneck",
+        "rate_bps": round(path["rate_bps"]),
+        "delay_ns": round(path["fwd_delay_ms"] * 1e6),
+        "overhead_bytes": 14,
+        "queue": {"kind": "droptail", "limit_packets": path["queue_pkts"], "limit_includes_service": True},
+        "loss": loss,
+    }
+
+    def start(number: int, at: int) -> dict[str, Any]:
+        return {"uniform_ns": [at, at + start_spread_ns]} if start_spread_ns and number else {"at_ns": at}
+
+    flows = [
+        {
+            "id": str(number),
+            "forward": [{"link": "bottleneck"}],
+            "reverse": [{"delay_ns": round(flow["ack_delay_ms"] * 1e6)}],
+            "start": start(number, round(flow["start"] * 1e9)),
+            "app": {"kind": "bulk"},
+            "mss": MSS,
+            "profile": "linux",
+            "cc": {"name": CONTROLLERS[flow["cc"]]},
+        }
+        for number, flow in enumerate(run["flows"])
+    ]
+    every = {"every_ns": step_ns(name)}
+    return {
+        "format": 1,
+        "seed": seed,
+        "duration_ns": round(path["duration"] * 1e9),
+        "links": [bottleneck],
+        "flows": flows,
+        "probes": {"cwnd": every, "srtt": every, "recoveries": "on_change", "timeouts": "on_change"},
+    }
+
+
+@functools.cache
+def seeds() -> Mapping[str, list[Mapping[str, str]]]:
+    """What the kernel did with other seeds: the rows of kernel-seeds.csv by record."""
+    found: dict[str, list[Mapping[str, str]]] = {}
+    path = RECORDS / "kernel-seeds.csv"
+    if path.exists():
+        with path.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                found.setdefault(f"{row['scenario']}_{row['cc']}", []).append(row)
+    return found

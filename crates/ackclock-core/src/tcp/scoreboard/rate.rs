@@ -1,0 +1,34 @@
+//! Delivery-rate samples: which segment's delivery they are taken from.
+
+use super::Scoreboard;
+use crate::cc::RateSample;
+use crate::estimator::delivery_rate::DeliveryRate;
+use crate::time::{Span, Time};
+
+impl Scoreboard {
+    /// Switches delivery-rate samples on or off; before anything is sent.
+    pub fn track_rate(&mut self, on: bool) {
+        self.rate = on.then(Box::default);
+    }
+
+    /// A segment is about to leave.
+    pub fn note_send(&mut self, now: Time, delivered: u64, lost: u64) {
+        let (outstanding, pipe) = (self.outstanding(), self.pipe());
+        if let Some(rate) = &mut self.rate {
+            rate.leaves(now, outstanding, pipe, delivered, lost);
+        }
+    }
+
+    /// The sender ran out of data with `delivered` bytes delivered so far.
+    pub fn note_app_limited(&mut self, delivered: u64) {
+        let bytes = delivered + self.pipe();
+        if let Some(rate) = &mut self.rate {
+            rate.limited(bytes);
+        }
+    }
+
+    /// The sample of the acknowledgment just taken, if it gives one.
+    pub fn rate_sample(&mut self, now: Time, delivered: u64, newly: u64, min_rtt: Span) -> Option<RateSample> {
+        self.rate.as_deref_mut().and_then(|r: &mut DeliveryRate| r.sample(now, delivered, newly, min_rtt))
+    }
+}
