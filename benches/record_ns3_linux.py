@@ -2,7 +2,7 @@
 """Records what ns-3 does on the paths of the recorded Linux kernel, for conformance/ns3/linux-paths.csv.
 
 Which of ns-3 and ackclock is closer to Linux is part of docs/validation.md. Paths that the program cannot express
-(random loss, flows with different round trips) are left out. Needs what record_peers.py needs, takes three minutes.
+(random loss, flows with different round trips) are left out. Needs what record_peers.py needs, takes four minutes.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ CLASSES: Mapping[str, str] = {
     "htcp": "TcpHtcp",
     "vegas": "TcpVegas",
     "veno": "TcpVeno",
-    "westwood": "TcpWestwoodPlus",
+    "westwood": "TcpWestwood",
     "illinois": "TcpIllinois",
     "hybla": "TcpHybla",
     "yeah": "TcpYeah",
     "bbr": "TcpBbr",
 }
 """Linux's module and ns-3's class."""
+
+OPTIONS = ("--min-rto-ms=1000", "--ns3::TcpWestwood::ProtocolType=WestwoodPlus")
+"""ns-3's own minimum of the timeout, and the form of Westwood that Linux has."""
 
 HANDSHAKE = 2
 """The kernel's periodic loss counts SYN and the handshake's ACK as packets 1 and 2; ns-3's list counts data packets."""
@@ -83,7 +86,7 @@ def rows(peer: Peer, name: str) -> Iterator[tuple[Any, ...]]:
     scenario, _, module = name.removesuffix(".json.gz").partition("_")
     classes = [CLASSES[flow["cc"]] for flow in run["flows"]]
     try:
-        found, _ = peer.run(*path.arguments(), f"--cc={','.join(classes)}", "--min-rto-ms=1000")
+        found, _ = peer.run(*path.arguments(), f"--cc={','.join(classes)}", *OPTIONS)
     except PeerError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return
@@ -106,12 +109,18 @@ def main() -> int:
     """Records all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "conformance" / "ns3" / "linux-paths.csv")
-    out: Path = parser.parse_args().out
+    parser.add_argument("--only", help="one scenario; the rows of the others stay")
+    options = parser.parse_args()
+    out: Path = options.out
     peer = peers.ns3()
     if peer is None:
         raise PeerError("ns-3 is not installed")
-    records = sorted(path.name for path in (ROOT / "conformance" / "kernel").glob("*.json.gz"))
+    records = (path.name for path in (ROOT / "conformance" / "kernel").glob(f"{options.only or '*'}_*.json.gz"))
     found = [row for name in records for row in rows(peer, name)]
+    if options.only:
+        with out.open(newline="", encoding="utf-8") as file:
+            found += [tuple(row) for row in list(csv.reader(file))[1:] if row[0] != options.only]
+    found.sort(key=lambda row: (row[0], row[1], int(row[2])))
     with out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)

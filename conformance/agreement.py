@@ -28,6 +28,8 @@ class Figure:
     tolerance: float
     """Largest relative difference that counts as agreement."""
     deviation: Deviation | None = None
+    large: float | None = None
+    """Where one is set: the relative difference beyond which there must be a deviation that explains it."""
 
     @property
     def agrees(self) -> bool:

@@ -1,8 +1,8 @@
 """Ours beside the recorded kernel, figure by figure, and when they count as agreeing.
 
-A record without anything random is one number against another. Where something is drawn (losses; which of two flows loses
-a packet; BBR's phases) both sides are played with several seeds, the means are compared, and three standard errors of
-their difference count as agreement as well: no closer agreement could be told from chance.
+A record without anything random is one number against another. Where something is drawn (losses; which of two flows
+loses a packet; BBR's phases) both sides are played with several seeds, the means are compared, and three standard
+errors of their difference count as agreement as well: no closer agreement could be told from chance.
 """
 
 from __future__ import annotations
@@ -11,24 +11,26 @@ import functools
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import deviations
+from ackclock.stats import estimate
 from agreement import Figure, figure
 from kernel_records import built, controller_of, is_random, names, record, round_trip, scenario_of, seeds
 from kernel_runs import Flow, Measured, kernel, ours
+from ns3_runs import ns3
 
 GOODPUT, RTT, QUEUE, RETRANSMISSIONS, EPOCHS, WINDOW = 0.05, 0.10, 0.10, 0.20, 0.20, 0.10
 """Largest relative differences that count as agreement: of goodput and RTT the project's promise, of the others what
 follows from it (a window is goodput times RTT) or one loss more or less per congestion epoch."""
 
+LARGE = 0.20
+"""A difference beyond it needs a known mechanism."""
+
 COUNT_SLACK = 3
 """Retransmissions or epochs more or less that agree whatever the ratio: one overflow of a queue by a packet or two."""
 QUEUE_SLACK = 0.3
 """Packets. The kernel's queue is sampled every 10 ms, and a mean of half a packet is a few transmissions."""
-VAGUE = 0.25
-"""A noise bound above this tells nothing: a flow's share is not judged then, only the sum."""
-
 DRAWS_OF_LOSS, DRAWS_OF_START = 20, 8
 START_SPREAD_NS = 1_000_000
 """A kernel's seed shifts a start within its timer tick, 1 ms."""
@@ -44,6 +46,11 @@ class Sample:
     def mean(self) -> float:
         """Of the values."""
         return statistics.fmean(self.values)
+
+    @property
+    def half_width(self) -> float | None:
+        """Of the 95 % confidence interval of the mean; None for a single value, and where all are the same."""
+        return estimate(self.values).ci95 or None
 
     @property
     def spread(self) -> float | None:
@@ -133,20 +140,37 @@ def metrics(name: str) -> Iterator[tuple[str, Metric, float, float]]:
         yield f"mean window, flow {number}", of(number, lambda flow: flow.mean_cwnd), WINDOW, 0.5
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A figure with what a table shows besides."""
+
+    figure: Figure
+    intervals: tuple[float | None, float | None]
+    """Half widths of the 95 % confidence intervals of ours and the kernel's; None where nothing is random."""
+    ns3: float | None
+    """What ns-3 has on the same path; None where it was not recorded."""
+
+
 @functools.cache
-def of(name: str) -> tuple[Figure, ...]:
+def compared(name: str) -> tuple[Compared, ...]:
     """Every comparison of a record."""
     scenario, controller = scenario_of(name), controller_of(name)
+    peer = ns3(name)
     found = []
     for metric, measure, relative, slack in metrics(name):
         mine, theirs = pair(name, measure)
-        random = noise(mine, theirs)
-        if random > VAGUE and "flow" in metric:
-            continue
-        tolerance = max(relative, random, slack / theirs.mean if theirs.mean else 0.0)
+        tolerance = max(relative, noise(mine, theirs), slack / theirs.mean if theirs.mean else 0.0)
         known = deviations.known(scenario, controller, metric)
-        found.append(figure(scenario, controller, metric, (mine.mean, theirs.mean), tolerance, known))
+        plain = figure(scenario, controller, metric, (mine.mean, theirs.mean), tolerance, known)
+        item = replace(plain, large=LARGE)
+        widths = (mine.half_width, theirs.half_width)
+        found.append(Compared(item, widths, None if peer is None else measure(peer)))
     return tuple(found)
+
+
+def of(name: str) -> tuple[Figure, ...]:
+    """The figures of a record."""
+    return tuple(item.figure for item in compared(name))
 
 
 def figures() -> Iterator[Figure]:
@@ -154,6 +178,11 @@ def figures() -> Iterator[Figure]:
     for name in names():
         if built(name):
             yield from of(name)
+
+
+def acceptable(item: Figure) -> bool:
+    """Whether a figure may stand: it agrees, is not far off, or its mechanism is known."""
+    return item.explained or (item.large is not None and abs(item.difference) <= item.large)
 
 
 @dataclass(frozen=True, slots=True)

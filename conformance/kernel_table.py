@@ -4,7 +4,7 @@
     python conformance/kernel_table.py                       # every controller, every scenario
     python conformance/kernel_table.py htcp yeah             # these
     python conformance/kernel_table.py bic --scenario single10 --epochs 12
-    python conformance/kernel_table.py bic --scenario fine10 --csv /tmp/series
+    python conformance/kernel_table.py bic --scenario fine10 --csv series
 
 Names may be ours or Linux's. With ``--extension PATH`` (or ACKCLOCK_EXTENSION) the engine is that shared library, as
 ``cargo build --release -p ackclock-py`` leaves it in ``release/lib_ackclock.so``, instead of the installed one.
@@ -84,7 +84,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("controllers", nargs="*", help="all by default")
     parser.add_argument("--scenario", action="append", help="may be repeated; all by default")
-    parser.add_argument("--extension", type=Path, default=os.environ.get("ACKCLOCK_EXTENSION"))
+    parser.add_argument("--held-out", action="store_true", help="also the scenarios that nobody develops with")
+    parser.add_argument("--extension", type=Path, default=os.environ.get("ACKCLOCK_EXTENSION") or None)
     parser.add_argument("--epochs", type=int, default=0, help="show so many reductions of both, one by one")
     parser.add_argument("--csv", type=Path, help="write both sides' cwnd and RTT series into this folder")
     options = parser.parse_args()
@@ -94,7 +95,6 @@ def main() -> int:
     import kernel_details as details
     import kernel_figures as figures
     import kernel_records as records
-    import kernel_runs as runs
 
     wanted = {records.CONTROLLERS.get(name, name) for name in options.controllers}
     unknown = wanted - set(records.CONTROLLERS.values())
@@ -104,7 +104,10 @@ def main() -> int:
     missing, compared, agreeing = set(), 0, 0
     for name in sorted(records.names(), key=lambda name: (records.controller_of(name), name)):
         controller, scenario = records.controller_of(name), records.scenario_of(name)
-        if (wanted and controller not in wanted) or (options.scenario and scenario not in options.scenario):
+        hidden = scenario in records.HELD_OUT and not options.held_out
+        if wanted and controller not in wanted:
+            continue
+        if (scenario not in options.scenario) if options.scenario else hidden:
             continue
         if not records.built(name):
             missing.add(controller)
@@ -127,7 +130,7 @@ def main() -> int:
     for controller in sorted(missing):
         print(f"{controller:11}not built")
     if compared:
-        print(f"{agreeing} of {compared} cells agree: goodput within 5 %, mean RTT within 10 % (or the kernel's own noise)")
+        print(f"{agreeing} of {compared} cells agree: goodput within 5 %, mean RTT within 10 % (or the noise)")
     return 0
 
 

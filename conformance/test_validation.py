@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
 import validation
+from ackclock.engine import catalogue
 from agreement import Figure, figure
 
 
-def test_the_page_is_up_to_date() -> None:
-    page = (validation.ROOT / validation.PAGE).read_text(encoding="utf-8")
-    assert validation.filled(page) == page, "run: make docs"
+def test_what_is_generated_is_up_to_date() -> None:
+    assert not list(validation.stale()), "run: make docs"
+
+
+def test_the_summary_for_the_command_line() -> None:
+    """Its form is read by `ackclock cc`."""
+    summary = json.loads((validation.ROOT / validation.STATUS).read_text(encoding="utf-8"))
+    assert list(summary) == list(catalogue().controllers)
+    for name, entry in summary.items():
+        assert set(entry) == {"cells", "agree", "note"}, name
+        assert 0 <= entry["agree"] <= entry["cells"], name
+        assert entry["note"].endswith("."), name
 
 
 def test_a_difference_beyond_what_is_known_is_called_one(monkeypatch: pytest.MonkeyPatch) -> None:

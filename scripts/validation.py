@@ -2,10 +2,11 @@
 """Fills the tables of docs/validation.md: our numbers beside those of the references, run now.
 
     python scripts/validation.py            # writes the page if its tables have changed
-    python scripts/validation.py --check    # writes nothing; exits with 1 if the page is stale
+    python scripts/validation.py --check    # writes nothing; exits with 1 if something is stale
 
 The text around the tables is written by hand. Needs the package with its extension (``make build``). What is compared,
-and how closely, is in ``conformance/``.
+and how closely, is in ``conformance/``. Also writes python/ackclock/data/validation.json, for ``ackclock cc``: its form
+is described in ``validation_kernel.py``.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = "docs/validation.md"
+STATUS = "python/ackclock/data/validation.json"
 sys.path[:0] = [str(ROOT / "conformance"), str(ROOT / "scripts")]
 
 import formulas  # noqa: E402
-import kernel_runs  # noqa: E402
+import kernel_figures  # noqa: E402
 import peer_figures  # noqa: E402
+import validation_kernel as kernel  # noqa: E402
 from agreement import Figure  # noqa: E402
 from generate import fill, table  # noqa: E402
 
 REFERENCES: Mapping[str, Callable[[], Iterator[Figure]]] = {
-    "Linux kernel": kernel_runs.figures,
+    "Linux kernel": kernel_figures.figures,
     "ns-3": lambda: peer_figures.figures("ns3"),
     "ns-2": lambda: peer_figures.figures("ns2"),
     "formulas": formulas.figures,
@@ -75,7 +78,7 @@ def verdict(figure: Figure) -> str:
     if figure.agrees:
         return "agrees"
     if figure.deviation is None or not figure.explained:
-        return "**differs**"
+        return "differs" if figure.large is not None and abs(figure.difference) <= figure.large else "**differs**"
     return f"known: {mechanisms().index(figure.deviation.mechanism) + 1}"
 
 
@@ -111,7 +114,12 @@ def deviations() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "summary": summary,
-    **{reference: partial(comparison, reference) for reference in REFERENCES},
+    "kernel cells": kernel.share,
+    "kernel overview": kernel.overview,
+    "kernel and ns-3": kernel.closeness,
+    "kernel goodput and RTT": lambda: kernel.comparison(verdict),
+    "kernel other metrics": lambda: kernel.others(verdict),
+    **{reference: partial(comparison, reference) for reference in REFERENCES if reference != "Linux kernel"},
     "deviations": deviations,
 }
 
@@ -121,21 +129,34 @@ def filled(text: str) -> str:
     return fill(PAGE, text, TABLES)
 
 
+def generated() -> dict[str, str]:
+    """What the page and the summary for `ackclock cc` should contain."""
+    return {PAGE: filled((ROOT / PAGE).read_text(encoding="utf-8")), STATUS: kernel.status()}
+
+
+def stale() -> dict[str, str]:
+    """Those that are not what they should be, and what they should be."""
+    return {name: text for name, text in generated().items() if _present(ROOT / name) != text}
+
+
+def _present(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
 def main() -> int:
     """Writes or checks; returns the exit code."""
     parser = argparse.ArgumentParser(description="Fills the tables of docs/validation.md.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the page is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if something is stale")
     check = parser.parse_args().check
-    present = (ROOT / PAGE).read_text(encoding="utf-8")
-    wanted = filled(present)
-    if wanted == present:
-        return 0
-    if check:
-        print(f"{PAGE}: stale; run: make docs")
-        return 1
-    (ROOT / PAGE).write_text(wanted, encoding="utf-8")
-    print(f"{PAGE}: written")
-    return 0
+    wanted = stale()
+    for name, text in wanted.items():
+        if check:
+            print(f"{name}: stale; run: make docs")
+        else:
+            (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / name).write_text(text, encoding="utf-8")
+            print(f"{name}: written")
+    return 1 if check and wanted else 0
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ use ackclock_core::impair::{Loss, ScriptedDrop};
 use ackclock_core::params::{Kind, Value};
 use ackclock_core::queue::{DropTail, Limits};
 use ackclock_core::rng::Stream;
-use ackclock_core::slowstart;
+use ackclock_core::slowstart::{self, SlowStart};
 use ackclock_core::tcp::config::OPTIONS;
 use ackclock_core::tcp::{Config, Endpoint, Profile};
 use ackclock_core::time::{Span, Time};
@@ -81,7 +81,11 @@ pub fn endpoint_config(flow: &spec::Flow, path: &str) -> Result<(Profile, Config
     Ok((profile, config))
 }
 
-fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn CongestionControl>, SpecError> {
+/// Makes the controller of one end of a flow, `true` for its server; see [`Sim::new_with`].
+pub type Make<'a> = dyn FnMut(&spec::Flow, bool, Profile, &str) -> Result<Box<dyn CongestionControl>, SpecError> + 'a;
+
+/// The controller of the registry that `flow` names. `path` is the flow's own, for messages.
+pub fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn CongestionControl>, SpecError> {
     let name = flow.cc.name.as_str();
     let entry = registry::find(name).ok_or_else(|| {
         let known: Vec<_> = registry::CONTROLLERS.iter().map(|c| c.name).collect();
@@ -100,7 +104,18 @@ fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn
     if flow.slow_start.is_some() && matches!(entry.builder, registry::Builder::Whole(_)) {
         return Err(SpecError::new(at("slow_start"), format!("'{name}' starts by itself; leave slow_start out")));
     }
-    let default = spec::Algorithm { name: profile.default_slow_start(name).to_owned(), params: BTreeMap::new() };
+    let slow_start = slow_start(flow, profile, path)?;
+    registry::build(name, &params, slow_start).map_err(|e| SpecError::new(at("cc"), e.to_string()))
+}
+
+/// The slow start that `flow` names, or else its profile's.
+pub fn slow_start(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn SlowStart>, SpecError> {
+    let at = |what: &str| format!("{path}.{what}");
+    let default = spec::Algorithm {
+        name: profile.default_slow_start(&flow.cc.name).to_owned(),
+        params: BTreeMap::new(),
+        source: None,
+    };
     let ss = flow.slow_start.as_ref().unwrap_or(&default);
     let ss_entry = slowstart::SLOW_STARTS.iter().find(|e| e.name == ss.name).ok_or_else(|| {
         let known: Vec<_> = slowstart::SLOW_STARTS.iter().map(|c| c.name).collect();
@@ -111,9 +126,7 @@ fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn
     if !ss.params.contains_key("abc_limit") && kind("abc_limit").is_some() {
         ss_params.push(("abc_limit".to_owned(), Value::Int(profile.abc_limit())));
     }
-    let slow_start =
-        slowstart::build(&ss.name, &ss_params).map_err(|e| SpecError::new(at("slow_start"), e.to_string()))?;
-    registry::build(name, &params, slow_start).map_err(|e| SpecError::new(at("cc"), e.to_string()))
+    slowstart::build(&ss.name, &ss_params).map_err(|e| SpecError::new(at("slow_start"), e.to_string()))
 }
 
 fn loss(link: &spec::Link, run: &Run, path: &str) -> Result<Loss, SpecError> {
@@ -202,6 +215,14 @@ impl Sim {
     /// # Errors
     /// What is wrong with the document, and where.
     pub fn new(run: &Run) -> Result<Sim, SpecError> {
+        Sim::new_with(run, &mut |flow, _, profile, path| controller(flow, profile, path))
+    }
+
+    /// Builds the network of `run` with controllers that `make` makes, those of the registry or others.
+    ///
+    /// # Errors
+    /// As [`Sim::new`], and what `make` says.
+    pub fn new_with(run: &Run, make: &mut Make<'_>) -> Result<Sim, SpecError> {
         check(run)?;
         let mut router = Router { links: &run.links, delays: Vec::new() };
         let mut sides = Vec::with_capacity(2 * run.flows.len());
@@ -211,7 +232,7 @@ impl Sim {
             let (profile, config) = endpoint_config(f, &path)?;
             for (server, hops, name) in [(false, &f.forward, "forward"), (true, &f.reverse, "reverse")] {
                 let rng = Stream::named(run.seed, run.run, &format!("flow {} endpoint {}", f.id, u8::from(server)));
-                let cc = controller(f, profile, &path)?;
+                let cc = make(f, server, profile, &path)?;
                 let endpoint = Endpoint::new(&config, f.mss, cc, rng, tag(i, server));
                 let route = router.route(hops, &format!("{path}.{name}"))?;
                 sides.push(Side { endpoint, first_hop: route[0], route });

@@ -5,6 +5,7 @@ use crate::flow::{snapshot, Flow, Side, HOP, SIDE_MASK};
 use crate::probe::Probes;
 use crate::slab::{Slab, NONE};
 use crate::wire::{DelayLine, InFlight, Link, Outcome};
+use ackclock_core::packet::Ecn;
 use ackclock_core::tcp::Segment;
 use ackclock_core::time::Time;
 
@@ -153,6 +154,10 @@ impl Sim {
             match link.push(now, id, len, self.slab.get(id)) {
                 Outcome::Taken if link.was_idle() => self.events.schedule(element, link.next_due()),
                 Outcome::Taken => {}
+                Outcome::Marked => {
+                    self.slab.get_mut(id).ecn = Ecn::Ce;
+                    self.events.schedule(element, link.next_due());
+                }
                 Outcome::Lost | Outcome::Dropped => {
                     self.events.schedule(element, link.next_due());
                     self.slab.remove(id);

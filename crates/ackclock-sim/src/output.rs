@@ -32,6 +32,10 @@ pub struct FlowRow {
     pub timeouts: u64,
     /// Fast recoveries.
     pub recoveries: u64,
+    /// Segments with payload that arrived marked (CE).
+    pub marked_segments: u64,
+    /// Reductions of the window for marks.
+    pub ecn_reductions: u64,
     /// Mean of the RTT samples; none without samples.
     pub mean_rtt_s: Option<f64>,
     /// Smallest sample of the connection.
@@ -69,6 +73,8 @@ pub struct LinkRow {
     pub sent_bytes: u64,
     /// Packets its queue dropped.
     pub drops: u64,
+    /// Packets its queue marked (CE).
+    pub marks: u64,
     /// Packets its medium lost.
     pub lost: u64,
     /// Queue length, mean over time, as the limit counts it.
@@ -183,6 +189,7 @@ impl Sim {
             sent_packets: s.sent,
             sent_bytes: s.sent_bytes,
             drops: s.drops,
+            marks: s.marks,
             lost: s.lost,
             mean_queue_packets: s.mean_packets(),
             mean_queue_bytes: s.mean_bytes(),

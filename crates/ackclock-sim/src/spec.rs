@@ -224,6 +224,9 @@ pub struct Algorithm {
     /// Parameters.
     #[serde(default)]
     pub params: BTreeMap<String, serde_json::Value>,
+    /// For the record: hash of the source of a controller that is not the engine's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// When a series is sampled.

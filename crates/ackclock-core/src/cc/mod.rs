@@ -8,20 +8,30 @@
 //! [`CongestionControl::on_undo`], [`CongestionControl::on_recovered`] and [`CongestionControl::on_phase`] as recovery
 //! has it, then [`CongestionControl::on_ack`].
 
+mod bbr1;
+mod additive;
 mod cubic;
 mod cubic_integer;
+mod fast;
+mod fast_ns2;
+mod ledbat;
 pub mod registry;
 mod reno;
 mod tahoe;
 #[cfg(test)]
 pub(crate) mod testing;
+mod vegas;
 mod window;
 
 use crate::rng::Stream;
 use crate::time::{Span, Time};
 
+pub use bbr1::Bbr1;
 pub use cubic::Cubic;
 pub use cubic_integer::CubicInteger;
+pub use fast::Fast;
+pub use fast_ns2::FastNs2;
+pub use ledbat::Ledbat;
 pub use reno::Reno;
 pub use window::{Avoidance, Window, WindowBased};
 
@@ -60,6 +70,8 @@ pub struct Cx<'a> {
     pub in_flight: u64,
     /// Round-trip times so far.
     pub rtt: RttView,
+    /// Next position to send, bytes of the stream: for rounds of one's own.
+    pub nxt: u64,
     /// Payload bytes delivered to the receiver so far, selectively or cumulatively acknowledged.
     pub delivered: u64,
     /// Payload bytes declared lost so far.
@@ -117,6 +129,8 @@ pub struct Ack {
     pub one_way: Option<Span>,
     /// Delivery rate, for controllers that ask for it ([`Needs::rate`]); `None` when no valid sample came.
     pub rate: Option<RateSample>,
+    /// When pacing lets the next segment leave; in the past when it may leave now. Only with [`Needs::rate`].
+    pub departs: Time,
     /// Bytes in flight before this acknowledgment.
     pub in_flight_before: u64,
     /// First outstanding position and next position to send, bytes of the stream: for rounds of one's own.
@@ -125,6 +139,9 @@ pub struct Ack {
     pub nxt: u64,
     /// Counts rounds: a round ends when a segment sent after its begin is acknowledged.
     pub round: u64,
+    /// Only the cumulative acknowledgment advanced: no SACK blocks, the peer's window as before (with [`Ack::ece`]
+    /// unset: what Linux's header prediction recognises).
+    pub plain: bool,
     /// Whether the window was what held the sender back (RFC 9438 §5.8): only then should it grow.
     pub window_limited: bool,
     /// Whether the controller moves the window: not during fast recovery, when this is for its estimators only.
@@ -275,6 +292,14 @@ pub trait CongestionControl: Send {
     fn on_restart(&mut self, cx: &mut Cx<'_>, restart: Restart);
     /// Data leaves while nothing is in flight: at the start, after an idle time, after a timeout.
     fn on_transmit_start(&mut self, _cx: &mut Cx<'_>) {}
+    /// Data leaves while nothing is in flight, and delivery-rate samples are limited by the application: an idle time
+    /// is over. Only with [`Needs::rate`].
+    fn on_limited_start(&mut self, _cx: &mut Cx<'_>) {}
+    /// The controller itself keeps the sender below what the network may carry: after this acknowledgment samples are
+    /// limited until what is in flight now is delivered. Only with [`Needs::rate`].
+    fn limits_itself(&self) -> bool {
+        false
+    }
     /// The present decision.
     fn control(&self) -> Control;
     /// What it needs of its endpoint; asked once, when the connection begins.

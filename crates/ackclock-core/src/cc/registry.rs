@@ -1,6 +1,6 @@
 //! The list of controllers: name, source, parameters, builder.
 
-use super::{cubic, reno, tahoe, Avoidance, CongestionControl, WindowBased};
+use super::{bbr1, cubic, fast, ledbat, reno, tahoe, vegas, Avoidance, CongestionControl, WindowBased};
 use crate::params::{ParamError, ParamSpec, Params, Value};
 use crate::slowstart::SlowStart;
 
@@ -32,7 +32,7 @@ pub struct Controller {
 }
 
 /// Every controller, in the order of the documentation.
-pub const CONTROLLERS: &[Controller] = &[tahoe::ENTRY, reno::ENTRY, reno::NEWRENO, cubic::ENTRY];
+pub const CONTROLLERS: &[Controller] = &[tahoe::ENTRY, reno::ENTRY, reno::NEWRENO, cubic::ENTRY, fast::ENTRY, ledbat::ENTRY, bbr1::ENTRY, vegas::ENTRY];
 
 /// The entry of controller `name`.
 pub fn find(name: &str) -> Option<&'static Controller> {

@@ -82,6 +82,12 @@ impl DeliveryRate {
         self.limited_until = bytes.max(1);
     }
 
+    /// Whether samples are limited by the application at present.
+    #[inline]
+    pub fn is_limited(&self) -> bool {
+        self.limited_until > 0
+    }
+
     /// The sample of an acknowledgment that delivered `newly` bytes and brought the sum to `delivered`.
     pub fn sample(&mut self, now: Time, delivered: u64, newly: u64, min_rtt: Span) -> Option<RateSample> {
         if delivered > self.limited_until {

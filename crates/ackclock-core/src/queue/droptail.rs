@@ -1,7 +1,8 @@
-//! DropTail: first in, first out; what finds no room is dropped.
+//! DropTail: first in, first out; what finds no room is dropped. With a step it marks what finds too much before it,
+//! the switch of DCTCP (Alizadeh et al., Data center TCP, SIGCOMM 2010, §3.1).
 
-use super::{Backlog, Queue, Reason};
-use crate::packet::Parcel;
+use super::{Backlog, Queue, Reason, Verdict};
+use crate::packet::{Ecn, Parcel};
 use crate::ring::Ring;
 use crate::time::Time;
 
@@ -20,15 +21,42 @@ impl Limits {
     /// Whether a packet of `len` bytes finds room. `waiting` excludes the packet `in_service`.
     #[inline]
     pub fn admit(&self, waiting: Backlog, in_service: Backlog, len: u32) -> bool {
-        let (packets, bytes) = if self.includes_service {
-            (waiting.packets + in_service.packets, waiting.bytes + in_service.bytes)
-        } else if in_service.packets == 0 {
+        if !self.includes_service && in_service.packets == 0 {
             // An idle link takes the packet at once: it never waits.
             return true;
+        }
+        let queue = self.counted(waiting, in_service);
+        queue.packets < self.packets && queue.bytes + u64::from(len) <= self.bytes
+    }
+
+    /// The length of the queue as the limit counts it.
+    #[inline]
+    pub fn counted(&self, waiting: Backlog, in_service: Backlog) -> Backlog {
+        if self.includes_service {
+            Backlog { packets: waiting.packets + in_service.packets, bytes: waiting.bytes + in_service.bytes }
         } else {
-            (waiting.packets, waiting.bytes)
-        };
-        packets < self.packets && bytes + u64::from(len) <= self.bytes
+            waiting
+        }
+    }
+}
+
+/// The length of a queue above which it marks: the threshold K of DCTCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Step {
+    /// Nothing is marked.
+    pub const NEVER: Step = Step { packets: u64::MAX, bytes: u64::MAX };
+
+    /// Whether a packet with this ECN field is marked that finds `backlog` before it, counted as the limit counts.
+    #[inline]
+    pub fn marks(&self, backlog: Backlog, ecn: Ecn) -> bool {
+        (backlog.packets > self.packets || backlog.bytes > self.bytes) && matches!(ecn, Ecn::Ect0 | Ecn::Ect1)
     }
 }
 
@@ -36,14 +64,15 @@ impl Limits {
 #[derive(Clone, Debug)]
 pub struct DropTail {
     limits: Limits,
+    step: Step,
     fifo: Ring<Parcel>,
     bytes: u64,
 }
 
 impl DropTail {
     /// An empty queue.
-    pub fn new(limits: Limits) -> DropTail {
-        DropTail { limits, fifo: Ring::default(), bytes: 0 }
+    pub fn new(limits: Limits, step: Step) -> DropTail {
+        DropTail { limits, step, fifo: Ring::default(), bytes: 0 }
     }
 }
 
@@ -51,17 +80,26 @@ impl Queue for DropTail {
     fn enqueue(
         &mut self,
         _now: Time,
-        parcel: Parcel,
+        mut parcel: Parcel,
         in_service: Backlog,
         sink: &mut dyn FnMut(Parcel, Reason),
-    ) -> bool {
-        if !self.limits.admit(self.backlog(), in_service, parcel.len) {
+    ) -> Verdict {
+        let waiting = self.backlog();
+        if !self.limits.admit(waiting, in_service, parcel.len) {
             sink(parcel, Reason::Full);
-            return false;
+            return Verdict::Dropped;
+        }
+        let marked = self.step.marks(self.limits.counted(waiting, in_service), parcel.ecn);
+        if marked {
+            parcel.ecn = Ecn::Ce;
         }
         self.bytes += u64::from(parcel.len);
         self.fifo.push(parcel);
-        true
+        if marked {
+            Verdict::Marked
+        } else {
+            Verdict::Taken
+        }
     }
 
     fn dequeue(&mut self, _now: Time, _sink: &mut dyn FnMut(Parcel, Reason)) -> Option<Parcel> {
@@ -80,7 +118,7 @@ mod tests {
     use super::*;
 
     fn fill(limits: Limits, n: u64, in_service: u64) -> u64 {
-        let mut q = DropTail::new(limits);
+        let mut q = DropTail::new(limits, Step::NEVER);
         let service = Backlog { packets: in_service, bytes: in_service * 1000 };
         let mut drops = 0;
         for id in 0..n {
@@ -89,6 +127,29 @@ mod tests {
         }
         assert_eq!(q.backlog(), Backlog { packets: n - drops, bytes: (n - drops) * 1000 });
         drops
+    }
+
+    #[test]
+    fn what_finds_more_than_the_threshold_is_marked() {
+        let limits = Limits { packets: 100, bytes: u64::MAX, includes_service: true };
+        let marked = |step: Step, limits: Limits, ecn: Ecn| {
+            let mut q = DropTail::new(limits, step);
+            let service = Backlog { packets: 1, bytes: 1000 };
+            let parcel = |id| Parcel { id, len: 1000, ecn, ..Parcel::default() };
+            let verdicts: Vec<_> = (0..8).map(|id| q.enqueue(Time::ZERO, parcel(id), service, &mut |_, _| ())).collect();
+            let first = verdicts.iter().position(|v| *v == Verdict::Marked);
+            // What was marked at its arrival leaves marked.
+            let left = std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut |_, _| ()));
+            assert_eq!(left.map(|p| p.ecn == Ecn::Ce).position(|m| m), first);
+            first
+        };
+        let packets = Step { packets: 5, bytes: u64::MAX };
+        // With the one in service the queue holds 6 when the sixth arrives: five wait.
+        assert_eq!(marked(packets, limits, Ecn::Ect0), Some(5));
+        assert_eq!(marked(packets, Limits { includes_service: false, ..limits }, Ecn::Ect1), Some(6));
+        assert_eq!(marked(Step { packets: u64::MAX, bytes: 3000 }, limits, Ecn::Ect0), Some(3));
+        assert_eq!(marked(packets, limits, Ecn::NotEct), None);
+        assert_eq!(marked(Step::NEVER, limits, Ecn::Ect0), None);
     }
 
     #[test]

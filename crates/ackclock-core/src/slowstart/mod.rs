@@ -4,6 +4,7 @@
 //! avoidance. Any of them works with any window-based controller.
 
 mod hystart;
+mod hystart_pp;
 mod limited;
 mod standard;
 
@@ -11,6 +12,7 @@ use crate::cc::{Ack, Cx, Signal, Window};
 use crate::params::{ParamError, ParamSpec, Params, Value};
 
 pub use hystart::HyStart;
+pub use hystart_pp::HyStartPp;
 pub use limited::Limited;
 pub use standard::Standard;
 
@@ -62,7 +64,7 @@ pub struct SlowStartEntry {
 }
 
 /// Every slow start.
-pub const SLOW_STARTS: &[SlowStartEntry] = &[standard::ENTRY, limited::ENTRY, hystart::ENTRY];
+pub const SLOW_STARTS: &[SlowStartEntry] = &[standard::ENTRY, limited::ENTRY, hystart::ENTRY, hystart_pp::ENTRY];
 
 /// Builds slow start `name` with the parameters given, defaults for the rest.
 ///

@@ -1,68 +1,18 @@
 //! The options of an endpoint and the profiles that bundle them.
 
+mod choices;
+
+mod profile;
+
 use crate::params::{check, Kind, ParamError, Value};
 use crate::time::Span;
 
-/// A named bundle of options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Profile {
-    /// The standards as they stand.
-    #[default]
-    Rfc,
-    /// Linux 6.12.
-    Linux,
-    /// ns-3's defaults.
-    Ns3,
-    /// ns-2's defaults of 2005 (ns-2.28).
-    Ns2,
-}
+pub use profile::Profile;
 
-impl Profile {
-    /// Every profile, in the order of the tables.
-    pub const ALL: [Profile; 4] = [Profile::Rfc, Profile::Linux, Profile::Ns3, Profile::Ns2];
-
-    /// Its name in a scenario.
-    pub fn name(self) -> &'static str {
-        match self {
-            Profile::Rfc => "rfc",
-            Profile::Linux => "linux",
-            Profile::Ns3 => "ns3",
-            Profile::Ns2 => "ns2",
-        }
-    }
-
-    /// The profile of that name.
-    pub fn from_name(name: &str) -> Option<Profile> {
-        Profile::ALL.into_iter().find(|p| p.name() == name)
-    }
-
-    /// Parameters that controller `cc` gets under this profile unless the scenario sets them.
-    pub fn controller_defaults(self, cc: &str) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Profile::Rfc => &[],
-            Profile::Linux => &[("variant", "linux"), ("base", "cwnd")],
-            Profile::Ns3 if matches!(cc, "tahoe" | "reno" | "newreno") => {
-                &[("variant", "ns3"), ("base", "pipe"), ("counting", "acks")]
-            }
-            Profile::Ns3 => &[("base", "cwnd")],
-            Profile::Ns2 => &[("variant", "ns2"), ("base", "cwnd"), ("counting", "acks")],
-        }
-    }
-
-    /// The slow start used when the scenario names none, for controller `cc`.
-    pub fn default_slow_start(self, cc: &str) -> &'static str {
-        if self == Profile::Linux && cc == "cubic" {
-            "hystart"
-        } else {
-            "standard"
-        }
-    }
-
-    /// RFC 3465's limit L under this profile; 0 is none.
-    pub fn abc_limit(self) -> u64 {
-        u64::from(self != Profile::Linux)
-    }
-}
+pub use choices::*;
+use choices::{
+    Field, ACK_POLICIES, ECN_RULES, IDLE_RULES, IW_BOUNDS, LOSS_DETECTIONS, PACING_RULES, PRR_RULES, RECOVERIES, RTO_RULES,
+};
 
 /// Describes one endpoint option.
 #[derive(Clone, Copy, Debug)]
@@ -76,158 +26,6 @@ pub struct OptionSpec {
     /// Meaning and source.
     pub doc: &'static str,
 }
-
-/// A Rust type an option can have.
-trait Field: Sized {
-    fn from_value(v: &Value) -> Option<Self>;
-    fn to_value(&self) -> Value;
-}
-
-impl Field for bool {
-    fn from_value(v: &Value) -> Option<Self> {
-        if let Value::Bool(b) = v {
-            Some(*b)
-        } else {
-            None
-        }
-    }
-    fn to_value(&self) -> Value {
-        Value::Bool(*self)
-    }
-}
-
-impl Field for u64 {
-    fn from_value(v: &Value) -> Option<Self> {
-        if let Value::Int(n) = v {
-            Some(*n)
-        } else {
-            None
-        }
-    }
-    fn to_value(&self) -> Value {
-        Value::Int(*self)
-    }
-}
-
-impl Field for Span {
-    fn from_value(v: &Value) -> Option<Self> {
-        if let Value::Duration(s) = v {
-            Some(*s)
-        } else {
-            None
-        }
-    }
-    fn to_value(&self) -> Value {
-        Value::Duration(*self)
-    }
-}
-
-/// Declares an option type of a few words.
-macro_rules! choice {
-    ($(#[$m:meta])* $name:ident, $words:ident { $($(#[$vm:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$m])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $($(#[$vm])* $variant),+ }
-        const $words: &[&str] = &[$($word),+];
-        impl Field for $name {
-            fn from_value(v: &Value) -> Option<Self> {
-                match v { $(Value::Text(t) if t == $word => Some($name::$variant),)+ _ => None }
-            }
-            fn to_value(&self) -> Value {
-                Value::Text(match self { $($name::$variant => $word),+ }.to_owned())
-            }
-        }
-    };
-}
-
-choice!(
-    /// How the retransmission timeout follows the RTT.
-    RtoRule, RTO_RULES {
-        /// RFC 6298: max(SRTT + max(G, 4 RTTVAR), min_rto).
-        Rfc6298 = "rfc6298",
-        /// Linux: SRTT + max(windowed 4 RTTVAR, min_rto).
-        Linux = "linux",
-    }
-);
-choice!(
-    /// How losses are found from acknowledgments.
-    LossDetection, LOSS_DETECTIONS {
-        /// Duplicate acknowledgments and SACK counts (RFC 5681, RFC 6675).
-        Dupack = "dupack",
-        /// Time since transmission (RFC 8985), with SACK; without it, as `dupack`.
-        Rack = "rack",
-    }
-);
-choice!(
-    /// What repairs losses and moves the window meanwhile.
-    Recovery, RECOVERIES {
-        /// PRR with SACK, NewReno without; Tahoe's slow start for `tahoe`.
-        Auto = "auto",
-        /// Slow start from the lost segment; SACK is not offered.
-        Tahoe = "tahoe",
-        /// RFC 5681 fast recovery; SACK is not offered.
-        Reno = "reno",
-        /// RFC 6582; SACK is not offered.
-        NewReno = "newreno",
-        /// RFC 6675: window at ssthresh at once.
-        Sack = "sack",
-        /// Proportional rate reduction (RFC 9937) over RFC 6675's scoreboard.
-        Prr = "prr",
-    }
-);
-choice!(
-    /// Which proportional rate reduction.
-    PrrRule, PRR_RULES {
-        /// RFC 9937: reference is RecoverFS.
-        Rfc9937 = "rfc9937",
-        /// Linux: reference is the window at entry.
-        Linux = "linux",
-        /// ns-3: RFC 6937's slow start bound on every acknowledgment; reference is the pipe at entry.
-        Ns3 = "ns3",
-    }
-);
-choice!(
-    /// How segments are spread over time.
-    PacingRule, PACING_RULES {
-        /// As the controller asks.
-        Controller = "controller",
-        /// As the controller asks; one that does not is paced at 2 windows per RTT in slow start, 1.2 after it.
-        Window = "window",
-        /// Never.
-        Off = "off",
-    }
-);
-choice!(
-    /// When a receiver acknowledges.
-    AckPolicy, ACK_POLICIES {
-        /// Every `delayed_ack` segments or after `delayed_ack_timeout` (RFC 5681 §4.2).
-        Rfc = "rfc",
-        /// Linux: at once while the receive window grows and in quick-ack mode, then every second segment.
-        Linux = "linux",
-    }
-);
-choice!(
-    /// What happens to the window after an idle time.
-    IdleRule, IDLE_RULES {
-        /// RFC 5681 §4.1: at most the initial window after one RTO.
-        Rfc5681 = "rfc5681",
-        /// Linux: halved per RTO, down to the initial window; ssthresh at least 3/4 of the old window.
-        Linux = "linux",
-        /// Nothing.
-        None = "none",
-    }
-);
-choice!(
-    /// Upper bound of the initial window.
-    IwBound, IW_BOUNDS {
-        /// RFC 6928: max(2 MSS, 14600 bytes).
-        Rfc6928 = "rfc6928",
-        /// RFC 5681: 2, 3 or 4 segments by MSS.
-        Rfc5681 = "rfc5681",
-        /// `iw` segments whatever their size.
-        None = "none",
-    }
-);
 
 macro_rules! options {
     ($($name:ident : $ty:ty, $kind:expr, $range:expr, [$rfc:expr, $linux:expr, $ns3:expr, $ns2:expr], $doc:literal;)+) => {
@@ -299,6 +97,16 @@ options! {
     loss_detection: LossDetection, Kind::Choice(LOSS_DETECTIONS), None,
         [LossDetection::Dupack, LossDetection::Rack, LossDetection::Dupack, LossDetection::Dupack],
         "how losses are found: dupack counts (RFC 5681, RFC 6675), rack compares transmission times (RFC 8985)";
+    tlp: bool, Kind::Bool, None, [false, true, false, false],
+        "tail loss probes: after two round-trip times without an acknowledgment a new segment, or the last one again, asks for one \
+         (RFC 8985 §7); needs SACK";
+    frto: bool, Kind::Bool, None, [false, true, false, false],
+        "F-RTO: after a timeout the acknowledgments of segments sent once tell a late flight from a lost one, which is then taken \
+         back (RFC 5682, with SACK)";
+    dsack_undo: bool, Kind::Bool, None, [false, true, false, false],
+        "take a reduction back when the receiver reports all retransmissions as duplicates (RFC 2883; with SACK)";
+    eifel: bool, Kind::Bool, None, [false, true, false, false],
+        "take a reduction back when an echoed timestamp shows that the original arrived (RFC 3522, RFC 4015; with SACK)";
     prr: PrrRule, Kind::Choice(PRR_RULES), None, [PrrRule::Rfc9937, PrrRule::Linux, PrrRule::Ns3, PrrRule::Rfc9937],
         "proportional rate reduction: reference is RecoverFS (rfc9937), the window at entry (linux) or the pipe at entry (ns3, which \
          also adds a segment per acknowledgment below ssthresh, as RFC 6937 did)";
@@ -349,6 +157,9 @@ options! {
     unpaced_segments: u64, Kind::Count, Some((0.0, 1e6)), [0, 10, 0, 0], "segments that leave unpaced at the start (Linux: 10)";
     idle: IdleRule, Kind::Choice(IDLE_RULES), None, [IdleRule::Rfc5681, IdleRule::Linux, IdleRule::None, IdleRule::Rfc5681],
         "window after an idle time";
+    ecn: EcnRule, Kind::Choice(ECN_RULES), None, [EcnRule::Off, EcnRule::Off, EcnRule::Off, EcnRule::Off],
+        "explicit congestion notification: off, classic (RFC 3168) or accurate (exact counts of marks, RFC 9768); a controller that \
+         needs it has it anyway. Linux by default accepts it but does not ask for it, and both ends here are alike: off";
     window_validation: bool, Kind::Bool, None, [true, true, false, false], "grow the window only when it limits the sender";
     nagle: bool, Kind::Bool, None, [false, false, false, false], "hold a short segment while data is outstanding (RFC 896)";
     syn_retries: u64, Kind::Count, Some((0.0, 100.0)), [6, 6, 6, 6], "SYN retransmissions before giving up";

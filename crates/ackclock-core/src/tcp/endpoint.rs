@@ -4,6 +4,7 @@ mod audit;
 mod handshake;
 
 use super::config::Config;
+use super::ecn::Feedback;
 use super::output::Output;
 use super::receiver::{AckWait, Receiver};
 use super::segment::{flags, seq_before, unwrap_seq, Segment};
@@ -206,6 +207,10 @@ impl Endpoint {
                 let age = self.age(now, seg.tsecr);
                 self.rx.on_echo(age);
             }
+            if self.tx.marks.feedback != Feedback::Off && seg.len > 0 {
+                let end = pos + u64::from(seg.len);
+                self.bare_ack_due |= self.rx.on_marking(seg.ecn, seg.has(flags::CWR), pos, end);
+            }
             self.rx.on_data(now, pos, seg.len, fin);
             self.peer_closed = self.rx.finished();
             self.arm_receiver(now);
@@ -340,7 +345,7 @@ impl Endpoint {
         seg.seq = self.tx.iss.wrapping_add(out.pos as u32);
         seg.len = out.len;
         seg.flow = self.flow;
-        seg.mss = 0;
+        seg.mss_or_marks = 0;
         seg.flags = flags::ACK | if out.fin { flags::FIN } else { 0 } | if out.push { flags::PSH } else { 0 };
         seg.options = 0;
         seg.sack_count = 0;
@@ -348,6 +353,12 @@ impl Endpoint {
         if self.timestamps {
             let tsval = self.timestamp(now);
             seg.set_timestamps(tsval, self.ts_recent);
+        }
+        if self.tx.marks.feedback != Feedback::Off {
+            self.tx.write_ecn(out.pos, out.len, seg);
+            if self.rx.write_marks(seg, self.scaled) {
+                return;
+            }
         }
         self.rx.acknowledge(now, seg, self.sack, self.scaled);
         self.clear_ack_timers();

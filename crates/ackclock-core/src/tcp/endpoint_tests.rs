@@ -105,7 +105,7 @@ fn a_syn_offers_everything() {
     let mut e = rfc(&[("receive_buffer", Value::Int(6_291_456))]);
     e.connect();
     let s = sent(&mut e, 3)[0];
-    assert_eq!((s.seq, s.flags, s.mss, s.window, s.len), (0, flags::SYN, 1000, 65_535, 0));
+    assert_eq!((s.seq, s.flags, s.mss_or_marks, s.window, s.len), (0, flags::SYN, 1000, 65_535, 0));
     assert_eq!(
         (s.window_scale(), s.sack_permitted(), s.has_timestamps(), s.tsval, s.tsecr),
         (Some(7), true, true, 3, 0)
@@ -246,7 +246,7 @@ fn a_lost_syn_ack_is_sent_again_and_a_repeated_one_acknowledged_again() {
     let (mut e, first) = answering(&[], &syn());
     assert_eq!(expire(&mut e), 1000);
     let again = sent(&mut e, 1000)[0];
-    assert_eq!((again.seq, again.ack, again.flags, again.mss), (first.seq, first.ack, first.flags, first.mss));
+    assert_eq!((again.seq, again.ack, again.flags, again.mss_or_marks), (first.seq, first.ack, first.flags, first.mss_or_marks));
     let mut client = connected(rfc(&[]));
     let answers = give(&mut client, 200, &syn_ack());
     assert_eq!((answers.len(), answers[0].ack, answers[0].flags), (1, 5001, flags::ACK));

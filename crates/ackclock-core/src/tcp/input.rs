@@ -1,5 +1,6 @@
 //! The sending half: what an acknowledgment does.
 
+use super::ecn::Feedback;
 use super::recovery::Repair;
 use super::scoreboard::Delivery;
 use super::segment::{flags, unwrap_seq, Segment, MAX_SACK_BLOCKS};
@@ -79,27 +80,41 @@ impl Sender {
             una: self.board.una(),
             nxt: self.board.nxt(),
             round: self.round,
+            plain: advanced && seg.sack().is_empty() && self.peer_edge - edge_before == d.acked,
             window_limited: !self.config.window_validation || self.window_limited(),
             ..Ack::default()
         };
         if self.needs.rate {
             ack.rate = self.board.rate_sample(now, self.delivered, d.bytes, self.rtt.min());
+            ack.departs = self.pacer.next();
+        }
+        if self.marks.feedback != Feedback::Off {
+            self.take_marks(seg, &mut ack);
         }
         if self.needs.observe {
             ack.one_way = self.one_way(seg);
             self.with_cc(now, |cc, cx| cc.observe(cx, &ack));
         }
         let lost_before = self.lost;
-        let grow = match self.repair {
+        if self.marks.reducing {
+            self.end_reduction(now);
+        }
+        let mut grow = match self.repair {
             Repair::Sack | Repair::Prr => self.repair_with_sack(&event, &d, timers),
             _ => self.repair_without_sack(&event, &d, timers),
         };
+        if self.marks.feedback != Feedback::Off {
+            grow = self.respond_to_marks(now, &ack, advanced, self.lost == lost_before, grow);
+        }
         self.tell_phase(now);
         ack.grow = grow && advanced;
         ack.lost = self.lost - lost_before;
         if (ack.grow && d.bytes > 0) || self.controller_recovers() {
             self.with_cc(now, |cc, cx| cc.on_ack(cx, &ack));
             self.window = self.control.cwnd;
+            if self.needs.rate && self.cc.limits_itself() {
+                self.board.note_app_limited(self.delivered);
+            }
         }
         if advanced {
             self.restart_timer(now, timers);

@@ -8,6 +8,7 @@
 //! (handshake, options, FIN: the whole).
 
 pub mod config;
+pub mod ecn;
 pub mod endpoint;
 mod input;
 mod intervals;

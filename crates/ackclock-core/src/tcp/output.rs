@@ -130,7 +130,7 @@ impl Sender {
         if duplicates {
             self.limited_sent += u64::from(len);
         }
-        if self.phase == Phase::Recovery {
+        if self.phase == Phase::Recovery || self.marks.reducing {
             self.prr.sent(u64::from(len));
         }
         self.stats.sent_bytes += u64::from(len);
@@ -185,9 +185,14 @@ impl Sender {
     fn leaves(&mut self, now: Time, len: u32) {
         if self.board.pipe() == 0 {
             self.with_cc(now, |cc, cx| cc.on_transmit_start(cx));
+            if self.board.app_limited() {
+                self.with_cc(now, |cc, cx| cc.on_limited_start(cx));
+            }
         }
-        let rate = self.pacer.rate(&self.control, self.board.outstanding(), self.rtt.smoothed());
-        self.pacer.sent(now, len, self.stats.sent_segments, rate);
+        if self.pacer.acts(&self.control) {
+            let rate = self.pacer.rate(&self.control, self.board.outstanding(), self.rtt.smoothed());
+            self.pacer.sent(now, len, self.stats.sent_segments, rate);
+        }
         if self.needs.rate {
             self.board.note_send(now, self.delivered, self.lost);
         }
@@ -198,7 +203,7 @@ impl Sender {
         self.board.retransmitted(hole.number, now);
         let fin = self.fin_sent && hole.seq + u64::from(hole.len) == self.board.nxt();
         let len = hole.len - u32::from(fin);
-        if self.phase == Phase::Recovery {
+        if self.phase == Phase::Recovery || self.marks.reducing {
             self.prr.sent(u64::from(len));
         }
         self.stats.sent_bytes += u64::from(len);
@@ -236,7 +241,7 @@ impl Sender {
         let iw = self.config.initial_window(self.mss);
         let cwnd = self.window;
         let restart = match self.config.idle {
-            IdleRule::None => return,
+            IdleRule::None | IdleRule::Rfc7661 => return,
             IdleRule::Rfc5681 => Restart { idle, window: iw, ssthresh_floor: 0 },
             IdleRule::Linux => {
                 let halvings = idle.0 / rto.0.max(1);

@@ -25,6 +25,17 @@ impl Pacer {
         self.next
     }
 
+    /// Nothing leaves before `until`.
+    pub fn hold(&mut self, until: Time) {
+        self.next = self.next.max(until);
+    }
+
+    /// Whether a rate can be in force.
+    #[inline]
+    pub fn acts(&self, control: &Control) -> bool {
+        self.rule == PacingRule::Window || control.pacing != Pacing::Off
+    }
+
     /// The rate in payload bytes per second; `None` is unpaced.
     pub fn rate(&self, control: &Control, outstanding: u64, srtt: Span) -> Option<f64> {
         let percent = match (self.rule, control.pacing) {
@@ -42,13 +53,14 @@ impl Pacer {
         Some(window * f64::from(percent) * 1e7 / srtt.0 as f64)
     }
 
-    /// `len` payload bytes leave at `now`, segment number `number` of the connection.
+    /// `len` payload bytes leave at `now`, after `number` segments of the connection.
     #[inline]
     pub fn sent(&mut self, now: Time, len: u32, number: u64, rate: Option<f64>) {
         let late = now.since(self.next);
         self.next = self.next.max(now);
         let Some(rate) = rate else { return };
-        if number < self.unpaced {
+        // The gap after the last unpaced segment is the first.
+        if number + 1 < self.unpaced {
             return;
         }
         let mut gap = (f64::from(len) * 1e9 / rate) as u64;
@@ -93,13 +105,13 @@ mod tests {
     fn gaps_follow_the_rate_and_lateness_is_credited() {
         let mut p = pacer(PacingRule::Controller);
         let at = |us: u64| Time(us * 1000);
-        p.sent(at(0), 1250, 1, Some(125_000.0));
+        p.sent(at(0), 1250, 0, Some(125_000.0));
         assert_eq!(p.next(), at(0), "unpaced");
-        p.sent(at(0), 1250, 2, Some(125_000.0));
+        p.sent(at(0), 1250, 1, Some(125_000.0));
         assert_eq!(p.next(), at(10_000));
-        p.sent(at(12_000), 1250, 3, Some(125_000.0));
+        p.sent(at(12_000), 1250, 2, Some(125_000.0));
         assert_eq!(p.next(), at(20_000), "two milliseconds of credit");
-        p.sent(at(40_000), 1250, 4, Some(125_000.0));
+        p.sent(at(40_000), 1250, 3, Some(125_000.0));
         assert_eq!(p.next(), at(45_000), "at most half");
     }
 }

@@ -1,6 +1,7 @@
 //! The receiving half: reassembly, the advertised window, when to acknowledge and what to say (RFC 9293, 5681, 2018).
 
 mod blocks;
+mod ecn;
 mod linux;
 mod offer;
 mod window;
@@ -10,6 +11,7 @@ use super::intervals::IntervalSet;
 use super::segment::Segment;
 use crate::time::{Span, Time};
 use blocks::Blocks;
+use ecn::Marks;
 pub use linux::AckWait;
 use linux::Linux;
 
@@ -22,6 +24,8 @@ pub struct ReceiverStats {
     pub duplicate: u64,
     /// Segments that arrived out of order.
     pub out_of_order: u64,
+    /// Segments with payload that arrived marked (CE) on a connection that uses ECN.
+    pub ce_segments: u64,
 }
 
 /// The receiving half of an endpoint.
@@ -60,6 +64,7 @@ pub struct Receiver {
     wait: Option<AckWait>,
     /// What waited is acknowledged without the segment that came.
     flushed: bool,
+    marks: Marks,
     /// Counters.
     pub stats: ReceiverStats,
 }
@@ -97,6 +102,7 @@ impl Receiver {
             ack_now: false,
             wait: None,
             flushed: false,
+            marks: Marks::default(),
             stats: ReceiverStats::default(),
         }
     }

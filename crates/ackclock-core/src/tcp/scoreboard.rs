@@ -80,6 +80,8 @@ pub struct Delivery {
     pub rack: Option<RackSegment>,
     /// A never-retransmitted segment was delivered below the highest one delivered before: by how much, bytes.
     pub reordering: u64,
+    /// What was sent again from this time on is not what the acknowledgment answers, as its echo tells.
+    pub unanswered: Option<Time>,
 }
 
 impl Delivery {
@@ -89,6 +91,10 @@ impl Delivery {
         if r.is(EVER) {
             if !sacked_now {
                 self.acked_retransmitted = true;
+                // The original came (RFC 8985 §6.2 step 2). A selective acknowledgment echoes an older segment.
+                if self.unanswered.is_some_and(|t| r.xmit >= t) {
+                    return;
+                }
             }
             // Without any sample nothing tells the two apart.
             if rtt < self.min_rtt || self.min_rtt == Span::ZERO {

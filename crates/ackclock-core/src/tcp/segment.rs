@@ -14,6 +14,10 @@ pub mod flags {
     pub const PSH: u8 = 0x08;
     /// The acknowledgment field counts.
     pub const ACK: u8 = 0x10;
+    /// The receiver echoes a congestion mark (RFC 3168); on a SYN: it can.
+    pub const ECE: u8 = 0x40;
+    /// The sender has reduced its window; on a SYN: see [`ECE`].
+    pub const CWR: u8 = 0x80;
 }
 
 /// One SACK block on the wire: `start..end`.
@@ -45,8 +49,9 @@ pub struct Segment {
     pub flow: u32,
     /// Window field, before scaling.
     pub window: u16,
-    /// MSS option, on SYN segments.
-    pub mss: u16,
+    /// On SYN segments the MSS option; on all others the packets marked CE that arrived so far, modulo 2^16, if the
+    /// connection counts them (RFC 9768's r.cep, with all its bits).
+    pub mss_or_marks: u16,
     /// [`flags`].
     pub flags: u8,
     pub(super) options: u8,
@@ -61,6 +66,8 @@ const _: () = assert!(std::mem::size_of::<Segment>() <= 64);
 const OPT_TIMESTAMPS: u8 = 0x10;
 const OPT_SACK_PERMITTED: u8 = 0x20;
 const OPT_SCALE: u8 = 0x40;
+/// RFC 9768's AE flag, for which the flags have no bit left.
+const OPT_ACCURATE_ECN: u8 = 0x80;
 const SCALE_MASK: u8 = 0x0f;
 
 impl Segment {
@@ -102,6 +109,16 @@ impl Segment {
     /// Offers a window scale of at most 14.
     pub fn set_window_scale(&mut self, shift: u8) {
         self.options = (self.options & !SCALE_MASK) | OPT_SCALE | shift.min(14);
+    }
+
+    /// True when counts of marks are offered (SYN segments, RFC 9768).
+    pub fn accurate_ecn(&self) -> bool {
+        self.options & OPT_ACCURATE_ECN != 0
+    }
+
+    /// Offers counts of marks.
+    pub fn set_accurate_ecn(&mut self) {
+        self.options |= OPT_ACCURATE_ECN;
     }
 
     /// The SACK blocks.

@@ -1,6 +1,7 @@
 //! The sending half: its state. What arrives is handled in `input`, losses in `recovery`, what leaves in `output`.
 
 use super::config::{Config, LossDetection, Recovery};
+use super::ecn::Marks;
 use super::pacer::Pacer;
 use super::pushes::Pushes;
 use super::recovery::prr::Prr;
@@ -35,6 +36,10 @@ pub struct SenderStats {
     pub dup_acks: u64,
     /// Duplicate deliveries the receiver reported (RFC 2883).
     pub dsacks: u64,
+    /// Reductions of the window for congestion marks.
+    pub ecn_reductions: u64,
+    /// Payload bytes that the receiver reported as delivered with a mark.
+    pub marked_bytes: u64,
 }
 
 /// The sending half of an endpoint.
@@ -49,6 +54,7 @@ pub struct Sender {
     /// What the controller asked for.
     pub(super) needs: Needs,
     pub(super) pacer: Pacer,
+    pub(super) marks: Marks,
     pub(super) rng: Stream,
     /// The window in force, bytes: the controller's, or recovery's while it runs.
     pub(super) window: u64,
@@ -111,6 +117,7 @@ impl Sender {
             control: cc.control(),
             needs: cc.needs(),
             pacer: Pacer::new(config),
+            marks: Marks::default(),
             repair: Repair::NewReno,
             cc,
             rng,
@@ -170,6 +177,8 @@ impl Sender {
         self.round_end = una;
         self.usage_end = una;
         self.board.track_rate(self.needs.rate);
+        // The application writes its first data into an empty buffer (Linux too counts this as a gap).
+        self.board.note_app_limited(self.delivered);
         self.with_cc(now, |cc, cx| cc.start(cx, iw));
         self.window = self.control.cwnd;
     }
@@ -185,6 +194,7 @@ impl Sender {
     pub(super) fn tell_phase(&mut self, now: Time) {
         let doubtful = self.phase == Phase::Open && (self.board.sacked() > 0 || self.dup_acks > 0);
         let phase = if doubtful { Phase::Disorder } else { self.phase };
+        let phase = if self.marks.reducing && self.phase == Phase::Open { Phase::Reduction } else { phase };
         if phase != self.told {
             self.told = phase;
             self.with_cc(now, |cc, cx| cc.on_phase(cx));
@@ -198,6 +208,7 @@ impl Sender {
             now,
             mss: self.mss,
             in_flight: self.board.pipe(),
+            nxt: self.board.nxt(),
             rtt: RttView { smoothed: self.rtt.smoothed(), min: self.rtt.min() },
             delivered: self.delivered,
             lost: self.lost,
@@ -242,7 +253,8 @@ impl Sender {
             return false;
         }
         // Linux does not reduce a second time when a timeout interrupts a fast recovery.
-        let in_recovery = self.phase == Phase::Recovery && una < self.recover && self.uses_rack();
+        let reducing = self.marks.reducing || (self.phase == Phase::Recovery && una < self.recover);
+        let in_recovery = reducing && self.uses_rack();
         self.timed_out_at = una;
         self.stats.timeouts += 1;
         let flight = self.board.outstanding();
@@ -294,6 +306,9 @@ impl Sender {
 
     /// Where the sender stands with respect to losses.
     pub fn phase(&self) -> Phase {
+        if self.marks.reducing && self.phase == Phase::Open {
+            return Phase::Reduction;
+        }
         self.phase
     }
 

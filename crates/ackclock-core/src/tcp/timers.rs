@@ -16,13 +16,15 @@ pub(super) enum Timer {
     Persist,
     /// RFC 8985 reordering window.
     Reorder,
+    /// RFC 8985 tail loss probe.
+    Probe,
     /// The application frees room of the receive buffer.
     WindowUpdate,
     /// Pacing lets the next segment out.
     Pace,
 }
 
-const COUNT: usize = 7;
+const COUNT: usize = 8;
 /// Linux's timers up to this many ticks are exact to a tick; an eighth of the resolution for each eightfold length.
 const EXACT_TICKS: u64 = 63;
 
@@ -89,6 +91,12 @@ impl Timers {
     #[inline]
     pub fn is_set(&self, t: Timer) -> bool {
         self.at[t as usize].is_set()
+    }
+
+    /// When timer `t` expires, but for the rounding to a tick.
+    #[inline]
+    pub fn at(&self, t: Timer) -> Time {
+        self.at[t as usize]
     }
 
     /// A time not later than the earliest deadline.

@@ -3,7 +3,7 @@
 use super::{Common, InFlight, Outcome};
 use crate::slab::NONE;
 use ackclock_core::link::Serializer;
-use ackclock_core::queue::{Backlog, Limits};
+use ackclock_core::queue::{Backlog, Limits, Step};
 use ackclock_core::ring::Ring;
 use ackclock_core::tcp::segment::Segment;
 use ackclock_core::time::Time;
@@ -14,6 +14,9 @@ pub struct FusedLink {
     pub(super) common: Common,
     serializer: Option<Serializer>,
     limits: Limits,
+    step: Step,
+    /// Below these lengths, the packet in transmission included, nothing is dropped or marked.
+    calm: Backlog,
     /// Everything that has not come out: on the wire, then in transmission, then waiting.
     ring: Ring<InFlight>,
     /// First entry whose transmission had not ended when the link was last settled.
@@ -23,11 +26,14 @@ pub struct FusedLink {
 
 impl FusedLink {
     /// An idle link; `rate` in bit/s, none is unlimited.
-    pub fn new(common: Common, rate: Option<u64>, limits: Limits) -> FusedLink {
+    pub fn new(common: Common, rate: Option<u64>, limits: Limits, step: Step) -> FusedLink {
+        let calm = Backlog { packets: limits.packets.min(step.packets), bytes: limits.bytes.min(step.bytes) };
         FusedLink {
             common,
             serializer: rate.map(Serializer::new),
             limits,
+            step,
+            calm,
             ring: Ring::default(),
             queued_from: 0,
             queued_bytes: 0,
@@ -87,22 +93,30 @@ impl FusedLink {
         };
         let (packets, bytes) = (self.ring.tail() - self.queued_from, self.queued_bytes + u64::from(wire));
         // The cheap test first: it decides all but the cases near the limit.
-        if packets >= self.limits.packets || bytes > self.limits.bytes {
-            let (waiting, in_service) = self.queue();
-            if !self.limits.admit(waiting, in_service, wire) {
-                self.common.stats.drop_at(now);
-                return Outcome::Dropped;
-            }
-            return self.accept(now, id, len, segment);
+        if packets >= self.calm.packets || bytes > self.calm.bytes {
+            return self.near_a_limit(now, id, len, segment);
         }
         let (start, end) = serializer.transmit(now, wire);
         self.enqueue(now, id, len, segment, start, end)
     }
 
-    fn accept(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
+    fn near_a_limit(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
         let wire = len + self.common.overhead;
+        let (waiting, in_service) = self.queue();
+        if !self.limits.admit(waiting, in_service, wire) {
+            self.common.stats.drop_at(now);
+            return Outcome::Dropped;
+        }
+        let marked = self.step.marks(self.limits.counted(waiting, in_service), segment.ecn);
         let (start, end) = self.serializer.as_mut().map_or((now, now), |s| s.transmit(now, wire));
-        self.enqueue(now, id, len, segment, start, end)
+        let outcome = self.enqueue(now, id, len, segment, start, end);
+        if marked {
+            self.common.stats.mark_at(now);
+        }
+        match outcome {
+            Outcome::Taken if marked => Outcome::Marked,
+            _ => outcome,
+        }
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use super::{Common, InFlight, Outcome};
 use crate::slab::NONE;
 use ackclock_core::link::Serializer;
 use ackclock_core::packet::Parcel;
-use ackclock_core::queue::{Backlog, Queue};
+use ackclock_core::queue::{Backlog, Queue, Verdict};
 use ackclock_core::ring::Ring;
 use ackclock_core::tcp::segment::Segment;
 use ackclock_core::time::Time;
@@ -109,7 +109,7 @@ impl GeneralLink {
         let parcel = Parcel { id, len: len + self.common.overhead, flow, ecn: segment.ecn, arrived: now };
         let in_service = self.in_service();
         let (dropped, stats) = (&mut self.dropped, &mut self.common.stats);
-        let taken = self.queue.enqueue(now, parcel, in_service, &mut |p, _| {
+        let verdict = self.queue.enqueue(now, parcel, in_service, &mut |p, _| {
             if p.id == id {
                 stats.drop_at(now);
             } else {
@@ -117,8 +117,10 @@ impl GeneralLink {
                 dropped.push(p.id);
             }
         });
-        if !taken {
-            return Outcome::Dropped;
+        match verdict {
+            Verdict::Dropped => return Outcome::Dropped,
+            Verdict::Marked => self.common.stats.mark_at(now),
+            Verdict::Taken => {}
         }
         if self.service.is_none() {
             self.begin(now);
@@ -126,7 +128,11 @@ impl GeneralLink {
         let (packets, bytes) = self.backlog();
         self.common.stats.level(now, packets, bytes);
         self.common.stats.log_level(now, packets);
-        Outcome::Taken
+        if verdict == Verdict::Marked {
+            Outcome::Marked
+        } else {
+            Outcome::Taken
+        }
     }
 
     /// When a packet is out, or the instant after a transmission ends: what arrives as it ends still finds it here.

@@ -37,6 +37,8 @@ pub struct InFlight {
 pub enum Outcome {
     /// It will come out.
     Taken,
+    /// It will come out; the queue marked it: the caller writes CE into its header.
+    Marked,
     /// It occupies the link but will not come out: the caller frees its slot.
     Lost,
     /// The queue had no room: the caller frees its slot.

@@ -17,6 +17,8 @@ pub struct LinkStats {
     pub sent_bytes: u64,
     /// Packets the queue had no room for.
     pub drops: u64,
+    /// Packets the queue marked (CE).
+    pub marks: u64,
     /// Packets the medium lost.
     pub lost: u64,
     busy_ns: u64,
@@ -47,6 +49,7 @@ impl LinkStats {
             sent: 0,
             sent_bytes: 0,
             drops: 0,
+            marks: 0,
             lost: 0,
             busy_ns: 0,
             packet_ns: 0,
@@ -76,6 +79,11 @@ impl LinkStats {
         self.total_drops += 1;
         self.drops += u64::from(self.covers(now));
         self.arrived += u64::from(self.covers(now));
+    }
+
+    /// A packet arrived at `now` and was marked.
+    pub fn mark_at(&mut self, now: Time) {
+        self.marks += u64::from(self.covers(now));
     }
 
     /// A packet that had been taken was dropped at `now`.

@@ -1,6 +1,9 @@
 //! Opening a connection: SYN segments, the options both sides agree on, and what they start from.
 
 use super::{Endpoint, Failure, State};
+use crate::cc::EcnUse;
+use crate::packet::Ecn;
+use crate::tcp::ecn::Feedback;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::segment::{flags, Segment};
 use crate::tcp::timers::Timer;
@@ -25,6 +28,7 @@ impl Endpoint {
         self.scaled = true;
         self.tx.peer_scale = self.rx.scale();
         self.rx.open(self.config.iss as u32);
+        self.agree_on_ecn(self.wanted_feedback());
         self.establish(now, false);
         let window = self.config.receive_buffer.min(self.config.initial_receive_window);
         let window = window.min(65_535 << self.tx.peer_scale);
@@ -55,13 +59,23 @@ impl Endpoint {
         self.timestamps = self.config.timestamps && seg.has_timestamps();
         self.scaled = seg.window_scale().is_some();
         self.tx.peer_scale = seg.window_scale().unwrap_or(0);
-        let peer_mss = if seg.mss == 0 { 536 } else { u32::from(seg.mss) };
+        let peer_mss = if seg.mss_or_marks == 0 { 536 } else { u32::from(seg.mss_or_marks) };
         self.mss = self.mss.min(peer_mss);
         self.tx.mss = self.mss;
         self.rx.set_mss(self.mss);
         (self.ts_recent, self.ts_recent_at) = (seg.tsval, now);
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.tx.peer_edge = 1 + u64::from(seg.window);
+        self.agree_on_ecn(self.wanted_feedback().agree(seg, self.tx.needs.ecn));
+    }
+
+    fn wanted_feedback(&self) -> Feedback {
+        Feedback::wanted(&self.config, self.tx.needs.ecn)
+    }
+
+    fn agree_on_ecn(&mut self, feedback: Feedback) {
+        self.tx.marks.feedback = feedback;
+        self.rx.set_feedback(feedback);
     }
 
     pub(super) fn handshake_done(&mut self, now: Time, seg: &Segment) {
@@ -101,13 +115,20 @@ impl Endpoint {
             seq: self.tx.iss,
             flow: self.flow,
             window,
-            mss: self.mss.min(65_535) as u16,
+            mss_or_marks: self.mss.min(65_535) as u16,
             flags: flags::SYN,
             ..Segment::default()
         };
         if answer {
             seg.flags |= flags::ACK;
+            self.tx.marks.feedback.answer(&mut seg);
             seg.ack = self.rx.origin().wrapping_add(1);
+        } else {
+            self.wanted_feedback().ask(&mut seg);
+        }
+        if self.tx.needs.ecn == EcnUse::Dctcp {
+            // RFC 8257 §3.5: a full queue would otherwise be worse to it than to the data.
+            seg.ecn = Ecn::Ect0;
         }
         if !answer || self.scaled {
             seg.set_window_scale(self.rx.scale());

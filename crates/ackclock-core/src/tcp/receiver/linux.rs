@@ -115,6 +115,12 @@ impl Linux {
         self.delay = self.least_delay.max(Span(1));
     }
 
+    /// The next `segments` at least are acknowledged at once.
+    pub fn quicken_for(&mut self, segments: u64) {
+        self.quick = self.quick.max(segments.min(self.most_quick));
+        self.delay = self.least_delay.max(Span(1));
+    }
+
     /// The window has opened: the sender is told at once.
     #[inline]
     pub fn opened(&mut self) {

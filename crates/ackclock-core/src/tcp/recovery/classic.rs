@@ -5,7 +5,6 @@ use super::super::scoreboard::Delivery;
 use super::super::sender::{Phase, Sender};
 use super::super::timers::{Timer, Timers};
 use super::Repair;
-use crate::cc::Signal;
 
 impl Sender {
     /// Handles one acknowledgment. Returns whether the controller may grow the window.
@@ -52,7 +51,7 @@ impl Sender {
             return;
         }
         let flight = self.board.outstanding().saturating_sub(self.limited_sent);
-        self.with_cc(e.now, |cc, cx| cc.on_congestion(cx, Signal::Loss { flight }));
+        self.signal_loss(e.now, flight);
         self.stats.recoveries += 1;
         self.recover = self.board.nxt();
         self.careful = self.repair == Repair::Tahoe;

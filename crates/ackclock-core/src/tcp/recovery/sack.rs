@@ -8,7 +8,6 @@ use super::super::sender::{Phase, Sender};
 use super::super::timers::{Timer, Timers};
 use super::prr::Prr;
 use super::Repair;
-use crate::cc::Signal;
 use crate::time::{Span, Time};
 
 /// SACKed segments after which a hole below them is a loss although reordering was never seen (RFC 8985 §6.2).
@@ -112,8 +111,11 @@ impl Sender {
 
     fn enter(&mut self, now: Time, d: &Delivery) {
         let flight = (self.board.outstanding() + d.acked).saturating_sub(self.limited_sent);
+        if self.reduction_becomes_recovery(now, flight) {
+            return;
+        }
         let window_before = self.window;
-        self.with_cc(now, |cc, cx| cc.on_congestion(cx, Signal::Loss { flight }));
+        self.signal_loss(now, flight);
         self.stats.recoveries += 1;
         self.phase = Phase::Recovery;
         self.recover = self.board.nxt();

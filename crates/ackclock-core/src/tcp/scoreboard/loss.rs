@@ -1,6 +1,6 @@
 //! Which outstanding segments are lost: by counting (RFC 6675), by transmission time (RFC 8985), by timeout.
 
-use super::{RackSegment, Record, Scoreboard, LOST, RETRANS, SACKED};
+use super::{RackSegment, Record, Scoreboard, EVER, LOST, RETRANS, SACKED};
 use crate::time::{Span, Time};
 
 impl Scoreboard {
@@ -99,7 +99,9 @@ impl Scoreboard {
         while let Some(&(n, xmit)) = self.resent.front() {
             if n >= self.records.head() {
                 let r = *self.records.get(n);
-                if r.is(RETRANS) && r.xmit == xmit {
+                // A tail loss probe is sent again without being lost.
+                let waiting = r.is(RETRANS) || r.flags & (LOST | SACKED) == 0;
+                if waiting && r.xmit == xmit {
                     if !before(&r) {
                         break;
                     }
@@ -135,6 +137,27 @@ impl Scoreboard {
             end = r.seq;
         }
         Span::ZERO
+    }
+
+    /// What was held for lost was merely late: nothing is lost any more.
+    pub fn forgive(&mut self) {
+        let mut again: Vec<(Time, u64)> = Vec::new();
+        for n in self.records.head()..self.records.tail() {
+            let r = self.records.get_mut(n);
+            r.flags &= !LOST;
+            if r.is(EVER) && !r.is(SACKED) {
+                again.push((r.xmit, n));
+            }
+        }
+        (self.lost, self.pending) = (0, 0);
+        let head = self.records.head();
+        (self.hint, self.judged, self.rack_from) = (head, head, head);
+        // All of it must be judged again, in the order it left.
+        again.sort_unstable();
+        while self.resent.pop().is_some() {}
+        for (xmit, n) in again {
+            self.resent.push((n, xmit));
+        }
     }
 
     /// Forgets all SACK information (RFC 2018 §8, in case the receiver reneged).

@@ -27,6 +27,12 @@ impl Scoreboard {
         }
     }
 
+    /// Samples of what leaves now are limited by the application.
+    #[inline]
+    pub fn app_limited(&self) -> bool {
+        self.rate.as_ref().is_some_and(|r| r.is_limited())
+    }
+
     /// The sample of the acknowledgment just taken, if it gives one.
     pub fn rate_sample(&mut self, now: Time, delivered: u64, newly: u64, min_rtt: Span) -> Option<RateSample> {
         self.rate.as_deref_mut().and_then(|r: &mut DeliveryRate| r.sample(now, delivered, newly, min_rtt))

@@ -69,6 +69,52 @@ impl Scoreboard {
         self.records.front().map(|r| Hole { number: self.records.head(), seq: r.seq, len: r.len })
     }
 
+    /// Something outstanding was sent again.
+    pub fn any_resent(&self) -> bool {
+        self.retrans > 0 || self.records.front().is_some_and(|r| r.is(EVER))
+    }
+
+    /// Something that was sent again may be outstanding.
+    #[inline]
+    pub fn may_be_resent(&self) -> bool {
+        !self.resent.is_empty()
+    }
+
+    /// How many segments that start in `start..end` were sent again, and whether one of them is selectively
+    /// acknowledged.
+    pub fn resent_within(&self, start: u64, end: u64) -> (u64, bool) {
+        let (start, end) = (start.max(self.una), end.min(self.nxt));
+        let (mut count, mut sacked) = (0, false);
+        if start >= end {
+            return (0, false);
+        }
+        for n in self.find(start)..self.records.tail() {
+            let r = self.records.get(n);
+            if r.seq >= end {
+                break;
+            }
+            if r.is(EVER) {
+                count += 1;
+                sacked |= r.is(SACKED);
+            }
+        }
+        (count, sacked)
+    }
+
+    /// One segment is outstanding.
+    #[inline]
+    pub fn is_single(&self) -> bool {
+        self.records.tail() - self.records.head() == 1
+    }
+
+    /// Segment `number` was sent again as a tail loss probe: the original is still believed to be in the network, the
+    /// probe is not counted.
+    pub fn probed(&mut self, number: u64, now: Time) {
+        let r = self.records.get_mut(number);
+        r.flags |= EVER;
+        self.left_again(number, now);
+    }
+
     /// Segment `number` was sent again.
     pub fn retransmitted(&mut self, number: u64, now: Time) {
         let r = self.records.get_mut(number);
@@ -80,6 +126,11 @@ impl Scoreboard {
             }
         }
         r.flags |= RETRANS | EVER;
+        self.left_again(number, now);
+    }
+
+    fn left_again(&mut self, number: u64, now: Time) {
+        let r = self.records.get_mut(number);
         r.xmit = now;
         let len = r.len;
         if let Some(rate) = &mut self.rate {

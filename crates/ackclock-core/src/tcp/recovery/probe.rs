@@ -1,0 +1,181 @@
+//! Tail loss probes (RFC 8985 §7): when acknowledgments stop coming, one segment asks for another, before the timeout
+//! takes the window away.
+//!
+//! Linux has one timer for probe, reordering and timeout: while the probe's or the reordering timer runs, the timeout
+//! counts from the last transmission of the first outstanding segment, not from the last acknowledgment.
+
+use super::super::config::RtoRule;
+use super::super::input::AckEvent;
+use super::super::output::Output;
+use super::super::scoreboard::Delivery;
+use super::super::sender::{Phase, Sender};
+use super::super::timers::{Timer, Timers};
+use super::Repair;
+use crate::cc::Signal;
+use crate::time::{Span, Time};
+
+/// How long the peer may delay an acknowledgment (RFC 8985 §7.2, TLP.max_ack_delay).
+const MAX_ACK_DELAY: Span = Span::from_millis(200);
+/// Before the first sample of the round-trip time (RFC 8985 §7.2).
+const WITHOUT_SAMPLE: Span = Span::from_secs(1);
+
+/// The state of tail loss probes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TailProbe {
+    /// Probes are sent at all.
+    pub on: bool,
+    /// SND.NXT behind the outstanding probe (TLP.end_seq).
+    pub end: Option<u64>,
+    /// The outstanding probe repeated data (TLP.is_retrans).
+    pub repeated: bool,
+    /// A probe is to leave now.
+    pub due: bool,
+    /// New data left since the timer was set.
+    pub stale: bool,
+}
+
+impl Sender {
+    /// The connection is established: whether probes may be sent.
+    pub(in super::super) fn decide_on_probes(&mut self) {
+        self.tail.on = self.config.tlp && matches!(self.repair, Repair::Sack | Repair::Prr);
+    }
+
+    /// Linux's timers have a slack of two ticks.
+    pub(in super::super) fn timer_slack(&self) -> Span {
+        self.config.timer_tick * 2
+    }
+
+    /// RFC 8985 §7.2: data is outstanding, none of it selectively acknowledged, and nothing is being repaired.
+    #[inline]
+    fn may_probe(&self) -> bool {
+        self.tail.on && matches!(self.phase, Phase::Open | Phase::Reduction) && self.board.sacked() == 0
+    }
+
+    /// The probe timeout, at most `limit`, the time left until the retransmission timeout.
+    #[inline]
+    fn probe_timeout(&self, limit: Span) -> Span {
+        let srtt = self.rtt.smoothed();
+        let wait = if srtt == Span::ZERO {
+            WITHOUT_SAMPLE
+        } else if self.board.is_single() {
+            let delay = if self.config.rto == RtoRule::Linux { self.config.min_rto } else { MAX_ACK_DELAY };
+            srtt * 2 + delay
+        } else {
+            srtt * 2 + self.timer_slack()
+        };
+        wait.min(limit)
+    }
+
+    /// An acknowledgment of new data restarts the timers (RFC 6298 §5.3, RFC 8985 §7.2).
+    #[inline]
+    pub(in super::super) fn set_timers(&mut self, now: Time, timers: &mut Timers) {
+        if self.may_probe() {
+            let rto = self.rtt.rto();
+            timers.set_after(Timer::Rto, now, rto);
+            timers.set_after(Timer::Probe, now, self.probe_timeout(rto));
+            timers.clear(Timer::Reorder);
+            self.tail.stale = false;
+        } else {
+            self.set_timeout(now, timers);
+        }
+    }
+
+    /// Sets the retransmission timer, which takes the place of the others.
+    pub(in super::super) fn set_timeout(&mut self, now: Time, timers: &mut Timers) {
+        let rto = self.rtt.rto();
+        let other = timers.is_set(Timer::Probe) || timers.is_set(Timer::Reorder);
+        let wait = if self.config.rto == RtoRule::Linux && other { self.since_head(now, rto) } else { rto };
+        timers.set_after(Timer::Rto, now, wait);
+        timers.clear(Timer::Probe);
+        if self.config.rto == RtoRule::Linux {
+            timers.clear(Timer::Reorder);
+        }
+    }
+
+    /// What is left of `rto` since the first outstanding segment was sent last.
+    fn since_head(&self, now: Time, rto: Span) -> Span {
+        let head = self.board.head_xmit().unwrap_or(now);
+        (head + rto).since(now).max(Span(1))
+    }
+
+    /// New data left: the probe waits from now (RFC 8985 §7.2).
+    pub(in super::super) fn renew_probe(&mut self, now: Time, timers: &mut Timers) {
+        self.tail.stale = false;
+        if !self.may_probe() || self.board.outstanding() == 0 {
+            return;
+        }
+        let linux = self.config.rto == RtoRule::Linux;
+        let left = match linux {
+            true => self.since_head(now, self.rtt.rto()),
+            false => timers.at(Timer::Rto).since(now),
+        };
+        timers.set_after(Timer::Probe, now, self.probe_timeout(left));
+        if linux {
+            timers.set_after(Timer::Rto, now, left);
+        }
+    }
+
+    /// The probe timer expired.
+    pub(in super::super) fn on_probe_timer(&mut self, now: Time, timers: &mut Timers) {
+        if self.board.outstanding() == 0 {
+            return;
+        }
+        let calm = matches!(self.phase, Phase::Open | Phase::Reduction) && self.board.lost() == 0;
+        let rto = self.rtt.rto();
+        let mut wait = rto;
+        if calm && self.tail.end.is_none() {
+            self.tail.due = true;
+            // The way for what leaves whatever the window.
+            self.force = true;
+        } else if self.config.rto == RtoRule::Linux {
+            wait = self.since_head(now, rto);
+        }
+        // RFC 8985 §7.3: whether or not a probe leaves.
+        timers.set_after(Timer::Rto, now, wait);
+    }
+
+    /// The probe: a new segment if there is one and the peer's window has room, else the last one again.
+    pub(in super::super) fn send_probe(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
+        self.tail.due = false;
+        let (len, fin) = self.available();
+        let fits = self.board.nxt() + u64::from(len) <= self.peer_edge;
+        let out = if (len > 0 || fin) && fits {
+            self.tail.repeated = false;
+            self.emit(now, len, fin, timers)
+        } else {
+            let hole = self.board.last_undelivered()?;
+            self.tail.repeated = true;
+            self.leaves(now, hole.len);
+            self.board.probed(hole.number, now);
+            self.repeat(hole, now)
+        };
+        self.stats.tlp_probes += 1;
+        self.tail.end = Some(self.board.nxt());
+        self.tail.stale = false;
+        timers.clear(Timer::Probe);
+        Some(out)
+    }
+
+    /// RFC 8985 §7.4: what the acknowledgment of `ack` says of the outstanding probe, which ends at `end`.
+    pub(in super::super) fn judge_probe(&mut self, end: u64, ack: u64, e: &AckEvent<'_>, d: &Delivery) {
+        if ack < end {
+            return;
+        }
+        if !self.tail.repeated || e.dsack.is_some_and(|b| b.1 == end) {
+            // New data arrived, or both copies of the old did: nothing was lost.
+            self.tail.end = None;
+        } else if ack > end {
+            // What the probe repeated had been lost, and was repaired without recovery: the window must know.
+            let flight = self.board.outstanding() + d.acked;
+            self.tail.end = None;
+            self.with_cc(e.now, |cc, cx| cc.on_congestion(cx, Signal::Loss { flight }));
+            self.stats.tlp_recoveries += 1;
+            let ssthresh = self.control.ssthresh;
+            self.with_cc(e.now, |cc, cx| cc.on_recovered(cx, ssthresh));
+            self.window = self.control.cwnd;
+        } else if e.repeats && d.sacked == 0 {
+            // A plain duplicate: both copies arrived.
+            self.tail.end = None;
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Controllers written in Python. The engine knows them as it knows every other: by the trait.
+
+mod bridge;
+mod law;
+pub mod views;
+mod whole;
+
+use ackclock_core::cc::{CongestionControl, Needs, WindowBased};
+use ackclock_core::tcp::Profile;
+use ackclock_core::time::Time;
+use ackclock_sim::build;
+use ackclock_sim::spec::{self, Run, SpecError};
+use bridge::{Bridge, Failed};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+pub use bridge::Failure;
+
+pyo3::create_exception!(
+    _ackclock,
+    ControllerFailure,
+    pyo3::exceptions::PyException,
+    "A Python controller raised; args are flow, time in ns and method, the cause is its exception."
+);
+
+/// How the names of controllers in Python begin.
+const PREFIX: &str = "python:";
+
+/// Whether a run has controllers in Python.
+pub fn any(run: &Run) -> bool {
+    run.flows.iter().any(|f| f.cc.name.starts_with(PREFIX))
+}
+
+/// The error for Python's caller.
+pub fn raised(py: Python<'_>, failed: Failed) -> PyErr {
+    if failed.error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        return failed.error;
+    }
+    let error = ControllerFailure::new_err((failed.flow, failed.at.0, failed.call));
+    error.set_cause(py, Some(failed.error));
+    error
+}
+
+/// Makes the controllers of a run: those of the registry, and those in Python from their classes.
+pub struct Maker<'py> {
+    /// Name to class.
+    classes: Bound<'py, PyDict>,
+    pub failure: Failure,
+    /// What the last flow's controller needs: its server's endpoint is told the same.
+    needs: Needs,
+}
+
+impl<'py> Maker<'py> {
+    /// With the classes that Python gave.
+    pub fn new(py: Python<'py>, classes: Option<&Bound<'py, PyDict>>) -> Maker<'py> {
+        let classes = classes.map_or_else(|| PyDict::new(py), Clone::clone);
+        Maker { classes, failure: Failure::default(), needs: Needs::default() }
+    }
+
+    /// The controller of one end of a flow.
+    pub fn make(
+        &mut self,
+        flow: &spec::Flow,
+        server: bool,
+        profile: Profile,
+        path: &str,
+    ) -> Result<Box<dyn CongestionControl>, SpecError> {
+        if !flow.cc.name.starts_with(PREFIX) {
+            return build::controller(flow, profile, path);
+        }
+        if server {
+            return Ok(Box::new(whole::Passive { needs: self.needs, cwnd: 0 }));
+        }
+        let slow_start = build::slow_start(flow, profile, path)?;
+        let attempt = || -> PyResult<Option<Box<dyn CongestionControl>>> {
+            let py = self.classes.py();
+            let Some(class) = self.classes.get_item(&flow.cc.name)? else { return Ok(None) };
+            let params = serde_json::to_string(&flow.cc.params).unwrap_or_default();
+            let params = py.import("json")?.call_method1("loads", (params,))?;
+            let object = class.call((), Some(params.cast::<PyDict>()?))?;
+            let window_based = object.getattr("window_based")?.is_truthy()?;
+            let bridge = Bridge::new(&object, &flow.id, &self.failure)?;
+            Ok(Some(if window_based {
+                let law = law::Law::new(py, bridge)?;
+                let lent = law.lent();
+                Box::new(law::Framed { frame: WindowBased::new(Box::new(law), slow_start, false), lent })
+            } else {
+                Box::new(whole::Whole::new(py, bridge)?)
+            }))
+        };
+        let problem = |text: String| SpecError { path: format!("{path}.cc"), problem: text };
+        match attempt() {
+            Ok(Some(controller)) => {
+                self.needs = controller.needs();
+                Ok(controller)
+            }
+            Ok(None) => Err(problem(format!("no class was given for '{}'", flow.cc.name))),
+            Err(error) => {
+                let text = error.to_string();
+                self.failure.note(Failed { flow: flow.id.clone(), at: Time::ZERO, call: "__init__", error });
+                Err(problem(text))
+            }
+        }
+    }
+}
+
+/// A stand-in for [`Maker::make`] that makes no objects: for checks.
+pub fn check(
+    flow: &spec::Flow,
+    profile: Profile,
+    path: &str,
+) -> Result<Box<dyn CongestionControl>, SpecError> {
+    if !flow.cc.name.starts_with(PREFIX) {
+        return build::controller(flow, profile, path);
+    }
+    build::slow_start(flow, profile, path)?;
+    Ok(Box::new(whole::Passive { needs: Needs::default(), cwnd: 0 }))
+}

@@ -1,0 +1,227 @@
+"""The tables of docs/validation.md about the Linux kernel, and what `ackclock cc` says of them.
+
+The file for `ackclock cc`, python/ackclock/data/validation.json, is one object: a controller's name to
+
+    cells   paths on which it was compared with Linux's module; 0 where Linux has none
+    agree   those on which goodput and mean RTT of every flow agree
+    note    a sentence: what was compared, and which paths do not agree
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Iterable, Iterator
+
+import kernel_figures as figures
+import kernel_records as records
+import peer_figures
+from ackclock.engine import catalogue
+from agreement import Figure, relative
+from generate import table
+from kernel_figures import Compared
+from peer_runs import FLOWS
+
+SCENARIOS = (
+    *("single10", "shallow20", "loss20", "drop200", "pair10", "vsreno10", "fine10"),
+    *records.HELD_OUT,
+    *("mid50", "half10", "fast100", "drop500", "rtt2"),
+)
+"""The columns of the overview; the last ones are recorded for reno and cubic only."""
+
+CELL_METRICS = {"goodput": ("goodput, Mbit/s", 1e-6), "mean RTT": ("mean RTT, ms", 1e3)}
+OTHER_METRICS = {
+    "mean queue": "mean queue",
+    "retransmissions": "retransmitted",
+    "epochs": "epochs",
+    "mean window": "mean window",
+}
+
+Verdict = Callable[[Figure], str]
+
+
+def built() -> list[str]:
+    """The records that are compared: by controller in the catalogue's order, then by scenario."""
+    order = {name: position for position, name in enumerate(catalogue().controllers)}
+    names = [name for name in records.names() if records.built(name)]
+    return sorted(names, key=lambda n: (order[records.controller_of(n)], SCENARIOS.index(records.scenario_of(n))))
+
+
+def controllers() -> list[str]:
+    """The controllers with records, in the catalogue's order."""
+    return list(dict.fromkeys(records.controller_of(name) for name in built()))
+
+
+def short(value: float) -> str:
+    """Three significant digits; counts as they are."""
+    if value == int(value) and abs(value) < 10_000:
+        return f"{value:.0f}"
+    return f"{float(f'{value:.3g}'):g}" if abs(value) >= 100 else f"{value:#.3g}".rstrip(".")
+
+
+def percent(value: float, digits: int = 1) -> str:
+    """A signed difference."""
+    text = f"{100 * value:+.{digits}f} %"
+    return "0" if float(text[:-2]) == 0 else text
+
+
+def with_interval(value: float, width: float | None, factor: float = 1.0) -> str:
+    """A mean and its confidence interval, where there is one."""
+    return short(value * factor) + (f" ± {width * factor:.2g}" if width else "")
+
+
+def overview() -> str:
+    """Controller by scenario: `ok`, or what is off and how far."""
+    scenarios = [s for s in SCENARIOS if any(records.scenario_of(name) == s for name in built())]
+
+    def text(controller: str, scenario: str) -> str:
+        module = next(module for module, ours in records.CONTROLLERS.items() if ours == controller)
+        name = f"{scenario}_{module}"
+        if name not in built():
+            return ""
+        cell = figures.cell(name)
+        if cell.agrees:
+            return "ok"
+        worst = max(cell.off, key=lambda item: abs(item.difference))
+        return f"{worst.metric.replace('mean ', '')} {percent(worst.difference, 0)}"
+
+    rows = ([f"`{name}`", *(text(name, scenario) for scenario in scenarios)] for name in controllers())
+    return table(["controller", *(f"{s}*" if s in records.HELD_OUT else s for s in scenarios)], rows)
+
+
+def cells(names: Iterable[str]) -> tuple[int, int]:
+    """How many records, and how many of them agree."""
+    found = [figures.cell(name).agrees for name in names]
+    return len(found), sum(found)
+
+
+def share() -> str:
+    """The cells that agree, of all."""
+    held_out = [name for name in built() if records.scenario_of(name) in records.HELD_OUT]
+    rows = []
+    for label, names in (
+        ("all", built()),
+        ("of them held out (*)", held_out),
+        ("of them with several flows", [name for name in built() if len(records.record(name)["flows"]) > 1]),
+    ):
+        total, agree = cells(names)
+        rows.append([label, str(total), str(agree), f"{100 * agree / total:.0f} %"])
+    return table(["cells (controller, scenario)", "number", "agree", "share"], rows)
+
+
+def _both(name: str) -> Iterator[tuple[str, float, float]]:
+    """Metric, our difference and ns-3's, of the goodputs and RTTs of a record that ns-3 has, too."""
+    for item in figures.compared(name):
+        metric = item.figure.metric.split(",")[0]
+        if metric in CELL_METRICS and item.ns3 is not None:
+            yield metric, abs(item.figure.difference), abs(relative(item.ns3, item.figure.reference))
+
+
+def closeness() -> str:
+    """Controller by controller: how far ours and ns-3 are from Linux on the same paths."""
+    rows = []
+    for controller in [*controllers(), None]:
+        names = [name for name in built() if controller in (None, records.controller_of(name))]
+        triples = [triple for name in names for triple in _both(name)]
+        if not triples:
+            continue
+        row = ["all" if controller is None else f"`{controller}`", *map(str, cells(names))]
+        for metric in CELL_METRICS:
+            means = (statistics.fmean(t[column] for t in triples if t[0] == metric) for column in (1, 2))
+            row += [f"{100 * mean:.1f} %" for mean in means]
+        closer = sum(ours <= theirs for _, ours, theirs in triples)
+        rows.append([*row, f"{closer} of {len(triples)}"])
+    head = ["controller", "cells", "agree", "goodput, ours", "ns-3", "mean RTT, ours", "ns-3", "ours at least as close"]
+    return table(head, rows)
+
+
+def _by_flow(name: str) -> Iterator[tuple[str, dict[str, Compared]]]:
+    """The rows of a record: `` for the whole, then `flow 0`, ...; with its figures by metric."""
+    rows: dict[str, dict[str, Compared]] = {}
+    for item in figures.compared(name):
+        metric, _, flow = item.figure.metric.partition(", ")
+        rows.setdefault(flow, {})[metric] = item
+    yield from rows.items()
+
+
+def _label(name: str, flow: str) -> str:
+    return records.scenario_of(name) + (f", {flow}" if flow else "")
+
+
+def comparison(verdict: Verdict) -> str:
+    """Goodput and mean RTT: ours, Linux, ns-3, difference, verdict."""
+    rows = []
+    for name in built():
+        for flow, found in _by_flow(name):
+            row = [f"`{records.controller_of(name)}`", _label(name, flow)]
+            for metric, (_, factor) in CELL_METRICS.items():
+                item = found[metric]
+                row += [
+                    with_interval(item.figure.ours, item.intervals[0], factor),
+                    with_interval(item.figure.reference, item.intervals[1], factor),
+                    "" if item.ns3 is None else short(item.ns3 * factor),
+                    percent(item.figure.difference),
+                    verdict(item.figure),
+                ]
+            rows.append(row)
+    head = ["controller", "scenario"]
+    for heading, _ in CELL_METRICS.values():
+        head += [heading, "Linux", "ns-3", "difference", "verdict"]
+    return table(head, rows)
+
+
+def others(verdict: Verdict) -> str:
+    """The other metrics: `ours / Linux / ns-3`, and a verdict where they do not agree."""
+    rows = []
+    for name in built():
+        for flow, found in _by_flow(name):
+            row = [f"`{records.controller_of(name)}`", _label(name, flow)]
+            remarks = []
+            for metric in OTHER_METRICS:
+                item = found.get(metric)
+                if item is None:
+                    row.append("")
+                    continue
+                peer = "–" if item.ns3 is None else short(item.ns3)
+                row.append(f"{short(item.figure.ours)} / {short(item.figure.reference)} / {peer}")
+                if not item.figure.agrees:
+                    remarks.append(
+                        f"{OTHER_METRICS[metric]} {percent(item.figure.difference, 0)}: {verdict(item.figure)}"
+                    )
+            rows.append([*row, "; ".join(remarks) or "agrees"])
+    return table(["controller", "scenario", *OTHER_METRICS.values(), "verdict"], rows)
+
+
+def _peer_note(name: str) -> str:
+    """What a controller without a module in Linux was compared with."""
+    found = [
+        figure
+        for peer, variants in FLOWS.items()
+        for variant, flow in variants.items()
+        if flow["cc"]["name"] == name
+        for figure in peer_figures.figures(peer)
+        if figure.algorithm == variant
+    ]
+    if not found:
+        return "Linux has no such module."
+    agree = sum(figure.agrees for figure in found)
+    return f"Linux has no such module; {agree} of {len(found)} figures agree with ns-2 and ns-3."
+
+
+def status() -> str:
+    """The text of python/ackclock/data/validation.json."""
+    found: dict[str, dict[str, object]] = {}
+    for controller in catalogue().controllers:
+        names = [name for name in built() if records.controller_of(name) == controller]
+        if not names:
+            found[controller] = {"cells": 0, "agree": 0, "note": _peer_note(controller)}
+            continue
+        off = [f"{records.scenario_of(name)} ({cell})" for name in names if not (cell := figures.cell(name)).agrees]
+        total, agree = cells(names)
+        note = f"Linux 6.12: goodput within 5 % and mean RTT within 10 % on {agree} of {total} paths"
+        found[controller] = {
+            "cells": total,
+            "agree": agree,
+            "note": f"{note}; not on {', '.join(o.split(' (')[0] for o in off)}." if off else f"{note}.",
+        }
+    return json.dumps(found, indent=2) + "\n"
