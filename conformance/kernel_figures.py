@@ -32,8 +32,10 @@ COUNT_SLACK = 3
 QUEUE_SLACK = 0.3
 """Packets. The kernel's queue is sampled every 10 ms, and a mean of half a packet is a few transmissions."""
 DRAWS_OF_LOSS, DRAWS_OF_START = 20, 8
-START_SPREAD_NS = 1_000_000
-"""A kernel's seed shifts a start within its timer tick, 1 ms."""
+START_SPREAD_NS = 20_000_000
+"""How far the start of the second flow is spread, as in the kernel's runs: half a round trip, many packets."""
+ENOUGH = 4
+"""With fewer different runs of the kernel's its own spread is no estimate, and it is taken to vary at least as ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +75,27 @@ def our_runs(name: str) -> list[Measured]:
 
 
 def kernel_runs(name: str) -> list[Measured]:
-    """The record, and the kernel with other seeds where they were recorded."""
-    others: dict[str, list[Mapping[str, str]]] = {}
+    """The record, and the kernel with other seeds or starts where they were recorded; each result once."""
+    others: dict[tuple[str, str], list[Mapping[str, str]]] = {}
     for row in seeds().get(name, []):
-        others.setdefault(row["seed"], []).append(row)
-    return [kernel(name)] + [
-        Measured(
-            tuple(
-                Flow(
-                    goodput_bps=float(row["goodput_bps"]),
-                    share=kernel(name).flows[int(row["flow"])].share,
-                    retransmissions=float(row["retransmissions"]),
-                    mean_rtt_s=float(row["mean_rtt_ms"]) / 1e3,
-                    mean_cwnd=float(row["mean_cwnd"]),
-                    epochs=(0.0,) * int(row["epochs"]),
-                )
-                for row in sorted(rows, key=lambda row: int(row["flow"]))
-            ),
-            float(rows[0]["mean_queue"]),
+        others.setdefault((row["seed"], row["shift_ms"]), []).append(row)
+    runs = [kernel(name), *(_of_rows(name, rows) for rows in others.values())]
+    return list({tuple(round(flow.goodput_bps) for flow in run.flows): run for run in runs}.values())
+
+
+def _of_rows(name: str, rows: list[Mapping[str, str]]) -> Measured:
+    flows = tuple(
+        Flow(
+            goodput_bps=float(row["goodput_bps"]),
+            share=kernel(name).flows[int(row["flow"])].share,
+            retransmissions=float(row["retransmissions"]),
+            mean_rtt_s=float(row["mean_rtt_ms"]) / 1e3,
+            mean_cwnd=float(row["mean_cwnd"]),
+            epochs=(0.0,) * int(row["epochs"]),
         )
-        for rows in others.values()
-    ]
+        for row in sorted(rows, key=lambda row: int(row["flow"]))
+    )
+    return Measured(flows, float(rows[0]["mean_queue"]))
 
 
 Metric = Callable[[Measured], float]
@@ -106,12 +108,10 @@ def pair(name: str, metric: Metric) -> tuple[Sample, Sample]:
 
 
 def noise(mine: Sample, theirs: Sample) -> float:
-    """Three standard errors of the difference of the means, relative to the kernel's; 0 if nothing is random.
-
-    A kernel that was recorded once is taken to vary as ours does.
-    """
-    ours_spread = mine.spread or 0.0
-    kernel_spread = ours_spread if theirs.spread is None else theirs.spread
+    """Three standard errors of the difference of the means, relative to the kernel's; 0 if nothing is random."""
+    ours_spread, kernel_spread = mine.spread or 0.0, theirs.spread or 0.0
+    if len(theirs.values) < ENOUGH:
+        kernel_spread = max(kernel_spread, ours_spread)
     error = math.sqrt(ours_spread**2 / len(mine.values) + kernel_spread**2 / len(theirs.values))
     return 3 * error / theirs.mean if theirs.mean else 0.0
 
@@ -159,9 +159,11 @@ def compared(name: str) -> tuple[Compared, ...]:
     found = []
     for metric, measure, relative, slack in metrics(name):
         mine, theirs = pair(name, measure)
-        tolerance = max(relative, noise(mine, theirs), slack / theirs.mean if theirs.mean else 0.0)
         known = deviations.known(scenario, controller, metric)
+        tolerance = max(relative, noise(mine, theirs), slack / theirs.mean if theirs.mean else 0.0)
         plain = figure(scenario, controller, metric, (mine.mean, theirs.mean), tolerance, known)
+        if not theirs.mean:  # nothing to be relative to but the slack
+            plain = replace(plain, difference=mine.mean / slack, tolerance=1.0)
         item = replace(plain, large=LARGE)
         widths = (mine.half_width, theirs.half_width)
         found.append(Compared(item, widths, None if peer is None else measure(peer)))

@@ -135,7 +135,7 @@ def document(name: str, seed: int = 1, start_spread_ns: int = 0) -> dict[str, An
 
 @functools.cache
 def seeds() -> Mapping[str, list[Mapping[str, str]]]:
-    """What the kernel did with other seeds: the rows of kernel-seeds.csv by record."""
+    """What the kernel did with other seeds or starts: the rows of kernel-seeds.csv by record."""
     found: dict[str, list[Mapping[str, str]]] = {}
     path = RECORDS / "kernel-seeds.csv"
     if path.exists():

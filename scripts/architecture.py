@@ -56,15 +56,18 @@ IMPORTS: dict[str, set[str]] = {
     "host": set(),
     "stats": set(),
     "engine": {"_ackclock", "errors"},
-    "scenario": {"engine", "errors"},
-    "execution": {"engine", "errors", "host", "scenario"},
+    "controllers": {"errors"},
+    "reference": {"controllers"},
+    "scenario": {"controllers", "engine", "errors"},
+    "events": {"controllers", "engine", "errors", "scenario"},
+    "execution": {"controllers", "engine", "errors", "host", "scenario"},
     "results": {"engine", "errors", "host", "scenario", "stats"},
     "plot": {"errors", "results"},
     "plot.probes": {"scenario"},  # which series a figure needs: asked before the run
     "api": {"engine", "errors", "execution", "host", "results", "scenario"},
-    "cli": {"", "api", "engine", "errors", "host", "plot", "results", "scenario"},
+    "cli": {"", "api", "controllers", "engine", "errors", "host", "plot", "results", "scenario"},
     "__main__": {"cli"},
-    "": {"api", "engine", "errors", "plot", "results", "scenario"},  # ackclock/__init__.py
+    "": {"api", "controllers", "engine", "events", "errors", "plot", "results", "scenario"},  # ackclock/__init__.py
 }
 # Libraries that only one part may know.
 OWNERS = {"cyclopts": "cli", "rich": "cli", "matplotlib": "plot", "pydantic": "scenario", "scipy": "stats"}

@@ -13,9 +13,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ackclock._ackclock import Ack, Cx, Lost, RateSample, Restart, Signal, Undo
     from ackclock.api import run
+    from ackclock.controllers.base import ByWindow, CongestionControl, WindowBased
     from ackclock.engine import catalogue
-    from ackclock.errors import AckclockError, EngineError, InputError, Interrupted
+    from ackclock.errors import AckclockError, ControllerError, EngineError, InputError, Interrupted
+    from ackclock.events import Control, Event, load_events, record_events, replay, save_events
     from ackclock.plot.figures import save as plot
     from ackclock.results.result import Result
     from ackclock.scenario.model import Scenario
@@ -24,32 +27,66 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Ack",
     "AckclockError",
+    "ByWindow",
+    "CongestionControl",
+    "Control",
+    "ControllerError",
+    "Cx",
     "EngineError",
+    "Event",
     "InputError",
     "Interrupted",
+    "Lost",
     "Plan",
+    "RateSample",
+    "Restart",
     "Result",
     "Scenario",
+    "Signal",
+    "Undo",
+    "WindowBased",
     "__version__",
     "catalogue",
     "load",
+    "load_events",
     "plot",
+    "record_events",
+    "replay",
     "run",
+    "save_events",
 ]
 
 _HOMES = {
+    "Ack": ("ackclock._ackclock", "Ack"),
     "AckclockError": ("ackclock.errors", "AckclockError"),
+    "ByWindow": ("ackclock.controllers.base", "ByWindow"),
+    "CongestionControl": ("ackclock.controllers.base", "CongestionControl"),
+    "Control": ("ackclock.events", "Control"),
+    "ControllerError": ("ackclock.errors", "ControllerError"),
+    "Cx": ("ackclock._ackclock", "Cx"),
+    "Event": ("ackclock.events", "Event"),
     "EngineError": ("ackclock.errors", "EngineError"),
     "InputError": ("ackclock.errors", "InputError"),
     "Interrupted": ("ackclock.errors", "Interrupted"),
+    "Lost": ("ackclock._ackclock", "Lost"),
     "Plan": ("ackclock.scenario.plan", "Plan"),
+    "RateSample": ("ackclock._ackclock", "RateSample"),
+    "Restart": ("ackclock._ackclock", "Restart"),
     "Result": ("ackclock.results.result", "Result"),
     "Scenario": ("ackclock.scenario.model", "Scenario"),
+    "Signal": ("ackclock._ackclock", "Signal"),
+    "Undo": ("ackclock._ackclock", "Undo"),
+    "WindowBased": ("ackclock.controllers.base", "WindowBased"),
     "catalogue": ("ackclock.engine", "catalogue"),
     "load": ("ackclock.scenario.plan", "load"),
+    "load_events": ("ackclock.events", "load_events"),
     "plot": ("ackclock.plot.figures", "save"),
+    "record_events": ("ackclock.events", "record_events"),
+    "replay": ("ackclock.events", "replay"),
     "run": ("ackclock.api", "run"),
+    "save_events": ("ackclock.events", "save_events"),
 }
 
 

@@ -1,5 +1,8 @@
 """The compiled engine. Use `ackclock.engine`, which adds types, checks and caching to it."""
 
+from collections.abc import Callable
+from typing import Any, Literal
+
 __version__: str
 
 class Table:
@@ -27,8 +30,196 @@ class RunOutput:
 def describe() -> str:
     """JSON object: version, profiles, tcp_options, controllers, slow_starts, flow_series, link_series."""
 
-def run(resolved_json: str) -> RunOutput:
-    """Run one resolved run. Releases the GIL; Ctrl-C stops it. Raises ValueError for a bad document."""
+class ControllerFailure(Exception):
+    """A Python controller raised; `args` are controller, flow, time in ns and method, the cause is its exception."""
+
+class Cx:
+    """What every event of a controller comes with. Times are seconds, sizes bytes."""
+
+    @property
+    def now(self) -> float:
+        """The time of the event."""
+    @property
+    def now_ns(self) -> int:
+        """The same, exactly, in ns."""
+    @property
+    def mss(self) -> int:
+        """Payload of a full segment."""
+    @property
+    def in_flight(self) -> int:
+        """Bytes the endpoint believes to be in the network after this event."""
+    @property
+    def srtt(self) -> float:
+        """Smoothed round-trip time (RFC 6298); zero before the first sample."""
+    @property
+    def min_rtt(self) -> float:
+        """Smallest sample of the connection; zero before the first."""
+    @property
+    def nxt(self) -> int:
+        """Next position to send."""
+    @property
+    def delivered(self) -> int:
+        """Payload bytes delivered so far, cumulatively or selectively acknowledged."""
+    @property
+    def lost(self) -> int:
+        """Payload bytes declared lost so far."""
+    @property
+    def phase(self) -> Literal["open", "disorder", "reduction", "recovery", "loss"]:
+        """Where the sender stands."""
+    def random(self) -> float:
+        """Uniform in [0, 1), from the connection's own random stream. During the call only."""
+    def randrange(self, n: int) -> int:
+        """A whole number in [0, n), likewise."""
+
+class Ack:
+    """One acknowledgment."""
+
+    @property
+    def delivered(self) -> int:
+        """Bytes newly delivered: cumulatively or selectively acknowledged for the first time."""
+    @property
+    def acked(self) -> int:
+        """Bytes by which the cumulative acknowledgment advanced."""
+    @property
+    def lost(self) -> int:
+        """Bytes newly declared lost; zero in `observe`."""
+    @property
+    def marked(self) -> int:
+        """Bytes newly delivered that the network had marked (CE)."""
+    @property
+    def ece(self) -> bool:
+        """The acknowledgment carries ECN-Echo."""
+    @property
+    def duplicate(self) -> bool:
+        """A duplicate acknowledgment (RFC 5681 §2, RFC 6675 §2)."""
+    @property
+    def rtt(self) -> float | None:
+        """Round-trip time of the newest segment acknowledged; None when ambiguous (Karn's rule)."""
+    @property
+    def rtt_ns(self) -> int | None:
+        """The same, exactly, in ns."""
+    @property
+    def one_way(self) -> float | None:
+        """One-way delay from the timestamps, up to a constant; None without them."""
+    @property
+    def rate(self) -> RateSample | None:
+        """Delivery rate, for controllers with `wants_rate`."""
+    @property
+    def departs(self) -> float:
+        """When pacing lets the next segment leave (with `wants_rate`)."""
+    @property
+    def in_flight_before(self) -> int:
+        """Bytes in flight before this acknowledgment."""
+    @property
+    def una(self) -> int:
+        """First outstanding position of the stream."""
+    @property
+    def nxt(self) -> int:
+        """Next position to send."""
+    @property
+    def round(self) -> int:
+        """Counts rounds: one ends when a segment sent after its begin is acknowledged."""
+    @property
+    def plain(self) -> bool:
+        """Only the cumulative acknowledgment advanced."""
+    @property
+    def window_limited(self) -> bool:
+        """Whether the window held the sender back (RFC 9438 §5.8)."""
+    @property
+    def grow(self) -> bool:
+        """Whether the controller moves the window: not during fast recovery."""
+
+class RateSample:
+    """How fast the network delivered over the last round trip (draft-ietf-ccwg-bbr)."""
+
+    @property
+    def delivered(self) -> int:
+        """Bytes delivered over `interval`."""
+    @property
+    def interval(self) -> float:
+        """Seconds; at least the smallest round-trip time."""
+    @property
+    def prior_delivered(self) -> int:
+        """`Cx.delivered` when the newest delivered segment was sent."""
+    @property
+    def tx_in_flight(self) -> int:
+        """Bytes in flight right after that segment was sent."""
+    @property
+    def prior_lost(self) -> int:
+        """`Cx.lost` when it was sent."""
+    @property
+    def app_limited(self) -> bool:
+        """The sender had nothing more to send then."""
+    @property
+    def rate(self) -> float:
+        """Bytes per second."""
+
+class Signal:
+    """Why the window must shrink."""
+
+    @property
+    def kind(self) -> Literal["loss", "ecn", "timeout"]:
+        """Loss found by acknowledgments, a mark, or the retransmission timer."""
+    @property
+    def flight(self) -> int:
+        """Bytes outstanding when the signal came (RFC 5681 FlightSize)."""
+    @property
+    def repeated(self) -> bool:
+        """A timeout of a segment that timed out before: ssthresh must be held (RFC 5681 §3.1)."""
+
+class Undo:
+    """What was in force before a reaction that was unfounded."""
+
+    @property
+    def cwnd(self) -> int:
+        """Congestion window, bytes."""
+    @property
+    def ssthresh(self) -> float:
+        """Slow start threshold, bytes; infinite if there was none."""
+
+class Lost:
+    """A segment declared lost."""
+
+    @property
+    def pos(self) -> int:
+        """Its first position in the stream."""
+    @property
+    def len(self) -> int:
+        """Its bytes."""
+    @property
+    def tx_in_flight(self) -> int:
+        """Bytes in flight right after it was sent."""
+    @property
+    def lost(self) -> int:
+        """Bytes declared lost since it was sent, its own included."""
+    @property
+    def app_limited(self) -> bool:
+        """The sender had nothing more to send then."""
+
+class Restart:
+    """What the endpoint's idle rule asks for when sending resumes."""
+
+    @property
+    def idle(self) -> float:
+        """Seconds without sending."""
+    @property
+    def window(self) -> int:
+        """The window must not be above this, bytes."""
+    @property
+    def ssthresh_floor(self) -> int:
+        """The threshold must not be below this, bytes."""
+
+def run(resolved: str, controllers: dict[str, Callable[..., Any]] | None = None) -> RunOutput:
+    """Run one resolved run; `controllers` makes those in Python. Ctrl-C stops it.
+
+    Releases the GIL if there are none in Python. Raises ValueError for a bad document, ControllerFailure.
+    """
+
+def record(resolved: str, flow: str, controllers: dict[str, Callable[..., Any]] | None = None) -> list[str]:
+    """Run one resolved run; what the controller of `flow` was told and decided, one JSON object each."""
+
+def replay(events: list[str], flow: str, controllers: dict[str, Callable[..., Any]] | None = None) -> list[str]:
+    """Tell the controller of a resolved flow what was recorded; what it decides, one JSON object each."""
 
 def validate(resolved_json: str) -> None:
     """Check a resolved run without running it. Raises ValueError for a bad document."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import engine, host
-from ackclock.errors import EngineError, InputError, Interrupted
+from ackclock.errors import ControllerError, EngineError, InputError, Interrupted
 from ackclock.execution import memory, pool
 from ackclock.results import manifest, store, tables
 from ackclock.results.result import Result
@@ -49,6 +49,7 @@ def run(
     Raises
     ------
     InputError: the scenario or `out` cannot be used, or does not fit into memory; nothing was run.
+    ControllerError: a controller in Python raised. Its `result` has the runs that had finished, also written to `out`.
     EngineError: a run failed.
     Interrupted: Ctrl-C. Its `result` has the finished runs, which were also written to `out`.
     """
@@ -75,15 +76,24 @@ def _run(plan: Plan, workers: int, place: store.OutputDirectory | None, progress
             for job, output in arriving:
                 outputs[job.index] = output
                 progress(len(outputs), total)
+    except ControllerError as error:
+        if outputs:
+            error.result = _kept(plan, outputs, place)
+        raise
     except KeyboardInterrupt:
         if not outputs:
             raise
         interrupted = True
+    result = _kept(plan, outputs, place)
+    if interrupted:
+        raise Interrupted(result, total - len(outputs))
+    return result
+
+
+def _kept(plan: Plan, outputs: dict[int, Output], place: store.OutputDirectory | None) -> Result:
     result = Result(tables.build(plan, outputs), manifest.build(plan, outputs))
     if place is not None:
         result.manifest = place.write(result.tables, result.manifest)
-    if interrupted:
-        raise Interrupted(result, total - len(outputs))
     return result
 
 

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ackclock.errors import EngineError
+from ackclock.errors import ControllerError, EngineError, one_line
 
 if TYPE_CHECKING:
     import polars as pl
 
 Json = Mapping[str, Any]
+Controllers = Mapping[str, Callable[..., Any]]
+"""What makes the controllers written in Python, by name: their classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +49,19 @@ class TcpOption(Option):
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A congestion controller or a slow start. ``family`` is empty for a slow start."""
+    """A congestion controller or a slow start. ``family`` and ``differences`` are empty for a slow start.
+
+    ``differences`` says how Linux and ns-3 differ from the source; ``own_start`` is true for a controller that starts
+    by itself and takes no slow start.
+    """
 
     name: str
     family: str
     source: str
     summary: str
     params: Mapping[str, Option]
+    differences: str = ""
+    own_start: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,23 +128,59 @@ def estimate_bytes(document: str) -> int:
     return int(_extension().estimate_bytes(document))
 
 
-def run(document: str) -> Output:
+def run(document: str, controllers: Controllers | None = None) -> Output:
     """Run one resolved run to its end in this process; Ctrl-C stops it.
 
-    Raises :class:`EngineError` if the engine refuses the document.
+    `controllers` has the classes of those written in Python, by name. Raises :class:`ControllerError` if one of them
+    raises, and :class:`EngineError` if the engine refuses the document.
     """
     import polars as pl
 
+    with _errors():
+        raw = _extension().run(document, dict(controllers or {}))
+    return Output(pl.DataFrame(raw.flows), pl.DataFrame(raw.links), pl.DataFrame(raw.series), json.loads(raw.info))
+
+
+def record(document: str, flow: str, controllers: Controllers) -> list[str]:
+    """Run one resolved run and return what the controller of `flow` was told and decided, one JSON object each."""
+    with _errors():
+        return list(_extension().record(document, flow, dict(controllers)))
+
+
+def replay(events: Sequence[str], flow: str, controllers: Controllers) -> list[str]:
+    """Tell the controller of a resolved flow what was recorded; what it decides, one JSON object each."""
+    with _errors():
+        return list(_extension().replay(list(events), flow, dict(controllers)))
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Turn the extension's errors into those of this package."""
+    extension = _extension()
     try:
-        raw = _extension().run(document)
+        yield
+    except extension.ControllerFailure as failure:
+        controller, flow, at_ns, method = failure.args
+        cause = failure.__cause__
+        assert cause is not None
+        problem = one_line("".join(traceback.format_exception_only(cause)))
+        text = "".join(traceback.format_exception(cause))
+        raise ControllerError(problem, controller, flow, at_ns / 1e9, method, text) from cause
     except ValueError as error:
         raise EngineError(str(error)) from error
-    return Output(pl.DataFrame(raw.flows), pl.DataFrame(raw.links), pl.DataFrame(raw.series), json.loads(raw.info))
 
 
 def _algorithm(item: Json) -> Algorithm:
     params = {entry["name"]: _option(entry) for entry in item["params"]}
-    return Algorithm(item["name"], item.get("family", ""), item["source"], item["summary"], params)
+    return Algorithm(
+        item["name"],
+        item.get("family", ""),
+        item["source"],
+        item["summary"],
+        params,
+        item.get("differences", ""),
+        item.get("own_start", False),
+    )
 
 
 def _option(item: Json) -> Option:

@@ -49,6 +49,48 @@ class EngineError(AckclockError, RuntimeError):
     """The engine refused or failed a run; the message names the run and its parameters."""
 
 
+class ControllerError(EngineError):
+    """A controller written in Python raised an exception, which ended its run. ``__cause__`` is that exception.
+
+    Parameters
+    ----------
+    problem: the exception, in one line.
+    controller: the controller's name.
+    flow: id of the flow it served.
+    time_s: simulated time of the call.
+    method: the method that raised.
+    traceback: the exception with its traceback, as Python prints it.
+    run: the run and its parameters, if there are several.
+
+    ``result`` holds the runs that had finished, if any.
+    """
+
+    result: Result | None = None
+
+    def __init__(
+        self, problem: str, controller: str, flow: str, time_s: float, method: str, traceback: str, run: str = ""
+    ) -> None:
+        self.problem = problem
+        self.controller = controller
+        self.flow = flow
+        self.time_s = time_s
+        self.method = method
+        self.traceback = traceback
+        self.run = run
+        where = f"{run}: " if run else ""
+        super().__init__(f"{where}{controller}, flow {flow}, t = {time_s:.9f} s: {method} raised {problem}")
+
+    def of_run(self, run: str) -> ControllerError:
+        """The same error, naming the run."""
+        return ControllerError(*self._fields()[:-1], run)
+
+    def _fields(self) -> tuple[str, str, str, float, str, str, str]:
+        return self.problem, self.controller, self.flow, self.time_s, self.method, self.traceback, self.run
+
+    def __reduce__(self) -> tuple[type[ControllerError], tuple[object, ...]]:
+        return type(self), self._fields()
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during :func:`ackclock.run`. ``result`` holds the runs that had finished."""
 

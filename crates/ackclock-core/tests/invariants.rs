@@ -124,6 +124,21 @@ fn invariant_06_a_timer_runs_while_data_is_outstanding() {
 fn invariant_07_nothing_is_sent_again_without_a_reason() {
     let met = property(cases(|_| ()), as_always);
     assert!(met.retransmissions > 10_000 && met.speculative > 50, "{met:?}");
+    assert!(met.probes > 300 && met.undos > 100 && met.spurious > 50, "{met:?}");
+}
+
+#[test]
+fn invariant_07_what_was_late_and_not_lost_is_taken_back() {
+    let late = cases(|c| {
+        for name in ["sack", "tlp", "frto", "dsack_undo", "eifel"] {
+            c.set(name, Value::Bool(true));
+        }
+        c.set("recovery", text("auto"));
+        c.set("min_rto", ms(50));
+        c.paths.iter_mut().for_each(|p| (p.jitter, p.loss) = (p.jitter.max(40_000_000), p.loss.min(0.02)));
+    });
+    let met = property(late, as_always);
+    assert!(met.probes > 1000 && met.undos > 500 && met.spurious > 300, "{met:?}");
 }
 
 #[test]
@@ -148,6 +163,8 @@ fn calm(c: &mut Case) {
     c.set("min_rto", ms(1000));
     c.set("initial_rto", ms(3000));
     c.set("dupthresh", Value::Int(3));
+    // A probe asks for an acknowledgment that the receiver only delays.
+    c.set("tlp", Value::Bool(false));
 }
 
 #[test]

@@ -1,16 +1,27 @@
 //! Python's view of the engine: JSON in, Arrow tables out. The only crate that knows Python.
 
 mod catalogue;
+mod controller;
+mod events;
+mod recorder;
 mod tables;
 
 use ackclock_sim::spec::Flow;
 use ackclock_sim::{Output, Run, Sim, SpecError};
+use controller::{views, ControllerFailure, Failure, Maker, Recording};
+use events::Event;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use recorder::{Log, Replayer};
 use std::time::Instant;
 use tables::Table;
 
 fn value_error(e: SpecError) -> PyErr {
+    PyValueError::new_err(e.to_string())
+}
+
+fn json_error(e: serde_json::Error) -> PyErr {
     PyValueError::new_err(e.to_string())
 }
 
@@ -28,12 +39,56 @@ struct RunOutput {
     info: String,
 }
 
-/// Plays one resolved run (docs/resolved-run.md). Releases the interpreter lock; Ctrl-C raises KeyboardInterrupt.
+/// Plays one resolved run (docs/resolved-run.md). Releases the interpreter lock unless a controller is written in
+/// Python; `controllers` has the classes of those by name. Ctrl-C raises KeyboardInterrupt.
 #[pyfunction]
-fn run(py: Python<'_>, resolved: &str) -> PyResult<RunOutput> {
+#[pyo3(signature = (resolved, controllers=None))]
+fn run(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>>) -> PyResult<RunOutput> {
     let spec = Run::from_json(resolved).map_err(value_error)?;
-    let mut sim = Sim::new(&spec).map_err(value_error)?;
+    let mut maker = Maker::new(py, controllers);
+    let mut sim = build(py, &spec, &mut maker)?;
     let begun = Instant::now();
+    let out = if controller::any(&spec) {
+        play(py, &mut sim, &maker.failure)?;
+        sim.output()
+    } else {
+        play_detached(py, sim)?
+    };
+    let wall_s = begun.elapsed().as_secs_f64();
+    let info = serde_json::json!({
+        "events": out.events, "packets": out.packets, "wall_s": wall_s, "warnings": out.warnings,
+    });
+    Ok(RunOutput {
+        flows: Py::new(py, tables::flows(&out)?)?,
+        links: Py::new(py, tables::links(&out)?)?,
+        series: Py::new(py, tables::series(&out)?)?,
+        info: info.to_string(),
+    })
+}
+
+/// The network of a run with its controllers.
+fn build(py: Python<'_>, spec: &Run, maker: &mut Maker<'_>) -> PyResult<Sim> {
+    let failure = maker.failure.clone();
+    let built = Sim::new_with(spec, &mut |flow, server, profile, path| maker.make(flow, server, profile, path));
+    built.map_err(|e| failure.take().map_or_else(|| value_error(e), |failed| controller::raised(py, failed)))
+}
+
+/// Plays a run whose controllers call Python: the lock is held all the time, as taking it anew for every call costs
+/// more than the call. Python itself gives other threads their turn while a controller runs.
+fn play(py: Python<'_>, sim: &mut Sim, failure: &Failure) -> PyResult<()> {
+    let mut signal = None;
+    let outcome = sim.run(|| {
+        signal = py.check_signals().err();
+        signal.is_some() || failure.happened()
+    });
+    if let Some(failed) = failure.take() {
+        return Err(controller::raised(py, failed));
+    }
+    outcome.map_err(|_| signal.unwrap_or_else(interrupted))
+}
+
+/// Plays a run without Python.
+fn play_detached(py: Python<'_>, mut sim: Sim) -> PyResult<Output> {
     let played = py.detach(move || {
         let mut signal = None;
         let outcome = sim.run(|| {
@@ -46,17 +101,65 @@ fn run(py: Python<'_>, resolved: &str) -> PyResult<RunOutput> {
             Err(_) => Err(signal),
         }
     });
-    let wall_s = begun.elapsed().as_secs_f64();
-    let out: Output = played.map_err(|e| e.unwrap_or_else(|| PyKeyboardInterrupt::new_err("interrupted")))?;
-    let info = serde_json::json!({
-        "events": out.events, "packets": out.packets, "wall_s": wall_s, "warnings": out.warnings,
-    });
-    Ok(RunOutput {
-        flows: Py::new(py, tables::flows(&out)?)?,
-        links: Py::new(py, tables::links(&out)?)?,
-        series: Py::new(py, tables::series(&out)?)?,
-        info: info.to_string(),
-    })
+    played.map_err(|e| e.unwrap_or_else(interrupted))
+}
+
+fn interrupted() -> PyErr {
+    PyKeyboardInterrupt::new_err("interrupted")
+}
+
+/// Plays a run and returns what the controller of `flow` was told and decided: JSON, one event each.
+#[pyfunction]
+#[pyo3(signature = (resolved, flow, controllers=None))]
+fn record(
+    py: Python<'_>,
+    resolved: &str,
+    flow: String,
+    controllers: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Vec<String>> {
+    let spec = Run::from_json(resolved).map_err(value_error)?;
+    let mut maker = Maker::new(py, controllers);
+    let log = Log::default();
+    maker.record = Some(Recording { flow, seed: spec.seed, run: spec.run, log: log.clone() });
+    let mut sim = build(py, &spec, &mut maker)?;
+    if controller::any(&spec) {
+        play(py, &mut sim, &maker.failure)?;
+    } else {
+        play_detached(py, sim)?;
+    }
+    log.take().iter().map(|event| serde_json::to_string(event).map_err(json_error)).collect()
+}
+
+/// Tells the controller of `flow` (as in a resolved run) what was recorded, and returns what it decided: JSON each.
+#[pyfunction]
+#[pyo3(signature = (events, flow, controllers=None))]
+fn replay(
+    py: Python<'_>,
+    events: Vec<String>,
+    flow: &str,
+    controllers: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Vec<String>> {
+    let flow: Flow = serde_json::from_str(flow).map_err(json_error)?;
+    let (profile, _) = ackclock_sim::build::endpoint_config(&flow, "flow").map_err(value_error)?;
+    let mut maker = Maker::new(py, controllers);
+    let failure = maker.failure.clone();
+    let made = maker.make(&flow, false, profile, "flow");
+    let made = made.map_err(|e| failure.take().map_or_else(|| value_error(e), |failed| controller::raised(py, failed)));
+    let mut replayer = Replayer::new(made?);
+    let mut decisions = Vec::with_capacity(events.len());
+    for (line, text) in events.iter().enumerate() {
+        let event: Event = serde_json::from_str(text)
+            .map_err(|e| PyValueError::new_err(format!("event {line} cannot be read: {e}")))?;
+        let control = events::Control::from(replayer.event(&event));
+        if let Some(failed) = failure.take() {
+            return Err(controller::raised(py, failed));
+        }
+        decisions.push(serde_json::to_string(&control).map_err(json_error)?);
+        if line % 4096 == 0 {
+            py.check_signals()?;
+        }
+    }
+    Ok(decisions)
 }
 
 /// Bytes of memory that a resolved run needs at most, roughly.
@@ -70,7 +173,9 @@ fn estimate_bytes(resolved: &str) -> PyResult<u64> {
 #[pyfunction]
 fn validate(resolved: &str) -> PyResult<()> {
     let spec = Run::from_json(resolved).map_err(value_error)?;
-    Sim::new(&spec).map(|_| ()).map_err(value_error)
+    Sim::new_with(&spec, &mut |f, _, profile, path| controller::check(f, profile, path))
+        .map(|_| ())
+        .map_err(value_error)
 }
 
 /// Everything the engine knows by name, as JSON: profiles, endpoint options, controllers, slow starts, series.
@@ -97,7 +202,17 @@ fn _ackclock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<RunOutput>()?;
     m.add_class::<Table>()?;
+    m.add_class::<views::Cx>()?;
+    m.add_class::<views::Ack>()?;
+    m.add_class::<views::RateSample>()?;
+    m.add_class::<views::Signal>()?;
+    m.add_class::<views::Undo>()?;
+    m.add_class::<views::Restart>()?;
+    m.add_class::<views::Lost>()?;
+    m.add("ControllerFailure", m.py().get_type::<ControllerFailure>())?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
+    m.add_function(wrap_pyfunction!(record, m)?)?;
+    m.add_function(wrap_pyfunction!(replay, m)?)?;
     m.add_function(wrap_pyfunction!(estimate_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(validate, m)?)?;
     m.add_function(wrap_pyfunction!(describe, m)?)?;

@@ -10,7 +10,7 @@ use crate::wire::{Common, DelayLine, FusedLink, GeneralLink, Link, LinkStats};
 use ackclock_core::cc::{registry, CongestionControl};
 use ackclock_core::impair::{Loss, ScriptedDrop};
 use ackclock_core::params::{Kind, Value};
-use ackclock_core::queue::{DropTail, Limits};
+use ackclock_core::queue::{DropTail, Limits, Step};
 use ackclock_core::rng::Stream;
 use ackclock_core::slowstart::{self, SlowStart};
 use ackclock_core::tcp::config::OPTIONS;
@@ -158,9 +158,20 @@ fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<Link, SpecEr
     if l.rate_bps == Some(0) {
         return Err(SpecError::new(format!("{path}.rate_bps"), "a rate must be above zero"));
     }
-    let none = spec::Queue::Droptail { limit_packets: None, limit_bytes: None, limit_includes_service: true };
-    let spec::Queue::Droptail { limit_packets, limit_bytes, limit_includes_service } =
-        l.queue.as_ref().unwrap_or(&none);
+    let none = spec::Queue::Droptail {
+        limit_packets: None,
+        limit_bytes: None,
+        limit_includes_service: true,
+        mark_above_packets: None,
+        mark_above_bytes: None,
+    };
+    let spec::Queue::Droptail {
+        limit_packets,
+        limit_bytes,
+        limit_includes_service,
+        mark_above_packets,
+        mark_above_bytes,
+    } = l.queue.as_ref().unwrap_or(&none);
     if *limit_packets == Some(0) || *limit_bytes == Some(0) {
         return Err(SpecError::new(format!("{path}.queue"), "a queue of no packets or bytes lets nothing through"));
     }
@@ -169,14 +180,23 @@ fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<Link, SpecEr
         bytes: limit_bytes.unwrap_or(u64::MAX),
         includes_service: *limit_includes_service,
     };
+    let step = Step {
+        packets: mark_above_packets.unwrap_or(u64::MAX),
+        bytes: mark_above_bytes.unwrap_or(u64::MAX),
+    };
+    let never = |mark: &Option<u64>, limit: u64| mark.is_some_and(|k| k >= limit);
+    if never(mark_above_packets, limits.packets) || never(mark_above_bytes, limits.bytes) {
+        let problem = "a queue never holds more than its limit: nothing would be marked";
+        return Err(SpecError::new(format!("{path}.queue.mark_above"), problem));
+    }
     let mut stats = LinkStats::new(Time(run.warmup_ns), Time(run.duration_ns), limits.includes_service);
     stats.log = log.then(Vec::new);
     let common = Common { delay: l.delay_ns, overhead: l.overhead_bytes, loss: loss(l, run, path)?, stats };
     Ok(match l.rate_bps {
         Some(rate) if !run.engine.fused => {
-            Link::General(GeneralLink::new(common, rate, Box::new(DropTail::new(limits)), limits.includes_service))
+            Link::General(GeneralLink::new(common, rate, Box::new(DropTail::new(limits, step)), limits.includes_service))
         }
-        rate => Link::Fused(FusedLink::new(common, rate, limits)),
+        rate => Link::Fused(FusedLink::new(common, rate, limits, step)),
     })
 }
 

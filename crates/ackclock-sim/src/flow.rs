@@ -35,6 +35,8 @@ pub struct Side {
 pub struct Snapshot {
     /// Payload delivered in order at the receiver.
     pub delivered: u64,
+    /// Segments that arrived marked there.
+    pub marked_segments: u64,
     /// The sender's counters.
     pub sender: SenderStats,
     /// Sum and number of RTT samples.
@@ -105,5 +107,11 @@ impl Flow {
 
 /// Counters of a connection: `client` sends, `server` receives.
 pub fn snapshot(client: &Endpoint, server: &Endpoint) -> Snapshot {
-    Snapshot { delivered: server.rx.stats.delivered, sender: client.tx.stats, rtt: client.tx.rtt().totals() }
+    let rx = server.rx.stats;
+    Snapshot {
+        delivered: rx.delivered,
+        marked_segments: rx.ce_segments,
+        sender: client.tx.stats,
+        rtt: client.tx.rtt().totals(),
+    }
 }

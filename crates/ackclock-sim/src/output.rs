@@ -48,6 +48,10 @@ pub struct FlowRow {
     pub acks: u64,
     /// Duplicate acknowledgments.
     pub dup_acks: u64,
+    /// What a slow start by bandwidth estimation measured; none: it did not, or does not.
+    pub start_estimate_bps: Option<f64>,
+    /// The slow start threshold that it set by this.
+    pub start_ssthresh_bytes: Option<u64>,
     /// From the start to the delivery of the last byte.
     pub fct_s: Option<f64>,
     /// Everything was delivered and the stream closed.
@@ -165,12 +169,16 @@ impl Sim {
             retransmitted_segments: s.sender.retransmitted_segments - b.sender.retransmitted_segments,
             timeouts: s.sender.timeouts - b.sender.timeouts,
             recoveries: s.sender.recoveries - b.sender.recoveries,
+            marked_segments: s.marked_segments - b.marked_segments,
+            ecn_reductions: s.sender.ecn_reductions - b.sender.ecn_reductions,
             mean_rtt_s: (samples > 0).then(|| (s.rtt.0 - b.rtt.0) as f64 / samples as f64 * 1e-9),
             min_rtt_s: secs(rtt.min()),
             max_rtt_s: secs(rtt.max()),
             mean_cwnd_bytes: if span > 0.0 { f.cwnd_area as f64 * 1e-9 / span } else { 0.0 },
             acks: s.sender.acks - b.sender.acks,
             dup_acks: s.sender.dup_acks - b.sender.dup_acks,
+            start_estimate_bps: client.tx.start_estimate().map(|e| e.rate_bps),
+            start_ssthresh_bytes: client.tx.start_estimate().map(|e| e.ssthresh),
             fct_s: f.completed.map(|t| t.since(f.start).as_secs_f64()),
             completed: f.completed.is_some(),
             failed: client.failure().or(server.failure()).map(failure_text),

@@ -7,8 +7,18 @@ use ackclock_core::time::Time;
 use std::collections::BTreeMap;
 
 /// Series of a flow, in the order of their numbers.
-pub const FLOW_METRICS: [&str; 9] =
-    ["cwnd", "ssthresh", "srtt", "in_flight", "delivered", "sent", "retransmitted", "recoveries", "timeouts"];
+pub const FLOW_METRICS: [&str; 10] = [
+    "cwnd",
+    "ssthresh",
+    "srtt",
+    "in_flight",
+    "delivered",
+    "sent",
+    "retransmitted",
+    "recoveries",
+    "timeouts",
+    "pacing_rate",
+];
 /// Series of a link.
 pub const LINK_METRICS: [&str; 4] = ["queue", "queue_bytes", "link_sent", "drops"];
 
@@ -51,7 +61,8 @@ fn flow_value(metric: u8, client: &Side, server: &Side) -> f64 {
         5 => tx.stats.sent_bytes as f64,
         6 => tx.stats.retransmitted_bytes as f64,
         7 => tx.stats.recoveries as f64,
-        _ => tx.stats.timeouts as f64,
+        8 => tx.stats.timeouts as f64,
+        _ => tx.pacing_rate().map_or(f64::INFINITY, |bytes| 8.0 * bytes),
     }
 }
 

@@ -108,6 +108,12 @@ pub enum Queue {
         /// Whether the packet in transmission counts.
         #[serde(default = "yes")]
         limit_includes_service: bool,
+        /// ECN-capable packets that find more packets than this before them are marked; none: nothing is marked.
+        #[serde(default)]
+        mark_above_packets: Option<u64>,
+        /// The same in bytes.
+        #[serde(default)]
+        mark_above_bytes: Option<u64>,
     },
 }
 

@@ -3,25 +3,26 @@
 
 mod common;
 
+use ackclock_sim::output::LinkRow;
 use common::{cases, random_document, sim, tables, Packet};
 use serde_json::{json, Value};
 
 /// Tables and deliveries of a document under one of the two forms.
-fn played(document: &Value, fused: bool) -> (String, Vec<Packet>, [u64; 3]) {
+fn played(document: &Value, fused: bool) -> (String, Vec<Packet>, [u64; 4]) {
     let mut document = document.clone();
     document["engine"] = json!({"fused": fused, "log_deliveries": true});
     let mut sim = sim(&document);
     sim.run(|| false).unwrap();
     let deliveries = sim.take_deliveries();
     let out = sim.output();
-    let met =
-        [deliveries.len() as u64, out.links.iter().map(|l| l.drops).sum(), out.links.iter().map(|l| l.lost).sum()];
+    let links = |count: fn(&LinkRow) -> u64| out.links.iter().map(count).sum();
+    let met = [deliveries.len() as u64, links(|l| l.drops), links(|l| l.lost), links(|l| l.marks)];
     (tables(&out), deliveries.iter().map(Packet::from).collect(), met)
 }
 
 #[test]
 fn random_networks_are_the_same_packet_by_packet() {
-    let mut met = [0; 3];
+    let mut met = [0; 4];
     for seed in 0..cases(600) {
         let document = random_document(seed);
         let (fused, general) = (played(&document, true), played(&document, false));
@@ -34,7 +35,7 @@ fn random_networks_are_the_same_packet_by_packet() {
             let lines = fused.0.lines().zip(general.0.lines()).find(|(a, b)| a != b);
             panic!("seed {seed}: {lines:?}\n{document}");
         }
-        met = [met[0] + fused.2[0], met[1] + fused.2[1], met[2] + fused.2[2]];
+        met = [0, 1, 2, 3].map(|i| met[i] + fused.2[i]);
     }
-    assert!(met[0] > 100_000 && met[1] > 5000 && met[2] > 1000, "deliveries, drops, losses: {met:?}");
+    assert!(met[0] > 100_000 && met[1] > 5000 && met[2] > 1000 && met[3] > 1000, "deliveries, drops, losses, marks: {met:?}");
 }

@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 use ackclock_core::impair::Loss;
-use ackclock_core::queue::{DropTail, Limits};
+use ackclock_core::queue::{DropTail, Limits, Step};
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::Segment;
 use ackclock_core::time::Time;
@@ -61,9 +61,9 @@ fn link(general: bool, limits: Limits, delay: u64, end: Time) -> Link {
     let stats = LinkStats::new(Time::ZERO, end, limits.includes_service);
     let common = Common { delay, overhead: 0, loss: Loss::None, stats };
     if general {
-        Link::General(GeneralLink::new(common, RATE, Box::new(DropTail::new(limits)), limits.includes_service))
+        Link::General(GeneralLink::new(common, RATE, Box::new(DropTail::new(limits, Step::NEVER)), limits.includes_service))
     } else {
-        Link::Fused(FusedLink::new(common, Some(RATE), limits))
+        Link::Fused(FusedLink::new(common, Some(RATE), limits, Step::NEVER))
     }
 }
 

@@ -12,7 +12,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 import ackclock
-from ackclock.errors import AckclockError, EngineError, InputError, one_line
+from ackclock.errors import AckclockError, ControllerError, EngineError, InputError, one_line
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
@@ -108,6 +108,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"{one_line(str(error)).rstrip('.')}; see: ackclock --help", BAD_INPUT)
     except InputError as error:
         return _fail(str(error), BAD_INPUT)
+    except ControllerError as error:
+        sys.stderr.write(error.traceback)
+        return _fail(str(error), FAILED)
     except (EngineError, AckclockError) as error:
         return _fail(str(error), FAILED)
     except KeyboardInterrupt:

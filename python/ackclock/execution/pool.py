@@ -9,14 +9,15 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from types import ModuleType
 
 from ackclock import engine
-from ackclock.errors import EngineError
+from ackclock.controllers import loading
+from ackclock.errors import ControllerError, EngineError
 from ackclock.scenario.plan import Job, Plan
 
 _WAKE_S = 0.1
@@ -28,14 +29,25 @@ def outputs(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Output]]:
     With one worker the runs happen in this process, in order. Raises :class:`EngineError`, naming the run, if
     one fails. Ctrl-C arrives as `KeyboardInterrupt`, after the worker processes have been stopped.
     """
-    if min(workers, len(plan)) <= 1:
+    if min(workers, len(plan)) <= 1 or not _portable(plan):
         for job in plan.jobs():
             try:
-                yield job, engine.run(job.text())
+                yield job, _play(job.text(), job.controllers(), plan.folder)
             except EngineError as error:
-                raise _named(job, error) from error
+                raise _named(job, error) from error.__cause__ or error
     else:
         yield from _in_processes(plan, min(workers, len(plan)))
+
+
+def _play(text: str, controllers: Sequence[str], folder: str | None) -> engine.Output:
+    """Play one run; the classes of its controllers in Python are imported in the process that does it."""
+    return engine.run(text, {name: loading.find(name, folder).cls for name in controllers})
+
+
+def _portable(plan: Plan) -> bool:
+    """Whether other processes can import what the runs need; a class of a script or notebook they cannot."""
+    names = {flow.cc.name for point in plan.points for flow in point.scenario.flows}
+    return all(loading.find(name, plan.folder).importable for name in names if name.startswith(loading.PREFIX))
 
 
 def _in_processes(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Output]]:
@@ -49,7 +61,7 @@ def _in_processes(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Outpu
             # A few more than the workers: none idles, and a long plan does not sit in memory as text.
             while len(waiting) < 2 * workers and (job := next(todo, None)) is not None:
                 with _interrupts_held(), _main_module_hidden():
-                    waiting[pool.submit(engine.run, job.text())] = job
+                    waiting[pool.submit(_play, job.text(), job.controllers(), plan.folder)] = job
             if not waiting:
                 break
             # Waking up now and then lets Ctrl-C in: once polars has computed something, its own handler of that
@@ -67,14 +79,17 @@ def _result(future: Future[engine.Output], job: Job) -> engine.Output:
     try:
         return future.result()
     except EngineError as error:
-        raise _named(job, error) from error
+        raise _named(job, error) from error.__cause__ or error
     except BrokenProcessPool as error:
         raise EngineError("a worker process died, perhaps for want of memory; use fewer --jobs") from error
 
 
 def _named(job: Job, error: Exception) -> EngineError:
     inside = ", ".join(f"{key} = {value}" for key, value in job.point.params.items())
-    return EngineError(f"run {job.index}{f' ({inside})' if inside else ''}: {error}")
+    name = f"run {job.index}{f' ({inside})' if inside else ''}"
+    if isinstance(error, ControllerError):
+        return error.of_run(name)
+    return EngineError(f"{name}: {error}")
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from ackclock import engine
+from ackclock.controllers import loading
 from ackclock.errors import Problem
 from ackclock.scenario.flow import Choice, Flow, Start
 from ackclock.scenario.model import Scenario, chain_rtt
@@ -138,23 +139,10 @@ def _resolve(link: _Link, rtt: int, packet: int, flows: int) -> Document:
 
 
 def _queue(link: _Link, rtt: int, packet: int) -> Document:
-    limit = link.queue.limit
-    packets = size = None
-    if limit.unit == "bdp":
-        if link.sizing_rate is None:
-            remedy = "give a rate, or a limit in packets or bytes"
-            raise Problem("a BDP fraction needs a rate", remedy, *link.key, "queue", "limit")
-        if rtt == 0:
-            remedy = "give an RTT, or a limit in packets or bytes"
-            raise Problem("a BDP fraction needs an RTT", remedy, *link.key, "queue", "limit")
-        packets = bdp_packets(link.sizing_rate, rtt, packet, limit.amount)
-    elif limit.unit == "packets":
-        packets = int(limit.amount)
-    elif limit.unit == "bytes":
-        size = int(limit.amount)
-        if size < packet:
-            problem = f"a queue of {size} B never holds a full-size packet of {packet} B"
-            raise Problem(problem, f'give at least "{packet} B"', *link.key, "queue", "limit")
+    packets, size = _length(link, "limit", link.queue.limit, rtt, packet)
+    if size is not None and size < packet:
+        problem = f"a queue of {size} B never holds a full-size packet of {packet} B"
+        raise Problem(problem, f'give at least "{packet} B"', *link.key, "queue", "limit")
     if link.rate is None:  # nothing is ever waiting for it
         packets = size = None
     return {
@@ -162,7 +150,40 @@ def _queue(link: _Link, rtt: int, packet: int) -> Document:
         "limit_packets": packets,
         "limit_bytes": size,
         "limit_includes_service": link.queue.limit_includes_service,
+        **_threshold(link, rtt, packet, packets, size),
     }
+
+
+def _length(link: _Link, name: str, length: QueueLimit, rtt: int, packet: int) -> tuple[int | None, int | None]:
+    """The length of a queue in packets, or else in bytes; neither if it is unlimited."""
+    if length.unit == "bdp":
+        if link.sizing_rate is None:
+            remedy = f"give a rate, or a {name} in packets or bytes"
+            raise Problem("a BDP fraction needs a rate", remedy, *link.key, "queue", name)
+        if rtt == 0:
+            remedy = f"give an RTT, or a {name} in packets or bytes"
+            raise Problem("a BDP fraction needs an RTT", remedy, *link.key, "queue", name)
+        return bdp_packets(link.sizing_rate, rtt, packet, length.amount), None
+    return (
+        int(length.amount) if length.unit == "packets" else None,
+        int(length.amount) if length.unit == "bytes" else None,
+    )
+
+
+def _threshold(link: _Link, rtt: int, packet: int, limit: int | None, limit_bytes: int | None) -> Document:
+    """The threshold of marking, in packets or in bytes; nothing without one."""
+    above = link.queue.mark_above
+    if above is None:
+        return {}
+    if link.rate is None:
+        problem = "a link of unlimited rate has no queue, so nothing would be marked"
+        raise Problem(problem, "leave mark_above out, or give the link a rate", *link.key, "queue", "mark_above")
+    packets, size = _length(link, "mark_above", above, rtt, packet)
+    for most, threshold, unit in ((limit, packets, "packets"), (limit_bytes, size, "B")):
+        if most is not None and threshold is not None and threshold >= most:
+            problem = f"a queue of {most} {unit} never holds more than {threshold} {unit}: nothing would be marked"
+            raise Problem(problem, "give less than the limit", *link.key, "queue", "mark_above")
+    return {"mark_above_packets": packets} if size is None else {"mark_above_bytes": size}
 
 
 def _loss(loss: Loss | None, flows: int, key: Key) -> Document | None:
@@ -197,6 +218,11 @@ def _flows(scenario: Scenario, forward: list[_Link], reverse: list[_Link]) -> li
     return result
 
 
+def resolved_flow(flow: Flow) -> Document:
+    """A flow as the engine reads it, on its own: without its number and a way through a network."""
+    return _flow(flow, [], [])
+
+
 def _flow(flow: Flow, forward: list[Document], reverse: list[Document]) -> Document:
     known = engine.catalogue()
     slow_start = None
@@ -211,9 +237,15 @@ def _flow(flow: Flow, forward: list[Document], reverse: list[Document]) -> Docum
         "mss": flow.mss,
         "profile": flow.profile,
         "tcp": flow.tcp_options,
-        "cc": {"name": flow.cc.name, "params": _params(flow.cc, known.controllers)},
+        "cc": _controller(flow.cc),
         "slow_start": slow_start,
     }
+
+
+def _controller(choice: Choice) -> Document:
+    if choice.name.startswith(loading.PREFIX):
+        return {"name": choice.name, "params": dict(choice.params), "source": choice.source}
+    return {"name": choice.name, "params": _params(choice, engine.catalogue().controllers)}
 
 
 def _params(choice: Choice, known: Mapping[str, engine.Algorithm]) -> Document:

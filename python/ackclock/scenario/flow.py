@@ -6,8 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
+from ackclock.controllers import loading
 from ackclock.engine import Algorithm as Description
 from ackclock.engine import catalogue
 from ackclock.errors import Problem, unknown
@@ -27,28 +36,46 @@ class Choice:
 
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)
+    source: str | None = field(default=None, compare=False)
+    """Hash of the source of a controller written in Python."""
+    own_start: bool = field(default=False, compare=False)
+    """Whether it starts by itself and takes no slow start."""
 
     def __str__(self) -> str:
         inside = ", ".join(f"{key}={value}" for key, value in self.params.items())
         return f"{self.name}({inside})" if inside else self.name
 
 
-def _choice(value: Any, what: str, key: str, known: Mapping[str, Description]) -> Choice:
+def _written(value: Any, what: str, key: str, known: Mapping[str, Description]) -> Choice:
     if isinstance(value, Choice):
-        choice = value
-    elif isinstance(value, str):
-        choice = Choice(value)
-    elif isinstance(value, dict):
-        if key not in value:
-            raise Problem(f"missing key '{key}'", f'write for instance {{ {key} = "{next(iter(known))}" }}')
-        choice = Choice(str(value[key]), {name: item for name, item in value.items() if name != key})
-    else:
+        return value
+    if isinstance(value, str):
+        return Choice(value)
+    if not isinstance(value, dict):
         raise Problem(f"{value!r} is not a {what}", f"write its name: {', '.join(known)}")
+    if key not in value:
+        raise Problem(f"missing key '{key}'", f'write for instance {{ {key} = "{next(iter(known))}" }}')
+    return Choice(str(value[key]), {name: item for name, item in value.items() if name != key})
+
+
+def _choice(value: Any, what: str, key: str, known: Mapping[str, Description]) -> Choice:
+    choice = _written(value, what, key, known)
     description = known.get(choice.name)
     if description is None:
         raise unknown(what, choice.name, known, *([key] if isinstance(value, dict) else []))
     convert(f"parameter of {choice.name}", description.params, choice.params)
-    return choice
+    return Choice(choice.name, choice.params, own_start=description.own_start)
+
+
+def _controller(value: Any, info: ValidationInfo) -> Choice:
+    """A controller of the engine's, or a class in Python, looked for beside the scenario's file."""
+    known = catalogue().controllers
+    choice = _written(loading.name_of(value) if loading.is_class(value) else value, "controller", "name", known)
+    if not choice.name.startswith(loading.PREFIX):
+        return _choice(choice, "controller", "name", known)
+    found = loading.find(choice.name, (info.context or {}).get("folder"))
+    loading.check_params(found, choice.params)
+    return Choice(choice.name, choice.params, found.source, not found.cls.window_based)
 
 
 def _choice_field(key: str, description: str) -> tuple[PlainSerializer, WithJsonSchema]:
@@ -60,7 +87,7 @@ def _choice_field(key: str, description: str) -> tuple[PlainSerializer, WithJson
 
 Controller = Annotated[
     Choice,
-    BeforeValidator(lambda value: _choice(value, "controller", "name", catalogue().controllers)),
+    BeforeValidator(_controller),
     *_choice_field("name", "a controller by name, or a table of its name and parameters"),
 ]
 SlowStart = Annotated[
@@ -160,6 +187,8 @@ class Flow(Model):
             raise Problem(f"an MSS of {self.mss} B does not fit an IP packet", f"give at most {_MSS_MOST} B", "mss")
         if self.stop is not None and self.stop <= self.start.latest:
             raise Problem("the flow may stop before it starts", "give a later stop", "stop")
+        if self.slow_start is not None and self.cc.own_start:
+            raise Problem(f"'{self.cc.name}' starts by itself", "remove slow_start", "slow_start")
         for key in TCP_KEYS:
             if key in self.tcp and getattr(self, key) is not None:
                 raise Problem(f"'{key}' is given twice", f"keep either {key} or tcp.{key}", "tcp", key)

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from ackclock.errors import Problem, unknown
 from ackclock.scenario.base import Model
-from ackclock.scenario.types import Count, Duration, Limit, PositiveDuration, Probability, Rate, ReverseRate, Size
+from ackclock.scenario.types import Count, Duration, Limit, PositiveDuration, Probability, Rate, ReverseRate, Size, Threshold
 from ackclock.scenario.units import QueueLimit
 
 _KINDS = ("dumbbell", "chain")
@@ -22,7 +22,9 @@ class Queue(Model):
     limit: Limit
     """How much it holds: "0.2 BDP", "132 packets", "64 kB" or "unlimited"."""
     limit_includes_service: Annotated[bool, Field(strict=True)] = True
-    """Whether the packet in transmission counts against the limit."""
+    """Whether the packet in transmission counts against the limit, and for `mark_above`."""
+    mark_above: Threshold | None = None
+    """ECN-capable packets that find more than this before them are marked: "20 packets", "0.17 BDP" or "30 kB". Default: none are."""
 
 
 class Drop(Model):

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ackclock.controllers import loading
 from ackclock.errors import InputError, Problem
 from ackclock.scenario import compile as compiler
 from ackclock.scenario import override, sweep
@@ -42,6 +43,11 @@ class Job:
         """The resolved run (docs/resolved-run.md)."""
         return compiler.compile_run(self.point.scenario, self.replication)
 
+    def controllers(self) -> tuple[str, ...]:
+        """The names of the controllers in Python that it needs."""
+        names = (flow.cc.name for flow in self.point.scenario.flows)
+        return tuple(dict.fromkeys(name for name in names if name.startswith(loading.PREFIX)))
+
     def text(self) -> str:
         """The resolved run as the engine reads it."""
         return json.dumps(self.document(), separators=(",", ":"))
@@ -61,6 +67,8 @@ class Plan:
     source: str
     text: str
     points: tuple[Point, ...]
+    folder: str | None = None
+    """Where the file is, and where controllers in Python are looked for first."""
 
     def jobs(self) -> Iterator[Job]:
         """All runs: points in order, the replications of each together."""
@@ -100,12 +108,14 @@ def load(
     InputError: one line with file, key, problem and remedy.
     """
     source, text, raw = _read(scenario)
-    changed = _override(raw, source, set or {}, seed, replications)
+    folder = str(FilePath(source).resolve().parent) if text else None
+    changes = json_copy(set) if isinstance(set, Mapping) else set or {}
+    changed = _override(raw, source, changes, seed, replications)
     current: Any = raw
     points = []
     try:
         for index, (params, current) in enumerate(sweep.points(raw)):
-            checked = Scenario.model_validate(current)
+            checked = Scenario.model_validate(current, context={"folder": folder})
             compiler.compile_run(checked)
             points.append(Point(index, params, checked))
     except (Problem, ValidationError) as error:
@@ -114,7 +124,7 @@ def load(
         ours = any(key == path or key.startswith(f"{path}.") for path in changed)
         line = None if ours or not text else line_of(text, found.key)
         raise InputError(found.problem, found.remedy, source=source, key=key or None, line=line) from None
-    plan = Plan(source, text, tuple(points))
+    plan = Plan(source, text, tuple(points), folder)
     if len(plan) > MOST_RUNS:
         raise InputError(
             f"{len(plan)} runs are more than one result can hold",
@@ -159,9 +169,9 @@ def _read(scenario: Scenario | Mapping[str, Any] | str | FilePath) -> tuple[str,
 
 
 def json_copy(value: Any) -> Any:
-    """A deep copy of plain data with tuples as lists, so that it can be changed like a file's content."""
+    """A deep copy of plain data, tuples as lists and controllers' classes as names: like a file's content."""
     if isinstance(value, Mapping):
         return {str(key): json_copy(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [json_copy(item) for item in value]
-    return value
+    return loading.name_of(value) if loading.is_class(value) else value

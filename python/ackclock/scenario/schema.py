@@ -30,6 +30,7 @@ _LEAVES: Mapping[str, Any] = {
     "rate": types.Rate,
     "size": types.Size,
     "limit": types.Limit,
+    "threshold": types.Threshold,
     "probability": types.Probability,
     "sampling": Sampling,
 }
@@ -160,7 +161,23 @@ def _algorithms(item: Schema, key: str, known: Iterable[Algorithm]) -> Schema:
                 "additionalProperties": False,
             }
         )
+    if key == "name":
+        forms.extend(_PYTHON)
     return {"description": item["description"], "anyOf": [{"enum": names}, *forms]}
+
+
+_CLASS: Schema = {"type": "string", "pattern": r"^python:[\w.]+:[\w.]+$"}
+
+# A class in Python, with whatever parameters it takes.
+_PYTHON: tuple[Schema, ...] = (
+    {"description": "a controller in Python: python:module:Class", **_CLASS},
+    {
+        "type": "object",
+        "description": "a controller in Python with the keyword arguments of its __init__",
+        "properties": {"name": _CLASS},
+        "required": ["name"],
+    },
+)
 
 
 def _option(option: Option) -> Schema:

@@ -11,7 +11,18 @@ from ackclock.scenario.base import Model
 from ackclock.scenario.types import Count, Duration, PositiveDuration
 from ackclock.scenario.units import DURATION
 
-FLOW_SERIES = ("cwnd", "ssthresh", "srtt", "in_flight", "delivered", "sent", "retransmitted", "recoveries", "timeouts")
+FLOW_SERIES = (
+    "cwnd",
+    "ssthresh",
+    "srtt",
+    "in_flight",
+    "delivered",
+    "sent",
+    "retransmitted",
+    "recoveries",
+    "timeouts",
+    "pacing_rate",
+)
 LINK_SERIES = ("queue", "queue_bytes", "link_sent", "drops")
 INTERVAL_SERIES = ("cwnd", "srtt", "delivered", "queue")
 """What `interval` alone records: enough to draw the window, the delay, the rate and the queue."""
@@ -89,6 +100,8 @@ class Probes(Model):
     """Fast recoveries each flow has entered, from the start."""
     timeouts: Sampling = None
     """Retransmission timeouts of each flow, from the start."""
+    pacing_rate: Sampling = None
+    """Payload bit/s at which segments of each flow leave; infinite while they are not paced."""
     queue: Sampling = None
     """Packets in the queue of each link."""
     queue_bytes: Sampling = None

@@ -76,6 +76,21 @@ Limit = Annotated[
 ]
 """The limit of a queue."""
 
+Threshold = Annotated[
+    QueueLimit,
+    BeforeValidator(units.parse_threshold),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": rf"^{_NUMBER} *(BDP|{'|'.join((*units.PACKETS.units, *units.SIZE.units))})$",
+            "description": "a length of a queue: packets, bytes or a fraction of the BDP",
+            "examples": ["20 packets", "0.17 BDP", "30 kB"],
+        }
+    ),
+]
+"""A length of a queue, not unlimited."""
+
 Probability = Annotated[
     float,
     BeforeValidator(units.parse_fraction),

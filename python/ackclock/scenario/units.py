@@ -166,6 +166,13 @@ def parse_queue_limit(value: object) -> QueueLimit:
     raise Problem(f"unknown unit '{unit}' in {_show(value)}", remedy)
 
 
+def parse_threshold(value: object) -> QueueLimit:
+    """``"20 packets"``, ``"0.17 BDP"`` or ``"30 kB"``: the length of a queue above which it marks."""
+    if value == "unlimited":
+        raise Problem("above an unlimited queue nothing is marked", "leave mark_above out, or give packets, bytes or a BDP fraction")
+    return parse_queue_limit(value)
+
+
 def parse_rate(value: object) -> int | None:
     """A rate in bit/s, or ``None`` for ``"unlimited"``: no serialisation and no queue."""
     return None if value is None or value == "unlimited" else RATE.parse(value, zero=False)

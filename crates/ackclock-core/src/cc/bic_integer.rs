@@ -3,13 +3,13 @@
 use super::reno::add_per;
 use super::{Ack, Avoidance, Cx, Needs, Phase, Signal, Window};
 use crate::params::Params;
-use crate::slowstart::SlowStart;
 use crate::time::Span;
 
-/// Fixed-point one of beta.
+/// Linux: fixed-point one of beta, and 0.8 as it stores it.
 const BETA_ONE: u64 = 1024;
-/// 0.8 as Linux stores it.
 const BETA: u64 = 819;
+/// ns-3 has a real number: six digits of it.
+const BETA_ONE_NS3: u64 = 1_000_000;
 /// Most growth before the first loss: one segment per 20 acknowledged.
 const FIRST_COUNT: u64 = 20;
 /// Bits of the fraction of `delayed_ack`.
@@ -21,8 +21,8 @@ pub struct BicCount {
     ns3: bool,
     tick: Span,
     hz: u64,
-    /// In 1/1024.
-    beta: u64,
+    /// Numerator and denominator of the fraction kept.
+    beta: (u64, u64),
     max_increment: u64,
     low_window: u64,
     fast_convergence: bool,
@@ -44,15 +44,17 @@ impl BicCount {
         let ns3 = p.text("variant") == "ns3";
         let own = |given: u64, own: u64| if given > 0 { given } else { own };
         let hz = p.int("hz").max(1);
+        let one = if ns3 { BETA_ONE_NS3 } else { BETA_ONE };
         let beta = match p.float("beta") {
-            b if b > 0.0 => (b * BETA_ONE as f64).round() as u64,
+            b if b > 0.0 => (b * one as f64).round() as u64,
+            _ if ns3 => one / 10 * 8,
             _ => BETA,
         };
         BicCount {
             ns3,
             tick: Span(1_000_000_000 / hz),
             hz,
-            beta,
+            beta: (beta, one),
             max_increment: own(p.int("max_increment"), 16),
             low_window: p.int("low_window"),
             fast_convergence: p.bool("fast_convergence"),
@@ -135,10 +137,6 @@ impl Avoidance for BicCount {
         }
     }
 
-    fn slow_start(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64, opening: &mut dyn SlowStart) -> f64 {
-        opening.on_ack(cx, ack, w, acked)
-    }
-
     #[inline]
     fn grow(&mut self, cx: &Cx<'_>, _ack: &Ack, w: &mut Window, acked: f64) {
         if self.ns3 {
@@ -157,17 +155,21 @@ impl Avoidance for BicCount {
 
     fn reduce(&mut self, cx: &Cx<'_>, _signal: Signal, w: &Window) -> f64 {
         let cwnd = w.cwnd as u64;
+        let (beta, one) = self.beta;
         let keep = |part: u64, of: u64| (u128::from(cwnd) * u128::from(part) / u128::from(of)) as u64;
-        if !self.ns3 {
+        if self.ns3 {
+            // The count belongs to the maximum before.
+            self.last_cwnd = 0;
+        } else {
             self.count = 0;
         }
         self.last_max = match cwnd < self.last_max && self.fast_convergence {
-            true if self.ns3 => keep(self.beta, BETA_ONE),
-            true => keep(BETA_ONE + self.beta, 2 * BETA_ONE),
+            true if self.ns3 => keep(beta, one),
+            true => keep(one + beta, 2 * one),
             false => cwnd,
         };
         if !self.is_low(cwnd) {
-            keep(self.beta, BETA_ONE) as f64
+            keep(beta, one) as f64
         } else if self.ns3 {
             (cx.in_flight / u64::from(cx.mss) / 2) as f64
         } else {
@@ -180,5 +182,83 @@ impl Avoidance for BicCount {
             self.count = 0;
             self.reset();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bic::PARAMS;
+    use super::*;
+    use crate::cc::testing;
+    use crate::params::Value;
+    use crate::time::Time;
+
+    fn bic(variant: &str) -> BicCount {
+        BicCount::new(&Params::new(PARAMS, &[("variant".into(), Value::Text(variant.into()))]).unwrap())
+    }
+
+    fn w(cwnd: u32) -> Window {
+        Window { cwnd: f64::from(cwnd), ssthresh: 2.0 }
+    }
+
+    fn loss(b: &mut BicCount, cwnd: u32) -> f64 {
+        testing::with_cx(1448, |cx| b.reduce(cx, Signal::Loss { flight: 0 }, &w(cwnd)))
+    }
+
+    #[test]
+    fn linux_vectors() {
+        let mut b = bic("linux");
+        assert_eq!((loss(&mut b, 100), b.last_max), (79.0, 100));
+        let per = [79, 96, 100, 110, 200].map(|w| b.undelayed(w));
+        assert_eq!(per, [15, 480, 500, 33, 12]);
+        assert_eq!((loss(&mut b, 90), b.last_max), (71.0, 80));
+        assert_eq!([14, 15, 3].map(|w| loss(&mut b, w)), [7.0, 11.0, 1.0]);
+        // Far from the maximum and far beyond it growth is 16 per round-trip time.
+        b.last_max = 1000;
+        assert_eq!([b.undelayed(320), b.undelayed(1600)], [20, 100]);
+    }
+
+    #[test]
+    fn linux_grows_at_most_five_per_cent_before_the_first_loss_and_allows_for_delayed_acknowledgments() {
+        let mut b = bic("linux");
+        testing::with_cx(1448, |cx| {
+            b.grow(cx, &testing::ack(1.0), &mut w(320), 1.0);
+            // 20, halved because two segments per acknowledgment are expected.
+            assert_eq!(b.per, 10);
+            for _ in 0..200 {
+                b.observe(cx, &Ack { acked: 1448, ..Ack::default() }, &mut w(320));
+            }
+            // The integer average of ones ends where a sixteenth of it is one.
+            assert_eq!(b.delayed_ack, 31);
+            b.delayed_ack = 16;
+            cx.now = Time(40_000_000);
+            b.grow(cx, &testing::ack(1.0), &mut w(320), 1.0);
+            assert_eq!(b.per, 20);
+            b.grow(cx, &testing::ack(1.0), &mut w(10), 1.0);
+            assert_eq!(b.per, 10);
+        });
+    }
+
+    #[test]
+    fn a_timeout_forgets_the_maximum_in_linux() {
+        let mut b = bic("linux");
+        loss(&mut b, 100);
+        testing::with_cx(1448, |cx| {
+            cx.phase = Phase::Recovery;
+            b.phase(cx, &mut w(79));
+            assert_eq!(b.last_max, 100);
+            cx.phase = Phase::Loss;
+            b.phase(cx, &mut w(1));
+            assert_eq!((b.last_max, b.per), (0, 0));
+        });
+    }
+
+    #[test]
+    fn ns3_has_its_own_constants() {
+        let mut b = bic("ns3");
+        assert_eq!((loss(&mut b, 100), b.last_max), (80.0, 100));
+        // A smooth part of 5: a quarter of Linux's count near the maximum.
+        assert_eq!([79, 96, 100].map(|w| b.undelayed(w)), [15, 120, 125]);
+        assert_eq!((loss(&mut b, 90), b.last_max), (72.0, 72));
     }
 }

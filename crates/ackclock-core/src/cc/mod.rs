@@ -9,30 +9,55 @@
 //! has it, then [`CongestionControl::on_ack`].
 
 mod bbr1;
+mod bbr3;
 mod additive;
+mod bic;
+mod bic_integer;
+mod copa;
 mod cubic;
 mod cubic_integer;
+mod dctcp;
 mod fast;
 mod fast_ns2;
 mod ledbat;
+mod highspeed;
+mod htcp;
+mod htcp_integer;
+mod hybla;
 pub mod registry;
 mod reno;
+mod scalable;
 mod tahoe;
 #[cfg(test)]
 pub(crate) mod testing;
 mod vegas;
+mod veno;
+mod westwood;
+mod westwood_plus;
+mod illinois;
+mod yeah;
 mod window;
 
 use crate::rng::Stream;
 use crate::time::{Span, Time};
 
 pub use bbr1::Bbr1;
+pub use bbr3::Bbr3;
+pub use bic::Bic;
+pub use bic_integer::BicCount;
+pub use copa::Copa;
 pub use cubic::Cubic;
 pub use cubic_integer::CubicInteger;
+pub use dctcp::Dctcp;
 pub use fast::Fast;
 pub use fast_ns2::FastNs2;
 pub use ledbat::Ledbat;
+pub use highspeed::{HighSpeed, HighSpeedTable};
+pub use htcp::Htcp;
+pub use htcp_integer::HtcpInteger;
+pub use hybla::{Hybla, HyblaInteger};
 pub use reno::Reno;
+pub use scalable::{Scalable, ScalableCount};
 pub use window::{Avoidance, Window, WindowBased};
 
 /// What the endpoint knows of the round-trip time.
@@ -105,6 +130,21 @@ impl RateSample {
     pub fn rate(&self) -> f64 {
         self.delivered as f64 * 1e9 / self.interval.0.max(1) as f64
     }
+}
+
+/// A segment declared lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Its first position in the stream, and its bytes.
+    pub pos: u64,
+    /// See `pos`.
+    pub len: u64,
+    /// Bytes in flight right after it was sent.
+    pub tx_in_flight: u64,
+    /// Bytes declared lost since it was sent, its own included.
+    pub lost: u64,
+    /// The sender had nothing more to send then.
+    pub app_limited: bool,
 }
 
 /// One acknowledgment.
@@ -268,6 +308,26 @@ pub struct Needs {
     pub ecn: EcnUse,
     /// Who runs recovery.
     pub recovery: RecoveryBy,
+    /// It may ask for packet pairs ([`CongestionControl::packet_pair`]).
+    pub pairs: bool,
+}
+
+/// Two segments that left at the same time and were acknowledged one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketPair {
+    /// Their payload bytes.
+    pub bytes: [u32; 2],
+    /// Their round-trip times.
+    pub rtt: [Span; 2],
+}
+
+/// What a start measured, for the results.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StartEstimate {
+    /// What the path carries, bit/s.
+    pub rate_bps: f64,
+    /// The slow start threshold that follows from it, bytes.
+    pub ssthresh: u64,
 }
 
 /// A congestion controller: events in, [`Control`] out.
@@ -278,6 +338,9 @@ pub trait CongestionControl: Send {
     fn observe(&mut self, _cx: &mut Cx<'_>, _ack: &Ack) {}
     /// An acknowledgment delivered data and the window may move.
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack);
+    /// A segment was declared lost, by this acknowledgment or by a timer before it. Comes before
+    /// [`CongestionControl::on_phase`]; only with [`Needs::rate`].
+    fn on_lost(&mut self, _cx: &mut Cx<'_>, _lost: &Lost) {}
     /// Congestion was signalled: at most once per recovery episode.
     fn on_congestion(&mut self, cx: &mut Cx<'_>, signal: Signal);
     /// The sender's phase changed to [`Cx::phase`], or a timeout expired again in [`Phase::Loss`].
@@ -299,6 +362,17 @@ pub trait CongestionControl: Send {
     /// limited until what is in flight now is delivered. Only with [`Needs::rate`].
     fn limits_itself(&self) -> bool {
         false
+    }
+    /// Payload bytes of two segments of new data to send back to back, the second whatever the window. Asked while no
+    /// pair is under way and the window has room. Only with [`Needs::pairs`].
+    fn packet_pair(&mut self, _cx: &mut Cx<'_>) -> Option<[u32; 2]> {
+        None
+    }
+    /// Both segments of a pair were acknowledged. A pair of which one was lost is not heard of again.
+    fn on_packet_pair(&mut self, _cx: &mut Cx<'_>, _pair: &PacketPair) {}
+    /// What the start measured, if it did.
+    fn start_estimate(&self) -> Option<StartEstimate> {
+        None
     }
     /// The present decision.
     fn control(&self) -> Control;

@@ -103,7 +103,7 @@ fn reductions() {
     let w = |cwnd| Window { cwnd, ssthresh: 12.0 };
     let (loss, timeout) = (Signal::Loss { flight: 0 }, Signal::Timeout { flight: 0, repeated: false });
     testing::with_cx(1000, |cx| {
-        let mut reduced = |name: &str, signal, cwnd| {
+        let reduced = |name: &str, signal, cwnd| {
             let mut law = vegas(&[form(name), ("base", Value::Text("cwnd".into()))]);
             law.reduce(cx, signal, &w(cwnd))
         };

@@ -277,6 +277,8 @@ mod tests {
     fn backlog_and_reduction_vectors() {
         for (cwnd, rtt, queued, left) in [(20.0, 110, 1.818, 16.0), (20.0, 125, 4.0, 10.0), (30.0, 110, 2.727, 24.0)] {
             for variant in ["paper", "linux"] {
+                // Linux rounds N up to halves: 2.727 is 3 there, which is congestion.
+                let left = if variant == "linux" && cwnd == 30.0 { 15.0 } else { left };
                 let mut law = measured(variant, cwnd, rtt);
                 let rounding = if variant == "linux" { 0.5 } else { 1e-3 };
                 assert!((law.queued - queued).abs() < rounding, "{variant} {}", law.queued);

@@ -63,7 +63,7 @@ impl Westwood {
     /// From its parameters.
     pub fn new(p: &Params) -> Westwood {
         Westwood {
-            filter: Tustin::new(p.span("tau"), p.float("m")),
+            filter: Tustin::new(p.duration("tau"), p.float("m")),
             acked: AckedCount::default(),
             reno: Additive::new(false),
             after: None,

@@ -192,7 +192,7 @@ impl WestwoodPlusInteger {
         let tick = 1_000_000_000 / hz;
         WestwoodPlusInteger {
             tick,
-            min_ticks: p.span("min_sample").0 / tick,
+            min_ticks: p.duration("min_sample").0 / tick,
             acked: AckedCount::default(),
             reno: Additive::new(true),
             bytes: 0,

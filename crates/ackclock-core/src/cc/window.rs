@@ -1,6 +1,8 @@
 //! The frame of every window-based controller: any avoidance law with any slow start.
 
-use super::{Ack, CongestionControl, Control, Cx, Needs, Pacing, RecoveryBy, Restart, Signal, Undo};
+use super::{
+    Ack, CongestionControl, Control, Cx, Needs, PacketPair, Pacing, RecoveryBy, Restart, Signal, StartEstimate, Undo,
+};
 use crate::slowstart::SlowStart;
 use crate::time::Span;
 
@@ -217,6 +219,19 @@ impl CongestionControl for WindowBased {
         self.law.transmit_start(cx);
     }
 
+    fn packet_pair(&mut self, cx: &mut Cx<'_>) -> Option<[u32; 2]> {
+        self.slow_start.packet_pair(cx, &self.w)
+    }
+
+    fn on_packet_pair(&mut self, cx: &mut Cx<'_>, pair: &PacketPair) {
+        self.slow_start.on_packet_pair(cx, pair, &mut self.w);
+        self.publish_all();
+    }
+
+    fn start_estimate(&self) -> Option<StartEstimate> {
+        self.slow_start.estimate()
+    }
+
     #[inline]
     fn control(&self) -> Control {
         self.control
@@ -224,6 +239,6 @@ impl CongestionControl for WindowBased {
 
     fn needs(&self) -> Needs {
         let needs = self.law.needs();
-        Needs { observe: needs.observe || self.slow_start.observes(), ..needs }
+        Needs { observe: needs.observe || self.slow_start.observes(), pairs: self.slow_start.pairs(), ..needs }
     }
 }

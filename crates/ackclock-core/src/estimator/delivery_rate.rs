@@ -1,7 +1,7 @@
 //! Delivery rate: how fast the network delivered what was sent (draft-ietf-ccwg-bbr §4.1, after Cheng and Cardwell's
 //! delivery-rate draft and Linux's implementation of it).
 
-use crate::cc::RateSample;
+use crate::cc::{Lost, RateSample};
 use crate::ring::Ring;
 use crate::time::{Span, Time};
 
@@ -30,6 +30,8 @@ pub struct DeliveryRate {
     limited_until: u64,
     /// What the next segment to leave will remember.
     next: Sent,
+    /// Segments declared lost that the controller has not heard of: `lost` is what was lost before they were sent.
+    losses: Vec<Lost>,
     /// The most recently sent segment delivered by this acknowledgment, and its end.
     newest: Option<(Sent, u64)>,
 }
@@ -70,6 +72,30 @@ impl DeliveryRate {
             self.newest = Some((sent, end));
             self.first = sent.at;
         }
+    }
+
+    /// Segment `number`, `len` bytes from `pos`, was declared lost.
+    pub fn lost(&mut self, number: u64, pos: u64, len: u64) {
+        let sent = self.segments.get(number);
+        let (tx_in_flight, lost, app_limited) = (sent.in_flight, sent.lost, sent.app_limited);
+        self.losses.push(Lost { pos, len, tx_in_flight, lost, app_limited });
+    }
+
+    /// Takes the losses to be told, `total` bytes having been lost so far; [`DeliveryRate::told`] gives the list back.
+    pub fn take_losses(&mut self, total: u64) -> Vec<Lost> {
+        let newly: u64 = self.losses.iter().map(|l| l.len).sum();
+        let mut sum = total.saturating_sub(newly);
+        for l in &mut self.losses {
+            sum += l.len;
+            l.lost = sum.saturating_sub(l.lost);
+        }
+        std::mem::take(&mut self.losses)
+    }
+
+    /// Gives an empty list of losses back for later use.
+    pub fn told(&mut self, mut losses: Vec<Lost>) {
+        losses.clear();
+        self.losses = losses;
     }
 
     /// The first segment is acknowledged cumulatively.

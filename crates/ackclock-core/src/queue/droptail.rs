@@ -136,7 +136,8 @@ mod tests {
             let mut q = DropTail::new(limits, step);
             let service = Backlog { packets: 1, bytes: 1000 };
             let parcel = |id| Parcel { id, len: 1000, ecn, ..Parcel::default() };
-            let verdicts: Vec<_> = (0..8).map(|id| q.enqueue(Time::ZERO, parcel(id), service, &mut |_, _| ())).collect();
+            let verdicts: Vec<_> =
+                (0..8).map(|id| q.enqueue(Time::ZERO, parcel(id), service, &mut |_, _| ())).collect();
             let first = verdicts.iter().position(|v| *v == Verdict::Marked);
             // What was marked at its arrival leaves marked.
             let left = std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut |_, _| ()));

@@ -3,14 +3,16 @@
 //! A slow start grows the window while it is below ssthresh and hands what is left of an acknowledgment to congestion
 //! avoidance. Any of them works with any window-based controller.
 
+mod blbe;
 mod hystart;
 mod hystart_pp;
 mod limited;
 mod standard;
 
-use crate::cc::{Ack, Cx, Signal, Window};
+use crate::cc::{Ack, Cx, PacketPair, Signal, StartEstimate, Window};
 use crate::params::{ParamError, ParamSpec, Params, Value};
 
+pub use blbe::Blbe;
 pub use hystart::HyStart;
 pub use hystart_pp::HyStartPp;
 pub use limited::Limited;
@@ -36,6 +38,24 @@ pub trait SlowStart: Send {
 
     /// Congestion was signalled.
     fn on_congestion(&mut self, _cx: &Cx<'_>, _signal: Signal) {}
+
+    /// True when it wants [`SlowStart::packet_pair`].
+    fn pairs(&self) -> bool {
+        false
+    }
+
+    /// Asks for a packet pair, whatever the window ([`crate::cc::CongestionControl::packet_pair`]).
+    fn packet_pair(&mut self, _cx: &Cx<'_>, _w: &Window) -> Option<[u32; 2]> {
+        None
+    }
+
+    /// A pair was acknowledged. May set ssthresh.
+    fn on_packet_pair(&mut self, _cx: &Cx<'_>, _pair: &PacketPair, _w: &mut Window) {}
+
+    /// What it measured, if it did.
+    fn estimate(&self) -> Option<StartEstimate> {
+        None
+    }
 }
 
 /// Grows by `grant` segments but not past ssthresh; returns the part of the grant that did not fit.
@@ -64,7 +84,7 @@ pub struct SlowStartEntry {
 }
 
 /// Every slow start.
-pub const SLOW_STARTS: &[SlowStartEntry] = &[standard::ENTRY, limited::ENTRY, hystart::ENTRY, hystart_pp::ENTRY];
+pub const SLOW_STARTS: &[SlowStartEntry] = &[standard::ENTRY, limited::ENTRY, hystart::ENTRY, hystart_pp::ENTRY, blbe::ENTRY];
 
 /// Builds slow start `name` with the parameters given, defaults for the rest.
 ///

@@ -135,7 +135,7 @@ options! {
         "acknowledge out-of-order segments beyond the third together, after min(1 ms, RTT/20) + 0.1 ms (Linux)";
     write_bytes: u64, Kind::Bytes, None, [0, 131_072, 0, 0],
         "bytes that the application writes at a time, in the end to a full send buffer; 0 is everything at once. Linux marks \
-         where it pushed the stream (PSH), and ack_policy linux acknowledges such a segment at once";
+         where it pushed the stream (PSH), and a receiver acknowledges such a segment at once";
     send_buffer: u64, Kind::Bytes, Some((1.0, UNLIMITED_WINDOW as f64)), [16_777_216, 16_777_216, 16_777_216, 16_777_216],
         "memory of the buffer that the application's writes fill";
     window_counts_ooo: bool, Kind::Bool, None, [false, false, false, false], "out-of-order data takes room of the receive buffer";

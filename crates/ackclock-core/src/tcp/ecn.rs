@@ -104,7 +104,8 @@ impl Sender {
         }
         self.marks.sent = pos + u64::from(len);
         // RFC 3168 §6.1.2: the first new data after a reduction for whatever reason says so.
-        let reductions = self.stats.recoveries + self.stats.timeouts + self.stats.ecn_reductions;
+        let s = &self.stats;
+        let reductions = s.recoveries + s.timeouts + s.tlp_recoveries + s.ecn_reductions;
         if self.marks.told != reductions && self.marks.feedback != Feedback::Accurate {
             seg.flags |= flags::CWR;
         }
@@ -126,6 +127,10 @@ impl Sender {
             ack.marked = ack.delivered;
         }
         self.stats.marked_bytes += ack.marked;
+        if ack.ece {
+            // Whatever the losses turn out to be, there is congestion: no reduction is taken back.
+            self.episode.stands();
+        }
     }
 
     /// Ends the reduction when something sent after its begin is acknowledged: so long CWR takes to reach the receiver.
@@ -179,6 +184,7 @@ impl Sender {
         self.stats.ecn_reductions += 1;
         self.marks.reducing = true;
         self.marks.end = self.board.nxt();
+        self.episode.stands();
         if self.reduces_by_prr() {
             self.prr = Prr::new(before, self.config.prr);
             return;
@@ -225,7 +231,3 @@ impl Sender {
         self.with_cc(now, |cc, cx| cc.on_congestion(cx, Signal::Loss { flight }));
     }
 }
-
-#[cfg(test)]
-#[path = "ecn_tests.rs"]
-mod tests;

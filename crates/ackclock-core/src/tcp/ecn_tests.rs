@@ -1,0 +1,229 @@
+//! ECN segment by segment: negotiation, the receiver's three kinds of feedback, the sender's reactions.
+
+use super::recovery::{after, numbers, sack, text, windows, NONE};
+use super::*;
+use crate::tcp::sender::Phase;
+
+const ECN_SETUP: u8 = flags::ECE | flags::CWR;
+
+fn ecn(rule: &str) -> (&'static str, Value) {
+    ("ecn", text(rule))
+}
+
+/// The ECN flags of a segment, and whether it offers counts.
+fn offer(s: &Segment) -> (u8, bool) {
+    (s.flags & ECN_SETUP, s.accurate_ecn())
+}
+
+/// What a client offers, and what a server with the option `server` makes of it.
+fn handshake(client: Endpoint, server: &str) -> ((u8, bool), u8) {
+    let mut client = client;
+    client.connect();
+    let syn = sent(&mut client, 0)[0];
+    let (_, answer) = answering(&[ecn(server)], &syn);
+    (offer(&syn), answer.flags & ECN_SETUP)
+}
+
+/// Connected at 100 ms to a peer that answers with these flags; the first flight has `iw` segments of plenty.
+fn agreed(profile: Profile, cc: &str, rule: &str, iw: u64, answer_flags: u8) -> Endpoint {
+    let options = [ecn(rule), ("iw", Value::Int(iw)), ("iw_bound", text("none"))];
+    let variant = [("variant", text("linux")), ("base", text("cwnd"))];
+    let mut e = with(profile, &options, cc, if profile == Profile::Linux { &variant } else { &[] });
+    e.connect();
+    sent(&mut e, 0);
+    let mut answer = syn_ack();
+    answer.flags |= answer_flags;
+    answer.options &= !0x10;
+    give(&mut e, 100, &answer);
+    give(&mut e, 100, &ack(1));
+    e.tx.write(1_000_000);
+    e
+}
+
+fn classic(iw: u64) -> Endpoint {
+    agreed(Profile::Rfc, "reno", "classic", iw, flags::ECE)
+}
+
+/// The acknowledgment of everything below segment `n`, with ECN-Echo.
+fn echo(n: u32) -> Segment {
+    let s = sack(n, &[]);
+    Segment { flags: s.flags | flags::ECE, ..s }
+}
+
+/// Position and ECN field of a segment with payload, and whether it says CWR.
+fn marking(s: &Segment) -> (u32, Ecn, bool) {
+    (s.seq, s.ecn, s.has(flags::CWR))
+}
+
+#[test]
+fn what_is_offered_and_agreed() {
+    let client = |rule: &str| rfc(&[ecn(rule)]);
+    assert_eq!(handshake(client("off"), "classic"), ((0, false), 0));
+    assert_eq!(handshake(client("classic"), "off"), ((ECN_SETUP, false), 0));
+    assert_eq!(handshake(client("classic"), "classic"), ((ECN_SETUP, false), flags::ECE));
+    assert_eq!(handshake(client("classic"), "accurate"), ((ECN_SETUP, false), flags::ECE));
+    assert_eq!(handshake(client("accurate"), "classic"), ((ECN_SETUP, true), flags::ECE));
+    assert_eq!(handshake(client("accurate"), "accurate"), ((ECN_SETUP, true), flags::CWR));
+    // DCTCP asks by itself, and its SYN is ECN-capable (RFC 8257 §3.5).
+    let mut dctcp = with(Profile::Rfc, &[], "dctcp", &[]);
+    dctcp.connect();
+    let syn = sent(&mut dctcp, 0)[0];
+    assert_eq!((offer(&syn), syn.ecn), ((ECN_SETUP, false), Ecn::Ect0));
+}
+
+#[test]
+fn without_an_agreement_nothing_is_ecn_capable() {
+    let mut e = agreed(Profile::Rfc, "reno", "classic", 10, 0);
+    assert!(sent(&mut e, 100).iter().all(|s| s.ecn == Ecn::NotEct));
+    assert_eq!(after(&mut e, 200, &echo(3)), [11, 12, 13], "its echo says nothing");
+}
+
+#[test]
+fn a_mark_halves_the_window_once_and_the_next_new_data_says_so() {
+    let mut e = classic(10);
+    let first = sent(&mut e, 100);
+    assert!(first.iter().all(|s| s.ecn == Ecn::Ect0 && !s.has(flags::CWR)));
+    // Ten outstanding: ssthresh is five segments, nothing is sent again.
+    assert_eq!(after(&mut e, 200, &echo(3)), NONE);
+    assert_eq!((windows(&e), e.tx.phase()), ((5.0, 5.0), Phase::Reduction));
+    assert_eq!(after(&mut e, 201, &echo(5)), NONE);
+    assert_eq!(e.tx.stats.ecn_reductions, 1, "once per window");
+    // Six outstanding at 7, four at 9: two may leave.
+    let mut left = give(&mut e, 202, &echo(7));
+    left.extend(give(&mut e, 203, &echo(8)));
+    let left: Vec<_> = left.iter().map(marking).collect();
+    assert_eq!(left, [(10_001, Ecn::Ect0, true), (11_001, Ecn::Ect0, false)]);
+    assert_eq!(windows(&e).0, 5.0, "no growth on an echo (RFC 3168 §6.1.2)");
+    // Everything outstanding at the mark is acknowledged: the next echo counts again once more than that is.
+    assert_eq!(e.tx.stats.ecn_reductions, 1);
+    after(&mut e, 300, &echo(11));
+    assert_eq!((e.tx.stats.ecn_reductions, e.tx.phase()), (1, Phase::Reduction));
+    after(&mut e, 301, &echo(12));
+    assert_eq!((e.tx.stats.ecn_reductions, e.tx.phase()), (2, Phase::Reduction));
+}
+
+#[test]
+fn retransmissions_are_not_ecn_capable_and_tell_of_the_reduction_later() {
+    let mut e = classic(10);
+    sent(&mut e, 100);
+    let again = [sack(1, &[(2, 2)]), sack(1, &[(2, 3)]), sack(1, &[(2, 4)])].map(|s| give(&mut e, 200, &s));
+    let again = again.concat();
+    let resent: Vec<_> = again.iter().filter(|s| s.seq == 1).map(marking).collect();
+    assert_eq!(resent, [(1, Ecn::NotEct, false)]);
+    let told = (0..).map(|n| give(&mut e, 210 + n, &sack(11 + n as u32, &[]))).find(|s| !s.is_empty());
+    assert_eq!(told.map(|s| (s[0].ecn, s[0].has(flags::CWR))), Some((Ecn::Ect0, true)));
+}
+
+#[test]
+fn with_a_window_of_one_segment_the_next_waits_for_a_timeout() {
+    let mut e = classic(1);
+    assert_eq!(numbers(&mut e, 100), [1]);
+    let left = after(&mut e, 200, &echo(2));
+    assert_eq!((left, windows(&e).0), (vec![], 1.0));
+    // RTO is a second (RFC 6298).
+    assert_eq!(expire(&mut e), 1200);
+    assert_eq!(numbers(&mut e, 1200), [2]);
+    assert_eq!(e.tx.stats.timeouts, 0);
+}
+
+#[test]
+fn linux_reduces_proportionally() {
+    let mut e = agreed(Profile::Linux, "reno", "classic", 20, flags::ECE);
+    assert_eq!(numbers(&mut e, 100).len(), 20);
+    // Of 20 segments 10 are to remain: one leaves for two that are delivered, until 10 are in the network.
+    let leaving = (3..=21).step_by(2).map(|n| after(&mut e, 200 + u64::from(n), &echo(n)).len());
+    assert_eq!(leaving.collect::<Vec<_>>(), [1, 1, 1, 1, 1, 1, 1, 1, 0, 2]);
+    assert_eq!(e.tx.phase(), Phase::Reduction);
+    assert_eq!(windows(&e), (10.0, 10.0));
+    after(&mut e, 300, &sack(23, &[]));
+    assert_eq!((e.tx.phase(), e.tx.stats.ecn_reductions), (Phase::Open, 1));
+}
+
+#[test]
+fn a_loss_in_the_window_of_a_mark_does_not_reduce_again() {
+    for (profile, cc, kept) in [(Profile::Linux, "reno", 10.0), (Profile::Rfc, "reno", 10.0)] {
+        let mut e = agreed(profile, cc, "classic", 20, flags::ECE);
+        numbers(&mut e, 100);
+        after(&mut e, 200, &echo(3));
+        for last in 4..=9 {
+            after(&mut e, 201, &sack(3, &[(4, last)]));
+        }
+        assert_eq!((e.tx.phase(), windows(&e).1), (Phase::Recovery, kept), "{profile:?}");
+        assert_eq!((e.tx.stats.recoveries, e.tx.stats.ecn_reductions), (1, 1));
+    }
+}
+
+/// A server that has agreed, and what it answers to segments with these ECN fields and flags.
+fn answers(cc: &str, rule: &str, segments: &[(Ecn, u8)]) -> Vec<Vec<(u32, bool, u16)>> {
+    let mut e = with(Profile::Rfc, &[ecn(rule)], cc, &[]);
+    e.listen();
+    let mut syn = syn_ack();
+    syn.flags = flags::SYN | ECN_SETUP;
+    syn.set_accurate_ecn();
+    give(&mut e, 0, &syn);
+    give(&mut e, 0, &ack(1));
+    let stamp = |s: &mut Segment| s.set_timestamps(900, 0);
+    let answer = segments.iter().enumerate().map(|(i, (ecn, more))| {
+        let mut s = data(1000 * i as u32 + 1, 1000);
+        (s.ecn, s.flags) = (*ecn, s.flags | more);
+        stamp(&mut s);
+        let acks = give(&mut e, 10, &s);
+        acks.iter().map(|a| ((a.ack - THEIRS) / 1000, a.has(flags::ECE), a.mss_or_marks)).collect()
+    });
+    answer.collect()
+}
+
+#[test]
+fn classic_echo_lasts_until_the_sender_has_reduced() {
+    let (ect, ce) = ((Ecn::Ect0, 0), (Ecn::Ce, 0));
+    let got = answers("reno", "classic", &[ect, ect, ce, ect, ect, ect, (Ecn::Ect0, flags::CWR), ect, (Ecn::Ce, flags::CWR), ect]);
+    let told: Vec<_> = got.concat().iter().map(|a| (a.0, a.1)).collect();
+    // A mark on the very segment with CWR counts again (RFC 3168 §6.1.3).
+    assert_eq!(told, [(2, false), (4, true), (6, true), (8, false), (10, true)]);
+}
+
+#[test]
+fn dctcp_tells_every_change_at_once_and_exactly() {
+    let (ect, ce) = ((Ecn::Ect0, 0), (Ecn::Ce, 0));
+    let got = answers("dctcp", "off", &[ect, ce, ce, ce, ect, ect, ect, ce]);
+    let told: Vec<Vec<_>> = got.iter().map(|acks| acks.iter().map(|a| (a.0, a.1)).collect()).collect();
+    let expected: [&[(u32, bool)]; 8] = [
+        &[],
+        // What waited is acknowledged apart, unmarked.
+        &[(1, false), (2, true)],
+        &[],
+        &[(4, true)],
+        &[(5, false)],
+        &[],
+        &[(7, false)],
+        &[(8, true)],
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn accurate_feedback_counts() {
+    let (ect, ce) = ((Ecn::Ect0, 0), (Ecn::Ce, 0));
+    let got = answers("reno", "accurate", &[ect, ect, ce, ce, ce, ect]).concat();
+    let told: Vec<_> = got.iter().map(|a| (a.0, a.2)).collect();
+    // The first mark is told at once.
+    assert_eq!(told, [(2, 0), (3, 1), (5, 3)]);
+    assert!(got.iter().all(|a| !a.1));
+
+    let mut e = agreed(Profile::Rfc, "reno", "accurate", 10, flags::CWR);
+    numbers(&mut e, 100);
+    let count = |n: u32, marks: u16| Segment { mss_or_marks: marks, ..sack(n, &[]) };
+    for (s, marked, reductions) in [
+        (count(3, 0), 0, 0),
+        (count(5, 1), 1000, 1),
+        // The same count again, an older one, and two more marks of which one segment was delivered.
+        (count(6, 1), 1000, 1),
+        (count(7, 0), 1000, 1),
+        (count(8, 3), 2000, 1),
+        (count(10, 4), 3000, 1),
+    ] {
+        let left = give(&mut e, 200, &s);
+        assert_eq!((e.tx.stats.marked_bytes, e.tx.stats.ecn_reductions), (marked, reductions));
+        assert!(left.iter().all(|s| !s.has(flags::CWR)), "RFC 9768 has no CWR");
+    }
+}

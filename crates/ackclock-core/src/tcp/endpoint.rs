@@ -191,7 +191,7 @@ impl Endpoint {
         if self.timestamps && seg.has_timestamps() {
             if seq_before(seg.tsval, self.ts_recent) && now.since(self.ts_recent_at) <= self.paws_lifetime() {
                 // An old duplicate (RFC 7323 §5, PAWS).
-                self.rx.request_ack();
+                self.rx.on_old_timestamp(pos, u64::from(seg.seq_len()));
                 return;
             }
             if pos <= self.rx.last_ack_sent() {
@@ -267,6 +267,9 @@ impl Endpoint {
         self.timers.take_due(Timer::Pace, now);
         if self.timers.take_due(Timer::Reorder, now) {
             self.tx.on_reorder_timer(now, &mut self.timers);
+        }
+        if self.timers.take_due(Timer::Probe, now) {
+            self.tx.on_probe_timer(now, &mut self.timers);
         }
         if self.timers.take_due(Timer::Persist, now) {
             self.tx.on_persist(now, &mut self.timers);

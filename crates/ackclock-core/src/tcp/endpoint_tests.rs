@@ -10,8 +10,14 @@ use crate::params::Value;
 use crate::slowstart;
 use crate::tcp::config::Profile;
 
+#[path = "ecn_tests.rs"]
+mod ecn;
+#[path = "probe_tests.rs"]
+mod probe;
 #[path = "recovery_tests.rs"]
 mod recovery;
+#[path = "undo_tests.rs"]
+mod undo;
 #[path = "window_tests.rs"]
 mod window;
 
@@ -47,7 +53,7 @@ fn data(seq: u32, len: u32) -> Segment {
 
 /// The peer's SYN, ACK with every option.
 fn syn_ack() -> Segment {
-    let mut s = Segment { seq: THEIRS, mss: MSS as u16, flags: flags::SYN | flags::ACK, ..ack(1) };
+    let mut s = Segment { seq: THEIRS, mss_or_marks: MSS as u16, flags: flags::SYN | flags::ACK, ..ack(1) };
     s.set_sack_permitted();
     s.set_window_scale(7);
     s.set_timestamps(900, 0);
@@ -143,7 +149,7 @@ fn the_smaller_mss_counts_and_536_without_one() {
         e.connect();
         sent(&mut e, 0);
         e.tx.write(100_000);
-        e.on_segment(at(10), &Segment { mss: theirs, ..syn_ack() });
+        e.on_segment(at(10), &Segment { mss_or_marks: theirs, ..syn_ack() });
         assert_eq!(payload(&mut e, 10)[0].1, agreed);
         // Two segments of the agreed size are acknowledged at once, one is not.
         let mut seen = vec![];

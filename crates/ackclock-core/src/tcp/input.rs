@@ -17,6 +17,14 @@ pub(super) struct AckEvent {
     pub advanced: bool,
     /// A duplicate acknowledgment (RFC 5681 §2; with SACK RFC 6675 §2).
     pub duplicate: bool,
+    /// It carries no data, no advance and no window but the old.
+    pub repeats: bool,
+    /// The echoed timestamp.
+    pub echo: Option<u32>,
+    /// What the receiver reports to have come twice, and how many segments of ours that is (RFC 2883).
+    pub dsack: Option<(u64, u64)>,
+    /// See `dsack`.
+    pub duplicates: u64,
 }
 
 impl Sender {
@@ -30,6 +38,9 @@ impl Sender {
         let edge_before = self.peer_edge;
         self.peer_edge = self.peer_edge.max(ack + (u64::from(seg.window) << self.peer_scale));
         if self.board.outstanding() == 0 {
+            if !seg.sack().is_empty() {
+                self.take_late_report(now, seg, ack);
+            }
             if self.peer_edge > edge_before {
                 self.end_persist(timers);
             }
@@ -38,13 +49,21 @@ impl Sender {
         self.stats.acks += 1;
         let in_flight_before = self.board.pipe();
         let mut d = Delivery { now, min_rtt: self.rtt.min(), forward: self.board.forward(), ..Delivery::default() };
+        let mut report = None;
         if !seg.sack().is_empty() {
+            report = self.take_dsack(seg, ack, una);
             self.take_sacks(seg, ack, &mut d);
         }
         let advanced = ack > una;
         if advanced {
+            if self.board.may_be_resent() && seg.has_timestamps() {
+                d.unanswered = Some(self.next_tick(now, seg.tsecr));
+            }
             self.board.acknowledge(ack, &mut d);
             self.retries = 0;
+        }
+        if self.needs.pairs {
+            self.pair_acknowledged(now);
         }
         let rtt = self.take_rtt(now, seg, &d, advanced);
         self.delivered += d.bytes;
@@ -70,7 +89,18 @@ impl Sender {
                 self.rack = k;
             }
         }
-        let event = AckEvent { now, advanced, duplicate };
+        let event = AckEvent {
+            now,
+            advanced,
+            duplicate,
+            repeats: !advanced && seg.len == 0 && self.peer_edge == edge_before,
+            echo: seg.has_timestamps().then_some(seg.tsecr),
+            dsack: report.map(|r| r.0),
+            duplicates: report.map_or(0, |r| r.1),
+        };
+        if let Some(end) = self.tail.end {
+            self.judge_probe(end, self.board.una(), &event, &d);
+        }
         let mut ack = Ack {
             delivered: d.bytes,
             acked: d.acked,
@@ -106,6 +136,9 @@ impl Sender {
         if self.marks.feedback != Feedback::Off {
             grow = self.respond_to_marks(now, &ack, advanced, self.lost == lost_before, grow);
         }
+        if self.needs.rate {
+            self.tell_losses(now);
+        }
         self.tell_phase(now);
         ack.grow = grow && advanced;
         ack.lost = self.lost - lost_before;
@@ -116,7 +149,7 @@ impl Sender {
                 self.board.note_app_limited(self.delivered);
             }
         }
-        if advanced {
+        if advanced || self.outlives_head(&d) {
             self.restart_timer(now, timers);
         }
         if self.peer_edge > edge_before {
@@ -132,12 +165,28 @@ impl Sender {
         }
         blocks.sort_unstable();
         for (start, end) in &blocks[..seg.sack().len()] {
-            if *end <= ack {
-                self.stats.dsacks += 1;
-            } else {
+            if *end > ack {
                 self.board.sack(*start, *end, d);
             }
         }
+    }
+
+    /// An acknowledgment with SACK blocks came while nothing is outstanding: it can only tell of duplicates.
+    fn take_late_report(&mut self, now: Time, seg: &Segment, ack: u64) {
+        if let Some((block, _)) = self.take_dsack(seg, ack, self.board.una()) {
+            if self.tail.end == Some(block.1) {
+                self.tail.end = None;
+            }
+            self.undo_duplicates(now);
+        }
+    }
+
+    /// The first time at which the timestamp clock shows more than `echo`.
+    fn next_tick(&self, now: Time, echo: u32) -> Time {
+        let tick = self.config.timestamp_tick.0.max(1);
+        let shown = now.0 / tick;
+        let age = (shown as u32).wrapping_sub(echo);
+        Time((shown.saturating_sub(u64::from(age)) + 1) * tick)
     }
 
     /// Samples the round-trip time: exactly from segments sent once, else from the echoed timestamp (Karn's rule).
@@ -185,6 +234,7 @@ impl Sender {
         if self.board.outstanding() == 0 {
             timers.clear(Timer::Rto);
             timers.clear(Timer::Reorder);
+            timers.clear(Timer::Probe);
             return;
         }
         let partial = self.repair == Repair::NewReno && self.phase == Phase::Recovery;
@@ -192,7 +242,7 @@ impl Sender {
             return;
         }
         self.first_partial = false;
-        timers.set_after(Timer::Rto, now, self.rtt.rto());
+        self.set_timers(now, timers);
     }
 
     fn end_persist(&mut self, timers: &mut Timers) {

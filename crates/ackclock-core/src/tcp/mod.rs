@@ -14,6 +14,7 @@ mod input;
 mod intervals;
 pub mod output;
 mod pacer;
+mod pair;
 mod pushes;
 pub mod receiver;
 pub mod recovery;

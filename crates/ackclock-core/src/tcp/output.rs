@@ -33,17 +33,28 @@ impl Sender {
     pub(super) fn poll(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
         if self.force {
             self.force = false;
+            if self.tail.due {
+                return self.send_probe(now, timers);
+            }
             if let Some(hole) = self.board.next_lost() {
                 return Some(self.resend(hole, now, timers));
+            }
+        }
+        if self.needs.pairs {
+            if let Some(out) = self.pair_segment(now, timers) {
+                return Some(out);
             }
         }
         let pipe = self.board.pipe();
         if self.pacer.next() > now {
             timers.set(Timer::Pace, self.pacer.next());
             self.note_usage(pipe);
+            if self.tail.stale {
+                self.renew_probe(now, timers);
+            }
             return None;
         }
-        if self.board.pending() > 0 {
+        if self.board.pending() > 0 && !self.hold {
             // Repairs go before new data: nothing else leaves while one is waiting for the window.
             let hole = self.board.next_lost()?;
             if pipe + u64::from(hole.len) <= self.window + self.room_for_duplicates() {
@@ -55,10 +66,16 @@ impl Sender {
         if let Some(out) = self.new_data(now, pipe, timers) {
             return Some(out);
         }
+        if self.end_hold() {
+            return self.poll(now, timers);
+        }
         if let Some(out) = self.speculative(now, pipe, timers) {
             return Some(out);
         }
         self.note_usage(pipe);
+        if self.tail.stale {
+            self.renew_probe(now, timers);
+        }
         if self.needs.rate && pipe < self.window && self.available() == (0, false) {
             self.board.note_app_limited(self.delivered);
         }
@@ -86,7 +103,7 @@ impl Sender {
 
     /// Payload positions ready to send, and whether a FIN follows them.
     #[inline]
-    fn available(&self) -> (u32, bool) {
+    pub(super) fn available(&self) -> (u32, bool) {
         let nxt = self.board.nxt();
         let left = self.stream_end.saturating_sub(nxt);
         let len = left.min(u64::from(self.mss)) as u32;
@@ -115,7 +132,6 @@ impl Sender {
         } else {
             (pipe, self.window + self.room_for_duplicates())
         };
-        let seq_len = u64::from(len) + u64::from(fin);
         if used + u64::from(len) > room {
             return None;
         }
@@ -124,12 +140,20 @@ impl Sender {
         if u64::from(len) < mss && outstanding > 0 && !fin && (self.config.nagle || !ends) {
             return None;
         }
-        self.leaves(now, len);
-        self.board.sent(seq_len as u32, now);
-        self.fin_sent |= fin;
         if duplicates {
             self.limited_sent += u64::from(len);
         }
+        Some(self.emit(now, len, fin, timers))
+    }
+
+    /// The next `len` bytes, and a FIN behind them, leave for the first time.
+    #[inline]
+    pub(super) fn emit(&mut self, now: Time, len: u32, fin: bool, timers: &mut Timers) -> Output {
+        let nxt = self.board.nxt();
+        self.leaves(now, len);
+        self.board.sent(len + u32::from(fin), now);
+        self.fin_sent |= fin;
+        self.tail.stale = self.tail.on;
         if self.phase == Phase::Recovery || self.marks.reducing {
             self.prr.sent(u64::from(len));
         }
@@ -139,7 +163,7 @@ impl Sender {
         if !timers.is_set(Timer::Rto) {
             timers.set_after(Timer::Rto, now, self.rtt.rto());
         }
-        Some(Output { pos: nxt, len, fin, push: self.pushes.take(nxt + u64::from(len)) })
+        Output { pos: nxt, len, fin, push: self.pushes.take(nxt + u64::from(len)) }
     }
 
     /// The next segment does not fit the peer's window: the part of it to send, if any. A window smaller than a segment
@@ -163,7 +187,7 @@ impl Sender {
     /// sent again, so that acknowledgments keep coming.
     fn speculative(&mut self, now: Time, pipe: u64, timers: &mut Timers) -> Option<Output> {
         let by_count = self.config.loss_detection == LossDetection::Dupack;
-        if self.phase != Phase::Recovery || !by_count || !matches!(self.repair, Repair::Sack | Repair::Prr) {
+        if self.phase != Phase::Recovery || self.hold || !by_count || !matches!(self.repair, Repair::Sack | Repair::Prr) {
             return None;
         }
         if pipe + u64::from(self.mss) > self.window {
@@ -182,7 +206,7 @@ impl Sender {
 
     /// `len` payload bytes are about to leave.
     #[inline]
-    fn leaves(&mut self, now: Time, len: u32) {
+    pub(super) fn leaves(&mut self, now: Time, len: u32) {
         if self.board.pipe() == 0 {
             self.with_cc(now, |cc, cx| cc.on_transmit_start(cx));
             if self.board.app_limited() {
@@ -199,8 +223,24 @@ impl Sender {
     }
 
     fn resend(&mut self, hole: Hole, now: Time, timers: &mut Timers) -> Output {
+        if self.needs.pairs {
+            self.pair.resent(hole.seq);
+        }
         self.leaves(now, hole.len);
         self.board.retransmitted(hole.number, now);
+        self.episode.resent(now);
+        // RFC 6298 §5.1 starts the timer only if it is not running; Linux restarts it for the head.
+        let head = hole.seq == self.board.una();
+        let restart = self.config.rto == RtoRule::Linux && head && !timers.is_set(Timer::Reorder);
+        if restart || !timers.is_set(Timer::Rto) {
+            timers.set_after(Timer::Rto, now, self.rtt.rto());
+            timers.clear(Timer::Probe);
+        }
+        self.repeat(hole, now)
+    }
+
+    /// The counters of a segment that leaves again.
+    pub(super) fn repeat(&mut self, hole: Hole, now: Time) -> Output {
         let fin = self.fin_sent && hole.seq + u64::from(hole.len) == self.board.nxt();
         let len = hole.len - u32::from(fin);
         if self.phase == Phase::Recovery || self.marks.reducing {
@@ -211,11 +251,6 @@ impl Sender {
         self.stats.retransmitted_bytes += u64::from(len);
         self.stats.retransmitted_segments += u64::from(len > 0);
         self.last_sent = now;
-        // RFC 6298 §5.1 starts the timer only if it is not running; Linux restarts it for the head.
-        let restart = self.config.rto == RtoRule::Linux && hole.seq == self.board.una();
-        if restart || !timers.is_set(Timer::Rto) {
-            timers.set_after(Timer::Rto, now, self.rtt.rto());
-        }
         Output { pos: hole.seq, len, fin, push: self.pushes.is(hole.seq + u64::from(len)) }
     }
 
@@ -232,7 +267,7 @@ impl Sender {
     }
 
     /// RFC 5681 §4.1: after an idle time the window no longer describes the path.
-    fn resume_from_idle(&mut self, now: Time) {
+    pub(super) fn resume_from_idle(&mut self, now: Time) {
         let idle = now.since(self.last_sent);
         let rto = self.rtt.rto();
         if idle <= rto || self.stats.sent_segments == 0 {

@@ -4,6 +4,7 @@ mod blocks;
 mod ecn;
 mod linux;
 mod offer;
+mod reassembly;
 mod window;
 
 use super::config::{AckPolicy, Config};
@@ -127,6 +128,7 @@ impl Receiver {
     /// echoes. True when the age of that is wanted.
     #[inline]
     pub fn on_header(&mut self, pushed: bool, echo: u32) -> bool {
+        self.ack_now |= pushed && self.linux.is_none();
         self.linux.as_mut().is_some_and(|l| {
             l.push(pushed);
             l.window.echoes(echo)
@@ -236,6 +238,16 @@ impl Receiver {
         }
     }
 
+    /// A segment at `pos` is refused for its old timestamp (PAWS). What it brings again is reported all the same, as in
+    /// Linux: an original that its own retransmission has overtaken looks like this.
+    pub fn on_old_timestamp(&mut self, pos: u64, len: u64) {
+        if len > 0 && pos < self.nxt {
+            self.said.2 = false;
+            self.blocks.duplicate = Some((pos, self.nxt.min(pos + len)));
+        }
+        self.ack_now = true;
+    }
+
     /// Linux's decision on a segment that came in order and ends at `end`; `disorder`: data was held behind it.
     #[inline]
     fn linux_in_order(&mut self, now: Time, end: u64, disorder: bool, shrunk: bool) {
@@ -265,50 +277,6 @@ impl Receiver {
         };
         self.ack_now |= due;
         self.wait = wait;
-    }
-
-    fn store(&mut self, pos: u64, end: u64) {
-        self.stats.out_of_order += 1;
-        let mut new = 0;
-        // A FIN is no payload.
-        let fin_again = self.fin_at.is_some_and(|f| f + 1 == end && self.ooo.covers(f, end));
-        let merged = self.ooo.insert(pos, end, |a, b| new += b - a);
-        if new < end - pos {
-            self.stats.duplicate += end - pos - new - u64::from(fin_again);
-            self.blocks.duplicate = Some((pos, end));
-        }
-        self.ooo_bytes += new;
-        if let Some(l) = &mut self.linux {
-            self.flushed = l.compressing() && self.blocks.flush(pos, end);
-            if l.window.out_of_order(pos, end) {
-                l.opened();
-            }
-        }
-        self.blocks.first(merged);
-    }
-
-    fn fill_gap(&mut self, end: u64) {
-        // One segment can reach over several islands and up to another.
-        let before = self.ooo_bytes;
-        while let Some((start, stop)) = self.ooo.get(0).filter(|island| island.0 <= self.nxt) {
-            let again = stop.min(end) - start;
-            self.stats.duplicate += again - u64::from(self.fin_at.is_some_and(|f| f + 1 == start + again));
-            self.nxt = self.nxt.max(stop);
-            self.ooo_bytes -= stop - start;
-            self.ooo.trim_below(stop);
-        }
-        if let Some(l) = &mut self.linux {
-            l.window.released(before, self.ooo_bytes);
-        }
-        self.blocks.trim(self.nxt);
-    }
-
-    fn deliver(&mut self, bytes: u64) {
-        let payload = bytes - u64::from(self.finished() && bytes > 0 && self.fin_at.is_some_and(|f| self.nxt == f + 1));
-        self.stats.delivered += payload;
-        if self.read_rate > 0 {
-            self.unread += payload;
-        }
     }
 
     /// An acknowledgment must leave now.

@@ -124,7 +124,36 @@ fn one_segment_can_reach_over_several_islands() {
     r.on_data(Time(2), 1, 1700, false);
     let s = answer(&mut r, 2);
     assert_eq!((s.ack, r.out_of_order_bytes(), r.stats.delivered, r.stats.duplicate), (2501, 0, 2500, 600));
-    assert!(blocks(&s).is_empty());
+    assert_eq!(blocks(&s), [(501, 701)], "the first of what came twice");
+}
+
+#[test]
+fn of_a_segment_that_is_partly_known_the_known_part_is_reported() {
+    // RFC 2883 §4.2.1 to §4.2.3: below the acknowledgment, and inside a block.
+    let mut r = receiver(&[]);
+    r.on_data(Time(1), 1, 1500, false);
+    r.on_data(Time(2), 1001, 1000, false);
+    let s = answer(&mut r, 2);
+    assert_eq!((s.ack, blocks(&s)), (2001, vec![(1001, 1501)]));
+    r.on_data(Time(3), 4001, 1000, false);
+    r.on_data(Time(4), 6001, 1000, false);
+    answer(&mut r, 4);
+    for ((pos, len), reported) in [((3501, 1000), (4001, 4501)), ((4501, 1000), (4501, 5001)), ((3001, 9000), (3501, 5501))] {
+        r.on_data(Time(5), pos, len, false);
+        assert_eq!(blocks(&answer(&mut r, 5))[0], reported);
+    }
+    assert!(blocks(&answer(&mut r, 6)).iter().all(|b| *b == (3001, 12_001)), "a duplicate is reported once");
+}
+
+#[test]
+fn a_duplicate_with_an_old_timestamp_is_reported_too() {
+    let mut r = receiver(&[]);
+    r.on_data(Time(1), 1, 1500, false);
+    r.on_old_timestamp(1001, 1000);
+    assert!(r.wants_ack_now());
+    assert_eq!(blocks(&answer(&mut r, 2)), [(1001, 1501)]);
+    r.on_old_timestamp(3001, 1000);
+    assert!(blocks(&answer(&mut r, 3)).is_empty(), "never taken");
 }
 
 #[test]

@@ -259,10 +259,10 @@ fn rack_waits_for_a_quarter_of_the_round_trip_time_before_it_calls_a_hole_a_loss
     let options = [("recovery", text("prr")), ("loss_detection", text("rack"))];
     let mut e = sender(3, 3000, &options);
     numbers(&mut e, 200);
-    // RTT 100 ms; one segment beyond a hole: 25 ms of patience, and the timer's slack.
+    // RTT 100 ms; one segment beyond a hole: 25 ms of patience.
     assert_eq!(after(&mut e, 300, &sack(1, &[(2, 2)])), NONE);
-    assert_eq!(expire(&mut e), 327);
-    assert_eq!((numbers(&mut e, 327), e.tx.phase()), (vec![1], Phase::Recovery));
+    assert_eq!(expire(&mut e), 325);
+    assert_eq!((numbers(&mut e, 325), e.tx.phase()), (vec![1], Phase::Recovery));
     // Three beyond it and no reordering seen so far: at once.
     let mut e = sender(4, 4000, &options);
     numbers(&mut e, 200);

@@ -3,8 +3,11 @@
 use super::config::{Config, LossDetection, Recovery};
 use super::ecn::Marks;
 use super::pacer::Pacer;
+use super::pair::Pair;
 use super::pushes::Pushes;
+use super::recovery::probe::TailProbe;
 use super::recovery::prr::Prr;
+use super::recovery::undo::{Episode, ReoWnd};
 use super::recovery::Repair;
 use super::scoreboard::{RackSegment, Scoreboard};
 use super::timers::{Timer, Timers};
@@ -36,6 +39,14 @@ pub struct SenderStats {
     pub dup_acks: u64,
     /// Duplicate deliveries the receiver reported (RFC 2883).
     pub dsacks: u64,
+    /// Tail loss probes sent (RFC 8985).
+    pub tlp_probes: u64,
+    /// Losses repaired by a tail loss probe alone, for which the window was reduced.
+    pub tlp_recoveries: u64,
+    /// Timeouts that turned out to be spurious and were taken back.
+    pub spurious_timeouts: u64,
+    /// Reductions of the window taken back, for whatever evidence.
+    pub undos: u64,
     /// Reductions of the window for congestion marks.
     pub ecn_reductions: u64,
     /// Payload bytes that the receiver reported as delivered with a mark.
@@ -54,6 +65,7 @@ pub struct Sender {
     /// What the controller asked for.
     pub(super) needs: Needs,
     pub(super) pacer: Pacer,
+    pub(super) pair: Pair,
     pub(super) marks: Marks,
     pub(super) rng: Stream,
     /// The window in force, bytes: the controller's, or recovery's while it runs.
@@ -74,6 +86,15 @@ pub struct Sender {
     /// RFC 6675's rescue retransmission was used in this recovery.
     pub(super) rescued: bool,
     pub(super) rack: RackSegment,
+    pub(super) reo_wnd: ReoWnd,
+    pub(super) tail: TailProbe,
+    pub(super) episode: Episode,
+    /// When F-RTO's present step began, while it runs.
+    pub(super) frto: Option<Time>,
+    /// What is lost waits for the next acknowledgment; new data may leave.
+    pub(super) hold: bool,
+    /// Segments that the receiver reported as duplicates so far.
+    pub(super) dsacked: u64,
     pub(super) reordering_seen: bool,
     /// Send the first lost segment whatever the window.
     pub(super) force: bool,
@@ -117,6 +138,7 @@ impl Sender {
             control: cc.control(),
             needs: cc.needs(),
             pacer: Pacer::new(config),
+            pair: Pair::default(),
             marks: Marks::default(),
             repair: Repair::NewReno,
             cc,
@@ -132,6 +154,12 @@ impl Sender {
             first_partial: false,
             rescued: false,
             rack: RackSegment::default(),
+            reo_wnd: ReoWnd::default(),
+            tail: TailProbe::default(),
+            episode: Episode::default(),
+            frto: None,
+            hold: false,
+            dsacked: 0,
             reordering_seen: false,
             force: false,
             probe: false,
@@ -177,6 +205,7 @@ impl Sender {
         self.round_end = una;
         self.usage_end = una;
         self.board.track_rate(self.needs.rate);
+        self.decide_on_probes();
         // The application writes its first data into an empty buffer (Linux too counts this as a gap).
         self.board.note_app_limited(self.delivered);
         self.with_cc(now, |cc, cx| cc.start(cx, iw));
@@ -201,6 +230,15 @@ impl Sender {
         }
     }
 
+    /// Tells the controller of the segments declared lost since it heard of them last.
+    pub(super) fn tell_losses(&mut self, now: Time) {
+        let losses = self.board.take_losses(self.lost);
+        for lost in &losses {
+            self.with_cc(now, |cc, cx| cc.on_lost(cx, lost));
+        }
+        self.board.told(losses);
+    }
+
     /// Calls the controller and reads its decision.
     #[inline]
     pub(super) fn with_cc<R>(&mut self, now: Time, f: impl FnOnce(&mut dyn CongestionControl, &mut Cx<'_>) -> R) -> R {
@@ -223,7 +261,13 @@ impl Sender {
     /// Losses are found by transmission time (RFC 8985).
     #[inline]
     pub(super) fn uses_rack(&self) -> bool {
-        self.config.loss_detection == LossDetection::Rack && matches!(self.repair, Repair::Sack | Repair::Prr)
+        self.config.loss_detection == LossDetection::Rack && self.repairs_selectively()
+    }
+
+    /// Losses are repaired with SACK.
+    #[inline]
+    pub(super) fn repairs_selectively(&self) -> bool {
+        matches!(self.repair, Repair::Sack | Repair::Prr)
     }
 
     /// The application offers `bytes` more; `u64::MAX` for ever.
@@ -258,12 +302,18 @@ impl Sender {
         self.timed_out_at = una;
         self.stats.timeouts += 1;
         let flight = self.board.outstanding();
-        let signal = Signal::Timeout { flight, repeated: again || in_recovery };
+        let repeated = again || in_recovery;
+        let before = (self.window, self.control.ssthresh);
+        let signal = Signal::Timeout { flight, repeated };
         self.with_cc(now, |cc, cx| cc.on_congestion(cx, signal));
         if self.config.clear_sack_on_rto {
             self.board.forget_sacks();
         }
         self.lost += if self.uses_rack() { self.board.mark_older(now, self.rack.rtt) } else { self.board.mark_all() };
+        if !repeated {
+            self.begin_episode(before);
+        }
+        self.begin_frto(now, self.phase, again);
         if self.uses_rack() {
             // What is still in flight does not keep the repair waiting.
             let window = self.board.pipe() + u64::from(self.mss);
@@ -279,7 +329,10 @@ impl Sender {
         self.limited_sent = 0;
         self.force = true;
         self.rtt.back_off();
+        self.tail.end = None;
+        self.hold = false;
         timers.clear(Timer::Reorder);
+        timers.clear(Timer::Probe);
         timers.set_after(Timer::Rto, now, self.rtt.rto());
         true
     }
@@ -292,6 +345,11 @@ impl Sender {
     /// Slow start threshold, bytes; `u64::MAX` before the first congestion.
     pub fn ssthresh(&self) -> u64 {
         self.control.ssthresh
+    }
+
+    /// Payload bytes per second at which segments leave; `None` when they are not paced.
+    pub fn pacing_rate(&self) -> Option<f64> {
+        self.pacer.rate(&self.control, self.board.outstanding(), self.rtt.smoothed())
     }
 
     /// Bytes believed to be in the network.

@@ -47,6 +47,10 @@ pub struct Report {
     pub recoveries: u64,
     pub timeouts: u64,
     pub speculative: u64,
+    /// Tail loss probes, and reactions and timeouts taken back.
+    pub probes: u64,
+    pub undos: u64,
+    pub spurious: u64,
     /// Segments sent while a proportional reduction was checked.
     pub reductions: u64,
     pub duplicate_acks: u64,
@@ -66,6 +70,9 @@ impl Report {
         self.recoveries += r.recoveries;
         self.timeouts += r.timeouts;
         self.speculative += r.speculative;
+        self.probes += r.probes;
+        self.undos += r.undos;
+        self.spurious += r.spurious;
         self.reductions += r.reductions;
         self.duplicate_acks += r.duplicate_acks;
         self.window_probes += r.window_probes;

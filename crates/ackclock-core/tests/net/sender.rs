@@ -41,6 +41,12 @@ pub struct SenderCheck {
     /// SND.NXT at the last timeout.
     timed_out: u64,
     rescues: u64,
+    /// SND.NXT at the last tail loss probe, until something else has happened.
+    probed: u64,
+    /// Tail loss probes are on; F-RTO; anything that takes a reaction back.
+    probes: bool,
+    frto: bool,
+    undoes: bool,
     /// A retransmission already left on the present event.
     repeated: bool,
     reduction: Option<Reduction>,
@@ -71,6 +77,10 @@ impl SenderCheck {
             signalled: (0, 0, false),
             timed_out: 0,
             rescues: 0,
+            probed: 0,
+            probes: c.tlp && sack,
+            frto: c.frto && sack,
+            undoes: (c.eifel || c.dsack_undo) && sack,
             repeated: false,
             reduction: None,
             shortest_rtt,
@@ -105,7 +115,10 @@ impl SenderCheck {
             holds!(11, r.sent <= share + self.mss + rounding, "{} sent in recovery, {share} allowed", r.sent);
             report.reductions += 1;
         }
-        if truth.pos == before.nxt {
+        if after.stats.tlp_probes > before.stats.tlp_probes {
+            self.probe((before, after), end, (seg, truth), edge)?;
+            report.probes += 1;
+        } else if truth.pos == before.nxt {
             self.new_data((before, after), (seg, truth), edge)?;
         } else {
             self.retransmission(now, (before, after), end, (seg, truth), report)?;
@@ -119,8 +132,38 @@ impl SenderCheck {
         holds!(3, after.nxt == before.nxt + n, "SND.NXT is {} after {n} at {}", after.nxt, before.nxt);
         holds!(1, truth.pos + len <= edge, "{len} bytes at {} pass the right edge {edge}", truth.pos);
         let room = after.cwnd + self.limited_transmit(before.phase);
-        holds!(1, before.pipe + len <= room, "pipe {} + {len} > {room}: {before:?}", before.pipe);
+        // The second segment of a packet pair leaves whatever the window.
+        let paired = after.pair_end == Some(truth.pos + len);
+        holds!(1, paired || before.pipe + len <= room, "pipe {} + {len} > {room}: {before:?}", before.pipe);
         holds!(8, after.pipe == before.pipe + n, "pipe {} after {n} with {}", after.pipe, before.pipe);
+        Ok(())
+    }
+
+    /// A tail loss probe (RFC 8985 §7): one at a time, nothing being repaired, whatever the window.
+    fn probe(
+        &mut self,
+        (before, after): (&View, &View),
+        end: &Endpoint,
+        (seg, truth): (&Segment, &Truth),
+        edge: u64,
+    ) -> Check {
+        let (pos, n) = (truth.pos, u64::from(seg.seq_len()));
+        holds!(7, self.probes, "a probe at {pos}");
+        holds!(7, matches!(before.phase, Phase::Open | Phase::Reduction), "a probe in {:?}", before.phase);
+        holds!(7, before.una >= self.probed, "a second probe at {pos}, the first up to {}", self.probed);
+        self.probed = after.nxt;
+        if pos == before.nxt {
+            holds!(3, after.nxt == before.nxt + n, "SND.NXT is {} after {n} at {}", after.nxt, before.nxt);
+            holds!(1, pos + u64::from(seg.len) <= edge, "a probe of {n} bytes at {pos} passes the right edge {edge}");
+            holds!(8, after.pipe == before.pipe + n, "pipe {} after a probe with {}", after.pipe, before.pipe);
+            return Ok(());
+        }
+        let Some(k) = end.known(pos).filter(|k| k.span == (pos, pos + n)) else {
+            return Err(format!("invariant 7: {pos}..{} is probed but not outstanding", pos + n));
+        };
+        holds!(7, !k.sacked && !k.lost, "{pos} is probed although delivered or lost: {k:?}");
+        holds!(7, self.sacked.covers(pos + n, after.nxt) || pos + n == after.nxt, "{pos}..{} is not the last", pos + n);
+        holds!(8, after.pipe == before.pipe, "pipe {} after a probe with {}", after.pipe, before.pipe);
         Ok(())
     }
 
@@ -219,6 +262,10 @@ impl SenderCheck {
         self.duplicates = after.una == before.una;
         if let Some(r) = &mut self.reduction {
             r.delivered += (after.una + after.sacked).saturating_sub(before.una + before.sacked);
+            if self.prr == Some(PrrRule::Linux) && after.stats.dsacks > before.stats.dsacks {
+                let (start, end) = truth.blocks[0];
+                r.delivered += (end - start).div_ceil(self.mss) * self.mss;
+            }
         }
         Ok(())
     }
@@ -227,7 +274,23 @@ impl SenderCheck {
     pub fn after_event(&mut self, before: &View, after: &View, signals: &[Signal], report: &mut Report) -> Check {
         holds!(3, after.una >= before.una && after.una <= after.nxt, "{before:?} {after:?}");
         holds!(3, after.nxt == before.nxt && after.edge >= before.edge, "{before:?} {after:?}");
-        for signal in signals {
+        let (old, new) = (&before.stats, &after.stats);
+        let undone = new.undos > old.undos;
+        if undone {
+            let timeout = new.spurious_timeouts > old.spurious_timeouts;
+            holds!(5, self.undoes || (self.frto && timeout), "a reaction is taken back: {after:?}");
+            holds!(5, after.ssthresh >= before.ssthresh || !signals.is_empty(), "taken back to a lower threshold: {after:?}");
+            self.signalled = (0, 0, false);
+            // Nothing is lost any more.
+            self.timed_out = if timeout { 0 } else { self.timed_out };
+            report.undos += 1;
+            report.spurious += u64::from(timeout);
+        }
+        let by_probe = new.tlp_recoveries - old.tlp_recoveries;
+        if !signals.is_empty() {
+            self.probed = 0;
+        }
+        for signal in &signals[by_probe as usize..] {
             match *signal {
                 Signal::Timeout { repeated, .. } => {
                     let again = self.signalled == (self.signalled.0, after.una, true);
@@ -248,10 +311,13 @@ impl SenderCheck {
             }
             self.signalled = (after.nxt, after.una, matches!(signal, Signal::Timeout { .. }));
         }
-        holds!(5, signals.len() <= 1, "several reductions on one event: {signals:?}");
+        holds!(5, signals.len() as u64 <= 1 + by_probe, "several reductions on one event: {signals:?}");
         holds!(5, after.cwnd >= self.mss, "cwnd is {}: {after:?}", after.cwnd);
         holds!(5, after.ssthresh >= 2 * self.mss, "ssthresh is {}", after.ssthresh);
         self.follow_reduction(before, after);
+        if undone {
+            self.reduction = None;
+        }
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! What can be seen of an endpoint from outside, and how a violated invariant is told.
 
-use ackclock_core::cc::{Ack, CongestionControl, Control, Cx, Needs, Restart, Signal, Undo};
+use ackclock_core::cc::{Ack, CongestionControl, Control, Cx, Needs, PacketPair, Restart, Signal, Undo};
 use ackclock_core::tcp::endpoint::State;
 use ackclock_core::tcp::sender::{Phase, SenderStats};
 use ackclock_core::tcp::Endpoint;
@@ -31,6 +31,8 @@ pub struct View {
     pub ssthresh: u64,
     pub phase: Phase,
     pub stats: SenderStats,
+    /// End of the packet pair under way.
+    pub pair_end: Option<u64>,
     /// Bytes above SND.UNA known to be delivered.
     pub sacked: u64,
     /// The receiving half.
@@ -61,6 +63,7 @@ impl View {
             ssthresh: e.tx.ssthresh(),
             phase: e.tx.phase(),
             stats: e.tx.stats,
+            pair_end: e.tx.pair_end(),
             sacked,
             rcv_nxt: e.rx.nxt(),
             rcv_edge: e.rx.edge(),
@@ -113,5 +116,11 @@ impl CongestionControl for Spy {
     }
     fn on_transmit_start(&mut self, cx: &mut Cx<'_>) {
         self.inner.on_transmit_start(cx);
+    }
+    fn packet_pair(&mut self, cx: &mut Cx<'_>) -> Option<[u32; 2]> {
+        self.inner.packet_pair(cx)
+    }
+    fn on_packet_pair(&mut self, cx: &mut Cx<'_>, pair: &PacketPair) {
+        self.inner.on_packet_pair(cx, pair);
     }
 }

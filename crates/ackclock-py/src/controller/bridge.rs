@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What went wrong, where and when.
 pub struct Failed {
+    pub controller: String,
     pub flow: String,
     pub at: Time,
     pub call: &'static str,
@@ -55,6 +56,7 @@ pub enum Call {
     OnRestart,
     OnTransmitStart,
     OnLimitedStart,
+    OnLost,
     Grow,
     Reduce,
     SlowStart,
@@ -65,7 +67,7 @@ pub enum Call {
     TransmitStart,
 }
 
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 20] = [
     "start",
     "observe",
     "on_ack",
@@ -77,6 +79,7 @@ const NAMES: [&str; 19] = [
     "on_restart",
     "on_transmit_start",
     "on_limited_start",
+    "on_lost",
     "grow",
     "reduce",
     "slow_start",
@@ -93,6 +96,7 @@ pub struct Bridge {
     methods: [Option<Py<PyAny>>; NAMES.len()],
     cx: Py<Cx>,
     ack: Py<Ack>,
+    name: String,
     flow: String,
     failure: Failure,
     pub lent: Lent,
@@ -100,7 +104,7 @@ pub struct Bridge {
 
 impl Bridge {
     /// Looks up the methods of `object`. Those that do nothing are left out.
-    pub fn new(object: &Bound<'_, PyAny>, flow: &str, failure: &Failure) -> PyResult<Bridge> {
+    pub fn new(object: &Bound<'_, PyAny>, name: &str, flow: &str, failure: &Failure) -> PyResult<Bridge> {
         let py = object.py();
         let lent = Lent::default();
         let mut methods = [const { None }; NAMES.len()];
@@ -113,6 +117,7 @@ impl Bridge {
             methods,
             cx: Py::new(py, Cx::new(lent.clone()))?,
             ack: Py::new(py, Ack::default())?,
+            name: name.to_owned(),
             flow: flow.to_owned(),
             failure: failure.clone(),
             lent,
@@ -131,7 +136,8 @@ impl Bridge {
 
     /// Ends the run with an exception.
     pub fn fail(&self, at: Time, call: Call, error: PyErr) {
-        self.failure.note(Failed { flow: self.flow.clone(), at, call: NAMES[call as usize], error });
+        let (controller, flow) = (self.name.clone(), self.flow.clone());
+        self.failure.note(Failed { controller, flow, at, call: NAMES[call as usize], error });
     }
 
     /// Calls a method; none when it does nothing or raises.
@@ -156,7 +162,7 @@ impl Bridge {
     /// The context as an object: the last one, unless the controller has kept it.
     #[inline]
     pub fn cx<'py>(&mut self, py: Python<'py>, cx: &cc::Cx<'_>) -> PyResult<Bound<'py, Cx>> {
-        if self.cx.bind(py).get_refcnt() > 1 {
+        if kept(self.cx.as_ptr()) {
             self.cx = Py::new(py, Cx::new(self.lent.clone()))?;
         }
         let object = self.cx.bind(py);
@@ -167,7 +173,7 @@ impl Bridge {
     /// The acknowledgment as an object, likewise.
     #[inline]
     pub fn ack<'py>(&mut self, py: Python<'py>, ack: &cc::Ack) -> PyResult<Bound<'py, Ack>> {
-        if self.ack.bind(py).get_refcnt() > 1 {
+        if kept(self.ack.as_ptr()) {
             self.ack = Py::new(py, Ack::default())?;
         }
         let object = self.ack.bind(py);
@@ -225,13 +231,26 @@ impl Bridge {
                 return Err(PyValueError::new_err(problem));
             }
         };
-        Ok(Needs { observe: self.has(Call::Observe), rate: self.flag(py, "wants_rate")?, ecn, recovery })
+        Ok(Needs {
+            observe: self.has(Call::Observe),
+            rate: self.flag(py, "wants_rate")?,
+            ecn,
+            recovery,
+            ..Needs::default()
+        })
     }
 
     /// An attribute that is true or false.
     pub fn flag(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
         self.object.bind(py).getattr(name)?.is_truthy()
     }
+}
+
+/// Whether somebody else has a reference to an object of ours.
+#[inline]
+fn kept(object: *mut pyo3::ffi::PyObject) -> bool {
+    // SAFETY: the object is alive, as the caller holds a reference, and the interpreter lock is held.
+    unsafe { pyo3::ffi::Py_REFCNT(object) > 1 }
 }
 
 /// A number of at least zero.

@@ -45,7 +45,7 @@ impl Law {
             return None;
         }
         Python::attach(|py| {
-            let mut attempt = || {
+            let attempt = || {
                 if self.known.cwnd != w.cwnd {
                     self.bridge.set_cwnd(py, w.cwnd)?;
                 }
@@ -56,7 +56,10 @@ impl Law {
                 if !self.bridge.failed() {
                     (w.cwnd, w.ssthresh) = self.bridge.window(py)?;
                     self.known = *w;
-                    self.pacing = self.bridge.pacing(py)?;
+                    // The frame asks for it on other occasions than growth.
+                    if !matches!(call, Call::Grow) {
+                        self.pacing = self.bridge.pacing(py)?;
+                    }
                 }
                 Ok(out)
             };
@@ -210,6 +213,18 @@ impl CongestionControl for Framed {
     }
     fn limits_itself(&self) -> bool {
         self.frame.limits_itself()
+    }
+    fn on_lost(&mut self, cx: &mut cc::Cx<'_>, lost: &cc::Lost) {
+        self.lent.while_lent(cx, |cx| self.frame.on_lost(cx, lost));
+    }
+    fn packet_pair(&mut self, cx: &mut cc::Cx<'_>) -> Option<[u32; 2]> {
+        self.lent.while_lent(cx, |cx| self.frame.packet_pair(cx))
+    }
+    fn on_packet_pair(&mut self, cx: &mut cc::Cx<'_>, pair: &cc::PacketPair) {
+        self.lent.while_lent(cx, |cx| self.frame.on_packet_pair(cx, pair));
+    }
+    fn start_estimate(&self) -> Option<cc::StartEstimate> {
+        self.frame.start_estimate()
     }
     fn control(&self) -> Control {
         self.frame.control()

@@ -5,6 +5,8 @@ mod law;
 pub mod views;
 mod whole;
 
+use crate::events::Call;
+use crate::recorder::{Log, Recorder};
 use ackclock_core::cc::{CongestionControl, Needs, WindowBased};
 use ackclock_core::tcp::Profile;
 use ackclock_core::time::Time;
@@ -21,7 +23,7 @@ pyo3::create_exception!(
     _ackclock,
     ControllerFailure,
     pyo3::exceptions::PyException,
-    "A Python controller raised; args are flow, time in ns and method, the cause is its exception."
+    "A Python controller raised; args are controller, flow, time in ns and method, the cause is its exception."
 );
 
 /// How the names of controllers in Python begin.
@@ -37,7 +39,7 @@ pub fn raised(py: Python<'_>, failed: Failed) -> PyErr {
     if failed.error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return failed.error;
     }
-    let error = ControllerFailure::new_err((failed.flow, failed.at.0, failed.call));
+    let error = ControllerFailure::new_err((failed.controller, failed.flow, failed.at.0, failed.call));
     error.set_cause(py, Some(failed.error));
     error
 }
@@ -49,17 +51,45 @@ pub struct Maker<'py> {
     pub failure: Failure,
     /// What the last flow's controller needs: its server's endpoint is told the same.
     needs: Needs,
+    /// The flow whose controller is recorded, what that event says of its run, and where it is written.
+    pub record: Option<Recording>,
+}
+
+/// What to record.
+pub struct Recording {
+    pub flow: String,
+    pub seed: u64,
+    pub run: u64,
+    pub log: Log,
 }
 
 impl<'py> Maker<'py> {
     /// With the classes that Python gave.
     pub fn new(py: Python<'py>, classes: Option<&Bound<'py, PyDict>>) -> Maker<'py> {
         let classes = classes.map_or_else(|| PyDict::new(py), Clone::clone);
-        Maker { classes, failure: Failure::default(), needs: Needs::default() }
+        Maker { classes, failure: Failure::default(), needs: Needs::default(), record: None }
     }
 
-    /// The controller of one end of a flow.
+    /// The controller of one end of a flow, recorded if it is the one to record.
     pub fn make(
+        &mut self,
+        flow: &spec::Flow,
+        server: bool,
+        profile: Profile,
+        path: &str,
+    ) -> Result<Box<dyn CongestionControl>, SpecError> {
+        let controller = self.plain(flow, server, profile, path)?;
+        match &self.record {
+            Some(r) if !server && r.flow == flow.id => {
+                let (cc, flow) = (flow.cc.name.clone(), flow.id.clone());
+                let created = Call::Create { cc, flow, seed: r.seed, run: r.run };
+                Ok(Box::new(Recorder::new(controller, r.log.clone(), created)))
+            }
+            _ => Ok(controller),
+        }
+    }
+
+    fn plain(
         &mut self,
         flow: &spec::Flow,
         server: bool,
@@ -80,7 +110,7 @@ impl<'py> Maker<'py> {
             let params = py.import("json")?.call_method1("loads", (params,))?;
             let object = class.call((), Some(params.cast::<PyDict>()?))?;
             let window_based = object.getattr("window_based")?.is_truthy()?;
-            let bridge = Bridge::new(&object, &flow.id, &self.failure)?;
+            let bridge = Bridge::new(&object, &flow.cc.name, &flow.id, &self.failure)?;
             Ok(Some(if window_based {
                 let law = law::Law::new(py, bridge)?;
                 let lent = law.lent();
@@ -98,7 +128,8 @@ impl<'py> Maker<'py> {
             Ok(None) => Err(problem(format!("no class was given for '{}'", flow.cc.name))),
             Err(error) => {
                 let text = error.to_string();
-                self.failure.note(Failed { flow: flow.id.clone(), at: Time::ZERO, call: "__init__", error });
+                let (controller, flow) = (flow.cc.name.clone(), flow.id.clone());
+                self.failure.note(Failed { controller, flow, at: Time::ZERO, call: "__init__", error });
                 Err(problem(text))
             }
         }
@@ -106,11 +137,7 @@ impl<'py> Maker<'py> {
 }
 
 /// A stand-in for [`Maker::make`] that makes no objects: for checks.
-pub fn check(
-    flow: &spec::Flow,
-    profile: Profile,
-    path: &str,
-) -> Result<Box<dyn CongestionControl>, SpecError> {
+pub fn check(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn CongestionControl>, SpecError> {
     if !flow.cc.name.starts_with(PREFIX) {
         return build::controller(flow, profile, path);
     }

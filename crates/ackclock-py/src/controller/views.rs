@@ -20,7 +20,7 @@ impl Lent {
     }
 
     /// Runs `f` while the stream of `cx` is lent.
-    pub fn while_lent<R>(&self, cx: &mut cc::Cx<'_>, f: impl FnOnce(&mut cc::Cx<'_>) -> R) -> R {
+    pub fn while_lent<'c, R>(&self, cx: &mut cc::Cx<'c>, f: impl FnOnce(&mut cc::Cx<'c>) -> R) -> R {
         self.set(Some(cx.rng.clone()));
         let out = f(cx);
         if let Some(stream) = self.set(None) {
@@ -188,6 +188,10 @@ impl Ack {
         self.0.rtt.map(|s| s.as_secs_f64())
     }
     #[getter]
+    fn rtt_ns(&self) -> Option<u64> {
+        self.0.rtt.map(|s| s.0)
+    }
+    #[getter]
     fn one_way(&self) -> Option<f64> {
         self.0.one_way.map(|s| s.as_secs_f64())
     }
@@ -320,6 +324,16 @@ pub struct Restart {
     pub idle: f64,
     pub window: u64,
     pub ssthresh_floor: u64,
+}
+
+/// A segment declared lost.
+#[pyclass(frozen, get_all, module = "ackclock._ackclock")]
+pub struct Lost {
+    pub pos: u64,
+    pub len: u64,
+    pub tx_in_flight: u64,
+    pub lost: u64,
+    pub app_limited: bool,
 }
 
 /// Bytes as Python sees them: no threshold is infinity.

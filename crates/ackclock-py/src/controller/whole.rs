@@ -1,7 +1,7 @@
 //! A Python class that is a whole controller: `ackclock.CongestionControl`.
 
 use super::bridge::{Bridge, Call};
-use super::views::{threshold, Restart, Signal, Undo};
+use super::views::{threshold, Lost, Restart, Signal, Undo};
 use ackclock_core::cc::{self, CongestionControl, Control, Needs, Pacing};
 use pyo3::prelude::*;
 
@@ -109,6 +109,17 @@ impl CongestionControl for Whole {
 
     fn on_limited_start(&mut self, cx: &mut cc::Cx<'_>) {
         self.event(cx, Call::OnLimitedStart, |b, py, cx| Ok((b.cx(py, cx)?.unbind(),)));
+    }
+
+    fn on_lost(&mut self, cx: &mut cc::Cx<'_>, lost: &cc::Lost) {
+        let lost = Lost {
+            pos: lost.pos,
+            len: lost.len,
+            tx_in_flight: lost.tx_in_flight,
+            lost: lost.lost,
+            app_limited: lost.app_limited,
+        };
+        self.event(cx, Call::OnLost, |b, py, cx| Ok((b.cx(py, cx)?.unbind(), lost)));
     }
 
     fn limits_itself(&self) -> bool {

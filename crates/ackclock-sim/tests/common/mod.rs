@@ -1,6 +1,7 @@
 //! Documents for the engine's tests, and results as text that can be compared to the last bit.
 #![allow(clippy::unwrap_used, dead_code)]
 
+use ackclock_core::packet::Ecn;
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::segment::SackBlock;
 use ackclock_sim::engine::Delivery;
@@ -59,6 +60,8 @@ pub struct Packet {
     pub len: u32,
     pub window: u16,
     pub flags: u8,
+    pub ecn: Ecn,
+    pub marks: u16,
     pub timestamps: Option<(u32, u32)>,
     pub sack: Vec<SackBlock>,
 }
@@ -75,6 +78,8 @@ impl From<&Delivery> for Packet {
             len: s.len,
             window: s.window,
             flags: s.flags,
+            ecn: s.ecn,
+            marks: s.mss_or_marks,
             timestamps: s.has_timestamps().then_some((s.tsval, s.tsecr)),
             sack: s.sack().to_vec(),
         }
@@ -101,6 +106,15 @@ fn random_link(rng: &mut Stream, id: &str) -> Value {
     let bytes = json!({"kind": "droptail", "limit_bytes": 2000 + rng.below(60_000)});
     l["queue"] = pick(rng, &[packets.clone(), packets, bytes, json!({"kind": "droptail"})]).clone();
     l["queue"]["limit_includes_service"] = json!(rng.below(2) == 0);
+    let room = |key: &str| l["queue"][key].as_u64().unwrap_or(100_000);
+    let marks = [
+        json!(null),
+        json!({"mark_above_packets": rng.below(room("limit_packets").min(40))}),
+        json!({"mark_above_bytes": rng.below(room("limit_bytes"))}),
+    ];
+    for (key, k) in pick(rng, &marks).as_object().into_iter().flatten() {
+        l["queue"][key] = k.clone();
+    }
     let drops = json!([{"flow": "0", "nth": 3}, {"flow": "0", "nth": 4}, {"flow": "0", "nth": 30}]);
     let losses = [
         json!(null),
@@ -126,7 +140,13 @@ fn random_route(rng: &mut Stream, links: &[&str]) -> Value {
 
 fn random_flow(rng: &mut Stream, id: u64) -> Value {
     let mut tcp = serde_json::Map::new();
-    for (name, value) in [("sack", json!(false)), ("timestamps", json!(false)), ("delayed_ack", json!(1))] {
+    for (name, value) in [
+        ("sack", json!(false)),
+        ("timestamps", json!(false)),
+        ("delayed_ack", json!(1)),
+        ("ecn", json!("classic")),
+        ("ecn", json!("accurate")),
+    ] {
         if rng.below(4) == 0 {
             tcp.insert(name.to_owned(), value);
         }

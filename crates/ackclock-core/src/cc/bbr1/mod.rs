@@ -5,13 +5,15 @@
 //! paces at a multiple of the one and keeps a multiple of their product in flight. Loss does not change the model.
 
 mod path;
+mod phases;
 mod policer;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use super::registry::{Builder, Controller};
-use super::{Ack, CongestionControl, Control, Cx, Needs, Pacing, Phase, RateSample, RecoveryBy, Restart, Signal, Undo};
+use super::{Ack, CongestionControl, Control, Cx, Needs, Pacing, Phase, RecoveryBy, Restart, Signal, Undo};
 use crate::params::Params;
 use crate::time::Time;
 use path::{bandwidth, mul_div, Path, BW_SHIFT, NO_RTT};
@@ -23,7 +25,8 @@ pub(super) const ENTRY: Controller = Controller {
     family: "model",
     source: "draft-cardwell-iccrg-bbr-congestion-control-00",
     summary: "paces at the bottleneck's bandwidth, keeps twice the bandwidth-delay product in flight",
-    differences: "Linux counts segments, paces 1 % below the estimate, allows for aggregated acknowledgments and detects \
+    differences:
+        "Linux counts segments, paces 1 % below the estimate, allows for aggregated acknowledgments and detects \
         policers; ns-3 has neither margin nor detection",
     params: PARAMS,
     builder: Builder::Whole(|p| Box::new(Bbr1::new(p))),
@@ -201,123 +204,6 @@ impl Bbr1 {
         }
     }
 
-    fn enter_probe_bw(&mut self, cx: &mut Cx<'_>) {
-        self.mode = Mode::ProbeBw;
-        // Any phase but the one that drains.
-        let last = self.s.cycle_length - 1;
-        self.cycle = last - cx.rng.below(last);
-        self.advance_cycle();
-    }
-
-    fn advance_cycle(&mut self) {
-        self.cycle = (self.cycle + 1) % self.s.cycle_length;
-        self.cycle_begin_us = self.delivered_us;
-    }
-
-    fn cycle_phase_over(&self, cx: &Cx<'_>, ack: &Ack) -> bool {
-        let full_length = self.delivered_us.saturating_sub(self.cycle_begin_us) > self.path.min_rtt_us;
-        if self.pacing_gain == GAIN_UNIT {
-            return full_length;
-        }
-        let in_flight = self.in_network(cx, ack, self.path.units(ack.in_flight_before));
-        let bw = self.path.max_bw.get();
-        if self.pacing_gain > GAIN_UNIT {
-            return full_length && (ack.lost > 0 || in_flight >= self.inflight(bw, self.pacing_gain));
-        }
-        full_length || in_flight <= self.inflight(bw, GAIN_UNIT)
-    }
-
-    fn check_full(&mut self, app_limited: bool) {
-        if self.full || !self.round_start || app_limited {
-            return;
-        }
-        let bw = self.path.max_bw.get();
-        if bw >= mul_div(self.full_bw, self.s.full_bw_growth, GAIN_UNIT) {
-            (self.full_bw, self.full_rounds) = (bw, 0);
-            return;
-        }
-        self.full_rounds += 1;
-        self.full = self.full_rounds >= self.s.full_bw_rounds;
-    }
-
-    fn check_drain(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
-        let bw = self.path.max_bw.get();
-        if self.mode == Mode::Startup && self.full {
-            self.mode = Mode::Drain;
-            self.ssthresh = Some(self.inflight(bw, GAIN_UNIT));
-        }
-        if self.mode == Mode::Drain {
-            let in_network = self.in_network(cx, ack, self.path.units(cx.in_flight));
-            if in_network <= self.inflight(bw, GAIN_UNIT) {
-                self.enter_probe_bw(cx);
-            }
-        }
-    }
-
-    fn update_min_rtt(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
-        let now = self.ticks(cx.now);
-        let expired = now > self.min_rtt_at + self.s.min_rtt_window;
-        if let Some(rtt) = ack.rtt {
-            let rtt = rtt.0 / 1000;
-            if rtt < self.path.min_rtt_us || (expired && !lone_runt(cx, ack)) {
-                (self.path.min_rtt_us, self.min_rtt_at) = (rtt, now);
-            }
-        }
-        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
-            self.save_window();
-            self.probe_rtt_until = None;
-        }
-        self.limits = self.mode == Mode::ProbeRtt;
-        if self.limits {
-            if self.probe_rtt_until.is_some() {
-                self.probe_rtt_round_done |= self.round_start;
-                if self.probe_rtt_round_done {
-                    self.end_probe_rtt(cx);
-                }
-            } else if self.path.units(cx.in_flight) <= self.min_window() {
-                self.probe_rtt_until = Some(now + self.s.probe_rtt_time);
-                self.probe_rtt_round_done = false;
-                self.round_end = cx.delivered;
-            }
-        }
-        if ack.delivered > 0 {
-            self.idle_restart = false;
-        }
-    }
-
-    fn end_probe_rtt(&mut self, cx: &mut Cx<'_>) {
-        let now = self.ticks(cx.now);
-        if self.probe_rtt_until.is_none_or(|until| now <= until) {
-            return;
-        }
-        self.min_rtt_at = now;
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
-        if self.full {
-            self.enter_probe_bw(cx);
-        } else {
-            self.mode = Mode::Startup;
-        }
-    }
-
-    fn update_gains(&mut self) {
-        let s = &self.s;
-        (self.pacing_gain, self.cwnd_gain) = match self.mode {
-            Mode::Startup => (s.startup_gain, s.startup_gain),
-            Mode::Drain => (s.startup_drain_gain, s.startup_gain),
-            Mode::ProbeRtt => (GAIN_UNIT, GAIN_UNIT),
-            Mode::ProbeBw => {
-                let pacing = match self.cycle {
-                    _ if self.path.policed_bw.is_some() => GAIN_UNIT,
-                    0 => s.probe_gain,
-                    1 => s.drain_gain,
-                    _ => GAIN_UNIT,
-                };
-                (pacing, s.cwnd_gain)
-            }
-        };
-    }
-
     /// The rate before any delivery: the initial window per round trip, of a millisecond when none is known.
     fn rate_from_window(&mut self, cx: &Cx<'_>) {
         let mut us = 1000;
@@ -338,64 +224,6 @@ impl Bbr1 {
             self.pacing_rate = rate;
         }
     }
-
-    fn save_window(&mut self) {
-        let good = !losing(self.phase) && self.mode != Mode::ProbeRtt;
-        self.prior_cwnd = if good { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
-    }
-
-    /// The window follows recovery: what was lost leaves it, its first round conserves packets, its end restores it.
-    fn modulate_for_recovery(&mut self, cx: &Cx<'_>, acked: u64, lost: u64) {
-        let in_flight = self.path.units(cx.in_flight);
-        self.cwnd = self.cwnd.saturating_sub(lost).max(self.path.segment);
-        if cx.phase == Phase::Recovery && self.phase != Phase::Recovery {
-            self.conserving = true;
-            self.round_end = cx.delivered;
-            self.cwnd = in_flight + acked;
-        } else if losing(self.phase) && !losing(cx.phase) {
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
-            self.conserving = false;
-        }
-        self.phase = cx.phase;
-        if self.conserving {
-            self.cwnd = self.cwnd.max(in_flight + acked);
-        }
-    }
-
-    fn set_cwnd(&mut self, cx: &Cx<'_>, ack: &Ack) {
-        let acked = self.path.units(ack.delivered);
-        if acked > 0 {
-            self.modulate_for_recovery(cx, acked, self.path.units(ack.lost));
-            if !self.conserving {
-                self.move_to_target(cx, acked);
-            }
-        }
-        if self.mode == Mode::ProbeRtt {
-            self.cwnd = self.cwnd.min(self.min_window());
-        }
-    }
-
-    fn move_to_target(&mut self, cx: &Cx<'_>, acked: u64) {
-        let bw = self.path.bw();
-        let mut target = self.path.bdp(bw, self.cwnd_gain);
-        if self.s.ack_aggregation && self.full {
-            let most = mul_div(bw, self.s.extra_acked_max_us, 1 << BW_SHIFT);
-            target += self.path.aggregation.excess().min(most);
-        }
-        let target = self.with_quanta(target);
-        if self.full {
-            self.cwnd = (self.cwnd + acked).min(target);
-        } else if self.cwnd < target || self.path.units(cx.delivered) < self.path.initial_window {
-            self.cwnd += acked;
-        }
-        self.cwnd = self.cwnd.max(self.min_window());
-    }
-}
-
-/// A segment shorter than the MSS that was alone in its round trip: its acknowledgment may have been delayed.
-fn lone_runt(cx: &Cx<'_>, ack: &Ack) -> bool {
-    let alone = |r: &RateSample| r.prior_delivered + ack.delivered == cx.delivered;
-    ack.acked == ack.delivered && ack.acked < u64::from(cx.mss) && ack.rate.as_ref().is_some_and(alone)
 }
 
 impl CongestionControl for Bbr1 {
@@ -434,6 +262,9 @@ impl CongestionControl for Bbr1 {
     fn on_congestion(&mut self, _cx: &mut Cx<'_>, signal: Signal) {
         if !matches!(signal, Signal::Timeout { repeated: true, .. }) {
             self.save_window();
+        }
+        if matches!(signal, Signal::Timeout { .. }) {
+            self.cwnd = self.path.segment;
         }
     }
 

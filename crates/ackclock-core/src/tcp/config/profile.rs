@@ -41,8 +41,9 @@ impl Profile {
             Profile::Ns3 if matches!(cc, "tahoe" | "reno" | "newreno") => {
                 &[("variant", "ns3"), ("base", "pipe"), ("counting", "acks")]
             }
-            Profile::Ns3 => &[("base", "cwnd")],
-            Profile::Ns2 => &[("variant", "ns2"), ("base", "cwnd"), ("counting", "acks")],
+            Profile::Ns3 if cc == "scalable" => &[("variant", "ns3"), ("base", "pipe")],
+            Profile::Ns3 => &[("variant", "ns3"), ("base", "cwnd")],
+            Profile::Ns2 => &[("variant", "ns2"), ("base", "cwnd"), ("counting", "acks"), ("response", "ns2")],
         }
     }
 

@@ -8,14 +8,14 @@ use super::super::sender::{Phase, Sender};
 use crate::time::Time;
 
 impl Sender {
-    /// A timeout from `phase` begins to be repaired; `again`: the same segment timed out before. RFC 5682 §3.1 step 1
+    /// The repair of a timeout from `phase` begins; `again`: the same segment timed out before. RFC 5682 §3.1 step 1
     /// and §3.2: not when a recovery was under way.
     pub(in super::super) fn begin_frto(&mut self, now: Time, phase: Phase, again: bool) {
         let calm = matches!(phase, Phase::Open | Phase::Disorder | Phase::Reduction);
-        self.frto = (self.config.frto && (calm || again)).then_some(now);
+        self.frto = (self.config.frto && self.repairs_selectively() && (calm || again)).then_some(now);
     }
 
-    /// An acknowledgment while a timeout is being repaired. True when the repair must wait for the answer to new data.
+    /// An acknowledgment while a timeout is being repaired: was the timeout spurious, and what leaves next?
     pub(in super::super) fn repair_timeout(&mut self, e: &AckEvent, d: &Delivery) {
         if e.advanced && self.undo_timeout(e, false) {
             return;

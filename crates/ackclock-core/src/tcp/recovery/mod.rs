@@ -1,8 +1,11 @@
 //! Loss recovery: how losses are repaired and what the window does meanwhile.
 
 mod classic;
+mod frto;
+pub mod probe;
 pub mod prr;
 mod sack;
+pub mod undo;
 
 /// The algorithm in charge, fixed when the connection is established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use super::super::output::Output;
 use super::super::scoreboard::Delivery;
 use super::super::sender::{Phase, Sender};
 use super::super::timers::{Timer, Timers};
-use super::Repair;
 use crate::cc::Signal;
 use crate::time::{Span, Time};
 
@@ -37,7 +36,7 @@ pub struct TailProbe {
 impl Sender {
     /// The connection is established: whether probes may be sent.
     pub(in super::super) fn decide_on_probes(&mut self) {
-        self.tail.on = self.config.tlp && matches!(self.repair, Repair::Sack | Repair::Prr);
+        self.tail.on = self.config.tlp && self.repairs_selectively();
     }
 
     /// Linux's timers have a slack of two ticks.
@@ -69,6 +68,11 @@ impl Sender {
     /// An acknowledgment of new data restarts the timers (RFC 6298 §5.3, RFC 8985 §7.2).
     #[inline]
     pub(in super::super) fn set_timers(&mut self, now: Time, timers: &mut Timers) {
+        let linux = self.config.rto == RtoRule::Linux;
+        if linux && timers.is_set(Timer::Reorder) && (self.phase != Phase::Open || self.board.sacked() > 0) {
+            // The reordering timer that this acknowledgment has set stands.
+            return;
+        }
         if self.may_probe() {
             let rto = self.rtt.rto();
             timers.set_after(Timer::Rto, now, rto);
@@ -80,6 +84,14 @@ impl Sender {
         }
     }
 
+    /// Linux restarts the timer on an acknowledgment that delivers only what was sent before the first outstanding
+    /// segment was sent last.
+    #[inline]
+    pub(in super::super) fn outlives_head(&self, d: &Delivery) -> bool {
+        let Some((first, _)) = d.sack_xmit else { return false };
+        self.config.rto == RtoRule::Linux && self.board.head_xmit().is_some_and(|head| first < head)
+    }
+
     /// Sets the retransmission timer, which takes the place of the others.
     pub(in super::super) fn set_timeout(&mut self, now: Time, timers: &mut Timers) {
         let rto = self.rtt.rto();
@@ -89,6 +101,25 @@ impl Sender {
         timers.clear(Timer::Probe);
         if self.config.rto == RtoRule::Linux {
             timers.clear(Timer::Reorder);
+        }
+    }
+
+    /// What was sent before a delivered segment has `wait` left until it is lost (RFC 8985 §6.2).
+    pub(in super::super) fn set_reorder_timer(&mut self, now: Time, wait: Span, timers: &mut Timers) {
+        let wait = wait + self.timer_slack();
+        timers.set_after(Timer::Reorder, now, wait);
+        if self.config.rto == RtoRule::Linux {
+            timers.clear(Timer::Probe);
+            timers.set_after(Timer::Rto, now, self.since_head(now, self.rtt.rto()).max(wait));
+        }
+    }
+
+    /// The reordering timer expired and what is overdue is marked; `lost`: that was something.
+    pub(in super::super) fn set_timeout_after_reordering(&mut self, now: Time, lost: bool, timers: &mut Timers) {
+        let rto = self.rtt.rto();
+        let linux = self.config.rto == RtoRule::Linux;
+        if !timers.is_set(Timer::Reorder) && (linux || lost) {
+            timers.set_after(Timer::Rto, now, if linux { self.since_head(now, rto) } else { rto });
         }
     }
 
@@ -122,16 +153,14 @@ impl Sender {
         }
         let calm = matches!(self.phase, Phase::Open | Phase::Reduction) && self.board.lost() == 0;
         let rto = self.rtt.rto();
-        let mut wait = rto;
         if calm && self.tail.end.is_none() {
             self.tail.due = true;
             // The way for what leaves whatever the window.
             self.force = true;
+            timers.set_after(Timer::Rto, now, rto);
         } else if self.config.rto == RtoRule::Linux {
-            wait = self.since_head(now, rto);
+            timers.set_after(Timer::Rto, now, self.since_head(now, rto));
         }
-        // RFC 8985 §7.3: whether or not a probe leaves.
-        timers.set_after(Timer::Rto, now, wait);
     }
 
     /// The probe: a new segment if there is one and the peer's window has room, else the last one again.
@@ -157,7 +186,7 @@ impl Sender {
     }
 
     /// RFC 8985 §7.4: what the acknowledgment of `ack` says of the outstanding probe, which ends at `end`.
-    pub(in super::super) fn judge_probe(&mut self, end: u64, ack: u64, e: &AckEvent<'_>, d: &Delivery) {
+    pub(in super::super) fn judge_probe(&mut self, end: u64, ack: u64, e: &AckEvent, d: &Delivery) {
         if ack < end {
             return;
         }

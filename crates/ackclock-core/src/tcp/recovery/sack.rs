@@ -12,19 +12,29 @@ use crate::time::{Span, Time};
 
 /// SACKed segments after which a hole below them is a loss although reordering was never seen (RFC 8985 §6.2).
 const REORDERING_THRESHOLD: u64 = 3;
-/// Linux's timers have this much slack.
-const TIMER_SLACK: Span = Span::from_millis(2);
 
 impl Sender {
     /// Handles one acknowledgment. Returns whether the controller may grow the window.
     pub(in super::super) fn repair_with_sack(&mut self, e: &AckEvent, d: &Delivery, timers: &mut Timers) -> bool {
-        if self.phase == Phase::Open && d.sacked == 0 && self.board.sacked() == 0 {
+        if self.phase == Phase::Open && d.sacked == 0 && self.board.sacked() == 0 && e.dsack.is_none() {
             self.dup_acks = 0;
             self.limited_sent = 0;
             return true;
         }
+        self.hold = false;
+        if self.phase == Phase::Loss {
+            self.repair_timeout(e, d);
+        }
         if self.phase != Phase::Open && self.board.una() >= self.recover {
-            self.leave(e.now);
+            self.leave(e);
+        }
+        if self.phase == Phase::Recovery && e.advanced && self.undo_partial(e) {
+            self.hold = true;
+            self.reduce(self.counted(e, d), true);
+            return false;
+        }
+        if e.dsack.is_some() && self.phase != Phase::Loss {
+            self.undo_duplicates(e.now);
         }
         let lost_before = self.lost;
         let retransmitting = self.board.retransmitting();
@@ -42,12 +52,19 @@ impl Sender {
         if self.phase == Phase::Recovery {
             // A loss takes its bytes out of the network; room for as many more comes with deliveries only. Linux lets
             // the window be until something is delivered.
-            if d.bytes > 0 || (newly_lost > 0 && self.config.prr != PrrRule::Linux) {
-                self.reduce(d.bytes, e.advanced && newly_lost == 0);
+            let delivered = self.counted(e, d);
+            if delivered > 0 || (newly_lost > 0 && self.config.prr != PrrRule::Linux) {
+                self.reduce(delivered, e.advanced && newly_lost == 0);
             }
             return false;
         }
         true
+    }
+
+    /// Bytes that `e` delivered, to reduce the window by; Linux counts duplicates of its retransmissions too.
+    fn counted(&self, e: &AckEvent, d: &Delivery) -> u64 {
+        let again = if self.config.prr == PrrRule::Linux { e.duplicates * u64::from(self.mss) } else { 0 };
+        d.bytes + again
     }
 
     fn find_losses(&mut self, e: &AckEvent, timers: &mut Timers) {
@@ -78,12 +95,12 @@ impl Sender {
         let reo_wnd = if !self.reordering_seen && (self.phase != Phase::Open || many) {
             Span::ZERO
         } else {
-            Span((self.rtt.min().0 / 4).min(self.rtt.smoothed().0))
+            Span((self.rtt.min().0 / 4 * self.reo_wnd.steps()).min(self.rtt.smoothed().0))
         };
         let (newly, wait) = self.board.mark_overdue(now, &self.rack, reo_wnd);
         self.lost += newly;
         match wait {
-            Some(wait) => timers.set_after(Timer::Reorder, now, wait + TIMER_SLACK),
+            Some(wait) => self.set_reorder_timer(now, wait, timers),
             None => timers.clear(Timer::Reorder),
         }
     }
@@ -92,7 +109,9 @@ impl Sender {
     pub(in super::super) fn on_reorder_timer(&mut self, now: Time, timers: &mut Timers) {
         let lost_before = self.lost;
         self.mark_overdue(now, timers);
+        self.hold = false;
         if self.lost == lost_before {
+            self.set_timeout_after_reordering(now, false, timers);
             return;
         }
         let linux = self.config.prr == PrrRule::Linux;
@@ -106,11 +125,16 @@ impl Sender {
             Phase::Recovery if !linux => self.reduce(0, false),
             _ => {}
         }
-        timers.set_after(Timer::Rto, now, self.rtt.rto());
+        self.set_timeout_after_reordering(now, true, timers);
     }
 
     fn enter(&mut self, now: Time, d: &Delivery) {
         let flight = (self.board.outstanding() + d.acked).saturating_sub(self.limited_sent);
+        self.begin_episode((self.window, self.control.ssthresh));
+        if self.marks.reducing {
+            self.episode.stands();
+        }
+        self.tail.end = None;
         if self.reduction_becomes_recovery(now, flight) {
             return;
         }
@@ -146,14 +170,17 @@ impl Sender {
         }
     }
 
-    fn leave(&mut self, now: Time) {
+    fn leave(&mut self, e: &AckEvent) {
+        let undone = self.undo_at_the_end(e);
         if self.phase == Phase::Recovery {
-            let ssthresh = self.control.ssthresh;
-            self.with_cc(now, |cc, cx| cc.on_recovered(cx, ssthresh));
+            let window = if undone { self.control.cwnd } else { self.control.ssthresh };
+            self.with_cc(e.now, |cc, cx| cc.on_recovered(cx, window));
             self.window = self.control.cwnd;
         }
         self.phase = Phase::Open;
+        self.frto = None;
         self.dup_acks = 0;
         self.limited_sent = 0;
+        self.forget_first_retransmission();
     }
 }

@@ -88,11 +88,13 @@ impl ReoWnd {
 }
 
 impl Sender {
-    /// A reaction to a loss begins: what is in force now may come back.
-    pub(in super::super) fn begin_episode(&mut self) {
-        let cwnd = self.window;
+    /// A reaction to a loss begins: what was in force `before`, window and threshold, may come back.
+    pub(in super::super) fn begin_episode(&mut self, (cwnd, ssthresh): (u64, u64)) {
+        if !self.repairs_selectively() {
+            return;
+        }
         // Linux: a window that grew well beyond the threshold moves it.
-        let ssthresh = self.control.ssthresh.max(cwnd / 4 * 3);
+        let ssthresh = ssthresh.max(cwnd / 4 * 3);
         let under_way = self.board.retransmitting().div_ceil(u64::from(self.mss))
             + u64::from(self.tail.end.is_some() && self.tail.repeated);
         self.forget_first_retransmission();

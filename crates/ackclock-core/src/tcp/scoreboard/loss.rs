@@ -20,6 +20,10 @@ impl Scoreboard {
         self.pending += len;
         self.hint = self.hint.min(n);
         self.lost_tail = self.lost_tail.max(n + 1);
+        let seq = r.seq;
+        if let Some(rate) = &mut self.rate {
+            rate.lost(n, seq, len);
+        }
         len
     }
 

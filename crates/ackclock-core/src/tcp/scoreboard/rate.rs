@@ -1,7 +1,7 @@
 //! Delivery-rate samples: which segment's delivery they are taken from.
 
 use super::Scoreboard;
-use crate::cc::RateSample;
+use crate::cc::{Lost, RateSample};
 use crate::estimator::delivery_rate::DeliveryRate;
 use crate::time::{Span, Time};
 
@@ -31,6 +31,18 @@ impl Scoreboard {
     #[inline]
     pub fn app_limited(&self) -> bool {
         self.rate.as_ref().is_some_and(|r| r.is_limited())
+    }
+
+    /// See [`DeliveryRate::take_losses`].
+    pub fn take_losses(&mut self, total: u64) -> Vec<Lost> {
+        self.rate.as_mut().map_or_else(Vec::new, |r| r.take_losses(total))
+    }
+
+    /// See [`DeliveryRate::told`].
+    pub fn told(&mut self, losses: Vec<Lost>) {
+        if let Some(rate) = &mut self.rate {
+            rate.told(losses);
+        }
     }
 
     /// The sample of the acknowledgment just taken, if it gives one.

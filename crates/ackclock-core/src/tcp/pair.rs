@@ -1,0 +1,109 @@
+//! Packet pairs: two segments that leave back to back for a controller that compares their round-trip times.
+//!
+//! The first waits for room in the window as any segment does; the second follows at once, whatever the window and the
+//! pacing. Both are pushed, so that the receiver does not delay their acknowledgments. A pair of which a segment is
+//! sent again, or whose two segments are acknowledged together, says nothing and is given up.
+
+use super::output::Output;
+use super::sender::{Phase, Sender};
+use super::timers::Timers;
+use crate::cc::{PacketPair, StartEstimate};
+use crate::time::Time;
+
+/// Largest segment an IP packet can carry.
+const MOST: u64 = 65_000;
+/// Bytes of the timestamp option, which every segment may carry.
+const OPTIONS: u64 = 12;
+
+/// The pair under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pair {
+    /// Ends of its segments in the stream; zeros: there is none.
+    ends: [u64; 2],
+    /// The second segment has not left.
+    half: bool,
+    sent: Time,
+    /// Its lengths, and the round-trip times known so far.
+    measured: PacketPair,
+}
+
+impl Pair {
+    /// The segment at `pos` is sent again.
+    pub fn resent(&mut self, pos: u64) {
+        if pos < self.ends[1] {
+            *self = Pair::default();
+        }
+    }
+}
+
+impl Sender {
+    /// The next segment of a pair, if the controller wants one and it may leave now.
+    pub(super) fn pair_segment(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
+        if self.pair.half {
+            self.pair.half = false;
+            return Some(self.emit_pushed(now, self.pair.measured.bytes[1], timers));
+        }
+        let calm = self.phase == Phase::Open && self.dup_acks == 0 && self.board.pending() == 0;
+        if self.pair.ends[1] > 0 || !calm || self.pacer.next() > now || self.window <= self.board.pipe() {
+            return None;
+        }
+        let [first, second] = self.with_cc(now, |cc, cx| cc.packet_pair(cx))?;
+        let most = match self.config.mtu {
+            0 => MOST,
+            mtu => mtu.saturating_sub(self.config.header_bytes + OPTIONS).min(MOST),
+        };
+        let second = second.min(most as u32);
+        if first == 0 || second <= first {
+            return None;
+        }
+        let ends = [self.board.nxt() + u64::from(first), self.board.nxt() + u64::from(first) + u64::from(second)];
+        // Data that ends with the pair would have to carry the FIN.
+        if ends[1] > self.peer_edge || ends[1] >= self.stream_end {
+            return None;
+        }
+        if self.board.outstanding() == 0 {
+            self.resume_from_idle(now);
+        }
+        if self.board.pipe() + u64::from(first) > self.window {
+            return None;
+        }
+        let measured = PacketPair { bytes: [first, second], ..PacketPair::default() };
+        self.pair = Pair { ends, half: true, sent: now, measured };
+        Some(self.emit_pushed(now, first, timers))
+    }
+
+    fn emit_pushed(&mut self, now: Time, len: u32, timers: &mut Timers) -> Output {
+        Output { push: true, ..self.emit(now, len, false, timers) }
+    }
+
+    /// The cumulative acknowledgment advanced.
+    pub(super) fn pair_acknowledged(&mut self, now: Time) {
+        let una = self.board.una();
+        if self.pair.ends[1] == 0 || una < self.pair.ends[0] {
+            return;
+        }
+        let rtt = now.since(self.pair.sent);
+        if una < self.pair.ends[1] {
+            // Not when a part of the second is acknowledged with the first.
+            if una == self.pair.ends[0] {
+                self.pair.measured.rtt[0] = rtt;
+            }
+            return;
+        }
+        let mut measured = std::mem::take(&mut self.pair).measured;
+        measured.rtt[1] = rtt;
+        if measured.rtt[0].0 > 0 {
+            self.with_cc(now, |cc, cx| cc.on_packet_pair(cx, &measured));
+        }
+    }
+
+    /// Where the pair under way ends in the stream, for tests.
+    pub fn pair_end(&self) -> Option<u64> {
+        (self.pair.ends[1] > 0).then_some(self.pair.ends[1])
+    }
+
+    /// What the slow start measured to set its threshold by, if it does.
+    pub fn start_estimate(&self) -> Option<StartEstimate> {
+        self.cc.start_estimate()
+    }
+}

@@ -1,0 +1,64 @@
+//! Reassembly: what is held out of order, and which of it comes twice (RFC 2883).
+
+use super::Receiver;
+
+impl Receiver {
+    /// Keeps `pos..end`, which lies above a hole.
+    pub(super) fn store(&mut self, pos: u64, end: u64) {
+        self.stats.out_of_order += 1;
+        let mut new = 0;
+        // A FIN is no payload.
+        let fin_again = self.fin_at.is_some_and(|f| f + 1 == end && self.ooo.covers(f, end));
+        // The first contiguous part that was there before (RFC 2883 §4).
+        let mut again = (pos, end);
+        let merged = self.ooo.insert(pos, end, |a, b| {
+            new += b - a;
+            match again {
+                (start, _) if start == a => again = (b, end),
+                (start, stop) if start < a && a < stop => again.1 = a,
+                _ => {}
+            }
+        });
+        if new < end - pos {
+            self.stats.duplicate += end - pos - new - u64::from(fin_again);
+            self.blocks.duplicate = Some(again);
+        }
+        self.ooo_bytes += new;
+        if let Some(l) = &mut self.linux {
+            self.flushed = l.compressing() && self.blocks.flush(pos, end);
+            if l.window.out_of_order(pos, end) {
+                l.opened();
+            }
+        }
+        self.blocks.first(merged);
+    }
+
+    /// A segment up to `end` came in order: takes what it joins.
+    pub(super) fn fill_gap(&mut self, end: u64) {
+        // One segment can reach over several islands and up to another.
+        let before = self.ooo_bytes;
+        while let Some((start, stop)) = self.ooo.get(0).filter(|island| island.0 <= self.nxt) {
+            let again = stop.min(end) - start;
+            if again > 0 {
+                self.blocks.duplicate.get_or_insert((start, start + again));
+            }
+            self.stats.duplicate += again - u64::from(self.fin_at.is_some_and(|f| f + 1 == start + again));
+            self.nxt = self.nxt.max(stop);
+            self.ooo_bytes -= stop - start;
+            self.ooo.trim_below(stop);
+        }
+        if let Some(l) = &mut self.linux {
+            l.window.released(before, self.ooo_bytes);
+        }
+        self.blocks.trim(self.nxt);
+    }
+
+    /// Gives `bytes` positions to the application.
+    pub(super) fn deliver(&mut self, bytes: u64) {
+        let payload = bytes - u64::from(self.finished() && bytes > 0 && self.fin_at.is_some_and(|f| self.nxt == f + 1));
+        self.stats.delivered += payload;
+        if self.read_rate > 0 {
+            self.unread += payload;
+        }
+    }
+}
