@@ -98,6 +98,12 @@ def cells(names: Iterable[str]) -> tuple[int, int]:
 def share() -> str:
     """The cells that agree, of all."""
     held_out = [name for name in built() if records.scenario_of(name) in records.HELD_OUT]
+    plain = {"goodput": figures.GOODPUT, "mean RTT": figures.RTT}
+
+    def without_noise(name: str) -> bool:
+        judged = [item for item in figures.of(name) if item.metric.split(",")[0] in plain]
+        return all(abs(item.difference) <= plain[item.metric.split(",")[0]] for item in judged)
+
     rows = []
     for label, names in (
         ("all", built()),
@@ -105,8 +111,10 @@ def share() -> str:
         ("of them with several flows", [name for name in built() if len(records.record(name)["flows"]) > 1]),
     ):
         total, agree = cells(names)
-        rows.append([label, str(total), str(agree), f"{100 * agree / total:.0f} %"])
-    return table(["cells (controller, scenario)", "number", "agree", "share"], rows)
+        close = sum(map(without_noise, names))
+        rows.append([label, str(total), str(agree), f"{100 * agree / total:.0f} %", str(close)])
+    head = ["cells (controller, scenario)", "number", "agree", "share", "of them within 5 % and 10 % as they are"]
+    return table(head, rows)
 
 
 def _both(name: str) -> Iterator[tuple[str, float, float]]:
@@ -148,6 +156,11 @@ def _label(name: str, flow: str) -> str:
     return records.scenario_of(name) + (f", {flow}" if flow else "")
 
 
+def _noise(figure: Figure, plain: float) -> str:
+    """The tolerance, where only noise makes a figure agree."""
+    return f" (noise ± {100 * figure.tolerance:.0f} %)" if figure.agrees and abs(figure.difference) > plain else ""
+
+
 def comparison(verdict: Verdict) -> str:
     """Goodput and mean RTT: ours, Linux, ns-3, difference, verdict."""
     rows = []
@@ -161,7 +174,7 @@ def comparison(verdict: Verdict) -> str:
                     with_interval(item.figure.reference, item.intervals[1], factor),
                     "" if item.ns3 is None else short(item.ns3 * factor),
                     percent(item.figure.difference),
-                    verdict(item.figure),
+                    verdict(item.figure) + _noise(item.figure, figures.GOODPUT if metric == "goodput" else figures.RTT),
                 ]
             rows.append(row)
     head = ["controller", "scenario"]

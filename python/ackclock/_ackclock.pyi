@@ -30,7 +30,7 @@ class RunOutput:
 def describe() -> str:
     """JSON object: version, profiles, tcp_options, controllers, slow_starts, flow_series, link_series."""
 
-class ControllerFailure(Exception):
+class ControllerFailure(Exception):  # noqa: N818 - the package makes a ControllerError of it
     """A Python controller raised; `args` are controller, flow, time in ns and method, the cause is its exception."""
 
 class Cx:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.controllers.base import CongestionControl, WindowBased
-from ackclock.errors import ControllerError, InputError, Problem
+from ackclock.errors import ControllerError, EngineError, InputError, Problem
 from ackclock.scenario import compile as compiler
 from ackclock.scenario.diagnose import finding
 from ackclock.scenario.flow import Flow
@@ -126,7 +126,7 @@ def replay(
         return [Control._of(json.loads(line)) for line in engine.replay(lines, json.dumps(document), classes)]
     except ControllerError:
         raise
-    except engine.EngineError as error:
+    except EngineError as error:
         raise InputError(str(error), "give what record_events returned", source="replay") from None
 
 

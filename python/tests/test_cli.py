@@ -103,19 +103,6 @@ def test_show(scenario_file: Write, capsys: pytest.CaptureFixture[str]) -> None:
     assert answer["runs"][0]["resolved"]["format"] == 1
 
 
-def test_cc(capsys: pytest.CaptureFixture[str]) -> None:
-    text = printed(capsys, "cc")
-    for name in ("tahoe", "reno", "newreno", "cubic", "standard", "limited"):
-        assert name in text
-    assert "beta" in printed(capsys, "cc", "cubic")
-    answer = parsed(capsys, "cc")
-    assert "cubic" in [item["name"] for item in answer["controllers"]]
-    assert {"name", "family", "source", "summary", "params"} == set(parsed(capsys, "cc", "cubic"))
-    assert "min_rto" in printed(capsys, "cc", "--tcp")
-    options = parsed(capsys, "cc", "--tcp")
-    assert set(options["profiles"]) == set(options["tcp_options"][0]["defaults"])
-
-
 def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert "engine" in printed(capsys, "doctor")
     answer = parsed(capsys, "doctor")

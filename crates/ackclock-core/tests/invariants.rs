@@ -111,6 +111,19 @@ fn invariant_05_one_reduction_per_episode_and_never_below_the_least_windows() {
 }
 
 #[test]
+fn invariant_05_marks_reduce_once_per_window_too() {
+    let marking = cases(|c| {
+        c.set("ecn", text(["classic", "accurate"][(c.seed % 2) as usize]));
+        c.paths[0].marks = c.paths[0].marks.max(0.05);
+        if c.seed & 12 == 0 {
+            c.ends[0].controller = ("dctcp", vec![]);
+        }
+    });
+    let met = property(marking, as_always);
+    assert!(met.marks > 5000 && met.ecn_reductions > 1000 && met.recoveries > 1000, "{met:?}");
+}
+
+#[test]
 fn invariant_06_a_timer_runs_while_data_is_outstanding() {
     let interrupted = cases(|c| {
         let from = c.seed % 2_000_000_000;

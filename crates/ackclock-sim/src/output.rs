@@ -32,6 +32,14 @@ pub struct FlowRow {
     pub timeouts: u64,
     /// Fast recoveries.
     pub recoveries: u64,
+    /// Timeouts taken back.
+    pub spurious_timeouts: u64,
+    /// Reductions of the window taken back, those of timeouts included.
+    pub undos: u64,
+    /// Tail loss probes sent.
+    pub tlp_probes: u64,
+    /// Reports of duplicate deliveries received.
+    pub dsacks: u64,
     /// Segments with payload that arrived marked (CE).
     pub marked_segments: u64,
     /// Reductions of the window for marks.
@@ -169,6 +177,10 @@ impl Sim {
             retransmitted_segments: s.sender.retransmitted_segments - b.sender.retransmitted_segments,
             timeouts: s.sender.timeouts - b.sender.timeouts,
             recoveries: s.sender.recoveries - b.sender.recoveries,
+            spurious_timeouts: s.sender.spurious_timeouts - b.sender.spurious_timeouts,
+            undos: s.sender.undos - b.sender.undos,
+            tlp_probes: s.sender.tlp_probes - b.sender.tlp_probes,
+            dsacks: s.sender.dsacks - b.sender.dsacks,
             marked_segments: s.marked_segments - b.marked_segments,
             ecn_reductions: s.sender.ecn_reductions - b.sender.ecn_reductions,
             mean_rtt_s: (samples > 0).then(|| (s.rtt.0 - b.rtt.0) as f64 / samples as f64 * 1e-9),

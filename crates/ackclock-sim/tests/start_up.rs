@@ -147,14 +147,14 @@ fn the_transfer_is_as_fast_as_in_ns2_with_this_threshold() {
 
 #[test]
 fn hystart_pp_ends_slow_start_without_loss() {
-    // 20 Mbit/s and 40 ms are 95 segments. The rise of the RTT shows at about 170; five rounds of a quarter more make at
-    // most 170 1.25^5 = 520, which a queue of 500 holds.
+    // 20 Mbit/s and 40 ms are 95 segments. At 160 the first of a round find a queue; their acknowledgments come at 320.
+    // Five rounds of a quarter more make 320 1.25^5 = 980 at most, which a queue of 1000 holds.
     let drops = |slow_start: &str| {
-        let links = vec![link("out", 20_000_000, 20, 500), link("back", 1_000_000_000, 20, 1000)];
+        let links = vec![link("out", 20_000_000, 20, 1000), link("back", 1_000_000_000, 20, 1000)];
         let mut f = flow("0", None);
         f["slow_start"] = json!({"kind": slow_start});
-        let out = play(&document(2000, links, vec![f]));
-        assert!(out.links[0].utilisation.unwrap() > 0.89);
+        let out = play(&document(3000, links, vec![f]));
+        assert!(out.links[0].utilisation.unwrap() > 0.85);
         out.links[0].drops
     };
     assert!(drops("standard") > 100);

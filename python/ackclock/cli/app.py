@@ -77,18 +77,32 @@ def show_command(file: File, /, *, changes: Changes = (), json: Json = False) ->
 
 @app.command(name="cc")
 def cc_command(
-    name: Annotated[str | None, Parameter(help="A controller or slow start to describe.")] = None,
+    name: Annotated[
+        str | None, Parameter(help="A controller or slow start to describe, or python:module:Class.")
+    ] = None,
     /,
     *,
     tcp: Annotated[
         bool, Parameter(negative=(), show_default=False, help="List the TCP options and their value in each profile.")
     ] = False,
     json: Json = False,
+    profile: Annotated[str | None, Parameter(help="Profile of the test, such as linux. Default: rfc.")] = None,
+    changes: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--set",
+            negative=(),
+            consume_multiple=False,
+            show_default=False,
+            help="Change a parameter or the test: variant=linux, topology.rtt='100 ms'. Repeatable.",
+        ),
+    ] = (),
+    plot: Annotated[Path | None, Parameter(help="Draw the test into this file (PNG, SVG or PDF).")] = None,
 ) -> int:
-    """List controllers and slow starts, or the parameters of one of them."""
-    from ackclock.cli.cc import describe
+    """List controllers and slow starts, or describe one with its window in a standard test."""
+    from ackclock.cli.cc import Request, describe
 
-    return describe(name, tcp=tcp, as_json=json)
+    return describe(Request(name, tcp, json, profile, changes, plot))
 
 
 @app.command(name="doctor")

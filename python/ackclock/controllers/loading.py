@@ -9,7 +9,6 @@ import importlib.util
 import inspect
 import json
 import operator
-import os
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -153,7 +152,7 @@ def _same(present: ModuleType, name: str, folder: str | None) -> ModuleType:
     file = getattr(present, "__file__", None)
     places = [folder] if folder else []
     spec = importlib.machinery.PathFinder.find_spec(name, places) if "." not in name else None
-    if spec is not None and file and spec.origin and not os.path.samefile(spec.origin, file):
+    if spec is not None and file and spec.origin and not Path(spec.origin).samefile(file):
         raise Problem(f"another module '{name}' is imported already, from {file}", f"rename {spec.origin}")
     return present
 

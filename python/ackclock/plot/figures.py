@@ -50,6 +50,18 @@ def save(result: Result, folder: str | os.PathLike[str], name: str = "overview")
     return paths
 
 
+def save_file(result: Result, path: str | os.PathLike[str]) -> Path:
+    """Draw `result`, four points at most, into one file of the kind its name says: PNG, SVG or PDF."""
+    file = Path(path)
+    if file.suffix not in (".png", ".svg", ".pdf"):
+        raise InputError(f"'{file.name}' is no figure", "end its name with .png, .svg or .pdf", source=str(file))
+    found = (panel(result, entry["point"]) for entry in result.manifest["points"])
+    with mpl.rc_context(RC):
+        figure = draw([item for item in found if item is not None][:_COLUMNS])
+        _write_file(figure, file)
+    return file
+
+
 def draw(panels: Sequence[Panel]) -> Figure:
     """One figure of so many columns. Call it within the settings of :data:`ackclock.plot.style.RC`."""
     count = len(panels)
@@ -154,12 +166,25 @@ def _entry(cc: str, index: int) -> dict[str, Any]:
 
 
 def _write(figure: Figure, folder: Path, stem: str) -> list[Path]:
-    png, svg = folder / f"{stem}.png", folder / f"{stem}.svg"
+    files = [folder / f"{stem}.png", folder / f"{stem}.svg"]
+    for file in files:
+        _write_file(figure, file)
+    return files
+
+
+# Nothing that differs between two times of drawing the same.
+_METADATA: dict[str, dict[str, Any]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None, "Creator": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+def _write_file(figure: Figure, file: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        figure.savefig(png, metadata={"Software": None})
-        figure.savefig(svg, metadata={"Date": None, "Creator": None})
+        file.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(file, metadata=_METADATA[file.suffix])
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot write the figure ({reason})", "choose another place", source=str(folder)) from None
-    return [png, svg]
+        folder = str(file.parent)
+        raise InputError(f"cannot write the figure ({reason})", "choose another place", source=folder) from None

@@ -36,7 +36,7 @@ class Cubic(WindowBased):
         if self.W_max is None:
             self.cwnd_prior = self.cwnd
 
-    def W_cubic(self, t: float) -> float:  # noqa: N802 - the standard's name
+    def W_cubic(self, t: float) -> float:
         """Equation 1."""
         d = t - self.K
         return self.C * d * d * d + self.W_plateau

@@ -47,7 +47,7 @@ class WestwoodPlus(WindowBased):
             self.rtt = ack.rtt_ns
         if ack.acked or ack.duplicate or ack.delivered:
             self.D += self.acked_count(ack.acked, cx.mss)
-        T = cx.now_ns - self.begin  # noqa: N806
+        T = cx.now_ns - self.begin
         if self.rtt and T >= self.rtt:
             self.B = self.alpha * self.B + (1 - self.alpha) * (self.D / (T * 1e-9))
             self.D, self.begin = 0, cx.now_ns

@@ -8,7 +8,17 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from ackclock.errors import Problem, unknown
 from ackclock.scenario.base import Model
-from ackclock.scenario.types import Count, Duration, Limit, PositiveDuration, Probability, Rate, ReverseRate, Size, Threshold
+from ackclock.scenario.types import (
+    Count,
+    Duration,
+    Limit,
+    PositiveDuration,
+    Probability,
+    Rate,
+    ReverseRate,
+    Size,
+    Threshold,
+)
 from ackclock.scenario.units import QueueLimit
 
 _KINDS = ("dumbbell", "chain")

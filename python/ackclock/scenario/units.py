@@ -169,7 +169,10 @@ def parse_queue_limit(value: object) -> QueueLimit:
 def parse_threshold(value: object) -> QueueLimit:
     """``"20 packets"``, ``"0.17 BDP"`` or ``"30 kB"``: the length of a queue above which it marks."""
     if value == "unlimited":
-        raise Problem("above an unlimited queue nothing is marked", "leave mark_above out, or give packets, bytes or a BDP fraction")
+        raise Problem(
+            "above an unlimited queue nothing is marked",
+            "leave mark_above out, or give packets, bytes or a BDP fraction",
+        )
     return parse_queue_limit(value)
 
 

@@ -1,7 +1,8 @@
 //! Copa: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018.
 //!
 //! The target rate is 1 / (delta dq) packets per second, dq being the queueing delay; the window moves towards it by
-//! v / (delta w) per acknowledged packet. Not in the paper: what a timeout does, and an optional answer to loss.
+//! v / (delta w) per acknowledged packet. Not in the paper: what a timeout does, an optional answer to loss, and that a
+//! velocity gained in one direction is dropped as soon as the window turns, not at the end of its round trip.
 
 use super::registry::{Builder, Controller};
 use super::{Ack, CongestionControl, Control, Cx, Needs, Pacing, RecoveryBy, Restart, Signal, Undo};
@@ -32,9 +33,10 @@ const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "competitive",
         kind: Kind::Bool,
-        default: Default::Bool(true),
+        default: Default::Bool(false),
         range: None,
-        doc: "lowers delta beside flows that fill the buffer (§2.2)",
+        doc: "lowers delta beside flows that fill the buffer (§2.2). Off, since on slow paths the swing of Copa's own \
+              queue is too few packets to tell an empty one, and a flow that once lowered delta finds no way back",
     },
     float("empty_fraction", 0.1, (0.0, 1.0), "a queue below this share of RTTmax - RTTmin is nearly empty (§2.2)"),
     count("empty_rounds", 5, (1.0, 1000.0), "round trips without a nearly empty queue that mean competition (§2.2)"),
@@ -140,6 +142,12 @@ impl Copa {
         (self.standing.update(cx.rtt.smoothed.0 / 2, now, rtt), min)
     }
 
+    /// Whether the queue was nearly empty; all in nanoseconds.
+    fn nearly_empty(&self, queueing: u64, min: u64) -> bool {
+        let range = self.max_rtt.get().saturating_sub(min);
+        queueing == 0 || (queueing as f64) < self.empty_fraction * range as f64
+    }
+
     /// Once per round trip: direction and velocity, and delta of the competitive mode.
     fn on_round(&mut self, round: u64) {
         self.round = round;
@@ -207,8 +215,7 @@ impl CongestionControl for Copa {
         let Some(rtt) = ack.rtt else { return };
         let (standing, min) = self.sample(cx, rtt);
         let queueing = standing.saturating_sub(min);
-        let range = self.max_rtt.get().saturating_sub(min);
-        if queueing == 0 || (queueing as f64) < self.empty_fraction * range as f64 {
+        if self.nearly_empty(queueing, min) {
             self.empty_at = self.round;
         }
         self.adjust(standing, queueing, ack.delivered as f64 / self.mss, ack.window_limited);
@@ -265,7 +272,7 @@ mod tests {
     use crate::time::Time;
 
     fn copa() -> Copa {
-        Copa::new(&Params::new(PARAMS, &[]).unwrap())
+        Copa::new(&Params::new(PARAMS, &[("competitive".into(), crate::params::Value::Bool(true))]).unwrap())
     }
 
     /// After slow start with a window of `w` segments, RTTmin `min` and RTTstanding `standing` milliseconds.

@@ -203,7 +203,7 @@ impl Avoidance for Fast {
     }
 
     fn slow_start(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64, opening: &mut dyn SlowStart) -> f64 {
-        if self.e.queueing() >= self.e.mi_threshold.max(1e-9) {
+        if w.cwnd >= 2.0 && self.e.queueing() >= self.e.mi_threshold.max(1e-9) {
             w.ssthresh = w.cwnd;
             return acked;
         }

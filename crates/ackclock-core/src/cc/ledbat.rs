@@ -209,7 +209,7 @@ impl Avoidance for Ledbat {
             self.grow(cx, ack, w, acked);
             return 0.0;
         }
-        if self.queueing().is_some_and(|q| q >= self.target) {
+        if w.cwnd >= 2.0 && self.queueing().is_some_and(|q| q >= self.target) {
             w.ssthresh = w.cwnd;
             return acked;
         }

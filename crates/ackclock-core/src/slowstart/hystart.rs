@@ -9,13 +9,32 @@ use crate::time::{Span, Time};
 
 /// Round-trip samples of a round before its minimum counts.
 const MIN_SAMPLES: u32 = 8;
-/// Delay increase that ends slow start: an eighth of the minimum, within these bounds.
+/// Least delay increase that ends slow start.
 const DELAY_MIN: Span = Span::from_millis(4);
-const DELAY_MAX: Span = Span::from_millis(16);
+
+/// Whose thresholds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Half of the minimum RTT for a train; an eighth of it, 16 ms at most, for the delay.
+    Linux,
+    /// The minimum RTT for both; for the delay 1 s at most.
+    Ns3,
+}
+
+impl Form {
+    /// How far the round's minimum must rise above the connection's.
+    pub fn delay_threshold(self, min_rtt: Span) -> Span {
+        match self {
+            Form::Linux => Span(min_rtt.0 / 8).clamp(DELAY_MIN, Span::from_millis(16)),
+            Form::Ns3 => min_rtt.clamp(DELAY_MIN, Span::from_secs(1)),
+        }
+    }
+}
 
 /// Standard slow start with two ways out.
 #[derive(Clone, Debug)]
 pub struct HyStart {
+    form: Form,
     low_window: f64,
     ack_delta: Span,
     ack_delay_max: Span,
@@ -36,6 +55,14 @@ pub(super) const ENTRY: SlowStartEntry = SlowStartEntry {
     source: "Ha and Rhee 2011; Linux 6.12",
     summary: "standard, ended by an acknowledgment train of half the minimum RTT or by a delay increase",
     params: &[
+        ParamSpec {
+            name: "variant",
+            kind: Kind::Choice(&["linux", "ns3"]),
+            default: Default::Text("linux"),
+            range: None,
+            doc: "linux: a train of half of the minimum RTT, a delay of an eighth of it within 4 and 16 ms; ns3: the minimum RTT for \
+                  both, the delay within 4 ms and 1 s",
+        },
         ParamSpec {
             name: "low_window",
             kind: Kind::Segments,
@@ -73,6 +100,7 @@ impl HyStart {
     /// From its parameters.
     pub fn new(p: &Params) -> HyStart {
         HyStart {
+            form: if p.text("variant") == "ns3" { Form::Ns3 } else { Form::Linux },
             low_window: p.float("low_window"),
             ack_delta: p.duration("ack_delta"),
             ack_delay_max: p.duration("ack_delay_max"),
@@ -88,9 +116,16 @@ impl HyStart {
         }
     }
 
-    /// How far the round's minimum must rise above the connection's.
-    pub fn delay_threshold(min_rtt: Span) -> Span {
-        Span(min_rtt.0 / 8).clamp(DELAY_MIN, DELAY_MAX)
+    /// How long a train of acknowledgments must last.
+    fn train_threshold(&self, cx: &Cx<'_>, w: &Window) -> Span {
+        if self.form == Form::Ns3 {
+            return self.min_rtt;
+        }
+        // Linux's pacing rate in slow start is twice the window per smoothed RTT, whether paced or not.
+        let rate = 2.0 * w.cwnd * f64::from(cx.mss) / cx.rtt.smoothed.as_secs_f64().max(1e-9);
+        let offload = Span::from_secs_f64(4.0 * self.burst_bytes / rate).min(self.ack_delay_max);
+        // An unpaced sender's train is compressed to at most half of the round.
+        Span((self.min_rtt + offload).0 / 2)
     }
 
     /// Whether the pipe looks full on this acknowledgment.
@@ -108,18 +143,13 @@ impl HyStart {
         let mut full = false;
         if cx.now.since(self.last_ack) <= self.ack_delta {
             self.last_ack = cx.now;
-            // Linux's pacing rate in slow start is twice the window per smoothed RTT, whether paced or not.
-            let rate = 2.0 * w.cwnd * f64::from(cx.mss) / cx.rtt.smoothed.as_secs_f64().max(1e-9);
-            let offload = Span::from_secs_f64(4.0 * self.burst_bytes / rate).min(self.ack_delay_max);
-            // An unpaced sender's train is compressed to at most half of the round.
-            let threshold = Span((self.min_rtt + offload).0 / 2);
-            full = cx.now.since(self.round_start) > threshold;
+            full = cx.now.since(self.round_start) > self.train_threshold(cx, w);
         }
         if let Some(rtt) = ack.rtt {
             self.round_rtt = self.round_rtt.min(rtt);
             if self.samples < MIN_SAMPLES {
                 self.samples += 1;
-            } else if self.round_rtt > self.min_rtt + Self::delay_threshold(self.min_rtt) {
+            } else if self.round_rtt > self.min_rtt + self.form.delay_threshold(self.min_rtt) {
                 full = true;
             }
         }
@@ -167,9 +197,12 @@ mod tests {
 
     #[test]
     fn delay_thresholds() {
-        let table = [(10, 4_000), (32, 4_000), (80, 10_000), (100, 12_500), (200, 16_000)];
-        for (rtt_ms, eta_us) in table {
-            assert_eq!(HyStart::delay_threshold(Span::from_millis(rtt_ms)), Span::from_micros(eta_us));
+        let table = [(3, 4, 4), (10, 4, 10), (32, 4, 32), (80, 10, 80), (200, 16, 200), (2000, 16, 1000)];
+        for (rtt, linux, ns3) in
+            table.map(|(r, l, n)| (Span::from_millis(r), Span::from_millis(l), Span::from_millis(n)))
+        {
+            assert_eq!([Form::Linux, Form::Ns3].map(|f| f.delay_threshold(rtt)), [linux, ns3]);
         }
+        assert_eq!(Form::Linux.delay_threshold(Span::from_millis(100)), Span::from_micros(12_500));
     }
 }

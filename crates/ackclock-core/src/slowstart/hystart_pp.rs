@@ -158,7 +158,8 @@ impl HyStartPp {
 impl SlowStart for HyStartPp {
     fn on_ack(&mut self, _cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64) -> f64 {
         if self.first && ack.round != self.round && self.next_round(ack.round) {
-            w.ssthresh = w.cwnd;
+            // At least two segments, as every threshold.
+            w.ssthresh = w.cwnd.max(2.0);
             self.first = false;
             return acked;
         }

@@ -84,7 +84,8 @@ pub struct SlowStartEntry {
 }
 
 /// Every slow start.
-pub const SLOW_STARTS: &[SlowStartEntry] = &[standard::ENTRY, limited::ENTRY, hystart::ENTRY, hystart_pp::ENTRY, blbe::ENTRY];
+pub const SLOW_STARTS: &[SlowStartEntry] =
+    &[standard::ENTRY, limited::ENTRY, hystart::ENTRY, hystart_pp::ENTRY, blbe::ENTRY];
 
 /// Builds slow start `name` with the parameters given, defaults for the rest.
 ///

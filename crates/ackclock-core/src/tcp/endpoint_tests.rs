@@ -18,6 +18,8 @@ mod probe;
 mod recovery;
 #[path = "undo_tests.rs"]
 mod undo;
+#[path = "validation_tests.rs"]
+mod validation;
 #[path = "window_tests.rs"]
 mod window;
 

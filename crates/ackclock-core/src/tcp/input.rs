@@ -1,6 +1,7 @@
 //! The sending half: what an acknowledgment does.
 
 use super::ecn::Feedback;
+use super::config::RtoRule;
 use super::recovery::Repair;
 use super::scoreboard::Delivery;
 use super::segment::{flags, unwrap_seq, Segment, MAX_SACK_BLOCKS};
@@ -141,6 +142,9 @@ impl Sender {
         }
         self.tell_phase(now);
         ack.grow = grow && advanced;
+        if self.validation.on {
+            self.validate(now, &mut ack);
+        }
         ack.lost = self.lost - lost_before;
         if (ack.grow && d.bytes > 0) || self.controller_recovers() {
             self.with_cc(now, |cc, cx| cc.on_ack(cx, &ack));
@@ -209,6 +213,13 @@ impl Sender {
         if advanced && seg.has_timestamps() {
             let tick = self.config.timestamp_tick.0.max(1);
             let ticks = ((now.0 / tick) as u32).wrapping_sub(seg.tsecr);
+            if self.config.rto == RtoRule::Linux {
+                // In whole ticks, rounded either way; it counts for the minimum and for the controller too.
+                let sample = Span(u64::from(ticks.max(1)).saturating_mul(tick));
+                self.rtt.note_min(sample);
+                self.rtt.sample(sample, una, nxt);
+                return Some(sample);
+            }
             let sample = Span(u64::from(ticks) * tick + now.0 % tick);
             self.rtt.sample(sample, una, nxt);
         }

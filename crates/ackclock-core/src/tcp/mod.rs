@@ -22,6 +22,7 @@ pub mod scoreboard;
 pub mod segment;
 pub mod sender;
 mod timers;
+mod validation;
 
 pub use config::{Config, Profile};
 pub use endpoint::Endpoint;

@@ -187,7 +187,8 @@ impl Sender {
     /// sent again, so that acknowledgments keep coming.
     fn speculative(&mut self, now: Time, pipe: u64, timers: &mut Timers) -> Option<Output> {
         let by_count = self.config.loss_detection == LossDetection::Dupack;
-        if self.phase != Phase::Recovery || self.hold || !by_count || !matches!(self.repair, Repair::Sack | Repair::Prr) {
+        if self.phase != Phase::Recovery || self.hold || !by_count || !matches!(self.repair, Repair::Sack | Repair::Prr)
+        {
             return None;
         }
         if pipe + u64::from(self.mss) > self.window {
@@ -276,7 +277,8 @@ impl Sender {
         let iw = self.config.initial_window(self.mss);
         let cwnd = self.window;
         let restart = match self.config.idle {
-            IdleRule::None | IdleRule::Rfc7661 => return,
+            IdleRule::None => return,
+            IdleRule::Rfc7661 => return self.resume_validated(now, idle),
             IdleRule::Rfc5681 => Restart { idle, window: iw, ssthresh_floor: 0 },
             IdleRule::Linux => {
                 let halvings = idle.0 / rto.0.max(1);

@@ -138,7 +138,9 @@ fn of_a_segment_that_is_partly_known_the_known_part_is_reported() {
     r.on_data(Time(3), 4001, 1000, false);
     r.on_data(Time(4), 6001, 1000, false);
     answer(&mut r, 4);
-    for ((pos, len), reported) in [((3501, 1000), (4001, 4501)), ((4501, 1000), (4501, 5001)), ((3001, 9000), (3501, 5501))] {
+    for ((pos, len), reported) in
+        [((3501, 1000), (4001, 4501)), ((4501, 1000), (4501, 5001)), ((3001, 9000), (3501, 5501))]
+    {
         r.on_data(Time(5), pos, len, false);
         assert_eq!(blocks(&answer(&mut r, 5))[0], reported);
     }

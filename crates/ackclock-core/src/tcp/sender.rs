@@ -11,6 +11,7 @@ use super::recovery::undo::{Episode, ReoWnd};
 use super::recovery::Repair;
 use super::scoreboard::{RackSegment, Scoreboard};
 use super::timers::{Timer, Timers};
+use super::validation::Validation;
 use crate::cc::{CongestionControl, Control, Cx, Needs, RecoveryBy, RttView, Signal};
 use crate::estimator::rtt::RttEstimator;
 use crate::rng::Stream;
@@ -67,6 +68,7 @@ pub struct Sender {
     pub(super) pacer: Pacer,
     pub(super) pair: Pair,
     pub(super) marks: Marks,
+    pub(super) validation: Validation,
     pub(super) rng: Stream,
     /// The window in force, bytes: the controller's, or recovery's while it runs.
     pub(super) window: u64,
@@ -140,6 +142,7 @@ impl Sender {
             pacer: Pacer::new(config),
             pair: Pair::default(),
             marks: Marks::default(),
+            validation: Validation::new(config),
             repair: Repair::NewReno,
             cc,
             rng,
@@ -204,6 +207,7 @@ impl Sender {
         let una = self.board.una();
         self.round_end = una;
         self.usage_end = una;
+        self.needs.rate |= self.validation.on;
         self.board.track_rate(self.needs.rate);
         self.decide_on_probes();
         // The application writes its first data into an empty buffer (Linux too counts this as a gap).
@@ -305,6 +309,7 @@ impl Sender {
         let repeated = again || in_recovery;
         let before = (self.window, self.control.ssthresh);
         let signal = Signal::Timeout { flight, repeated };
+        self.before_reduction(now, flight, false);
         self.with_cc(now, |cc, cx| cc.on_congestion(cx, signal));
         if self.config.clear_sack_on_rto {
             self.board.forget_sacks();

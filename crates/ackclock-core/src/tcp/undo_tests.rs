@@ -162,7 +162,8 @@ fn stamped(s: Segment, echo: u32) -> Segment {
 
 /// As `recovering`, with timestamps: the first flight is stamped 200 and the retransmission 302.
 fn recovering_with_timestamps(eifel: bool) -> Endpoint {
-    let options = [("iw", Value::Int(10)), ("iw_bound", text("none")), ("recovery", text("sack")), ("eifel", Value::Bool(eifel))];
+    let options =
+        [("iw", Value::Int(10)), ("iw_bound", text("none")), ("recovery", text("sack")), ("eifel", Value::Bool(eifel))];
     let mut e = rfc(&options);
     e.connect();
     sent(&mut e, 0);

@@ -220,10 +220,11 @@ fn path() -> impl Strategy<Value = PathCase> {
     let order = prop_oneof![2 => Just(Order::Kept), 1 => Just(Order::Free), 1 => (0.0..0.3).prop_map(Order::Swapped)];
     let bottleneck = prop_oneof![2 => Just((0, 1000)), 1 => (1u64..20_000, 1usize..40)];
     let outage = prop_oneof![4 => Just((0, 0)), 1 => (0u64..4_000, 0u64..5_000)];
-    (time(300_000_000), time(50_000_000), share(0.4), share(0.3), order, bottleneck, outage).prop_map(
-        |(delay, jitter, loss, duplicate, order, (per_byte, room), (from, len))| {
+    let shares = (share(0.4), share(0.3), share(1.0));
+    (time(300_000_000), time(50_000_000), shares, order, bottleneck, outage).prop_map(
+        |(delay, jitter, (loss, duplicate, marks), order, (per_byte, room), (from, len))| {
             let outage = (from * 1_000_000, (from + len) * 1_000_000);
-            PathCase { delay, jitter, loss, duplicate, order, per_byte, room, outage }
+            PathCase { delay, jitter, loss, duplicate, marks, order, per_byte, room, outage }
         },
     )
 }

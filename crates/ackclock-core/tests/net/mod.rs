@@ -13,7 +13,8 @@ mod sender;
 pub mod spans;
 mod view;
 
-use ackclock_core::cc::Signal;
+use ackclock_core::cc::{EcnUse, Signal};
+use ackclock_core::packet::Ecn;
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::endpoint::State;
 use ackclock_core::tcp::segment::flags;
@@ -57,6 +58,9 @@ pub struct Report {
     pub window_probes: u64,
     pub wraps: u64,
     pub reordered: u64,
+    /// Packets marked (CE), and reductions of the window for them.
+    pub marks: u64,
+    pub ecn_reductions: u64,
     /// Hash of every packet and its time.
     pub trace: u64,
     pub end: u64,
@@ -78,6 +82,8 @@ impl Report {
         self.window_probes += r.window_probes;
         self.wraps += r.wraps;
         self.reordered += r.reordered;
+        self.marks += r.marks;
+        self.ecn_reductions += r.ecn_reductions;
     }
 }
 
@@ -108,6 +114,8 @@ pub struct Net {
     handed: [u64; 2],
     last_delivered: [u64; 2],
     signals: [Arc<Mutex<Vec<Signal>>>; 2],
+    /// The controller makes the receiver tell every change of marking.
+    dctcp: [bool; 2],
     senders: [SenderCheck; 2],
     receivers: [ReceiverCheck; 2],
     iss: [u32; 2],
@@ -133,6 +141,7 @@ impl Net {
         let signals: [Arc<Mutex<Vec<Signal>>>; 2] = Default::default();
         let controllers = [0, 1].map(|i| case.ends[i].controller());
         let by_slow_start = [0, 1].map(|i| controllers[i].needs().recovery == ackclock_core::cc::RecoveryBy::SlowStart);
+        let dctcp = [0, 1].map(|i| controllers[i].needs().ecn == EcnUse::Dctcp);
         let mut i = 0;
         let mut ends = controllers.map(|inner| {
             let rng = Stream::named(case.seed, i as u64, "endpoint");
@@ -144,7 +153,8 @@ impl Net {
         let sack = configs.iter().all(|c| c.offers_sack());
         let timestamps = configs.iter().all(|c| c.timestamps);
         let shortest = case.paths[0].delay + case.paths[1].delay;
-        let senders = [0, 1].map(|i| SenderCheck::new(&configs[i], mss, sack, by_slow_start[i], shortest));
+        let mut senders = [0, 1].map(|i| SenderCheck::new(&configs[i], mss, sack, by_slow_start[i], shortest));
+        [0, 1].map(|i| senders[i].dctcp = dctcp[i]);
         let scales = [0, 1].map(|i| u32::from(ends[i].rx.scale()));
         let window = |i: usize| configs[i].receive_buffer.min(configs[i].initial_receive_window);
         let edge = |i: usize| 1 + window(i).min(65_535 << scales[i]);
@@ -167,6 +177,7 @@ impl Net {
             handed: [0; 2],
             last_delivered: [0; 2],
             signals,
+            dctcp,
             senders,
             receivers,
             iss: [0, 1].map(|i| configs[i].iss as u32),
@@ -272,7 +283,11 @@ impl Net {
         }
         t.ack = if s.has(flags::SYN) { 1 } else { self.ends[i].rx.nxt() };
         let wire = self.iss[1 - i].wrapping_add(t.ack as u32);
-        holds!(2, s.ack == wire, "acknowledgment {} of {} is {wire} on the wire", s.ack, t.ack);
+        // What came before a change of marking is acknowledged apart (RFC 8257 §3.2).
+        let apart = s.len == 0 && self.dctcp[i];
+        let behind = if apart { u64::from(wire.wrapping_sub(s.ack)) } else { 0 };
+        holds!(2, s.ack == wire || (behind > 0 && behind < t.ack), "acknowledgment {} of {} is {wire}", s.ack, t.ack);
+        t.ack -= behind;
         t.edge = t.ack + (u64::from(s.window) << if s.has(flags::SYN) { 0 } else { self.scales[i] });
         for (block, b) in t.blocks.iter_mut().zip(s.sack()) {
             let near = |x: u32| t.ack.saturating_add_signed(i64::from(x.wrapping_sub(s.ack) as i32));
@@ -309,7 +324,9 @@ impl Net {
         Ok(())
     }
 
-    fn send(&mut self, i: usize, segment: Segment, truth: Truth) {
+    fn send(&mut self, i: usize, mut segment: Segment, truth: Truth) {
+        segment.ecn = self.paths[i].mark(segment.ecn);
+        self.report.marks += u64::from(segment.ecn == Ecn::Ce);
         self.sent += 1;
         self.say(|n| {
             let (v, t) = (View::of(&n.ends[i]), truth);
@@ -330,7 +347,7 @@ impl Net {
     /// Adds a packet to the trace.
     fn note(&mut self, s: &Segment, i: usize) {
         let mut words = vec![self.now.0, i as u64, u64::from(s.seq), u64::from(s.ack), u64::from(s.len)];
-        words.extend([u64::from(s.window), u64::from(s.flags)]);
+        words.extend([u64::from(s.window), u64::from(s.flags), s.ecn as u64, u64::from(s.mss_or_marks)]);
         if s.has_timestamps() {
             words.extend([u64::from(s.tsval), u64::from(s.tsecr)]);
         }
@@ -379,6 +396,7 @@ impl Net {
             holds!(4, self.senders[i].sent == view.stats.sent_bytes, "{} sent", self.senders[i].sent);
             let fresh = view.stats.sent_bytes - view.stats.retransmitted_bytes;
             holds!(4, fresh == self.written[i], "{fresh} bytes sent for the first time");
+            self.report.ecn_reductions += view.stats.ecn_reductions;
             // Every sample is at least the time that light takes.
             let (rtt, shortest) = (end.tx.rtt(), self.senders[i].shortest());
             holds!(12, rtt.totals().1 == 0 || rtt.min().0 >= shortest, "RTT {:?} below {shortest}", rtt.min());

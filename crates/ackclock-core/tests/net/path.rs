@@ -1,5 +1,6 @@
 //! One direction of the network: what it loses, repeats, delays and reorders.
 
+use ackclock_core::packet::Ecn;
 use ackclock_core::rng::Stream;
 use ackclock_core::time::Time;
 
@@ -25,6 +26,8 @@ pub struct PathCase {
     pub loss: f64,
     /// Probability of a second copy.
     pub duplicate: f64,
+    /// Probability that an ECN-capable packet is marked.
+    pub marks: f64,
     /// Overtaking.
     pub order: Order,
     /// Time per byte at the bottleneck, and the packets that find room before it.
@@ -43,6 +46,7 @@ impl PathCase {
             jitter: 0,
             loss: 0.0,
             duplicate: 0.0,
+            marks: 0.0,
             order: Order::Kept,
             per_byte: 0,
             room: 1000,
@@ -75,6 +79,16 @@ impl Path {
 
     fn strikes(&mut self, p: f64) -> bool {
         p > 0.0 && self.rng.uniform() < p
+    }
+
+    /// What the network makes of the ECN field of a packet.
+    pub fn mark(&mut self, ecn: Ecn) -> Ecn {
+        let capable = matches!(ecn, Ecn::Ect0 | Ecn::Ect1);
+        if capable && self.strikes(self.case.marks) {
+            Ecn::Ce
+        } else {
+            ecn
+        }
     }
 
     /// When the copies of packet `number`, of `bytes`, sent at `now`, come out: none, one or two times.

@@ -38,6 +38,10 @@ pub struct SenderCheck {
     duplicates: bool,
     /// SND.NXT and SND.UNA at the last congestion signal, and whether that was a timeout.
     signalled: (u64, u64, bool),
+    /// The last signal was a mark.
+    marked: bool,
+    /// The controller is DCTCP.
+    pub dctcp: bool,
     /// SND.NXT at the last timeout.
     timed_out: u64,
     rescues: u64,
@@ -75,6 +79,8 @@ impl SenderCheck {
             sacked: Spans::default(),
             duplicates: false,
             signalled: (0, 0, false),
+            marked: false,
+            dctcp: false,
             timed_out: 0,
             rescues: 0,
             probed: 0,
@@ -279,7 +285,11 @@ impl SenderCheck {
         if undone {
             let timeout = new.spurious_timeouts > old.spurious_timeouts;
             holds!(5, self.undoes || (self.frto && timeout), "a reaction is taken back: {after:?}");
-            holds!(5, after.ssthresh >= before.ssthresh || !signals.is_empty(), "taken back to a lower threshold: {after:?}");
+            holds!(
+                5,
+                after.ssthresh >= before.ssthresh || !signals.is_empty(),
+                "taken back to a lower threshold: {after:?}"
+            );
             self.signalled = (0, 0, false);
             // Nothing is lost any more.
             self.timed_out = if timeout { 0 } else { self.timed_out };
@@ -303,13 +313,16 @@ impl SenderCheck {
                     // A retransmission lost after a timeout is found by RFC 8985 only.
                     let over = after.una >= self.signalled.0;
                     let lost_again = self.signalled.2 && self.sack && !self.by_count;
-                    let again = lost_again || self.reduces_again;
+                    // DCTCP answers a loss that follows a mark (RFC 8257 §3.4).
+                    let worse = self.dctcp && self.marked && matches!(signal, Signal::Loss { .. });
+                    let again = lost_again || worse || self.reduces_again;
                     holds!(5, over || again, "a second reduction below {}: {after:?}", self.signalled.0);
                     report.recoveries += 1;
                     self.rescues = 0;
                 }
             }
             self.signalled = (after.nxt, after.una, matches!(signal, Signal::Timeout { .. }));
+            self.marked = matches!(signal, Signal::Ecn { .. });
         }
         holds!(5, signals.len() as u64 <= 1 + by_probe, "several reductions on one event: {signals:?}");
         holds!(5, after.cwnd >= self.mss, "cwnd is {}: {after:?}", after.cwnd);

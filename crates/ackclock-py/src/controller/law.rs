@@ -23,7 +23,8 @@ impl Law {
     pub fn new(py: Python<'_>, bridge: Bridge) -> PyResult<Law> {
         let needs = bridge.needs(py)?;
         let validates_itself = bridge.flag(py, "validates_itself")?;
-        let known = Window { cwnd: f64::NAN, ssthresh: f64::NAN };
+        let (cwnd, ssthresh) = bridge.window(py)?;
+        let known = Window { cwnd, ssthresh };
         Ok(Law { pacing: bridge.pacing(py)?, bridge, known, needs, validates_itself })
     }
 

@@ -157,7 +157,7 @@ fn random_flow(rng: &mut Stream, id: u64) -> Value {
         "forward": random_route(rng, &["a", "b", "c"]), "reverse": random_route(rng, &["d", "e"]),
         "start": pick(rng, &starts), "app": {"kind": "bulk", "bytes": pick(rng, &bytes)},
         "mss": pick(rng, &[1448, 1000, 536]), "profile": pick(rng, &["rfc", "linux", "ns3", "ns2"]),
-        "cc": {"name": pick(rng, &["tahoe", "reno", "newreno", "cubic"])}});
+        "cc": {"name": pick(rng, &["tahoe", "reno", "newreno", "cubic", "dctcp"])}});
     if rng.below(4) == 0 {
         f["stop_ns"] = json!((200 + rng.below(1500)) * MS);
     }

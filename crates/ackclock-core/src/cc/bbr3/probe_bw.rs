@@ -55,7 +55,7 @@ impl Bbr3 {
         self.round_end = cx.delivered;
         self.full.restart(rate);
         self.enter(State::Up);
-        self.raise_slope(cx);
+        self.raise_slope();
     }
 
     /// UpdateProbeBWCyclePhase.
@@ -114,14 +114,14 @@ impl Bbr3 {
     }
 
     /// RaiseInflightLongtermSlope: the bound grows by 1, 2, 4, ... segments per round.
-    fn raise_slope(&mut self, _cx: &Cx<'_>) {
+    pub(super) fn raise_slope(&mut self) {
         let growth = 1 << self.up_rounds;
         self.up_rounds = (self.up_rounds + 1).min(30);
         self.acked_per_increment = (self.cwnd / growth).max(self.mss);
     }
 
     /// ProbeInflightLongtermUpward.
-    fn raise_long_term(&mut self, cx: &Cx<'_>, ack: &Ack) {
+    fn raise_long_term(&mut self, ack: &Ack) {
         if !ack.window_limited || self.cwnd < self.inflight_longterm {
             return;
         }
@@ -130,7 +130,7 @@ impl Bbr3 {
         self.up_acked -= increments * self.acked_per_increment;
         self.inflight_longterm = self.inflight_longterm.saturating_add(increments * self.mss);
         if self.round_start {
-            self.raise_slope(cx);
+            self.raise_slope();
         }
     }
 
@@ -156,16 +156,9 @@ impl Bbr3 {
         if !self.sample_lost_too_much(cx, ack) && self.inflight_longterm != INFINITE {
             self.inflight_longterm = self.inflight_longterm.max(rate.tx_in_flight);
             if self.state == State::Up {
-                self.raise_long_term(cx, ack);
+                self.raise_long_term(ack);
             }
         }
         false
-    }
-
-    #[cfg(test)]
-    pub(super) fn slope_after(&mut self, cx: &Cx<'_>, rounds: u32) -> u64 {
-        self.up_rounds = rounds;
-        self.raise_slope(cx);
-        self.acked_per_increment
     }
 }

@@ -132,7 +132,9 @@ impl Sender {
         let segments = if end > start { (end - start).div_ceil(mss) } else { 0 };
         self.dsacked += segments;
         // More than was ever sent again, or than fits a window: the network made copies, or the report is forged.
-        if segments == 0 || end - start > self.largest_window.max(mss) || self.dsacked > self.stats.retransmitted_segments
+        if segments == 0
+            || end - start > self.largest_window.max(mss)
+            || self.dsacked > self.stats.retransmitted_segments
         {
             return None;
         }

@@ -1,0 +1,108 @@
+//! DCTCP over a marking queue against the fluid analysis of its paper (Alizadeh et al., Data center TCP, SIGCOMM 2010, §3.3), and
+//! what the three kinds of feedback tell the sender.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use ackclock_sim::{Output, Sim};
+use common::{document, sim};
+use serde_json::{json, Value};
+
+/// A packet of 1040 bytes at 100 Mbit/s takes 83.2 µs.
+const TAU: u64 = 83_200;
+/// Propagation of the path, packets.
+const PIPE: u64 = 100;
+
+/// `n` flows over a bottleneck that marks above `k` packets.
+fn network(n: u64, k: u64, cc: &str, tcp: &Value) -> Value {
+    let queue = json!({"kind": "droptail", "limit_packets": 1000, "mark_above_packets": k});
+    let links = vec![
+        json!({"id": "out", "rate_bps": 100_000_000, "delay_ns": TAU * PIPE / 2, "queue": queue}),
+        json!({"id": "back", "delay_ns": TAU * PIPE / 2}),
+    ];
+    let mut options = json!({"timestamps": false, "delayed_ack": 1});
+    options.as_object_mut().unwrap().extend(tcp.as_object().unwrap().clone());
+    let flow = |i: u64| {
+        json!({"id": i.to_string(), "forward": [{"link": "out"}], "reverse": [{"link": "back"}],
+            "start": {"at_ns": i * TAU * 37}, "app": {"kind": "bulk"}, "mss": 1000, "tcp": options, "cc": {"name": cc}})
+    };
+    let mut d = document(8000, links, (0..n).map(flow).collect());
+    d["warmup_ns"] = json!(4_000_000_000u64);
+    d["probes"] = json!({"queue": "on_change"});
+    d
+}
+
+fn played(d: &Value) -> Output {
+    let mut sim: Sim = sim(d);
+    sim.run(|| false).unwrap();
+    sim.output()
+}
+
+/// Least and largest queue of the measured half, the packet in transmission included.
+fn range(o: &Output) -> (f64, f64) {
+    let queue: Vec<f64> = o.series.iter().filter(|s| s.at.as_secs_f64() > 4.0).map(|s| s.value).collect();
+    (queue.iter().copied().fold(f64::INFINITY, f64::min), queue.iter().copied().fold(0.0, f64::max))
+}
+
+#[test]
+fn the_sawtooth_has_the_amplitude_of_the_fluid_model() {
+    for (n, k) in [(1, 40), (1, 100), (2, 40), (4, 60)] {
+        let o = played(&network(n, k, "dctcp", &json!({})));
+        let (low, high) = range(&o);
+        // Equations 8 to 10: W* = (C RTT + K) / N, alpha = sqrt(2 / W*), D = (W* + 1) alpha / 2, A = N D; the window
+        // grows for one more round trip after the queue has reached K.
+        let w = (PIPE + k) as f64 / n as f64;
+        let amplitude = n as f64 * (w + 1.0) * (2.0 / w).sqrt() / 2.0;
+        let top = (k + n) as f64;
+        assert!((high - top).abs() <= 1.0 + 0.5 * n as f64, "{n} flows, K {k}: the queue reaches {high}, not {top}");
+        let measured = high - low;
+        assert!((measured / amplitude - 1.0).abs() < 0.3, "{n} flows, K {k}: amplitude {measured}, not {amplitude}");
+        assert!(o.links[0].utilisation.unwrap() > 0.999 && o.links[0].drops == 0);
+    }
+}
+
+#[test]
+fn a_seventh_of_the_pipe_keeps_the_link_busy_and_less_does_not() {
+    // Equation 13: K > C RTT / 7.
+    let busy = |k: u64| played(&network(1, k, "dctcp", &json!({}))).links[0].utilisation.unwrap();
+    assert!(busy(PIPE / 7 + 2) > 0.999);
+    assert!(busy(0) < 0.99);
+}
+
+#[test]
+fn delayed_acknowledgments_tell_the_same_share_of_marks() {
+    let marked = |tcp: Value| {
+        let o = played(&network(1, 40, "dctcp", &tcp));
+        let f = &o.flows[0];
+        (f.marked_segments as f64 / (f.goodput_bytes / 1000) as f64, o.links[0].mean_queue_packets)
+    };
+    let each = marked(json!({}));
+    for tcp in [json!({"delayed_ack": 2}), json!({"delayed_ack": 2, "ecn": "accurate"})] {
+        let other = marked(tcp.clone());
+        assert!((other.0 / each.0 - 1.0).abs() < 0.3 && (other.1 - each.1).abs() < 3.0, "{tcp}: {other:?}, {each:?}");
+    }
+}
+
+#[test]
+fn marks_take_the_place_of_losses_for_other_controllers() {
+    for cc in ["reno", "cubic"] {
+        for ecn in ["classic", "accurate"] {
+            let o = played(&network(1, 40, cc, &json!({ "ecn": ecn })));
+            let f = &o.flows[0];
+            assert_eq!((f.retransmitted_segments, o.links[0].drops), (0, 0), "{cc} {ecn}");
+            assert!(f.ecn_reductions > 5 && f.marked_segments >= f.ecn_reductions, "{cc} {ecn}: {f:?}");
+            assert_eq!(o.links[0].marks, f.marked_segments, "{cc} {ecn}");
+        }
+        let o = played(&network(1, 40, cc, &json!({})));
+        assert_eq!((o.links[0].marks, o.flows[0].marked_segments), (0, 0), "without ECN nothing is marked");
+    }
+}
+
+#[test]
+fn a_threshold_at_the_limit_is_refused() {
+    let mut d = network(1, 40, "dctcp", &json!({}));
+    d["links"][0]["queue"]["limit_packets"] = json!(40);
+    let run = ackclock_sim::Run::from_json(&d.to_string()).unwrap();
+    let why = Sim::new(&run).err().unwrap();
+    assert_eq!(why.path, "links.0.queue.mark_above");
+}
