@@ -118,6 +118,8 @@ def document(name: str, seed: int = 1, start_spread_ns: int = 0) -> dict[str, An
             "app": {"kind": "bulk"},
             "mss": MSS,
             "profile": "linux",
+            # The largest receive buffer, from which the window scale of 13 follows.
+            "tcp": {"receive_buffer": 1 << 28},
             "cc": {"name": CONTROLLERS[flow["cc"]]},
         }
         for number, flow in enumerate(run["flows"])

@@ -9,19 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.controllers.base import CongestionControl, WindowBased
-from ackclock.errors import ControllerError, EngineError, InputError, Problem
-from ackclock.scenario import compile as compiler
-from ackclock.scenario.diagnose import finding
-from ackclock.scenario.flow import Flow
+from ackclock.errors import ControllerError, EngineError, InputError
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.override import Overrides
-from ackclock.scenario.plan import Job, Plan, json_copy, load
-from ackclock.scenario.sweep import dotted
+from ackclock.scenario.plan import Job, Plan, load, resolved_flow
 
 Given = str | Mapping[str, Any] | loading.Class | CongestionControl | WindowBased
 """A controller: its name, a table of its name and parameters, a class in Python, or an object of one."""
@@ -89,6 +83,8 @@ def record_events(
     Everything a controller can see is recorded, whether that of the run asked for it or not (`observe`, delivery
     rates). A scenario with sweeps is run at its first point. Raises :class:`InputError`, :class:`EngineError`.
     """
+    if isinstance(scenario, Plan) and (set is not None or seed is not None):
+        raise InputError("a loaded plan cannot be changed", "give set and seed to load")
     plan = scenario if isinstance(scenario, Plan) else load(scenario, set=set, seed=seed)
     job = Job(0, plan.points[0], replication)
     document = job.document()
@@ -152,9 +148,5 @@ def load_events(path: str | os.PathLike[str]) -> list[Event]:
 
 def _flow(controller: Any, slow_start: Any, profile: str) -> dict[str, Any]:
     """The resolved flow of a controller."""
-    raw = json_copy({"cc": controller, "slow_start": slow_start, "profile": profile})
-    try:
-        return {"id": "0", **compiler.resolved_flow(Flow.model_validate(raw))}
-    except (Problem, ValidationError) as error:
-        found = finding(error, {"flows": [raw]})
-        raise InputError(found.problem, found.remedy, source="replay", key=dotted(found.key) or None) from None
+    raw = {"cc": controller, "slow_start": slow_start, "profile": profile}
+    return {"id": "0", **resolved_flow(raw, "replay")}

@@ -135,7 +135,7 @@ def test_output_that_cannot_be_written(
     scenario_file: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = scenario_file()
-    monkeypatch.setattr(engine, "run", lambda document: pytest.fail("it was run"))
+    monkeypatch.setattr(engine, "run", lambda document, controllers: pytest.fail("it was run"))
     assert "cannot write the results there" in refused(capsys, "run", path, "--jobs", "1", "--out", path / "below")
     assert "is a file" in refused(capsys, "run", path, "--jobs", "1", "--out", path)
     full = path.parent / "full"

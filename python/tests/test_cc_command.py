@@ -44,9 +44,17 @@ def test_one_with_its_response(capsys: pytest.CaptureFixture[str]) -> None:
         assert word in text
     assert "Mbit/s, utilisation 9" in text
     answer = json.loads(printed(capsys, "cubic", "--json"))
-    assert {"name", "family", "source", "summary", "differences", "own_start", "params", "validation", "response"} == set(
-        answer
-    )
+    assert {
+        "name",
+        "family",
+        "source",
+        "summary",
+        "differences",
+        "own_start",
+        "params",
+        "validation",
+        "response",
+    } == set(answer)
     response = answer["response"]
     assert len(response["time_s"]) == len(response["cwnd_segments"]) > 500
     assert max(response["cwnd_segments"]) > 60
@@ -125,7 +133,11 @@ def test_validation_may_be_absent_or_odd(tmp_path: Path, monkeypatch: pytest.Mon
     assert cc._validation() == {}
     (tmp_path / "data").mkdir()
     file = tmp_path / "data" / "validation.json"
-    for text, found in (("[]", {}), ("{", {}), ('{"reno": {"cells": 0, "agree": 0}}', {"reno": {"cells": 0, "agree": 0}})):
+    for text, found in (
+        ("[]", {}),
+        ("{", {}),
+        ('{"reno": {"cells": 0, "agree": 0}}', {"reno": {"cells": 0, "agree": 0}}),
+    ):
         file.write_text(text, encoding="utf-8")
         assert cc._validation() == found
     assert cc._status("reno", cc._validation()) == "validation: not compared with the Linux kernel"

@@ -165,7 +165,11 @@ def test_an_exception_says_where_and_when(folder: Path, jobs: int) -> None:
     with pytest.raises(ackclock.ControllerError) as caught:
         ackclock.run(path, jobs=jobs, out=folder / "out")
     error = caught.value
-    assert (error.controller, error.method, error.run) == ("python:own_cc:Broken", "grow", "run 1 (cc = python:own_cc:Broken)")
+    assert (error.controller, error.method, error.run) == (
+        "python:own_cc:Broken",
+        "grow",
+        "run 1 (cc = python:own_cc:Broken)",
+    )
     assert error.flow in ("0", "1")
     assert 1 < error.time_s < 1.1
     assert "no such luck" in str(error)

@@ -139,11 +139,11 @@ def test_an_interrupted_plan_keeps_what_finished(
 ) -> None:
     real, calls = engine.run, []
 
-    def third_is_interrupted(document: str) -> engine.Output:
+    def third_is_interrupted(document: str, controllers: engine.Controllers) -> engine.Output:
         calls.append(document)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return real(document)
+        return real(document, controllers)
 
     monkeypatch.setattr(engine, "run", third_is_interrupted)
     with pytest.raises(Interrupted) as caught:
@@ -159,7 +159,7 @@ def test_an_interrupted_plan_keeps_what_finished(
 def test_a_failing_run_leaves_nothing_and_is_named(
     scenario_file: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(document: str) -> engine.Output:
+    def fails(document: str, controllers: engine.Controllers) -> engine.Output:
         raise EngineError("out of order")
 
     monkeypatch.setattr(engine, "run", fails)

@@ -197,6 +197,10 @@ fn invariant_09_reordering_by_two_packets_is_not_a_loss() {
         c.paths[0].order = Order::Swapped(0.3);
         // Only data may be overtaken: an acknowledgment that is, is answered like a probe.
         c.handshake = false;
+        // The second packet of a pair may be larger than the MSS, which RFC 6675's count of bytes does not allow for.
+        if c.ends[0].slow_start.0 == "blbe" {
+            c.ends[0].slow_start.1 = vec![("allow_probe_larger_than_mss".to_owned(), Value::Bool(false))];
+        }
         c.ends[1] = EndCase { app: vec![(20_000_000_000, Action::Close)], ..c.ends[0].clone() };
         // A FIN on a full segment makes it one position longer than RFC 6675's count of segments allows for.
         c.ends[0].app.iter_mut().filter(|a| a.1 == Action::Close).for_each(|a| a.0 += 10_000_000_000);

@@ -140,7 +140,7 @@ fn replay(
     controllers: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<String>> {
     let flow: Flow = serde_json::from_str(flow).map_err(json_error)?;
-    let (profile, _) = ackclock_sim::build::endpoint_config(&flow, "flow").map_err(value_error)?;
+    let (profile, _) = ackclock_sim::endpoint::config(&flow, "flow").map_err(value_error)?;
     let mut maker = Maker::new(py, controllers);
     let failure = maker.failure.clone();
     let made = maker.make(&flow, false, profile, "flow");
@@ -193,7 +193,7 @@ fn resolve_tcp(profile: &str, overrides: &str) -> PyResult<String> {
         "profile": profile, "tcp": serde_json::Value::Object(tcp), "cc": {"name": "reno"},
     });
     let flow: Flow = serde_json::from_value(flow).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    let (_, config) = ackclock_sim::build::endpoint_config(&flow, "flow").map_err(value_error)?;
+    let (_, config) = ackclock_sim::endpoint::config(&flow, "flow").map_err(value_error)?;
     Ok(catalogue::config(&config).to_string())
 }
 

@@ -1,5 +1,6 @@
 //! From the resolved run to the network.
 
+use crate::endpoint::{self, Make};
 use crate::engine::{Layout, Sim};
 use crate::events::Events;
 use crate::flow::{tag, Flow, Side, Snapshot, MAX_FLOWS, MAX_HOPS};
@@ -7,16 +8,11 @@ use crate::probe::Probes;
 use crate::slab::Slab;
 use crate::spec::{self, Hop, Run, SpecError, Start};
 use crate::wire::{Common, DelayLine, FusedLink, GeneralLink, Link, LinkStats};
-use ackclock_core::cc::{registry, CongestionControl};
 use ackclock_core::impair::{Loss, ScriptedDrop};
-use ackclock_core::params::{Kind, Value};
 use ackclock_core::queue::{DropTail, Limits, Step};
 use ackclock_core::rng::Stream;
-use ackclock_core::slowstart::{self, SlowStart};
-use ackclock_core::tcp::config::OPTIONS;
-use ackclock_core::tcp::{Config, Endpoint, Profile};
+use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::{Span, Time};
-use std::collections::BTreeMap;
 
 /// Longest run, delay and interval: 10 years, so that sums of times cannot overflow.
 const MAX_DURATION: u64 = 10 * 366 * 86_400 * 1_000_000_000;
@@ -24,110 +20,6 @@ const MAX_DURATION: u64 = 10 * 366 * 86_400 * 1_000_000_000;
 const MAX_OVERHEAD: u32 = 65_535;
 /// Fastest link, bit/s.
 const MAX_RATE: u64 = 1_000_000_000_000_000;
-
-/// A JSON value as the engine's own, for a parameter of kind `kind`.
-fn value(kind: Kind, json: &serde_json::Value) -> Option<Value> {
-    use serde_json::Value as J;
-    Some(match (kind, json) {
-        (_, J::Bool(b)) => Value::Bool(*b),
-        (_, J::String(s)) => Value::Text(s.clone()),
-        (Kind::Duration, J::Number(n)) => Value::Duration(Span(n.as_u64()?)),
-        (Kind::Float, J::Number(n)) => Value::Float(n.as_f64()?),
-        (_, J::Number(n)) => n.as_u64().map(Value::Int).or_else(|| n.as_f64().map(Value::Float))?,
-        _ => return None,
-    })
-}
-
-type Given = Vec<(String, Value)>;
-
-/// Parameters as given, each of the kind that `kind_of` says.
-fn given(
-    params: &BTreeMap<String, serde_json::Value>,
-    kind_of: impl Fn(&str) -> Option<Kind>,
-    path: &str,
-) -> Result<Given, SpecError> {
-    params
-        .iter()
-        .map(|(name, json)| {
-            let at = || format!("{path}.{name}");
-            let kind = kind_of(name).ok_or_else(|| SpecError::new(at(), "unknown parameter"))?;
-            let v =
-                value(kind, json).ok_or_else(|| SpecError::new(at(), format!("{json} is not a {}", kind.name())))?;
-            Ok((name.clone(), v))
-        })
-        .collect()
-}
-
-/// The endpoint options of a flow: its profile's, with what is set apart.
-pub fn endpoint_config(flow: &spec::Flow, path: &str) -> Result<(Profile, Config), SpecError> {
-    let profile = Profile::from_name(&flow.profile).ok_or_else(|| {
-        let known: Vec<_> = Profile::ALL.iter().map(|p| p.name()).collect();
-        SpecError::new(
-            format!("{path}.profile"),
-            format!("unknown profile '{}'; known are {}", flow.profile, known.join(", ")),
-        )
-    })?;
-    let mut config = Config::profile(profile);
-    let kind = |name: &str| OPTIONS.iter().find(|o| o.name == name).map(|o| o.kind);
-    for (name, v) in given(&flow.tcp, kind, &format!("{path}.tcp"))? {
-        config.set(&name, &v).map_err(|e| SpecError::new(format!("{path}.tcp.{name}"), e.to_string()))?;
-    }
-    let full =
-        u64::from(flow.mss) + config.header_bytes + if config.timestamps && config.count_options { 12 } else { 0 };
-    if config.mtu > 0 && full > config.mtu {
-        let problem = format!("a full segment is a packet of {full} bytes, above the MTU of {}", config.mtu);
-        return Err(SpecError::new(format!("{path}.mss"), problem));
-    }
-    Ok((profile, config))
-}
-
-/// Makes the controller of one end of a flow, `true` for its server; see [`Sim::new_with`].
-pub type Make<'a> = dyn FnMut(&spec::Flow, bool, Profile, &str) -> Result<Box<dyn CongestionControl>, SpecError> + 'a;
-
-/// The controller of the registry that `flow` names. `path` is the flow's own, for messages.
-pub fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn CongestionControl>, SpecError> {
-    let name = flow.cc.name.as_str();
-    let entry = registry::find(name).ok_or_else(|| {
-        let known: Vec<_> = registry::CONTROLLERS.iter().map(|c| c.name).collect();
-        SpecError::new(format!("{path}.cc"), format!("unknown controller '{name}'; known are {}", known.join(", ")))
-    })?;
-    let at = |what: &str| format!("{path}.{what}");
-    let kind = |n: &str| entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
-    let mut params = given(&flow.cc.params, kind, &at("cc.params"))?;
-    for (n, v) in profile.controller_defaults(name) {
-        let fits =
-            entry.params.iter().any(|s| s.name == *n && matches!(s.kind, Kind::Choice(words) if words.contains(v)));
-        if fits && !flow.cc.params.contains_key(*n) {
-            params.push(((*n).to_owned(), Value::Text((*v).to_owned())));
-        }
-    }
-    if flow.slow_start.is_some() && matches!(entry.builder, registry::Builder::Whole(_)) {
-        return Err(SpecError::new(at("slow_start"), format!("'{name}' starts by itself; leave slow_start out")));
-    }
-    let slow_start = slow_start(flow, profile, path)?;
-    registry::build(name, &params, slow_start).map_err(|e| SpecError::new(at("cc"), e.to_string()))
-}
-
-/// The slow start that `flow` names, or else its profile's.
-pub fn slow_start(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn SlowStart>, SpecError> {
-    let at = |what: &str| format!("{path}.{what}");
-    let default = spec::Algorithm {
-        name: profile.default_slow_start(&flow.cc.name).to_owned(),
-        params: BTreeMap::new(),
-        source: None,
-    };
-    let ss = flow.slow_start.as_ref().unwrap_or(&default);
-    let ss_entry = slowstart::SLOW_STARTS.iter().find(|e| e.name == ss.name).ok_or_else(|| {
-        let known: Vec<_> = slowstart::SLOW_STARTS.iter().map(|c| c.name).collect();
-        SpecError::new(at("slow_start"), format!("unknown slow start '{}'; known are {}", ss.name, known.join(", ")))
-    })?;
-    let kind = |n: &str| ss_entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
-    let mut ss_params = given(&ss.params, kind, &at("slow_start.params"))?;
-    if !ss.params.contains_key("abc_limit") && kind("abc_limit").is_some() {
-        ss_params.push(("abc_limit".to_owned(), Value::Int(profile.abc_limit())));
-    }
-    slowstart::build(&ss.name, &ss_params).map_err(|e| SpecError::new(at("slow_start"), e.to_string()))
-}
 
 fn loss(link: &spec::Link, run: &Run, path: &str) -> Result<Loss, SpecError> {
     let at = || format!("{path}.loss");
@@ -180,10 +72,7 @@ fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<Link, SpecEr
         bytes: limit_bytes.unwrap_or(u64::MAX),
         includes_service: *limit_includes_service,
     };
-    let step = Step {
-        packets: mark_above_packets.unwrap_or(u64::MAX),
-        bytes: mark_above_bytes.unwrap_or(u64::MAX),
-    };
+    let step = Step { packets: mark_above_packets.unwrap_or(u64::MAX), bytes: mark_above_bytes.unwrap_or(u64::MAX) };
     let never = |mark: &Option<u64>, limit: u64| mark.is_some_and(|k| k >= limit);
     if never(mark_above_packets, limits.packets) || never(mark_above_bytes, limits.bytes) {
         let problem = "a queue never holds more than its limit: nothing would be marked";
@@ -193,9 +82,12 @@ fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<Link, SpecEr
     stats.log = log.then(Vec::new);
     let common = Common { delay: l.delay_ns, overhead: l.overhead_bytes, loss: loss(l, run, path)?, stats };
     Ok(match l.rate_bps {
-        Some(rate) if !run.engine.fused => {
-            Link::General(GeneralLink::new(common, rate, Box::new(DropTail::new(limits, step)), limits.includes_service))
-        }
+        Some(rate) if !run.engine.fused => Link::General(GeneralLink::new(
+            common,
+            rate,
+            Box::new(DropTail::new(limits, step)),
+            limits.includes_service,
+        )),
         rate => Link::Fused(FusedLink::new(common, rate, limits, step)),
     })
 }
@@ -235,7 +127,7 @@ impl Sim {
     /// # Errors
     /// What is wrong with the document, and where.
     pub fn new(run: &Run) -> Result<Sim, SpecError> {
-        Sim::new_with(run, &mut |flow, _, profile, path| controller(flow, profile, path))
+        Sim::new_with(run, &mut |flow, _, profile, path| endpoint::controller(flow, profile, path))
     }
 
     /// Builds the network of `run` with controllers that `make` makes, those of the registry or others.
@@ -249,7 +141,7 @@ impl Sim {
         let mut flows = Vec::with_capacity(run.flows.len());
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
-            let (profile, config) = endpoint_config(f, &path)?;
+            let (profile, config) = endpoint::config(f, &path)?;
             for (server, hops, name) in [(false, &f.forward, "forward"), (true, &f.reverse, "reverse")] {
                 let rng = Stream::named(run.seed, run.run, &format!("flow {} endpoint {}", f.id, u8::from(server)));
                 let cc = make(f, server, profile, &path)?;

@@ -7,10 +7,11 @@
 //! * [`events`]: the heap, one pending event per element
 //! * [`slab`]: packets in flight; [`wire`]: links and delay lines
 //! * [`flow`]: connections and their applications; [`probe`]: series
-//! * [`engine`]: the loop; [`build`]: from specification to network; [`output`]: the tables
+//! * [`engine`]: the loop; [`build`] and [`endpoint`]: from specification to network; [`output`]: the tables
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod endpoint;
 pub mod engine;
 pub mod events;
 pub mod flow;

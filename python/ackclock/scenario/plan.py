@@ -16,6 +16,7 @@ from ackclock.errors import InputError, Problem
 from ackclock.scenario import compile as compiler
 from ackclock.scenario import override, sweep
 from ackclock.scenario.diagnose import finding
+from ackclock.scenario.flow import Flow
 from ackclock.scenario.lines import line_of
 from ackclock.scenario.model import Scenario
 
@@ -133,6 +134,16 @@ def load(
             key="run.replications",
         )
     return plan
+
+
+def resolved_flow(raw: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """One flow as the engine reads it, on its own: what a [[flows]] table says, without a way through a network."""
+    table = json_copy(raw)
+    try:
+        return compiler.resolved_flow(Flow.model_validate(table))
+    except (Problem, ValidationError) as error:
+        found = finding(error, table)
+        raise InputError(found.problem, found.remedy, source=source, key=sweep.dotted(found.key) or None) from None
 
 
 def _override(

@@ -60,7 +60,7 @@ pub(super) const ENTRY: Controller = Controller {
     builder: Builder::Whole(|p| Box::new(Copa::new(p))),
 };
 
-/// Smallest window, segments.
+/// Smallest window that delay leaves, segments.
 const MIN_WINDOW: f64 = 2.0;
 
 /// The controller; the window is in segments, times are nanoseconds.
@@ -232,7 +232,7 @@ impl CongestionControl for Copa {
         self.velocity = 1.0;
         self.held = 0;
         if matches!(signal, Signal::Timeout { .. }) {
-            self.w = MIN_WINDOW;
+            self.w = 1.0;
             self.slow_start = true;
         }
     }
@@ -240,7 +240,7 @@ impl CongestionControl for Copa {
     fn on_recovered(&mut self, _cx: &mut Cx<'_>, _cwnd: u64) {}
 
     fn set_window(&mut self, _cx: &mut Cx<'_>, cwnd: u64) {
-        self.w = (cwnd as f64 / self.mss).max(MIN_WINDOW);
+        self.w = (cwnd as f64 / self.mss).max(1.0);
     }
 
     fn on_undo(&mut self, _cx: &mut Cx<'_>, undo: Undo) {

@@ -3,7 +3,7 @@
 //! Known deviation: none from RFC 9438. The integer form that Linux runs is [`super::CubicInteger`].
 
 use super::registry::{Builder, Controller};
-use super::reno::{Base, BASE};
+use super::reno::{kept, Base, ABE, BASE};
 use super::{Ack, Avoidance, CubicInteger, Cx, Signal, Window};
 use crate::math::cbrt;
 use crate::params::{Default, Kind, ParamSpec, Params};
@@ -48,6 +48,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         doc: "never grow slower than Reno would (RFC 9438 §4.3)",
     },
     BASE,
+    ABE,
     ParamSpec {
         name: "low_window",
         kind: Kind::Segments,
@@ -117,6 +118,7 @@ pub struct Cubic {
     form: Form,
     c: f64,
     beta: f64,
+    abe: f64,
     fast_convergence: bool,
     reno_friendly: bool,
     base: Base,
@@ -148,6 +150,7 @@ impl Cubic {
             form,
             c: p.float("c"),
             beta,
+            abe: p.float("abe"),
             fast_convergence: p.bool("fast_convergence"),
             reno_friendly: p.bool("reno_friendly"),
             base: Base::new(p),
@@ -237,7 +240,7 @@ impl Avoidance for Cubic {
             let w_max = if self.fast_convergence && below { w.cwnd * (1.0 + self.beta) / 2.0 } else { w.cwnd };
             self.w_max = Some(w_max);
         }
-        self.base.window(cx, signal, w) * self.beta
+        self.base.window(cx, signal, w) * kept(signal, self.beta, self.abe)
     }
 
     fn undo(&mut self, _cx: &Cx<'_>, _w: &mut Window) {

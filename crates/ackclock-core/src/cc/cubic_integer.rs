@@ -22,6 +22,8 @@ pub struct CubicInteger {
     tick: Span,
     hz: u64,
     beta: u64,
+    /// The same on a mark; 0: as on a loss.
+    abe: u64,
     /// C in fixed point: 41 * 10 for 0.4.
     rtt_scale: u64,
     /// Eighths of a segment of acknowledgments per segment of Reno growth and window segment: 15 for beta 0.7.
@@ -67,6 +69,7 @@ impl CubicInteger {
             tick: Span(1_000_000_000 / hz),
             hz,
             beta,
+            abe: (p.float("abe") * BETA_ONE as f64) as u64,
             rtt_scale: (p.float("c") * 102.5).round() as u64 * 10,
             beta_scale: 8 * (BETA_ONE + beta) / 3 / (BETA_ONE - beta).max(1),
             fast_convergence: p.bool("fast_convergence"),
@@ -173,7 +176,7 @@ impl Avoidance for CubicInteger {
         add_per(w, &mut self.count, self.per, acked);
     }
 
-    fn reduce(&mut self, _cx: &Cx<'_>, _signal: Signal, w: &Window) -> f64 {
+    fn reduce(&mut self, _cx: &Cx<'_>, signal: Signal, w: &Window) -> f64 {
         let cwnd = w.cwnd as u64;
         self.epoch_start = None;
         self.count = 0;
@@ -182,7 +185,8 @@ impl Avoidance for CubicInteger {
         } else {
             cwnd
         };
-        (cwnd * self.beta / BETA_ONE).max(2) as f64
+        let beta = if self.abe > 0 && matches!(signal, Signal::Ecn { .. }) { self.abe } else { self.beta };
+        (cwnd * beta / BETA_ONE).max(2) as f64
     }
 
     fn phase(&mut self, cx: &Cx<'_>, _w: &mut Window) {

@@ -10,7 +10,7 @@ use super::reno::{Base, BASE};
 use super::{Ack, Avoidance, Cx, FastNs2, Needs, Phase, Signal, Window};
 use crate::params::{Default, Kind, ParamSpec, Params};
 use crate::slowstart::SlowStart;
-use crate::time::Span;
+use crate::time::{Span, Time};
 
 /// Parameters of `fast`, both variants.
 pub(super) const PARAMS: &[ParamSpec] = &[
@@ -181,12 +181,14 @@ pub struct Fast {
     /// Segments still to be added, and how many for each segment acknowledged.
     rest: f64,
     step: f64,
+    /// When the last reduction was taken back.
+    undone: Time,
 }
 
 impl Fast {
     /// From its parameters.
     pub fn new(p: &Params) -> Fast {
-        Fast { e: Estimate::new(p, 200.0, 0.25), next: Some(0), rest: 0.0, step: 0.0 }
+        Fast { e: Estimate::new(p, 200.0, 0.25), next: Some(0), rest: 0.0, step: 0.0, undone: Time::NEVER }
     }
 }
 
@@ -203,11 +205,17 @@ impl Avoidance for Fast {
     }
 
     fn slow_start(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64, opening: &mut dyn SlowStart) -> f64 {
-        if w.cwnd >= 2.0 && self.e.queueing() >= self.e.mi_threshold.max(1e-9) {
+        // A threshold is not lowered by the acknowledgment that has restored it.
+        let may_end = w.cwnd >= 2.0 && cx.now != self.undone;
+        if may_end && self.e.queueing() >= self.e.mi_threshold.max(1e-9) {
             w.ssthresh = w.cwnd;
             return acked;
         }
         opening.on_ack(cx, ack, w, acked)
+    }
+
+    fn undo(&mut self, cx: &Cx<'_>, _w: &mut Window) {
+        self.undone = cx.now;
     }
 
     /// A decrease does not wait for a full window.

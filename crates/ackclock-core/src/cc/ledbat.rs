@@ -138,6 +138,8 @@ pub struct Ledbat {
     history: Least,
     base_delay: u64,
     current: Least,
+    /// When the last reduction was taken back.
+    undone: Time,
 }
 
 impl Ledbat {
@@ -156,6 +158,7 @@ impl Ledbat {
             history: Least::new(p.int("base_history")),
             base_delay: u64::MAX,
             current: Least::new(p.int("current_filter")),
+            undone: Time::NEVER,
         }
     }
 
@@ -209,11 +212,17 @@ impl Avoidance for Ledbat {
             self.grow(cx, ack, w, acked);
             return 0.0;
         }
-        if w.cwnd >= 2.0 && self.queueing().is_some_and(|q| q >= self.target) {
+        // A threshold is not lowered by the acknowledgment that has restored it.
+        let may_end = w.cwnd >= 2.0 && cx.now != self.undone;
+        if may_end && self.queueing().is_some_and(|q| q >= self.target) {
             w.ssthresh = w.cwnd;
             return acked;
         }
         opening.on_ack(cx, ack, w, acked)
+    }
+
+    fn undo(&mut self, cx: &Cx<'_>, _w: &mut Window) {
+        self.undone = cx.now;
     }
 
     #[inline]

@@ -15,9 +15,29 @@ pub(super) const BASE: ParamSpec = ParamSpec {
           bytes that are neither delivered nor lost (ns-3). Profiles linux, ns2: cwnd; ns3: pipe",
 };
 
+/// RFC 8511, alternative backoff with ECN.
+pub(super) const ABE: ParamSpec = ParamSpec {
+    name: "abe",
+    kind: Kind::Float,
+    default: Default::Float(0.0),
+    range: Some((0.0, 0.99)),
+    doc: "kept fraction of the window on a congestion mark; 0: a mark reduces as a loss does (RFC 3168). \
+          RFC 8511 (ABE): 0.8 for Reno, 0.85 for CUBIC",
+};
+
+/// The fraction that congestion leaves of the window: `beta`, or on a mark what [`ABE`] says.
+pub(super) fn kept(signal: Signal, beta: f64, abe: f64) -> f64 {
+    if abe > 0.0 && matches!(signal, Signal::Ecn { .. }) {
+        abe
+    } else {
+        beta
+    }
+}
+
 /// Parameters of `reno` and `newreno`.
 pub(super) const PARAMS: &[ParamSpec] = &[
     BASE,
+    ABE,
     ParamSpec {
         name: "counting",
         kind: Kind::Choice(&["bytes", "acks"]),
@@ -115,6 +135,7 @@ enum Whole {
 #[derive(Clone, Debug)]
 pub struct Reno {
     base: Base,
+    abe: f64,
     count_acks: bool,
     whole: Whole,
     /// Grows by a whole segment at a time.
@@ -135,7 +156,7 @@ impl Reno {
             _ => Whole::Nothing,
         };
         let steps = whole == Whole::Segments || (whole == Whole::Bytes && !count_acks);
-        Reno { base: Base::new(p), count_acks, whole, steps, restarts: false, count: 0 }
+        Reno { base: Base::new(p), abe: p.float("abe"), count_acks, whole, steps, restarts: false, count: 0 }
     }
 
     /// The same law for a controller that restarts slow start after every loss.
@@ -164,7 +185,7 @@ impl Avoidance for Reno {
 
     fn reduce(&mut self, cx: &Cx<'_>, signal: Signal, w: &Window) -> f64 {
         self.count = 0;
-        let half = self.base.window(cx, signal, w) / 2.0;
+        let half = self.base.window(cx, signal, w) * kept(signal, 0.5, self.abe);
         let restarts = self.restarts || matches!(signal, Signal::Timeout { .. });
         match self.whole {
             Whole::Segments => half.floor(),
@@ -233,6 +254,19 @@ mod tests {
         testing::with_cx(1000, |cx| {
             assert_eq!([loss, timeout].map(|s| reno(&given).reduce(cx, s, &w)), [33.75, 33.0]);
             assert_eq!(reno(&given).restarting().reduce(cx, loss, &w), 33.0);
+        });
+    }
+
+    #[test]
+    fn a_mark_may_take_less_than_a_loss() {
+        // RFC 8511 §3.1.
+        let given = [("abe".to_owned(), Value::Float(0.8))];
+        let mut law = Reno::new(&Params::new(PARAMS, &given).unwrap());
+        let w = Window { cwnd: 20.0, ssthresh: 2.0 };
+        testing::with_cx(1000, |cx| {
+            assert_eq!(law.reduce(cx, Signal::Ecn { flight: 20_000 }, &w), 16.0);
+            assert_eq!(law.reduce(cx, Signal::Loss { flight: 20_000 }, &w), 10.0);
+            assert_eq!(reno(&[]).reduce(cx, Signal::Ecn { flight: 20_000 }, &w), 10.0);
         });
     }
 

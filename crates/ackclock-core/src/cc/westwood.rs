@@ -164,7 +164,11 @@ mod tests {
             cx.now += Span::from_secs(30);
             law.resume(cx, Span::from_secs(30));
             cx.now += Span::from_millis(1);
-            law.observe(cx, &Ack { acked: 1250, delivered: 1250, ..Ack::default() }, &mut Window { cwnd: 1.0, ssthresh: 2.0 });
+            law.observe(
+                cx,
+                &Ack { acked: 1250, delivered: 1250, ..Ack::default() },
+                &mut Window { cwnd: 1.0, ssthresh: 2.0 },
+            );
             assert!((law.filter.rate() / before - 1.0).abs() < 1e-6);
         });
     }

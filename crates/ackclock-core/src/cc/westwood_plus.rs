@@ -50,7 +50,8 @@ pub(super) const ENTRY: Controller = Controller {
     family: "loss",
     source: "Ferorelli et al. 2002",
     summary: "Reno's growth; after a loss the bandwidth-delay product measured, a sample per round trip",
-    differences: "Linux (module westwood) samples over at least 50 ms, filters twice, halves the window in recovery and \
+    differences:
+        "Linux (module westwood) samples over at least 50 ms, filters twice, halves the window in recovery and \
         sets it to the product afterwards; ns-3 samples by a timer of one RTT and averages two samples",
     params: PARAMS,
     builder: Builder::Law(|p| match p.text("variant") {
@@ -294,7 +295,9 @@ mod tests {
 
     #[test]
     fn filter_vectors() {
-        for (variant, want) in [("paper", [100.0, 190.0, 271.0, 343.9, 409.51]), ("ns3", [50.0, 145.0, 230.5, 0.0, 0.0])] {
+        for (variant, want) in
+            [("paper", [100.0, 190.0, 271.0, 343.9, 409.51]), ("ns3", [50.0, 145.0, 230.5, 0.0, 0.0])]
+        {
             let mut law = WestwoodPlus::new(&params(variant));
             for want in want.into_iter().filter(|w| *w > 0.0) {
                 law.filter(1000.0);

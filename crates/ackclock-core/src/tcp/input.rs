@@ -1,7 +1,8 @@
 //! The sending half: what an acknowledgment does.
 
-use super::ecn::Feedback;
 use super::config::RtoRule;
+use super::ecn::Feedback;
+use super::recovery::undo::Report;
 use super::recovery::Repair;
 use super::scoreboard::Delivery;
 use super::segment::{flags, unwrap_seq, Segment, MAX_SACK_BLOCKS};
@@ -12,20 +13,16 @@ use crate::time::{Span, Time};
 
 /// What one acknowledgment said, for the recovery algorithms.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AckEvent {
+pub(super) struct AckEvent<'a> {
     pub now: Time,
     /// SND.UNA advanced.
     pub advanced: bool,
     /// A duplicate acknowledgment (RFC 5681 §2; with SACK RFC 6675 §2).
     pub duplicate: bool,
-    /// It carries no data, no advance and no window but the old.
-    pub repeats: bool,
-    /// The echoed timestamp.
-    pub echo: Option<u32>,
-    /// What the receiver reports to have come twice, and how many segments of ours that is (RFC 2883).
-    pub dsack: Option<(u64, u64)>,
-    /// See `dsack`.
-    pub duplicates: u64,
+    /// The segment that carries it.
+    pub seg: &'a Segment,
+    /// What the receiver reports to have come twice (RFC 2883).
+    pub report: Option<Report>,
 }
 
 impl Sender {
@@ -90,17 +87,9 @@ impl Sender {
                 self.rack = k;
             }
         }
-        let event = AckEvent {
-            now,
-            advanced,
-            duplicate,
-            repeats: !advanced && seg.len == 0 && self.peer_edge == edge_before,
-            echo: seg.has_timestamps().then_some(seg.tsecr),
-            dsack: report.map(|r| r.0),
-            duplicates: report.map_or(0, |r| r.1),
-        };
+        let event = AckEvent { now, advanced, duplicate, seg, report };
         if let Some(end) = self.tail.end {
-            self.judge_probe(end, self.board.una(), &event, &d);
+            self.judge_probe(end, &event, &d, self.peer_edge == edge_before);
         }
         let mut ack = Ack {
             delivered: d.bytes,
@@ -121,6 +110,9 @@ impl Sender {
         }
         if self.marks.feedback != Feedback::Off {
             self.take_marks(seg, &mut ack);
+            if ack.ece {
+                self.episode.stands();
+            }
         }
         if self.needs.observe {
             ack.one_way = self.one_way(seg);
@@ -177,8 +169,8 @@ impl Sender {
 
     /// An acknowledgment with SACK blocks came while nothing is outstanding: it can only tell of duplicates.
     fn take_late_report(&mut self, now: Time, seg: &Segment, ack: u64) {
-        if let Some((block, _)) = self.take_dsack(seg, ack, self.board.una()) {
-            if self.tail.end == Some(block.1) {
+        if let Some(report) = self.take_dsack(seg, ack, self.board.una()) {
+            if self.tail.end == Some(report.end) {
                 self.tail.end = None;
             }
             self.undo_duplicates(now);

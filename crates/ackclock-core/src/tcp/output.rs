@@ -1,6 +1,7 @@
 //! The sending half: what may leave now.
 
 use super::config::{IdleRule, LossDetection, RtoRule};
+use super::recovery::probe::Stale;
 use super::recovery::Repair;
 use super::scoreboard::Hole;
 use super::sender::{Phase, Sender};
@@ -49,7 +50,7 @@ impl Sender {
         if self.pacer.next() > now {
             timers.set(Timer::Pace, self.pacer.next());
             self.note_usage(pipe);
-            if self.tail.stale {
+            if self.tail.stale != Stale::No {
                 self.renew_probe(now, timers);
             }
             return None;
@@ -73,7 +74,7 @@ impl Sender {
             return Some(out);
         }
         self.note_usage(pipe);
-        if self.tail.stale {
+        if self.tail.stale != Stale::No {
             self.renew_probe(now, timers);
         }
         if self.needs.rate && pipe < self.window && self.available() == (0, false) {
@@ -147,13 +148,15 @@ impl Sender {
     }
 
     /// The next `len` bytes, and a FIN behind them, leave for the first time.
-    #[inline]
+    #[inline(always)]
     pub(super) fn emit(&mut self, now: Time, len: u32, fin: bool, timers: &mut Timers) -> Output {
         let nxt = self.board.nxt();
         self.leaves(now, len);
         self.board.sent(len + u32::from(fin), now);
         self.fin_sent |= fin;
-        self.tail.stale = self.tail.on;
+        if self.tail.on {
+            self.tail.stale = Stale::Sent;
+        }
         if self.phase == Phase::Recovery || self.marks.reducing {
             self.prr.sent(u64::from(len));
         }

@@ -16,6 +16,7 @@ mod view;
 use ackclock_core::cc::{EcnUse, Signal};
 use ackclock_core::packet::Ecn;
 use ackclock_core::rng::Stream;
+use ackclock_core::tcp::config::RtoRule;
 use ackclock_core::tcp::endpoint::State;
 use ackclock_core::tcp::segment::flags;
 use ackclock_core::tcp::{Endpoint, Segment};
@@ -121,6 +122,8 @@ pub struct Net {
     iss: [u32; 2],
     scales: [u32; 2],
     ticks: [u64; 2],
+    /// What an RTT sample may lack: Linux rounds those from timestamps down to ticks.
+    rounded: [u64; 2],
     written: [u64; 2],
     report: Report,
     log: Option<Vec<String>>,
@@ -154,7 +157,7 @@ impl Net {
         let timestamps = configs.iter().all(|c| c.timestamps);
         let shortest = case.paths[0].delay + case.paths[1].delay;
         let mut senders = [0, 1].map(|i| SenderCheck::new(&configs[i], mss, sack, by_slow_start[i], shortest));
-        [0, 1].map(|i| senders[i].dctcp = dctcp[i]);
+        senders.iter_mut().zip(dctcp).for_each(|(s, d)| s.dctcp = d);
         let scales = [0, 1].map(|i| u32::from(ends[i].rx.scale()));
         let window = |i: usize| configs[i].receive_buffer.min(configs[i].initial_receive_window);
         let edge = |i: usize| 1 + window(i).min(65_535 << scales[i]);
@@ -183,6 +186,7 @@ impl Net {
             iss: [0, 1].map(|i| configs[i].iss as u32),
             scales,
             ticks: [0, 1].map(|i| configs[i].timestamp_tick.0),
+            rounded: [0, 1].map(|i| if configs[i].rto == RtoRule::Linux { configs[i].timestamp_tick.0 } else { 0 }),
             written: [0, 1].map(|i| case.ends[i].written()),
             report: Report::default(),
             log: None,
@@ -398,7 +402,7 @@ impl Net {
             holds!(4, fresh == self.written[i], "{fresh} bytes sent for the first time");
             self.report.ecn_reductions += view.stats.ecn_reductions;
             // Every sample is at least the time that light takes.
-            let (rtt, shortest) = (end.tx.rtt(), self.senders[i].shortest());
+            let (rtt, shortest) = (end.tx.rtt(), self.senders[i].shortest().saturating_sub(self.rounded[i]));
             holds!(12, rtt.totals().1 == 0 || rtt.min().0 >= shortest, "RTT {:?} below {shortest}", rtt.min());
         }
         let copies: u64 = self.paths.iter().map(|p| p.copies).sum();

@@ -175,7 +175,7 @@ impl SenderCheck {
 
     /// What the first two duplicates add to the window (RFC 3042).
     fn limited_transmit(&self, phase: Phase) -> u64 {
-        let applies = phase == Phase::Open || (phase == Phase::Loss && self.limited_after_timeout);
+        let applies = matches!(phase, Phase::Open | Phase::Reduction) || (phase == Phase::Loss && self.limited_after_timeout);
         let limited = applies && self.duplicates && !self.sack && self.limited_transmit;
         u64::from(limited) * 2 * self.mss
     }
@@ -300,6 +300,12 @@ impl SenderCheck {
         if !signals.is_empty() {
             self.probed = 0;
         }
+        if signals.is_empty() && new.recoveries > old.recoveries {
+            // A loss in the window of a mark: it is repaired, but nothing is reduced a second time.
+            holds!(5, before.phase == Phase::Reduction, "a recovery without a signal: {before:?}");
+            self.signalled.0 = after.nxt;
+            self.rescues = 0;
+        }
         for signal in &signals[by_probe as usize..] {
             match *signal {
                 Signal::Timeout { repeated, .. } => {
@@ -335,7 +341,9 @@ impl SenderCheck {
     }
 
     fn follow_reduction(&mut self, before: &View, after: &View) {
-        if after.stats.recoveries > before.stats.recoveries && self.prr.is_some() {
+        // A recovery that goes on from the reduction for a mark keeps that one's account.
+        let begins = after.stats.recoveries > before.stats.recoveries && before.phase != Phase::Reduction;
+        if begins && self.prr.is_some() {
             let acked = after.una - before.una;
             let reference = match self.prr {
                 Some(PrrRule::Linux) => before.cwnd,

@@ -10,7 +10,7 @@ use crate::recorder::{Log, Recorder};
 use ackclock_core::cc::{CongestionControl, Needs, WindowBased};
 use ackclock_core::tcp::Profile;
 use ackclock_core::time::Time;
-use ackclock_sim::build;
+use ackclock_sim::endpoint;
 use ackclock_sim::spec::{self, Run, SpecError};
 use bridge::{Bridge, Failed};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -97,12 +97,12 @@ impl<'py> Maker<'py> {
         path: &str,
     ) -> Result<Box<dyn CongestionControl>, SpecError> {
         if !flow.cc.name.starts_with(PREFIX) {
-            return build::controller(flow, profile, path);
+            return endpoint::controller(flow, profile, path);
         }
         if server {
             return Ok(Box::new(whole::Passive { needs: self.needs, cwnd: 0 }));
         }
-        let slow_start = build::slow_start(flow, profile, path)?;
+        let slow_start = endpoint::slow_start(flow, profile, path)?;
         let attempt = || -> PyResult<Option<Box<dyn CongestionControl>>> {
             let py = self.classes.py();
             let Some(class) = self.classes.get_item(&flow.cc.name)? else { return Ok(None) };
@@ -139,8 +139,8 @@ impl<'py> Maker<'py> {
 /// A stand-in for [`Maker::make`] that makes no objects: for checks.
 pub fn check(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn CongestionControl>, SpecError> {
     if !flow.cc.name.starts_with(PREFIX) {
-        return build::controller(flow, profile, path);
+        return endpoint::controller(flow, profile, path);
     }
-    build::slow_start(flow, profile, path)?;
+    endpoint::slow_start(flow, profile, path)?;
     Ok(Box::new(whole::Passive { needs: Needs::default(), cwnd: 0 }))
 }

@@ -54,12 +54,10 @@ impl Receiver {
         let promised = self.edge.saturating_sub(self.nxt);
         // Silly window avoidance: no small steps of the edge (RFC 9293 §3.8.6.2.2).
         let small = free < promised + self.step();
-        // Rounded down to the scale, but never below what was promised.
-        let field = if (free >> scale) << scale >= promised && !small {
-            free >> scale
-        } else {
-            (promised + (1 << scale) - 1) >> scale
-        };
+        let up = |bytes: u64| (bytes + (1 << scale) - 1) >> scale;
+        // Rounded down to the scale (Linux: up), but never below what was promised.
+        let room = if self.linux.is_some() { up(free) } else { free >> scale };
+        let field = if room << scale >= promised && !small { room } else { up(promised) };
         let field = field.min(65_535);
         self.edge = self.edge.max(self.nxt + (field << scale));
         field as u16

@@ -29,6 +29,8 @@ pub(super) struct Window {
     unit: u64,
     /// Out-of-order memory: units, where the last segment ended, and whether it shares its unit.
     units: u64,
+    /// Units that have just come in order and are not read before the next acknowledgment leaves.
+    unread: u64,
     last_end: u64,
     paired: bool,
     /// Bytes read in the best round so far, and begin and time of the present one.
@@ -58,6 +60,7 @@ impl Window {
             said: 0,
             unit: 1 << scale,
             units: 0,
+            unread: 0,
             last_end: 0,
             paired: false,
             best: open.min(10 * mss),
@@ -84,10 +87,11 @@ impl Window {
     /// Bytes offered.
     #[inline]
     pub fn offer(&self) -> u64 {
-        if self.units == 0 {
+        if self.units + self.unread == 0 {
             return self.open;
         }
-        self.open.min(self.room(self.units * OUT_OF_ORDER_UNIT))
+        let arrived = if self.unread > 0 { self.mss + OVERHEAD } else { 0 };
+        self.open.min(self.room((self.units + self.unread) * OUT_OF_ORDER_UNIT + arrived))
     }
 
     /// `window` as the peer gets to know it.
@@ -100,6 +104,7 @@ impl Window {
     #[inline]
     pub fn say(&mut self, promised: u64) {
         self.said = self.scaled(self.offer().max(promised));
+        self.unread = 0;
     }
 
     /// Whether the window is smaller than said while what has just come is not yet read.
@@ -153,6 +158,7 @@ impl Window {
     /// A segment `pos..end` is kept out of order. True when the window opened.
     pub fn out_of_order(&mut self, pos: u64, end: u64) -> bool {
         self.measure();
+        self.unread = 0;
         let grew = self.grow(self.units * OUT_OF_ORDER_UNIT);
         self.paired = pos == self.last_end && !self.paired && self.units > 0;
         self.units += u64::from(!self.paired);
@@ -162,7 +168,9 @@ impl Window {
 
     /// Of `before` bytes out of order `after` remain.
     pub fn released(&mut self, before: u64, after: u64) {
-        self.units = (u128::from(self.units) * u128::from(after)).div_ceil(u128::from(before.max(1))) as u64;
+        let left = (u128::from(self.units) * u128::from(after)).div_ceil(u128::from(before.max(1))) as u64;
+        self.unread = self.units - left;
+        self.units = left;
     }
 
     /// The connection is established.

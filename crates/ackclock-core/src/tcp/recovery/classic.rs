@@ -8,7 +8,7 @@ use super::Repair;
 
 impl Sender {
     /// Handles one acknowledgment. Returns whether the controller may grow the window.
-    pub(in super::super) fn repair_without_sack(&mut self, e: &AckEvent, d: &Delivery, timers: &mut Timers) -> bool {
+    pub(in super::super) fn repair_without_sack(&mut self, e: &AckEvent<'_>, d: &Delivery, timers: &mut Timers) -> bool {
         match self.phase {
             Phase::Open => {
                 if e.advanced {
@@ -42,7 +42,7 @@ impl Sender {
         }
     }
 
-    fn count_duplicate(&mut self, e: &AckEvent, timers: &mut Timers) {
+    fn count_duplicate(&mut self, e: &AckEvent<'_>, timers: &mut Timers) {
         self.dup_acks += 1;
         // RFC 6582 §3.2 step 2: duplicates of what was sent before the last recovery do not start another. RFC 5681's
         // Reno has no such rule; after a timeout, whose retransmissions bring duplicates of their own, it is kept.
@@ -68,13 +68,17 @@ impl Sender {
             self.phase = Phase::Loss;
         } else {
             self.lost += self.board.mark_head();
-            self.window = self.control.ssthresh + self.config.dupthresh * u64::from(self.mss);
+            // A controller that runs its own recovery may have no threshold.
+            self.window = self.control.ssthresh.saturating_add(self.config.dupthresh * u64::from(self.mss));
+            if self.controller_recovers() {
+                self.window = self.control.cwnd;
+            }
             self.phase = Phase::Recovery;
         }
         timers.set_after(Timer::Rto, e.now, self.rtt.rto());
     }
 
-    fn new_ack_in_recovery(&mut self, e: &AckEvent, d: &Delivery) {
+    fn new_ack_in_recovery(&mut self, e: &AckEvent<'_>, d: &Delivery) {
         let mss = u64::from(self.mss);
         let ssthresh = self.control.ssthresh;
         if self.repair == Repair::NewReno && self.board.una() < self.recover {

@@ -16,7 +16,7 @@ impl Sender {
     }
 
     /// An acknowledgment while a timeout is being repaired: was the timeout spurious, and what leaves next?
-    pub(in super::super) fn repair_timeout(&mut self, e: &AckEvent, d: &Delivery) {
+    pub(in super::super) fn repair_timeout(&mut self, e: &AckEvent<'_>, d: &Delivery) {
         if e.advanced && self.undo_timeout(e, false) {
             return;
         }

@@ -29,8 +29,20 @@ pub struct TailProbe {
     pub repeated: bool,
     /// A probe is to leave now.
     pub due: bool,
-    /// New data left since the timer was set.
-    pub stale: bool,
+    /// The timer is to be set anew when nothing more leaves.
+    pub stale: Stale,
+}
+
+/// Why the probe timer must be set anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stale {
+    /// It need not.
+    #[default]
+    No,
+    /// New data was acknowledged.
+    Acknowledged,
+    /// New data left.
+    Sent,
 }
 
 impl Sender {
@@ -74,11 +86,9 @@ impl Sender {
             return;
         }
         if self.may_probe() {
-            let rto = self.rtt.rto();
-            timers.set_after(Timer::Rto, now, rto);
-            timers.set_after(Timer::Probe, now, self.probe_timeout(rto));
+            timers.set_after(Timer::Rto, now, self.rtt.rto());
             timers.clear(Timer::Reorder);
-            self.tail.stale = false;
+            self.tail.stale = Stale::Acknowledged;
         } else {
             self.set_timeout(now, timers);
         }
@@ -129,21 +139,20 @@ impl Sender {
         (head + rto).since(now).max(Span(1))
     }
 
-    /// New data left: the probe waits from now (RFC 8985 §7.2).
+    /// New data left or was acknowledged, and nothing more leaves now: the probe waits from now (RFC 8985 §7.2).
+    #[inline]
     pub(in super::super) fn renew_probe(&mut self, now: Time, timers: &mut Timers) {
-        self.tail.stale = false;
+        let sent = self.tail.stale == Stale::Sent;
+        self.tail.stale = Stale::No;
         if !self.may_probe() || self.board.outstanding() == 0 {
             return;
         }
-        let linux = self.config.rto == RtoRule::Linux;
-        let left = match linux {
-            true => self.since_head(now, self.rtt.rto()),
-            false => timers.at(Timer::Rto).since(now),
+        let left = if sent && self.config.rto == RtoRule::Linux {
+            self.since_head(now, self.rtt.rto())
+        } else {
+            timers.at(Timer::Rto).since(now)
         };
         timers.set_after(Timer::Probe, now, self.probe_timeout(left));
-        if linux {
-            timers.set_after(Timer::Rto, now, left);
-        }
     }
 
     /// The probe timer expired.
@@ -163,6 +172,8 @@ impl Sender {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     /// The probe: a new segment if there is one and the peer's window has room, else the last one again.
     pub(in super::super) fn send_probe(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
         self.tail.due = false;
@@ -180,17 +191,18 @@ impl Sender {
         };
         self.stats.tlp_probes += 1;
         self.tail.end = Some(self.board.nxt());
-        self.tail.stale = false;
+        self.tail.stale = Stale::No;
         timers.clear(Timer::Probe);
         Some(out)
     }
 
-    /// RFC 8985 §7.4: what the acknowledgment of `ack` says of the outstanding probe, which ends at `end`.
-    pub(in super::super) fn judge_probe(&mut self, end: u64, ack: u64, e: &AckEvent, d: &Delivery) {
+    /// RFC 8985 §7.4: what the acknowledgment says of the outstanding probe, which ends at `end`.
+    pub(in super::super) fn judge_probe(&mut self, end: u64, e: &AckEvent<'_>, d: &Delivery, same_window: bool) {
+        let ack = self.board.una();
         if ack < end {
             return;
         }
-        if !self.tail.repeated || e.dsack.is_some_and(|b| b.1 == end) {
+        if !self.tail.repeated || e.report.is_some_and(|r| r.end == end) {
             // New data arrived, or both copies of the old did: nothing was lost.
             self.tail.end = None;
         } else if ack > end {
@@ -202,7 +214,7 @@ impl Sender {
             let ssthresh = self.control.ssthresh;
             self.with_cc(e.now, |cc, cx| cc.on_recovered(cx, ssthresh));
             self.window = self.control.cwnd;
-        } else if e.repeats && d.sacked == 0 {
+        } else if !e.advanced && e.seg.len == 0 && same_window && d.sacked == 0 {
             // A plain duplicate: both copies arrived.
             self.tail.end = None;
         }

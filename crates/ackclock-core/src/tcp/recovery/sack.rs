@@ -15,8 +15,8 @@ const REORDERING_THRESHOLD: u64 = 3;
 
 impl Sender {
     /// Handles one acknowledgment. Returns whether the controller may grow the window.
-    pub(in super::super) fn repair_with_sack(&mut self, e: &AckEvent, d: &Delivery, timers: &mut Timers) -> bool {
-        if self.phase == Phase::Open && d.sacked == 0 && self.board.sacked() == 0 && e.dsack.is_none() {
+    pub(in super::super) fn repair_with_sack(&mut self, e: &AckEvent<'_>, d: &Delivery, timers: &mut Timers) -> bool {
+        if self.phase == Phase::Open && d.sacked == 0 && self.board.sacked() == 0 && e.report.is_none() {
             self.dup_acks = 0;
             self.limited_sent = 0;
             return true;
@@ -33,7 +33,7 @@ impl Sender {
             self.reduce(self.counted(e, d), true);
             return false;
         }
-        if e.dsack.is_some() && self.phase != Phase::Loss {
+        if e.report.is_some() && self.phase != Phase::Loss {
             self.undo_duplicates(e.now);
         }
         let lost_before = self.lost;
@@ -62,12 +62,12 @@ impl Sender {
     }
 
     /// Bytes that `e` delivered, to reduce the window by; Linux counts duplicates of its retransmissions too.
-    fn counted(&self, e: &AckEvent, d: &Delivery) -> u64 {
-        let again = if self.config.prr == PrrRule::Linux { e.duplicates * u64::from(self.mss) } else { 0 };
+    fn counted(&self, e: &AckEvent<'_>, d: &Delivery) -> u64 {
+        let again = if self.config.prr == PrrRule::Linux { e.report.map_or(0, |r| r.segments) * u64::from(self.mss) } else { 0 };
         d.bytes + again
     }
 
-    fn find_losses(&mut self, e: &AckEvent, timers: &mut Timers) {
+    fn find_losses(&mut self, e: &AckEvent<'_>, timers: &mut Timers) {
         if self.uses_rack() {
             self.mark_overdue(e.now, timers);
             return;
@@ -170,7 +170,7 @@ impl Sender {
         }
     }
 
-    fn leave(&mut self, e: &AckEvent) {
+    fn leave(&mut self, e: &AckEvent<'_>) {
         let undone = self.undo_at_the_end(e);
         if self.phase == Phase::Recovery {
             let window = if undone { self.control.cwnd } else { self.control.ssthresh };

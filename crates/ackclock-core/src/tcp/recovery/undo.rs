@@ -46,6 +46,15 @@ impl Episode {
     }
 }
 
+/// A report of something that came twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// One past the last position.
+    pub end: u64,
+    /// How many segments of ours that is.
+    pub segments: u64,
+}
+
 /// RFC 8985's adaptation of the reordering window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReoWnd {
@@ -113,9 +122,9 @@ impl Sender {
         }
     }
 
-    /// Takes a report of a duplicate delivery (RFC 2883) in the first SACK block of `seg`, if there is one: the block,
-    /// and how many segments of ours it explains. `una`: SND.UNA before this acknowledgment.
-    pub(in super::super) fn take_dsack(&mut self, seg: &Segment, ack: u64, una: u64) -> Option<((u64, u64), u64)> {
+    /// Takes a report of a duplicate delivery (RFC 2883) in the first SACK block of `seg`, if there is one that
+    /// retransmissions explain. `una`: SND.UNA before this acknowledgment.
+    pub(in super::super) fn take_dsack(&mut self, seg: &Segment, ack: u64, una: u64) -> Option<Report> {
         let block = |i: usize| {
             let b = seg.sack().get(i)?;
             Some((unwrap_seq(b.start, self.iss, ack), unwrap_seq(b.end, self.iss, ack)))
@@ -151,7 +160,7 @@ impl Sender {
                 self.reordering_seen |= sacked;
             }
         }
-        Some(((start, end), segments))
+        Some(Report { end, segments })
     }
 
     /// Every retransmission of the episode turned out to be a duplicate.
@@ -160,15 +169,13 @@ impl Sender {
     }
 
     /// The acknowledgment answers what was sent before the first retransmission, or nothing was sent again at all.
-    fn answers_original(&self, e: &AckEvent) -> bool {
+    fn answers_original(&self, e: &AckEvent<'_>) -> bool {
         if !self.config.eifel || self.episode.marker.is_none() {
             return false;
         }
-        match (self.episode.first, e.echo) {
-            (None, _) => true,
-            (Some(first), Some(echo)) => seq_before(echo, (first.0 / self.config.timestamp_tick.0.max(1)) as u32),
-            (Some(_), None) => false,
-        }
+        let Some(first) = self.episode.first else { return true };
+        let stamp = (first.0 / self.config.timestamp_tick.0.max(1)) as u32;
+        e.seg.has_timestamps() && seq_before(e.seg.tsecr, stamp)
     }
 
     /// Takes the last reaction back. `late`: what is marked lost was late as well.
@@ -185,7 +192,7 @@ impl Sender {
     }
 
     /// A recovery ends at its recovery point, or a timeout's repair does. True when the reaction is taken back.
-    pub(in super::super) fn undo_at_the_end(&mut self, e: &AckEvent) -> bool {
+    pub(in super::super) fn undo_at_the_end(&mut self, e: &AckEvent<'_>) -> bool {
         let undone = self.all_duplicates() || self.answers_original(e);
         if undone {
             self.take_back(e.now, false);
@@ -197,7 +204,7 @@ impl Sender {
 
     /// After a timeout something new is acknowledged; `spurious`: F-RTO says that the timeout was. True when the
     /// timeout is taken back.
-    pub(in super::super) fn undo_timeout(&mut self, e: &AckEvent, spurious: bool) -> bool {
+    pub(in super::super) fn undo_timeout(&mut self, e: &AckEvent<'_>, spurious: bool) -> bool {
         if !spurious && !self.all_duplicates() && !self.answers_original(e) {
             return false;
         }
@@ -210,7 +217,7 @@ impl Sender {
 
     /// A partial acknowledgment in recovery. True when it answers originals while retransmissions are under way:
     /// nothing is marked or sent again until they have come back.
-    pub(in super::super) fn undo_partial(&mut self, e: &AckEvent) -> bool {
+    pub(in super::super) fn undo_partial(&mut self, e: &AckEvent<'_>) -> bool {
         if !self.answers_original(e) {
             return false;
         }

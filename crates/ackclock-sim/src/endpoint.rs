@@ -1,0 +1,114 @@
+//! From a flow of the resolved run to the options, controller and slow start of its endpoints.
+
+use crate::spec::{self, SpecError};
+use ackclock_core::cc::{registry, CongestionControl};
+use ackclock_core::params::{Kind, Value};
+use ackclock_core::slowstart::{self, SlowStart};
+use ackclock_core::tcp::config::OPTIONS;
+use ackclock_core::tcp::{Config, Profile};
+use ackclock_core::time::Span;
+use std::collections::BTreeMap;
+
+/// A JSON value as the engine's own, for a parameter of kind `kind`.
+fn value(kind: Kind, json: &serde_json::Value) -> Option<Value> {
+    use serde_json::Value as J;
+    Some(match (kind, json) {
+        (_, J::Bool(b)) => Value::Bool(*b),
+        (_, J::String(s)) => Value::Text(s.clone()),
+        (Kind::Duration, J::Number(n)) => Value::Duration(Span(n.as_u64()?)),
+        (Kind::Float, J::Number(n)) => Value::Float(n.as_f64()?),
+        (_, J::Number(n)) => n.as_u64().map(Value::Int).or_else(|| n.as_f64().map(Value::Float))?,
+        _ => return None,
+    })
+}
+
+type Given = Vec<(String, Value)>;
+
+/// Parameters as given, each of the kind that `kind_of` says.
+fn given(
+    params: &BTreeMap<String, serde_json::Value>,
+    kind_of: impl Fn(&str) -> Option<Kind>,
+    path: &str,
+) -> Result<Given, SpecError> {
+    params
+        .iter()
+        .map(|(name, json)| {
+            let at = || format!("{path}.{name}");
+            let kind = kind_of(name).ok_or_else(|| SpecError::new(at(), "unknown parameter"))?;
+            let v =
+                value(kind, json).ok_or_else(|| SpecError::new(at(), format!("{json} is not a {}", kind.name())))?;
+            Ok((name.clone(), v))
+        })
+        .collect()
+}
+
+/// The endpoint options of a flow: its profile's, with what is set apart.
+pub fn config(flow: &spec::Flow, path: &str) -> Result<(Profile, Config), SpecError> {
+    let profile = Profile::from_name(&flow.profile).ok_or_else(|| {
+        let known: Vec<_> = Profile::ALL.iter().map(|p| p.name()).collect();
+        SpecError::new(
+            format!("{path}.profile"),
+            format!("unknown profile '{}'; known are {}", flow.profile, known.join(", ")),
+        )
+    })?;
+    let mut config = Config::profile(profile);
+    let kind = |name: &str| OPTIONS.iter().find(|o| o.name == name).map(|o| o.kind);
+    for (name, v) in given(&flow.tcp, kind, &format!("{path}.tcp"))? {
+        config.set(&name, &v).map_err(|e| SpecError::new(format!("{path}.tcp.{name}"), e.to_string()))?;
+    }
+    let full =
+        u64::from(flow.mss) + config.header_bytes + if config.timestamps && config.count_options { 12 } else { 0 };
+    if config.mtu > 0 && full > config.mtu {
+        let problem = format!("a full segment is a packet of {full} bytes, above the MTU of {}", config.mtu);
+        return Err(SpecError::new(format!("{path}.mss"), problem));
+    }
+    Ok((profile, config))
+}
+
+/// Makes the controller of one end of a flow, `true` for its server; see [`crate::Sim::new_with`].
+pub type Make<'a> = dyn FnMut(&spec::Flow, bool, Profile, &str) -> Result<Box<dyn CongestionControl>, SpecError> + 'a;
+
+/// The controller of the registry that `flow` names. `path` is the flow's own, for messages.
+pub fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn CongestionControl>, SpecError> {
+    let name = flow.cc.name.as_str();
+    let entry = registry::find(name).ok_or_else(|| {
+        let known: Vec<_> = registry::CONTROLLERS.iter().map(|c| c.name).collect();
+        SpecError::new(format!("{path}.cc"), format!("unknown controller '{name}'; known are {}", known.join(", ")))
+    })?;
+    let at = |what: &str| format!("{path}.{what}");
+    let kind = |n: &str| entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
+    let mut params = given(&flow.cc.params, kind, &at("cc.params"))?;
+    for (n, v) in profile.controller_defaults(name) {
+        let fits =
+            entry.params.iter().any(|s| s.name == *n && matches!(s.kind, Kind::Choice(words) if words.contains(v)));
+        if fits && !flow.cc.params.contains_key(*n) {
+            params.push(((*n).to_owned(), Value::Text((*v).to_owned())));
+        }
+    }
+    if flow.slow_start.is_some() && matches!(entry.builder, registry::Builder::Whole(_)) {
+        return Err(SpecError::new(at("slow_start"), format!("'{name}' starts by itself; leave slow_start out")));
+    }
+    let slow_start = slow_start(flow, profile, path)?;
+    registry::build(name, &params, slow_start).map_err(|e| SpecError::new(at("cc"), e.to_string()))
+}
+
+/// The slow start that `flow` names, or else its profile's.
+pub fn slow_start(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn SlowStart>, SpecError> {
+    let at = |what: &str| format!("{path}.{what}");
+    let default = spec::Algorithm {
+        name: profile.default_slow_start(&flow.cc.name).to_owned(),
+        params: BTreeMap::new(),
+        source: None,
+    };
+    let ss = flow.slow_start.as_ref().unwrap_or(&default);
+    let ss_entry = slowstart::SLOW_STARTS.iter().find(|e| e.name == ss.name).ok_or_else(|| {
+        let known: Vec<_> = slowstart::SLOW_STARTS.iter().map(|c| c.name).collect();
+        SpecError::new(at("slow_start"), format!("unknown slow start '{}'; known are {}", ss.name, known.join(", ")))
+    })?;
+    let kind = |n: &str| ss_entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
+    let mut ss_params = given(&ss.params, kind, &at("slow_start.params"))?;
+    if !ss.params.contains_key("abc_limit") && kind("abc_limit").is_some() {
+        ss_params.push(("abc_limit".to_owned(), Value::Int(profile.abc_limit())));
+    }
+    slowstart::build(&ss.name, &ss_params).map_err(|e| SpecError::new(at("slow_start"), e.to_string()))
+}
