@@ -1,4 +1,5 @@
-//! The event queue: a flat four-ary heap with one pending event per element.
+//! The event queue: one pending event per element, in a flat four-ary heap or, when elements are few, in no order at
+//! all: looking at a dozen deadlines is cheaper than keeping them sorted.
 //!
 //! An element's due time is what counts; the heap only has to hold an entry at or before it. A deadline that moves
 //! later pushes nothing: its old entry fires, finds nothing due and is pushed again (a retransmission timer restarted
@@ -10,6 +11,8 @@
 use ackclock_core::time::Time;
 
 const ARITY: usize = 4;
+/// Most elements whose deadlines are looked at one by one.
+const FEW: usize = 20;
 
 /// Time in the upper half, element in the lower: one comparison orders both.
 type Key = u128;
@@ -27,15 +30,21 @@ fn time_of(k: Key) -> Time {
 /// Pending events of a fixed number of elements.
 #[derive(Clone, Debug)]
 pub struct Events {
+    /// Empty when elements are few.
     heap: Vec<Key>,
     /// The time of each element's live entry.
     live: Vec<Time>,
+    few: bool,
 }
 
 impl Events {
     /// For elements `0..elements`, none of which is due.
     pub fn new(elements: usize) -> Events {
-        Events { heap: Vec::with_capacity(4 * elements + 16), live: vec![Time::NEVER; elements] }
+        Events {
+            heap: Vec::with_capacity(4 * elements + 16),
+            live: vec![Time::NEVER; elements],
+            few: elements <= FEW,
+        }
     }
 
     /// Makes sure that `element` is visited at `at` or before.
@@ -45,6 +54,9 @@ impl Events {
             return;
         }
         self.live[element as usize] = at;
+        if self.few {
+            return;
+        }
         self.heap.push(key(at, element));
         self.sift_up(self.heap.len() - 1);
     }
@@ -52,6 +64,16 @@ impl Events {
     /// The next element to visit and the time. It stays in the queue until [`Events::done`].
     #[inline]
     pub fn earliest(&mut self) -> Option<(Time, u32)> {
+        if self.few {
+            let mut first = (Time::NEVER, 0);
+            for (element, &at) in self.live.iter().enumerate() {
+                // Of two at the same time the lower number comes first.
+                if at < first.0 {
+                    first = (at, element as u32);
+                }
+            }
+            return first.0.is_set().then_some(first);
+        }
         loop {
             let k = *self.heap.first()?;
             let (at, element) = (time_of(k), k as u32);
@@ -65,6 +87,10 @@ impl Events {
     /// The element that [`Events::earliest`] returned was visited and is due again at `at`.
     #[inline]
     pub fn done(&mut self, element: u32, at: Time) {
+        if self.few {
+            self.live[element as usize] = at;
+            return;
+        }
         if self.heap[0] as u32 != element {
             return self.done_behind(element, at);
         }
@@ -141,7 +167,12 @@ mod tests {
 
     #[test]
     fn a_visit_can_make_an_element_before_it_due_at_once() {
-        let mut e = Events::new(4);
+        before_it(4);
+        before_it(FEW + 1);
+    }
+
+    fn before_it(n: usize) {
+        let mut e = Events::new(n);
         e.schedule(3, Time(5));
         assert_eq!(e.earliest(), Some((Time(5), 3)));
         e.schedule(1, Time(5));
@@ -155,8 +186,13 @@ mod tests {
 
     #[test]
     fn visits_come_in_order_of_time_then_element() {
+        for n in [5, FEW, FEW + 1, 50] {
+            visits_in_order(n);
+        }
+    }
+
+    fn visits_in_order(n: usize) {
         let mut rng = Stream::named(1, 0, "events");
-        let n = 50;
         let mut e = Events::new(n);
         let mut due = vec![Time::NEVER; n];
         let mut last = (Time::ZERO, 0);

@@ -288,7 +288,7 @@ mod tests {
             c.on_ack(cx, &ack(ms(standing)));
             c.slow_start = false;
             c.w = w;
-            cx.now = cx.now + ms(1);
+            cx.now += ms(1);
             c.on_ack(cx, &Ack { rtt: Some(ms(standing)), ..testing::ack(1.0) });
             let w = c.w;
             (c, w)

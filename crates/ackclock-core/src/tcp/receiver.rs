@@ -332,17 +332,18 @@ impl Receiver {
         }
         self.blocks.duplicate = None;
         let owed = self.unacked_bytes > 0 || self.ack_now;
+        let mut holds = self.read_rate == 0 && self.ooo.is_empty();
         match &mut self.linux {
             None => self.quick -= u64::from(self.quick > 0 && owed),
             Some(l) => {
-                l.window.say(promised);
+                holds &= !l.window.say(promised);
                 l.acknowledged(owed || l.compressing());
             }
         }
         self.unacked_bytes = 0;
         self.ack_now = false;
         self.last_ack_sent = self.nxt;
-        self.said = (seg.ack, seg.window, self.read_rate == 0 && self.ooo.is_empty());
+        self.said = (seg.ack, seg.window, holds);
     }
 
     /// Bytes held out of order.

@@ -38,6 +38,8 @@ pub struct SenderCheck {
     duplicates: bool,
     /// SND.NXT and SND.UNA at the last congestion signal, and whether that was a timeout.
     signalled: (u64, u64, bool),
+    /// SND.NXT at the last recovery that reduced nothing, because a mark just had.
+    repaired_to: u64,
     /// The last signal was a mark.
     marked: bool,
     /// The controller is DCTCP.
@@ -79,6 +81,7 @@ impl SenderCheck {
             sacked: Spans::default(),
             duplicates: false,
             signalled: (0, 0, false),
+            repaired_to: 0,
             marked: false,
             dctcp: false,
             timed_out: 0,
@@ -215,7 +218,7 @@ impl SenderCheck {
         let justified = match before.phase {
             Phase::Open => false,
             Phase::Loss if after_timeout => true,
-            _ if !self.sack => pos == before.una || (before.phase == Phase::Loss && pos < self.signalled.0),
+            _ if !self.sack => pos == before.una || (before.phase == Phase::Loss && pos < self.signalled.0.max(self.repaired_to)),
             _ if self.by_count => after_timeout || pos == before.una || self.is_lost(pos),
             // RFC 8985: something sent later was delivered, and at least a round-trip time has passed.
             _ => {
@@ -303,7 +306,7 @@ impl SenderCheck {
         if signals.is_empty() && new.recoveries > old.recoveries {
             // A loss in the window of a mark: it is repaired, but nothing is reduced a second time.
             holds!(5, before.phase == Phase::Reduction, "a recovery without a signal: {before:?}");
-            self.signalled.0 = after.nxt;
+            self.repaired_to = after.nxt;
             self.rescues = 0;
         }
         for signal in &signals[by_probe as usize..] {
@@ -322,7 +325,7 @@ impl SenderCheck {
                     // DCTCP answers a loss that follows a mark (RFC 8257 §3.4).
                     let worse = self.dctcp && self.marked && matches!(signal, Signal::Loss { .. });
                     let again = lost_again || worse || self.reduces_again;
-                    holds!(5, over || again, "a second reduction below {}: {after:?}", self.signalled.0);
+                    holds!(5, over || again, "a second reduction below {}: {signal:?} {after:?}", self.signalled.0);
                     report.recoveries += 1;
                     self.rescues = 0;
                 }

@@ -41,7 +41,7 @@ impl Flow {
 
     /// One acknowledgment `step` after the last, with as much in flight as the window allows.
     fn ack(&mut self, b: &mut Bbr1, cx: &mut Cx<'_>, step: Span, lost: u64) {
-        cx.now = cx.now + step;
+        cx.now += step;
         self.delivered += 2 * MSS;
         self.lost += lost;
         (cx.delivered, cx.lost) = (self.delivered, self.lost);

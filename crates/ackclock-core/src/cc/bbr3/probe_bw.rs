@@ -64,6 +64,7 @@ impl Bbr3 {
             return;
         }
         let rate = ack.rate.map_or(0, |r| r.rate() as u64);
+        let go_down = self.state == State::Up && self.time_to_go_down(cx, ack, rate);
         match self.state {
             State::Down | State::Cruise if self.time_to_probe(cx) => self.start_refill(cx),
             State::Down if self.time_to_cruise(cx) => self.enter(State::Cruise),
@@ -71,11 +72,9 @@ impl Bbr3 {
                 self.probe_sample = true;
                 self.start_up(cx, rate);
             }
-            State::Up => {
-                if self.time_to_go_down(cx, ack, rate) {
-                    self.prev_probe_too_high = false;
-                    self.start_down(cx);
-                }
+            State::Up if go_down => {
+                self.prev_probe_too_high = false;
+                self.start_down(cx);
             }
             _ => {}
         }

@@ -18,7 +18,7 @@ fn bbr() -> Bbr3 {
 
 /// A flow of which each acknowledgment delivers two segments at 1 MB/s.
 fn ack(b: &mut Bbr3, cx: &mut Cx<'_>, rtt: Span, lost: u64) {
-    cx.now = cx.now + Span(2 * MSS * 1_000_000_000 / RATE);
+    cx.now += Span(2 * MSS * 1_000_000_000 / RATE);
     cx.delivered += 2 * MSS;
     cx.lost += lost;
     let volume = 40 * MSS;

@@ -100,11 +100,11 @@ impl Window {
         (window + self.unit - 1) & !(self.unit - 1)
     }
 
-    /// The window is told to the peer, which has `promised` from before.
+    /// The window is told to the peer, which has `promised` from before. True when the next one may be larger.
     #[inline]
-    pub fn say(&mut self, promised: u64) {
+    pub fn say(&mut self, promised: u64) -> bool {
         self.said = self.scaled(self.offer().max(promised));
-        self.unread = 0;
+        std::mem::take(&mut self.unread) > 0
     }
 
     /// Whether the window is smaller than said while what has just come is not yet read.
