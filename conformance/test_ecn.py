@@ -1,4 +1,4 @@
-"""Profile `linux` with ECN and DCTCP against recorded runs of the real Linux kernel (conformance/kernel/ecn/README.md)."""
+"""Profile `linux` with ECN and DCTCP against recorded runs of the Linux kernel (conformance/kernel/ecn/README.md)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,9 @@ def test_the_first_seconds_follow_the_kernels_window(name: str) -> None:
     grid = flow["t"]
     times = [grid["t0"] + i * grid["dt"] for i in range(grid["n"])]
     # After slow start, in which the window moves within the 10 ms between the two samples.
-    pairs = [(theirs, cwnd[round(at / 0.05)] / 1448) for at, theirs in zip(times, flow["cwnd"], strict=True) if 0.5 < at < 3]
+    pairs = [
+        (theirs, cwnd[round(at / 0.05)] / 1448) for at, theirs in zip(times, flow["cwnd"], strict=True) if 0.5 < at < 3
+    ]
     assert len(pairs) > 40
     close = sum(abs(theirs - mine) <= 1 for theirs, mine in pairs)
     assert close >= 0.9 * len(pairs)

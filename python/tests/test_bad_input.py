@@ -38,6 +38,13 @@ CASES = [
     ('"1 BDP"', '"0 packets"', "topology.queue.limit: a queue of 0 packets holds nothing (line 5)"),
     ('"1 BDP"', '"0 BDP"', "topology.queue.limit: a queue of 0 BDP holds nothing (line 5)"),
     ('"1 BDP"', '"2000 BDP"', "topology.queue.limit: a queue of 2000 BDP is impossible (line 5)"),
+    (
+        '"1 BDP"',
+        '"20 packets", mark_above = "20 packets"',
+        "topology.queue.mark_above: a queue of 20 packets never holds more than 20 packets: nothing would be marked",
+    ),
+    ('"1 BDP"', '"1 BDP", mark_above = "0 packets"', "topology.queue.mark_above: a queue of 0 packets holds nothing"),
+    ('"1 BDP"', '"1 BDP", mark_above = "unlimited"', "topology.queue.mark_above: above an unlimited queue nothing is"),
     ('"1 BDP"', '"500 B"', "a queue of 500 B never holds a full-size packet of 1500 B (line 5)"),
     ('"droptail"', '"red"', "topology.queue.kind: unknown kind 'red' (line 5); known: droptail"),
     ('"dumbbell"', '"dumbell"', "topology.kind: unknown topology 'dumbell' (line 2); did you mean 'dumbbell'?"),

@@ -267,6 +267,21 @@ def test_unlimited_way_back_has_no_queue(raw: Raw) -> None:
     assert back["queue"]["limit_packets"] is None
 
 
+@pytest.mark.parametrize(
+    ("limit", "above", "marks"),
+    [
+        ("100 packets", "20 packets", {"mark_above_packets": 20}),
+        ("unlimited", "0.5 BDP", {"mark_above_packets": 17}),
+        ("64 kB", "30 kB", {"mark_above_bytes": 30_000}),
+    ],
+)
+def test_marking_thresholds(raw: Raw, limit: str, above: str, marks: Raw) -> None:
+    raw["topology"] |= {"rate": "10 Mbit/s", "rtt": "40 ms", "queue": {"limit": limit, "mark_above": above}}
+    out, back = resolved(raw)["links"]
+    assert {name: value for name, value in out["queue"].items() if name.startswith("mark")} == marks
+    assert back["queue"] == out["queue"]
+
+
 def test_timestamps_count_in_a_full_packet(raw: Raw) -> None:
     raw["topology"]["rate"], raw["topology"]["rtt"] = "120 Mbit/s", "100 ms"
     packets = [

@@ -56,6 +56,11 @@ pub fn config(flow: &spec::Flow, path: &str) -> Result<(Profile, Config), SpecEr
     for (name, v) in given(&flow.tcp, kind, &format!("{path}.tcp"))? {
         config.set(&name, &v).map_err(|e| SpecError::new(format!("{path}.tcp.{name}"), e.to_string()))?;
     }
+    if config.max_rto < config.min_rto {
+        let (most, least) = (config.max_rto.as_secs_f64(), config.min_rto.as_secs_f64());
+        let problem = format!("max_rto = {most} s is below min_rto = {least} s; raise one or lower the other");
+        return Err(SpecError::new(format!("{path}.tcp.max_rto"), problem));
+    }
     let full =
         u64::from(flow.mss) + config.header_bytes + if config.timestamps && config.count_options { 12 } else { 0 };
     if config.mtu > 0 && full > config.mtu {

@@ -40,11 +40,7 @@ pub struct Events {
 impl Events {
     /// For elements `0..elements`, none of which is due.
     pub fn new(elements: usize) -> Events {
-        Events {
-            heap: Vec::with_capacity(4 * elements + 16),
-            live: vec![Time::NEVER; elements],
-            few: elements <= FEW,
-        }
+        Events { heap: Vec::with_capacity(4 * elements + 16), live: vec![Time::NEVER; elements], few: elements <= FEW }
     }
 
     /// Makes sure that `element` is visited at `at` or before.

@@ -37,5 +37,8 @@ fn random_networks_are_the_same_packet_by_packet() {
         }
         met = [0, 1, 2, 3].map(|i| met[i] + fused.2[i]);
     }
-    assert!(met[0] > 100_000 && met[1] > 5000 && met[2] > 1000 && met[3] > 1000, "deliveries, drops, losses, marks: {met:?}");
+    assert!(
+        met[0] > 100_000 && met[1] > 5000 && met[2] > 1000 && met[3] > 1000,
+        "deliveries, drops, losses, marks: {met:?}"
+    );
 }

@@ -34,7 +34,8 @@ class Queue(Model):
     limit_includes_service: Annotated[bool, Field(strict=True)] = True
     """Whether the packet in transmission counts against the limit, and for `mark_above`."""
     mark_above: Threshold | None = None
-    """ECN-capable packets that find more than this before them are marked: "20 packets", "0.17 BDP" or "30 kB". Default: none are."""
+    """ECN-capable packets that find more than this before them are marked: "20 packets", "0.17 BDP" or "30 kB".
+    Default: none are."""
 
 
 class Drop(Model):

@@ -88,6 +88,9 @@ pub struct Copa {
     /// Round trips in the present direction.
     held: u64,
     round: u64,
+    /// A round trip ends when so many bytes are delivered: what was in flight at its begin. The cumulative
+    /// acknowledgment would stop the count while a retransmission is missing.
+    round_end: u64,
     w_at_round: f64,
     /// Round in which the queue was nearly empty last.
     empty_at: u64,
@@ -121,6 +124,7 @@ impl Copa {
             rising: true,
             held: 0,
             round: 0,
+            round_end: 0,
             w_at_round: 1.0,
             empty_at: 0,
             lossy_round: false,
@@ -209,11 +213,16 @@ impl CongestionControl for Copa {
     }
 
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
-        if ack.round != self.round {
-            self.on_round(ack.round);
+        if cx.delivered >= self.round_end {
+            self.round_end = cx.delivered + cx.in_flight.max(1);
+            self.on_round(self.round + 1);
         }
-        let Some(rtt) = ack.rtt else { return };
-        let (standing, min) = self.sample(cx, rtt);
+        let (standing, min) = match (ack.rtt, &self.min_rtt) {
+            (Some(rtt), _) => self.sample(cx, rtt),
+            // Segments sent twice give no sample: the last ones stand.
+            (None, Some(min)) => (self.standing.get(), min.get()),
+            (None, None) => return,
+        };
         let queueing = standing.saturating_sub(min);
         if self.nearly_empty(queueing, min) {
             self.empty_at = self.round;

@@ -8,9 +8,9 @@
 //! [`CongestionControl::on_undo`], [`CongestionControl::on_recovered`] and [`CongestionControl::on_phase`] as recovery
 //! has it, then [`CongestionControl::on_ack`].
 
+mod additive;
 mod bbr1;
 mod bbr3;
-mod additive;
 mod bic;
 mod bic_integer;
 mod copa;
@@ -19,11 +19,12 @@ mod cubic_integer;
 mod dctcp;
 mod fast;
 mod fast_ns2;
-mod ledbat;
 mod highspeed;
 mod htcp;
 mod htcp_integer;
 mod hybla;
+mod illinois;
+mod ledbat;
 pub mod registry;
 mod reno;
 mod scalable;
@@ -34,9 +35,8 @@ mod vegas;
 mod veno;
 mod westwood;
 mod westwood_plus;
-mod illinois;
-mod yeah;
 mod window;
+mod yeah;
 
 use crate::rng::Stream;
 use crate::time::{Span, Time};
@@ -51,11 +51,11 @@ pub use cubic_integer::CubicInteger;
 pub use dctcp::Dctcp;
 pub use fast::Fast;
 pub use fast_ns2::FastNs2;
-pub use ledbat::Ledbat;
 pub use highspeed::{HighSpeed, HighSpeedTable};
 pub use htcp::Htcp;
 pub use htcp_integer::HtcpInteger;
 pub use hybla::{Hybla, HyblaInteger};
+pub use ledbat::Ledbat;
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableCount};
 pub use window::{Avoidance, Window, WindowBased};

@@ -1,6 +1,9 @@
 //! The list of controllers: name, source, parameters, builder.
 
-use super::{bic, dctcp, highspeed, htcp, hybla, scalable, bbr1, bbr3, copa, cubic, fast, ledbat, reno, tahoe, vegas, veno, westwood, westwood_plus, illinois, yeah, Avoidance, CongestionControl, WindowBased};
+use super::{
+    bbr1, bbr3, bic, copa, cubic, dctcp, fast, highspeed, htcp, hybla, illinois, ledbat, reno, scalable, tahoe, vegas,
+    veno, westwood, westwood_plus, yeah, Avoidance, CongestionControl, WindowBased,
+};
 use crate::params::{ParamError, ParamSpec, Params, Value};
 use crate::slowstart::SlowStart;
 
@@ -32,7 +35,29 @@ pub struct Controller {
 }
 
 /// Every controller, in the order of the documentation.
-pub const CONTROLLERS: &[Controller] = &[tahoe::ENTRY, reno::ENTRY, reno::NEWRENO, cubic::ENTRY, highspeed::ENTRY, scalable::ENTRY, bic::ENTRY, htcp::ENTRY, hybla::ENTRY, fast::ENTRY, ledbat::ENTRY, dctcp::ENTRY, bbr1::ENTRY, bbr3::ENTRY, copa::ENTRY, vegas::ENTRY, veno::ENTRY, westwood::ENTRY, westwood_plus::ENTRY, illinois::ENTRY, yeah::ENTRY];
+pub const CONTROLLERS: &[Controller] = &[
+    tahoe::ENTRY,
+    reno::ENTRY,
+    reno::NEWRENO,
+    cubic::ENTRY,
+    highspeed::ENTRY,
+    scalable::ENTRY,
+    bic::ENTRY,
+    htcp::ENTRY,
+    hybla::ENTRY,
+    fast::ENTRY,
+    ledbat::ENTRY,
+    dctcp::ENTRY,
+    bbr1::ENTRY,
+    bbr3::ENTRY,
+    copa::ENTRY,
+    vegas::ENTRY,
+    veno::ENTRY,
+    westwood::ENTRY,
+    westwood_plus::ENTRY,
+    illinois::ENTRY,
+    yeah::ENTRY,
+];
 
 /// The entry of controller `name`.
 pub fn find(name: &str) -> Option<&'static Controller> {

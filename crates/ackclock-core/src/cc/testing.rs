@@ -8,7 +8,17 @@ use crate::time::Time;
 pub fn with_cx<R>(mss: u32, f: impl FnOnce(&mut Cx<'_>) -> R) -> R {
     let mut rng = Stream::named(1, 0, "test");
     let rtt = RttView::default();
-    f(&mut Cx { now: Time::ZERO, mss, in_flight: 0, nxt: 0, rtt, delivered: 0, lost: 0, phase: Phase::Open, rng: &mut rng })
+    f(&mut Cx {
+        now: Time::ZERO,
+        mss,
+        in_flight: 0,
+        nxt: 0,
+        rtt,
+        delivered: 0,
+        lost: 0,
+        phase: Phase::Open,
+        rng: &mut rng,
+    })
 }
 
 /// An acknowledgment of `acked` segments of 1000 bytes that was limited by the window.

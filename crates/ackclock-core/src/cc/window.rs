@@ -1,7 +1,7 @@
 //! The frame of every window-based controller: any avoidance law with any slow start.
 
 use super::{
-    Ack, CongestionControl, Control, Cx, Needs, PacketPair, Pacing, RecoveryBy, Restart, Signal, StartEstimate, Undo,
+    Ack, CongestionControl, Control, Cx, Needs, Pacing, PacketPair, RecoveryBy, Restart, Signal, StartEstimate, Undo,
 };
 use crate::slowstart::SlowStart;
 use crate::time::Span;

@@ -11,7 +11,8 @@ pub use profile::Profile;
 
 pub use choices::*;
 use choices::{
-    Field, ACK_POLICIES, ECN_RULES, IDLE_RULES, IW_BOUNDS, LOSS_DETECTIONS, PACING_RULES, PRR_RULES, RECOVERIES, RTO_RULES,
+    Field, ACK_POLICIES, ECN_RULES, IDLE_RULES, IW_BOUNDS, LOSS_DETECTIONS, PACING_RULES, PRR_RULES, RECOVERIES,
+    RTO_RULES,
 };
 
 /// Describes one endpoint option.

@@ -176,7 +176,11 @@ fn answers(cc: &str, rule: &str, segments: &[(Ecn, u8)]) -> Vec<Vec<(u32, bool, 
 #[test]
 fn classic_echo_lasts_until_the_sender_has_reduced() {
     let (ect, ce) = ((Ecn::Ect0, 0), (Ecn::Ce, 0));
-    let got = answers("reno", "classic", &[ect, ect, ce, ect, ect, ect, (Ecn::Ect0, flags::CWR), ect, (Ecn::Ce, flags::CWR), ect]);
+    let got = answers(
+        "reno",
+        "classic",
+        &[ect, ect, ce, ect, ect, ect, (Ecn::Ect0, flags::CWR), ect, (Ecn::Ce, flags::CWR), ect],
+    );
     let told: Vec<_> = got.concat().iter().map(|a| (a.0, a.1)).collect();
     // A mark on the very segment with CWR counts again (RFC 3168 §6.1.3).
     assert_eq!(told, [(2, false), (4, true), (6, true), (8, false), (10, true)]);

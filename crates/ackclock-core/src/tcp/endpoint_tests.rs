@@ -254,7 +254,10 @@ fn a_lost_syn_ack_is_sent_again_and_a_repeated_one_acknowledged_again() {
     let (mut e, first) = answering(&[], &syn());
     assert_eq!(expire(&mut e), 1000);
     let again = sent(&mut e, 1000)[0];
-    assert_eq!((again.seq, again.ack, again.flags, again.mss_or_marks), (first.seq, first.ack, first.flags, first.mss_or_marks));
+    assert_eq!(
+        (again.seq, again.ack, again.flags, again.mss_or_marks),
+        (first.seq, first.ack, first.flags, first.mss_or_marks)
+    );
     let mut client = connected(rfc(&[]));
     let answers = give(&mut client, 200, &syn_ack());
     assert_eq!((answers.len(), answers[0].ack, answers[0].flags), (1, 5001, flags::ACK));

@@ -178,7 +178,8 @@ impl SenderCheck {
 
     /// What the first two duplicates add to the window (RFC 3042).
     fn limited_transmit(&self, phase: Phase) -> u64 {
-        let applies = matches!(phase, Phase::Open | Phase::Reduction) || (phase == Phase::Loss && self.limited_after_timeout);
+        let applies =
+            matches!(phase, Phase::Open | Phase::Reduction) || (phase == Phase::Loss && self.limited_after_timeout);
         let limited = applies && self.duplicates && !self.sack && self.limited_transmit;
         u64::from(limited) * 2 * self.mss
     }
@@ -218,7 +219,9 @@ impl SenderCheck {
         let justified = match before.phase {
             Phase::Open => false,
             Phase::Loss if after_timeout => true,
-            _ if !self.sack => pos == before.una || (before.phase == Phase::Loss && pos < self.signalled.0.max(self.repaired_to)),
+            _ if !self.sack => {
+                pos == before.una || (before.phase == Phase::Loss && pos < self.signalled.0.max(self.repaired_to))
+            }
             _ if self.by_count => after_timeout || pos == before.una || self.is_lost(pos),
             // RFC 8985: something sent later was delivered, and at least a round-trip time has passed.
             _ => {
@@ -300,7 +303,8 @@ impl SenderCheck {
             report.spurious += u64::from(timeout);
         }
         let by_probe = new.tlp_recoveries - old.tlp_recoveries;
-        if !signals.is_empty() {
+        // A recovery, even one that a mark has paid for, ends the probe.
+        if !signals.is_empty() || new.recoveries > old.recoveries {
             self.probed = 0;
         }
         if signals.is_empty() && new.recoveries > old.recoveries {
@@ -310,6 +314,8 @@ impl SenderCheck {
             self.rescues = 0;
         }
         for signal in &signals[by_probe as usize..] {
+            // DCTCP answers a loss that follows a mark (RFC 8257 §3.4); Linux repairs it within the mark's window.
+            let worse = self.dctcp && self.marked && matches!(signal, Signal::Loss { .. });
             match *signal {
                 Signal::Timeout { repeated, .. } => {
                     let again = self.signalled == (self.signalled.0, after.una, true);
@@ -322,15 +328,17 @@ impl SenderCheck {
                     // A retransmission lost after a timeout is found by RFC 8985 only.
                     let over = after.una >= self.signalled.0;
                     let lost_again = self.signalled.2 && self.sack && !self.by_count;
-                    // DCTCP answers a loss that follows a mark (RFC 8257 §3.4).
-                    let worse = self.dctcp && self.marked && matches!(signal, Signal::Loss { .. });
                     let again = lost_again || worse || self.reduces_again;
                     holds!(5, over || again, "a second reduction below {}: {signal:?} {after:?}", self.signalled.0);
                     report.recoveries += 1;
                     self.rescues = 0;
                 }
             }
-            self.signalled = (after.nxt, after.una, matches!(signal, Signal::Timeout { .. }));
+            if worse {
+                self.repaired_to = after.nxt;
+            } else {
+                self.signalled = (after.nxt, after.una, matches!(signal, Signal::Timeout { .. }));
+            }
             self.marked = matches!(signal, Signal::Ecn { .. });
         }
         holds!(5, signals.len() as u64 <= 1 + by_probe, "several reductions on one event: {signals:?}");

@@ -8,7 +8,12 @@ use super::Repair;
 
 impl Sender {
     /// Handles one acknowledgment. Returns whether the controller may grow the window.
-    pub(in super::super) fn repair_without_sack(&mut self, e: &AckEvent<'_>, d: &Delivery, timers: &mut Timers) -> bool {
+    pub(in super::super) fn repair_without_sack(
+        &mut self,
+        e: &AckEvent<'_>,
+        d: &Delivery,
+        timers: &mut Timers,
+    ) -> bool {
         match self.phase {
             Phase::Open => {
                 if e.advanced {

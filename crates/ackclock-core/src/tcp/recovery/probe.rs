@@ -31,9 +31,6 @@ pub struct TailProbe {
     pub due: bool,
     /// The timer is to be set anew when nothing more leaves.
     pub stale: Stale,
-    /// When the probe began to wait, and why: the timer may expire before the probe is due, and then looks here.
-    base: Time,
-    since: Stale,
 }
 
 /// Why the probe timer must be set anew.
@@ -142,43 +139,25 @@ impl Sender {
         (head + rto).since(now).max(Span(1))
     }
 
-    /// New data left or was acknowledged, and nothing more leaves now: the probe waits from now (RFC 8985 §7.2). A timer
-    /// that expires before that is left alone, which is cheaper than moving it on every acknowledgment.
+    /// New data left or was acknowledged, and nothing more leaves now: the probe waits from now (RFC 8985 §7.2).
     #[inline]
     pub(in super::super) fn renew_probe(&mut self, now: Time, timers: &mut Timers) {
-        let since = std::mem::take(&mut self.tail.stale);
+        let sent = self.tail.stale == Stale::Sent;
+        self.tail.stale = Stale::No;
         if !self.may_probe() || self.board.outstanding() == 0 {
             return;
         }
-        (self.tail.base, self.tail.since) = (now, since);
-        let at = timers.at(Timer::Probe);
-        if at > now + self.rtt.smoothed() * 2 || at > self.latest_probe(timers) {
-            timers.set_after(Timer::Probe, now, self.probe_wait(timers));
-        }
-    }
-
-    /// The probe is never later than the retransmission timeout.
-    #[inline]
-    fn latest_probe(&self, timers: &Timers) -> Time {
-        if self.tail.since == Stale::Sent && self.config.rto == RtoRule::Linux {
-            let (base, rto) = (self.tail.base, self.rtt.rto());
-            return base + self.since_head(base, rto);
-        }
-        timers.at(Timer::Rto)
-    }
-
-    /// How long the probe waits from its base.
-    fn probe_wait(&self, timers: &Timers) -> Span {
-        self.probe_timeout(self.latest_probe(timers).since(self.tail.base))
+        let left = if sent && self.config.rto == RtoRule::Linux {
+            self.since_head(now, self.rtt.rto())
+        } else {
+            timers.at(Timer::Rto).since(now)
+        };
+        timers.set_after(Timer::Probe, now, self.probe_timeout(left));
     }
 
     /// The probe timer expired.
     pub(in super::super) fn on_probe_timer(&mut self, now: Time, timers: &mut Timers) {
         if self.board.outstanding() == 0 {
-            return;
-        }
-        timers.set_after(Timer::Probe, self.tail.base, self.probe_wait(timers));
-        if !timers.take_due(Timer::Probe, now) {
             return;
         }
         let calm = matches!(self.phase, Phase::Open | Phase::Reduction) && self.board.lost() == 0;

@@ -63,7 +63,11 @@ impl Sender {
 
     /// Bytes that `e` delivered, to reduce the window by; Linux counts duplicates of its retransmissions too.
     fn counted(&self, e: &AckEvent<'_>, d: &Delivery) -> u64 {
-        let again = if self.config.prr == PrrRule::Linux { e.report.map_or(0, |r| r.segments) * u64::from(self.mss) } else { 0 };
+        let again = if self.config.prr == PrrRule::Linux {
+            e.report.map_or(0, |r| r.segments) * u64::from(self.mss)
+        } else {
+            0
+        };
         d.bytes + again
     }
 
