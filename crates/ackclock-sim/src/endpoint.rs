@@ -117,3 +117,23 @@ pub fn slow_start(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box
     }
     slowstart::build(&ss.name, &ss_params).map_err(|e| SpecError::new(at("slow_start"), e.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Run, Sim};
+
+    #[test]
+    fn a_largest_timeout_below_the_smallest_is_refused() {
+        let run = |tcp: &str| {
+            let flow = format!(
+                r#"{{"id": "0", "forward": [{{"delay_ns": 1000}}], "reverse": [{{"delay_ns": 1000}}], "start": {{"at_ns": 0}},
+                "app": {{"kind": "bulk"}}, "mss": 1448, "profile": "rfc", "tcp": {tcp}, "cc": {{"name": "reno"}}}}"#
+            );
+            let text = format!(r#"{{"format": 1, "seed": 1, "duration_ns": 1000, "links": [], "flows": [{flow}]}}"#);
+            Sim::new(&Run::from_json(&text).unwrap()).map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(run(r#"{"max_rto": 2000000000}"#), Ok(()));
+        let problem = run(r#"{"max_rto": 500000000}"#).unwrap_err();
+        assert!(problem.contains("max_rto = 0.5 s is below min_rto = 1 s"), "{problem}");
+    }
+}

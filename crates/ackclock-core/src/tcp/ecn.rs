@@ -94,6 +94,7 @@ impl Sender {
     /// Writes the ECN field and the CWR flag of a segment at `pos` with `len` bytes of payload. New data is
     /// ECN-capable, retransmissions, probes and bare acknowledgments are not (RFC 3168 §6.1.4 to §6.1.6); those of
     /// DCTCP are (RFC 8257 §3.5, as in Linux).
+    #[cold]
     pub(super) fn write_ecn(&mut self, pos: u64, len: u32, seg: &mut Segment) {
         let new = len > 0 && pos >= self.marks.sent;
         if new || self.needs.ecn == EcnUse::Dctcp {
@@ -113,6 +114,7 @@ impl Sender {
     }
 
     /// Notes in `ack` what the acknowledgment says of marks.
+    #[cold]
     pub(super) fn take_marks(&mut self, seg: &Segment, ack: &mut Ack) {
         if self.marks.feedback == Feedback::Accurate {
             // An acknowledgment that was overtaken counts fewer.
@@ -134,6 +136,7 @@ impl Sender {
     }
 
     /// Ends the reduction when something sent after its begin is acknowledged: so long CWR takes to reach the receiver.
+    #[cold]
     pub(super) fn end_reduction(&mut self, now: Time) {
         if self.phase != Phase::Open {
             self.marks.reducing = false;
@@ -149,6 +152,7 @@ impl Sender {
 
     /// After the repair of losses, which said whether the window may `grow`: reduces it for marks. Returns whether it
     /// may still grow.
+    #[cold]
     pub(super) fn respond_to_marks(&mut self, now: Time, ack: &Ack, advanced: bool, safe: bool, grow: bool) -> bool {
         if self.phase != Phase::Open {
             return grow;
@@ -200,6 +204,7 @@ impl Sender {
 
     /// A loss was found while the window is being reduced for a mark: the same window is not reduced twice. True when
     /// Linux's reduction goes on as a recovery. DCTCP halves what is left (Linux; RFC 8257 §3.4).
+    #[cold]
     pub(super) fn reduction_becomes_recovery(&mut self, now: Time, flight: u64) -> bool {
         if !self.marks.reducing || !self.reduces_by_prr() {
             return false;
@@ -225,6 +230,7 @@ impl Sender {
     }
 
     /// Tells the controller of losses, unless a mark has just reduced the window for this flight.
+    #[cold]
     pub(super) fn signal_loss(&mut self, now: Time, flight: u64) {
         if std::mem::take(&mut self.marks.reducing) && self.needs.ecn != EcnUse::Dctcp {
             return;

@@ -2,6 +2,7 @@
 
 mod audit;
 mod handshake;
+mod marks;
 
 use super::config::Config;
 use super::ecn::Feedback;
@@ -208,8 +209,7 @@ impl Endpoint {
                 self.rx.on_echo(age);
             }
             if self.tx.marks.feedback != Feedback::Off && seg.len > 0 {
-                let end = pos + u64::from(seg.len);
-                self.bare_ack_due |= self.rx.on_marking(seg.ecn, seg.has(flags::CWR), pos, end);
+                self.on_marking(pos, seg);
             }
             self.rx.on_data(now, pos, seg.len, fin);
             self.peer_closed = self.rx.finished();
@@ -357,11 +357,8 @@ impl Endpoint {
             let tsval = self.timestamp(now);
             seg.set_timestamps(tsval, self.ts_recent);
         }
-        if self.tx.marks.feedback != Feedback::Off {
-            self.tx.write_ecn(out.pos, out.len, seg);
-            if self.rx.write_marks(seg, self.scaled) {
-                return;
-            }
+        if self.tx.marks.feedback != Feedback::Off && self.write_marks(out, seg) {
+            return;
         }
         self.rx.acknowledge(now, seg, self.sack, self.scaled);
         self.clear_ack_timers();

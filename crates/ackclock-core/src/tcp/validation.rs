@@ -47,6 +47,7 @@ impl Sender {
     }
 
     /// Looks at what an acknowledgment says of the use of the window: one that is not validated does not grow.
+    #[cold]
     pub(super) fn validate(&mut self, now: Time, ack: &mut Ack) {
         if self.phase != Phase::Open {
             return;
@@ -91,6 +92,7 @@ impl Sender {
 
     /// The window is about to be reduced with `flight` bytes outstanding, for a `loss` that recovery repairs or for
     /// another reason: one that is not validated shrinks from what is used of it.
+    #[cold]
     pub(super) fn before_reduction(&mut self, now: Time, flight: u64, loss: bool) {
         let v = &mut self.validation;
         if v.since.is_none() {
@@ -106,6 +108,7 @@ impl Sender {
     }
 
     /// Sending resumes after an idle time: the window stays, but for the five minutes.
+    #[cold]
     pub(super) fn resume_validated(&mut self, now: Time, idle: Span) {
         // Nothing was acknowledged meanwhile: the samples have left the filter.
         let left = self.validation.sampled_at + self.sampling_period();

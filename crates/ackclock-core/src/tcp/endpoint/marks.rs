@@ -1,0 +1,21 @@
+//! Congestion marks where the two halves meet; not in the way of connections without ECN.
+
+use super::Endpoint;
+use crate::tcp::output::Output;
+use crate::tcp::segment::{flags, Segment};
+
+impl Endpoint {
+    /// A segment with payload at `pos` came on a connection with ECN.
+    #[cold]
+    pub(super) fn on_marking(&mut self, pos: u64, seg: &Segment) {
+        let end = pos + u64::from(seg.len);
+        self.bare_ack_due |= self.rx.on_marking(seg.ecn, seg.has(flags::CWR), pos, end);
+    }
+
+    /// Writes ECN into a header. True when the segment is complete with it.
+    #[cold]
+    pub(super) fn write_marks(&mut self, out: Output, seg: &mut Segment) -> bool {
+        self.tx.write_ecn(out.pos, out.len, seg);
+        self.rx.write_marks(seg, self.scaled)
+    }
+}
