@@ -29,7 +29,11 @@ fn dips(o: &Output, bytes: f64) -> Vec<(f64, f64)> {
         let at = s.at.as_secs_f64();
         match (s.value <= bytes, inside) {
             (true, false) => found.push((at, 0.0)),
-            (true, true) => found.last_mut().unwrap().1 = at - found.last().unwrap().0,
+            (true, true) => {
+                if let Some((begin, length)) = found.last_mut() {
+                    *length = at - *begin;
+                }
+            }
             _ => {}
         }
         inside = s.value <= bytes;

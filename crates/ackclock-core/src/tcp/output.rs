@@ -197,14 +197,16 @@ impl Sender {
         if pipe + u64::from(self.mss) > self.window {
             return None;
         }
-        if let Some(hole) = self.board.next_hole() {
-            return Some(self.resend(hole, now, timers));
-        }
-        if self.rescued {
+        let (hole, rescue) = match self.board.next_hole() {
+            Some(hole) => (hole, false),
+            None if self.rescued => return None,
+            None => (self.board.last_undelivered()?, true),
+        };
+        // The second segment of a packet pair may be larger than an MSS.
+        if pipe + u64::from(hole.len) > self.window {
             return None;
         }
-        let hole = self.board.last_undelivered()?;
-        self.rescued = true;
+        self.rescued |= rescue;
         Some(self.resend(hole, now, timers))
     }
 

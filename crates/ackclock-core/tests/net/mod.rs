@@ -143,7 +143,7 @@ impl Net {
         let configs = [0, 1].map(|i| case.ends[i].config());
         let signals: [Arc<Mutex<Vec<Signal>>>; 2] = Default::default();
         let controllers = [0, 1].map(|i| case.ends[i].controller());
-        let by_slow_start = [0, 1].map(|i| controllers[i].needs().recovery == ackclock_core::cc::RecoveryBy::SlowStart);
+        let repairs = [0, 1].map(|i| controllers[i].needs().recovery);
         let dctcp = [0, 1].map(|i| controllers[i].needs().ecn == EcnUse::Dctcp);
         let mut i = 0;
         let mut ends = controllers.map(|inner| {
@@ -156,8 +156,11 @@ impl Net {
         let sack = configs.iter().all(|c| c.offers_sack());
         let timestamps = configs.iter().all(|c| c.timestamps);
         let shortest = case.paths[0].delay + case.paths[1].delay;
-        let mut senders = [0, 1].map(|i| SenderCheck::new(&configs[i], mss, sack, by_slow_start[i], shortest));
+        let mut senders = [0, 1].map(|i| SenderCheck::new(&configs[i], mss, sack, repairs[i], shortest));
         senders.iter_mut().zip(dctcp).for_each(|(s, d)| s.dctcp = d);
+        for (s, end) in senders.iter_mut().zip(&case.ends) {
+            s.own_threshold |= end.controller.0 == "westwood+";
+        }
         let scales = [0, 1].map(|i| u32::from(ends[i].rx.scale()));
         let window = |i: usize| configs[i].receive_buffer.min(configs[i].initial_receive_window);
         let edge = |i: usize| 1 + window(i).min(65_535 << scales[i]);

@@ -3,7 +3,7 @@
 use super::spans::Spans;
 use super::view::{holds, Check, View};
 use super::{Report, Truth};
-use ackclock_core::cc::Signal;
+use ackclock_core::cc::{RecoveryBy, Signal};
 use ackclock_core::tcp::config::{Config, LossDetection, PrrRule, Recovery};
 use ackclock_core::tcp::segment::flags;
 use ackclock_core::tcp::sender::Phase;
@@ -12,6 +12,7 @@ use ackclock_core::time::Time;
 use std::collections::BTreeMap;
 
 /// One proportional rate reduction, while it is proportional.
+#[derive(Debug)]
 struct Reduction {
     reference: u64,
     delivered: u64,
@@ -23,6 +24,9 @@ pub struct SenderCheck {
     mss: u64,
     sack: bool,
     by_count: bool,
+    /// The controller sets its threshold when it likes: its window is in force at all times, or the threshold is an
+    /// estimate of its own, as Westwood+'s at the end of a recovery, undone or not.
+    pub own_threshold: bool,
     prr: Option<PrrRule>,
     limited_transmit: bool,
     limited_after_timeout: bool,
@@ -63,13 +67,15 @@ pub struct SenderCheck {
 
 impl SenderCheck {
     /// `sack`: both sides offered it. `shortest_rtt`: nanoseconds, of the empty network.
-    pub fn new(c: &Config, mss: u32, sack: bool, slow_start_repairs: bool, shortest_rtt: u64) -> SenderCheck {
-        let sack = sack && !slow_start_repairs;
-        let by_prr = sack && matches!(c.recovery, Recovery::Auto | Recovery::Prr);
+    pub fn new(c: &Config, mss: u32, sack: bool, repairs: RecoveryBy, shortest_rtt: u64) -> SenderCheck {
+        let sack = sack && repairs != RecoveryBy::SlowStart;
+        let own_window = repairs == RecoveryBy::Controller;
+        let by_prr = sack && matches!(c.recovery, Recovery::Auto | Recovery::Prr) && !own_window;
         SenderCheck {
             mss: u64::from(mss),
             sack,
             by_count: c.loss_detection == LossDetection::Dupack,
+            own_threshold: own_window,
             prr: by_prr.then_some(c.prr),
             // RFC 5681 to the letter: Reno may recover again from what the first recovery left.
             reduces_again: !sack && c.recovery == Recovery::Reno && !c.careful,
@@ -121,7 +127,12 @@ impl SenderCheck {
             r.sent += u64::from(seg.len);
             let rounding = if self.prr == Some(PrrRule::Linux) { self.mss } else { 0 };
             let share = (u128::from(r.delivered) * u128::from(after.ssthresh)).div_ceil(u128::from(r.reference)) as u64;
-            holds!(11, r.sent <= share + self.mss + rounding, "{} sent in recovery, {share} allowed", r.sent);
+            holds!(
+                11,
+                r.sent <= share + self.mss + rounding,
+                "{} sent in recovery, {share} allowed: {r:?} {after:?}",
+                r.sent
+            );
             report.reductions += 1;
         }
         if after.stats.tlp_probes > before.stats.tlp_probes {
@@ -293,7 +304,7 @@ impl SenderCheck {
             holds!(5, self.undoes || (self.frto && timeout), "a reaction is taken back: {after:?}");
             holds!(
                 5,
-                after.ssthresh >= before.ssthresh || !signals.is_empty(),
+                after.ssthresh >= before.ssthresh || !signals.is_empty() || self.own_threshold,
                 "taken back to a lower threshold: {after:?}"
             );
             self.signalled = (0, 0, false);
@@ -368,7 +379,9 @@ impl SenderCheck {
         // Below ssthresh the rule is another one; Linux lets as much leave again as is found lost without a delivery.
         let nothing = after.una + after.sacked == before.una + before.sacked;
         let replaced = self.prr == Some(PrrRule::Linux) && nothing && after.pipe < before.pipe;
-        if after.phase != Phase::Recovery || after.pipe <= after.ssthresh || replaced {
+        // Between one recovery and the next, on one acknowledgment, there was a window that cannot be seen.
+        let unseen = begins && before.phase == Phase::Recovery && self.prr == Some(PrrRule::Linux);
+        if after.phase != Phase::Recovery || after.pipe <= after.ssthresh || replaced || unseen {
             self.reduction = None;
         }
     }

@@ -18,7 +18,7 @@ impl Bbr1 {
         if cx.phase == Phase::Recovery && self.phase != Phase::Recovery {
             self.conserving = true;
             self.round_end = cx.delivered;
-            self.cwnd = in_flight + acked;
+            self.cwnd = (in_flight + acked).max(self.path.segment);
         } else if losing(self.phase) && !losing(cx.phase) {
             self.cwnd = self.cwnd.max(self.prior_cwnd);
             self.conserving = false;
