@@ -4,6 +4,8 @@
 //! A history is what an endpoint could have told: acknowledgments while the window is open, losses with the recovery
 //! that follows, marks, timeouts in a row, unfounded reactions taken back, idle times. `ACKCLOCK_CASES` plays more.
 
+#![allow(clippy::unwrap_used)]
+
 use ackclock_core::cc::registry::{self, Builder, CONTROLLERS};
 use ackclock_core::cc::{Ack, CongestionControl, Control, Cx, Pacing, Phase, RateSample, RecoveryBy, Restart, RttView};
 use ackclock_core::cc::{Signal, Undo};
@@ -238,8 +240,11 @@ impl World {
     }
 }
 
+/// A controller, its parameters and its slow start.
+type Choice = (String, Vec<(String, Value)>, &'static str);
+
 /// Every controller, each of its variants, with a slow start where it takes one.
-fn controllers() -> Vec<(String, Vec<(String, Value)>, &'static str)> {
+fn controllers() -> Vec<Choice> {
     let mut all = Vec::new();
     for entry in CONTROLLERS {
         let variant = entry.params.iter().find(|p| p.name == "variant");
