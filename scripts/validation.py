@@ -114,6 +114,8 @@ def deviations() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "summary": summary,
+    "kernel agreement": kernel.agreement,
+    "kernel paths": kernel.paths,
     "kernel cells": kernel.share,
     "kernel overview": kernel.overview,
     "kernel and ns-3": kernel.closeness,

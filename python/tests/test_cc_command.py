@@ -30,7 +30,7 @@ def test_the_list_says_everything(capsys: pytest.CaptureFixture[str], monkeypatc
         assert " ".join(item.differences.split()) in text
         assert all(f"{name}=" in text for name in item.params)
     assert all(f"{name}: " in text for name in catalogue().slow_starts)
-    assert "validation: 11 of 12 cells agree with the Linux kernel; a note" in text
+    assert "validation: on 11 of 12 recorded paths goodput and mean RTT agree with the Linux kernel's (a note)." in text
     answer = json.loads(printed(capsys, "--json"))
     cubic = next(item for item in answer["controllers"] if item["name"] == "cubic")
     assert cubic["validation"] == {"cells": 12, "agree": 11, "note": "a note"}
@@ -68,6 +68,15 @@ def test_variants_profiles_and_the_path(capsys: pytest.CaptureFixture[str]) -> N
     flow = response["resolved"]["flows"][0]
     assert (flow["profile"], flow["cc"]["params"]) == ("linux", {"beta": 0.5})
     assert [link["delay_ns"] for link in response["resolved"]["links"]] == [10**7, 10**7]
+
+
+def test_a_controller_that_works_with_marks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "queue 33 packets that marks above 20" in printed(capsys, "dctcp")
+    response = json.loads(printed(capsys, "dctcp", "--json"))["response"]
+    assert response["resolved"]["links"][0]["queue"]["mark_above_packets"] == 20
+    late = [cwnd for time, cwnd in zip(response["time_s"], response["cwnd_segments"], strict=True) if time > 5]
+    assert 30 < min(late) <= max(late) < 62  # the pipe and the threshold, not the whole queue
+    assert response["summary"]["recoveries"] <= 1
 
 
 def test_a_slow_start(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,6 +117,8 @@ def test_a_figure(capsys: pytest.CaptureFixture[str], tmp_path: Path, suffix: st
         (["python:nowhere:Mine"], "no module 'nowhere'"),
         (["cubic", "--set", "beta=7"], "flows.0.cc.beta: 7 is out of range"),
         (["cubic", "--set", "gamma=7"], "unknown key 'gamma'"),
+        (["cubic", "--set", "betta=0.8"], "--set: unknown parameter 'betta' of cubic; did you mean 'beta'?"),
+        (["cubic", "--set", "topology.rat=1"], "did you mean 'rate'?"),
         (["cubic", "--set", "beta"], "is not of the form key=value"),
         (["cubic", "--profile", "windows"], "unknown profile 'windows'"),
         (["cubic", "--plot", "x.gif"], "end its name with .png, .svg or .pdf"),
@@ -140,7 +151,8 @@ def test_validation_may_be_absent_or_odd(tmp_path: Path, monkeypatch: pytest.Mon
     ):
         file.write_text(text, encoding="utf-8")
         assert cc._validation() == found
-    assert cc._status("reno", cc._validation()) == "validation: not compared with the Linux kernel"
+    assert cc._status("reno", cc._validation()) == "validation: no recorded kernel runs to compare with."
+    assert cc._status("x", {"x": {"cells": 0, "agree": 0, "note": "instead."}}) == "validation: instead."
     assert cc._status("cubic", cc._validation()) == ""
 
 

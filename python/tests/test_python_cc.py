@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -217,6 +218,38 @@ def test_what_cannot_be_used(folder: Path, cc: Any, message: str) -> None:
     with pytest.raises(ackclock.InputError, match=message) as caught:
         ackclock.load(scenario(folder, '"reno"'), set={"cc": cc})
     assert "\n" not in str(caught.value)
+
+
+def test_none_is_no_threshold_yet(raw: dict[str, Any]) -> None:
+    class Undecided(Bytes):
+        ssthresh: Any = None
+
+        def on_ack(self, cx: ackclock.Cx, ack: ackclock.Ack) -> None:
+            if self.ssthresh is None:
+                self.cwnd += ack.delivered if ack.window_limited else 0
+            else:
+                super().on_ack(cx, ack)
+
+    class Law(ackclock.WindowBased):
+        def grow(self, cx: ackclock.Cx, ack: ackclock.Ack, acked: float) -> None:
+            self.cwnd += acked / self.cwnd
+
+        def reduce(self, cx: ackclock.Cx, signal: ackclock.Signal) -> float:
+            self.ssthresh = None  # type: ignore[assignment]
+            return signal.flight / cx.mss / 2
+
+    for cls in (Undecided, Law):
+        flow = ackclock.run({**raw, "flows": [{"cc": cls}]}, jobs=1).flows.row(0, named=True)
+        assert flow["goodput_bps"] > 1e6
+        assert flow["recoveries"] > 0
+
+
+@pytest.mark.parametrize(("given", "raised"), [(None, math.inf), (3000, 5000), (9000, 9000)])
+def test_a_threshold_is_raised_but_none_stays_none(given: float | None, raised: float) -> None:
+    controller = Bytes()
+    controller.ssthresh = given  # type: ignore[assignment]
+    controller.on_undo(None, SimpleNamespace(cwnd=2, ssthresh=5000))  # type: ignore[arg-type]
+    assert controller.ssthresh == raised
 
 
 def test_random_numbers_are_the_connections_own(raw: dict[str, Any]) -> None:

@@ -349,7 +349,7 @@ proptest! {
                     }
                 }
                 Step::Loss { unfounded, .. } => {
-                    let half = (flight / 2.0).max(2.0);
+                    let half = (flight.min(w) / 2.0).max(2.0);
                     if !unfounded {
                         (w, ssthresh) = (half, half);
                     }
@@ -361,11 +361,11 @@ proptest! {
                     w = if unfounded { bytes(w).max(half) } else { w };
                 }
                 Step::Mark => {
-                    ssthresh = (flight / 2.0).max(2.0);
+                    ssthresh = (flight.min(w) / 2.0).max(2.0);
                     w = ssthresh;
                 }
                 Step::Timeout { .. } => {
-                    ssthresh = (flight / 2.0).max(2.0);
+                    ssthresh = (flight.min(w) / 2.0).max(2.0);
                     w = 1.0;
                 }
                 Step::Idle { .. } => w = w.min(10.0),

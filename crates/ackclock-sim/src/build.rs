@@ -4,6 +4,7 @@ use crate::endpoint::{self, Make};
 use crate::engine::{Layout, Sim};
 use crate::events::Events;
 use crate::flow::{tag, Flow, Side, Snapshot, MAX_FLOWS, MAX_HOPS};
+use crate::marking;
 use crate::probe::Probes;
 use crate::slab::Slab;
 use crate::spec::{self, Hop, Run, SpecError, Start};
@@ -139,12 +140,16 @@ impl Sim {
         let mut router = Router { links: &run.links, delays: Vec::new() };
         let mut sides = Vec::with_capacity(2 * run.flows.len());
         let mut flows = Vec::with_capacity(run.flows.len());
+        let mut marks = Vec::with_capacity(run.flows.len());
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
             let (profile, config) = endpoint::config(f, &path)?;
             for (server, hops, name) in [(false, &f.forward, "forward"), (true, &f.reverse, "reverse")] {
                 let rng = Stream::named(run.seed, run.run, &format!("flow {} endpoint {}", f.id, u8::from(server)));
                 let cc = make(f, server, profile, &path)?;
+                if !server {
+                    marks.push(marking::Use::of(&config, cc.needs().ecn));
+                }
                 let endpoint = Endpoint::new(&config, f.mss, cc, rng, tag(i, server));
                 let route = router.route(hops, &format!("{path}.{name}"))?;
                 sides.push(Side { endpoint, first_hop: route[0], route });
@@ -185,6 +190,7 @@ impl Sim {
             log: run.engine.log_deliveries.then(Vec::new),
             link_names: run.links.iter().map(|l| (l.id.clone(), l.rate_bps)).collect(),
             dropped: Vec::new(),
+            warnings: marking::warnings(run, &marks),
         })
     }
 

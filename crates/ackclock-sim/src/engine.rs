@@ -55,6 +55,8 @@ pub struct Sim {
     pub(crate) log: Option<Vec<Delivery>>,
     pub(crate) link_names: Vec<(String, Option<u64>)>,
     pub(crate) dropped: Vec<u32>,
+    /// What to know about the run before it is played.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Sim {

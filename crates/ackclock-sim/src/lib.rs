@@ -16,6 +16,7 @@ pub mod engine;
 pub mod events;
 pub mod flow;
 pub mod histogram;
+mod marking;
 pub mod output;
 pub mod probe;
 pub mod slab;

@@ -140,7 +140,7 @@ impl Sim {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let mut w = Vec::new();
+        let mut w = self.warnings.clone();
         for (f, pair) in self.flows.iter().zip(self.sides.chunks_exact(2)) {
             if let Some(why) = pair[0].endpoint.failure().or(pair[1].endpoint.failure()) {
                 w.push(format!("flow {} failed: {}", f.id, failure_text(why)));

@@ -103,3 +103,26 @@ fn a_threshold_at_the_limit_is_refused() {
     let why = Sim::new(&run).err().unwrap();
     assert_eq!(why.path, "links.0.queue.mark_above");
 }
+
+#[test]
+fn marks_that_nobody_makes_or_sees_are_warned_of() {
+    let warnings = |cc: &str, tcp: Value, marking: bool| {
+        let mut d = network(2, 40, cc, &tcp);
+        d["duration_ns"] = json!(4_500_000_000u64);
+        if !marking {
+            d["links"][0]["queue"].as_object_mut().unwrap().remove("mark_above_packets");
+        }
+        played(&d).warnings
+    };
+    let one = |found: Vec<String>, words: &str| assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
+    let none = json!({});
+    one(warnings("dctcp", none.clone(), false), "no queue marks: dctcp behaves like reno");
+    one(warnings("reno", json!({"ecn": "classic"}), false), "no queue marks: ECN does nothing for reno");
+    one(warnings("reno", none.clone(), true), "the queue of out has a mark_above but no flow uses ECN");
+    one(warnings("dctcp", json!({"ecn": "off"}), true), "dctcp asks for ECN by itself");
+    for (cc, tcp, marking) in
+        [("dctcp", none.clone(), true), ("reno", json!({"ecn": "accurate"}), true), ("reno", none, false)]
+    {
+        assert_eq!(warnings(cc, tcp, marking), Vec::<String>::new());
+    }
+}

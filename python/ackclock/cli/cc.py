@@ -83,7 +83,8 @@ def _one(request: Request, name: str) -> None:
     checked = _validation()
     choice: dict[str, Any] = {written: name}
     flow = {key: choice} if key == "cc" else {key: choice, "cc": "reno"}
-    measured = response.measure(flow, list(item.params), request.profile or "rfc", request.changes)
+    params, profile = list(item.params), request.profile or "rfc"
+    measured = response.measure(flow, params, profile, request.changes, marking=_works_with_marks(item))
     if request.plot is not None:
         from ackclock.plot.figures import save_file
 
@@ -114,6 +115,8 @@ def _draw(measured: Any, out: Any) -> None:
     link, flow = resolved["links"][0], resolved["flows"][0]
     queue = link["queue"]["limit_packets"]
     size = f", queue {queue} packets" if queue else ""
+    above = link["queue"].get("mark_above_packets")
+    size += f" that marks above {above}" if above else ""
     rate = f"{link['rate_bps'] / 1e6:g} Mbit/s" if link["rate_bps"] else "no rate"
     rtt = sum(item["delay_ns"] for item in resolved["links"]) / 1e6
     title = f"cwnd (segments), profile {flow['profile']}: {rate}, {rtt:g} ms, BDP {measured.bdp:.0f} segments{size}"
@@ -163,6 +166,12 @@ def _class(found: loading.Found) -> Algorithm:
     return Algorithm(found.name, "python", source, summary, params, "", not found.cls.window_based)
 
 
+def _works_with_marks(item: Algorithm) -> bool:
+    if item.family == "python":
+        return loading.find(item.name).cls.ecn == "dctcp"
+    return item.family == "marks"
+
+
 def _annotation(item: inspect.Parameter) -> str:
     if item.annotation is item.empty:
         return ""
@@ -188,8 +197,11 @@ def _status(name: str, checked: Mapping[str, Any]) -> str:
     if not isinstance(entry, Mapping):
         return ""
     cells, agree, note = entry.get("cells", 0), entry.get("agree", 0), entry.get("note") or ""
-    counted = f"{agree} of {cells} cells agree with the Linux kernel" if cells else "not compared with the Linux kernel"
-    return f"validation: {counted}{f'; {note}' if note else ''}"
+    if not cells:  # the note says what it was compared with instead
+        return f"validation: {note or 'no recorded kernel runs to compare with.'}"
+    counted = f"on {agree} of {cells} recorded paths goodput and mean RTT agree with the Linux kernel's"
+    remark = f" ({note.rstrip('.')})" if note else ""
+    return f"validation: {counted}{remark}."
 
 
 def _validation() -> Mapping[str, Any]:

@@ -1,4 +1,7 @@
-"""The standard test of a controller: alone on 10 Mbit/s and 40 ms, with a DropTail queue of one BDP."""
+"""The standard test of a controller: alone on 10 Mbit/s and 40 ms, with a DropTail queue of one BDP.
+
+For a controller that works with marks the queue marks what finds more than 20 packets.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from typing import Any
 import polars as pl
 
 from ackclock import api
-from ackclock.errors import InputError, Problem
+from ackclock.errors import InputError, Problem, nearest
 from ackclock.results.result import Result
-from ackclock.scenario.override import parse
+from ackclock.scenario.override import is_key, parse
 from ackclock.scenario.plan import load
 
 DURATION_S = 30
+MARK_ABOVE = "20 packets"
+"""Threshold of the queue for a controller that works with marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,17 @@ class Response:
         }
 
 
-def measure(flow: dict[str, Any], params: Sequence[str], profile: str, changes: Sequence[str]) -> Response:
-    """Run the test. `flow` names the controller or slow start; `changes` are its parameters or keys of a scenario."""
+def measure(
+    flow: dict[str, Any], params: Sequence[str], profile: str, changes: Sequence[str], *, marking: bool = False
+) -> Response:
+    """Run the test. `flow` names the controller or slow start; `changes` are its parameters or keys of a scenario.
+
+    With `marking` the queue marks.
+    """
     (key, choice), *_ = flow.items()
+    queue = {"limit": "1 BDP"} | ({"mark_above": MARK_ABOVE} if marking else {})
     raw: dict[str, Any] = {
-        "topology": {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "40 ms", "queue": {"limit": "1 BDP"}},
+        "topology": {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "40 ms", "queue": queue},
         "flows": [{**flow, "profile": profile}],
         "run": {"duration": f"{DURATION_S} s"},
         "probes": {"interval": "50 ms"},
@@ -69,8 +80,12 @@ def measure(flow: dict[str, Any], params: Sequence[str], profile: str, changes: 
             raise InputError(problem.problem, problem.remedy, source="--set") from None
         if name in params:
             choice[name] = value
-        else:
-            others[name] = value
+            continue
+        guess = None if is_key(name) else nearest(name, params)
+        if guess is not None:
+            owner = next(iter(choice.values()))
+            raise InputError(f"unknown parameter '{name}' of {owner}", f"did you mean '{guess}'?", source="--set")
+        others[name] = value
     raw["flows"][0][key] = choice
     plan = load(raw, set=others)
     if len(plan) > 1:

@@ -47,6 +47,11 @@ class _Controller:
     """None, bytes per second, or :class:`ByWindow`."""
 
 
+def _higher(ssthresh: float | None, least: float) -> float:
+    """A threshold raised to `least`; None is none yet, which nothing raises."""
+    return math.inf if ssthresh is None else max(ssthresh, least)
+
+
 class CongestionControl(_Controller):
     """A controller that decides everything itself, in bytes.
 
@@ -59,7 +64,7 @@ class CongestionControl(_Controller):
     cwnd: float = 0
     """Congestion window, bytes; fractions are cut off."""
     ssthresh: float = math.inf
-    """Slow start threshold, bytes; infinite while there is none."""
+    """Slow start threshold, bytes; infinite (or None) while there is none."""
     limits_itself: bool = False
     """Whether the controller keeps the sender below what the network may carry (with `wants_rate`)."""
 
@@ -98,11 +103,11 @@ class CongestionControl(_Controller):
     def on_undo(self, cx: Cx, undo: Undo) -> None:
         """The last reaction was unfounded (RFC 4015): go back to what was before."""
         self.cwnd = max(self.cwnd, undo.cwnd)
-        self.ssthresh = max(self.ssthresh, undo.ssthresh)
+        self.ssthresh = _higher(self.ssthresh, undo.ssthresh)
 
     def on_restart(self, cx: Cx, restart: Restart) -> None:
         """Sending resumes after an idle time (RFC 5681 §4.1)."""
-        self.ssthresh = max(self.ssthresh, restart.ssthresh_floor)
+        self.ssthresh = _higher(self.ssthresh, restart.ssthresh_floor)
         self.cwnd = max(min(self.cwnd, restart.window), cx.mss)
 
     @_empty
@@ -126,7 +131,7 @@ class WindowBased(_Controller):
     cwnd: float = 1.0
     """Congestion window, segments."""
     ssthresh: float = math.inf
-    """Slow start threshold, segments; infinite while there is none."""
+    """Slow start threshold, segments; infinite (or None) while there is none."""
     validates_itself: bool = False
     """Whether :meth:`grow` wants acknowledgments that the window did not limit too (``ack.window_limited``)."""
 

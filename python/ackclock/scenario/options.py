@@ -42,13 +42,18 @@ def show(option: Option, value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def _written(value: Any) -> str:
+    """A value as TOML has it, for messages."""
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
 def _value(option: Option, value: Any) -> Any:
     result = _parse(option, value)
     if option.range is not None and isinstance(result, int | float) and not isinstance(result, bool):
         compared = result / 1e9 if option.kind == "duration" else result
         low, high = option.range
         if (low is not None and compared < low) or (high is not None and compared > high):
-            raise Problem(f"{value!r} is out of range", f"give {_range(option)}")
+            raise Problem(f"{_written(value)} is out of range", f"give {_range(option)}")
     return result
 
 
@@ -57,13 +62,13 @@ def _parse(option: Option, value: Any) -> Any:
     match option.kind:
         case "bool":
             if not isinstance(value, bool):
-                raise Problem(f"{value!r} is not a yes or no", "write true or false")
+                raise Problem(f"{_written(value)} is not a yes or no", "write true or false")
             return value
         case "count" | "segments":
             if option.kind == "segments" and isinstance(value, str):
                 return SEGMENTS.parse(value)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise Problem(f"{value!r} is not a whole number", f"write for instance {option.default}")
+                raise Problem(f"{_written(value)} is not a whole number", f"write for instance {option.default}")
             return value
         case "bytes":
             return SIZE.parse(value)
@@ -73,14 +78,14 @@ def _parse(option: Option, value: Any) -> Any:
             return parse_fraction(value)
         case "float":
             if not number or not math.isfinite(value):
-                raise Problem(f"{value!r} is not a number", f"write for instance {option.default}")
+                raise Problem(f"{_written(value)} is not a number", f"write for instance {option.default}")
             return float(value)
         case "choice":
             choices = option.choices or ()
             if value not in choices:
                 guess = nearest(str(value), choices)
                 hint = f"did you mean '{guess}'? known" if guess else "known"
-                raise Problem(f"{value!r} is not one of the choices", f"{hint}: {', '.join(choices)}")
+                raise Problem(f"{_written(value)} is not one of the choices", f"{hint}: {', '.join(choices)}")
             return value
     raise Problem(f"the engine describes an unknown kind '{option.kind}'", "rebuild the package with: make build")
 

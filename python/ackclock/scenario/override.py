@@ -47,6 +47,12 @@ def parse(text: str) -> tuple[str, Any]:
     return key.strip(), document["value"] if len(document) == 1 else value.strip()
 
 
+def is_key(name: str) -> bool:
+    """Whether `name` is, or begins like, a key of a scenario or of its flows."""
+    head = name.partition(".")[0]
+    return head in _SECTIONS or head in Flow.model_fields or head in _elsewhere()
+
+
 def _pairs(overrides: Overrides) -> list[tuple[str, Any]]:
     if isinstance(overrides, str):
         return [parse(overrides)]

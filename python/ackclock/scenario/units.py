@@ -138,23 +138,30 @@ class QueueLimit:
 
 def parse_queue_limit(value: object) -> QueueLimit:
     """``"0.2 BDP"``, ``"132 packets"``, ``"64 kB"`` or ``"unlimited"``."""
-    example = 'write for instance "0.2 BDP", "132 packets", "64 kB" or "unlimited"'
-    if isinstance(value, QueueLimit):
-        return value
     if value == "unlimited":
         return QueueLimit("unlimited")
+    example = 'write for instance "0.2 BDP", "132 packets", "64 kB" or "unlimited"'
+    return _length(value, "queue limit", "a queue of {} holds nothing", example)
+
+
+def _length(value: object, what: str, nothing: str, example: str) -> QueueLimit:
+    """A length of a queue. `nothing` is what to say of one that is zero or less."""
+    if isinstance(value, QueueLimit):
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise Problem(f"{_show(value)} is not a queue limit", example)
+        raise Problem(f"{_show(value)} is not a {what}", example)
     number, unit = split(str(value))
     if number is None:
-        raise Problem(f"'{value}' is not a queue limit", example)
+        raise Problem(f"'{value}' is not a {what}", example)
     if not unit:
         raise Problem(f"{_show(value)} has no unit", example)
     if number <= 0:
-        raise Problem(f"a queue of {value} holds nothing", "the least is one packet")
+        raise Problem(nothing.format(value), "the least is one packet")
     if unit == "BDP":
         if number > _BDP_MOST:
-            raise Problem(f"a queue of {value} is impossible", f"give more than 0 and at most {_BDP_MOST} BDP")
+            raise Problem(
+                f"a {what.split()[0]} of {value} is impossible", f"give more than 0 and at most {_BDP_MOST} BDP"
+            )
         return QueueLimit("bdp", Fraction(number))
     if unit in PACKETS.units:
         return QueueLimit("packets", Fraction(PACKETS.parse(value)))
@@ -173,7 +180,8 @@ def parse_threshold(value: object) -> QueueLimit:
             "above an unlimited queue nothing is marked",
             "leave mark_above out, or give packets, bytes or a BDP fraction",
         )
-    return parse_queue_limit(value)
+    example = 'write for instance "20 packets", "0.17 BDP" or "30 kB"'
+    return _length(value, "threshold", "a threshold of {} is too low", example)
 
 
 def parse_rate(value: object) -> int | None:
@@ -204,4 +212,7 @@ def split(text: str) -> tuple[Decimal | None, str]:
 
 
 def _show(value: object) -> str:
+    """`value` as a scenario writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"'{value}'" if isinstance(value, str) else f"{value!r}"

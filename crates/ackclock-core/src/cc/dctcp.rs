@@ -106,8 +106,11 @@ impl Dctcp {
     /// An observation window has ended: its share of marks goes into alpha.
     fn update(&mut self, nxt: u64) {
         if self.linux {
-            // It falls by one unit at least.
-            let fall = (self.scaled >> self.shift_g).max(1).min(self.scaled);
+            // What is too small for a share of it falls to zero at once.
+            let fall = match self.scaled >> self.shift_g {
+                0 => self.scaled,
+                share => share,
+            };
             self.scaled -= fall;
             if self.marked > 0 {
                 let part = (u128::from(self.marked) << (10 - self.shift_g)) / u128::from(self.acked.max(1));
@@ -211,9 +214,11 @@ mod tests {
         // 960 - 60, 900 - 56, 844 - 52 + 64 * 5 / 10, 824 - 51 + 64 * 10 / 10.
         let expected = [960.0, 900.0, 844.0, 824.0, 837.0].map(|a| a / 1024.0);
         assert_eq!(alphas(dctcp(&[linux()]), &[0, 0, 5, 10, 0]), expected);
-        // Below 16 units it falls by one, down to zero.
+        // Below 16 units it falls to zero.
         let law = || dctcp(&[linux(), ("alpha_on_init", Value::Float(2.0 / 1024.0))]);
-        assert_eq!(alphas(law(), &[0, 0, 0]), [1.0 / 1024.0, 0.0, 0.0]);
+        assert_eq!(alphas(law(), &[0, 0, 0]), [0.0, 0.0, 0.0]);
+        let law = || dctcp(&[linux(), ("alpha_on_init", Value::Float(17.0 / 1024.0))]);
+        assert_eq!(alphas(law(), &[0, 0, 0]), [16.0, 15.0, 0.0].map(|a| a / 1024.0));
     }
 
     #[test]

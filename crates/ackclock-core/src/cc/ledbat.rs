@@ -74,7 +74,8 @@ const PARAMS: &[ParamSpec] = &[
         range: None,
         doc: "begin with slow start, until the queueing delay reaches the target (ns-3: until the first loss)",
     },
-    BASE,
+    // RFC 6817 §2.4.2 halves the window.
+    ParamSpec { default: Default::Text("cwnd"), ..BASE },
 ];
 
 pub(super) const ENTRY: Controller = Controller {

@@ -11,7 +11,7 @@ pub(super) const BASE: ParamSpec = ParamSpec {
     default: Default::Text("flight"),
     range: None,
     doc:
-        "what congestion reduces: the bytes outstanding (RFC 5681 eq. 4), the window (Linux, ns-2), or the outstanding \
+        "what congestion reduces: the bytes outstanding (RFC 5681 eq. 4), at most the window; the window (Linux, ns-2), or the outstanding \
           bytes that are neither delivered nor lost (ns-3). Profiles linux, ns2: cwnd; ns3: pipe",
 };
 
@@ -97,12 +97,14 @@ impl Base {
 
     /// The window that `signal` finds, segments.
     pub(super) fn window(self, cx: &Cx<'_>, signal: Signal, w: &Window) -> f64 {
-        let bytes = match self {
-            Base::Window => return w.cwnd,
-            Base::Flight => signal.flight(),
-            Base::Pipe => cx.in_flight,
-        };
-        bytes as f64 / f64::from(cx.mss)
+        let mss = f64::from(cx.mss);
+        match self {
+            Base::Window => w.cwnd,
+            // FlightSize counts what is SACKed or lost, too: when one loss follows the other it can be far above the
+            // window, and a share of it would be no reduction.
+            Base::Flight => (signal.flight() as f64 / mss).min(w.cwnd),
+            Base::Pipe => cx.in_flight as f64 / mss,
+        }
     }
 }
 

@@ -237,10 +237,6 @@ impl Avoidance for WestwoodPlusInteger {
 
     #[inline]
     fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, _w: &mut Window) {
-        if let Some(rtt) = ack.rtt.filter(|r| r.0 >= 1000) {
-            // Whole microseconds, rounded up to ticks.
-            self.rtt = (rtt.0 / 1000 * 1000).div_ceil(self.tick);
-        }
         let now = cx.now.0 / self.tick;
         let elapsed = now - self.begin;
         if self.rtt > 0 && elapsed > self.rtt.max(self.min_ticks) {
@@ -254,6 +250,11 @@ impl Avoidance for WestwoodPlusInteger {
             false => self.acked.take(advance, u64::from(cx.mss)),
         };
         self.rtt_min = if std::mem::take(&mut self.renew) { self.rtt } else { self.rtt_min.min(self.rtt) };
+        // Linux hears of the sample after it has looked at the acknowledgment: it counts from the next one on.
+        if let Some(rtt) = ack.rtt.filter(|r| r.0 >= 1000) {
+            // Whole microseconds, rounded up to ticks.
+            self.rtt = (rtt.0 / 1000 * 1000).div_ceil(self.tick);
+        }
     }
 
     #[inline]

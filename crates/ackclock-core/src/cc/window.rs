@@ -189,7 +189,9 @@ impl CongestionControl for WindowBased {
     }
 
     fn on_recovered(&mut self, cx: &mut Cx<'_>, cwnd: u64) {
-        self.w.cwnd = (cwnd as f64 / self.mss).max(1.0);
+        // Rounded to whole bytes the window would be a little below the threshold, and so in slow start.
+        let at_threshold = cwnd == self.control.ssthresh;
+        self.w.cwnd = if at_threshold { self.w.ssthresh } else { (cwnd as f64 / self.mss).max(1.0) };
         self.law.recovered(cx, &mut self.w);
         self.publish_all();
     }

@@ -8,8 +8,13 @@
 use super::standard::{Standard, ABC_LIMIT};
 use super::{grow_to_ssthresh, SlowStart, SlowStartEntry};
 use crate::cc::{Ack, Cx, PacketPair, Signal, StartEstimate, Window};
-use crate::params::{Default, Kind, ParamSpec, Params};
+use crate::params::{Default, Kind, ParamError, ParamSpec, Params};
 use crate::time::Span;
+
+/// Largest payload of a packet of a pair, bytes.
+const MOST: f64 = 65_000.0;
+/// Least L2 / L1 (the paper).
+const RATIO: f64 = 5.0;
 
 pub(super) const ENTRY: SlowStartEntry = SlowStartEntry {
     name: "blbe",
@@ -20,14 +25,14 @@ pub(super) const ENTRY: SlowStartEntry = SlowStartEntry {
             name: "l1",
             kind: Kind::Bytes,
             default: Default::Int(200),
-            range: Some((1.0, 65_000.0)),
+            range: Some((1.0, MOST / RATIO)),
             doc: "L1, payload of the first packet of a pair; the paper's is 1600 bit",
         },
         ParamSpec {
             name: "l2",
             kind: Kind::Bytes,
             default: Default::Int(1000),
-            range: Some((2.0, 65_000.0)),
+            range: Some((2.0, MOST)),
             doc: "L2, payload of the second packet; the paper's is 8000 bit, and five times L1 at least. Never above the MTU",
         },
         ParamSpec {
@@ -46,8 +51,18 @@ pub(super) const ENTRY: SlowStartEntry = SlowStartEntry {
         },
         ABC_LIMIT,
     ],
+    check: spread,
     build: |p| Box::new(Blbe::new(p)),
 };
+
+/// Refuses a pair that could not measure. Within the MSS, L1 is made to fit L2 instead.
+fn spread(p: &Params) -> Result<(), ParamError> {
+    let (value, least) = (p.float("l2"), RATIO * p.float("l1"));
+    if value >= least || !p.bool("allow_probe_larger_than_mss") {
+        return Ok(());
+    }
+    Err(ParamError::OutOfRange { name: "l2".into(), value, range: (least, MOST) })
+}
 
 /// Standard slow start with a threshold that is measured.
 #[derive(Clone, Debug)]
@@ -213,6 +228,23 @@ mod tests {
             let w = Window { cwnd: 20.0, ssthresh: 20.0 };
             assert_eq!(blbe(&[]).packet_pair(cx, &w), None);
         });
+    }
+
+    #[test]
+    fn a_second_packet_that_is_too_short_is_refused() {
+        let build = |l1, l2, larger| {
+            let given =
+                [("l1", Value::Int(l1)), ("l2", Value::Int(l2)), ("allow_probe_larger_than_mss", Value::Bool(larger))];
+            let given = given.map(|(name, v)| (name.to_owned(), v));
+            crate::slowstart::build("blbe", &given).map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(
+            [build(200, 1000, true), build(13_000, 65_000, true), build(400, 300, false)],
+            [Ok(()), Ok(()), Ok(())]
+        );
+        assert_eq!(build(200, 999, true), Err("'l2' is 999, outside 1000..65000".into()));
+        assert_eq!(build(400, 300, true), Err("'l2' is 300, outside 2000..65000".into()));
+        assert_eq!(build(20_000, 65_000, true), Err("'l1' is 20000, outside 1..13000".into()));
     }
 
     #[test]

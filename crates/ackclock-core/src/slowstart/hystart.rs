@@ -93,6 +93,7 @@ pub(super) const ENTRY: SlowStartEntry = SlowStartEntry {
         },
         ABC_LIMIT,
     ],
+    check: |_| Ok(()),
     build: |p| Box::new(HyStart::new(p)),
 };
 

@@ -64,6 +64,7 @@ pub(super) const ENTRY: SlowStartEntry = SlowStartEntry {
         },
         ABC_LIMIT,
     ],
+    check: |_| Ok(()),
     build: |p| Box::new(HyStartPp::new(p)),
 };
 

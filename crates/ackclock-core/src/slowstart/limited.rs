@@ -26,6 +26,7 @@ pub(super) const ENTRY: SlowStartEntry = SlowStartEntry {
         },
         ABC_LIMIT,
     ],
+    check: |_| Ok(()),
     build: |p| Box::new(Limited::new(p)),
 };
 

@@ -80,6 +80,8 @@ pub struct SlowStartEntry {
     pub summary: &'static str,
     /// Its parameters.
     pub params: &'static [ParamSpec],
+    /// What no single parameter's range can say.
+    check: fn(&Params) -> Result<(), ParamError>,
     build: fn(&Params) -> Box<dyn SlowStart>,
 }
 
@@ -90,8 +92,10 @@ pub const SLOW_STARTS: &[SlowStartEntry] =
 /// Builds slow start `name` with the parameters given, defaults for the rest.
 ///
 /// # Errors
-/// An unknown name or parameter.
+/// An unknown name or parameter, or parameters that do not go together.
 pub fn build(name: &str, given: &[(String, Value)]) -> Result<Box<dyn SlowStart>, ParamError> {
     let entry = SLOW_STARTS.iter().find(|e| e.name == name).ok_or_else(|| ParamError::Unknown(name.to_owned()))?;
-    Ok((entry.build)(&Params::new(entry.params, given)?))
+    let params = Params::new(entry.params, given)?;
+    (entry.check)(&params)?;
+    Ok((entry.build)(&params))
 }

@@ -26,6 +26,7 @@ pub(super) const ENTRY: SlowStartEntry = SlowStartEntry {
     source: "RFC 5681 §3.1, RFC 3465",
     summary: "one segment per segment acknowledged, at most L per acknowledgment",
     params: &[ABC_LIMIT],
+    check: |_| Ok(()),
     build: |p| Box::new(Standard::new(p)),
 };
 

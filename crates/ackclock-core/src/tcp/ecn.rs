@@ -182,7 +182,7 @@ impl Sender {
 
     fn begin_reduction(&mut self, now: Time, ack: &Ack) {
         let flight = self.board.outstanding() + ack.acked;
-        self.before_reduction(now, flight, false);
+        let flight = self.before_reduction(now, flight, false);
         let before = self.window;
         let mss = u64::from(self.mss);
         self.with_cc(now, |cc, cx| cc.on_congestion(cx, Signal::Ecn { flight }));
@@ -235,7 +235,7 @@ impl Sender {
         if std::mem::take(&mut self.marks.reducing) && self.needs.ecn != EcnUse::Dctcp {
             return;
         }
-        self.before_reduction(now, flight, true);
+        let flight = self.before_reduction(now, flight, true);
         self.with_cc(now, |cc, cx| cc.on_congestion(cx, Signal::Loss { flight }));
     }
 }

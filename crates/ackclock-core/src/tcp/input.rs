@@ -102,7 +102,13 @@ impl Sender {
             round: self.round,
             plain: advanced && seg.sack().is_empty() && self.peer_edge - edge_before == d.acked,
             window_limited: !self.config.window_validation || self.window_limited(),
-            ..Ack::default()
+            lost: 0,
+            marked: 0,
+            ece: false,
+            one_way: None,
+            rate: None,
+            departs: Time::ZERO,
+            grow: false,
         };
         if self.needs.rate {
             ack.rate = self.board.rate_sample(now, self.delivered, d.bytes, self.rtt.min());
@@ -110,9 +116,6 @@ impl Sender {
         }
         if self.marks.feedback != Feedback::Off {
             self.take_marks(seg, &mut ack);
-            if ack.ece {
-                self.episode.stands();
-            }
         }
         if self.needs.observe {
             ack.one_way = self.one_way(seg);

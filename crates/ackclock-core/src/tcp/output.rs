@@ -214,11 +214,25 @@ impl Sender {
     #[inline]
     pub(super) fn leaves(&mut self, now: Time, len: u32) {
         if self.board.pipe() == 0 {
-            self.with_cc(now, |cc, cx| cc.on_transmit_start(cx));
-            if self.board.app_limited() {
-                self.with_cc(now, |cc, cx| cc.on_limited_start(cx));
-            }
+            self.starts(now);
         }
+        if self.needs.rate || self.pacer.acts(&self.control) {
+            self.measured_leaves(now, len);
+        }
+    }
+
+    /// Data is about to leave while nothing is in flight.
+    #[cold]
+    fn starts(&mut self, now: Time) {
+        self.with_cc(now, |cc, cx| cc.on_transmit_start(cx));
+        if self.board.app_limited() {
+            self.with_cc(now, |cc, cx| cc.on_limited_start(cx));
+        }
+    }
+
+    /// A segment of a paced or measured sender is about to leave.
+    #[inline(never)]
+    fn measured_leaves(&mut self, now: Time, len: u32) {
         if self.pacer.acts(&self.control) {
             let rate = self.pacer.rate(&self.control, self.board.outstanding(), self.rtt.smoothed());
             self.pacer.sent(now, len, self.stats.sent_segments, rate);

@@ -308,8 +308,8 @@ impl Sender {
         let flight = self.board.outstanding();
         let repeated = again || in_recovery;
         let before = (self.window, self.control.ssthresh);
+        let flight = self.before_reduction(now, flight, false);
         let signal = Signal::Timeout { flight, repeated };
-        self.before_reduction(now, flight, false);
         self.with_cc(now, |cc, cx| cc.on_congestion(cx, signal));
         if self.config.clear_sack_on_rto {
             self.board.forget_sacks();

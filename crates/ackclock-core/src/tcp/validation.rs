@@ -91,12 +91,12 @@ impl Sender {
     }
 
     /// The window is about to be reduced with `flight` bytes outstanding, for a `loss` that recovery repairs or for
-    /// another reason: one that is not validated shrinks from what is used of it.
+    /// another reason: one that is not validated shrinks from what is used of it. Returns the flight to signal.
     #[cold]
-    pub(super) fn before_reduction(&mut self, now: Time, flight: u64, loss: bool) {
+    pub(super) fn before_reduction(&mut self, now: Time, flight: u64, loss: bool) -> u64 {
         let v = &mut self.validation;
         if v.since.is_none() {
-            return;
+            return flight;
         }
         if loss {
             v.loss = Some(self.stats.retransmitted_bytes);
@@ -105,6 +105,7 @@ impl Sender {
         if used < self.control.cwnd {
             self.set_validated(now, used);
         }
+        used
     }
 
     /// Sending resumes after an idle time: the window stays, but for the five minutes.

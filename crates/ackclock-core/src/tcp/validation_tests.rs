@@ -49,6 +49,22 @@ fn a_loss_reduces_what_is_used_less_what_is_sent_again() {
 }
 
 #[test]
+fn what_was_used_counts_when_little_is_outstanding() {
+    let mut e = validating(20, 8_000);
+    assert_eq!(numbers(&mut e, 100).len(), 8);
+    for n in 2..=9 {
+        after(&mut e, 200, &sack(n, &[]));
+    }
+    e.tx.write(4_000);
+    assert_eq!(numbers(&mut e, 200), [9, 10, 11, 12]);
+    for last in 10..=12 {
+        after(&mut e, 300, &sack(9, &[(10, last)]));
+    }
+    // Half of max(pipeACK = 8, LossFlightSize = 4).
+    assert_eq!((e.tx.phase(), windows(&e).1), (Phase::Recovery, 4.0));
+}
+
+#[test]
 fn an_idle_window_stays_for_five_minutes_and_is_then_halved() {
     let resumed = |seconds: u64, options: &[(&str, Value)]| {
         let mut e = sender(10, 10_000, options);

@@ -181,13 +181,13 @@ impl Bridge {
         Ok(object.clone())
     }
 
-    /// The window and threshold, in the unit that the controller counts in.
+    /// The window and threshold, in the unit that the controller counts in. A threshold of None is none yet.
     #[inline]
     pub fn window(&self, py: Python<'_>) -> PyResult<(f64, f64)> {
         let object = self.object.bind(py);
         let cwnd = number(object.getattr(intern!(py, "cwnd"))?, "cwnd")?;
-        let ssthresh = number(object.getattr(intern!(py, "ssthresh"))?, "ssthresh")?;
-        Ok((cwnd, ssthresh))
+        let ssthresh = object.getattr(intern!(py, "ssthresh"))?;
+        Ok((cwnd, if ssthresh.is_none() { f64::INFINITY } else { number(ssthresh, "ssthresh")? }))
     }
 
     /// Tells the controller its window.

@@ -172,9 +172,9 @@ impl Sender {
         }
     }
 
+    /// The probe: a new segment if there is one and the peer's window has room, else the last one again.
     #[cold]
     #[inline(never)]
-    /// The probe: a new segment if there is one and the peer's window has room, else the last one again.
     pub(in super::super) fn send_probe(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
         self.tail.due = false;
         let (len, fin) = self.available();
@@ -207,13 +207,20 @@ impl Sender {
             self.tail.end = None;
         } else if ack > end {
             // What the probe repeated had been lost, and was repaired without recovery: the window must know.
+            // Linux passes through the state of a reduction and back, which some controllers wait for.
             let flight = self.board.outstanding() + d.acked;
             self.tail.end = None;
+            self.marks.reducing = false;
+            let flight = self.before_reduction(e.now, flight, true);
             self.with_cc(e.now, |cc, cx| cc.on_congestion(cx, Signal::Loss { flight }));
             self.stats.tlp_recoveries += 1;
+            self.phase = Phase::Reduction;
+            self.tell_phase(e.now);
             let ssthresh = self.control.ssthresh;
             self.with_cc(e.now, |cc, cx| cc.on_recovered(cx, ssthresh));
             self.window = self.control.cwnd;
+            self.phase = Phase::Open;
+            self.tell_phase(e.now);
         } else if !e.advanced && e.seg.len == 0 && same_window && d.sacked == 0 {
             // A plain duplicate: both copies arrived.
             self.tail.end = None;

@@ -1,0 +1,73 @@
+//! Warnings about explicit congestion notification: marks that nobody makes, and marks that nobody would see.
+
+use crate::spec::{Flow, Hop, Link, Queue, Run};
+use ackclock_core::cc::EcnUse;
+use ackclock_core::params::Value;
+use ackclock_core::tcp::Config;
+
+/// How the sender of a flow comes to use ECN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Use {
+    /// It does not.
+    None,
+    /// Its options ask for it.
+    Asked,
+    /// Its controller works with marks and has ECN whatever the options say.
+    Needed,
+}
+
+impl Use {
+    /// Of a sender with these options and a controller with this need.
+    pub(crate) fn of(config: &Config, controller: EcnUse) -> Use {
+        match config.get("ecn") {
+            _ if controller == EcnUse::Dctcp => Use::Needed,
+            Some(Value::Text(rule)) if rule != "off" => Use::Asked,
+            _ => Use::None,
+        }
+    }
+}
+
+fn marks(link: &Link) -> bool {
+    let Some(Queue::Droptail { mark_above_packets, mark_above_bytes, .. }) = &link.queue else { return false };
+    mark_above_packets.is_some() || mark_above_bytes.is_some()
+}
+
+/// What to know about `run`, whose flows use ECN as `uses` says, one entry per flow. Each line stands once, however
+/// many flows it is true of.
+pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut add = |text: String| {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    };
+    for (flow, how) in run.flows.iter().zip(uses) {
+        let name = &flow.cc.name;
+        if *how == Use::Needed && flow.tcp.get("ecn").is_some_and(|rule| rule == "off") {
+            add(format!("tcp.ecn = \"off\" has no effect: {name} asks for ECN by itself"));
+        }
+        if *how == Use::None || marked(flow, run) {
+            continue;
+        }
+        add(if name == "dctcp" {
+            "no queue marks: dctcp behaves like reno; give the bottleneck's queue a mark_above".into()
+        } else {
+            format!("no queue marks: ECN does nothing for {name}; give the bottleneck's queue a mark_above")
+        });
+    }
+    if uses.iter().all(|how| *how == Use::None) {
+        if let Some(link) = run.links.iter().find(|l| marks(l)) {
+            let id = &link.id;
+            add(format!("the queue of {id} has a mark_above but no flow uses ECN: nothing is marked; set tcp.ecn"));
+        }
+    }
+    found
+}
+
+/// Whether the data of `flow` pass a queue that marks.
+fn marked(flow: &Flow, run: &Run) -> bool {
+    flow.forward.iter().any(|hop| match hop {
+        Hop::Link(id) => run.links.iter().any(|l| l.id == *id && marks(l)),
+        Hop::Delay(_) => false,
+    })
+}
