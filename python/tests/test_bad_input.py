@@ -65,6 +65,7 @@ CASES = [
     ("count = 2", "tcp = { ecn = true }", "flows.0.tcp.ecn: true is not one of the choices (line 9); known: off"),
     ("count = 2", 'profile = "bsd"', "flows.0.profile: unknown profile 'bsd' (line 9)"),
     ("count = 2", 'slow_start = { kind = "limitd" }', "flows.0.slow_start.kind: unknown slow start 'limitd' (line 9)"),
+    ("count = 2", 'slow_start = { kind = "blbe", l2 = "900 B" }', "slow_start: 'l2' is 900, outside 1000..65000"),
     ("count = 2", 'stop = "50 ms"', "flows.0.stop: the flow may stop before it starts (line 9)"),
     ("count = 2", 'mss = "70 kB"', "flows.0.mss: an MSS of 70000 B does not fit an IP packet (line 9)"),
     ('"100 ms"', '"9 s"', "flows.0.start: the flow may start after the run ends (line 10)"),

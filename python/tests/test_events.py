@@ -119,7 +119,7 @@ def test_saved_and_loaded(raw: dict[str, Any], tmp_path: Path) -> None:
     assert again == events
     decided = ackclock.replay(again, {"name": "reno", "base": "cwnd"})
     assert decided == [event.control for event in events]
-    assert decided != ackclock.replay(again, "reno")
+    assert decided != ackclock.replay(again, {"name": "reno", "counting": "acks", "base": "cwnd"})
 
 
 def test_what_is_no_event(tmp_path: Path) -> None:

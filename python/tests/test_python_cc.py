@@ -28,7 +28,7 @@ class Reno(ackclock.WindowBased):
         self.cwnd += acked / self.cwnd
 
     def reduce(self, cx, signal):
-        return self.keep * signal.flight / cx.mss
+        return self.keep * min(signal.flight / cx.mss, self.cwnd)
 
 class Broken(Reno):
     def grow(self, cx, ack, acked):
@@ -66,7 +66,7 @@ class Bytes(ackclock.CongestionControl):
 
     def on_congestion(self, cx: ackclock.Cx, signal: ackclock.Signal) -> None:
         if not signal.repeated:
-            self.ssthresh = max(signal.flight / 2, 2 * cx.mss)
+            self.ssthresh = max(min(signal.flight, self.cwnd) / 2, 2 * cx.mss)
         self.cwnd = cx.mss if signal.kind == "timeout" else self.ssthresh
 
 
@@ -236,7 +236,7 @@ def test_none_is_no_threshold_yet(raw: dict[str, Any]) -> None:
 
         def reduce(self, cx: ackclock.Cx, signal: ackclock.Signal) -> float:
             self.ssthresh = None  # type: ignore[assignment]
-            return signal.flight / cx.mss / 2
+            return min(signal.flight / cx.mss, self.cwnd) / 2
 
     for cls in (Undecided, Law):
         flow = ackclock.run({**raw, "flows": [{"cc": cls}]}, jobs=1).flows.row(0, named=True)

@@ -115,6 +115,11 @@ pub fn slow_start(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box
     if !ss.params.contains_key("abc_limit") && kind("abc_limit").is_some() {
         ss_params.push(("abc_limit".to_owned(), Value::Int(profile.abc_limit())));
     }
+    let form = profile.name();
+    let has_form = matches!(kind("variant"), Some(Kind::Choice(words)) if words.contains(&form));
+    if !ss.params.contains_key("variant") && has_form {
+        ss_params.push(("variant".to_owned(), Value::Text(form.to_owned())));
+    }
     slowstart::build(&ss.name, &ss_params).map_err(|e| SpecError::new(at("slow_start"), e.to_string()))
 }
 

@@ -94,7 +94,10 @@ class CongestionControl(_Controller):
 
     def on_recovered(self, cx: Cx, cwnd: int) -> None:
         """Fast recovery, or the reduction after a mark, has ended and leaves a window of `cwnd` bytes."""
-        self.cwnd = cwnd
+        ssthresh = self.ssthresh
+        # Rounded to whole bytes the window would be a little below the threshold, and so in slow start.
+        at_threshold = ssthresh is not None and cwnd == int(min(ssthresh, 2**63))
+        self.cwnd = ssthresh if at_threshold and ssthresh is not None else cwnd
 
     def set_window(self, cx: Cx, cwnd: int) -> None:
         """The endpoint sets the window for a reason of its own: a timeout leaves more than one segment."""

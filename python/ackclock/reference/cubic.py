@@ -64,7 +64,7 @@ class Cubic(WindowBased):
             self.cwnd_prior = self.cwnd
             below = self.W_max is not None and self.cwnd < self.W_max
             self.W_max = self.cwnd * (1 + self.beta) / 2 if below else self.cwnd  # fast convergence
-        return signal.flight / cx.mss * self.beta
+        return min(signal.flight / cx.mss, self.cwnd) * self.beta
 
     def undo(self, cx: Cx) -> None:
         """§4.9: what was before a reduction that was unfounded."""

@@ -48,4 +48,4 @@ class HighSpeed(WindowBased):
 
     def reduce(self, cx: Cx, signal: Signal) -> float:
         """What is outstanding takes the place of the window, as in RFC 5681."""
-        return (1 - b(self.cwnd)) * signal.flight / cx.mss
+        return (1 - b(self.cwnd)) * min(signal.flight / cx.mss, self.cwnd)

@@ -19,4 +19,4 @@ class Reno(WindowBased):
 
     def reduce(self, cx: Cx, signal: Signal) -> float:
         """Equation 4: half of FlightSize. The frame keeps it at 2 segments or more."""
-        return signal.flight / cx.mss / 2
+        return min(signal.flight / cx.mss, self.cwnd) / 2

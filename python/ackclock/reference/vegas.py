@@ -93,7 +93,7 @@ class Vegas(WindowBased):
 
     def reduce(self, cx: Cx, signal: Signal) -> float:
         """Three quarters of what is outstanding; half on a timeout."""
-        w = signal.flight / cx.mss
+        w = min(signal.flight / cx.mss, self.cwnd)
         if signal.kind == "timeout":
             return w / 2
         return 0.75 * w if w > 3 else 2.0

@@ -4,7 +4,7 @@
 
 use super::registry::{Builder, Controller};
 use super::reno::{kept, Base, ABE, BASE};
-use super::{Ack, Avoidance, CubicInteger, Cx, Signal, Window};
+use super::{Ack, Avoidance, CubicInteger, CubicNs3, Cx, Signal, Window};
 use crate::math::cbrt;
 use crate::params::{Default, Kind, ParamSpec, Params};
 use crate::time::{Span, Time};
@@ -13,11 +13,11 @@ use crate::time::{Span, Time};
 pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "variant",
-        kind: Kind::Choice(&["rfc9438", "rfc8312", "cubic_2007", "linux"]),
+        kind: Kind::Choice(&["rfc9438", "rfc8312", "cubic_2007", "linux", "ns3"]),
         default: Default::Text("rfc9438"),
         range: None,
         doc: "rfc9438; rfc8312 (closed-form W_est, target not bounded above); cubic_2007 (draft-rhee-tcpm-cubic-02: \
-              keeps 0.8); linux (integer arithmetic of Linux 6.12). Profile linux: linux",
+              keeps 0.8); linux (integer arithmetic of Linux 6.12); ns3 (Linux's form in real numbers). Profiles linux, ns3: that name",
     },
     ParamSpec {
         name: "beta",
@@ -84,6 +84,7 @@ pub(super) const ENTRY: Controller = Controller {
     params: PARAMS,
     builder: Builder::Law(|p| match p.text("variant") {
         "linux" => Box::new(CubicInteger::new(p)),
+        "ns3" => Box::new(CubicNs3::new(p)),
         _ => Box::new(Cubic::new(p)),
     }),
 };

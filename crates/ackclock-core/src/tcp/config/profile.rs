@@ -49,7 +49,7 @@ impl Profile {
 
     /// The slow start used when the scenario names none, for controller `cc`.
     pub fn default_slow_start(self, cc: &str) -> &'static str {
-        if self == Profile::Linux && cc == "cubic" {
+        if matches!(self, Profile::Linux | Profile::Ns3) && cc == "cubic" {
             "hystart"
         } else {
             "standard"
