@@ -1,4 +1,4 @@
-//! The twelve invariants of the endpoint (`tcp-endpoint.md` §17) on random connections over adversarial networks.
+//! The twelve invariants of the endpoint on random connections over adversarial networks.
 //!
 //! Every transfer is checked against all of them; each test draws the transfers that try one hardest and makes sure
 //! that they did. The draws are the same in every run. `ACKCLOCK_CASES` sets how many transfers a test plays,

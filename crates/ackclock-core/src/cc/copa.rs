@@ -2,7 +2,8 @@
 //!
 //! The target rate is 1 / (delta dq) packets per second, dq being the queueing delay; the window moves towards it by
 //! v / (delta w) per acknowledged packet. Not in the paper: what a timeout does, an optional answer to loss, and that a
-//! velocity gained in one direction is dropped as soon as the window turns, not at the end of its round trip.
+//! velocity gained in one direction is dropped as soon as the window turns, not at the end of its round trip. Against
+//! the paper the competitive mode is off unless asked for.
 
 use super::registry::{Builder, Controller};
 use super::{Ack, CongestionControl, Control, Cx, Needs, Pacing, RecoveryBy, Restart, Signal, Undo};
@@ -55,7 +56,7 @@ pub(super) const ENTRY: Controller = Controller {
     family: "delay",
     source: "Arun and Balakrishnan 2018",
     summary: "moves the rate towards the inverse of the queueing delay; two packets of each flow are queued",
-    differences: "",
+    differences: "mainline Linux and ns-3 have no Copa",
     params: PARAMS,
     builder: Builder::Whole(|p| Box::new(Copa::new(p))),
 };

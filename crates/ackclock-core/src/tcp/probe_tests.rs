@@ -1,5 +1,5 @@
-//! Tail loss probes and the reordering window, acknowledgment by acknowledgment (RFC 8985; the vectors of
-//! `tcp-endpoint.md` §9). Segments have 1000 bytes and numbers from 1.
+//! Tail loss probes and the reordering window: vectors worked out by hand from RFC 8985.
+//! Segments have 1000 bytes and numbers from 1.
 
 use super::recovery::{after, numbers, sack, sender, text, windows, NONE};
 use super::*;

@@ -1,4 +1,4 @@
-//! Idle times, closed and small windows, short segments (`tcp-endpoint.md` §5, §12 and §15).
+//! Idle times, closed and small windows, short segments (RFC 9293 §3.8.6, RFC 5681 §4.1).
 
 use super::recovery::{after, numbers, sack, sender, text, windows, NONE};
 use super::*;

@@ -6,7 +6,7 @@ use ackclock_core::tcp::sender::{Phase, SenderStats};
 use ackclock_core::tcp::Endpoint;
 use std::sync::{Arc, Mutex};
 
-/// `Err` names the invariant (`tcp-endpoint.md` §17) and what violated it.
+/// `Err` names the invariant and what violated it.
 pub type Check = Result<(), String>;
 
 /// Returns the violation of invariant `$n` unless `$cond` holds.
