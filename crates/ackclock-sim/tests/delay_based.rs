@@ -72,6 +72,17 @@ fn a_late_flow_of_fast_takes_the_queue_it_finds_for_the_path() {
 }
 
 #[test]
+fn vegas_keeps_its_backlog_between_alpha_and_beta() {
+    for (alpha, beta) in [(1, 3), (2, 4), (10, 14)] {
+        let out = steady(20, 0, &[json!({"name": "vegas", "params": {"alpha": alpha, "beta": beta}})]);
+        // The packet in transmission counts as queued but not as backlog; bursts of two wait for each other.
+        let queue = out.links[0].mean_queue_packets;
+        assert!(queue > alpha as f64 && queue < beta as f64 + 2.0, "{alpha} {beta}: {queue}");
+        assert!(out.links[0].utilisation.unwrap() > 0.999 && out.links[0].drops == 0);
+    }
+}
+
+#[test]
 fn ledbat_holds_its_target() {
     for (target, slow_start) in [(100, false), (100, true), (60, false)] {
         let params = json!({"target": target * MS, "slow_start": slow_start});
