@@ -43,6 +43,14 @@ class Absurd(Reno):
     def grow(self, cx, ack, acked):
         self.cwnd = float("nan")
 
+class Nothing(Reno):
+    def grow(self, cx, ack, acked):
+        self.cwnd = 0
+
+class Endless(Reno):
+    def grow(self, cx, ack, acked):
+        self.cwnd = float("inf")
+
 class Half(ackclock.CongestionControl):
     def on_ack(self, cx, ack):
         pass
@@ -193,7 +201,13 @@ def test_the_command_line_prints_the_traceback(folder: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
-    ("name", "method", "what"), [("Unmade", "__init__", "OSError: not today"), ("Absurd", "grow", "cwnd is NaN")]
+    ("name", "method", "what"),
+    [
+        ("Unmade", "__init__", "OSError: not today"),
+        ("Absurd", "grow", "cwnd is NaN"),
+        ("Nothing", "grow", "cwnd is 0; it must be above zero and finite"),
+        ("Endless", "grow", "cwnd is inf; it must be above zero and finite"),
+    ],
 )
 def test_other_exceptions(folder: Path, name: str, method: str, what: str) -> None:
     with pytest.raises(ackclock.ControllerError, match=what) as caught:

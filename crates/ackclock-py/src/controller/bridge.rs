@@ -190,6 +190,16 @@ impl Bridge {
         Ok((cwnd, if ssthresh.is_none() { f64::INFINITY } else { number(ssthresh, "ssthresh")? }))
     }
 
+    /// The same after an event: from the start on there is a window, and it has an end.
+    #[inline]
+    pub fn decided(&self, py: Python<'_>) -> PyResult<(f64, f64)> {
+        let (cwnd, ssthresh) = self.window(py)?;
+        if cwnd > 0.0 && cwnd < f64::INFINITY {
+            return Ok((cwnd, ssthresh));
+        }
+        Err(PyValueError::new_err(format!("cwnd is {cwnd}; it must be above zero and finite")))
+    }
+
     /// Tells the controller its window.
     pub fn set_cwnd(&self, py: Python<'_>, cwnd: f64) -> PyResult<()> {
         self.object.bind(py).setattr(intern!(py, "cwnd"), cwnd)

@@ -55,7 +55,7 @@ impl Law {
                 }
                 let out = f(&mut self.bridge, py)?;
                 if !self.bridge.failed() {
-                    (w.cwnd, w.ssthresh) = self.bridge.window(py)?;
+                    (w.cwnd, w.ssthresh) = self.bridge.decided(py)?;
                     self.known = *w;
                     // The frame asks for it on other occasions than growth.
                     if !matches!(call, Call::Grow) {

@@ -18,12 +18,11 @@ impl Whole {
     pub fn new(py: Python<'_>, bridge: Bridge) -> PyResult<Whole> {
         let needs = bridge.needs(py)?;
         let mut whole = Whole { bridge, control: Control::window(0, u64::MAX), needs, limits_itself: false };
-        whole.control = whole.decision(py)?;
+        whole.control = whole.decision(py, whole.bridge.window(py)?)?;
         Ok(whole)
     }
 
-    fn decision(&self, py: Python<'_>) -> PyResult<Control> {
-        let (cwnd, ssthresh) = self.bridge.window(py)?;
+    fn decision(&self, py: Python<'_>, (cwnd, ssthresh): (f64, f64)) -> PyResult<Control> {
         // A conversion to whole bytes truncates, and infinity becomes the largest. 1e-6 bytes hide rounding.
         Ok(Control { cwnd: (cwnd + 1e-6) as u64, ssthresh: (ssthresh + 1e-6) as u64, pacing: self.bridge.pacing(py)? })
     }
@@ -52,7 +51,7 @@ impl Whole {
             if self.bridge.failed() {
                 return;
             }
-            match self.decision(py) {
+            match self.bridge.decided(py).and_then(|window| self.decision(py, window)) {
                 Ok(control) => self.control = control,
                 Err(error) => self.bridge.fail(cx.now, call, error),
             }
