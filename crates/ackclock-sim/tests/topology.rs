@@ -167,7 +167,9 @@ fn flows_of_a_chain_share_only_the_links_they_pass() {
     for (hop, alone) in [(0, 0), (1, 1)] {
         let used = out.links[hop].utilisation.unwrap();
         assert!(used > 0.97 && used <= 1.0, "{used}");
-        assert!((rate[alone] + rate[2]) * 1052.0 / 1000.0 <= 1.0);
+        // What waited for a hole when the measurement began is delivered in it: at most two queues in 25 s.
+        let carried = (rate[alone] + rate[2]) * 1052.0 / 1000.0;
+        assert!(carried <= 1.0 + 2.0 * 30.0 * 1052.0 / 25e6, "{carried}");
     }
     assert!(rate[2] < rate[0] && rate[2] < rate[1], "{rate:?}");
 }
