@@ -94,6 +94,21 @@ pub struct ParamSpec {
     pub doc: &'static str,
 }
 
+/// A parameter that is a real number.
+pub const fn float(name: &'static str, default: f64, range: (f64, f64), doc: &'static str) -> ParamSpec {
+    ParamSpec { name, kind: Kind::Float, default: Default::Float(default), range: Some(range), doc }
+}
+
+/// A parameter that counts things.
+pub const fn count(name: &'static str, default: u64, range: (f64, f64), doc: &'static str) -> ParamSpec {
+    ParamSpec { name, kind: Kind::Count, default: Default::Int(default), range: Some(range), doc }
+}
+
+/// A parameter that is a length of time, its default in milliseconds, its range in seconds.
+pub const fn time(name: &'static str, ms: u64, range: (f64, f64), doc: &'static str) -> ParamSpec {
+    ParamSpec { name, kind: Kind::Duration, default: Default::Duration(Span::from_millis(ms)), range: Some(range), doc }
+}
+
 /// What is wrong with a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamError {

@@ -8,16 +8,8 @@
 use super::registry::{Builder, Controller};
 use super::{Ack, CongestionControl, Control, Cx, Needs, Pacing, RecoveryBy, Restart, Signal, Undo};
 use crate::estimator::windowed_filter::{WindowedMax, WindowedMin};
-use crate::params::{Default, Kind, ParamSpec, Params};
+use crate::params::{count, float, Default, Kind, ParamSpec, Params};
 use crate::time::Span;
-
-const fn count(name: &'static str, default: u64, range: (f64, f64), doc: &'static str) -> ParamSpec {
-    ParamSpec { name, kind: Kind::Count, default: Default::Int(default), range: Some(range), doc }
-}
-
-const fn float(name: &'static str, default: f64, range: (f64, f64), doc: &'static str) -> ParamSpec {
-    ParamSpec { name, kind: Kind::Float, default: Default::Float(default), range: Some(range), doc }
-}
 
 /// Parameters of `copa`.
 const PARAMS: &[ParamSpec] = &[

@@ -8,12 +8,8 @@ use super::registry::{Builder, Controller};
 use super::reno::{Base, BASE};
 use super::{Ack, Avoidance, Cx, Needs, Phase, Signal, Window};
 use crate::estimator::round_rtt::RoundRtt;
-use crate::params::{Default, Kind, ParamSpec, Params};
+use crate::params::{float, Default, Kind, ParamSpec, Params};
 use crate::slowstart::SlowStart;
-
-const fn float(name: &'static str, default: f64, range: (f64, f64), doc: &'static str) -> ParamSpec {
-    ParamSpec { name, kind: Kind::Float, default: Default::Float(default), range: Some(range), doc }
-}
 
 const PARAMS: &[ParamSpec] = &[
     ParamSpec {

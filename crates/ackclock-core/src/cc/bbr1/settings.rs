@@ -1,25 +1,12 @@
 //! Parameters of BBRv1 and what they become: whole numbers in the units of the variant.
 
-use crate::params::{Default, Kind, ParamSpec, Params};
+use crate::params::{count, float, time, Default, Kind, ParamSpec, Params};
 
 /// Gains are fixed-point numbers with sixteen fractional bits: exact for Linux, which has eight.
 pub(super) const GAIN_UNIT: u64 = 1 << 16;
 
-const fn float(name: &'static str, default: f64, range: (f64, f64), doc: &'static str) -> ParamSpec {
-    ParamSpec { name, kind: Kind::Float, default: Default::Float(default), range: Some(range), doc }
-}
-
-const fn count(name: &'static str, default: u64, range: (f64, f64), doc: &'static str) -> ParamSpec {
-    ParamSpec { name, kind: Kind::Count, default: Default::Int(default), range: Some(range), doc }
-}
-
 const fn switch(name: &'static str, doc: &'static str) -> ParamSpec {
     ParamSpec { name, kind: Kind::Choice(&["auto", "on", "off"]), default: Default::Text("auto"), range: None, doc }
-}
-
-const fn time(name: &'static str, ms: u64, range: (f64, f64), doc: &'static str) -> ParamSpec {
-    let default = Default::Duration(crate::time::Span::from_millis(ms));
-    ParamSpec { name, kind: Kind::Duration, default, range: Some(range), doc }
 }
 
 /// Parameters of `bbr1`.

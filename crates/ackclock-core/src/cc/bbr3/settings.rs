@@ -1,19 +1,7 @@
 //! Parameters of BBRv3.
 
-use crate::params::{Default, Kind, ParamSpec, Params};
+use crate::params::{count, float, time, Default, Kind, ParamSpec, Params};
 use crate::time::Span;
-
-const fn float(name: &'static str, default: f64, range: (f64, f64), doc: &'static str) -> ParamSpec {
-    ParamSpec { name, kind: Kind::Float, default: Default::Float(default), range: Some(range), doc }
-}
-
-const fn count(name: &'static str, default: u64, range: (f64, f64), doc: &'static str) -> ParamSpec {
-    ParamSpec { name, kind: Kind::Count, default: Default::Int(default), range: Some(range), doc }
-}
-
-const fn time(name: &'static str, ms: u64, range: (f64, f64), doc: &'static str) -> ParamSpec {
-    ParamSpec { name, kind: Kind::Duration, default: Default::Duration(Span::from_millis(ms)), range: Some(range), doc }
-}
 
 /// Parameters of `bbr3`; the draft's name of each stands in its sentence.
 pub(super) const PARAMS: &[ParamSpec] = &[
