@@ -42,7 +42,7 @@ fn given(
         .collect()
 }
 
-/// The endpoint options of a flow: its profile's, with what is set apart.
+/// The endpoint options of a flow: its profile's for its controller, with what is set apart.
 pub fn config(flow: &spec::Flow, path: &str) -> Result<(Profile, Config), SpecError> {
     let profile = Profile::from_name(&flow.profile).ok_or_else(|| {
         let known: Vec<_> = Profile::ALL.iter().map(|p| p.name()).collect();
@@ -51,7 +51,7 @@ pub fn config(flow: &spec::Flow, path: &str) -> Result<(Profile, Config), SpecEr
             format!("unknown profile '{}'; known are {}", flow.profile, known.join(", ")),
         )
     })?;
-    let mut config = Config::profile(profile);
+    let mut config = profile.options(&flow.cc.name);
     let kind = |name: &str| OPTIONS.iter().find(|o| o.name == name).map(|o| o.kind);
     for (name, v) in given(&flow.tcp, kind, &format!("{path}.tcp"))? {
         config.set(&name, &v).map_err(|e| SpecError::new(format!("{path}.tcp.{name}"), e.to_string()))?;

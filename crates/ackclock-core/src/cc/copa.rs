@@ -23,6 +23,12 @@ const PARAMS: &[ParamSpec] = &[
     },
     count("velocity_rounds", 3, (1.0, 100.0), "round trips in one direction before the velocity doubles (§2.1)"),
     float("pacing_gain", 2.0, (1.0, 10.0), "pacing rate, windows per RTTstanding (§2.1)"),
+    count(
+        "burst",
+        2,
+        (1.0, 100.0),
+        "segments that leave together when pacing lets something out; the paper sends each alone",
+    ),
     ParamSpec {
         name: "competitive",
         kind: Kind::Bool,
@@ -63,6 +69,7 @@ pub struct Copa {
     min_rtt_window: u64,
     velocity_rounds: u64,
     pacing_gain: f64,
+    burst: u64,
     competitive: bool,
     empty_fraction: f64,
     empty_rounds: u64,
@@ -100,6 +107,7 @@ impl Copa {
             min_rtt_window: p.duration("min_rtt_window").0,
             velocity_rounds: p.int("velocity_rounds"),
             pacing_gain: p.float("pacing_gain"),
+            burst: p.int("burst"),
             competitive: p.bool("competitive"),
             empty_fraction: p.float("empty_fraction"),
             empty_rounds: p.int("empty_rounds"),
@@ -258,7 +266,7 @@ impl CongestionControl for Copa {
         // Without any RTT nothing can be paced.
         let pacing = if self.pacing_rate > 0 { Pacing::Rate(self.pacing_rate) } else { Pacing::Off };
         let bytes = |segments: f64| (segments * self.mss + 1e-6) as u64;
-        Control { cwnd: bytes(self.w), ssthresh: bytes(self.ssthresh), pacing }
+        Control { cwnd: bytes(self.w), ssthresh: bytes(self.ssthresh), pacing, burst: bytes(self.burst as f64) as u32 }
     }
 
     fn needs(&self) -> Needs {

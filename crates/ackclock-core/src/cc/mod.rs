@@ -266,12 +266,14 @@ pub struct Control {
     pub ssthresh: u64,
     /// How segments are spread over time.
     pub pacing: Pacing,
+    /// Bytes that may leave together when pacing lets something out; a single segment always may.
+    pub burst: u32,
 }
 
 impl Control {
     /// A window without pacing.
     pub const fn window(cwnd: u64, ssthresh: u64) -> Control {
-        Control { cwnd, ssthresh, pacing: Pacing::Off }
+        Control { cwnd, ssthresh, pacing: Pacing::Off, burst: 0 }
     }
 }
 

@@ -237,6 +237,12 @@ impl Avoidance for WestwoodPlusInteger {
 
     #[inline]
     fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, _w: &mut Window) {
+        // Linux 6.12.117 tells its modules of the round trip first and of the acknowledgment then; older kernels did it
+        // the other way round, and the round trip counted from the next acknowledgment on.
+        if let Some(rtt) = ack.rtt.filter(|r| r.0 >= 1000) {
+            // Whole microseconds, rounded up to ticks.
+            self.rtt = (rtt.0 / 1000 * 1000).div_ceil(self.tick);
+        }
         let now = cx.now.0 / self.tick;
         let elapsed = now - self.begin;
         if self.rtt > 0 && elapsed > self.rtt.max(self.min_ticks) {
@@ -250,11 +256,6 @@ impl Avoidance for WestwoodPlusInteger {
             false => self.acked.take(advance, u64::from(cx.mss)),
         };
         self.rtt_min = if std::mem::take(&mut self.renew) { self.rtt } else { self.rtt_min.min(self.rtt) };
-        // Linux hears of the sample after it has looked at the acknowledgment: it counts from the next one on.
-        if let Some(rtt) = ack.rtt.filter(|r| r.0 >= 1000) {
-            // Whole microseconds, rounded up to ticks.
-            self.rtt = (rtt.0 / 1000 * 1000).div_ceil(self.tick);
-        }
     }
 
     #[inline]
@@ -334,6 +335,31 @@ mod tests {
             assert_eq!(w, Window { cwnd: 100.0, ssthresh: 100.0 });
             assert_eq!(law.reduce(cx, Signal::Timeout { flight: 0, repeated: false }, &w), 100.0);
             assert!(law.renew);
+        });
+    }
+
+    /// Linux 6.12.117's order: the round trip first. After a timeout the smallest one is that of the next acknowledgment
+    /// and not of the one before, which waited in the full queue.
+    #[test]
+    fn the_round_trip_counts_with_its_acknowledgment() {
+        testing::with_cx(1000, |cx| {
+            let mut law = WestwoodPlusInteger::new(&params("linux"));
+            let mut w = Window { cwnd: 10.0, ssthresh: 2.0 };
+            law.start(cx, &mut w);
+            let mut answer = |law: &mut WestwoodPlusInteger, at: u64, rtt: u64| {
+                cx.now = Time(at * 1_000_000);
+                let rtt = Some(Span::from_millis(rtt));
+                law.observe(cx, &Ack { acked: 1000, delivered: 1000, rtt, plain: true, ..Ack::default() }, &mut w);
+            };
+            answer(&mut law, 60, 55);
+            // 60 ticks are more than the 55 of this very acknowledgment: the first sample ends.
+            assert_eq!((law.rtt_min, law.begin), (55, 60));
+            answer(&mut law, 112, 51);
+            assert_eq!((law.rtt_min, law.begin), (51, 112));
+            answer(&mut law, 120, 90);
+            law.renew = true;
+            answer(&mut law, 130, 60);
+            assert_eq!(law.rtt_min, 60);
         });
     }
 

@@ -169,7 +169,7 @@ impl SlowStart for HyStart {
             self.min_rtt = self.min_rtt.min(rtt);
             if !self.found && self.full(cx, ack, w) {
                 self.found = true;
-                w.ssthresh = w.cwnd;
+                w.ssthresh = w.cwnd.max(2.0);
             }
         }
     }

@@ -133,7 +133,7 @@ options! {
         [UNLIMITED_WINDOW, 8_387_160, UNLIMITED_WINDOW, UNLIMITED_WINDOW],
         "window offered at first; ack_policy linux opens it with the data received. The default of profile linux is that of a buffer of 16 MiB";
     ack_compression: bool, Kind::Bool, None, [false, true, false, false],
-        "acknowledge out-of-order segments beyond the third together, after min(1 ms, RTT/20) + 0.1 ms (Linux)";
+        "with ack_policy linux: acknowledge out-of-order segments beyond the third together, after min(1 ms, RTT/20) + 0.1 ms";
     write_bytes: u64, Kind::Bytes, None, [0, 131_072, 0, 0],
         "bytes that the application writes at a time, in the end to a full send buffer; 0 is everything at once. Linux marks \
          where it pushed the stream (PSH), and a receiver acknowledges such a segment at once";
@@ -155,6 +155,10 @@ options! {
          after it (Linux with the fq queue); off";
     pacing_credit: bool, Kind::Bool, None, [false, true, false, false],
         "a segment that leaves late shortens the gap to the next, to half at most (Linux)";
+    pacing_quantum: PacingQuantum, Kind::Choice(PACING_QUANTA), None,
+        [PacingQuantum::Controller, PacingQuantum::Segment, PacingQuantum::Controller, PacingQuantum::Controller],
+        "what a paced sender lets out at once: controller: as the controller asks, BBR for its send quantum (1 ms of its rate, at \
+         least 2 segments, at most 64 KiB), the others for a segment; segment: each one alone (Linux without segmentation offload)";
     unpaced_segments: u64, Kind::Count, Some((0.0, 1e6)), [0, 10, 0, 0], "segments that leave unpaced at the start (Linux: 10)";
     idle: IdleRule, Kind::Choice(IDLE_RULES), None, [IdleRule::Rfc5681, IdleRule::Linux, IdleRule::None, IdleRule::Rfc5681],
         "window after an idle time";

@@ -250,6 +250,9 @@ impl Endpoint {
 
     /// Does what the expired timers ask for.
     pub fn on_timer(&mut self, now: Time) {
+        if self.timers.only_pacing_due(now) {
+            return;
+        }
         if self.timers.take_due(Timer::CompressedAck, now) {
             self.rx.request_ack();
         }

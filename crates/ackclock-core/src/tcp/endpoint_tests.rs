@@ -12,6 +12,8 @@ use crate::tcp::config::Profile;
 
 #[path = "ecn_tests.rs"]
 mod ecn;
+#[path = "option_tests.rs"]
+mod option;
 #[path = "probe_tests.rs"]
 mod probe;
 #[path = "recovery_tests.rs"]

@@ -235,7 +235,7 @@ impl Sender {
     fn measured_leaves(&mut self, now: Time, len: u32) {
         if self.pacer.acts(&self.control) {
             let rate = self.pacer.rate(&self.control, self.board.outstanding(), self.rtt.smoothed());
-            self.pacer.sent(now, len, self.stats.sent_segments, rate);
+            self.pacer.sent(now, len, self.stats.sent_segments, rate, self.control.burst);
         }
         if self.needs.rate {
             self.board.note_send(now, self.delivered, self.lost);

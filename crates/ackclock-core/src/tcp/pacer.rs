@@ -1,6 +1,6 @@
 //! Pacing: segments spread over time at the rate the controller asks for.
 
-use super::config::{Config, PacingRule};
+use super::config::{Config, PacingQuantum, PacingRule};
 use crate::cc::{Control, Pacing};
 use crate::time::{Span, Time};
 
@@ -9,24 +9,45 @@ use crate::time::{Span, Time};
 pub(super) struct Pacer {
     rule: PacingRule,
     credit: bool,
+    /// Whether a controller may ask for bursts.
+    bursts: bool,
+    mss: u32,
     /// Segments with payload that leave unpaced at the start.
     unpaced: u64,
+    /// When the next segment may leave.
+    gate: Time,
+    /// When it would leave were every segment sent alone; later than the gate within a burst.
     next: Time,
+    /// Bytes that the burst under way still has.
+    left: i64,
+    /// The last gap, of so many bytes at this rate: both seldom change.
+    last: (f64, u32, u64),
 }
 
 impl Pacer {
-    pub fn new(config: &Config) -> Pacer {
-        Pacer { rule: config.pacing, credit: config.pacing_credit, unpaced: config.unpaced_segments, next: Time::ZERO }
+    pub fn new(config: &Config, mss: u32) -> Pacer {
+        Pacer {
+            rule: config.pacing,
+            credit: config.pacing_credit,
+            bursts: config.pacing_quantum == PacingQuantum::Controller,
+            mss,
+            unpaced: config.unpaced_segments,
+            gate: Time::ZERO,
+            next: Time::ZERO,
+            left: 0,
+            last: (0.0, 0, 0),
+        }
     }
 
     /// When the next segment may leave; in the past when it may leave now.
     #[inline]
     pub fn next(&self) -> Time {
-        self.next
+        self.gate
     }
 
     /// Nothing leaves before `until`.
     pub fn hold(&mut self, until: Time) {
+        self.gate = self.gate.max(until);
         self.next = self.next.max(until);
     }
 
@@ -53,22 +74,35 @@ impl Pacer {
         Some(window * f64::from(percent) * 1e7 / srtt.0 as f64)
     }
 
-    /// `len` payload bytes leave at `now`, after `number` segments of the connection.
+    /// `len` payload bytes leave at `now`, after `number` segments of the connection; `burst` bytes may leave together.
     #[inline]
-    pub fn sent(&mut self, now: Time, len: u32, number: u64, rate: Option<f64>) {
+    pub fn sent(&mut self, now: Time, len: u32, number: u64, rate: Option<f64>, burst: u32) {
         let late = now.since(self.next);
-        self.next = self.next.max(now);
+        if now >= self.next {
+            (self.next, self.left) = (now, 0);
+        }
         let Some(rate) = rate else { return };
         // The gap after the last unpaced segment is the first.
         if number + 1 < self.unpaced {
             return;
         }
-        let mut gap = (f64::from(len) * 1e9 / rate) as u64;
+        if (self.last.0, self.last.1) != (rate, len) {
+            self.last = (rate, len, (f64::from(len) * 1e9 / rate) as u64);
+        }
+        let mut gap = self.last.2;
         if self.credit {
             // A late segment shortens the wait of the next one, to half at most (Linux).
             gap -= late.0.min(gap / 2);
         }
         self.next += Span(gap);
+        if self.left == 0 && self.bursts {
+            self.left = i64::from(burst);
+        }
+        self.left -= i64::from(len);
+        // What is left must hold a whole segment: a burst is never more than its quantum.
+        if self.left < i64::from(self.mss) {
+            (self.gate, self.left) = (self.next, 0);
+        }
     }
 }
 
@@ -81,7 +115,8 @@ mod tests {
         let mut config = Config::profile(Profile::Linux);
         config.pacing = rule;
         config.unpaced_segments = 2;
-        Pacer::new(&config)
+        config.pacing_quantum = PacingQuantum::Controller;
+        Pacer::new(&config, 1250)
     }
 
     fn control(pacing: Pacing) -> Control {
@@ -105,13 +140,48 @@ mod tests {
     fn gaps_follow_the_rate_and_lateness_is_credited() {
         let mut p = pacer(PacingRule::Controller);
         let at = |us: u64| Time(us * 1000);
-        p.sent(at(0), 1250, 0, Some(125_000.0));
+        p.sent(at(0), 1250, 0, Some(125_000.0), 0);
         assert_eq!(p.next(), at(0), "unpaced");
-        p.sent(at(0), 1250, 1, Some(125_000.0));
+        p.sent(at(0), 1250, 1, Some(125_000.0), 0);
         assert_eq!(p.next(), at(10_000));
-        p.sent(at(12_000), 1250, 2, Some(125_000.0));
+        p.sent(at(12_000), 1250, 2, Some(125_000.0), 0);
         assert_eq!(p.next(), at(20_000), "two milliseconds of credit");
-        p.sent(at(40_000), 1250, 3, Some(125_000.0));
+        p.sent(at(40_000), 1250, 3, Some(125_000.0), 0);
         assert_eq!(p.next(), at(45_000), "at most half");
+    }
+
+    #[test]
+    fn a_burst_cut_short_goes_on_and_the_rate_is_kept() {
+        let mut p = Pacer::new(&Config::profile(Profile::Rfc), 1250);
+        let (rate, burst) = (Some(12_500_000.0), 12_500);
+        for n in 0..4 {
+            p.sent(Time::ZERO, 1250, n, rate, burst);
+        }
+        let later = Time(50_000);
+        assert!(p.next() <= later, "the window ended the burst, not the pacer");
+        for n in 4..10 {
+            assert!(p.next() <= later);
+            p.sent(later, 1250, n, rate, burst);
+        }
+        assert_eq!(p.next(), Time(1_000_000), "ten segments are a millisecond");
+    }
+
+    #[test]
+    fn a_burst_never_exceeds_what_was_asked_for_and_can_be_forbidden() {
+        let leaves = |quantum, burst| {
+            let mut config = Config::profile(Profile::Rfc);
+            config.pacing_quantum = quantum;
+            let mut p = Pacer::new(&config, 1250);
+            let mut count = 0;
+            while p.next() <= Time::ZERO {
+                p.sent(Time::ZERO, 1250, count, Some(1_250_000.0), burst);
+                count += 1;
+            }
+            (count, p.next())
+        };
+        assert_eq!(leaves(PacingQuantum::Controller, 0), (1, Time(1_000_000)));
+        assert_eq!(leaves(PacingQuantum::Controller, 2500), (2, Time(2_000_000)));
+        assert_eq!(leaves(PacingQuantum::Controller, 4000), (3, Time(3_000_000)), "whole segments");
+        assert_eq!(leaves(PacingQuantum::Segment, 4000), (1, Time(1_000_000)));
     }
 }

@@ -334,7 +334,8 @@ impl Receiver {
         let owed = self.unacked_bytes > 0 || self.ack_now;
         let mut holds = self.read_rate == 0 && self.ooo.is_empty();
         match &mut self.linux {
-            None => self.quick -= u64::from(self.quick > 0 && owed),
+            // The acknowledgment that ends the handshake is none of data.
+            None => self.quick -= u64::from(self.quick > 0 && owed && (self.nxt > 1 || self.ooo_bytes > 0)),
             Some(l) => {
                 holds &= !l.window.say(promised);
                 l.acknowledged(owed || l.compressing());

@@ -139,7 +139,7 @@ impl Sender {
             rtt: RttEstimator::new(config),
             control: cc.control(),
             needs: cc.needs(),
-            pacer: Pacer::new(config),
+            pacer: Pacer::new(config, mss),
             pair: Pair::default(),
             marks: Marks::default(),
             validation: Validation::new(config),

@@ -20,7 +20,7 @@ pub(super) enum Timer {
     Probe,
     /// The application frees room of the receive buffer.
     WindowUpdate,
-    /// Pacing lets the next segment out.
+    /// Pacing lets the next segment out. The last one: see [`Timers::only_pacing_due`].
     Pace,
 }
 
@@ -114,6 +114,22 @@ impl Timers {
     /// Makes the bound exact again.
     pub fn tighten(&mut self) {
         self.bound = self.next();
+    }
+
+    /// Clears the pacing timer if nothing else is due at `now`, which is the one thing a paced sender is woken for again
+    /// and again, and says whether that was all there was to do.
+    #[inline]
+    pub fn only_pacing_due(&mut self, now: Time) -> bool {
+        let others = self.at[..Timer::Pace as usize].iter().copied().fold(Time::NEVER, Time::min);
+        if others <= now {
+            return false;
+        }
+        let pace = &mut self.at[Timer::Pace as usize];
+        if *pace <= now {
+            *pace = Time::NEVER;
+        }
+        self.bound = others.min(*pace);
+        true
     }
 
     /// Clears timer `t` and says whether it was due.

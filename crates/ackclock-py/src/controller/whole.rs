@@ -24,7 +24,8 @@ impl Whole {
 
     fn decision(&self, py: Python<'_>, (cwnd, ssthresh): (f64, f64)) -> PyResult<Control> {
         // A conversion to whole bytes truncates, and infinity becomes the largest. 1e-6 bytes hide rounding.
-        Ok(Control { cwnd: (cwnd + 1e-6) as u64, ssthresh: (ssthresh + 1e-6) as u64, pacing: self.bridge.pacing(py)? })
+        let (cwnd, ssthresh) = ((cwnd + 1e-6) as u64, (ssthresh + 1e-6) as u64);
+        Ok(Control { cwnd, ssthresh, pacing: self.bridge.pacing(py)?, burst: 0 })
     }
 
     /// Calls a method with what `args` makes, and reads the decision.
@@ -158,7 +159,7 @@ impl CongestionControl for Passive {
     }
     fn on_restart(&mut self, _cx: &mut cc::Cx<'_>, _restart: cc::Restart) {}
     fn control(&self) -> Control {
-        Control { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Off }
+        Control { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Off, burst: 0 }
     }
     fn needs(&self) -> Needs {
         self.needs

@@ -312,7 +312,8 @@ impl CongestionControl for Bbr1 {
         let bytes = |units: u64| units.saturating_mul(self.path.unit);
         // Infinite until the pipe was full.
         let ssthresh = self.ssthresh.map_or(u64::MAX, |units| bytes(units.max(2 * self.path.segment)));
-        Control { cwnd: bytes(self.cwnd), ssthresh, pacing: Pacing::Rate(self.pacing_rate.max(1)) }
+        let burst = bytes(self.path.quantum(&self.s, self.pacing_rate)) as u32;
+        Control { cwnd: bytes(self.cwnd), ssthresh, pacing: Pacing::Rate(self.pacing_rate.max(1)), burst }
     }
 
     fn needs(&self) -> Needs {

@@ -359,7 +359,8 @@ impl CongestionControl for Bbr3 {
     #[inline]
     fn control(&self) -> Control {
         let ssthresh = self.ssthresh.max(2 * self.mss);
-        Control { cwnd: self.cwnd, ssthresh, pacing: Pacing::Rate(self.pacing_rate.max(1)) }
+        let burst = self.quantum() as u32;
+        Control { cwnd: self.cwnd, ssthresh, pacing: Pacing::Rate(self.pacing_rate.max(1)), burst }
     }
 
     fn needs(&self) -> Needs {

@@ -124,6 +124,15 @@ choice!(
     }
 );
 choice!(
+    /// How much a paced sender lets out at once.
+    PacingQuantum, PACING_QUANTA {
+        /// What the controller asks for: BBR its send quantum, the others a segment.
+        Controller = "controller",
+        /// Each segment alone.
+        Segment = "segment",
+    }
+);
+choice!(
     /// When a receiver acknowledges.
     AckPolicy, ACK_POLICIES {
         /// Every `delayed_ack` segments or after `delayed_ack_timeout` (RFC 5681 §4.2).

@@ -1,5 +1,7 @@
 //! The profiles: whose defaults an endpoint and its controller take.
 
+use super::{Config, LossDetection};
+
 /// A named bundle of options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
@@ -45,6 +47,18 @@ impl Profile {
             Profile::Ns3 => &[("variant", "ns3"), ("base", "cwnd")],
             Profile::Ns2 => &[("variant", "ns2"), ("base", "cwnd"), ("counting", "acks"), ("response", "ns2")],
         }
+    }
+
+    /// The endpoint options of this profile under controller `cc`, which the scenario then changes.
+    ///
+    /// In profile `rfc` BBR gets RACK and tail loss probes (RFC 8985): it keeps its rate through losses, so what is sent
+    /// again is often lost again, and counting duplicates finds that by a timeout only.
+    pub fn options(self, cc: &str) -> Config {
+        let mut config = Config::profile(self);
+        if self == Profile::Rfc && matches!(cc, "bbr1" | "bbr3") {
+            (config.loss_detection, config.tlp) = (LossDetection::Rack, true);
+        }
+        config
     }
 
     /// The slow start used when the scenario names none, for controller `cc`.
