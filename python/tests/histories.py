@@ -7,15 +7,16 @@ depends on it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-import ackclock
-from ackclock import Control
+from ackclock import Control, engine
 from ackclock.events import Event
+from ackclock.scenario.plan import resolved_flow
 
 US, MS = 1_000, 1_000_000
 MOST = 10_000_000
@@ -31,7 +32,9 @@ class Acks:
     gaps_us: list[int]
     rtts_us: list[int | None]
     """None: ambiguous."""
-    used: float = 1.0
+    share: float
+    """The part of the window that is acknowledged at once, at least: a large window has rounds, too."""
+    used: float
     """The part of the window that is used; below 1 the application is what limits."""
 
 
@@ -87,33 +90,39 @@ def _turns(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
     return st.lists(values, min_size=1, max_size=3)
 
 
-_RTTS = st.one_of(
-    st.integers(20_000, 80_000),
-    st.integers(40_000, 40_050),
+def _mostly(usual: st.SearchStrategy[Any], *others: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Each of the others one time in sixteen."""
+    return st.integers(0, 15).flatmap(lambda n: others[n - 1] if 0 < n <= len(others) else usual)
+
+
+_RTTS = _mostly(
+    st.one_of(st.integers(40_000, 80_000), st.integers(40_000, 42_000)),
     st.integers(1, 60_000_000),  # paths change, and queues may be long
     st.none(),
 )
 _ACKS = st.builds(
     Acks,
-    count=st.integers(1, 40),
-    segments=_turns(st.one_of(st.integers(1, 4), st.integers(1, 100_000))),
-    gaps_us=_turns(st.one_of(st.integers(0, 20_000), st.integers(0, 5_000_000))),
+    count=st.integers(1, 25),
+    segments=_turns(_mostly(st.integers(1, 8), st.integers(1, 100_000))),
+    gaps_us=_turns(_mostly(st.integers(0, 20_000), st.integers(0, 5_000_000))),
     rtts_us=_turns(_RTTS),
-    used=st.sampled_from([1.0, 1.0, 1.0, 0.5, 0.01]),
+    share=st.sampled_from([0.0, 0.1, 0.3]),
+    used=_mostly(st.just(1.0), st.just(0.5), st.just(0.01)),
 )
 _ENDS = st.sampled_from(["repaired", "repaired", "deflated", "unfounded", "timeout", "repeated timeout"])
+_LOSSES = st.builds(Loss, st.integers(0, 10), st.integers(0, 10), _ENDS)
 STEPS: st.SearchStrategy[list[Step]] = st.lists(
-    st.one_of(
+    _mostly(
         _ACKS,
-        _ACKS,
-        st.builds(Loss, st.integers(0, 20), st.integers(0, 20), _ENDS),
+        _LOSSES,
+        _LOSSES,
         st.builds(Timeouts, st.integers(1, 6), st.integers(1, 20), st.booleans()),
         st.builds(Mark, st.integers(0, 5)),
         st.builds(Disorder, st.integers(1, 5)),
         st.builds(Idle, st.integers(1, 1_000_000), st.integers(1, 50), st.booleans()),
     ),
-    min_size=1,
-    max_size=30,
+    min_size=15,
+    max_size=50,
 )
 
 
@@ -137,7 +146,10 @@ class History:
     def __init__(self, beginning: Beginning) -> None:
         """The connection begins."""
         self.events: list[Event] = []
-        self.beginning, self.mss = beginning, beginning.mss
+        self.lines: list[str] = []
+        raw = {"cc": beginning.controller, "slow_start": beginning.slow_start, "profile": "rfc"}
+        self.document = json.dumps({"id": "0", **resolved_flow(raw, "history")})
+        self.mss = beginning.mss
         self.now = 100_000 * MS
         self.una = self.nxt = self.round_end = self.recover = 1
         self.delivered = self.lost = self.round = 0
@@ -160,14 +172,12 @@ class History:
             "phase": self.phase,
         }
         self.events.append(Event(call, args, cx, Control(0, None)))
-
-    def decided(self) -> list[Control]:
-        """What the engine decides after each event."""
-        return ackclock.replay(self.events, self.beginning.controller, slow_start=self.beginning.slow_start)
+        self.lines.append(self.events[-1].line())
 
     def control(self) -> Control:
-        """What it has decided last."""
-        return self.decided()[-1]
+        """What the engine has decided last: `ackclock.replay` of all so far, without reading all again."""
+        raw = json.loads(engine.replay(self.lines, self.document, {})[-1])
+        return Control(raw["cwnd"], raw["ssthresh"])
 
     def enter(self, phase: str) -> None:
         """Change the phase, or time out again."""
@@ -259,7 +269,7 @@ class History:
         self.fill(int(before.cwnd * step.used) if isinstance(step, Acks) else before.cwnd)
         match step:
             case Acks():
-                self.acks(step, before.cwnd)
+                self.acks(step)
             case Disorder():
                 self.enter("disorder")
                 for _ in range(step.duplicates):
@@ -281,15 +291,20 @@ class History:
             case Idle():
                 self.acknowledge(MOST, 1, None, limited=False)
                 self.now += step.ms * MS
+                idle = step.ms * MS + self.srtt  # the last data left before it was acknowledged
                 floor = self.control().cwnd // 4 * 3 if step.floor else 0
-                self.tell("on_restart", idle_ns=step.ms * MS, window=step.window * self.mss, ssthresh_floor=floor)
+                self.tell("on_restart", idle_ns=idle, window=step.window * self.mss, ssthresh_floor=floor)
 
-    def acks(self, step: Acks, window: int) -> None:
-        """Acknowledgments while nothing is wrong, or a timeout's repair."""
+    def acks(self, step: Acks) -> None:
+        """Acknowledgments while nothing is wrong, or a timeout's repair. The window is read every few of them."""
+        window = 0
         for number in range(step.count):
+            if number % 8 == 0:
+                window = self.control().cwnd
             segments, gap, rtt = (turn[number % len(turn)] for turn in (step.segments, step.gaps_us, step.rtts_us))
             assert segments is not None
             assert gap is not None
+            segments = max(segments, int(step.share * window / self.mss))
             self.acknowledge(segments, gap, rtt, limited=step.used == 1.0)
             self.fill(int(window * step.used))
 

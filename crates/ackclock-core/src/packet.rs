@@ -26,6 +26,8 @@ pub struct Parcel {
     pub len: u32,
     /// Flow number, for fair queueing and statistics.
     pub flow: u32,
+    /// Class of service, for schedulers with priorities or weights; 0 is the first.
+    pub class: u8,
     /// ECN field.
     pub ecn: Ecn,
     /// When the packet reached this queue.

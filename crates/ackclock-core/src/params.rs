@@ -109,6 +109,16 @@ pub const fn time(name: &'static str, ms: u64, range: (f64, f64), doc: &'static 
     ParamSpec { name, kind: Kind::Duration, default: Default::Duration(Span::from_millis(ms)), range: Some(range), doc }
 }
 
+/// A parameter that is one word out of a list, the first of which is its default.
+pub const fn choice(name: &'static str, words: &'static [&'static str], doc: &'static str) -> ParamSpec {
+    ParamSpec { name, kind: Kind::Choice(words), default: Default::Text(words[0]), range: None, doc }
+}
+
+/// A parameter that is a yes or no.
+pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> ParamSpec {
+    ParamSpec { name, kind: Kind::Bool, default: Default::Bool(default), range: None, doc }
+}
+
 /// What is wrong with a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamError {
@@ -120,6 +130,13 @@ pub enum ParamError {
         name: String,
         /// What it takes.
         wants: String,
+    },
+    /// The value contradicts another one.
+    Conflict {
+        /// The parameter.
+        name: String,
+        /// What is wrong and what would be right.
+        problem: String,
     },
     /// The value is outside the sensible range.
     OutOfRange {
@@ -137,6 +154,7 @@ impl fmt::Display for ParamError {
         match self {
             ParamError::Unknown(name) => write!(f, "unknown parameter '{name}'"),
             ParamError::WrongKind { name, wants } => write!(f, "'{name}' must be {wants}"),
+            ParamError::Conflict { name, problem } => write!(f, "'{name}': {problem}"),
             ParamError::OutOfRange { name, value, range } => {
                 write!(f, "'{name}' is {value}, outside {}..{}", range.0, range.1)
             }

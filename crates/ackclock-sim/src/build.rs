@@ -189,7 +189,6 @@ impl Sim {
             visits: 0,
             log: run.engine.log_deliveries.then(Vec::new),
             link_names: run.links.iter().map(|l| (l.id.clone(), l.rate_bps)).collect(),
-            dropped: Vec::new(),
             warnings: marking::warnings(run, &marks),
         })
     }

@@ -4,8 +4,7 @@ use crate::events::Events;
 use crate::flow::{snapshot, Flow, Side, HOP, SIDE_MASK};
 use crate::probe::Probes;
 use crate::slab::{Slab, NONE};
-use crate::wire::{DelayLine, InFlight, Link, Outcome};
-use ackclock_core::packet::Ecn;
+use crate::wire::{DelayLine, InFlight, Link};
 use ackclock_core::tcp::Segment;
 use ackclock_core::time::Time;
 
@@ -54,7 +53,6 @@ pub struct Sim {
     pub(crate) visits: u64,
     pub(crate) log: Option<Vec<Delivery>>,
     pub(crate) link_names: Vec<(String, Option<u64>)>,
-    pub(crate) dropped: Vec<u32>,
     /// What to know about the run before it is played.
     pub(crate) warnings: Vec<String>,
 }
@@ -94,13 +92,10 @@ impl Sim {
     fn visit(&mut self, now: Time, element: u32) {
         let next = if element < self.layout.delays {
             let i = element as usize;
-            while let Some(p) = self.links[i].pull(now, &mut self.dropped) {
+            while let Some(p) = self.links[i].pull(now, &mut self.slab) {
                 if p.id != NONE {
                     self.arrive(now, p);
                 }
-            }
-            while let Some(id) = self.dropped.pop() {
-                self.slab.remove(id);
             }
             self.links[i].next_due()
         } else if element < self.layout.sides {
@@ -153,17 +148,9 @@ impl Sim {
     fn enter(&mut self, now: Time, element: u32, id: u32, len: u32) {
         if element < self.layout.delays {
             let link = &mut self.links[element as usize];
-            match link.push(now, id, len, self.slab.get(id)) {
-                Outcome::Taken if link.was_idle() => self.events.schedule(element, link.next_due()),
-                Outcome::Taken => {}
-                Outcome::Marked => {
-                    self.slab.get_mut(id).ecn = Ecn::Ce;
-                    self.events.schedule(element, link.next_due());
-                }
-                Outcome::Lost | Outcome::Dropped => {
-                    self.events.schedule(element, link.next_due());
-                    self.slab.remove(id);
-                }
+            link.push(now, id, len, &mut self.slab);
+            if link.was_idle() {
+                self.events.schedule(element, link.next_due());
             }
         } else {
             let line = &mut self.delays[(element - self.layout.delays) as usize];
@@ -260,7 +247,7 @@ impl Sim {
         if !self.measuring && self.from <= now {
             self.begin_measurement();
         }
-        self.probes.sample(now, &self.sides, &mut self.links);
+        self.probes.sample(now, &self.sides, &mut self.links, &mut self.slab);
         let measurement = if self.measuring { Time::NEVER } else { self.from };
         self.probes.next_due().min(measurement)
     }
@@ -274,7 +261,7 @@ impl Sim {
 
     fn finish(&mut self) {
         for link in &mut self.links {
-            link.finish(self.end);
+            link.finish(self.end, &mut self.slab);
         }
         for flow in &mut self.flows {
             let cwnd = flow.cwnd;

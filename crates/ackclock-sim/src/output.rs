@@ -3,6 +3,7 @@
 use crate::engine::Sim;
 use crate::flow::snapshot;
 use crate::probe::{Sample, FLOW_METRICS, LINK_METRICS};
+use crate::wire::stats::REASONS;
 use ackclock_core::tcp::endpoint::Failure;
 
 /// One flow over the measurement window. Goodput is payload delivered in order at the receiver.
@@ -87,6 +88,10 @@ pub struct LinkRow {
     pub drops: u64,
     /// Packets its queue marked (CE).
     pub marks: u64,
+    /// The drops, in the order of [`Reason::ALL`](ackclock_core::queue::Reason::ALL).
+    pub drops_by_reason: [u64; REASONS],
+    /// The marks, in the same order.
+    pub marks_by_reason: [u64; REASONS],
     /// Packets its medium lost.
     pub lost: u64,
     /// Queue length, mean over time, as the limit counts it.
@@ -208,8 +213,10 @@ impl Sim {
             arrived_packets: s.arrived,
             sent_packets: s.sent,
             sent_bytes: s.sent_bytes,
-            drops: s.drops,
-            marks: s.marks,
+            drops: s.drops.iter().sum(),
+            marks: s.marks.iter().sum(),
+            drops_by_reason: s.drops,
+            marks_by_reason: s.marks,
             lost: s.lost,
             mean_queue_packets: s.mean_packets(),
             mean_queue_bytes: s.mean_bytes(),

@@ -1,6 +1,7 @@
 //! Series: typed columns with declared sampling.
 
 use crate::flow::Side;
+use crate::slab::Slab;
 use crate::spec::{Sampling, SpecError};
 use crate::wire::Link;
 use ackclock_core::time::Time;
@@ -133,7 +134,7 @@ impl Probes {
     }
 
     /// Records what is due at `now`.
-    pub fn sample(&mut self, now: Time, sides: &[Side], links: &mut [Link]) {
+    pub fn sample(&mut self, now: Time, sides: &[Side], links: &mut [Link], slab: &mut Slab) {
         for (metric, every, due) in &mut self.timed {
             if *due > now {
                 continue;
@@ -147,7 +148,7 @@ impl Probes {
                 }
             } else {
                 for (l, link) in links.iter_mut().enumerate() {
-                    link.settle(now);
+                    link.settle(now, slab);
                     let value = link_value((m - FLOW_METRICS.len()) as u8, link);
                     self.samples.push(Sample { at: now, metric: *metric, of: l as u32, value });
                 }

@@ -1,7 +1,8 @@
 //! DropTail: first in, first out; what finds no room is dropped. With a step it marks what finds too much before it,
 //! the switch of DCTCP (Alizadeh et al., Data center TCP, SIGCOMM 2010, §3.1).
 
-use super::{Backlog, Queue, Reason, Verdict};
+use super::registry::Discipline;
+use super::{mark, Backlog, Queue, Reason, Sink};
 use crate::packet::{Ecn, Parcel};
 use crate::ring::Ring;
 use crate::time::Time;
@@ -60,6 +61,16 @@ impl Step {
     }
 }
 
+/// The entry of the registry.
+pub(super) const ENTRY: Discipline = Discipline {
+    name: "droptail",
+    source: "",
+    summary: "first in, first out; what finds no room is dropped",
+    params: &[],
+    default_limit: None,
+    build: |_, site| Ok(Box::new(DropTail::new(site.limits, Step::NEVER))),
+};
+
 /// A FIFO with a limit.
 #[derive(Clone, Debug)]
 pub struct DropTail {
@@ -77,32 +88,19 @@ impl DropTail {
 }
 
 impl Queue for DropTail {
-    fn enqueue(
-        &mut self,
-        _now: Time,
-        mut parcel: Parcel,
-        in_service: Backlog,
-        sink: &mut dyn FnMut(Parcel, Reason),
-    ) -> Verdict {
+    fn enqueue(&mut self, now: Time, mut parcel: Parcel, in_service: Backlog, sink: &mut dyn Sink) {
         let waiting = self.backlog();
         if !self.limits.admit(waiting, in_service, parcel.len) {
-            sink(parcel, Reason::Full);
-            return Verdict::Dropped;
+            return sink.dropped(now, parcel, Reason::Full);
         }
-        let marked = self.step.marks(self.limits.counted(waiting, in_service), parcel.ecn);
-        if marked {
-            parcel.ecn = Ecn::Ce;
+        if self.step.marks(self.limits.counted(waiting, in_service), parcel.ecn) {
+            mark(now, &mut parcel, Reason::Threshold, sink);
         }
         self.bytes += u64::from(parcel.len);
         self.fifo.push(parcel);
-        if marked {
-            Verdict::Marked
-        } else {
-            Verdict::Taken
-        }
     }
 
-    fn dequeue(&mut self, _now: Time, _sink: &mut dyn FnMut(Parcel, Reason)) -> Option<Parcel> {
+    fn dequeue(&mut self, _now: Time, _sink: &mut dyn Sink) -> Option<Parcel> {
         let parcel = self.fifo.pop()?;
         self.bytes -= u64::from(parcel.len);
         Some(parcel)
@@ -115,16 +113,18 @@ impl Queue for DropTail {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Kept;
     use super::*;
 
     fn fill(limits: Limits, n: u64, in_service: u64) -> u64 {
         let mut q = DropTail::new(limits, Step::NEVER);
         let service = Backlog { packets: in_service, bytes: in_service * 1000 };
-        let mut drops = 0;
+        let mut sink = Kept::default();
         for id in 0..n {
             let p = Parcel { id: id as u32, len: 1000, ..Parcel::default() };
-            q.enqueue(Time(id), p, service, &mut |_, _| drops += 1);
+            q.enqueue(Time(id), p, service, &mut sink);
         }
+        let drops = sink.dropped.len() as u64;
         assert_eq!(q.backlog(), Backlog { packets: n - drops, bytes: (n - drops) * 1000 });
         drops
     }
@@ -136,11 +136,11 @@ mod tests {
             let mut q = DropTail::new(limits, step);
             let service = Backlog { packets: 1, bytes: 1000 };
             let parcel = |id| Parcel { id, len: 1000, ecn, ..Parcel::default() };
-            let verdicts: Vec<_> =
-                (0..8).map(|id| q.enqueue(Time::ZERO, parcel(id), service, &mut |_, _| ())).collect();
-            let first = verdicts.iter().position(|v| *v == Verdict::Marked);
+            let mut sink = Kept::default();
+            (0..8).for_each(|id| q.enqueue(Time::ZERO, parcel(id), service, &mut sink));
+            let first = sink.marked.first().map(|(_, p, _)| p.id as usize);
             // What was marked at its arrival leaves marked.
-            let left = std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut |_, _| ()));
+            let left = std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut sink));
             assert_eq!(left.map(|p| p.ecn == Ecn::Ce).position(|m| m), first);
             first
         };

@@ -355,7 +355,9 @@ impl World {
                 self.enter(Phase::Open);
                 self.now += Span::from_millis(ms);
                 let ssthresh_floor = if floor { self.cc.control().cwnd / 4 * 3 } else { 0 };
-                let restart = Restart { idle: Span::from_millis(ms), window: window * self.mss, ssthresh_floor };
+                // The last data left before it was acknowledged.
+                let idle = Span::from_millis(ms) + self.rtt.smoothed;
+                let restart = Restart { idle, window: window * self.mss, ssthresh_floor };
                 self.call(|cc, cx| cc.on_restart(cx, restart));
             }
         }

@@ -3,7 +3,7 @@
 use super::{Common, InFlight, Outcome};
 use crate::slab::NONE;
 use ackclock_core::link::Serializer;
-use ackclock_core::queue::{Backlog, Limits, Step};
+use ackclock_core::queue::{Backlog, Limits, Reason, Step};
 use ackclock_core::ring::Ring;
 use ackclock_core::tcp::segment::Segment;
 use ackclock_core::time::Time;
@@ -104,14 +104,15 @@ impl FusedLink {
         let wire = len + self.common.overhead;
         let (waiting, in_service) = self.queue();
         if !self.limits.admit(waiting, in_service, wire) {
-            self.common.stats.drop_at(now);
+            self.common.stats.arrive(now);
+            self.common.stats.drop_at(now, Reason::Full);
             return Outcome::Dropped;
         }
         let marked = self.step.marks(self.limits.counted(waiting, in_service), segment.ecn);
         let (start, end) = self.serializer.as_mut().map_or((now, now), |s| s.transmit(now, wire));
         let outcome = self.enqueue(now, id, len, segment, start, end);
         if marked {
-            self.common.stats.mark_at(now);
+            self.common.stats.mark_at(now, Reason::Threshold);
         }
         match outcome {
             Outcome::Taken if marked => Outcome::Marked,

@@ -1,12 +1,11 @@
 //! A link with any queue: an event per departure.
 
-use super::{Common, InFlight, Outcome};
-use crate::slab::NONE;
+use super::{Common, InFlight};
+use crate::slab::{Slab, NONE};
 use ackclock_core::link::Serializer;
-use ackclock_core::packet::Parcel;
-use ackclock_core::queue::{Backlog, Queue, Verdict};
+use ackclock_core::packet::{Ecn, Parcel};
+use ackclock_core::queue::{Backlog, Queue, Reason, Sink};
 use ackclock_core::ring::Ring;
-use ackclock_core::tcp::segment::Segment;
 use ackclock_core::time::Time;
 
 /// The packet in transmission.
@@ -25,15 +24,30 @@ pub struct GeneralLink {
     service: Option<Service>,
     /// On the wire, the packet in transmission included.
     wire: Ring<InFlight>,
-    /// Headers the loss process needs when a packet starts its transmission: flow tag and payload by slot.
-    headers: Vec<Segment>,
-    /// Slots of packets the queue dropped after having taken them.
-    dropped: Vec<u32>,
 }
 
 impl std::fmt::Debug for GeneralLink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("GeneralLink").field("service", &self.service).field("wire", &self.wire).finish()
+    }
+}
+
+/// Carries out what the queue decides: frees the slots of what it drops and marks headers.
+struct Consequences<'a> {
+    common: &'a mut Common,
+    slab: &'a mut Slab,
+}
+
+impl Sink for Consequences<'_> {
+    fn dropped(&mut self, at: Time, parcel: Parcel, reason: Reason) {
+        self.common.stats.drop_at(at, reason);
+        self.common.stats.stayed(parcel.arrived, at, parcel.len);
+        self.slab.remove(parcel.id);
+    }
+
+    fn marked(&mut self, at: Time, parcel: &Parcel, reason: Reason) {
+        self.common.stats.mark_at(at, reason);
+        self.slab.get_mut(parcel.id).ecn = Ecn::Ce;
     }
 }
 
@@ -47,8 +61,6 @@ impl GeneralLink {
             includes_service,
             service: None,
             wire: Ring::default(),
-            headers: Vec::new(),
-            dropped: Vec::new(),
         }
     }
 
@@ -64,33 +76,33 @@ impl GeneralLink {
     }
 
     /// Ends and begins the transmissions due up to `now`.
-    pub fn settle(&mut self, now: Time) {
+    pub fn settle(&mut self, now: Time, slab: &mut Slab) {
         while let Some(s) = self.service {
             if s.end > now {
                 break;
             }
             self.service = None;
             self.common.stats.total_bytes += u64::from(s.parcel.len);
-            self.begin(s.end);
-            let packets = self.backlog().0;
-            self.common.stats.log_level(s.end, packets);
+            self.begin(s.end, slab);
+            self.log_level(s.end);
         }
     }
 
-    fn begin(&mut self, now: Time) {
-        let dropped = &mut self.dropped;
-        let stats = &mut self.common.stats;
-        let next = self.queue.dequeue(now, &mut |p, _| {
-            dropped.push(p.id);
-            stats.evict_at(now);
-        });
-        let Some(parcel) = next else { return };
+    fn log_level(&mut self, now: Time) {
+        if self.common.stats.log.is_some() {
+            let packets = self.backlog().0;
+            self.common.stats.log_level(now, packets);
+        }
+    }
+
+    fn begin(&mut self, now: Time, slab: &mut Slab) {
+        let mut sink = Consequences { common: &mut self.common, slab };
+        let Some(parcel) = self.queue.dequeue(now, &mut sink) else { return };
         let (start, end) = self.serializer.transmit(now, parcel.len);
         self.common.stats.service(parcel.arrived, start, end, parcel.len);
-        let header = self.headers[parcel.id as usize];
-        let lost = self.common.loses(&header, end);
+        let lost = self.common.loses(slab.get(parcel.id), end);
         if lost {
-            self.dropped.push(parcel.id);
+            slab.remove(parcel.id);
         }
         let id = if lost { NONE } else { parcel.id };
         let len = parcel.len - self.common.overhead;
@@ -98,41 +110,22 @@ impl GeneralLink {
         self.service = Some(Service { parcel, end });
     }
 
-    /// A packet of `len` bytes arrives.
-    pub fn push(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
-        self.settle(super::just_before(now));
-        if id as usize >= self.headers.len() {
-            self.headers.resize(id as usize + 1, Segment::default());
-        }
-        self.headers[id as usize] = *segment;
+    /// A packet of `len` bytes arrives. What the queue drops leaves `slab`.
+    pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &mut Slab) {
+        self.settle(super::just_before(now), slab);
+        let segment = slab.get(id);
         let flow = super::flow_number(segment.flow);
-        let parcel = Parcel { id, len: len + self.common.overhead, flow, ecn: segment.ecn, arrived: now };
+        let parcel = Parcel { id, len: len + self.common.overhead, flow, class: 0, ecn: segment.ecn, arrived: now };
         let in_service = self.in_service();
-        let (dropped, stats) = (&mut self.dropped, &mut self.common.stats);
-        let verdict = self.queue.enqueue(now, parcel, in_service, &mut |p, _| {
-            if p.id == id {
-                stats.drop_at(now);
-            } else {
-                stats.evict_at(now);
-                dropped.push(p.id);
-            }
-        });
-        match verdict {
-            Verdict::Dropped => return Outcome::Dropped,
-            Verdict::Marked => self.common.stats.mark_at(now),
-            Verdict::Taken => {}
-        }
+        self.common.stats.arrive(now);
+        let mut sink = Consequences { common: &mut self.common, slab };
+        self.queue.enqueue(now, parcel, in_service, &mut sink);
         if self.service.is_none() {
-            self.begin(now);
+            self.begin(now, slab);
         }
         let (packets, bytes) = self.backlog();
-        self.common.stats.level(now, packets, bytes);
+        self.common.stats.peak(now, packets, bytes);
         self.common.stats.log_level(now, packets);
-        if verdict == Verdict::Marked {
-            Outcome::Marked
-        } else {
-            Outcome::Taken
-        }
     }
 
     /// When a packet is out, or the instant after a transmission ends: what arrives as it ends still finds it here.
@@ -142,21 +135,27 @@ impl GeneralLink {
         service.min(self.wire.front().map_or(Time::NEVER, |e| e.exit))
     }
 
-    /// The next packet that is out at `now`; slots of packets that will never be are moved to `dropped`.
-    pub fn pull(&mut self, now: Time, dropped: &mut Vec<u32>) -> Option<InFlight> {
-        self.settle(if self.common.delay > 0 { super::just_before(now) } else { now });
-        dropped.append(&mut self.dropped);
+    /// The next packet that is out at `now`.
+    pub fn pull(&mut self, now: Time, slab: &mut Slab) -> Option<InFlight> {
+        self.settle(if self.common.delay > 0 { super::just_before(now) } else { now }, slab);
         if self.wire.front()?.exit > now {
             return None;
         }
         self.wire.pop()
     }
 
-    /// The run ends at `now`.
+    /// The run ends at `now`: packets still waiting are accounted for.
     pub fn finish(&mut self, now: Time) {
-        let stats = &mut self.common.stats;
-        while let Some(p) = self.queue.dequeue(now, &mut |_, _| ()) {
-            stats.still_waiting(p.arrived, p.len);
+        // Taking them out must neither count as drops nor as marks of the run.
+        struct Nobody<'a>(&'a mut Common);
+        impl Sink for Nobody<'_> {
+            fn dropped(&mut self, at: Time, parcel: Parcel, _reason: Reason) {
+                self.0.stats.stayed(parcel.arrived, at, parcel.len);
+            }
+            fn marked(&mut self, _at: Time, _parcel: &Parcel, _reason: Reason) {}
+        }
+        while let Some(p) = self.queue.dequeue(now, &mut Nobody(&mut self.common)) {
+            self.common.stats.stayed(p.arrived, now, p.len);
         }
     }
 }

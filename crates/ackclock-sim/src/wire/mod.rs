@@ -17,7 +17,9 @@ pub use fused::FusedLink;
 pub use general::GeneralLink;
 pub use stats::LinkStats;
 
+use crate::slab::Slab;
 use ackclock_core::impair::Loss;
+use ackclock_core::packet::Ecn;
 use ackclock_core::tcp::segment::Segment;
 use ackclock_core::time::Time;
 
@@ -32,16 +34,16 @@ pub struct InFlight {
     pub len: u32,
 }
 
-/// What became of a packet given to a link.
+/// What became of a packet given to a fused link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It will come out.
     Taken,
-    /// It will come out; the queue marked it: the caller writes CE into its header.
+    /// It will come out; the queue marked it.
     Marked,
-    /// It occupies the link but will not come out: the caller frees its slot.
+    /// It occupies the link but will not come out.
     Lost,
-    /// The queue had no room: the caller frees its slot.
+    /// The queue had no room.
     Dropped,
 }
 
@@ -92,12 +94,16 @@ pub enum Link {
 }
 
 impl Link {
-    /// A packet of `len` bytes arrives; `segment` is its header.
+    /// A packet of `len` bytes arrives, its header in slot `id`; if it will not come out its slot is freed.
     #[inline]
-    pub fn push(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
+    pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &mut Slab) {
         match self {
-            Link::Fused(l) => l.push(now, id, len, segment),
-            Link::General(l) => l.push(now, id, len, segment),
+            Link::Fused(l) => match l.push(now, id, len, slab.get(id)) {
+                Outcome::Taken => {}
+                Outcome::Marked => slab.get_mut(id).ecn = Ecn::Ce,
+                Outcome::Lost | Outcome::Dropped => slab.remove(id),
+            },
+            Link::General(l) => l.push(now, id, len, slab),
         }
     }
 
@@ -121,18 +127,18 @@ impl Link {
 
     /// The next packet that is out at `now`; lost ones have no slot.
     #[inline]
-    pub fn pull(&mut self, now: Time, dropped: &mut Vec<u32>) -> Option<InFlight> {
+    pub fn pull(&mut self, now: Time, slab: &mut Slab) -> Option<InFlight> {
         match self {
             Link::Fused(l) => l.pull(now),
-            Link::General(l) => l.pull(now, dropped),
+            Link::General(l) => l.pull(now, slab),
         }
     }
 
     /// Settles everything due up to `now`.
-    pub fn settle(&mut self, now: Time) {
+    pub fn settle(&mut self, now: Time, slab: &mut Slab) {
         match self {
             Link::Fused(l) => l.settle(now),
-            Link::General(l) => l.settle(now),
+            Link::General(l) => l.settle(now, slab),
         }
     }
 
@@ -161,8 +167,8 @@ impl Link {
     }
 
     /// The run ends at `now`: packets still waiting are accounted for.
-    pub fn finish(&mut self, now: Time) {
-        self.settle(now);
+    pub fn finish(&mut self, now: Time, slab: &mut Slab) {
+        self.settle(now, slab);
         if let Link::General(l) = self {
             l.finish(now);
         }

@@ -1,7 +1,11 @@
 //! What is measured at a link.
 
 use crate::histogram::Histogram;
+use ackclock_core::queue::Reason;
 use ackclock_core::time::Time;
+
+/// Number of reasons for drops and marks.
+pub const REASONS: usize = Reason::ALL.len();
 
 /// Measurements over the window `[from, to]` of a run.
 #[derive(Clone, Debug)]
@@ -15,10 +19,10 @@ pub struct LinkStats {
     pub sent: u64,
     /// Bytes of them.
     pub sent_bytes: u64,
-    /// Packets the queue had no room for.
-    pub drops: u64,
-    /// Packets the queue marked (CE).
-    pub marks: u64,
+    /// Packets the queue dropped, by reason.
+    pub drops: [u64; REASONS],
+    /// Packets the queue marked (CE), by reason.
+    pub marks: [u64; REASONS],
     /// Packets the medium lost.
     pub lost: u64,
     busy_ns: u64,
@@ -48,8 +52,8 @@ impl LinkStats {
             arrived: 0,
             sent: 0,
             sent_bytes: 0,
-            drops: 0,
-            marks: 0,
+            drops: [0; REASONS],
+            marks: [0; REASONS],
             lost: 0,
             busy_ns: 0,
             packet_ns: 0,
@@ -74,22 +78,21 @@ impl LinkStats {
         t.0 >= self.from && t.0 <= self.to
     }
 
-    /// A packet arrived at `now` and found no room.
-    pub fn drop_at(&mut self, now: Time) {
-        self.total_drops += 1;
-        self.drops += u64::from(self.covers(now));
+    /// A packet arrived at `now`.
+    #[inline]
+    pub fn arrive(&mut self, now: Time) {
         self.arrived += u64::from(self.covers(now));
     }
 
-    /// A packet arrived at `now` and was marked.
-    pub fn mark_at(&mut self, now: Time) {
-        self.marks += u64::from(self.covers(now));
+    /// The queue dropped a packet at `at`.
+    pub fn drop_at(&mut self, at: Time, reason: Reason) {
+        self.total_drops += 1;
+        self.drops[reason as usize] += u64::from(self.covers(at));
     }
 
-    /// A packet that had been taken was dropped at `now`.
-    pub fn evict_at(&mut self, now: Time) {
-        self.total_drops += 1;
-        self.drops += u64::from(self.covers(now));
+    /// The queue marked a packet at `at`.
+    pub fn mark_at(&mut self, at: Time, reason: Reason) {
+        self.marks[reason as usize] += u64::from(self.covers(at));
     }
 
     /// A packet of `len` bytes that came at `arrived` is or will be transmitted from `start` to `end`.
@@ -119,9 +122,10 @@ impl LinkStats {
         }
     }
 
-    /// A packet of `len` bytes that came at `arrived` still waits at the end of the run.
-    pub fn still_waiting(&mut self, arrived: Time, len: u32) {
-        let stay = self.to - self.clip(arrived);
+    /// A packet of `len` bytes waited from `arrived` to `until` without being transmitted.
+    #[inline]
+    pub fn stayed(&mut self, arrived: Time, until: Time, len: u32) {
+        let stay = self.clip(until) - self.clip(arrived);
         self.packet_ns += u128::from(stay);
         self.byte_ns += u128::from(stay) * u128::from(len);
     }
@@ -131,6 +135,14 @@ impl LinkStats {
     pub fn level(&mut self, now: Time, packets: u64, bytes: u64) {
         if self.covers(now) {
             self.arrived += 1;
+            self.peak(now, packets, bytes);
+        }
+    }
+
+    /// The queue holds `packets` and `bytes` after an arrival.
+    #[inline]
+    pub fn peak(&mut self, now: Time, packets: u64, bytes: u64) {
+        if self.covers(now) {
             self.max_packets = self.max_packets.max(packets);
             self.max_bytes = self.max_bytes.max(bytes);
         }
