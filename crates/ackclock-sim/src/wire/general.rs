@@ -36,6 +36,8 @@ impl std::fmt::Debug for GeneralLink {
 struct Consequences<'a> {
     common: &'a mut Common,
     slab: &'a mut Slab,
+    /// The last one dropped.
+    dropped: u32,
 }
 
 impl Sink for Consequences<'_> {
@@ -43,6 +45,7 @@ impl Sink for Consequences<'_> {
         self.common.stats.drop_at(at, reason);
         self.common.stats.stayed(parcel.arrived, at, parcel.len);
         self.slab.remove(parcel.id);
+        self.dropped = parcel.id;
     }
 
     fn marked(&mut self, at: Time, parcel: &Parcel, reason: Reason) {
@@ -96,7 +99,7 @@ impl GeneralLink {
     }
 
     fn begin(&mut self, now: Time, slab: &mut Slab) {
-        let mut sink = Consequences { common: &mut self.common, slab };
+        let mut sink = Consequences { common: &mut self.common, slab, dropped: NONE };
         let Some(parcel) = self.queue.dequeue(now, &mut sink) else { return };
         let (start, end) = self.serializer.transmit(now, parcel.len);
         self.common.stats.service(parcel.arrived, start, end, parcel.len);
@@ -118,8 +121,11 @@ impl GeneralLink {
         let parcel = Parcel { id, len: len + self.common.overhead, flow, class: 0, ecn: segment.ecn, arrived: now };
         let in_service = self.in_service();
         self.common.stats.arrive(now);
-        let mut sink = Consequences { common: &mut self.common, slab };
+        let mut sink = Consequences { common: &mut self.common, slab, dropped: NONE };
         self.queue.enqueue(now, parcel, in_service, &mut sink);
+        if sink.dropped == id {
+            return;
+        }
         if self.service.is_none() {
             self.begin(now, slab);
         }
