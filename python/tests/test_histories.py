@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, note, settings
@@ -85,9 +84,7 @@ def differing(engine: list[Control], ours: list[Control]) -> list[int]:
 
 @pytest.mark.parametrize("name", LAWS)
 def test_references_decide_as_the_engine_does(name: str) -> None:
-    @settings(
-        max_examples=int(CASES or 30), derandomize=CASES is None, suppress_health_check=[HealthCheck.too_slow]
-    )
+    @settings(max_examples=int(CASES or 20), derandomize=CASES is None, suppress_health_check=[HealthCheck.too_slow])
     @given(beginnings(name), STEPS)
     def plays(beginning: Beginning, steps: list[Step]) -> None:
         history = History(beginning)

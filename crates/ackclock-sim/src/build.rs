@@ -4,13 +4,12 @@ use crate::endpoint::{self, Make};
 use crate::engine::{Layout, Sim};
 use crate::events::Events;
 use crate::flow::{tag, Flow, Side, Snapshot, MAX_FLOWS, MAX_HOPS};
+use crate::links;
 use crate::marking;
 use crate::probe::Probes;
 use crate::slab::Slab;
 use crate::spec::{self, Hop, Run, SpecError, Start};
-use crate::wire::{Common, DelayLine, FusedLink, GeneralLink, Link, LinkStats};
-use ackclock_core::impair::{Loss, ScriptedDrop};
-use ackclock_core::queue::{DropTail, Limits, Step};
+use crate::wire::{DelayLine, Link};
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::{Span, Time};
@@ -21,77 +20,6 @@ const MAX_DURATION: u64 = 10 * 366 * 86_400 * 1_000_000_000;
 const MAX_OVERHEAD: u32 = 65_535;
 /// Fastest link, bit/s.
 const MAX_RATE: u64 = 1_000_000_000_000_000;
-
-fn loss(link: &spec::Link, run: &Run, path: &str) -> Result<Loss, SpecError> {
-    let at = || format!("{path}.loss");
-    Ok(match &link.loss {
-        None => Loss::None,
-        Some(spec::Loss::Bernoulli { p }) if (0.0..1.0).contains(p) => {
-            Loss::Bernoulli { p: *p, rng: Stream::named(run.seed, run.run, &format!("link {} loss", link.id)) }
-        }
-        Some(spec::Loss::Bernoulli { p }) => {
-            return Err(SpecError::new(at(), format!("a loss probability is in [0, 1), not {p}")));
-        }
-        Some(spec::Loss::Every { n: 0 | 1 }) => {
-            return Err(SpecError::new(at(), "every packet would be lost; n must be at least 2"));
-        }
-        Some(spec::Loss::Every { n }) => Loss::Every { n: *n, count: 0 },
-        Some(spec::Loss::Scripted { drops }) => {
-            let drop = |d: &spec::Drop| {
-                let flow = run.flows.iter().position(|f| f.id == d.flow);
-                let flow = flow.ok_or_else(|| SpecError::new(at(), format!("no flow has the id '{}'", d.flow)))?;
-                Ok(ScriptedDrop { flow: flow as u32, nth: d.nth })
-            };
-            Loss::scripted(drops.iter().map(drop).collect::<Result<_, SpecError>>()?)
-        }
-    })
-}
-
-fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<Link, SpecError> {
-    if l.rate_bps == Some(0) {
-        return Err(SpecError::new(format!("{path}.rate_bps"), "a rate must be above zero"));
-    }
-    let none = spec::Queue::Droptail {
-        limit_packets: None,
-        limit_bytes: None,
-        limit_includes_service: true,
-        mark_above_packets: None,
-        mark_above_bytes: None,
-    };
-    let spec::Queue::Droptail {
-        limit_packets,
-        limit_bytes,
-        limit_includes_service,
-        mark_above_packets,
-        mark_above_bytes,
-    } = l.queue.as_ref().unwrap_or(&none);
-    if *limit_packets == Some(0) || *limit_bytes == Some(0) {
-        return Err(SpecError::new(format!("{path}.queue"), "a queue of no packets or bytes lets nothing through"));
-    }
-    let limits = Limits {
-        packets: limit_packets.unwrap_or(u64::MAX),
-        bytes: limit_bytes.unwrap_or(u64::MAX),
-        includes_service: *limit_includes_service,
-    };
-    let step = Step { packets: mark_above_packets.unwrap_or(u64::MAX), bytes: mark_above_bytes.unwrap_or(u64::MAX) };
-    let never = |mark: &Option<u64>, limit: u64| mark.is_some_and(|k| k >= limit);
-    if never(mark_above_packets, limits.packets) || never(mark_above_bytes, limits.bytes) {
-        let problem = "a queue never holds more than its limit: nothing would be marked";
-        return Err(SpecError::new(format!("{path}.queue.mark_above"), problem));
-    }
-    let mut stats = LinkStats::new(Time(run.warmup_ns), Time(run.duration_ns), limits.includes_service);
-    stats.log = log.then(Vec::new);
-    let common = Common { delay: l.delay_ns, overhead: l.overhead_bytes, loss: loss(l, run, path)?, stats };
-    Ok(match l.rate_bps {
-        Some(rate) if !run.engine.fused => Link::General(GeneralLink::new(
-            common,
-            rate,
-            Box::new(DropTail::new(limits, step)),
-            limits.includes_service,
-        )),
-        rate => Link::Fused(FusedLink::new(common, rate, limits, step)),
-    })
-}
 
 /// Numbers the elements that routes pass: links first, then one delay line per distinct delay.
 struct Router<'a> {
@@ -158,8 +86,9 @@ impl Sim {
         }
         let probes = Probes::new(&run.probes, flows.len())?;
         let links = run.links.iter().enumerate();
-        let links: Vec<Link> =
-            links.map(|(i, l)| link(l, run, &format!("links.{i}"), probes.queue_events)).collect::<Result<_, _>>()?;
+        let links: Vec<Link> = links
+            .map(|(i, l)| links::link(l, run, &format!("links.{i}"), probes.queue_events))
+            .collect::<Result<_, _>>()?;
         let delays: Vec<DelayLine> = router.delays.iter().map(|d| DelayLine::new(Span(*d))).collect();
         let layout = Layout {
             delays: links.len() as u32,
@@ -205,12 +134,9 @@ impl Sim {
         let packets = |l: &spec::Link| {
             let flight =
                 l.rate_bps.map_or(0, |r| (u128::from(r) * u128::from(l.delay_ns) / 8_000_000_000) as u64 / mss);
-            let queue = match &l.queue {
-                Some(spec::Queue::Droptail { limit_packets, limit_bytes, .. }) => {
-                    limit_packets.unwrap_or(u64::MAX).min(limit_bytes.map_or(u64::MAX, |b| b / mss + 1))
-                }
-                None => u64::MAX,
-            };
+            let queue = l.queue.as_ref().map_or(u64::MAX, |q| {
+                q.limit_packets.unwrap_or(u64::MAX).min(q.limit_bytes.map_or(u64::MAX, |b| b / mss + 1))
+            });
             // No queue holds more than arrives during the run; a sender's window bounds it as well.
             let ever =
                 l.rate_bps.map_or(0, |r| (u128::from(r) * u128::from(run.duration_ns) / 8_000_000_000) as u64 / mss);

@@ -22,10 +22,10 @@ fn value(kind: Kind, json: &serde_json::Value) -> Option<Value> {
     })
 }
 
-type Given = Vec<(String, Value)>;
+pub(crate) type Given = Vec<(String, Value)>;
 
 /// Parameters as given, each of the kind that `kind_of` says.
-fn given(
+pub(crate) fn given(
     params: &BTreeMap<String, serde_json::Value>,
     kind_of: impl Fn(&str) -> Option<Kind>,
     path: &str,

@@ -16,6 +16,7 @@ pub mod engine;
 pub mod events;
 pub mod flow;
 pub mod histogram;
+mod links;
 mod marking;
 pub mod output;
 pub mod probe;

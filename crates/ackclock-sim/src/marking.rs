@@ -2,7 +2,8 @@
 
 use crate::spec::{Flow, Hop, Link, Queue, Run};
 use ackclock_core::cc::EcnUse;
-use ackclock_core::params::Value;
+use ackclock_core::params::{Default, Value};
+use ackclock_core::queue::registry;
 use ackclock_core::tcp::Config;
 
 /// How the sender of a flow comes to use ECN.
@@ -27,9 +28,15 @@ impl Use {
     }
 }
 
+/// Whether the queue of `link` marks.
 fn marks(link: &Link) -> bool {
-    let Some(Queue::Droptail { mark_above_packets, mark_above_bytes, .. }) = &link.queue else { return false };
-    mark_above_packets.is_some() || mark_above_bytes.is_some()
+    let Some(Queue { kind, mark_above_packets, mark_above_bytes, params, .. }) = &link.queue else { return false };
+    if mark_above_packets.is_some() || mark_above_bytes.is_some() {
+        return true;
+    }
+    let spec = registry::find(kind).and_then(|d| d.params.iter().find(|p| p.name == "ecn"));
+    let default = spec.is_some_and(|p| p.default == Default::Bool(true));
+    params.get("ecn").map_or(default, |asked| asked == true) || kind == "dualpi2"
 }
 
 /// What to know about `run`, whose flows use ECN as `uses` says, one entry per flow. Each line stands once, however

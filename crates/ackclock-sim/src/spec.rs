@@ -95,26 +95,55 @@ pub struct Link {
 
 /// A queueing discipline.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Queue {
-    /// First in, first out, with a limit.
-    Droptail {
-        /// Most packets; none: no limit.
-        #[serde(default)]
-        limit_packets: Option<u64>,
-        /// Most bytes; none: no limit.
-        #[serde(default)]
-        limit_bytes: Option<u64>,
-        /// Whether the packet in transmission counts.
-        #[serde(default = "yes")]
-        limit_includes_service: bool,
-        /// ECN-capable packets that find more packets than this before them are marked; none: nothing is marked.
-        #[serde(default)]
-        mark_above_packets: Option<u64>,
-        /// The same in bytes.
-        #[serde(default)]
-        mark_above_bytes: Option<u64>,
-    },
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Its name in the registry.
+    pub kind: String,
+    /// Most packets; none: no limit.
+    #[serde(default)]
+    pub limit_packets: Option<u64>,
+    /// Most bytes; none: no limit.
+    #[serde(default)]
+    pub limit_bytes: Option<u64>,
+    /// Whether the packet in transmission counts.
+    #[serde(default = "yes")]
+    pub limit_includes_service: bool,
+    /// ECN-capable packets that find more packets than this before them are marked (`droptail`); none: nothing is marked.
+    #[serde(default)]
+    pub mark_above_packets: Option<u64>,
+    /// The same in bytes.
+    #[serde(default)]
+    pub mark_above_bytes: Option<u64>,
+    /// Weights of the classes of flows, for schedulers that share by weight; a class without one has weight 1.
+    #[serde(default)]
+    pub weights: Vec<f64>,
+    /// Bytes of a full-size packet on this link.
+    #[serde(default = "full_size")]
+    pub packet_bytes: u32,
+    /// Parameters of the discipline.
+    #[serde(default)]
+    pub params: BTreeMap<String, serde_json::Value>,
+}
+
+fn full_size() -> u32 {
+    1514
+}
+
+impl Queue {
+    /// First in, first out, without a limit.
+    pub fn unlimited() -> Queue {
+        Queue {
+            kind: "droptail".to_owned(),
+            limit_packets: None,
+            limit_bytes: None,
+            limit_includes_service: true,
+            mark_above_packets: None,
+            mark_above_bytes: None,
+            weights: Vec::new(),
+            packet_bytes: full_size(),
+            params: BTreeMap::new(),
+        }
+    }
 }
 
 /// A loss process.
@@ -190,6 +219,9 @@ pub struct Flow {
     /// Slow start; none: the profile's.
     #[serde(default)]
     pub slow_start: Option<Algorithm>,
+    /// Class of service of its packets, for queues with priorities or weights.
+    #[serde(default)]
+    pub class: u8,
 }
 
 fn rfc() -> String {

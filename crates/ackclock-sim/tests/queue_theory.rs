@@ -61,12 +61,13 @@ fn link(general: bool, limits: Limits, delay: u64, end: Time) -> Link {
     let stats = LinkStats::new(Time::ZERO, end, limits.includes_service);
     let common = Common { delay, overhead: 0, loss: Loss::None, stats };
     if general {
-        Link::General(GeneralLink::new(
+        Link::General(Box::new(GeneralLink::new(
             common,
             RATE,
             Box::new(DropTail::new(limits, Step::NEVER)),
             limits.includes_service,
-        ))
+            Box::default(),
+        )))
     } else {
         Link::Fused(FusedLink::new(common, Some(RATE), limits, Step::NEVER))
     }

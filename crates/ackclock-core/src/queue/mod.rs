@@ -4,7 +4,10 @@
 //! an algorithm does periodically (PIE's probability, adaptive RED's `max_p`) is caught up at the next call, which is
 //! exact, because between two calls nothing in a queue changes. Times never run back.
 
+mod codel;
 mod droptail;
+mod fattest;
+mod fq_codel;
 pub mod registry;
 
 use crate::packet::{Ecn, Parcel};

@@ -1,6 +1,8 @@
 //! Every queueing discipline by name, with its parameters: what a scenario can ask for.
 
+use super::codel;
 use super::droptail;
+use super::fq_codel;
 use super::{Limits, Queue};
 use crate::params::{ParamError, ParamSpec, Params, Value};
 use crate::rng::Stream;
@@ -31,6 +33,9 @@ impl Site {
     }
 }
 
+/// Makes a queue from its parameters, which it may refuse.
+pub type Build = fn(&Params, Site) -> Result<Box<dyn Queue>, ParamError>;
+
 /// A queueing discipline.
 #[derive(Clone, Copy, Debug)]
 pub struct Discipline {
@@ -45,11 +50,11 @@ pub struct Discipline {
     /// Packets it holds when the scenario gives no limit; none: a limit must be given.
     pub default_limit: Option<u64>,
     /// Makes it.
-    pub build: fn(&Params, Site) -> Result<Box<dyn Queue>, ParamError>,
+    pub build: Build,
 }
 
 /// Every discipline, in the order of the tables.
-pub const DISCIPLINES: &[Discipline] = &[droptail::ENTRY];
+pub const DISCIPLINES: &[Discipline] = &[droptail::ENTRY, codel::ENTRY, fq_codel::ENTRY];
 
 /// The discipline of that name.
 pub fn find(name: &str) -> Option<&'static Discipline> {

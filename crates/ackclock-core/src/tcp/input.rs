@@ -112,7 +112,7 @@ impl Sender {
         };
         if self.needs.rate {
             ack.rate = self.board.rate_sample(now, self.delivered, d.bytes, self.rtt.min());
-            ack.departs = self.pacer.next();
+            ack.departs = self.pacer.gate();
         }
         if self.marks.feedback != Feedback::Off {
             self.take_marks(seg, &mut ack);

@@ -47,8 +47,8 @@ impl Sender {
             }
         }
         let pipe = self.board.pipe();
-        if self.pacer.next() > now {
-            timers.set(Timer::Pace, self.pacer.next());
+        if self.pacer.gate() > now {
+            timers.set(Timer::Pace, self.pacer.gate());
             self.note_usage(pipe);
             if self.tail.stale != Stale::No {
                 self.renew_probe(now, timers);

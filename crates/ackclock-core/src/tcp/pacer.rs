@@ -41,7 +41,7 @@ impl Pacer {
 
     /// When the next segment may leave; in the past when it may leave now.
     #[inline]
-    pub fn next(&self) -> Time {
+    pub fn gate(&self) -> Time {
         self.gate
     }
 
@@ -141,13 +141,13 @@ mod tests {
         let mut p = pacer(PacingRule::Controller);
         let at = |us: u64| Time(us * 1000);
         p.sent(at(0), 1250, 0, Some(125_000.0), 0);
-        assert_eq!(p.next(), at(0), "unpaced");
+        assert_eq!(p.gate(), at(0), "unpaced");
         p.sent(at(0), 1250, 1, Some(125_000.0), 0);
-        assert_eq!(p.next(), at(10_000));
+        assert_eq!(p.gate(), at(10_000));
         p.sent(at(12_000), 1250, 2, Some(125_000.0), 0);
-        assert_eq!(p.next(), at(20_000), "two milliseconds of credit");
+        assert_eq!(p.gate(), at(20_000), "two milliseconds of credit");
         p.sent(at(40_000), 1250, 3, Some(125_000.0), 0);
-        assert_eq!(p.next(), at(45_000), "at most half");
+        assert_eq!(p.gate(), at(45_000), "at most half");
     }
 
     #[test]
@@ -158,12 +158,12 @@ mod tests {
             p.sent(Time::ZERO, 1250, n, rate, burst);
         }
         let later = Time(50_000);
-        assert!(p.next() <= later, "the window ended the burst, not the pacer");
+        assert!(p.gate() <= later, "the window ended the burst, not the pacer");
         for n in 4..10 {
-            assert!(p.next() <= later);
+            assert!(p.gate() <= later);
             p.sent(later, 1250, n, rate, burst);
         }
-        assert_eq!(p.next(), Time(1_000_000), "ten segments are a millisecond");
+        assert_eq!(p.gate(), Time(1_000_000), "ten segments are a millisecond");
     }
 
     #[test]
@@ -173,11 +173,11 @@ mod tests {
             config.pacing_quantum = quantum;
             let mut p = Pacer::new(&config, 1250);
             let mut count = 0;
-            while p.next() <= Time::ZERO {
+            while p.gate() <= Time::ZERO {
                 p.sent(Time::ZERO, 1250, count, Some(1_250_000.0), burst);
                 count += 1;
             }
-            (count, p.next())
+            (count, p.gate())
         };
         assert_eq!(leaves(PacingQuantum::Controller, 0), (1, Time(1_000_000)));
         assert_eq!(leaves(PacingQuantum::Controller, 2500), (2, Time(2_000_000)));

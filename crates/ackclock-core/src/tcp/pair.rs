@@ -44,7 +44,7 @@ impl Sender {
             return Some(self.emit_pushed(now, self.pair.measured.bytes[1], timers));
         }
         let calm = self.phase == Phase::Open && self.dup_acks == 0 && self.board.pending() == 0;
-        if self.pair.ends[1] > 0 || !calm || self.pacer.next() > now || self.window <= self.board.pipe() {
+        if self.pair.ends[1] > 0 || !calm || self.pacer.gate() > now || self.window <= self.board.pipe() {
             return None;
         }
         let [first, second] = self.with_cc(now, |cc, cx| cc.packet_pair(cx))?;

@@ -24,6 +24,8 @@ pub struct GeneralLink {
     service: Option<Service>,
     /// On the wire, the packet in transmission included.
     wire: Ring<InFlight>,
+    /// The class of each flow's packets.
+    classes: Box<[u8]>,
 }
 
 impl std::fmt::Debug for GeneralLink {
@@ -56,7 +58,14 @@ impl Sink for Consequences<'_> {
 
 impl GeneralLink {
     /// An idle link at `rate` bit/s. With `includes_service` the queue length counts the packet in transmission.
-    pub fn new(common: Common, rate: u64, queue: Box<dyn Queue>, includes_service: bool) -> GeneralLink {
+    /// `classes` are those of the flows' packets.
+    pub fn new(
+        common: Common,
+        rate: u64,
+        queue: Box<dyn Queue>,
+        includes_service: bool,
+        classes: Box<[u8]>,
+    ) -> GeneralLink {
         GeneralLink {
             common,
             serializer: Serializer::new(rate),
@@ -64,6 +73,7 @@ impl GeneralLink {
             includes_service,
             service: None,
             wire: Ring::default(),
+            classes,
         }
     }
 
@@ -118,7 +128,8 @@ impl GeneralLink {
         self.settle(super::just_before(now), slab);
         let segment = slab.get(id);
         let flow = super::flow_number(segment.flow);
-        let parcel = Parcel { id, len: len + self.common.overhead, flow, class: 0, ecn: segment.ecn, arrived: now };
+        let class = self.classes.get(flow as usize).copied().unwrap_or(0);
+        let parcel = Parcel { id, len: len + self.common.overhead, flow, class, ecn: segment.ecn, arrived: now };
         let in_service = self.in_service();
         self.common.stats.arrive(now);
         let mut sink = Consequences { common: &mut self.common, slab, dropped: NONE };

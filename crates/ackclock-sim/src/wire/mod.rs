@@ -90,7 +90,7 @@ pub enum Link {
     /// DropTail or unlimited, solved on arrival.
     Fused(FusedLink),
     /// Any queue.
-    General(GeneralLink),
+    General(Box<GeneralLink>),
 }
 
 impl Link {
