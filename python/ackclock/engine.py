@@ -65,6 +65,17 @@ class Algorithm:
 
 
 @dataclass(frozen=True, slots=True)
+class Discipline:
+    """A queueing discipline. ``default_limit`` is the limit in packets when none is given; None: one must be given."""
+
+    name: str
+    source: str
+    summary: str
+    params: Mapping[str, Option]
+    default_limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Catalogue:
     """Everything the engine can be told by name."""
 
@@ -74,6 +85,7 @@ class Catalogue:
     tcp_options: Mapping[str, TcpOption]
     controllers: Mapping[str, Algorithm]
     slow_starts: Mapping[str, Algorithm]
+    queues: Mapping[str, Discipline]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +118,7 @@ def catalogue() -> Catalogue:
         tcp_options={item["name"]: _tcp_option(item) for item in raw["tcp_options"]},
         controllers={item["name"]: _algorithm(item) for item in raw["controllers"]},
         slow_starts={item["name"]: _algorithm(item) for item in raw["slow_starts"]},
+        queues={item["name"]: _discipline(item) for item in raw["queues"]},
     )
 
 
@@ -181,6 +194,11 @@ def _algorithm(item: Json) -> Algorithm:
         item.get("differences", ""),
         item.get("own_start", False),
     )
+
+
+def _discipline(item: Json) -> Discipline:
+    params = {entry["name"]: _option(entry) for entry in item["params"]}
+    return Discipline(item["name"], item["source"], item["summary"], params, item["default_limit"])
 
 
 def _option(item: Json) -> Option:

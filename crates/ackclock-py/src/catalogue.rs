@@ -2,6 +2,7 @@
 
 use ackclock_core::cc::registry::{Builder, CONTROLLERS};
 use ackclock_core::params::{Kind, ParamSpec, Value as Param};
+use ackclock_core::queue::registry::DISCIPLINES;
 use ackclock_core::slowstart::SLOW_STARTS;
 use ackclock_core::tcp::config::OPTIONS;
 use ackclock_core::tcp::{Config, Profile};
@@ -73,9 +74,18 @@ pub fn everything() -> Value {
             json!({"name": s.name, "source": s.source, "summary": s.summary, "params": params})
         })
         .collect();
+    let queues: Vec<Value> = DISCIPLINES
+        .iter()
+        .map(|q| {
+            let params: Vec<Value> = q.params.iter().map(param).collect();
+            json!({
+                "name": q.name, "source": q.source, "summary": q.summary, "params": params, "default_limit": q.default_limit,
+            })
+        })
+        .collect();
     let profiles: Vec<&str> = Profile::ALL.iter().map(|p| p.name()).collect();
     json!({
         "version": env!("CARGO_PKG_VERSION"), "commit": env!("ACKCLOCK_COMMIT"), "profiles": profiles, "tcp_options": tcp, "controllers": controllers,
-        "slow_starts": slow_starts, "flow_series": FLOW_METRICS, "link_series": LINK_METRICS,
+        "slow_starts": slow_starts, "queues": queues, "flow_series": FLOW_METRICS, "link_series": LINK_METRICS,
     })
 }

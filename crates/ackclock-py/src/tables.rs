@@ -1,5 +1,6 @@
 //! Tables as Arrow record batches, handed to Python without copying (Arrow PyCapsule interface).
 
+use ackclock_core::queue::Reason;
 use ackclock_sim::output::metric_name;
 use ackclock_sim::Output;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -97,12 +98,22 @@ pub fn flows(out: &Output) -> PyResult<Table> {
     ])
 }
 
+/// Columns of drops and of marks by reason. A queue without room, an age limit and a policer never mark.
+const BY_REASON: [(&str, Option<&str>, Reason); Reason::ALL.len()] = [
+    ("drops_full", None, Reason::Full),
+    ("drops_threshold", Some("marks_threshold"), Reason::Threshold),
+    ("drops_early", Some("marks_early"), Reason::Early),
+    ("drops_delay", Some("marks_delay"), Reason::Delay),
+    ("drops_age", None, Reason::Age),
+    ("drops_policed", None, Reason::Policed),
+];
+
 /// The links table.
 pub fn links(out: &Output) -> PyResult<Table> {
     let r = || out.links.iter();
     let delay = |i: usize| some_floats(out.links.iter().map(move |l| l.queue_delay_s.map(|d| d[i])));
     let rate: ArrayRef = Arc::new(r().map(|l| l.rate_bps).collect::<UInt64Array>());
-    table(vec![
+    let mut columns = vec![
         ("id", text(r().map(|l| l.id.as_str())), false),
         ("rate_bps", rate, true),
         ("utilisation", some_floats(r().map(|l| l.utilisation)), true),
@@ -120,7 +131,14 @@ pub fn links(out: &Output) -> PyResult<Table> {
         ("p50_queue_delay_s", delay(1), true),
         ("p95_queue_delay_s", delay(2), true),
         ("p99_queue_delay_s", delay(3), true),
-    ])
+    ];
+    for (dropped, marked, reason) in BY_REASON {
+        columns.push((dropped, ints(r().map(|l| l.drops_by_reason[reason as usize])), false));
+        if let Some(marked) = marked {
+            columns.push((marked, ints(r().map(|l| l.marks_by_reason[reason as usize])), false));
+        }
+    }
+    table(columns)
 }
 
 /// A dictionary column: small integers that name one of `words`.

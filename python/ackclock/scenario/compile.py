@@ -150,6 +150,9 @@ def _queue(link: _Link, rtt: int, packet: int) -> Document:
         "limit_packets": packets,
         "limit_bytes": size,
         "limit_includes_service": link.queue.limit_includes_service,
+        "packet_bytes": packet,
+        **({"weights": list(link.queue.weights)} if link.queue.weights else {}),
+        **({"params": link.queue.params} if link.queue.params else {}),
         **_threshold(link, rtt, packet, packets, size),
     }
 

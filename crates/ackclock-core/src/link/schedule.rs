@@ -215,9 +215,6 @@ impl RateSchedule {
                 let skip = u64::try_from(cycles).unwrap_or(u64::MAX).saturating_mul(self.period);
                 t = t.saturating_add(skip);
                 piece = self.nth(0, t);
-                if t == u64::MAX {
-                    piece.end = t;
-                }
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use crate::time::Time;
 
-const BIT_NANOS: u64 = 8_000_000_000;
+/// A byte, in bit/s times nanoseconds.
+pub(super) const BIT_NANOS: u64 = 8_000_000_000;
 
 /// Transmits packets one after the other at a constant rate. The remainder of every division is carried, so a busy
 /// link of 1 Gbit/s carries exactly 10^9 bits per second.
@@ -22,6 +23,11 @@ impl Serializer {
     /// At `rate` bit/s, at least 1.
     pub fn new(rate: u64) -> Serializer {
         Serializer { rate: rate.max(1), free_ns: 0, free_rem: 0, last_len: 0, last_ns: 0, last_rem: 0 }
+    }
+
+    /// Its rate, bit/s.
+    pub fn rate(&self) -> u64 {
+        self.rate
     }
 
     /// The first whole nanosecond at which the link is free.

@@ -12,8 +12,12 @@ use crate::params::{choice, flag, time, Default as Preset, Kind, ParamError, Par
 use crate::ring::Ring;
 use crate::time::{Span, Time};
 
-pub(super) const TARGET: ParamSpec =
-    time("target", 5, (0.0, 60.0), "waiting time that is acceptable for good (RFC 8289 §4.3; 5 to 10 % of the interval)");
+pub(super) const TARGET: ParamSpec = time(
+    "target",
+    5,
+    (0.0, 60.0),
+    "waiting time that is acceptable for good (RFC 8289 §4.3; 5 to 10 % of the interval)",
+);
 pub(super) const INTERVAL: ParamSpec = time(
     "interval",
     100,
@@ -51,7 +55,8 @@ const PARAMS: &[ParamSpec] = &[
 /// The entry of the registry. Linux's limit is 1000 packets; RFC 8289 has none.
 pub(super) const ENTRY: Discipline = Discipline {
     name: "codel",
-    source: "K. Nichols, V. Jacobson, A. McGregor, J. Iyengar: Controlled Delay Active Queue Management, RFC 8289, 2018",
+    source:
+        "K. Nichols, V. Jacobson, A. McGregor, J. Iyengar: Controlled Delay Active Queue Management, RFC 8289, 2018",
     summary: "FIFO that drops from its head while packets have waited longer than a target for an interval or more",
     params: PARAMS,
     default_limit: Some(1000),

@@ -45,7 +45,8 @@ const PARAMS: &[ParamSpec] = &[
 /// The entry of the registry.
 pub(super) const ENTRY: Discipline = Discipline {
     name: "fq_codel",
-    source: "T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet: The Flow Queue CoDel Packet Scheduler \
+    source:
+        "T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet: The Flow Queue CoDel Packet Scheduler \
              and Active Queue Management Algorithm, RFC 8290, 2018",
     summary: "a queue per flow, served in turn by bytes and each under CoDel; flows with little to send go first",
     params: PARAMS,

@@ -94,7 +94,7 @@ fn a_sparse_flow_waits_for_one_packet_at_most() {
 
 #[test]
 fn backlogged_flows_share_bytes_whatever_the_size_of_their_packets() {
-    // Turns of a quantum q: the service of two backlogged flows differs by no more than q plus a packet of each.
+    // Turns of a quantum q: the service of two backlogged flows differs by less than q and a packet.
     for quantum in [300u64, 1514, 6000] {
         let mut q = queue(&[("quantum", Value::Int(quantum))], site(u64::MAX));
         let mut kept = Kept::default();
@@ -104,13 +104,13 @@ fn backlogged_flows_share_bytes_whatever_the_size_of_their_packets() {
             q.enqueue(Time::ZERO, parcel(k, flow, sizes[flow as usize], 0), BUSY, &mut kept);
         }
         let mut served = [0u64; 4];
-        for _ in 0..20_000 {
+        for _ in 0..10_000 {
             let p = q.dequeue(Time::ZERO, &mut kept).unwrap();
             served[p.flow as usize] += u64::from(p.len);
             let (min, max) = (served.iter().min().unwrap(), served.iter().max().unwrap());
-            assert!(max - min <= quantum + 2 * 1514, "{quantum}: {served:?}");
+            assert!(max - min < quantum + 1514, "{quantum}: {served:?}");
         }
-        assert!(served[3] > 300_000 && kept.dropped.is_empty(), "{served:?}");
+        assert!(served[3] > 200_000 && kept.dropped.is_empty(), "{served:?}");
     }
 }
 
@@ -206,27 +206,31 @@ fn the_stochastic_hash_is_fixed_by_its_perturbation_and_even() {
     assert_eq!(order, (0..30).collect::<Vec<_>>());
 }
 
-/// Overload by flow 0 and one packet of flow 1 every 300 ms that has long waited; returns drops of either.
-fn old_singles(variant: &str) -> [usize; 2] {
+/// Two flows whose packets all wait for long: 0 with thousands of them, 1 with three of 300 bytes; returns drops of each.
+fn few_and_many(variant: &str) -> [usize; 2] {
     let mut q = queue(&[("variant", text(variant))], site(u64::MAX));
     let mut kept = Kept::default();
     (0..5000).for_each(|id| q.enqueue(Time::ZERO, parcel(id, 0, 1500, 0), BUSY, &mut kept));
+    (0..3).for_each(|id| q.enqueue(Time::ZERO, parcel(id, 1, 300, 0), BUSY, &mut kept));
+    let mut gone = 0;
     for k in 0..1000u64 {
         let now = MS * (1000 + k);
-        if k % 50 == 0 {
+        let sent = q.dequeue(Time(now), &mut kept).is_some_and(|p| p.flow == 1);
+        let lost = kept.dropped.iter().filter(|d| d.1.flow == 1).count();
+        (0..lost - gone + usize::from(sent)).for_each(|_| {
             q.enqueue(Time(now), parcel(9999, 1, 300, now - 500 * MS), BUSY, &mut kept);
-        }
-        q.dequeue(Time(now), &mut kept);
+        });
+        gone = lost;
     }
     [0, 1].map(|flow| kept.dropped.iter().filter(|d| d.1.flow == flow).count())
 }
 
 #[test]
 fn linux_looks_at_the_bytes_of_all_queues_before_it_spares_a_packet() {
-    let (rfc, linux) = (old_singles("rfc"), old_singles("linux"));
+    let (rfc, linux) = (few_and_many("rfc"), few_and_many("linux"));
     assert!(rfc[0] > 10 && linux[0] > 10, "{rfc:?} {linux:?}");
-    // Alone in its queue, the packet is spared by the RFC's CoDel.
-    assert!(rfc[1] == 0 && linux[1] > 3, "{rfc:?} {linux:?}");
+    // 900 bytes in a queue are less than a full packet: the RFC's CoDel spares them.
+    assert!(rfc[1] == 0 && linux[1] > 10, "{rfc:?} {linux:?}");
 }
 
 #[test]

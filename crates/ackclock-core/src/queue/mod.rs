@@ -8,6 +8,7 @@ mod codel;
 mod droptail;
 mod fattest;
 mod fq_codel;
+mod red;
 pub mod registry;
 
 use crate::packet::{Ecn, Parcel};

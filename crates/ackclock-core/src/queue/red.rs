@@ -104,11 +104,18 @@ impl Red {
 
     /// The link was idle: the average goes down as if mean packets had passed an empty queue meanwhile.
     fn age(&mut self, now: Time) {
-        let m = now.since(self.idle_since).0 as f64 * self.s.packets_per_ns;
+        let idle = now.since(self.idle_since).0;
         self.idle_since = Time::NEVER;
-        if self.avg > 0.0 {
-            self.avg *= if self.s.floyd { exp(m * self.ln_keep) } else { powu(1.0 - self.s.weight, m as u64) };
+        if self.avg <= 0.0 || idle == 0 {
+            return;
         }
+        // Bits that idle time had room for, times 1e9, and those of a mean packet.
+        let (room, packet) = (u128::from(idle) * u128::from(self.s.rate_bps), f64::from(self.s.mean_packet) * 8e9);
+        self.avg *= if self.s.floyd {
+            exp(room as f64 / packet * self.ln_keep)
+        } else {
+            powu(1.0 - self.s.weight, (room / packet as u128) as u64)
+        };
     }
 
     /// The steps of `max_p` that were due until `now`, each with the average as it was then: that of the last arrival.
@@ -132,7 +139,7 @@ impl Red {
             }
             if self.max_p == before {
                 // Nor will the remaining steps change it.
-                let missed = now.since(self.next_step).0 / a.interval.0.max(1);
+                let missed = now.since(self.next_step).0 / a.interval.0;
                 self.next_step += a.interval * missed;
             }
             self.next_step += a.interval;
@@ -150,13 +157,14 @@ impl Red {
             return Verdict::Pass;
         }
         if self.curve.beyond(self.avg) {
-            self.restart(true);
+            self.restart();
+            self.exposed |= self.s.floyd;
             return Verdict::Drop(Reason::Threshold);
         }
         if !self.exposed {
             self.exposed = true;
             if self.s.floyd {
-                self.restart(true);
+                self.restart();
             } else {
                 (self.count, self.count_bytes) = (1, u64::from(len));
                 return Verdict::Pass;
@@ -167,7 +175,7 @@ impl Red {
         if pa <= 0.0 || (pa < 1.0 && self.rng.uniform() >= pa) {
             return Verdict::Pass;
         }
-        self.restart(false);
+        self.restart();
         if self.s.ecn && pb <= self.s.mark_p {
             Verdict::Mark
         } else {
@@ -176,7 +184,7 @@ impl Red {
     }
 
     /// Nothing has passed since the last drop.
-    fn restart(&mut self, _forced: bool) {
+    fn restart(&mut self) {
         (self.count, self.count_bytes) = (0, 0);
     }
 
@@ -207,15 +215,11 @@ impl Queue for Red {
         let q = if self.s.bytes { queue.bytes } else { queue.packets } as f64;
         let idle = self.idle_since.is_set();
         self.average(now, q);
-        let verdict = match self.decide(parcel.len, q) {
-            Verdict::Drop(reason) => Verdict::Drop(reason),
+        let reason = match self.decide(parcel.len, q) {
             _ if !self.limits.admit(waiting, in_service, parcel.len) => {
-                self.restart(true);
-                Verdict::Drop(Reason::Full)
+                self.restart();
+                Some(Reason::Full)
             }
-            verdict => verdict,
-        };
-        let reason = match verdict {
             Verdict::Drop(reason) => Some(reason),
             // What does not understand ECN is dropped.
             Verdict::Mark if !mark(now, &mut parcel, Reason::Early, sink) => Some(Reason::Early),

@@ -3,6 +3,7 @@
 use super::codel;
 use super::droptail;
 use super::fq_codel;
+use super::red;
 use super::{Limits, Queue};
 use crate::params::{ParamError, ParamSpec, Params, Value};
 use crate::rng::Stream;
@@ -54,7 +55,7 @@ pub struct Discipline {
 }
 
 /// Every discipline, in the order of the tables.
-pub const DISCIPLINES: &[Discipline] = &[droptail::ENTRY, codel::ENTRY, fq_codel::ENTRY];
+pub const DISCIPLINES: &[Discipline] = &[droptail::ENTRY, codel::ENTRY, fq_codel::ENTRY, red::ENTRY];
 
 /// The discipline of that name.
 pub fn find(name: &str) -> Option<&'static Discipline> {

@@ -94,7 +94,7 @@ fn every(half: usize) {
     for form in forms().iter().skip(half).step_by(2) {
         let choices = prop_oneof![1 => Just(form.usual()), 4 => form.any()];
         let draws = (choices, connection(), prop::collection::vec(step(), 1..100));
-        property(30, &draws, |(choice, connection, steps)| plays(&choice, connection, &steps));
+        property(60, &draws, |(choice, connection, steps)| plays(&choice, connection, &steps));
     }
 }
 

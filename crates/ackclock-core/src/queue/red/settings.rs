@@ -13,10 +13,18 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "what holds where nothing is given: ns-2 of 2001, ns-2 since 2004 (thresholds and weight from the link, in \
          bytes), ns-3, Floyd and Jacobson 1993, or adaptive RED as its authors recommend it (2001)",
     ),
-    choice("mode", &["preset", "packets", "bytes"], "the unit of queue and thresholds; bytes also weighs packets by size"),
+    choice(
+        "mode",
+        &["preset", "packets", "bytes"],
+        "the unit of queue and thresholds; bytes also weighs packets by size",
+    ),
     float("min", 0.0, (0.0, 1e12), "average queue from which packets are dropped or marked, packets or bytes"),
     float("max", 0.0, (0.0, 1e12), "average queue at which the probability reaches max_p, packets or bytes"),
-    choice("thresholds_from", &["preset", "link"], "link: min = max(5, target_delay C / 2), max = 3 min where not given"),
+    choice(
+        "thresholds_from",
+        &["preset", "link"],
+        "link: min = max(5, target_delay C / 2), max = 3 min where not given",
+    ),
     time("target_delay", 5, (0.0, 10.0), "waiting time aimed at by thresholds_from = link (Floyd et al. 2001, §5)"),
     float("weight", 0.0, (0.0, 1.0), "weight of the present queue in the average"),
     choice(
@@ -26,7 +34,11 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ),
     float("max_p", 0.0, (0.0, 1.0), "probability at max; where adaptive RED begins"),
     count("mean_packet", 0, (0.0, 65_535.0), "bytes of a mean packet: C = rate / (8 mean_packet)"),
-    choice("gentle", &["preset", "on", "off"], "between max and 2 max the probability rises from max_p to 1 (Floyd 2000)"),
+    choice(
+        "gentle",
+        &["preset", "on", "off"],
+        "between max and 2 max the probability rises from max_p to 1 (Floyd 2000)",
+    ),
     choice("wait", &["preset", "on", "off"], "no drop until 1/p packets have passed since the last one (ns-2)"),
     choice(
         "variant",
@@ -37,7 +49,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     time("interval", 500, (1e-3, 3600.0), "adaptive: time between changes of max_p"),
     float("alpha", 0.01, (0.0, 1.0), "adaptive: largest step up of max_p; never more than a quarter of it"),
     float("beta", 0.9, (0.0, 1.0), "adaptive: factor by which max_p goes down"),
-    float("bottom", 0.01, (0.0, 1.0), "adaptive: below this max_p goes down no further"),
+    float("bottom", 0.01, (1e-9, 1.0), "adaptive: below this max_p goes down no further"),
     float("top", 0.5, (0.0, 1.0), "adaptive: above this max_p goes up no further"),
     flag("ecn", false, "mark instead of drop below max (gentle: 2 max) what understands ECN (RFC 3168 §7)"),
     float("mark_p", 0.0, (0.0, 1.0), "with ecn: drop all the same where the probability at the average exceeds this"),
@@ -88,9 +100,7 @@ fn preset(name: &str) -> Preset {
         "ns2-auto" => Preset { bytes: true, thresholds: None, weight: Weight::Rtt, mark_p: 0.1, ..NS2 },
         "ns3" => Preset { max_p: 0.02, ..NS2 },
         "floyd" => Preset { max_p: 0.02, mean_packet: None, gentle: false, wait: false, floyd: true, ..NS2 },
-        "ared" => {
-            Preset { thresholds: None, weight: Weight::Second, mean_packet: None, adaptive: true, wait: false, ..NS2 }
-        }
+        "ared" => Preset { thresholds: None, weight: Weight::Second, mean_packet: None, adaptive: true, ..NS2 },
         _ => NS2,
     }
 }
@@ -120,8 +130,7 @@ pub(super) struct Settings {
     pub ecn: bool,
     pub mark_p: f64,
     pub mean_packet: u32,
-    /// Mean packets per nanosecond on the link.
-    pub packets_per_ns: f64,
+    pub rate_bps: u64,
 }
 
 fn conflict(name: &str, problem: String) -> ParamError {
@@ -148,7 +157,8 @@ impl Settings {
             0 => d.mean_packet.unwrap_or(site.packet).max(1),
             n => n,
         };
-        let per_second = site.rate_bps as f64 / (8.0 * f64::from(mean_packet));
+        let rate_bps = site.rate_bps.max(1);
+        let per_second = rate_bps as f64 / (8.0 * f64::from(mean_packet));
         let (min, max) = thresholds(p, &d, if bytes { f64::from(mean_packet) } else { 1.0 }, per_second)?;
         let settings = Settings {
             bytes,
@@ -169,11 +179,12 @@ impl Settings {
             ecn: p.bool("ecn"),
             mark_p: number("mark_p", d.mark_p),
             mean_packet,
-            packets_per_ns: per_second * 1e-9,
+            rate_bps,
         };
         match settings.adaptation {
             Some(a) if a.bottom >= a.top => {
-                let problem = format!("{} is not below top = {}: max_p could not move; set bottom below top", a.bottom, a.top);
+                let problem =
+                    format!("{} is not below top = {}: max_p could not move; set bottom below top", a.bottom, a.top);
                 Err(conflict("bottom", problem))
             }
             _ => Ok(settings),
@@ -206,7 +217,8 @@ fn weight(p: &Params, d: &Preset, delay: Span, per_second: f64) -> Result<f64, P
         "preset" if given > 0.0 => Weight::Fixed(given),
         "preset" => d.weight,
         from if given > 0.0 => {
-            let problem = format!("{given} is given and weight_from = {from} asks to compute it: leave one of them out");
+            let problem =
+                format!("{given} is given and weight_from = {from} asks to compute it: leave one of them out");
             return Err(conflict("weight", problem));
         }
         "rtt" => Weight::Rtt,
