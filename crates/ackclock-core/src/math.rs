@@ -4,6 +4,12 @@
 //! mathematical library are not: they differ in the last bit between versions and between processors. A window that
 //! differs in its last bit can lose another packet, so algorithms use the functions below instead.
 
+mod normal;
+mod small;
+
+pub use normal::{inverse_normal, normal};
+pub use small::{exp_m1, ln_1p};
+
 /// `x` to a whole power, by repeated squaring: at most two multiplications per binary digit of `n`.
 ///
 /// ```

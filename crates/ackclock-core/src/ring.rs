@@ -98,6 +98,16 @@ impl<T: Copy + Default> Ring<T> {
         Some(v)
     }
 
+    /// Removes and returns the last entry; the next one pushed gets its number.
+    #[inline]
+    pub fn pop_back(&mut self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        self.tail -= 1;
+        Some(self.slots[self.slot(self.tail)])
+    }
+
     /// Entry number `n`, which must be in `head..tail`.
     #[inline]
     pub fn get(&self, n: u64) -> &T {
@@ -133,6 +143,7 @@ mod tests {
         assert_eq!(r.len(), 666);
         assert_eq!(r.front().copied(), Some(334));
         assert_eq!(r.back().copied(), Some(999));
+        assert_eq!((r.pop_back(), r.back().copied(), r.push(7)), (Some(999), Some(998), 999));
     }
 
     #[test]

@@ -123,6 +123,7 @@ pub fn links(out: &Output) -> PyResult<Table> {
         ("drops", ints(r().map(|l| l.drops)), false),
         ("marks", ints(r().map(|l| l.marks)), false),
         ("lost", ints(r().map(|l| l.lost)), false),
+        ("duplicated", ints(r().map(|l| l.duplicated)), false),
         ("mean_queue_packets", floats(r().map(|l| l.mean_queue_packets)), false),
         ("mean_queue_bytes", floats(r().map(|l| l.mean_queue_bytes)), false),
         ("max_queue_packets", ints(r().map(|l| l.max_queue_packets)), false),

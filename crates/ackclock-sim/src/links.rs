@@ -2,37 +2,159 @@
 
 use crate::endpoint::given;
 use crate::spec::{self, Run, SpecError};
-use crate::wire::{Common, FusedLink, GeneralLink, Link, LinkStats};
-use ackclock_core::impair::{Loss, ScriptedDrop};
+use crate::wire::{Common, FusedLink, GeneralLink, Link, LinkStats, Parts};
+use ackclock_core::impair::{Change, Jitter, Loss, Medium, Reorder, ScriptedDrop};
+use ackclock_core::link::{Policer, RateSchedule, Serializer, Server, Shaper, Trace, TraceLink};
 use ackclock_core::params::ParamError;
 use ackclock_core::queue::registry::{self, Site};
 use ackclock_core::queue::{DropTail, Limits, Queue, Step};
 use ackclock_core::rng::Stream;
 use ackclock_core::time::{Span, Time};
 
-fn loss(link: &spec::Link, run: &Run, path: &str) -> Result<Loss, SpecError> {
-    let at = || format!("{path}.loss");
-    Ok(match &link.loss {
+/// What a part of the engine says is wrong, at `path` and the key it names.
+fn wrong(path: &str, e: &ParamError) -> SpecError {
+    let key = match e {
+        ParamError::Unknown(name)
+        | ParamError::WrongKind { name, .. }
+        | ParamError::OutOfRange { name, .. }
+        | ParamError::Conflict { name, .. } => name,
+    };
+    SpecError::new(format!("{path}.{key}"), e.to_string())
+}
+
+fn loss(loss: Option<&spec::Loss>, run: &Run, at: &str, owner: &str) -> Result<Loss, SpecError> {
+    let rng = || Stream::named(run.seed, run.run, &format!("{owner} loss"));
+    let within = |made: Result<Loss, ParamError>| made.map_err(|e| wrong(at, &e));
+    Ok(match loss {
         None => Loss::None,
-        Some(spec::Loss::Bernoulli { p }) if (0.0..1.0).contains(p) => {
-            Loss::Bernoulli { p: *p, rng: Stream::named(run.seed, run.run, &format!("link {} loss", link.id)) }
+        Some(spec::Loss::Bernoulli { p }) if *p == 1.0 => {
+            return Err(SpecError::new(format!("{at}.p"), "every packet would be lost; give a probability below 1"));
         }
-        Some(spec::Loss::Bernoulli { p }) => {
-            return Err(SpecError::new(at(), format!("a loss probability is in [0, 1), not {p}")));
-        }
+        Some(spec::Loss::Bernoulli { p }) => within(Loss::bernoulli(*p, rng()))?,
+        Some(spec::Loss::GilbertElliott { p, r, h, k }) => within(Loss::gilbert_elliott(*p, *r, *h, *k, rng()))?,
+        Some(spec::Loss::BitErrors { ber }) => within(Loss::bit_errors(*ber, rng()))?,
         Some(spec::Loss::Every { n: 0 | 1 }) => {
-            return Err(SpecError::new(at(), "every packet would be lost; n must be at least 2"));
+            return Err(SpecError::new(at, "every packet would be lost; n must be at least 2"));
         }
         Some(spec::Loss::Every { n }) => Loss::Every { n: *n, count: 0 },
         Some(spec::Loss::Scripted { drops }) => {
             let drop = |d: &spec::Drop| {
                 let flow = run.flows.iter().position(|f| f.id == d.flow);
-                let flow = flow.ok_or_else(|| SpecError::new(at(), format!("no flow has the id '{}'", d.flow)))?;
+                let flow = flow.ok_or_else(|| SpecError::new(at, format!("no flow has the id '{}'", d.flow)))?;
                 Ok(ScriptedDrop { flow: flow as u32, nth: d.nth })
             };
             Loss::scripted(drops.iter().map(drop).collect::<Result<_, SpecError>>()?)
         }
     })
+}
+
+fn jitter(jitter: &spec::Jitter, at: &str) -> Result<Jitter, SpecError> {
+    let values;
+    let made = match jitter {
+        spec::Jitter::Uniform { low_ns, high_ns } => Jitter::uniform(Span(*low_ns), Span(*high_ns)),
+        spec::Jitter::Normal { mean_ns, sd_ns } => Ok(Jitter::normal(Span(*mean_ns), Span(*sd_ns))),
+        spec::Jitter::Pareto { scale_ns, shape } => Jitter::pareto(Span(*scale_ns), *shape),
+        spec::Jitter::Exponential { mean_ns } => Ok(Jitter::exponential(Span(*mean_ns))),
+        spec::Jitter::Empirical { values_ns } => {
+            values = values_ns.iter().map(|v| Span(*v)).collect::<Vec<_>>();
+            Jitter::measured(&values)
+        }
+    };
+    made.map_err(|e| wrong(at, &e))
+}
+
+fn reorder(r: &spec::Reorder) -> Reorder {
+    Reorder { probability: r.probability, extra: Span(r.extra_ns) }
+}
+
+/// What happens at the output of `link`.
+fn medium(link: &spec::Link, run: &Run, path: &str) -> Result<Medium, SpecError> {
+    let owner = format!("link {}", link.id);
+    let at = |e: ParamError| wrong(path, &e);
+    let none = || Ok(Jitter::none());
+    let mut medium = Medium::new(run.seed, run.run, &owner)
+        .with_loss(loss(link.loss.as_ref(), run, &format!("{path}.loss"), &owner)?)
+        .with_jitter(
+            link.jitter.as_ref().map_or_else(none, |j| jitter(j, &format!("{path}.jitter")))?,
+            link.preserve_order,
+        )
+        .with_duplicate(link.duplicate)
+        .map_err(at)?;
+    if let Some(r) = &link.reorder {
+        medium = medium.with_reorder(reorder(r)).map_err(at)?;
+    }
+    let mut events = Vec::new();
+    for (i, e) in link.events.iter().enumerate() {
+        let path = format!("{path}.events.{i}");
+        let mut add = |change| events.push((Time(e.at_ns), change));
+        if let Some(delay) = e.delay_ns {
+            let extra = delay.checked_sub(link.delay_ns).ok_or_else(|| {
+                SpecError::new(format!("{path}.delay_ns"), "below the link's own delay, which must be the smallest")
+            })?;
+            add(Change::Delay(Span(extra)));
+        }
+        if let Some(l) = &e.loss {
+            add(Change::Loss(loss(Some(l), run, &format!("{path}.loss"), &format!("{owner} event {i}"))?));
+        }
+        if let Some(j) = &e.jitter {
+            add(Change::Jitter(jitter(j, &format!("{path}.jitter"))?));
+        }
+        if let Some(r) = &e.reorder {
+            add(Change::Reorder(reorder(r)));
+        }
+        if let Some(share) = e.duplicate {
+            add(Change::Duplicate(share));
+        }
+    }
+    medium.with_events(events).map_err(|e| wrong(&format!("{path}.events"), &e))
+}
+
+/// What sets the pace of `link`; none: it has no rate, so nothing waits for it.
+fn server(link: &spec::Link, path: &str, packet: u32) -> Result<Option<Server>, SpecError> {
+    let at = |key: &str, problem: String| SpecError::new(format!("{path}.{key}"), problem);
+    if link.schedule.is_some() && link.trace.is_some() {
+        return Err(at("trace", "a link follows a schedule or a trace, not both; remove one".into()));
+    }
+    let changes = link.schedule.is_some() || link.trace.is_some();
+    if changes && link.rate_bps.is_some() {
+        return Err(at("rate_bps", "a schedule or a trace gives the rate; remove one".into()));
+    }
+    if let Some(s) = &link.schedule {
+        let steps: Vec<_> = s.steps.iter().map(|[begin, rate]| (Time(*begin), *rate)).collect();
+        let made = RateSchedule::new(&steps, s.period_ns.map(Span));
+        return made.map(|s| Some(Server::Schedule(s))).map_err(|e| at("schedule", e.to_string()));
+    }
+    if let Some(t) = &link.trace {
+        let made = Trace::new(&t.times_ms).and_then(|trace| TraceLink::new(trace, t.opportunity_bytes));
+        return made.map(|t| Some(Server::Trace(t))).map_err(|e| at("trace", e.to_string()));
+    }
+    let Some(rate) = link.rate_bps else {
+        return match link.shaper {
+            None => Ok(None),
+            Some(_) => Err(at("shaper", "a shaper stands before a line; give the link a rate".into())),
+        };
+    };
+    let Some(bucket) = &link.shaper else { return Ok(Some(Server::Constant(Serializer::new(rate)))) };
+    let made = Shaper::new(bucket.rate_bps, bucket.burst_bytes, rate);
+    let shaper = made.map_err(|e| at("shaper", e.to_string()))?;
+    if !shaper.fits(packet) {
+        return Err(at("shaper.burst_bytes", too_small(bucket, packet)));
+    }
+    Ok(Some(Server::Shaped(shaper)))
+}
+
+fn too_small(bucket: &spec::Bucket, packet: u32) -> String {
+    format!("{} B never hold a full-size packet of {packet} B; give at least that", bucket.burst_bytes)
+}
+
+fn policer(link: &spec::Link, path: &str, packet: u32) -> Result<Option<Policer>, SpecError> {
+    let Some(bucket) = &link.policer else { return Ok(None) };
+    let made = Policer::new(bucket.rate_bps, bucket.burst_bytes);
+    let policer = made.map_err(|e| SpecError::new(format!("{path}.policer"), e.to_string()))?;
+    if !policer.fits(packet) {
+        return Err(SpecError::new(format!("{path}.policer.burst_bytes"), too_small(bucket, packet)));
+    }
+    Ok(Some(policer))
 }
 
 /// The room of a queue and the threshold above which it marks.
@@ -86,15 +208,7 @@ fn queue(
         weights: q.weights.clone(),
         rng: Stream::named(run.seed, run.run, &format!("link {} queue", link.id)),
     };
-    registry::build(&q.kind, &params, site).map_err(|e| {
-        let key = match &e {
-            ParamError::Unknown(name) => name,
-            ParamError::WrongKind { name, .. }
-            | ParamError::OutOfRange { name, .. }
-            | ParamError::Conflict { name, .. } => name,
-        };
-        SpecError::new(at(key), e.to_string())
-    })
+    registry::build(&q.kind, &params, site).map_err(|e| wrong(&format!("{path}.queue"), &e))
 }
 
 /// The link `l` of `run`; `log` keeps every change of its queue's length.
@@ -110,17 +224,31 @@ pub(crate) fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<L
     let (limits, step) = limits(q, path)?;
     let mut stats = LinkStats::new(Time(run.warmup_ns), Time(run.duration_ns), limits.includes_service);
     stats.log = log.then(Vec::new);
-    let common = Common { delay: l.delay_ns, overhead: l.overhead_bytes, loss: loss(l, run, path)?, stats };
+    let medium = medium(l, run, path)?;
+    let server = server(l, path, q.packet_bytes)?;
+    let policer = policer(l, path, q.packet_bytes)?;
+    // What the fused form knows: a constant rate or none, a plain queue, and nothing at the output but losses.
     let plain = q.kind == "droptail" && q.params.is_empty();
-    let Some(rate) = l.rate_bps else {
-        // Nothing ever waits for it, but a wrong queue is wrong all the same.
-        queue(q, l, run, path, limits)?;
-        return Ok(Link::Fused(FusedLink::new(common, None, limits, step)));
-    };
-    if plain && run.engine.fused {
-        return Ok(Link::Fused(FusedLink::new(common, Some(rate), limits, step)));
+    let constant = matches!(server, None | Some(Server::Constant(_)));
+    let simple = constant && policer.is_none() && l.jitter.is_none() && l.reorder.is_none();
+    let quiet = l.duplicate == 0.0 && l.events.is_empty();
+    let owner = format!("link {}", l.id);
+    let only_loss = loss(l.loss.as_ref(), run, &format!("{path}.loss"), &owner)?;
+    let common = Common { delay: l.delay_ns, overhead: l.overhead_bytes, loss: only_loss, stats };
+    if simple && quiet && plain && (run.engine.fused || server.is_none()) {
+        return Ok(Link::Fused(FusedLink::new(common, l.rate_bps, limits, step)));
     }
     let queue = if plain { Box::new(DropTail::new(limits, step)) } else { queue(q, l, run, path, limits)? };
+    let Some(server) = server else {
+        if simple && quiet {
+            // Nothing ever waits for it; its queue had only to be right.
+            return Ok(Link::Fused(FusedLink::new(common, None, limits, step)));
+        }
+        let problem = "a policer, jitter, reordering, duplicates and events need a rate; give the link one";
+        return Err(SpecError::new(path, problem));
+    };
     let classes = run.flows.iter().map(|f| f.class).collect();
-    Ok(Link::General(Box::new(GeneralLink::new(common, rate, queue, limits.includes_service, classes))))
+    let includes_service = limits.includes_service;
+    let parts = Parts { common, server, policer, queue, includes_service, medium, classes };
+    Ok(Link::General(Box::new(GeneralLink::new(parts))))
 }

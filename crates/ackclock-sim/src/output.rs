@@ -74,9 +74,9 @@ pub struct FlowRow {
 pub struct LinkRow {
     /// Name.
     pub id: String,
-    /// Bits per second; none: unlimited.
+    /// Bits per second, the mean where it varies; none: unlimited.
     pub rate_bps: Option<u64>,
-    /// Share of time it transmitted; none for an unlimited link.
+    /// Share of time it transmitted, or of what it could carry where its rate varies; none for an unlimited link.
     pub utilisation: Option<f64>,
     /// Packets that arrived at its queue.
     pub arrived_packets: u64,
@@ -94,6 +94,8 @@ pub struct LinkRow {
     pub marks_by_reason: [u64; REASONS],
     /// Packets its medium lost.
     pub lost: u64,
+    /// Packets its medium delivered twice.
+    pub duplicated: u64,
     /// Queue length, mean over time, as the limit counts it.
     pub mean_queue_packets: f64,
     /// In bytes.
@@ -205,11 +207,15 @@ impl Sim {
     fn link_row(&self, i: usize) -> LinkRow {
         let s = self.links[i].stats();
         let (id, rate) = &self.link_names[i];
+        let varying = self.links[i].varying_capacity(self.from, self.end);
         let p = |q| s.wait.percentile(q).unwrap_or(0.0) * 1e-9;
         LinkRow {
             id: id.clone(),
-            rate_bps: *rate,
-            utilisation: rate.map(|_| s.utilisation()),
+            rate_bps: varying.map(|(_, mean)| mean.round() as u64).or(*rate),
+            utilisation: match varying {
+                Some((bits, _)) => (bits > 0.0).then(|| s.sent_bytes as f64 * 8.0 / bits),
+                None => rate.map(|_| s.utilisation()),
+            },
             arrived_packets: s.arrived,
             sent_packets: s.sent,
             sent_bytes: s.sent_bytes,
@@ -218,6 +224,7 @@ impl Sim {
             drops_by_reason: s.drops,
             marks_by_reason: s.marks,
             lost: s.lost,
+            duplicated: s.duplicated,
             mean_queue_packets: s.mean_packets(),
             mean_queue_bytes: s.mean_bytes(),
             max_queue_packets: s.max_packets,

@@ -88,9 +88,142 @@ pub struct Link {
     /// What waits for it.
     #[serde(default)]
     pub queue: Option<Queue>,
+    /// Rates that change at known instants, in place of `rate_bps`.
+    #[serde(default)]
+    pub schedule: Option<Schedule>,
+    /// Recorded transmission opportunities, in place of `rate_bps`.
+    #[serde(default)]
+    pub trace: Option<Trace>,
+    /// A token bucket that holds packets back, before a line of `rate_bps`.
+    #[serde(default)]
+    pub shaper: Option<Bucket>,
+    /// A token bucket that drops what exceeds it, before the queue.
+    #[serde(default)]
+    pub policer: Option<Bucket>,
     /// Loss at its output.
     #[serde(default)]
     pub loss: Option<Loss>,
+    /// Extra delay of single packets.
+    #[serde(default)]
+    pub jitter: Option<Jitter>,
+    /// Whether jitter keeps the order of packets.
+    #[serde(default = "yes")]
+    pub preserve_order: bool,
+    /// Packets held back so that others overtake them.
+    #[serde(default)]
+    pub reorder: Option<Reorder>,
+    /// Share of packets that come out twice.
+    #[serde(default)]
+    pub duplicate: f64,
+    /// What changes in the run besides the rate.
+    #[serde(default)]
+    pub events: Vec<Event>,
+}
+
+/// A piecewise constant rate.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// Beginnings, nanoseconds, the first 0, and rates, bit/s; 0 is off.
+    pub steps: Vec<[u64; 2]>,
+    /// The steps repeat after this time; none: the last rate stays.
+    #[serde(default)]
+    pub period_ns: Option<u64>,
+}
+
+/// A trace in the form of mahimahi.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// An opportunity each, milliseconds, not decreasing.
+    pub times_ms: Vec<u64>,
+    /// Bytes an opportunity carries.
+    #[serde(default = "opportunity")]
+    pub opportunity_bytes: u32,
+}
+
+fn opportunity() -> u32 {
+    ackclock_core::link::OPPORTUNITY
+}
+
+/// A token bucket, full at the start.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bucket {
+    /// Bits per second.
+    pub rate_bps: u64,
+    /// Bytes it holds.
+    pub burst_bytes: u32,
+}
+
+/// A distribution of extra delay.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Jitter {
+    /// Uniform between two delays.
+    Uniform {
+        /// The least.
+        low_ns: u64,
+        /// The most.
+        high_ns: u64,
+    },
+    /// Normal, truncated at zero.
+    Normal {
+        /// Mean before the truncation.
+        mean_ns: u64,
+        /// Standard deviation before the truncation.
+        sd_ns: u64,
+    },
+    /// Pareto.
+    Pareto {
+        /// The least.
+        scale_ns: u64,
+        /// Exponent, above 1.
+        shape: f64,
+    },
+    /// Exponential.
+    Exponential {
+        /// Mean.
+        mean_ns: u64,
+    },
+    /// As measured.
+    Empirical {
+        /// Delays, of equal weight.
+        values_ns: Vec<u64>,
+    },
+}
+
+/// Packets that are held back, each for itself.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reorder {
+    /// Share of packets.
+    pub probability: f64,
+    /// How much later they come.
+    pub extra_ns: u64,
+}
+
+/// What a link's medium becomes at an instant; what is not given stays.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// When.
+    pub at_ns: u64,
+    /// Propagation delay, not below the link's own.
+    #[serde(default)]
+    pub delay_ns: Option<u64>,
+    /// Loss.
+    #[serde(default)]
+    pub loss: Option<Loss>,
+    /// Jitter.
+    #[serde(default)]
+    pub jitter: Option<Jitter>,
+    /// Reordering.
+    #[serde(default)]
+    pub reorder: Option<Reorder>,
+    /// Share of packets that come out twice.
+    #[serde(default)]
+    pub duplicate: Option<f64>,
 }
 
 /// A queueing discipline.
@@ -155,6 +288,24 @@ pub enum Loss {
         /// Probability.
         p: f64,
     },
+    /// In bursts, by a chain of two states (Gilbert 1960, Elliott 1963).
+    GilbertElliott {
+        /// Probability of turning bad, per packet.
+        p: f64,
+        /// Probability of turning good, per packet.
+        r: f64,
+        /// Share of packets that survive in the bad state.
+        #[serde(default)]
+        h: f64,
+        /// Share of packets that survive in the good state.
+        #[serde(default = "one")]
+        k: f64,
+    },
+    /// Independent errors of bits.
+    BitErrors {
+        /// Bit error rate.
+        ber: f64,
+    },
     /// Every `n`-th packet.
     Every {
         /// Period.
@@ -165,6 +316,10 @@ pub enum Loss {
         /// Which.
         drops: Vec<Drop>,
     },
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 /// A data segment to lose.

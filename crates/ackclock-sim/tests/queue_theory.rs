@@ -6,12 +6,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-use ackclock_core::impair::Loss;
+use ackclock_core::impair::{Loss, Medium};
+use ackclock_core::link::{Serializer, Server};
 use ackclock_core::queue::{DropTail, Limits, Step};
 use ackclock_core::rng::Stream;
 use ackclock_core::time::Time;
 use ackclock_sim::slab::Slab;
-use ackclock_sim::wire::{Common, FusedLink, GeneralLink, Link, LinkStats};
+use ackclock_sim::wire::{Common, FusedLink, GeneralLink, Link, LinkStats, Parts};
 
 /// A link of 100 Mbit/s serves 1000 packets of this mean size per second.
 const RATE: u64 = 100_000_000;
@@ -61,13 +62,15 @@ fn link(general: bool, limits: Limits, delay: u64, end: Time) -> Link {
     let stats = LinkStats::new(Time::ZERO, end, limits.includes_service);
     let common = Common { delay, overhead: 0, loss: Loss::None, stats };
     if general {
-        Link::General(Box::new(GeneralLink::new(
+        Link::General(Box::new(GeneralLink::new(Parts {
             common,
-            RATE,
-            Box::new(DropTail::new(limits, Step::NEVER)),
-            limits.includes_service,
-            Box::default(),
-        )))
+            server: Server::Constant(Serializer::new(RATE)),
+            policer: None,
+            queue: Box::new(DropTail::new(limits, Step::NEVER)),
+            includes_service: limits.includes_service,
+            medium: Medium::new(1, 0, "link"),
+            classes: Box::default(),
+        })))
     } else {
         Link::Fused(FusedLink::new(common, Some(RATE), limits, Step::NEVER))
     }

@@ -1,5 +1,8 @@
-//! Loss at the output of a link: random, periodic or by script.
+//! Loss at the output of a link: random, in bursts, periodic or by script.
 
+use super::probability;
+use crate::math::{exp_m1, ln_1p};
+use crate::params::ParamError;
 use crate::rng::Stream;
 
 /// A data segment to lose.
@@ -23,6 +26,10 @@ pub enum Loss {
         /// The link's own stream.
         rng: Stream,
     },
+    /// Bursts, after a chain of a good and a bad state.
+    GilbertElliott(GilbertElliott),
+    /// Each bit with the same probability, independently; one wrong bit loses the packet.
+    Bits(BitErrors),
     /// Every `n`-th packet of the link.
     Every {
         /// The period.
@@ -39,7 +46,96 @@ pub enum Loss {
     },
 }
 
+/// The channel of Gilbert (1960, "Capacity of a burst-noise channel", Bell System Technical Journal 39) and Elliott (1963,
+/// "Estimates of error rates for codes on burst-noise channels", same journal 42), stepping once per packet.
+///
+/// With probabilities `p` from good to bad and `r` back, the share `p/(p+r)` of packets meets the bad state, in runs of
+/// `1/r` on average. A packet survives with `k` in the good state and `h` in the bad one.
+#[derive(Clone, Debug)]
+pub struct GilbertElliott {
+    p: f64,
+    r: f64,
+    h: f64,
+    k: f64,
+    bad: bool,
+    rng: Stream,
+}
+
+impl GilbertElliott {
+    /// The state of this packet decides, then the chain steps: two draws, whatever happens.
+    fn strikes(&mut self) -> bool {
+        let (survives, leaves) = if self.bad { (self.h, self.r) } else { (self.k, self.p) };
+        let lost = self.rng.uniform() >= survives;
+        self.bad ^= self.rng.uniform() < leaves;
+        lost
+    }
+
+    /// The share of packets lost in the long run.
+    pub fn rate(&self) -> f64 {
+        let bad = stationary(self.p, self.r);
+        (1.0 - self.k) * (1.0 - bad) + (1.0 - self.h) * bad
+    }
+}
+
+/// The share of the bad state; a chain that never moves stays good.
+fn stationary(p: f64, r: f64) -> f64 {
+    if p + r > 0.0 {
+        p / (p + r)
+    } else {
+        0.0
+    }
+}
+
+/// Independent bit errors.
+#[derive(Clone, Debug)]
+pub struct BitErrors {
+    /// Logarithm of the probability that a bit survives.
+    ln_survival: f64,
+    /// The last packet's length and its probability of loss, `1 - (1-ber)^bits`.
+    last: (u32, f64),
+    rng: Stream,
+}
+
+impl BitErrors {
+    fn strikes(&mut self, len: u32) -> bool {
+        if len != self.last.0 {
+            self.last = (len, -exp_m1(8.0 * f64::from(len) * self.ln_survival));
+        }
+        self.rng.uniform() < self.last.1
+    }
+}
+
 impl Loss {
+    /// Each packet with probability `p`.
+    ///
+    /// # Errors
+    /// A probability outside 0..1.
+    pub fn bernoulli(p: f64, rng: Stream) -> Result<Loss, ParamError> {
+        Ok(Loss::Bernoulli { p: probability("p", p)?, rng })
+    }
+
+    /// Gilbert and Elliott's channel: `p` good to bad, `r` bad to good, survival `h` in the bad and `k` in the good state.
+    /// The first state is drawn from the stationary distribution.
+    ///
+    /// # Errors
+    /// A probability outside 0..1.
+    pub fn gilbert_elliott(p: f64, r: f64, h: f64, k: f64, mut rng: Stream) -> Result<Loss, ParamError> {
+        for (name, x) in [("p", p), ("r", r), ("h", h), ("k", k)] {
+            probability(name, x)?;
+        }
+        let bad = rng.uniform() < stationary(p, r);
+        Ok(Loss::GilbertElliott(GilbertElliott { p, r, h, k, bad, rng }))
+    }
+
+    /// Each bit with probability `ber`.
+    ///
+    /// # Errors
+    /// A probability outside 0..1.
+    pub fn bit_errors(ber: f64, rng: Stream) -> Result<Loss, ParamError> {
+        let ln_survival = ln_1p(-probability("ber", ber)?);
+        Ok(Loss::Bits(BitErrors { ln_survival, last: (0, 0.0), rng }))
+    }
+
     /// Loses the listed segments.
     pub fn scripted(mut drops: Vec<ScriptedDrop>) -> Loss {
         drops.sort_unstable();
@@ -47,12 +143,14 @@ impl Loss {
         Loss::Scripted { drops, counts: vec![0; flows] }
     }
 
-    /// Whether the packet that leaves the link now is lost. `data`: it carries payload.
+    /// Whether the packet of `len` bytes that leaves the link now is lost. `data`: it carries payload.
     #[inline]
-    pub fn strikes(&mut self, flow: u32, data: bool) -> bool {
+    pub fn strikes(&mut self, flow: u32, data: bool, len: u32) -> bool {
         match self {
             Loss::None => false,
             Loss::Bernoulli { p, rng } => rng.uniform() < *p,
+            Loss::GilbertElliott(channel) => channel.strikes(),
+            Loss::Bits(errors) => errors.strikes(len),
             Loss::Every { n, count } => {
                 *count += 1;
                 *count % (*n).max(1) == 0
@@ -67,30 +165,5 @@ impl Loss {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bernoulli_loses_its_share() {
-        let mut l = Loss::Bernoulli { p: 0.05, rng: Stream::named(1, 0, "loss") };
-        let n = 200_000;
-        let lost = (0..n).filter(|_| l.strikes(0, true)).count() as f64;
-        // Four standard deviations of a binomial with p = 0.05.
-        assert!((lost / f64::from(n) - 0.05).abs() < 4.0 * (0.05f64 * 0.95 / f64::from(n)).sqrt());
-    }
-
-    #[test]
-    fn every_nth_is_lost() {
-        let mut l = Loss::Every { n: 3, count: 0 };
-        let lost: Vec<bool> = (0..7).map(|_| l.strikes(0, true)).collect();
-        assert_eq!(lost, [false, false, true, false, false, true, false]);
-    }
-
-    #[test]
-    fn scripts_count_data_segments_of_their_flow() {
-        let mut l = Loss::scripted(vec![ScriptedDrop { flow: 1, nth: 2 }]);
-        let packets = [(1, false), (0, true), (1, true), (0, true), (1, true), (1, true)];
-        let lost: Vec<bool> = packets.iter().map(|&(f, d)| l.strikes(f, d)).collect();
-        assert_eq!(lost, [false, false, false, false, true, false]);
-    }
-}
+#[path = "loss_tests.rs"]
+mod tests;

@@ -4,7 +4,7 @@
 //! the others do. So switching one on changes nothing in the others: the packets that survive a loss have the delays
 //! they would have had without it. That includes order: a packet that is lost still holds back those behind it.
 
-use super::{Jitter, Loss};
+use super::{probability, Jitter, Loss};
 use crate::params::ParamError;
 use crate::rng::Stream;
 use crate::time::{Span, Time};
@@ -48,7 +48,7 @@ pub struct Fate {
 ///
 /// The extra delay of a packet is `delay` and a draw of jitter. With `preserve_order`, a packet that would overtake one
 /// before it comes out together with that one (a radio that retransmits in order); otherwise jitter reorders. A packet
-/// chosen for reordering comes `reorder.extra` later still, and holds back nobody.
+/// chosen for reordering comes `reorder.extra` later than all this, and holds back nobody with it.
 #[derive(Clone, Debug)]
 pub struct Medium {
     loss: Loss,
@@ -65,14 +65,6 @@ pub struct Medium {
     duplicate_rng: Stream,
     /// When the latest packet in order comes out, without the link's propagation delay.
     latest: Time,
-}
-
-fn probability(name: &str, p: f64) -> Result<f64, ParamError> {
-    if (0.0..=1.0).contains(&p) {
-        Ok(p)
-    } else {
-        Err(ParamError::OutOfRange { name: name.to_owned(), value: p, range: (0.0, 1.0) })
-    }
 }
 
 impl Medium {
@@ -179,7 +171,8 @@ impl Medium {
     /// Applies the changes due at `end`.
     #[cold]
     fn change(&mut self, end: Time) {
-        while let Some((_, change)) = self.events.pop_if(|e| e.0 <= end) {
+        while self.events.last().is_some_and(|e| e.0 <= end) {
+            let Some((_, change)) = self.events.pop() else { return };
             match change {
                 Change::Loss(loss) => self.loss = loss,
                 Change::Delay(delay) => self.delay = delay,
@@ -203,14 +196,18 @@ impl Medium {
         if !self.jitter.is_none() {
             extra = extra + self.jitter.draw(self.jitter_rng.uniform());
         }
-        let held_back = self.reorder.probability > 0.0 && self.reorder_rng.uniform() < self.reorder.probability;
-        if held_back {
-            extra = extra + self.reorder.extra;
-        } else if self.preserve_order {
+        if self.preserve_order {
             self.latest = self.latest.max(end + extra);
             extra = self.latest.since(end);
+        }
+        if self.reorder.probability > 0.0 && self.reorder_rng.uniform() < self.reorder.probability {
+            extra = extra + self.reorder.extra;
         }
         let twice = self.duplicate > 0.0 && self.duplicate_rng.uniform() < self.duplicate;
         Fate { lost, extra, duplicate: twice && !lost }
     }
 }
+
+#[cfg(test)]
+#[path = "medium_tests.rs"]
+mod tests;

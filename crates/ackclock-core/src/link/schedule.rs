@@ -267,3 +267,7 @@ impl From<&Serializer> for RateSchedule {
         schedule
     }
 }
+
+#[cfg(test)]
+#[path = "schedule_tests.rs"]
+mod tests;

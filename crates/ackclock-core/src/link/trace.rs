@@ -233,3 +233,7 @@ impl TraceLink {
         self.trace.opportunities() as f64 * f64::from(self.bytes) * 8e9 / self.trace.period() as f64
     }
 }
+
+#[cfg(test)]
+#[path = "trace_tests.rs"]
+mod tests;

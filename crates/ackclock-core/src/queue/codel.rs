@@ -120,9 +120,9 @@ impl Law {
 pub(super) struct CodelState {
     /// Tick from which on drops are justified; `u64::MAX` while the last packet had not waited too long.
     justified: u64,
-    /// Tick of the next drop while dropping.
+    /// Tick of the next drop while dropping; afterwards when it would have been. 0 before the first.
     drop_next: u64,
-    /// interval / sqrt(count) in ticks; 0 before the first drop.
+    /// interval / sqrt(count) in ticks.
     spacing: u64,
     /// Drops since dropping began, and what was carried over from the time before.
     count: u32,
@@ -245,8 +245,8 @@ impl CodelState {
     fn enter(&mut self, law: &Law, tick: u64) {
         self.dropping = true;
         let delta = self.count.wrapping_sub(self.last_count);
-        // A queue that never dropped ended long ago.
-        let recent = self.spacing > 0 && tick.saturating_sub(self.drop_next) < 16 * law.interval;
+        // A queue that never dropped did not do so lately, even when time began less than 16 intervals ago.
+        let recent = self.drop_next > 0 && tick.saturating_sub(self.drop_next) < 16 * law.interval;
         self.set_count(law, if delta > 1 && recent { delta } else { 1 });
         self.last_count = self.count;
         self.drop_next = tick + self.spacing;

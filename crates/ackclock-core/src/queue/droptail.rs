@@ -1,11 +1,16 @@
 //! DropTail: first in, first out; what finds no room is dropped. With a step it marks what finds too much before it,
-//! the switch of DCTCP (Alizadeh et al., Data center TCP, SIGCOMM 2010, §3.1).
+//! the switch of DCTCP (Alizadeh et al., Data center TCP, SIGCOMM 2010, §3.1). Who else may be dropped, and when, is in
+//! `options`: the plain queue knows nothing of it.
 
-use super::registry::Discipline;
+mod options;
+
+use super::registry::{Discipline, Site};
 use super::{mark, Backlog, Queue, Reason, Sink};
 use crate::packet::{Ecn, Parcel};
+use crate::params::{choice, time, ParamError, Params, Value};
 use crate::ring::Ring;
-use crate::time::Time;
+use crate::time::{Span, Time};
+use options::{Sacrificing, Victim};
 
 /// The room of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,12 +69,39 @@ impl Step {
 /// The entry of the registry.
 pub(super) const ENTRY: Discipline = Discipline {
     name: "droptail",
-    source: "",
+    source: "RFC 2309 §2; 3GPP TS 36.323 §5.4 (age)",
     summary: "first in, first out; what finds no room is dropped",
-    params: &[],
+    params: &[
+        choice(
+            "drop",
+            &["tail", "head", "random"],
+            "who is dropped when there is no room: the arrival, the oldest, or any",
+        ),
+        time(
+            "max_age",
+            0,
+            (0.0, 3600.0),
+            "longer than this no packet waits, it is dropped (discard timer); 0: for ever",
+        ),
+    ],
     default_limit: None,
-    build: |_, site| Ok(Box::new(DropTail::new(site.limits, Step::NEVER))),
+    build: |p, site| Ok(choose(p, site, Step::NEVER)),
 };
+
+/// The queue that `p` describes: the plain one unless an option is set.
+fn choose(p: &Params, site: Site, step: Step) -> Box<dyn Queue> {
+    let victim = match p.text("drop") {
+        "head" => Victim::Head,
+        "random" => Victim::Random,
+        _ => Victim::Tail,
+    };
+    let max_age = p.duration("max_age");
+    if victim == Victim::Tail && max_age == Span::ZERO {
+        return Box::new(DropTail::new(site.limits, step));
+    }
+    let max_age = if max_age == Span::ZERO { Span::MAX } else { max_age };
+    Box::new(Sacrificing::new(site.limits, step, victim, max_age, site.rng))
+}
 
 /// A FIFO with a limit.
 #[derive(Clone, Debug)]
@@ -84,6 +116,14 @@ impl DropTail {
     /// An empty queue.
     pub fn new(limits: Limits, step: Step) -> DropTail {
         DropTail { limits, step, fifo: Ring::default(), bytes: 0 }
+    }
+
+    /// A queue with the options `given` that also marks by `step`, which is no option: what it is depends on the path.
+    ///
+    /// # Errors
+    /// An unknown option or a wrong value.
+    pub fn marking(given: &[(String, Value)], site: Site, step: Step) -> Result<Box<dyn Queue>, ParamError> {
+        Ok(choose(&Params::new(ENTRY.params, given)?, site, step))
     }
 }
 

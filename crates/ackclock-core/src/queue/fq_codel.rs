@@ -2,7 +2,8 @@
 //! just became busy go first.
 //!
 //! `variant = "linux"` follows Linux 6.12 (`net/sched/sch_fq_codel.c`) beyond CoDel's arithmetic: CoDel's exception for
-//! short queues looks at the bytes of all queues together, and packets dropped for want of room count as CoDel's.
+//! short queues looks at the bytes of all queues together, packets dropped for want of room count as CoDel's, and a new
+//! queue that becomes empty while no queue is old leaves the lists at once (RFC 8290 §4.2: it becomes old).
 //! Deviations: Linux's memory limit (32 MB with the kernel's overhead per packet) is a limit in bytes of the scenario,
 //! and its hash another one.
 
@@ -303,7 +304,7 @@ impl Queue for FqCodel {
                 return Some(parcel);
             }
             list.advance(lines);
-            if is_new {
+            if is_new && !(law.linux() && old.head == NONE) {
                 // Once through the old queues, or a flow that sends a packet whenever it is empty would stay new.
                 old.push(lines, at);
             } else {

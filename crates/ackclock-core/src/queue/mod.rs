@@ -5,9 +5,14 @@
 //! exact, because between two calls nothing in a queue changes. Times never run back.
 
 mod codel;
+mod departure_rate;
 mod droptail;
+mod dualpi2;
+mod fair;
 mod fattest;
 mod fq_codel;
+mod pie;
+mod priority;
 mod red;
 pub mod registry;
 

@@ -18,7 +18,11 @@ const PARAMS: &[ParamSpec] = &[
     time("update", 15, (1e-4, 10.0), "T_UPDATE, time between two updates of the probability (RFC 8033 §4.2)"),
     float("alpha", 0.125, (0.0, 1e3), "gain on the distance from the target, 1/s per update (RFC 8033 §4.2)"),
     float("beta", 1.25, (0.0, 1e3), "gain on the change of the delay, 1/s per update (RFC 8033 §4.2)"),
-    flag("auto_tune", true, "gains divided by 2, 8, 32 ... 2048 while the probability is below 0.1 ... 1e-6 (RFC 8033 §4.2)"),
+    flag(
+        "auto_tune",
+        true,
+        "gains divided by 2, 8, 32 ... 2048 while the probability is below 0.1 ... 1e-6 (RFC 8033 §4.2)",
+    ),
     float("cap", 0.02, (0.0, 1.0), "largest increment of the probability from `cap_from` on (RFC 8033 §5.5)"),
     float("cap_from", 0.1, (0.0, 1.0), "probability from which `cap` holds (RFC 8033 §5.5)"),
     float("decay", 0.98, (0.0, 1.0), "factor at each update while there is no delay (RFC 8033 §4.2; Linux 1 - 1/64)"),
@@ -41,11 +45,17 @@ const PARAMS: &[ParamSpec] = &[
     count("floor", 2, (0.0, 1e6), "full-size packets waiting up to which nothing is dropped (RFC 8033 §4.1)"),
     flag("byte_mode", false, "the probability of a packet is in proportion to its size (Linux bytemode)"),
     flag("ecn", false, "mark packets of transports that understand ECN (RFC 8033 §5.1)"),
-    float("ecn_limit", 0.1, (0.0, 1.0), "mark_ecnth, probability from which such packets are dropped too (RFC 8033 §5.1)"),
+    float(
+        "ecn_limit",
+        0.1,
+        (0.0, 1.0),
+        "mark_ecnth, probability from which such packets are dropped too (RFC 8033 §5.1)",
+    ),
     choice("variant", &["rfc", "linux", "ns3"], "whose decisions hold where implementations differ from the RFC"),
 ];
 
-const DELAY_DOC: &str = "the delay at an update: how long the head of the queue has waited (RFC 8033 §4.3), how long the \
+const DELAY_DOC: &str =
+    "the delay at an update: how long the head of the queue has waited (RFC 8033 §4.3), how long the \
      last packet that left had (Linux, ns-3), or bytes over the measured rate of departures (RFC 8033 §5.2)";
 
 /// The entry of the registry. The limit is Linux's; the RFC has none.
@@ -177,9 +187,6 @@ enum Phase {
     Passed(u64),
 }
 
-/// ns-3 grants a new allowance after this much calm.
-const NS3_CALM: Span = Span::from_millis(1500);
-
 /// What an update changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct State {
@@ -264,6 +271,7 @@ impl Pie {
         let delay = self.delay(at);
         let State { p, old, burst, .. } = self.state;
         let ns3 = law.variant == Variant::Ns3;
+        // ns-3 has no probability while the allowance lasts.
         let p = if ns3 && burst > Span::ZERO { 0.0 } else { law.next(p, delay, old, self.fifo.is_empty()) };
         let calm = p == 0.0 && delay < law.target / 2.0 && old < law.target / 2.0;
         self.state.p = p;
@@ -284,7 +292,7 @@ impl Pie {
         }
     }
 
-    /// ns-3 grants a new allowance only after an allowance that was used up and a long calm.
+    /// ns-3 grants a new allowance only after an allowance that was used up and 1.5 s of calm.
     fn calm_in_ns3(&mut self, calm: bool) {
         if calm && self.rate.per_byte() > 0.0 {
             self.rate.forget();
@@ -292,7 +300,7 @@ impl Pie {
         let calm = calm && self.state.burst == Span::ZERO;
         self.state.phase = match self.state.phase {
             Phase::Protecting if calm => Phase::Passed(0),
-            Phase::Passed(n) if calm && n + 1 > NS3_CALM.0 / self.law.update.0 => Phase::Idle,
+            Phase::Passed(n) if calm && n + 1 > Span::from_millis(1500).0 / self.law.update.0 => Phase::Idle,
             Phase::Passed(n) => Phase::Passed(if calm { n + 1 } else { 0 }),
             other => other,
         };
@@ -320,13 +328,10 @@ impl Pie {
             Variant::Linux => self.bytes < law.floor * law.packet,
             Variant::Ns3 => self.fifo.len() as u64 <= law.floor,
         };
-        let mut p = self.state.p;
-        if law.byte_mode {
-            p *= f64::from(len) / law.packet as f64;
-        }
         if few {
             return false;
         }
+        let p = self.state.p * if law.byte_mode { f64::from(len) / law.packet as f64 } else { 1.0 };
         if p == 0.0 {
             self.spread = 0.0;
             return false;

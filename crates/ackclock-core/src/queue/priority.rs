@@ -58,11 +58,14 @@ impl Priority {
         if self.limits.admit(self.waiting, in_service, len) {
             return true;
         }
+        if !self.push_out {
+            return false;
+        }
         let kept = self.classes[..=own].iter().fold(Backlog::default(), |sum, class| Backlog {
             packets: sum.packets + class.fifo.len() as u64,
             bytes: sum.bytes + class.bytes,
         });
-        if !self.push_out || !self.limits.admit(kept, in_service, len) {
+        if !self.limits.admit(kept, in_service, len) {
             return false;
         }
         let mut last = self.classes.len() - 1;

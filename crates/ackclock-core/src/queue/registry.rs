@@ -2,7 +2,11 @@
 
 use super::codel;
 use super::droptail;
+use super::dualpi2;
+use super::fair;
 use super::fq_codel;
+use super::pie;
+use super::priority;
 use super::red;
 use super::{Limits, Queue};
 use crate::params::{ParamError, ParamSpec, Params, Value};
@@ -55,7 +59,20 @@ pub struct Discipline {
 }
 
 /// Every discipline, in the order of the tables.
-pub const DISCIPLINES: &[Discipline] = &[droptail::ENTRY, codel::ENTRY, fq_codel::ENTRY, red::ENTRY];
+pub const DISCIPLINES: &[Discipline] = &[
+    droptail::ENTRY,
+    codel::ENTRY,
+    fq_codel::ENTRY,
+    red::ENTRY,
+    pie::ENTRY,
+    dualpi2::ENTRY,
+    priority::ENTRY,
+    fair::SCFQ,
+    fair::WFQ,
+    fair::WF2Q,
+    fair::FQ,
+    fair::DRR,
+];
 
 /// The discipline of that name.
 pub fn find(name: &str) -> Option<&'static Discipline> {

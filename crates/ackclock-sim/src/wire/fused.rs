@@ -124,7 +124,7 @@ impl FusedLink {
     fn enqueue(&mut self, now: Time, id: u32, len: u32, segment: &Segment, start: Time, end: Time) -> Outcome {
         let wire = len + self.common.overhead;
         self.common.stats.service(now, start, end, wire);
-        let lost = self.common.loses(segment, end);
+        let lost = self.common.loses(segment, wire, end);
         let id = if lost { NONE } else { id };
         self.ring.push(InFlight { exit: Time(end.0.saturating_add(self.common.delay)), id, len });
         self.queued_bytes += u64::from(wire);
@@ -144,7 +144,7 @@ impl FusedLink {
         self.common.stats.service(now, now, now, wire);
         self.common.stats.total_bytes += u64::from(wire);
         self.common.stats.level(now, 0, 0);
-        if self.common.loses(segment, now) {
+        if self.common.loses(segment, wire, now) {
             return Outcome::Lost;
         }
         self.ring.push(InFlight { exit: Time(now.0.saturating_add(self.common.delay)), id, len });

@@ -8,13 +8,15 @@
 //! back at the pace of the link, so this happens for hundreds of packets in a row, not by accident.
 
 pub mod delay;
+pub mod flight;
 pub mod fused;
 pub mod general;
 pub mod stats;
 
 pub use delay::DelayLine;
+pub use flight::Flight;
 pub use fused::FusedLink;
-pub use general::GeneralLink;
+pub use general::{GeneralLink, Parts};
 pub use stats::LinkStats;
 
 use crate::slab::Slab;
@@ -61,13 +63,13 @@ pub struct Common {
 }
 
 impl Common {
-    /// Whether the medium loses `segment`, whose transmission ends at `end`.
+    /// Whether the medium loses `segment`, whose `len` bytes on the wire end at `end`.
     #[inline]
-    fn loses(&mut self, segment: &Segment, end: Time) -> bool {
+    fn loses(&mut self, segment: &Segment, len: u32, end: Time) -> bool {
         if matches!(self.loss, Loss::None) {
             return false;
         }
-        let lost = self.loss.strikes(flow_number(segment.flow), segment.len > 0);
+        let lost = self.loss.strikes(flow_number(segment.flow), segment.len > 0, len);
         self.stats.lost += u64::from(lost && self.stats.covers(end));
         lost
     }
@@ -147,6 +149,14 @@ impl Link {
         match self {
             Link::Fused(l) => l.backlog(),
             Link::General(l) => l.backlog(),
+        }
+    }
+
+    /// See [`GeneralLink::varying_capacity`].
+    pub fn varying_capacity(&self, from: Time, to: Time) -> Option<(f64, f64)> {
+        match self {
+            Link::Fused(_) => None,
+            Link::General(l) => l.varying_capacity(from, to),
         }
     }
 

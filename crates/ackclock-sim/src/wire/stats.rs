@@ -25,6 +25,8 @@ pub struct LinkStats {
     pub marks: [u64; REASONS],
     /// Packets the medium lost.
     pub lost: u64,
+    /// Packets the medium delivered twice.
+    pub duplicated: u64,
     busy_ns: u64,
     packet_ns: u128,
     byte_ns: u128,
@@ -55,6 +57,7 @@ impl LinkStats {
             drops: [0; REASONS],
             marks: [0; REASONS],
             lost: 0,
+            duplicated: 0,
             busy_ns: 0,
             packet_ns: 0,
             byte_ns: 0,

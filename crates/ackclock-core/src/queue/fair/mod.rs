@@ -40,8 +40,11 @@ const DROP: ParamSpec = choice(
      arriving packet",
 );
 /// At which end.
-const DROP_END: ParamSpec =
-    choice("drop_end", &["tail", "head"], "at which end of its queue a flow loses a packet; head only with drop = longest");
+const DROP_END: ParamSpec = choice(
+    "drop_end",
+    &["tail", "head"],
+    "at which end of its queue a flow loses a packet; head only with drop = longest",
+);
 /// The room of a flow.
 const PER_FLOW_LIMIT: ParamSpec = per_flow_limit(0);
 

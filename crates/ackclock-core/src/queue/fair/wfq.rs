@@ -13,7 +13,8 @@ use crate::time::Time;
 
 pub(super) const ENTRY: Discipline = Discipline {
     name: "wfq",
-    source: "Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager, IEEE/ACM Transactions on Networking 1(3), 1993",
+    source:
+        "Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager, IEEE/ACM Transactions on Networking 1(3), 1993",
     summary: "packet GPS: the packet that would leave a fluid fair server first is next",
     params: &[DROP, DROP_END, PER_FLOW_LIMIT],
     default_limit: None,
