@@ -31,7 +31,7 @@ COUNT_SLACK = 3
 """Retransmissions or epochs more or less that agree whatever the ratio: one overflow of a queue by a packet or two."""
 QUEUE_SLACK = 0.3
 """Packets. The kernel's queue is sampled every 10 ms, and a mean of half a packet is a few transmissions."""
-DRAWS_OF_LOSS, DRAWS_OF_START = 20, 8
+DRAWS_OF_LOSS, DRAWS_OF_START = 20, 16
 START_SPREAD_NS = 20_000_000
 """How far the start of the second flow is spread, as in the kernel's runs: half a round trip, many packets."""
 ENOUGH = 4

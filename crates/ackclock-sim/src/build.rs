@@ -132,14 +132,13 @@ impl Sim {
         const PER_FLOW: u64 = 8 * 1024;
         let mss = u64::from(run.flows.iter().map(|f| f.mss).min().unwrap_or(1460)).max(1);
         let packets = |l: &spec::Link| {
-            let flight =
-                l.rate_bps.map_or(0, |r| (u128::from(r) * u128::from(l.delay_ns) / 8_000_000_000) as u64 / mss);
+            let rate = l.fastest();
+            let flight = rate.map_or(0, |r| (u128::from(r) * u128::from(l.delay_ns) / 8_000_000_000) as u64 / mss);
             let queue = l.queue.as_ref().map_or(u64::MAX, |q| {
                 q.limit_packets.unwrap_or(u64::MAX).min(q.limit_bytes.map_or(u64::MAX, |b| b / mss + 1))
             });
             // No queue holds more than arrives during the run; a sender's window bounds it as well.
-            let ever =
-                l.rate_bps.map_or(0, |r| (u128::from(r) * u128::from(run.duration_ns) / 8_000_000_000) as u64 / mss);
+            let ever = rate.map_or(0, |r| (u128::from(r) * u128::from(run.duration_ns) / 8_000_000_000) as u64 / mss);
             flight.saturating_add(queue.min(ever))
         };
         let in_flight = run.links.iter().map(packets).fold(0, u64::saturating_add);
@@ -183,7 +182,8 @@ fn check(run: &Run) -> Result<(), SpecError> {
             let problem = format!("{} B of framing; at most {MAX_OVERHEAD}", l.overhead_bytes);
             return err(&format!("links.{i}.overhead_bytes"), problem);
         }
-        if l.rate_bps.is_some_and(|r| r > MAX_RATE) {
+        let steps = l.schedule.iter().flat_map(|s| s.steps.iter().map(|step| step[1]));
+        if l.rate_bps.into_iter().chain(steps).any(|r| r > MAX_RATE) {
             return err(&format!("links.{i}.rate_bps"), format!("faster than {MAX_RATE} bit/s"));
         }
     }
@@ -206,7 +206,7 @@ fn check(run: &Run) -> Result<(), SpecError> {
 fn takes_time(hop: &Hop, run: &Run) -> bool {
     match hop {
         Hop::Delay(ns) => *ns > 0,
-        Hop::Link(id) => run.links.iter().any(|l| l.id == *id && (l.delay_ns > 0 || l.rate_bps.is_some())),
+        Hop::Link(id) => run.links.iter().any(|l| l.id == *id && (l.delay_ns > 0 || !l.unlimited())),
     }
 }
 

@@ -120,6 +120,23 @@ pub struct Link {
     pub events: Vec<Event>,
 }
 
+impl Link {
+    /// Whether nothing ever waits for it.
+    pub fn unlimited(&self) -> bool {
+        self.rate_bps.is_none() && self.schedule.is_none() && self.trace.is_none()
+    }
+
+    /// Its highest rate, bit/s; of a trace the mean.
+    pub fn fastest(&self) -> Option<u64> {
+        let steps = self.schedule.as_ref().and_then(|s| s.steps.iter().map(|step| step[1]).max());
+        let trace = self.trace.as_ref().and_then(|t| {
+            let bits = t.times_ms.len() as u64 * u64::from(t.opportunity_bytes) * 8;
+            Some(bits * 1000 / t.times_ms.last().filter(|ms| **ms > 0)?)
+        });
+        self.rate_bps.or(steps).or(trace)
+    }
+}
+
 /// A piecewise constant rate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -45,8 +45,8 @@ fn a_transmission_of_many_cycles_is_not_walked() {
     let mut s = schedule(&steps, Some(SECOND));
     assert_eq!(s.transmit(Time::ZERO, 1), (Time::ZERO, Time(7 * SECOND + SECOND / 1000)));
     assert_eq!(s.transmit(Time::ZERO, 100_000_000).1, Time((7 + 800_000_000) * SECOND + SECOND / 1000));
-    // 12 million hours are more than virtual time has.
-    assert_eq!(schedule(&steps, Some(3_600 * SECOND)).transmit(Time::ZERO, 1500), (Time::ZERO, Time::NEVER));
+    // A bit per hour: 12 million hours are more than virtual time has.
+    assert_eq!(schedule(&steps, Some(3_600 * SECOND)).transmit(Time::ZERO, 1_500_000), (Time::ZERO, Time::NEVER));
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) enum Victim {
     Random,
 }
 
-/// The FIFO. Who leaves from the middle leaves a hole; the first and the last entry are never holes.
+/// The FIFO. Who leaves from the middle leaves a hole; the first entry is never one.
 #[derive(Clone, Debug)]
 pub(super) struct Sacrificing {
     limits: Limits,
@@ -58,7 +58,7 @@ impl Sacrificing {
         if self.waiting.packets == 0 {
             return None;
         }
-        // At least half of the entries are no holes: two trials on average at most.
+        // Holes that prevail are closed up: a few trials find a parcel.
         let n = loop {
             let n = self.fifo.head() + self.rng.below(self.fifo.len() as u64);
             if self.fifo.get(n).is_some() {

@@ -75,7 +75,7 @@ impl Fq {
     }
 
     fn units(&self, now: Time) -> u128 {
-        u128::from(now.0) * self.instant
+        u128::from(now.0).saturating_mul(self.instant)
     }
 }
 

@@ -137,6 +137,12 @@ mod tests {
     use super::super::testing::site;
     use super::*;
 
+    /// V in bytes times the least common multiple of the weights.
+    fn bytes(v: u128) -> u128 {
+        assert!(v % (1 << 20) == 0);
+        v >> 20
+    }
+
     fn gps(rate_bps: u64, weights: &[f64]) -> (Gps, Weights) {
         let site = Site { rate_bps, weights: weights.to_vec(), ..site(10) };
         let weights = Weights::new(&site).unwrap();
@@ -148,14 +154,14 @@ mod tests {
         // 8 Mbit/s: a byte is a microsecond. Flow 0 has 1000 B at 0, flow 1 has 300 B at 400 us.
         let (mut g, w) = gps(8_000_000, &[]);
         let us = |n: u64| Time(n * 1000);
-        assert_eq!(g.arrive(us(0), 0, w.of(0), 1000), 0);
-        assert_eq!(g.arrive(us(400), 1, w.of(0), 300), 400);
+        assert_eq!(bytes(g.arrive(us(0), 0, w.of(0), 1000)), 0);
+        assert_eq!(bytes(g.arrive(us(400), 1, w.of(0), 300)), 400);
         // Both at half the rate until flow 1 has had its 300 B, at V = 700 and 1000 us; then flow 0 alone.
-        assert_eq!((g.advance(us(600)), g.advance(us(1000)), g.advance(us(1200))), (500, 700, 900));
+        assert_eq!([600, 1000, 1200].map(|t| bytes(g.advance(us(t)))), [500, 700, 900]);
         // Flow 0 is served at V = 1000, 1300 us: idle, V stands still.
-        assert_eq!((g.advance(us(1300)), g.advance(us(9000))), (1000, 1000));
-        assert_eq!(g.arrive(us(9500), 1, w.of(0), 100), 1000);
-        assert_eq!(g.advance(us(9550)), 1050);
+        assert_eq!([1300, 9000].map(|t| bytes(g.advance(us(t)))), [1000, 1000]);
+        assert_eq!(bytes(g.arrive(us(9500), 1, w.of(0), 100)), 1000);
+        assert_eq!(bytes(g.advance(us(9550))), 1050);
     }
 
     #[test]
@@ -167,25 +173,25 @@ mod tests {
         g.arrive(us(0), 1, w.of(1), 600);
         g.arrive(us(0), 1, w.of(1), 600);
         // 400 us: 400 B in all, flow 0 has had 100 B: V = 300 thirds.
-        assert_eq!(g.advance(us(400)), 300);
+        assert_eq!(bytes(g.advance(us(400))), 300);
         g.lose(us(400), 1, 600);
         assert!(g.share(1).is_some());
         // Flow 1 has 300 B to go, a quarter more work for flow 0: 400 us later it is served.
-        assert_eq!(g.advance(us(800)), 600);
+        assert_eq!(bytes(g.advance(us(800))), 600);
         assert!(g.share(1).is_none());
         // Flow 0 has had 200 B, and 100 B more at the full rate.
-        assert_eq!(g.advance(us(900)), 900);
+        assert_eq!(bytes(g.advance(us(900))), 900);
         g.lose(us(900), 0, 1000);
-        assert_eq!((g.share(0), g.advance(us(2000))), (None, 900));
+        assert_eq!((g.share(0), bytes(g.advance(us(2000)))), (None, 900));
     }
 
     #[test]
     fn nothing_is_lost_to_rounding() {
-        // A nanosecond brings a seventh of a third of a unit, asked for every nanosecond for 10 ms.
+        // A rate that is no whole number of units, V asked for every nanosecond for 10 ms.
         let (mut g, w) = gps(8_000_000_000 / 7, &[]);
         (0..3).for_each(|flow| drop(g.arrive(Time(0), flow, w.of(0), 10_000_000)));
         (0..10_000_000).for_each(|t| drop(g.advance(Time(t))));
-        let exact = u128::from(8_000_000_000u64 / 7) * 10_000_000 / 8_000_000_000 / 3;
+        let exact = u128::from(8_000_000_000u64 / 7) * 10_000_000 * (1 << 20) / 8_000_000_000 / 3;
         assert_eq!(g.advance(Time(10_000_000)), exact);
     }
 }

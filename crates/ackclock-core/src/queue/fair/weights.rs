@@ -23,8 +23,9 @@ impl Share {
 /// The shares of all classes.
 ///
 /// Weights are taken in thousandths and divided by what they have in common. The scale of the tags is the least common
-/// multiple of the weights, which makes every tag exact. Should it exceed 2^44 (many classes with odd weights), the
-/// scale is 2^44, and a weight is met to 2^-25 of itself.
+/// multiple of the weights, which makes the tags of a flow that waits exact, times 2^20, which makes a unit of virtual
+/// time a millionth of a byte. Should the multiple exceed 2^24 (many classes with odd weights), the scale is 2^44, and a
+/// weight is met to 2^-25 of itself.
 #[derive(Clone, Debug)]
 pub(super) struct Weights {
     shares: Vec<Share>,
@@ -33,7 +34,9 @@ pub(super) struct Weights {
     pub scale: u64,
 }
 
-const LARGEST_SCALE: u64 = 1 << 44;
+/// Units of virtual time per step of the tags.
+const FINE: u64 = 1 << 20;
+const LARGEST_MULTIPLE: u64 = 1 << 24;
 const RANGE: (f64, f64) = (0.001, 1000.0);
 
 pub(super) fn gcd(a: u64, b: u64) -> u64 {
@@ -66,11 +69,12 @@ impl Weights {
         let mut scale = 1;
         for w in &weights {
             scale = w / gcd(scale, *w) * scale;
-            if scale > LARGEST_SCALE {
-                scale = LARGEST_SCALE;
+            if scale > LARGEST_MULTIPLE {
+                scale = LARGEST_MULTIPLE;
                 break;
             }
         }
+        scale *= FINE;
         let share = |weight: u64| Share { weight, per_byte: (scale + weight / 2) / weight };
         let mut shares: Vec<Share> = weights.into_iter().map(share).collect();
         let other = shares.pop().unwrap_or_default();
@@ -96,18 +100,18 @@ mod tests {
     #[test]
     fn tags_are_exact() {
         let w = weights(&[]).unwrap();
-        assert_eq!((w.scale, w.of(7)), (1, Share { weight: 1, per_byte: 1 }));
+        assert_eq!((w.scale, w.of(7)), (FINE, Share { weight: 1, per_byte: FINE }));
         // 0.5, 3 and 1 are 1, 6 and 2: the least common multiple is 6.
         let w = weights(&[0.5, 3.0]).unwrap();
-        let shares = [0, 1, 2].map(|class| (w.of(class).weight, w.of(class).per_byte));
-        assert_eq!((w.scale, shares), (6, [(1, 6), (6, 1), (2, 3)]));
+        let shares = [0, 1, 2].map(|class| (w.of(class).weight, w.of(class).per_byte / FINE));
+        assert_eq!((w.scale / FINE, shares), (6, [(1, 6), (6, 1), (2, 3)]));
     }
 
     #[test]
     fn odd_weights_are_met_closely() {
         let odd = [999.983, 0.997, 0.991, 0.983, 0.977, 0.971, 0.967, 0.953];
         let w = weights(&odd).unwrap();
-        assert_eq!(w.scale, LARGEST_SCALE);
+        assert_eq!(w.scale, 1 << 44);
         for (class, weight) in odd.iter().enumerate() {
             let met = w.scale as f64 / w.of(class as u8).per_byte as f64 / 1000.0;
             assert!((met / weight - 1.0).abs() < 1.0 / (1u64 << 25) as f64, "{met} {weight}");
