@@ -71,7 +71,15 @@ def draws(name: str) -> int:
 def our_runs(name: str) -> list[Measured]:
     """Ours with all seeds."""
     spread = 0 if is_random(name) or len(record(name)["flows"]) == 1 else START_SPREAD_NS
-    return [ours(name, seed, spread) for seed in range(1, draws(name) + 1)] if draws(name) > 1 else [ours(name)]
+    return _once([ours(name, seed, spread) for seed in range(1, draws(name) + 1)]) if draws(name) > 1 else [ours(name)]
+
+
+def _once(runs: list[Measured]) -> list[Measured]:
+    """Each course of events once: starts that differ by less than decides anything lead to the same losses, and would
+    pass for independent draws if they counted as several.
+    """
+    courses = {tuple((flow.retransmissions, len(flow.epochs)) for flow in run.flows): run for run in reversed(runs)}
+    return list(reversed(courses.values()))
 
 
 def kernel_runs(name: str) -> list[Measured]:
@@ -79,8 +87,7 @@ def kernel_runs(name: str) -> list[Measured]:
     others: dict[tuple[str, str], list[Mapping[str, str]]] = {}
     for row in seeds().get(name, []):
         others.setdefault((row["seed"], row["shift_ms"]), []).append(row)
-    runs = [kernel(name), *(_of_rows(name, rows) for rows in others.values())]
-    return list({tuple(round(flow.goodput_bps) for flow in run.flows): run for run in runs}.values())
+    return _once([kernel(name), *(_of_rows(name, rows) for rows in others.values())])
 
 
 def _of_rows(name: str, rows: list[Mapping[str, str]]) -> Measured:

@@ -48,3 +48,46 @@ def jain(values: Iterable[float]) -> float | None:
     shares = [float(value) for value in values]
     squares = math.fsum(share * share for share in shares)
     return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A value and the 95 % confidence interval around it, from `low` to `high`, of `n` independent values.
+
+    A single value has no interval: `low` and `high` are ``None``, as all three are without any value.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of the interval; those of a single value are the value itself."""
+        if self.value is None:
+            return None
+        return (self.value, self.value) if self.low is None or self.high is None else (self.low, self.high)
+
+
+def mean_interval(values: Iterable[float | None]) -> Interval:
+    """The mean with its interval by Student's t, as in :func:`estimate`."""
+    found = estimate(values)
+    if found.mean is None or found.ci95 is None:
+        return Interval(found.mean, None, None, found.n)
+    return Interval(found.mean, found.mean - found.ci95, found.mean + found.ci95, found.n)
+
+
+def ratio_interval(pairs: Iterable[tuple[float | None, float | None]]) -> Interval:
+    """The geometric mean of paired ratios, with the interval of their logarithms.
+
+    A pair with a missing value is left out, as is one that is not above zero, which has no logarithm.
+    """
+    logs = [math.log(a / b) for a, b in pairs if a is not None and b is not None and a > 0 and b > 0]
+    found = mean_interval(logs)
+    if found.value is None:
+        return found
+    value = math.exp(found.value)
+    if found.low is None or found.high is None:
+        return Interval(value, None, None, found.n)
+    return Interval(value, math.exp(found.low), math.exp(found.high), found.n)

@@ -10,7 +10,7 @@ import pytest
 import ackclock
 from ackclock.cli.app import app
 from ackclock.results.summary import METRICS
-from ackclock.scenario import flow, model, path, settings
+from ackclock.scenario import flow, link, loss, model, path, queue, settings
 from shared import ROOT
 
 DOCS = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")}
@@ -18,7 +18,7 @@ DOCS = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs").
 
 @pytest.mark.parametrize(
     "table",
-    [path.Dumbbell, path.Hop, path.Reverse, path.Queue, path.Loss, path.Drop, flow.Flow, settings.Run, settings.Probes],
+    [path.Dumbbell, link.Hop, link.Reverse, queue.Queue, loss.Loss, loss.Drop, flow.Flow, settings.Run, settings.Probes],
 )
 def test_every_key_is_described(table: type[model.Model]) -> None:
     for name in table.model_fields:

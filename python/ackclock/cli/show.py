@@ -8,7 +8,8 @@ from typing import Any
 
 from ackclock.cli import console
 from ackclock.cli.app import OK
-from ackclock.scenario.compile import bdp_packets, full_packet, sizing_rtt
+from ackclock.scenario.compile import full_packet, sizing_rtt
+from ackclock.scenario.links import bdp_packets
 from ackclock.scenario.plan import Plan, Point, load
 from ackclock.scenario.units import DURATION, RATE, SIZE
 

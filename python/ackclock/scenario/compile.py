@@ -5,20 +5,18 @@ The document is described in docs/resolved-run.md; it is the only thing the engi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from typing import Any
 
 from ackclock import engine
 from ackclock.controllers import loading
-from ackclock.errors import Problem
+from ackclock.scenario import links
 from ackclock.scenario.flow import Choice, Flow, Start
+from ackclock.scenario.links import Link, Sizing
 from ackclock.scenario.model import Scenario, chain_rtt
 from ackclock.scenario.options import convert
-from ackclock.scenario.path import Dumbbell, Loss, Queue, Reverse
-from ackclock.scenario.units import QueueLimit
+from ackclock.scenario.path import Dumbbell
 
 FORMAT = 1
 _TIMESTAMPS = 12  # bytes of the option, padded
@@ -33,15 +31,15 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
     a BDP without a rate, or a queue that could never hold a packet.
     """
     forward, reverse = _path(scenario)
-    rtt, packet = sizing_rtt(scenario), full_packet(scenario.flows[0])
     flows = _flows(scenario, forward, reverse)
+    sizing = Sizing(sizing_rtt(scenario), full_packet(scenario.flows[0]), len(flows))
     return {
         "format": FORMAT,
         "seed": scenario.run.seed,
         "run": replication,
         "duration_ns": scenario.run.duration,
         "warmup_ns": scenario.run.warmup,
-        "links": [_resolve(link, rtt, packet, len(flows)) for link in (*forward, *reverse)],
+        "links": [links.resolve_link(link, sizing) for link in (*forward, *reverse)],
         "flows": flows,
         "probes": scenario.probes.resolved(),
     }
@@ -61,151 +59,23 @@ def full_packet(flow: Flow) -> int:
     return int(flow.mss + options["header_bytes"] + (_TIMESTAMPS if stamped else 0))
 
 
-def bdp_packets(rate_bps: int, rtt_ns: int, packet_bytes: int, fraction: Fraction = Fraction(1)) -> int:
-    """`fraction` of a bandwidth-delay product in packets: at least one, rounded to the nearest."""
-    exact = fraction * rate_bps * rtt_ns / (8 * 10**9 * packet_bytes)
-    return max(1, math.floor(exact + Fraction(1, 2)))
-
-
-Key = tuple[str | int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """A link before its queue is sized. `sizing_rate` is the rate a BDP fraction counts."""
-
-    name: str
-    rate: int | None
-    delay: int
-    overhead: int
-    queue: Queue
-    sizing_rate: int | None
-    loss: Loss | None
-    key: Key
-
-
-def _path(scenario: Scenario) -> tuple[list[_Link], list[_Link]]:
+def _path(scenario: Scenario) -> tuple[list[Link], list[Link]]:
     """The links a packet crosses on the way out, and those on the way back."""
     topology = scenario.topology
     if isinstance(topology, Dumbbell):
         base = min(scenario.rtt_of(flow) for flow in scenario.flows)
-        out = _Link(
-            "bottleneck",
-            topology.rate,
-            base // 2,
-            topology.link_overhead,
-            topology.queue,
-            topology.rate,
-            topology.loss,
-            ("topology",),
-        )
+        out = links.link("bottleneck", topology, base // 2, "topology")
+        back = links.way_back("reverse", out, topology.reverse, "topology", "reverse")
         # An odd nanosecond goes to the way back, so that the two halves make the RTT exactly.
-        back = _back("reverse", out, topology.reverse)
         return [out], [replace(back, delay=base - base // 2)]
     forward = [
-        _Link(
-            f"hop{index}",
-            hop.rate,
-            hop.delay,
-            hop.link_overhead,
-            hop.queue,
-            hop.rate,
-            hop.loss,
-            ("topology", "hops", index),
-        )
-        for index, hop in enumerate(topology.hops)
+        links.link(f"hop{index}", hop, hop.delay, "topology", "hops", index) for index, hop in enumerate(topology.hops)
     ]
-    return forward, [_back(f"{link.name}-reverse", link, topology.reverse) for link in reversed(forward)]
+    back_of = [links.way_back(f"{link.name}-reverse", link, topology.reverse, "topology", "reverse") for link in forward]
+    return forward, back_of[::-1]
 
 
-def _back(name: str, out: _Link, reverse: Reverse) -> _Link:
-    """The link of the way back beside `out`: what is not given is the same, the queue in packets too."""
-    rate = out.rate if reverse.rate is None else None if reverse.rate == "unlimited" else reverse.rate
-    link = replace(out, name=name, rate=rate, loss=reverse.loss)
-    if reverse.queue is None:
-        return link if rate is not None else replace(link, queue=Queue(limit=QueueLimit("unlimited")))
-    return replace(link, queue=reverse.queue, sizing_rate=rate, key=("topology", "reverse"))
-
-
-def _resolve(link: _Link, rtt: int, packet: int, flows: int) -> Document:
-    return {
-        "id": link.name,
-        "rate_bps": link.rate,
-        "delay_ns": link.delay,
-        "overhead_bytes": link.overhead,
-        "queue": _queue(link, rtt, packet + link.overhead),
-        "loss": _loss(link.loss, flows, link.key),
-    }
-
-
-def _queue(link: _Link, rtt: int, packet: int) -> Document:
-    packets, size = _length(link, "limit", link.queue.limit, rtt, packet)
-    if size is not None and size < packet:
-        problem = f"a queue of {size} B never holds a full-size packet of {packet} B"
-        raise Problem(problem, f'give at least "{packet} B"', *link.key, "queue", "limit")
-    if link.rate is None:  # nothing is ever waiting for it
-        packets = size = None
-    return {
-        "kind": link.queue.kind,
-        "limit_packets": packets,
-        "limit_bytes": size,
-        "limit_includes_service": link.queue.limit_includes_service,
-        "packet_bytes": packet,
-        **({"weights": list(link.queue.weights)} if link.queue.weights else {}),
-        **({"params": link.queue.params} if link.queue.params else {}),
-        **_threshold(link, rtt, packet, packets, size),
-    }
-
-
-def _length(link: _Link, name: str, length: QueueLimit, rtt: int, packet: int) -> tuple[int | None, int | None]:
-    """The length of a queue in packets, or else in bytes; neither if it is unlimited."""
-    if length.unit == "bdp":
-        if link.sizing_rate is None:
-            remedy = f"give a rate, or a {name} in packets or bytes"
-            raise Problem("a BDP fraction needs a rate", remedy, *link.key, "queue", name)
-        if rtt == 0:
-            remedy = f"give an RTT, or a {name} in packets or bytes"
-            raise Problem("a BDP fraction needs an RTT", remedy, *link.key, "queue", name)
-        return bdp_packets(link.sizing_rate, rtt, packet, length.amount), None
-    return (
-        int(length.amount) if length.unit == "packets" else None,
-        int(length.amount) if length.unit == "bytes" else None,
-    )
-
-
-def _threshold(link: _Link, rtt: int, packet: int, limit: int | None, limit_bytes: int | None) -> Document:
-    """The threshold of marking, in packets or in bytes; nothing without one."""
-    above = link.queue.mark_above
-    if above is None:
-        return {}
-    if link.rate is None:
-        problem = "a link of unlimited rate has no queue, so nothing would be marked"
-        raise Problem(problem, "leave mark_above out, or give the link a rate", *link.key, "queue", "mark_above")
-    packets, size = _length(link, "mark_above", above, rtt, packet)
-    for most, threshold, unit in ((limit, packets, "packets"), (limit_bytes, size, "B")):
-        if most is not None and threshold is not None and threshold >= most:
-            problem = f"a queue of {most} {unit} never holds more than {threshold} {unit}: nothing would be marked"
-            raise Problem(problem, "give less than the limit", *link.key, "queue", "mark_above")
-    return {"mark_above_packets": packets} if size is None else {"mark_above_bytes": size}
-
-
-def _loss(loss: Loss | None, flows: int, key: Key) -> Document | None:
-    if loss is None or loss.p == 0:
-        return None
-    if loss.p is not None:
-        return {"kind": "bernoulli", "p": loss.p}
-    if loss.every is not None:
-        return {"kind": "every", "n": loss.every}
-    drops = []
-    for index, drop in enumerate(loss.drops or ()):
-        if not (drop.flow.isdecimal() and int(drop.flow) < flows):
-            remedy = f'flows are numbered from "0" to "{flows - 1}"'
-            raise Problem(f"there is no flow '{drop.flow}'", remedy, *key, "loss", "drops", index, "flow")
-        drops.append({"flow": str(int(drop.flow)), "nth": drop.nth})
-    return {"kind": "scripted", "drops": drops}
-
-
-def _flows(scenario: Scenario, forward: list[_Link], reverse: list[_Link]) -> list[Document]:
+def _flows(scenario: Scenario, forward: list[Link], reverse: list[Link]) -> list[Document]:
     base = sum(link.delay for link in (*forward, *reverse))
     result: list[Document] = []
     for group in scenario.flows:

@@ -147,7 +147,7 @@ impl Shaper {
             // have been full at its beginning, or packets as long as the bucket would lose a fraction each time.
             let wait = (need - bucket.tokens).div_ceil(u128::from(bucket.rate));
             let wait = u64::try_from(wait).unwrap_or(u64::MAX);
-            start = start + Span(wait);
+            start += Span(wait);
             bucket.tokens += u128::from(bucket.rate) * u128::from(wait);
             bucket.filled = start;
         }

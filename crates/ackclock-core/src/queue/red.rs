@@ -8,6 +8,8 @@
 //! as in the paper; ns-2 and ns-3 step at arrivals only and keep the first `max_p` in the gentle branch.
 
 mod law;
+#[cfg(test)]
+mod peer_tests;
 mod settings;
 #[cfg(test)]
 mod tests;

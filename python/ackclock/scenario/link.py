@@ -1,0 +1,53 @@
+"""What every link has, whatever the topology it belongs to, and how a way back differs from the way out."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from ackclock.errors import Problem
+from ackclock.scenario.base import Model
+from ackclock.scenario.loss import LossField
+from ackclock.scenario.queue import Queue, QueueField
+from ackclock.scenario.types import Duration, Rate, ReverseRate, Size
+from ackclock.scenario.units import QueueLimit
+
+UNLIMITED = Queue(limit=QueueLimit("unlimited"))
+"""A queue without a limit."""
+
+
+class LinkKeys(Model):
+    """What every link has. A new feature of links is a key here and a line in `links.resolve_link`."""
+
+    rate: Rate
+    """Rate of the link, or "unlimited"."""
+    queue: QueueField = UNLIMITED
+    """Queue in front of the link. Default: unlimited."""
+    link_overhead: Size = Field(default="0 B", validate_default=True)
+    """Bytes added to every packet on the wire, such as "14 B" for Ethernet."""
+    loss: LossField = None
+    """Loss at the output of the link."""
+
+
+class Hop(LinkKeys):
+    """A link with a propagation delay of its own."""
+
+    delay: Duration
+    """Propagation delay, one way."""
+
+
+class Reverse(Model):
+    """The way back. What is not given is as on the way out; losses are not mirrored."""
+
+    rate: ReverseRate = None
+    """Rate of the way back; "unlimited" makes it a pure delay. Default: as on the way out."""
+    queue: QueueField | None = None
+    """Queue of the way back. Default: as on the way out."""
+    loss: LossField = None
+    """Loss on the way back. Default: none."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Reverse:
+        if self.loss is not None and self.loss.drops is not None:
+            problem = "drops name data segments, and none pass the way back"
+            raise Problem(problem, "use p or every", "loss", "drops")
+        return self

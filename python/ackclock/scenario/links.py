@@ -1,0 +1,148 @@
+"""From a link of a scenario to the link of the resolved run: what is relative becomes packets and bytes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from ackclock.errors import Problem
+from ackclock.scenario.link import UNLIMITED, LinkKeys, Reverse
+from ackclock.scenario.loss import Loss
+from ackclock.scenario.units import QueueLimit
+
+Document = dict[str, Any]
+Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A one-way link of a topology. `sizing_rate` is the rate a BDP fraction counts, `key` where it is written."""
+
+    name: str
+    keys: LinkKeys
+    delay: int
+    key: Key
+    sizing_rate: int | None
+
+    @property
+    def rate(self) -> int | None:
+        """Bits per second; ``None`` is unlimited."""
+        return self.keys.rate
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """What relative lengths are relative to: the RTT of a BDP, ns, a full-size packet, bytes, and how many flows."""
+
+    rtt: int
+    packet: int
+    flows: int
+
+
+def link(name: str, keys: LinkKeys, delay: int, *key: str | int) -> Link:
+    """A link as its table at `key` says."""
+    return Link(name, keys, delay, key, keys.rate)
+
+
+def way_back(name: str, out: Link, reverse: Reverse, *key: str | int) -> Link:
+    """The link beside `out` for the other direction, which `reverse`, a table at `key`, describes.
+
+    What is not given is the same, the queue in packets too.
+    """
+    rate = out.rate if reverse.rate is None else None if reverse.rate == "unlimited" else reverse.rate
+    changed: dict[str, Any] = {"rate": rate, "loss": reverse.loss}
+    if reverse.queue is not None:
+        keys = out.keys.model_copy(update=changed | {"queue": reverse.queue})
+        return replace(out, name=name, keys=keys, sizing_rate=rate, key=key)
+    if rate is None:
+        changed["queue"] = UNLIMITED
+    return replace(out, name=name, keys=out.keys.model_copy(update=changed))
+
+
+def resolve_link(link: Link, sizing: Sizing) -> Document:
+    """The link as the engine reads it."""
+    keys = link.keys
+    return {
+        "id": link.name,
+        "rate_bps": keys.rate,
+        "delay_ns": link.delay,
+        "overhead_bytes": keys.link_overhead,
+        "queue": _queue(link, sizing.rtt, sizing.packet + keys.link_overhead),
+        "loss": _loss(keys.loss, sizing.flows, link.key),
+    }
+
+
+def bdp_packets(rate_bps: int, rtt_ns: int, packet_bytes: int, fraction: Fraction = Fraction(1)) -> int:
+    """`fraction` of a bandwidth-delay product in packets: at least one, rounded to the nearest."""
+    exact = fraction * rate_bps * rtt_ns / (8 * 10**9 * packet_bytes)
+    return max(1, math.floor(exact + Fraction(1, 2)))
+
+
+def _queue(link: Link, rtt: int, packet: int) -> Document:
+    queue = link.keys.queue
+    packets, size = _length(link, "limit", queue.limit, rtt, packet)
+    if size is not None and size < packet:
+        problem = f"a queue of {size} B never holds a full-size packet of {packet} B"
+        raise Problem(problem, f'give at least "{packet} B"', *link.key, "queue", "limit")
+    if link.rate is None:  # nothing is ever waiting for it
+        packets = size = None
+    return {
+        "kind": queue.kind,
+        "limit_packets": packets,
+        "limit_bytes": size,
+        "limit_includes_service": queue.limit_includes_service,
+        "packet_bytes": packet,
+        **({"weights": list(queue.weights)} if queue.weights else {}),
+        **({"params": queue.params} if queue.params else {}),
+        **_threshold(link, rtt, packet, packets, size),
+    }
+
+
+def _length(link: Link, name: str, length: QueueLimit, rtt: int, packet: int) -> tuple[int | None, int | None]:
+    """The length of a queue in packets, or else in bytes; neither if it is unlimited."""
+    if length.unit == "bdp":
+        if link.sizing_rate is None:
+            remedy = f"give a rate, or a {name} in packets or bytes"
+            raise Problem("a BDP fraction needs a rate", remedy, *link.key, "queue", name)
+        if rtt == 0:
+            remedy = f"give an RTT, or a {name} in packets or bytes"
+            raise Problem("a BDP fraction needs an RTT", remedy, *link.key, "queue", name)
+        return bdp_packets(link.sizing_rate, rtt, packet, length.amount), None
+    return (
+        int(length.amount) if length.unit == "packets" else None,
+        int(length.amount) if length.unit == "bytes" else None,
+    )
+
+
+def _threshold(link: Link, rtt: int, packet: int, limit: int | None, limit_bytes: int | None) -> Document:
+    """The threshold of marking, in packets or in bytes; nothing without one."""
+    above = link.keys.queue.mark_above
+    if above is None:
+        return {}
+    if link.rate is None:
+        problem = "a link of unlimited rate has no queue, so nothing would be marked"
+        raise Problem(problem, "leave mark_above out, or give the link a rate", *link.key, "queue", "mark_above")
+    packets, size = _length(link, "mark_above", above, rtt, packet)
+    for most, threshold, unit in ((limit, packets, "packets"), (limit_bytes, size, "B")):
+        if most is not None and threshold is not None and threshold >= most:
+            problem = f"a queue of {most} {unit} never holds more than {threshold} {unit}: nothing would be marked"
+            raise Problem(problem, "give less than the limit", *link.key, "queue", "mark_above")
+    return {"mark_above_packets": packets} if size is None else {"mark_above_bytes": size}
+
+
+def _loss(loss: Loss | None, flows: int, key: Key) -> Document | None:
+    if loss is None or loss.p == 0:
+        return None
+    if loss.p is not None:
+        return {"kind": "bernoulli", "p": loss.p}
+    if loss.every is not None:
+        return {"kind": "every", "n": loss.every}
+    drops = []
+    for index, drop in enumerate(loss.drops or ()):
+        if not (drop.flow.isdecimal() and int(drop.flow) < flows):
+            remedy = f'flows are numbered from "0" to "{flows - 1}"'
+            raise Problem(f"there is no flow '{drop.flow}'", remedy, *key, "loss", "drops", index, "flow")
+        drops.append({"flow": str(int(drop.flow)), "nth": drop.nth})
+    return {"kind": "scripted", "drops": drops}

@@ -1,0 +1,46 @@
+"""Losses at the output of a link."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from ackclock.errors import Problem
+from ackclock.scenario.base import Model
+from ackclock.scenario.types import Count, Probability
+
+
+class Drop(Model):
+    """One packet to lose: the `nth` data segment of a flow to leave the link, counted from 1."""
+
+    flow: Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+    """Id of the flow: "0" for the first of all flows, and so on."""
+    nth: Count
+    """Which of its data segments, counted from 1, retransmissions included."""
+
+
+class Loss(Model):
+    """Loss at the output of a link, counted apart from queue drops. Exactly one of the keys is given."""
+
+    p: Probability | None = None
+    """Probability that a packet is lost, each for itself."""
+    every: Annotated[int, Field(strict=True, ge=2)] | None = None
+    """Every n-th packet of the link is lost."""
+    drops: tuple[Drop, ...] | None = None
+    """The packets to lose, one by one."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Loss:
+        if sum(value is not None for value in (self.p, self.every, self.drops)) != 1:
+            raise Problem("a loss has exactly one of p, every and drops", "write for instance { every = 200 }")
+        if self.p == 1:
+            raise Problem("every packet would be lost", "give a probability below 1", "p")
+        return self
+
+
+def _loss_from(value: Any) -> Any:
+    return {"p": value} if isinstance(value, int | float | str) else value
+
+
+LossField = Annotated[Loss | None, BeforeValidator(_loss_from)]

@@ -1,0 +1,219 @@
+"""From `study.toml` to a :class:`Study`; whatever cannot be used is refused with file, key and line."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ackclock.errors import InputError, unknown
+from ackclock.study.model import (
+    Axis,
+    Citation,
+    Column,
+    FigureSpec,
+    Mark,
+    Reference,
+    Row,
+    SeriesSpec,
+    Setting,
+    Study,
+    TableSpec,
+)
+from ackclock.study.reader import Source, Table
+
+FILE = "study.toml"
+KINDS = ("time", "sweep")
+
+
+def read(folder: Path) -> Study:
+    """The study in `folder`. Raises :class:`InputError`."""
+    table = Source(folder / FILE).table()
+    study = Study(
+        name=folder.name,
+        folder=folder,
+        title=table.get("title", str),
+        summary=table.get("summary", str),
+        citation=_citation(table.below("citation", required=True)),
+        settings=table.each("scenarios", _setting, required=True),
+        tables=table.each("tables", _table),
+        figures=table.each("figures", _figure),
+    )
+    table.end()
+    _consistent(study, table)
+    return study
+
+
+def _citation(table: Table) -> Citation:
+    authors, title = table.texts("authors"), table.get("title", str)
+    found = Citation(authors, title, table.get("year", str), table.get("note", str, ""))
+    table.end()
+    return found
+
+
+def _setting(table: Table) -> Setting:
+    name, title = table.get("id", str), table.get("title", str)
+    file, inline = table.optional("file", str), table.optional("scenario", dict)
+    quick = table.get("quick", dict, {})
+    table.end()
+    if (file is None) == (inline is None):
+        raise table.wrong("file", "a scenario is either a file or a table", 'write file = "x.toml" or scenario = {...}')
+    if file is None:
+        content, source = inline or {}, f"{table.source.path}: {'.'.join(map(str, table.key))}.scenario"
+        return Setting(name, title, content, source, table.source.path.parent, quick)
+    path = table.file("file", file)
+    return Setting(name, title, Source(path).raw, str(path), path.parent, quick)
+
+
+def _table(table: Table) -> TableSpec:
+    references = []
+    below = table.below("references")
+    for label in table.get("references", dict, {}):
+        path = below.file(label, below.get(label, str))
+        references.append(Reference(label, _numbers(path)))
+    found = TableSpec(
+        id=table.get("id", str),
+        title=table.get("title", str),
+        paper=table.get("paper", str, ""),
+        columns=table.each("columns", _column, required=True),
+        rows=table.each("rows", _row, required=True),
+        references=tuple(references),
+    )
+    table.end()
+    return found
+
+
+def _column(table: Table) -> Column:
+    measure = table.get("measure", str)
+    found = Column(measure, table.get("label", str, measure), table.get("scale", float, 1.0), table.get("digits", int, 0))
+    table.end()
+    return found
+
+
+def _row(table: Table) -> Row:
+    each = table.texts("each", ())
+    label = table.get("label", str, "")
+    if not each and not label:
+        raise table.wrong("label", "missing key 'label'", 'add it, or each = ["key"] for a row per swept value')
+    found = Row(label, table.get("scenario", str), table.scalars("where"), each)
+    table.end()
+    return found
+
+
+def _figure(table: Table) -> FigureSpec:
+    found = FigureSpec(
+        id=table.get("id", str),
+        title=table.get("title", str),
+        paper=table.get("paper", str, ""),
+        kind=table.choice("kind", KINDS),
+        x=_axis(table.below("x", required=True)),
+        y=_axis(table.below("y", required=True)),
+        panels=table.get("panels", str, ""),
+        series=table.each("series", _series, required=True),
+        marks=table.each("marks", _mark),
+    )
+    table.end()
+    for index, series in enumerate(found.series):
+        if found.kind == "sweep" and not series.over:
+            key = (*table.key, "series", index, "over")
+            raise table.source.wrong(key, "missing key 'over'", 'name the swept key along the axis: over = "cc"')
+    return found
+
+
+def _axis(table: Table) -> Axis:
+    found = Axis(
+        label=table.get("label", str),
+        scale=table.get("scale", float, 1.0),
+        log=table.get("log", bool, False),
+        low=table.optional("from", float),
+        high=table.optional("to", float),
+    )
+    table.end()
+    return found
+
+
+def _series(table: Table) -> SeriesSpec:
+    found = SeriesSpec(
+        label=table.get("label", str, ""),
+        scenario=table.get("scenario", str),
+        where=table.scalars("where"),
+        data=table.get("data", str),
+        of=table.get("of", str, "0"),
+        bin=table.get("bin", float, 1.0),
+        over=table.get("over", str, ""),
+        by=table.get("by", str, ""),
+        panel=table.get("panel", str, ""),
+    )
+    table.end()
+    if not found.label and not found.by:
+        raise table.wrong("label", "missing key 'label'", 'add it, or by = "cc" for a line per swept value')
+    if found.bin <= 0:
+        raise table.wrong("bin", f"{found.bin} s is no width", "give more than 0, in seconds")
+    return found
+
+
+def _mark(table: Table) -> Mark:
+    found = Mark(
+        table.get("label", str), table.optional("x", float), table.optional("y", float), table.get("panel", str, "")
+    )
+    table.end()
+    if (found.x is None) == (found.y is None):
+        raise table.wrong("x", "a mark is at an x or a y", "give one of the two")
+    return found
+
+
+def _numbers(path: Path) -> dict[str, dict[str, float]]:
+    """Numbers by row and measure, from CSV (first column: the row) or TOML (a table for each row)."""
+    if path.suffix == ".toml":
+        cells: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
+    else:
+        with path.open(encoding="utf-8", newline="") as stream:
+            lines = [line for line in stream if line.strip() and not line.startswith("#")]
+        rows = list(csv.DictReader(lines))
+        first = next(iter(rows[0])) if rows else "row"
+        cells = {row[first]: {key: cell for key, cell in row.items() if key != first and cell} for row in rows}
+    found: dict[str, dict[str, float]] = {}
+    for row, values in cells.items():
+        for name, value in values.items():
+            try:
+                found.setdefault(row, {})[name] = float(value)
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"'{value}' is not a number", "correct it, or leave it empty", source=str(path), key=f"{row}.{name}"
+                ) from None
+    return found
+
+
+def _consistent(study: Study, table: Table) -> None:
+    """Ids are unique, and every scenario that is named is there."""
+    known = [setting.id for setting in study.settings]
+    for kind, ids in (
+        ("scenarios", known),
+        ("tables", [item.id for item in study.tables]),
+        ("figures", [item.id for item in study.figures]),
+    ):
+        for index, name in enumerate(ids):
+            if not name.replace("-", "").replace("_", "").isalnum():
+                key: tuple[str | int, ...] = (kind, index, "id")
+                raise table.source.wrong(key, f"'{name}' is no id", "use letters, digits, - and _")
+            if name in ids[:index]:
+                raise table.source.wrong((kind, index, "id"), f"'{name}' is there twice", "give each its own id")
+    named = [
+        *((("tables", i, "rows", j), row.scenario) for i, t in enumerate(study.tables) for j, row in enumerate(t.rows)),
+        *((("figures", i, "series", j), s.scenario) for i, f in enumerate(study.figures) for j, s in enumerate(f.series)),
+    ]
+    for place, name in named:
+        if name not in known:
+            found = unknown("scenario", name, known)
+            raise table.source.wrong((*place, "scenario"), found.problem, found.remedy)
+    for i, item in enumerate(study.tables):
+        columns = [column.measure for column in item.columns]
+        for reference in item.references:
+            for row, values in reference.values.items():
+                for name in values:
+                    if name not in columns:
+                        found = unknown("measure", name, columns)
+                        raise table.source.wrong(
+                            ("tables", i, "references", reference.label), f"row '{row}': {found.problem}", found.remedy
+                        )
