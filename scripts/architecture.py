@@ -65,7 +65,9 @@ IMPORTS: dict[str, set[str]] = {
     "plot": {"errors", "results"},
     "plot.probes": {"scenario"},  # which series a figure needs: asked before the run
     "api": {"engine", "errors", "execution", "host", "results", "scenario"},
-    "cli": {"", "api", "controllers", "engine", "errors", "host", "plot", "results", "scenario"},
+    "study": {"api", "errors", "plot", "results", "scenario", "stats"},
+    "studies": {"stats", "study"},  # the claims of each
+    "cli": {"", "api", "controllers", "engine", "errors", "host", "plot", "results", "scenario", "study"},
     "__main__": {"cli"},
     "": {"api", "controllers", "engine", "events", "errors", "plot", "results", "scenario"},  # ackclock/__init__.py
 }

@@ -18,7 +18,17 @@ DOCS = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs").
 
 @pytest.mark.parametrize(
     "table",
-    [path.Dumbbell, link.Hop, link.Reverse, queue.Queue, loss.Loss, loss.Drop, flow.Flow, settings.Run, settings.Probes],
+    [
+        path.Dumbbell,
+        link.Hop,
+        link.Reverse,
+        queue.Queue,
+        loss.Loss,
+        loss.Drop,
+        flow.Flow,
+        settings.Run,
+        settings.Probes,
+    ],
 )
 def test_every_key_is_described(table: type[model.Model]) -> None:
     for name in table.model_fields:

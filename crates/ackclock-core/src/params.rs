@@ -185,7 +185,8 @@ pub fn check(name: &str, kind: Kind, range: Option<(f64, f64)>, value: &Value) -
         let x = match &value {
             Value::Int(n) => *n as f64,
             Value::Float(x) => *x,
-            Value::Duration(s) => s.as_secs_f64(),
+            // Divided, not multiplied by 1e-9: an end of the range is the number it looks like.
+            Value::Duration(s) => s.0 as f64 / 1e9,
             _ => return Ok(value),
         };
         if !(range.0..=range.1).contains(&x) {

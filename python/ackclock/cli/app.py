@@ -113,6 +113,46 @@ def doctor_command(*, json: Json = False) -> int:
     return doctor(as_json=json)
 
 
+study_app = App(name="study", help="Studies: published evaluations that can be run, with claims that are checked.")
+app.command(study_app)
+
+StudyName = Annotated[str, Parameter(help="A study by name (ackclock study list), or the directory of one.")]
+
+
+@study_app.command(name="list")
+def study_list_command(*, json: Json = False) -> int:
+    """List the studies that come with the package."""
+    from ackclock.cli.study import list_studies
+
+    return list_studies(as_json=json)
+
+
+@study_app.command(name="show")
+def study_show_command(name: StudyName, /, *, json: Json = False) -> int:
+    """Show the source of a study, its scenarios, claims, tables and figures."""
+    from ackclock.cli.study import show
+
+    return show(name, as_json=json)
+
+
+@study_app.command(name="run")
+def study_run_command(
+    name: StudyName,
+    /,
+    *,
+    quick: Annotated[bool, Parameter(negative=(), show_default=False, help="Fewer and shorter runs.")] = False,
+    out: Annotated[
+        Path | None, Parameter(help="Directory for report, tables, figures and runs. Default: results/NAME.")
+    ] = None,
+    jobs: Annotated[int | None, Parameter(help="Runs at a time. Default: as many as there are processors.")] = None,
+    json: Json = False,
+) -> int:
+    """Run a study and judge its claims; the exit code is 1 if one fails."""
+    from ackclock.cli.study import Request, run
+
+    return run(Request(name, quick, out, jobs, json))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code (docs/cli.md)."""
     try:

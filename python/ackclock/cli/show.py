@@ -8,7 +8,7 @@ from typing import Any
 
 from ackclock.cli import console
 from ackclock.cli.app import OK
-from ackclock.scenario.compile import full_packet, sizing_rtt
+from ackclock.scenario.compile import full_packet
 from ackclock.scenario.links import bdp_packets
 from ackclock.scenario.plan import Plan, Point, load
 from ackclock.scenario.units import DURATION, RATE, SIZE
@@ -54,7 +54,7 @@ def _params(point: Point) -> str:
 
 def _links(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
     rows = [["link", "rate", "delay", "queue", "BDP", "overhead", "loss"]]
-    packet, rtt = full_packet(point.scenario.flows[0]), sizing_rtt(point.scenario)
+    packet, rtt = full_packet(point.scenario.flows[0]), point.scenario.layout().rtt
     for link in document["links"]:
         rate = link["rate_bps"]
         bdp = f"{bdp_packets(rate, rtt, packet + link['overhead_bytes'])} packets" if rate else "-"
@@ -91,7 +91,7 @@ def _loss(loss: Mapping[str, Any] | None) -> str:
 def _flows(point: Point) -> list[list[str]]:
     rows = [["flows", "cc", "slow start", "profile", "start", "RTT", "sends", "MSS"]]
     first = 0
-    for flow in point.scenario.flows:
+    for flow, way in zip(point.scenario.flows, point.scenario.layout().ways, strict=True):
         last = first + flow.count - 1
         start = flow.start
         rows.append(
@@ -101,7 +101,7 @@ def _flows(point: Point) -> list[list[str]]:
                 str(flow.slow_start or "by profile"),
                 flow.profile,
                 " to ".join(map(DURATION.format, start.uniform)) if start.uniform else DURATION.format(start.at or 0),
-                DURATION.format(point.scenario.rtt_of(flow)),
+                DURATION.format(way.rtt),
                 SIZE.format(flow.bytes) if flow.bytes else "without end",
                 SIZE.format(flow.mss),
             ]

@@ -46,7 +46,7 @@ def save(result: Result, folder: str | os.PathLike[str], name: str = "overview")
     with mpl.rc_context(RC):
         for number, group in enumerate(groups, start=1):
             stem = name if len(groups) == 1 else f"{name}-{number}"
-            paths.extend(_write(draw(group), Path(folder), stem))
+            paths.extend(write(draw(group), Path(folder), stem))
     return paths
 
 
@@ -165,7 +165,8 @@ def _entry(cc: str, index: int) -> dict[str, Any]:
     return {key: value for key, value in _line(cc, index, 1).items() if key != "markevery"}
 
 
-def _write(figure: Figure, folder: Path, stem: str) -> list[Path]:
+def write(figure: Figure, folder: Path, stem: str) -> list[Path]:
+    """Write a figure as PNG and SVG."""
     files = [folder / f"{stem}.png", folder / f"{stem}.svg"]
     for file in files:
         _write_file(figure, file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -62,12 +63,22 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
     ]
 
 
+def rate_of(link: Mapping[str, Any]) -> float | None:
+    """The rate of a link of a resolved run, bit/s; of one that varies the mean over its steps or its trace."""
+    if (trace := link.get("trace")) is not None:
+        return 8e3 * len(trace["times_ms"]) * float(trace["opportunity_bytes"]) / float(trace["times_ms"][-1])
+    if (schedule := link.get("schedule")) is not None:
+        return statistics.fmean(rate for _, rate in schedule["steps"])
+    rate: float | None = link["rate_bps"]
+    return rate
+
+
 def bottleneck(resolved: Mapping[str, Any]) -> str | None:
     """The id of the link that a resolved run is summarised by: the slowest on the first flow's way out.
 
     The first of several equally slow ones; ``None`` if no link on that way has a rate.
     """
-    rates = {link["id"]: link["rate_bps"] for link in resolved["links"]}
+    rates = {link["id"]: rate_of(link) for link in resolved["links"]}
     way = [hop["link"] for hop in resolved["flows"][0]["forward"] if "link" in hop]
     return min((name for name in way if rates[name] is not None), key=lambda name: rates[name], default=None)
 

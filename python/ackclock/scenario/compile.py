@@ -5,18 +5,17 @@ The document is described in docs/resolved-run.md; it is the only thing the engi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.scenario import links
 from ackclock.scenario.flow import Choice, Flow, Start
+from ackclock.scenario.layout import Layout, Step, around
 from ackclock.scenario.links import Link, Sizing
-from ackclock.scenario.model import Scenario, chain_rtt
+from ackclock.scenario.model import Scenario
 from ackclock.scenario.options import convert
-from ackclock.scenario.path import Dumbbell
 
 FORMAT = 1
 _TIMESTAMPS = 12  # bytes of the option, padded
@@ -30,26 +29,20 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
     Raises :class:`ackclock.errors.Problem`, with the key, for what only shows once everything is put together:
     a BDP without a rate, or a queue that could never hold a packet.
     """
-    forward, reverse = _path(scenario)
-    flows = _flows(scenario, forward, reverse)
-    sizing = Sizing(sizing_rtt(scenario), full_packet(scenario.flows[0]), len(flows))
+    layout = scenario.layout()
+    sizing = Sizing(layout.rtt, full_packet(scenario.flows[0]), sum(flow.count for flow in scenario.flows))
+    flows, own = _flows(scenario, layout)
+    rows = [links.resolve_link(link, sizing) for link in (*layout.links, *own)]
     return {
         "format": FORMAT,
         "seed": scenario.run.seed,
         "run": replication,
         "duration_ns": scenario.run.duration,
         "warmup_ns": scenario.run.warmup,
-        "links": [links.resolve_link(link, sizing) for link in (*forward, *reverse)],
+        "links": rows,
         "flows": flows,
         "probes": scenario.probes.resolved(),
     }
-
-
-def sizing_rtt(scenario: Scenario) -> int:
-    """The RTT a BDP fraction counts: the topology's, or else the first flow's."""
-    topology = scenario.topology
-    own = topology.rtt if isinstance(topology, Dumbbell) else chain_rtt(topology)
-    return own or scenario.rtt_of(scenario.flows[0])
 
 
 def full_packet(flow: Flow) -> int:
@@ -59,36 +52,32 @@ def full_packet(flow: Flow) -> int:
     return int(flow.mss + options["header_bytes"] + (_TIMESTAMPS if stamped else 0))
 
 
-def _path(scenario: Scenario) -> tuple[list[Link], list[Link]]:
-    """The links a packet crosses on the way out, and those on the way back."""
-    topology = scenario.topology
-    if isinstance(topology, Dumbbell):
-        base = min(scenario.rtt_of(flow) for flow in scenario.flows)
-        out = links.link("bottleneck", topology, base // 2, "topology")
-        back = links.way_back("reverse", out, topology.reverse, "topology", "reverse")
-        # An odd nanosecond goes to the way back, so that the two halves make the RTT exactly.
-        return [out], [replace(back, delay=base - base // 2)]
-    forward = [
-        links.link(f"hop{index}", hop, hop.delay, "topology", "hops", index) for index, hop in enumerate(topology.hops)
-    ]
-    back_of = [links.way_back(f"{link.name}-reverse", link, topology.reverse, "topology", "reverse") for link in forward]
-    return forward, back_of[::-1]
-
-
-def _flows(scenario: Scenario, forward: list[Link], reverse: list[Link]) -> list[Document]:
-    base = sum(link.delay for link in (*forward, *reverse))
+def _flows(scenario: Scenario, layout: Layout) -> tuple[list[Document], list[Link]]:
+    """Every flow with its way, and the links that are its own."""
     result: list[Document] = []
-    for group in scenario.flows:
-        extra = scenario.rtt_of(group) - base
-        out, back = [{"link": link.name} for link in forward], [{"link": link.name} for link in reverse]
-        if extra:
-            # Half of the longer RTT before the shared path and half after it, as an access link would.
-            shared = _flow(group, [{"delay_ns": extra // 2}, *out], [*back, {"delay_ns": extra - extra // 2}])
-        else:
-            shared = _flow(group, out, back)
-        first = len(result)
-        result.extend({"id": str(first + index), **shared} for index in range(group.count))
-    return result
+    own: list[Link] = []
+    for group, way in zip(scenario.flows, layout.ways, strict=True):
+        shared = resolved_flow(group)
+        for number in range(len(result), len(result) + group.count):
+            if way.access is not None or "id" not in shared:
+                out, back = around(way, str(number))
+                shared |= {"id": str(number), "forward": _hops(out), "reverse": _hops(back)}
+                own.extend(step for step in (*out, *back) if isinstance(step, Link) and step.own)
+            result.append(shared | {"id": str(number)})
+    return result, own
+
+
+def _hops(steps: Sequence[Step]) -> list[Document]:
+    """What the engine reads: pure delays that follow each other are one."""
+    hops: list[Document] = []
+    for step in steps:
+        if isinstance(step, Link):
+            hops.append({"link": step.name})
+        elif hops and "delay_ns" in hops[-1]:
+            hops[-1]["delay_ns"] += step
+        elif step:
+            hops.append({"delay_ns": step})
+    return hops or [{"delay_ns": 0}]
 
 
 def resolved_flow(flow: Flow) -> Document:

@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from ackclock.errors import Problem, unknown
-from ackclock.scenario.base import Model
+from ackclock.scenario.base import Model, fields
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.path import Chain, Dumbbell
+from ackclock.scenario.path import KINDS
 from ackclock.scenario.sweep import Path
 
-_TAGS: Mapping[str, type[Model]] = {"<dumbbell>": Dumbbell, "<chain>": Chain}
+_TAGS: Mapping[str, type[Model]] = {f"<{kind}>": model for kind, model in KINDS.items()}
 
 _EXAMPLES = {
     "topology": '[topology] with kind = "dumbbell"',
@@ -27,6 +27,10 @@ _EXAMPLES = {
     "duration": 'duration = "60 s"',
     "delay": 'delay = "10 ms"',
     "hops": "one [[topology.hops]] for each link",
+    "links": 'one [[topology.links]] for each link, with from = "a", to = "b"',
+    "from": 'from = "a"',
+    "to": 'to = "b"',
+    "name": 'name = "a"',
     "flow": 'flow = "0"',
     "nth": "nth = 1",
 }
@@ -94,7 +98,7 @@ def _unknown_key(name: str, loc: Path) -> Problem:
     from ackclock.scenario.flow import Flow
 
     owner = _model_at(loc[:-1])
-    known = [*owner.model_fields, *(["sweep"] if owner is Scenario else [])]
+    known = [*fields(owner), *(["sweep"] if owner is Scenario else [])]
     if owner is Flow and name in engine.catalogue().tcp_options:
         return Problem(f"unknown key '{name}'", f"it is a TCP option: write it in tcp = {{ {name} = ... }}")
     return unknown("key", name, known)
@@ -108,7 +112,7 @@ def _model_at(loc: Path) -> type[Model]:
             continue
         below = _TAGS.get(part)
         if below is None:
-            field = model.model_fields.get(part)
+            field = fields(model).get(part)
             below = _model_in(field.annotation) if field else None
         model = below or model
     return model

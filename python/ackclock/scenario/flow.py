@@ -23,6 +23,7 @@ from ackclock.errors import Problem, unknown
 from ackclock.scenario.base import Model
 from ackclock.scenario.options import convert
 from ackclock.scenario.types import Count, Duration, PositiveDuration, PositiveSize
+from ackclock.scenario.way import WayKeys
 
 TCP_KEYS = ("recovery", "iw", "min_rto", "delayed_ack")
 """TCP options that may be written beside the other keys of a flow; the rest go into its `tcp` table."""
@@ -124,7 +125,7 @@ StartField = Annotated[
 ]
 
 
-class Flow(Model):
+class Flow(WayKeys):
     """A group of `count` flows that differ only in their random draws."""
 
     app: Literal["bulk"] = "bulk"
@@ -137,8 +138,6 @@ class Flow(Model):
     """Loss recovery. Default: the profile's."""
     profile: str = "rfc"
     """Bundle of TCP options to start from."""
-    rtt: PositiveDuration | None = None
-    """Propagation RTT of this flow, in place of the topology's."""
     start: StartField = Start(at="0 s")
     """When the flow begins: "1 s" or { uniform = ["0 s", "5 s"] }."""
     stop: PositiveDuration | None = None

@@ -7,8 +7,10 @@ from pydantic import Field, model_validator
 from ackclock.errors import Problem
 from ackclock.scenario.base import Model
 from ackclock.scenario.loss import LossField
+from ackclock.scenario.medium import Event, Jitter, Reorder
+from ackclock.scenario.pace import Bucket, Rate, ReverseRate
 from ackclock.scenario.queue import Queue, QueueField
-from ackclock.scenario.types import Duration, Rate, ReverseRate, Size
+from ackclock.scenario.types import Count, Duration, Probability, Size
 from ackclock.scenario.units import QueueLimit
 
 UNLIMITED = Queue(limit=QueueLimit("unlimited"))
@@ -26,13 +28,27 @@ class LinkKeys(Model):
     """Bytes added to every packet on the wire, such as "14 B" for Ethernet."""
     loss: LossField = None
     """Loss at the output of the link."""
+    shaper: Bucket | None = None
+    """A token bucket that holds packets back, before the line. Default: none."""
+    policer: Bucket | None = None
+    """A token bucket that drops what exceeds it, before the queue. Default: none."""
+    jitter: Jitter | None = None
+    """Extra delay of single packets. Default: none."""
+    reorder: Reorder | None = None
+    """Packets held back so that others overtake them. Default: none."""
+    duplicate: Probability = 0.0
+    """Share of packets that come out twice."""
+    events: tuple[Event, ...] = ()
+    """What changes in the run, in the order of time."""
 
 
 class Hop(LinkKeys):
-    """A link with a propagation delay of its own."""
+    """A link of a row, or several equal ones."""
 
     delay: Duration
     """Propagation delay, one way."""
+    count: Count = 1
+    """How many such links follow each other."""
 
 
 class Reverse(Model):

@@ -10,6 +10,8 @@ from typing import Any
 from ackclock.errors import Problem
 from ackclock.scenario.link import UNLIMITED, LinkKeys, Reverse
 from ackclock.scenario.loss import Loss
+from ackclock.scenario.medium import Event, resolve_jitter, resolve_reorder
+from ackclock.scenario.pace import VaryingRate, of_steps
 from ackclock.scenario.units import QueueLimit
 
 Document = dict[str, Any]
@@ -25,6 +27,8 @@ class Link:
     delay: int
     key: Key
     sizing_rate: int | None
+    own: bool = False
+    """Whether it belongs to one flow."""
 
     @property
     def rate(self) -> int | None:
@@ -64,14 +68,68 @@ def way_back(name: str, out: Link, reverse: Reverse, *key: str | int) -> Link:
 def resolve_link(link: Link, sizing: Sizing) -> Document:
     """The link as the engine reads it."""
     keys = link.keys
+    rate = _with_events(link)
     return {
         "id": link.name,
-        "rate_bps": keys.rate,
-        "delay_ns": link.delay,
+        **({"rate_bps": None, **rate.document} if isinstance(rate, VaryingRate) else {"rate_bps": rate}),
+        "delay_ns": min([link.delay, *(event.delay for event in keys.events if event.delay is not None)]),
         "overhead_bytes": keys.link_overhead,
         "queue": _queue(link, sizing.rtt, sizing.packet + keys.link_overhead),
         "loss": _loss(keys.loss, sizing.flows, link.key),
+        **_extras(link),
     }
+
+
+def _with_events(link: Link) -> int | None:
+    """The rate of the link with the changes that its events make."""
+    steps = [(event.at, event.rate) for event in link.keys.events if event.rate is not None]
+    if not steps:
+        return link.rate
+    if link.rate is None or isinstance(link.rate, VaryingRate):
+        problem = "only a constant rate can be changed by events"
+        raise Problem(problem, "write all its changes as steps of the rate", *link.key, "events")
+    before = [(0, int(link.rate))] if steps[0][0] else []
+    return of_steps([*before, *steps], None, {})
+
+
+def _extras(link: Link) -> Document:
+    """Token buckets and what happens at the output; nothing of what the link does not have."""
+    keys, result = link.keys, Document()
+    for name, bucket in (("shaper", keys.shaper), ("policer", keys.policer)):
+        if bucket is not None:
+            if link.rate is None:
+                remedy = f"give the link a rate, or leave the {name} out"
+                raise Problem(f"a {name} needs a link with a rate", remedy, *link.key, name)
+            result[name] = {"rate_bps": bucket.rate, "burst_bytes": bucket.burst}
+    if keys.jitter is not None:
+        result["jitter"] = resolve_jitter(keys.jitter)
+        result["preserve_order"] = keys.jitter.preserve_order
+    if keys.reorder is not None:
+        result["reorder"] = resolve_reorder(keys.reorder)
+    if keys.duplicate:
+        result["duplicate"] = keys.duplicate
+    least = min([link.delay, *(event.delay for event in keys.events if event.delay is not None)])
+    events = [{"at_ns": 0, "delay_ns": link.delay}] if least < link.delay else []
+    events += [changed for event in keys.events if (changed := _event(event, link.key))]
+    if events:
+        result["events"] = events
+    return result
+
+
+def _event(event: Event, key: Key) -> Document:
+    """What the engine is told of an event; nothing if it only changes the rate."""
+    changed: Document = {}
+    if event.delay is not None:
+        changed["delay_ns"] = event.delay
+    if event.loss is not None:
+        changed["loss"] = _loss(event.loss, 0, key) or {"kind": "bernoulli", "p": 0.0}
+    if event.jitter is not None:
+        changed["jitter"] = resolve_jitter(event.jitter)
+    if event.reorder is not None:
+        changed["reorder"] = resolve_reorder(event.reorder)
+    if event.duplicate is not None:
+        changed["duplicate"] = event.duplicate
+    return {"at_ns": event.at, **changed} if changed else {}
 
 
 def bdp_packets(rate_bps: int, rtt_ns: int, packet_bytes: int, fraction: Fraction = Fraction(1)) -> int:
@@ -139,6 +197,10 @@ def _loss(loss: Loss | None, flows: int, key: Key) -> Document | None:
         return {"kind": "bernoulli", "p": loss.p}
     if loss.every is not None:
         return {"kind": "every", "n": loss.every}
+    if loss.ber is not None:
+        return {"kind": "bit_errors", "ber": loss.ber}
+    if loss.gilbert_elliott is not None:
+        return {"kind": "gilbert_elliott", **loss.gilbert_elliott.model_dump()}
     drops = []
     for index, drop in enumerate(loss.drops or ()):
         if not (drop.flow.isdecimal() and int(drop.flow) < flows):

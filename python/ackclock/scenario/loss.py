@@ -20,6 +20,19 @@ class Drop(Model):
     """Which of its data segments, counted from 1, retransmissions included."""
 
 
+class GilbertElliott(Model):
+    """A channel of two states (Gilbert 1960, Elliott 1963); the state may change with each packet."""
+
+    p: Probability
+    """Probability that the good state turns bad."""
+    r: Probability
+    """Probability that the bad state turns good: bad runs are 1/r packets long on average."""
+    h: Probability = 0.0
+    """Share of packets that survive in the bad state."""
+    k: Probability = 1.0
+    """Share of packets that survive in the good state."""
+
+
 class Loss(Model):
     """Loss at the output of a link, counted apart from queue drops. Exactly one of the keys is given."""
 
@@ -29,11 +42,17 @@ class Loss(Model):
     """Every n-th packet of the link is lost."""
     drops: tuple[Drop, ...] | None = None
     """The packets to lose, one by one."""
+    gilbert_elliott: GilbertElliott | None = None
+    """In bursts."""
+    ber: Probability | None = None
+    """Bit error rate: a packet is lost if one of its bits is, each for itself."""
 
     @model_validator(mode="after")
     def _one(self) -> Loss:
-        if sum(value is not None for value in (self.p, self.every, self.drops)) != 1:
-            raise Problem("a loss has exactly one of p, every and drops", "write for instance { every = 200 }")
+        given = (self.p, self.every, self.drops, self.gilbert_elliott, self.ber)
+        if sum(value is not None for value in given) != 1:
+            problem = "a loss has exactly one of p, every, drops, gilbert_elliott and ber"
+            raise Problem(problem, "write for instance { every = 200 }")
         if self.p == 1:
             raise Problem("every packet would be lost", "give a probability below 1", "p")
         return self

@@ -7,11 +7,12 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from ackclock.errors import Problem
+from ackclock.scenario import layout
 from ackclock.scenario.base import Model
 from ackclock.scenario.flow import Flow
-from ackclock.scenario.path import Chain, Dumbbell, Topology
+from ackclock.scenario.layout import Layout
+from ackclock.scenario.path import Topology
 from ackclock.scenario.settings import Probes, Run
-from ackclock.scenario.units import DURATION
 
 _MOST_FLOWS = 100_000
 
@@ -39,24 +40,9 @@ class Scenario(Model):
         for index, flow in enumerate(self.flows):
             if flow.start.latest >= self.run.duration:
                 raise Problem("the flow may start after the run ends", "start it earlier", "flows", index, "start")
-            if isinstance(self.topology, Dumbbell):
-                if flow.rtt is None and self.topology.rtt is None:
-                    raise Problem("missing key 'rtt'", "add it here or to every flow", "topology", "rtt")
-            elif flow.rtt is not None and flow.rtt < chain_rtt(self.topology):
-                least = DURATION.format(chain_rtt(self.topology))
-                problem = f"the links alone take {least} there and back"
-                raise Problem(problem, "give at least that, or shorten their delays", "flows", index, "rtt")
+        self.layout()
         return self
 
-    def rtt_of(self, flow: Flow) -> int:
-        """Propagation RTT of `flow`, ns."""
-        if flow.rtt is not None:
-            return flow.rtt
-        if isinstance(self.topology, Chain):
-            return chain_rtt(self.topology)
-        return self.topology.rtt or 0
-
-
-def chain_rtt(chain: Chain) -> int:
-    """Propagation RTT of the links of a chain, ns."""
-    return 2 * sum(hop.delay for hop in chain.hops)
+    def layout(self) -> Layout:
+        """The way of every group of flows through the topology."""
+        return layout.build(self.topology, self.flows)

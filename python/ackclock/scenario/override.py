@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ackclock.errors import Problem, nearest
-from ackclock.scenario.base import Model
+from ackclock.scenario.base import Model, fields
 from ackclock.scenario.flow import Flow
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.path import Dumbbell
@@ -50,7 +50,7 @@ def parse(text: str) -> tuple[str, Any]:
 def is_key(name: str) -> bool:
     """Whether `name` is, or begins like, a key of a scenario or of its flows."""
     head = name.partition(".")[0]
-    return head in _SECTIONS or head in Flow.model_fields or head in _elsewhere()
+    return head in _SECTIONS or head in fields(Flow) or head in _elsewhere()
 
 
 def _pairs(overrides: Overrides) -> list[tuple[str, Any]]:
@@ -67,10 +67,10 @@ def _targets(raw: Raw, key: str) -> list[Path]:
         if head == "flows" and rest:
             return [_flow_path(raw, rest, key)]
         return [(head, *(int(part) if part.isdecimal() else part for part in rest))]
-    if head in Flow.model_fields:
+    if head in fields(Flow):
         return [("flows", index, head, *rest) for index in range(len(_groups(raw)))]
     elsewhere = _elsewhere()
-    guess = elsewhere.get(head) or nearest(head, [*_SECTIONS, *Flow.model_fields]) or nearest(head, elsewhere)
+    guess = elsewhere.get(head) or nearest(head, [*_SECTIONS, *fields(Flow)]) or nearest(head, elsewhere)
     if guess is not None:
         remedy = f"did you mean '{elsewhere.get(guess, guess)}'?"
     else:

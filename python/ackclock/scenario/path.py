@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from ackclock.errors import Problem, unknown
+from ackclock.scenario.access import Access
 from ackclock.scenario.base import Model
 from ackclock.scenario.link import Hop, LinkKeys, Reverse
 from ackclock.scenario.loss import LossField
+from ackclock.scenario.network import Network
+from ackclock.scenario.pace import Rate
 from ackclock.scenario.queue import QueueField
-from ackclock.scenario.types import PositiveDuration, Rate
-
-_KINDS = ("dumbbell", "chain")
+from ackclock.scenario.types import PositiveDuration
 
 
 class Dumbbell(LinkKeys):
@@ -29,31 +31,61 @@ class Dumbbell(LinkKeys):
     """Queue of the bottleneck."""
     loss: LossField = None
     """Loss at the output of the bottleneck."""
+    access: Access | None = None
+    """Links of each flow's own before and behind the bottleneck. Default: none."""
     reverse: Reverse = Reverse()
     """The way back."""
 
 
-class Chain(Model):
-    """Links in a row, which every flow crosses from the first to the last, and back."""
+class Row(Model):
+    """Links in a row."""
 
-    kind: Literal["chain"]
-    """The topology."""
     hops: Annotated[tuple[Hop, ...], Field(min_length=1)]
     """The links, in order."""
+    access: Access | None = None
+    """Links of each flow's own before its first and behind its last hop. Default: none."""
     reverse: Reverse = Reverse()
     """Applied to every link of the way back, which otherwise mirrors the way out."""
 
 
+class Chain(Row):
+    """Links in a row, which every flow crosses from the first to the last, and back."""
+
+    kind: Literal["chain"]
+    """The topology."""
+
+
+class ParkingLot(Row):
+    """Links in a row, of which every flow crosses those its `over` says, and back."""
+
+    kind: Literal["parking-lot"]
+    """The topology."""
+    rtt: PositiveDuration | None = None
+    """Propagation RTT of flows that do not set their own. Default: what the links on their way take."""
+
+
+Shape = Dumbbell | Chain | ParkingLot | Network
+"""A topology of any kind."""
+
+KINDS: Mapping[str, type[Model]] = {
+    "dumbbell": Dumbbell,
+    "chain": Chain,
+    "parking-lot": ParkingLot,
+    "network": Network,
+}
+"""The model of each kind of topology."""
+
+
 def _known_kind(value: Any) -> Any:
-    if isinstance(value, Dumbbell | Chain):
+    if isinstance(value, Shape):
         return value
     if not isinstance(value, dict):
         raise Problem("the topology is a table", 'write [topology] with kind = "dumbbell"')
     kind = value.get("kind")
     if kind is None:
-        raise Problem("missing key 'kind'", f"add one of: {', '.join(_KINDS)}", "kind")
-    if kind not in _KINDS:
-        raise unknown("topology", str(kind), _KINDS, "kind")
+        raise Problem("missing key 'kind'", f"add one of: {', '.join(KINDS)}", "kind")
+    if kind not in KINDS:
+        raise unknown("topology", str(kind), KINDS, "kind")
     return value
 
 
@@ -63,7 +95,10 @@ def _tag(value: Any) -> str:
 
 # The tags are in brackets so that error paths, which pydantic puts them into, can be told from keys.
 Topology = Annotated[
-    Annotated[Dumbbell, Tag("<dumbbell>")] | Annotated[Chain, Tag("<chain>")],
+    Annotated[Dumbbell, Tag("<dumbbell>")]
+    | Annotated[Chain, Tag("<chain>")]
+    | Annotated[ParkingLot, Tag("<parking-lot>")]
+    | Annotated[Network, Tag("<network>")],
     Discriminator(_tag),
     BeforeValidator(_known_kind),
 ]

@@ -27,7 +27,7 @@ class Queue(Model):
     Default: none are. For `droptail`; other disciplines mark by their own rules."""
     weights: Annotated[tuple[float, ...], Field(strict=False)] = ()
     """Weights of the classes of flows, for schedulers that share by weight. Default: 1 for every class."""
-    params: Annotated[dict[str, Any], Field(default_factory=dict, exclude=True)]
+    params: dict[str, Any] = Field(default_factory=dict, exclude=True)
     """Parameters of the discipline that differ from its defaults. They are written beside the other keys."""
 
     @model_validator(mode="before")

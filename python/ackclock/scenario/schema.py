@@ -22,7 +22,7 @@ from ackclock.scenario.units import DURATION, SEGMENTS, SIZE
 Schema = dict[str, Any]
 
 # Properties that are lists or tables by nature: what is inside them is swept, not they themselves.
-_STRUCTURE = frozenset({"topology", "flows", "run", "probes", "hops", "reverse", "sweep", "tcp"})
+_STRUCTURE = frozenset({"topology", "flows", "run", "probes", "hops", "nodes", "links", "reverse", "sweep", "tcp"})
 
 # Types that occur often, written once. Order matters only for the reader.
 _LEAVES: Mapping[str, Any] = {

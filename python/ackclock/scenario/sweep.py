@@ -21,7 +21,24 @@ Raw = dict[str, Any]
 Path = tuple[str | int, ...]
 
 # Keys whose value is a list by nature: for them a sweep is a list of lists.
-_LISTS = frozenset({"flows", "hops", "drops", "uniform", "weights", "zip"})
+_LISTS = frozenset(
+    {
+        "drops",
+        "events",
+        "flows",
+        "hops",
+        "links",
+        "nodes",
+        "over",
+        "steps",
+        "uniform",
+        "values",
+        "via",
+        "via_back",
+        "weights",
+        "zip",
+    }
+)
 _MOST_POINTS = 1_000_000
 
 

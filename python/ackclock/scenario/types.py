@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
@@ -44,22 +44,6 @@ Size = Annotated[int, _reader(units.SIZE, zero=True), _writer(units.SIZE), _text
 
 PositiveSize = Annotated[int, _reader(units.SIZE, zero=False), _writer(units.SIZE), _text(units.SIZE)]
 """A size in bytes, more than zero."""
-
-Rate = Annotated[
-    int | None,
-    BeforeValidator(units.parse_rate),
-    PlainSerializer(lambda value: "unlimited" if value is None else units.RATE.format(value), return_type=str),
-    _text(units.RATE, unlimited=True),
-]
-"""A rate in bit/s; ``None`` is ``"unlimited"``."""
-
-ReverseRate = Annotated[
-    int | Literal["unlimited"] | None,
-    BeforeValidator(lambda value: value if value in (None, "unlimited") else units.parse_rate(value)),
-    PlainSerializer(lambda value: units.RATE.format(value) if isinstance(value, int) else value),
-    _text(units.RATE, unlimited=True),
-]
-"""A rate in bit/s, ``"unlimited"``, or ``None`` for as on the way out."""
 
 Limit = Annotated[
     QueueLimit,

@@ -1,13 +1,13 @@
 """What a study has as code, in its `claims.py`: measures turn a run into a number, claims judge them.
 
-    @measure
-    def settling_time(run: Run) -> float | None:
-        "Seconds from the start of the flow until ..."
+@measure
+def settling_time(run: Run) -> float | None:
+    "Seconds from the start of the flow until ..."
 
-    @claim("E5", "The estimate lets a flow settle three times as fast", paper=3.1, tolerance="at least 3")
-    def settles_faster(results: Results) -> Verdict:
-        runs = results["single"]
-        return at_least(runs.where(slow_start="standard").ratio(settling_time, runs.where(slow_start="blbe")), 3)
+@claim("E5", "The estimate lets a flow settle three times as fast", paper=3.1, tolerance="at least 3")
+def settles_faster(results: Results) -> Verdict:
+    runs = results["single"]
+    return at_least(runs.where(slow_start="standard").ratio(settling_time, runs.where(slow_start="blbe")), 3)
 """
 
 from __future__ import annotations

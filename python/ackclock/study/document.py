@@ -55,15 +55,12 @@ def _citation(table: Table) -> Citation:
 def _setting(table: Table) -> Setting:
     name, title = table.get("id", str), table.get("title", str)
     file, inline = table.optional("file", str), table.optional("scenario", dict)
-    quick = table.get("quick", dict, {})
+    changes, quick = table.get("set", dict, {}), table.get("quick", dict, {})
     table.end()
     if (file is None) == (inline is None):
         raise table.wrong("file", "a scenario is either a file or a table", 'write file = "x.toml" or scenario = {...}')
-    if file is None:
-        content, source = inline or {}, f"{table.source.path}: {'.'.join(map(str, table.key))}.scenario"
-        return Setting(name, title, content, source, table.source.path.parent, quick)
-    path = table.file("file", file)
-    return Setting(name, title, Source(path).raw, str(path), path.parent, quick)
+    content = inline if inline is not None else table.file("file", file or "")
+    return Setting(name, title, content, changes, quick, ".".join(map(str, table.key)))
 
 
 def _table(table: Table) -> TableSpec:
@@ -86,7 +83,9 @@ def _table(table: Table) -> TableSpec:
 
 def _column(table: Table) -> Column:
     measure = table.get("measure", str)
-    found = Column(measure, table.get("label", str, measure), table.get("scale", float, 1.0), table.get("digits", int, 0))
+    found = Column(
+        measure, table.get("label", str, measure), table.get("scale", float, 1.0), table.get("digits", int, 0)
+    )
     table.end()
     return found
 
@@ -201,7 +200,11 @@ def _consistent(study: Study, table: Table) -> None:
                 raise table.source.wrong((kind, index, "id"), f"'{name}' is there twice", "give each its own id")
     named = [
         *((("tables", i, "rows", j), row.scenario) for i, t in enumerate(study.tables) for j, row in enumerate(t.rows)),
-        *((("figures", i, "series", j), s.scenario) for i, f in enumerate(study.figures) for j, s in enumerate(f.series)),
+        *(
+            (("figures", i, "series", j), s.scenario)
+            for i, f in enumerate(study.figures)
+            for j, s in enumerate(f.series)
+        ),
     ]
     for place, name in named:
         if name not in known:

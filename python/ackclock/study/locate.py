@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import ackclock
 from ackclock.errors import InputError, unknown
 from ackclock.study.document import FILE
 
-BUILT_IN = Path(ackclock.__file__).parent / "studies"
+BUILT_IN = Path(__file__).resolve().parent.parent / "studies"
 """The studies that come with the package; `studies` in the repository leads there (docs/adr/0011-studies.md)."""
 
 

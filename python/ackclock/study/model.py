@@ -26,14 +26,18 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A scenario of a study. `content` is what the file or the inline table says; `folder` is where the file is."""
+    """A scenario of a study: a file, or a table of `study.toml`.
+
+    `changes` are made to it as by ``--set``, and those of `quick` besides for a quick run.
+    """
 
     id: str
     title: str
-    content: Mapping[str, Any]
-    source: str
-    folder: Path
+    content: Path | Mapping[str, Any]
+    changes: Mapping[str, Any]
     quick: Mapping[str, Any]
+    place: str
+    """The key of it in `study.toml`, for messages."""
 
 
 @dataclass(frozen=True, slots=True)

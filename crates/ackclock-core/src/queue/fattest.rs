@@ -101,7 +101,7 @@ mod tests {
                 plain[i] += u64::from(len);
                 sizes.add(i, len);
             }
-            assert_eq!(sizes.get(i), plain[i]);
+            assert_eq!(sizes.bytes[i], plain[i]);
             if rng.below(4) == 0 {
                 let most = plain.iter().max().copied().unwrap();
                 match sizes.fattest() {

@@ -5,6 +5,8 @@
 //! exact, because between two calls nothing in a queue changes. Times never run back.
 
 mod codel;
+#[cfg(test)]
+mod codel_linux_tests;
 mod departure_rate;
 mod droptail;
 mod dualpi2;

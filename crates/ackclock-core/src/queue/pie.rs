@@ -28,7 +28,7 @@ const PARAMS: &[ParamSpec] = &[
     float("decay", 0.98, (0.0, 1.0), "factor at each update while there is no delay (RFC 8033 §4.2; Linux 1 - 1/64)"),
     time("high_delay", 250, (0.0, 1e3), "delay above which each update adds `high_step` (Linux)"),
     float("high_step", 0.02, (0.0, 1.0), "what is added to the probability above `high_delay`; 0: nothing (Linux)"),
-    time("max_burst", 150, (0.0, 10.0), "time without drops after an idle time (RFC 8033 §4.4; ns-3 15 ms)"),
+    time("max_burst", 150, (0.0, 10.0), "MAX_BURST, time without drops that a calm time earns (RFC 8033 §4.4)"),
     choice("delay", &["head", "sojourn", "rate"], DELAY_DOC),
     ParamSpec {
         name: "rate_threshold",

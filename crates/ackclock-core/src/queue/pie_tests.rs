@@ -215,33 +215,51 @@ fn a_contradiction_is_refused() {
     assert_eq!(error, "'spread_low': 9 is above spread_high = 8.5; swap them");
 }
 
-/// Poisson arrivals of 1500 bytes at `load` times the 100 Mbit/s of the link, for 60 s; of the last 50 s the mean of the
-/// delay at updates in ms, the mean probability, and the share dropped.
-fn overload(given: Given, load: f64) -> (f64, f64, f64) {
-    const SERVICE: u64 = 120_000;
+/// What the last 50 s of a run of 60 s show: mean delay at updates and mean waiting time of what left in ms, mean
+/// probability, share of the arrivals dropped.
+struct Seen {
+    delay: f64,
+    wait: f64,
+    p: f64,
+    dropped: f64,
+}
+
+/// Poisson arrivals of 1500 bytes at `load` times the capacity of a link that needs `service` ns for one. Their instants
+/// come from Knuth's linear congruential generator, for other simulators to have the same.
+fn run(given: Given, load: f64, service: u64) -> Seen {
+    const WARM: u64 = 10_000_000_000;
     let mut q = pie(given);
     let mut sink = Kept::default();
-    let mut gaps = Stream::named(2, 0, "arrivals");
+    let mut x = 1u64;
     let (mut arrival, mut free, mut serving) = (0.0, 0u64, false);
     let (mut delays, mut chances, mut updates, mut arrivals, mut begun) = (0.0, 0.0, 0.0, 0.0, 0);
+    let (mut waits, mut left) = (0.0, 0.0);
+    let mut leave = |q: &mut Pie, now: u64, sink: &mut Kept| {
+        let Some(parcel) = q.dequeue(Time(now), sink) else { return false };
+        if now > WARM {
+            waits += Time(now).since(parcel.arrived).as_secs_f64() * 1e3;
+            left += 1.0;
+        }
+        true
+    };
     loop {
-        arrival -= ln(1.0 - gaps.uniform()) * SERVICE as f64 / load;
+        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        arrival -= ln(1.0 - (x >> 11) as f64 / (1u64 << 53) as f64) * service as f64 / load;
         let at = arrival as u64;
         while serving && free <= at {
-            serving = q.dequeue(Time(free), &mut sink).is_some();
-            free += SERVICE;
+            serving = leave(&mut q, free, &mut sink);
+            free += service;
         }
         if at > 60_000_000_000 {
             break;
         }
         let before = q.next;
-        let service = if serving { BUSY } else { Backlog::default() };
-        q.enqueue(Time(at), packet(Time(at), Ecn::NotEct), service, &mut sink);
+        q.enqueue(Time(at), packet(Time(at), Ecn::NotEct), if serving { BUSY } else { Backlog::default() }, &mut sink);
         if !serving {
-            serving = q.dequeue(Time(at), &mut sink).is_some();
-            free = at + SERVICE;
+            serving = leave(&mut q, at, &mut sink);
+            free = at + service;
         }
-        if at > 10_000_000_000 {
+        if at > WARM {
             begun = if arrivals == 0.0 { sink.dropped.len() } else { begun };
             arrivals += 1.0;
             if q.next != before {
@@ -252,25 +270,28 @@ fn overload(given: Given, load: f64) -> (f64, f64, f64) {
         }
     }
     assert!(sink.dropped.iter().all(|(_, _, reason)| *reason == Reason::Early));
-    (delays / updates, chances / updates, (sink.dropped.len() - begun) as f64 / arrivals)
+    let dropped = (sink.dropped.len() - begun) as f64 / arrivals;
+    Seen { delay: delays / updates, wait: waits / left, p: chances / updates, dropped }
 }
 
-/// Unresponsive traffic above capacity: the integral part holds the mean delay at the target, and the probability is
-/// what takes away the excess, 1 - 1/load.
+fn assert_close(what: &str, seen: f64, expected: f64, share: f64) {
+    assert!((seen / expected - 1.0).abs() < share, "{what}: {seen}, not {expected}");
+}
+
+/// Traffic that does not respond, above the 100 Mbit/s of the link: the integral part holds the mean delay at the
+/// target, and the probability is what takes away the excess, 1 - 1/load. (While the probability is below 0.2, short delays stop the
+/// drops, and it must be somewhat larger than the excess.)
 #[test]
 fn overload_settles_where_arrivals_fit_and_the_delay_is_the_target() {
-    for (load, given) in [
-        (1.25, &[("derandomize", Value::Bool(false))][..]),
-        (1.5, &[("derandomize", Value::Bool(false)), ("delay", text("rate"))][..]),
-        (1.1, &[("derandomize", Value::Bool(false)), ("delay", text("sojourn")), ("variant", text("linux"))][..]),
-        (1.3, &[("derandomize", Value::Bool(false)), ("delay", text("sojourn")), ("variant", text("ns3"))][..]),
-    ] {
-        let (delay, p, dropped) = overload(given, load);
+    for (load, delay, variant) in
+        [(1.4, "head", "rfc"), (1.5, "rate", "rfc"), (1.6, "sojourn", "linux"), (1.4, "sojourn", "ns3")]
+    {
+        let plain = ("derandomize", Value::Bool(false));
+        let seen = run(&[plain, ("delay", text(delay)), ("variant", text(variant))], load, 120_000);
         let excess = 1.0 - 1.0 / load;
-        println!("{load}: delay {delay:.3} ms, p {p:.5}, dropped {dropped:.5}, excess {excess:.5}");
-        assert!((delay / 15.0 - 1.0).abs() < 0.03, "{load}: {delay} ms");
-        assert!((dropped / excess - 1.0).abs() < 0.03, "{load}: {dropped}");
-        assert!((p / excess - 1.0).abs() < 0.03, "{load}: {p}");
+        assert_close("delay", seen.delay, 15.0, 0.03);
+        assert_close("dropped", seen.dropped, excess, 0.03);
+        assert_close("p", seen.p, excess, 0.03);
     }
 }
 
@@ -278,11 +299,42 @@ fn overload_settles_where_arrivals_fit_and_the_delay_is_the_target() {
 /// rounded up is the first that may be dropped. The controller finds the larger probability.
 #[test]
 fn overload_settles_with_spread_drops_too() {
-    let (delay, p, dropped) = overload(&[], 1.1);
+    let seen = run(&[], 1.1, 120_000);
     let excess = 1.0 - 1.0 / 1.1;
-    println!("delay {delay:.3} ms, p {p:.5}, dropped {dropped:.5}, excess {excess:.5}");
-    assert!((delay / 15.0 - 1.0).abs() < 0.03, "{delay} ms");
-    assert!((dropped / excess - 1.0).abs() < 0.03, "{dropped}");
-    let implied = 1.0 / ((0.85 / p).ceil() - 1.0 + 1.0 / p);
-    assert!((implied / excess - 1.0).abs() < 0.1, "{p} means {implied}");
+    assert_close("delay", seen.delay, 15.0, 0.03);
+    assert_close("dropped", seen.dropped, excess, 0.03);
+    // p moves, and so does the rounding: the mean probability implies the drop rate only roughly.
+    assert_close("implied", 1.0 / ((0.85 / seen.p).ceil() - 1.0 + 1.0 / seen.p), excess, 0.1);
+}
+
+/// A `PieQueueDisc` of ns-3.37 with MaxSize 10000p and the attributes of the rows is given the same arrivals and asked
+/// for a packet every 1.2 ms while it has any. The draws differ, and by them both figures vary by up to 2 % between
+/// streams of ours; with its estimator ns-3 waits 1 to 2 % longer, as it takes the link for faster than it is by counting
+/// the packet that begins a measurement.
+#[test]
+fn waits_and_drops_are_those_of_ns3_on_the_same_arrivals() {
+    // Load, UseDerandomization, UseDequeueRateEstimator; mean wait in ms and share dropped from 10 s to 60 s.
+    let rows = [
+        (1.05, false, false, 16.362, 0.062_94),
+        (1.05, true, false, 16.023, 0.063_17),
+        (1.05, false, true, 16.123, 0.062_12),
+        (1.25, false, false, 15.324, 0.204_69),
+        (1.25, true, false, 15.576, 0.205_36),
+        (1.25, false, true, 15.501, 0.204_49),
+        (2.0, false, false, 14.989, 0.500_00),
+        (2.0, true, false, 14.970, 0.499_77),
+        (2.0, false, true, 15.233, 0.500_16),
+    ];
+    for (load, spread, rate, wait, dropped) in rows {
+        let given = [
+            ("variant", text("ns3")),
+            ("delay", text(if rate { "rate" } else { "sojourn" })),
+            ("derandomize", Value::Bool(spread)),
+            ("high_step", Value::Float(0.0)),
+        ];
+        let seen = run(&given, load, 1_200_000);
+        let row = format!("load {load}, spread {spread}, rate {rate}");
+        assert_close(&format!("{row}, wait"), seen.wait, wait, 0.03);
+        assert_close(&format!("{row}, dropped"), seen.dropped, dropped, 0.03);
+    }
 }

@@ -92,7 +92,7 @@ impl Scheduler for Drr {
     }
 
     fn arrived(&mut self, _now: Time, parcel: &Parcel, flows: &Flows) {
-        if flows.of(parcel.flow).packets == 1 {
+        if flows.packets(parcel.flow) == 1 {
             let quantum = self.quantum * self.site.weight(parcel.class);
             // Every turn must bring it nearer to its next packet.
             reach(&mut self.flows, parcel.flow).quantum = ((quantum + 0.5) as u64).max(1);
@@ -101,7 +101,7 @@ impl Scheduler for Drr {
     }
 
     fn lost(&mut self, _now: Time, parcel: &Parcel, flows: &Flows) {
-        if flows.of(parcel.flow).packets == 0 {
+        if flows.packets(parcel.flow) == 0 {
             self.leave(parcel.flow);
         }
     }
@@ -125,7 +125,7 @@ impl Scheduler for Drr {
 
     fn served(&mut self, _now: Time, parcel: &Parcel, flows: &Flows) {
         self.at(parcel.flow).deficit -= u64::from(parcel.len);
-        if flows.of(parcel.flow).packets == 0 {
+        if flows.packets(parcel.flow) == 0 {
             self.leave(parcel.flow);
         }
     }

@@ -3,8 +3,8 @@
 //! Flows are found by their number, which is dense: the table grows to the largest number seen. The slots of packets
 //! that left are used again, so nothing is allocated per packet once the queue has been as long as it gets.
 
-use super::heap::Heap;
 use crate::packet::Parcel;
+use crate::queue::fattest::Sizes;
 use crate::queue::Backlog;
 
 const NONE: u32 = u32::MAX;
@@ -27,10 +27,9 @@ struct Flow {
     first: u32,
     last: u32,
     packets: u32,
-    bytes: u64,
 }
 
-const EMPTY: Flow = Flow { first: NONE, last: NONE, packets: 0, bytes: 0 };
+const EMPTY: Flow = Flow { first: NONE, last: NONE, packets: 0 };
 
 /// The packets that wait, by flow.
 #[derive(Clone, Debug)]
@@ -38,21 +37,14 @@ pub(super) struct Flows {
     slots: Vec<Slot>,
     free: u32,
     flows: Vec<Flow>,
+    sizes: Sizes,
     total: Backlog,
-    /// Flows by bytes, the longest first, if anybody asks for it.
-    longest: Option<Heap<std::cmp::Reverse<u64>>>,
 }
 
 impl Flows {
-    /// No packets. [`Flows::longest`] answers only if it is `ranked`.
-    pub fn new(ranked: bool) -> Flows {
-        Flows {
-            slots: Vec::new(),
-            free: NONE,
-            flows: Vec::new(),
-            total: Backlog::default(),
-            longest: ranked.then(Heap::default),
-        }
+    /// No packets.
+    pub fn new() -> Flows {
+        Flows { slots: Vec::new(), free: NONE, flows: Vec::new(), sizes: Sizes::default(), total: Backlog::default() }
     }
 
     /// All that waits.
@@ -61,18 +53,26 @@ impl Flows {
         self.total
     }
 
-    /// What waits of `flow`.
+    /// How many packets of `flow` wait.
     #[inline]
-    pub fn of(&self, flow: u32) -> Backlog {
-        self.flows
-            .get(flow as usize)
-            .map_or(Backlog::default(), |f| Backlog { packets: u64::from(f.packets), bytes: f.bytes })
+    pub fn packets(&self, flow: u32) -> u64 {
+        self.flows.get(flow as usize).map_or(0, |f| u64::from(f.packets))
     }
 
-    /// The flow with the most bytes, the lesser number among equals, and its bytes.
-    pub fn longest(&self) -> Option<(u32, u64)> {
-        let (bytes, flow) = self.longest.as_ref()?.first()?;
-        Some((flow, bytes.0))
+    /// The bytes of `flow`.
+    #[inline]
+    pub fn bytes(&self, flow: u32) -> u64 {
+        if (flow as usize) < self.flows.len() {
+            self.sizes.get(flow as usize)
+        } else {
+            0
+        }
+    }
+
+    /// The flow with the most bytes, and its bytes.
+    pub fn longest(&mut self) -> Option<(u32, u64)> {
+        let (flow, bytes) = self.sizes.fattest()?;
+        Some((flow as u32, bytes))
     }
 
     /// The first packet of `flow`, with its tag.
@@ -87,6 +87,7 @@ impl Flows {
         let n = parcel.flow as usize;
         if self.flows.len() <= n {
             self.flows.resize(n + 1, EMPTY);
+            self.sizes.grow(n + 1);
         }
         let slot = Slot { tag, parcel, before: self.flows[n].last, after: NONE };
         let i = self.take(slot);
@@ -97,7 +98,9 @@ impl Flows {
         }
         flow.last = i;
         flow.packets += 1;
-        self.count(parcel.flow, parcel.len, true);
+        self.sizes.add(n, parcel.len);
+        self.total.packets += 1;
+        self.total.bytes += u64::from(parcel.len);
     }
 
     /// Removes the first packet of `flow`.
@@ -151,29 +154,9 @@ impl Flows {
         self.free = i;
         let (flow, len) = (slot.parcel.flow, slot.parcel.len);
         self.flows[flow as usize].packets -= 1;
-        self.count(flow, len, false);
-    }
-
-    /// Counts a packet of `len` bytes in or out.
-    fn count(&mut self, flow: u32, len: u32, enters: bool) {
-        let len = u64::from(len);
-        let bytes = &mut self.flows[flow as usize].bytes;
-        if enters {
-            *bytes += len;
-            self.total.bytes += len;
-            self.total.packets += 1;
-        } else {
-            *bytes -= len;
-            self.total.bytes -= len;
-            self.total.packets -= 1;
-        }
-        if let Some(longest) = &mut self.longest {
-            if *bytes == 0 {
-                longest.remove(flow);
-            } else {
-                longest.set(flow, std::cmp::Reverse(*bytes));
-            }
-        }
+        self.sizes.remove(flow as usize, len);
+        self.total.packets -= 1;
+        self.total.bytes -= u64::from(len);
     }
 }
 
@@ -196,7 +179,7 @@ mod tests {
     #[test]
     fn it_agrees_with_a_list_per_flow() {
         let mut rng = Stream::named(1, 0, "flows");
-        let mut flows = Flows::new(true);
+        let mut flows = Flows::new();
         let mut lists: Vec<VecDeque<Parcel>> = vec![VecDeque::new(); 5];
         let bytes = |list: &VecDeque<Parcel>| list.iter().map(|p| u64::from(p.len)).sum::<u64>();
         let mut most = 0;
@@ -214,7 +197,7 @@ mod tests {
                 _ => {}
             }
             let list = &lists[flow as usize];
-            assert_eq!(flows.of(flow), Backlog { packets: list.len() as u64, bytes: bytes(list) });
+            assert_eq!((flows.packets(flow), flows.bytes(flow)), (list.len() as u64, bytes(list)));
             assert_eq!(flows.first(flow), list.front().map(|p| (p, u128::from(p.id))));
             let packets = lists.iter().map(VecDeque::len).sum::<usize>();
             assert_eq!(flows.total(), Backlog { packets: packets as u64, bytes: lists.iter().map(bytes).sum() });

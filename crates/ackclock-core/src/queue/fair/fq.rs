@@ -85,7 +85,7 @@ impl Scheduler for Fq {
     }
 
     fn arrived(&mut self, now: Time, parcel: &Parcel, flows: &Flows) {
-        if flows.of(parcel.flow).packets != 1 {
+        if flows.packets(parcel.flow) != 1 {
             return;
         }
         let (begin, share) = (self.units(now), self.weights.of(parcel.class));
@@ -97,7 +97,7 @@ impl Scheduler for Fq {
     }
 
     fn lost(&mut self, _now: Time, parcel: &Parcel, flows: &Flows) {
-        if flows.of(parcel.flow).packets == 0 {
+        if flows.packets(parcel.flow) == 0 {
             self.leave(parcel.flow);
         }
     }
@@ -118,7 +118,7 @@ impl Scheduler for Fq {
         let state = &mut self.flows[parcel.flow as usize];
         state.served = self.chosen;
         state.begin = self.chosen.max(now);
-        if flows.of(parcel.flow).packets == 0 {
+        if flows.packets(parcel.flow) == 0 {
             self.leave(parcel.flow);
         }
     }

@@ -100,8 +100,7 @@ impl<S: Scheduler + 'static> Fair<S> {
             0 => u64::MAX,
             n => n,
         };
-        let flows = Flows::new(longest);
-        Ok(Box::new(Fair { limits: site.limits, longest, end, per_flow, flows, scheduler }))
+        Ok(Box::new(Fair { limits: site.limits, longest, end, per_flow, flows: Flows::new(), scheduler }))
     }
 
     /// Drops a packet of `flow`.
@@ -118,8 +117,7 @@ impl<S: Scheduler + 'static> Fair<S> {
 
     /// Makes room for `parcel` and says whether there is some.
     fn make_room(&mut self, now: Time, parcel: &Parcel, in_service: Backlog, sink: &mut dyn Sink) -> bool {
-        let own = self.flows.of(parcel.flow);
-        if own.packets >= self.per_flow {
+        if self.flows.packets(parcel.flow) >= self.per_flow {
             if self.end == End::Tail {
                 return false;
             }
@@ -130,12 +128,12 @@ impl<S: Scheduler + 'static> Fair<S> {
             if !self.longest || !self.limits.admit(Backlog::default(), in_service, parcel.len) {
                 return false;
             }
-            let own = (std::cmp::Reverse(self.flows.of(parcel.flow).bytes + u64::from(parcel.len)), parcel.flow);
+            let own = self.flows.bytes(parcel.flow) + u64::from(parcel.len);
             let victim = match self.flows.longest() {
-                Some((flow, bytes)) if (std::cmp::Reverse(bytes), flow) < own => flow,
+                Some((flow, bytes)) if bytes > own => flow,
                 _ => parcel.flow,
             };
-            if victim == parcel.flow && (self.end == End::Tail || self.flows.of(victim).packets == 0) {
+            if victim == parcel.flow && (self.end == End::Tail || self.flows.packets(victim) == 0) {
                 return false;
             }
             self.drop_one(now, victim, sink);

@@ -54,7 +54,7 @@ impl Scheduler for Scfq {
     }
 
     fn arrived(&mut self, _now: Time, parcel: &Parcel, flows: &Flows) {
-        if flows.of(parcel.flow).packets == 1 {
+        if flows.packets(parcel.flow) == 1 {
             let state = reach(&mut self.flows, parcel.flow);
             state.share = self.weights.of(parcel.class);
             state.begin = state.begin.max(self.v);

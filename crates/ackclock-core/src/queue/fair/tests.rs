@@ -1,5 +1,5 @@
 use super::super::registry::{self, Site};
-use super::super::{Backlog, Kept, Limits, Queue};
+use super::super::{Backlog, Kept, Limits};
 use super::testing::{build, order, play, site, text, Sent};
 use crate::packet::Parcel;
 use crate::params::Value;
@@ -113,9 +113,8 @@ fn backlogged_flows_are_served_equally() {
             // Service of each flow per weight, while all of them wait.
             let mut left: Vec<usize> = vec![400; flows as usize];
             let mut got = vec![0.0f64; flows as usize];
-            let (mut spread, mut pairs): (Vec<(f64, f64)>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
-            (0..flows as usize).for_each(|i| (0..i).for_each(|j| pairs.push((i, j))));
-            spread.resize(pairs.len(), (0.0, 0.0));
+            let pairs: Vec<(usize, usize)> = (0..flows as usize).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+            let mut spread = vec![(0.0f64, 0.0f64); pairs.len()];
             for (begin, end, flow, _) in out {
                 let Some(left) = left.get_mut(flow as usize) else { continue };
                 *left -= 1;
@@ -232,7 +231,7 @@ fn drops(name: &str, given: &[(&str, Value)], limits: Limits, packets: &[(u32, u
 fn the_longest_queue_loses() {
     let four = Limits { packets: 4, bytes: u64::MAX, includes_service: false };
     let bytes = Limits { packets: u64::MAX, bytes: 4000, includes_service: false };
-    let (head, tail) = (("drop_end", text("head")), ("drop", text("tail")));
+    let (head, tail) = ([("drop_end", text("head"))], [("drop", text("tail"))]);
     let of = |given: &[(&str, Value)], limits, packets: &[(u32, u32)]| {
         let all = ALL.map(|name| drops(name, given, limits, packets));
         assert!(all.iter().all(|d| *d == all[0]));
@@ -240,20 +239,20 @@ fn the_longest_queue_loses() {
     };
     let unequal = [(0, 900), (0, 900), (0, 900), (1, 500), (1, 500)];
     assert_eq!(of(&[], four, &unequal), [2]);
-    assert_eq!(of(&[head.clone()], four, &unequal), [0]);
-    assert_eq!(of(&[tail.clone()], four, &unequal), [4]);
+    assert_eq!(of(&head, four, &unequal), [0]);
+    assert_eq!(of(&tail, four, &unequal), [4]);
     // The arriving packet counts: its own flow is the longest with it.
     let own = [(0, 900), (0, 900), (1, 500), (1, 500), (0, 40)];
     assert_eq!(of(&[], four, &own), [4]);
-    assert_eq!(of(&[head.clone()], four, &own), [0]);
+    assert_eq!(of(&head, four, &own), [0]);
     // A large packet drives out as many small ones as it needs, and none if it cannot fit at all.
     let small = [(0, 1000), (0, 1000), (0, 1000), (0, 1000), (1, 1500)];
     assert_eq!(of(&[], bytes, &small), [3, 2]);
     assert_eq!(of(&[], bytes, &[(0, 1000), (0, 1000), (1, 4001)]), [2]);
     // Limits of a flow.
-    let limit = ("per_flow_limit", Value::Int(2));
-    assert_eq!(of(&[limit.clone()], bytes, &[(0, 40), (0, 40), (0, 40), (1, 40), (0, 40)]), [2, 4]);
-    assert_eq!(of(&[limit, head], bytes, &[(0, 40), (0, 40), (0, 40), (1, 40), (0, 40)]), [0, 1]);
+    let limit = [("per_flow_limit", Value::Int(2))];
+    assert_eq!(of(&limit, bytes, &[(0, 40), (0, 40), (0, 40), (1, 40), (0, 40)]), [2, 4]);
+    assert_eq!(of(&[limit, head].concat(), bytes, &[(0, 40), (0, 40), (0, 40), (1, 40), (0, 40)]), [0, 1]);
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl Scheduler for Wf2q {
     }
 
     fn arrived(&mut self, _now: Time, parcel: &Parcel, flows: &Flows) {
-        if flows.of(parcel.flow).packets == 1 {
+        if flows.packets(parcel.flow) == 1 {
             self.tag_first(parcel.flow, flows);
         }
     }

@@ -67,7 +67,7 @@ impl Tags {
     pub fn tag_first(&mut self, flow: u32, flows: &Flows) -> Option<(u128, u128)> {
         let (parcel, arrival) = flows.first(flow)?;
         let state = reach(&mut self.flows, flow);
-        if flows.of(flow).packets == 1 {
+        if flows.packets(flow) == 1 {
             // The weight of the fluid system, which changes only when the flow has nothing left there.
             state.share = self.gps.share(flow).unwrap_or(self.weights.of(parcel.class));
         }
@@ -109,7 +109,7 @@ impl Scheduler for Wfq {
     }
 
     fn arrived(&mut self, _now: Time, parcel: &Parcel, flows: &Flows) {
-        if flows.of(parcel.flow).packets == 1 {
+        if flows.packets(parcel.flow) == 1 {
             self.tag_first(parcel.flow, flows);
         }
     }

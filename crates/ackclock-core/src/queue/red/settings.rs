@@ -5,54 +5,94 @@ use crate::params::{choice, count, flag, float, time, ParamError, ParamSpec, Par
 use crate::queue::registry::Site;
 use crate::time::Span;
 
-/// Every parameter. A number that is 0 and a word that is `preset` stand as the preset has them.
+/// Every parameter. A number that is 0 and the word `preset` leave the choice to the preset.
 pub(super) const PARAMS: &[ParamSpec] = &[
     choice(
         "preset",
         &["ns2", "ns2-auto", "ns3", "floyd", "ared"],
-        "what holds where nothing is given: ns-2 of 2001, ns-2 since 2004 (thresholds and weight from the link, in \
-         bytes), ns-3, Floyd and Jacobson 1993, or adaptive RED as its authors recommend it (2001)",
+        "what holds where nothing is given: ns-2 of 2001; ns-2 since 2004 (bytes, thresholds and weight by the link); \
+         ns-3; Floyd and Jacobson 1993; adaptive RED as Floyd, Gummadi and Shenker recommend it (2001)",
     ),
     choice(
         "mode",
         &["preset", "packets", "bytes"],
-        "the unit of queue and thresholds; bytes also weighs packets by size",
+        "unit of the queue and its thresholds; bytes also weighs packets by size; preset: packets, ns2-auto bytes",
     ),
-    float("min", 0.0, (0.0, 1e12), "average queue from which packets are dropped or marked, packets or bytes"),
-    float("max", 0.0, (0.0, 1e12), "average queue at which the probability reaches max_p, packets or bytes"),
+    float(
+        "min",
+        0.0,
+        (0.0, 1e12),
+        "average from which packets are dropped or marked; 0 is the preset's: 5 packets or by the link",
+    ),
+    float(
+        "max",
+        0.0,
+        (0.0, 1e12),
+        "average where the probability is max_p; 0 is the preset's: 15 packets or 3 min",
+    ),
     choice(
         "thresholds_from",
         &["preset", "link"],
-        "link: min = max(5, target_delay C / 2), max = 3 min where not given",
+        "link (and presets ns2-auto, ared): min = max(5, target_delay C / 2), max = 3 min, C in mean packets a second",
     ),
-    time("target_delay", 5, (0.0, 10.0), "waiting time aimed at by thresholds_from = link (Floyd et al. 2001, §5)"),
-    float("weight", 0.0, (0.0, 1.0), "weight of the present queue in the average"),
+    time("target_delay", 5, (0.0, 10.0), "delay from which the link's min follows (Floyd, Gummadi and Shenker 2001)"),
+    float(
+        "weight",
+        0.0,
+        (0.0, 1.0),
+        "weight of the present queue in the average; 0 is the preset's: 0.002 or by the link",
+    ),
     choice(
         "weight_from",
         &["preset", "rtt", "second"],
-        "rtt: 1 - exp(-1/(10 RTT C)) with RTT = max(0.1 s, 3 (delay + 1/C)); second: 1 - exp(-1/C) (Floyd et al. 2001)",
+        "rtt (ns2-auto): 1 - exp(-1/(10 RTT C)), RTT = max(0.1 s, 3 (delay + 1/C)); second (ared): 1 - exp(-1/C)",
     ),
-    float("max_p", 0.0, (0.0, 1.0), "probability at max; where adaptive RED begins"),
-    count("mean_packet", 0, (0.0, 65_535.0), "bytes of a mean packet: C = rate / (8 mean_packet)"),
+    float(
+        "max_p",
+        0.0,
+        (0.0, 1.0),
+        "probability at max, where adaptive RED begins; 0 is the preset's: 0.1, ns3 and floyd 0.02",
+    ),
+    count(
+        "mean_packet",
+        0,
+        (0.0, 65_535.0),
+        "bytes of a mean packet; 0 is the preset's: 500, floyd and ared the link's packet",
+    ),
     choice(
         "gentle",
         &["preset", "on", "off"],
-        "between max and 2 max the probability rises from max_p to 1 (Floyd 2000)",
+        "between max and 2 max the probability rises from max_p to 1 (Floyd 2000); preset: on, floyd off",
     ),
-    choice("wait", &["preset", "on", "off"], "no drop until 1/p packets have passed since the last one (ns-2)"),
+    choice(
+        "wait",
+        &["preset", "on", "off"],
+        "nobody is dropped until 1/p packets have passed since the last drop; preset: on, floyd off",
+    ),
     choice(
         "variant",
         &["preset", "ns2", "floyd"],
-        "ns2: idle time counts m + 1 updates and the packet that crosses min or finds at most one waiting passes",
+        "ns2: idle time counts for one update more, the packet that crosses min and one that finds at most one waiting \
+         pass; preset: ns2, floyd floyd",
     ),
-    choice("adaptive", &["preset", "on", "off"], "max_p follows the average queue (Floyd, Gummadi and Shenker 2001)"),
-    time("interval", 500, (1e-3, 3600.0), "adaptive: time between changes of max_p"),
-    float("alpha", 0.01, (0.0, 1.0), "adaptive: largest step up of max_p; never more than a quarter of it"),
+    choice("adaptive", &["preset", "on", "off"], "max_p follows the average (Floyd et al. 2001); preset: off, ared on"),
+    time("interval", 500, (1e-3, 3600.0), "adaptive: time between steps of max_p"),
+    float(
+        "alpha",
+        0.01,
+        (0.0, 1.0),
+        "adaptive: largest step up of max_p, which is never more than a quarter of it",
+    ),
     float("beta", 0.9, (0.0, 1.0), "adaptive: factor by which max_p goes down"),
     float("bottom", 0.01, (1e-9, 1.0), "adaptive: below this max_p goes down no further"),
     float("top", 0.5, (0.0, 1.0), "adaptive: above this max_p goes up no further"),
-    flag("ecn", false, "mark instead of drop below max (gentle: 2 max) what understands ECN (RFC 3168 §7)"),
-    float("mark_p", 0.0, (0.0, 1.0), "with ecn: drop all the same where the probability at the average exceeds this"),
+    flag("ecn", false, "below max (gentle: 2 max) mark what understands ECN in place of dropping it (RFC 3168 §7)"),
+    float(
+        "mark_p",
+        0.0,
+        (0.0, 1.0),
+        "ecn: drop all the same where p_b exceeds this; 0 is the preset's: 1, ns2-auto 0.1",
+    ),
 ];
 
 /// A rule for the weight of the average.

@@ -188,7 +188,8 @@ fn contradictions_are_refused_with_a_remedy() {
     );
     assert_eq!(
         err(&[num("min", 15.0)]),
-        "'min': min = 15 is not below max = 15 (not given, so of the preset): set min below max; max = 45 is the usual 3 min"
+        "'min': min = 15 is not below max = 15 (not given, so of the preset): \
+         set min below max; max = 45 is the usual 3 min"
     );
     assert!(err(&[num("max", 5.0)]).starts_with("'max': min = 5 (not given, so of the preset) is not below max = 5:"));
     assert!(err(&[num("weight", 0.1), text("weight_from", "rtt")]).contains("leave one of them out"));

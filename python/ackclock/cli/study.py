@@ -1,0 +1,170 @@
+"""``ackclock study``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ackclock.cli import console
+from ackclock.cli.app import FAILED, OK
+from ackclock.study import load, locate, runner, tables
+from ackclock.study.document import read
+from ackclock.study.model import Study
+from ackclock.study.output import REPORT, Place, claim_cells
+from ackclock.study.runner import Judged, Report, plans
+
+_COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for on the command line."""
+
+    name: str
+    quick: bool
+    out: Path | None
+    jobs: int | None
+    as_json: bool
+
+
+def list_studies(*, as_json: bool) -> int:
+    """Print the studies that come with the package."""
+    found = [read(locate.find(name)) for name in locate.names()]
+    if as_json:
+        console.print_json({"studies": [_heading(study) for study in found]})
+        return OK
+    rows = [["study", "title", "source"], *([study.name, study.title, str(study.citation)] for study in found)]
+    console.stdout().print(console.table(rows, ["left"] * 3))
+    return OK
+
+
+def show(name: str, *, as_json: bool) -> int:
+    """Print what a study has: source, scenarios, claims, tables and figures."""
+    loaded = load(name)
+    study, claims = loaded.study, loaded.code.claims
+    full, quick = plans(study), plans(study, quick=True)
+    if as_json:
+        console.print_json(
+            {
+                **_heading(study),
+                "scenarios": [
+                    {"id": item.id, "title": item.title, "runs": len(full[item.id]), "quick_runs": len(quick[item.id])}
+                    for item in study.settings
+                ],
+                "claims": [
+                    {
+                        "id": item.id,
+                        "statement": item.statement,
+                        "paper": item.paper,
+                        "tolerance": item.tolerance,
+                        "soft": item.soft,
+                    }
+                    for item in claims
+                ],
+                "tables": [{"id": item.id, "title": item.title, "paper": item.paper} for item in study.tables],
+                "figures": [{"id": item.id, "title": item.title, "paper": item.paper} for item in study.figures],
+                "readme": str(study.folder / "README.md"),
+            }
+        )
+        return OK
+    out = console.stdout()
+    out.print(f"{study.name}: {study.title}\n{study.citation}", soft_wrap=True)
+    for text in (study.citation.note, study.summary):
+        if text:
+            out.print(f"\n{text}", soft_wrap=True)
+    rows = [["scenario", "runs", "quick", "what"]]
+    rows += [[item.id, str(len(full[item.id])), str(len(quick[item.id])), item.title] for item in study.settings]
+    _section(out, console.table(rows, ["left", "right", "right", "left"]))
+    rows = [["claim", "paper", "tolerance", "statement"]]
+    for item in claims:
+        name, _, _, _, paper, tolerance, statement = claim_cells(Judged(item, runner.Verdict("inconclusive")))
+        rows.append([f"{name} (soft)" if item.soft else name, paper, tolerance, statement])
+    _section(out, console.table(rows, ["left"] * 4))
+    rows = [["makes", "of the paper", "title"]]
+    rows += [[f"tables/{item.id}", item.paper, item.title] for item in study.tables]
+    rows += [[f"figures/{item.id}", item.paper, item.title] for item in study.figures]
+    _section(out, console.table(rows, ["left"] * 3))
+    out.print(f"\nread more: {study.folder / 'README.md'}", soft_wrap=True)
+    return OK
+
+
+def run(request: Request) -> int:
+    """Run a study, print and write what came out. The exit code says whether a claim failed."""
+    loaded = load(request.name)
+    default = Path("results") / (f"{loaded.study.name}-quick" if request.quick else loaded.study.name)
+    place = Place(request.out or default)
+    try:
+        with console.progress() as progress:
+            report = runner.run(loaded, quick=request.quick, jobs=request.jobs, progress=progress)
+        place.write(report)
+    finally:
+        place.discard()
+    if request.as_json:
+        console.print_json(report.to_json())
+    else:
+        _print(console.stdout(), report, place.path)
+    for item in report.claims:
+        if item.broken:
+            console.warn(f"{loaded.study.folder / 'claims.py'}: the check of {item.claim.id} raised {item.broken}")
+    for name, result in report.results.results.items():
+        for warning in result.warnings:
+            console.warn(f"{name}: {warning}")
+    return FAILED if report.failed else OK
+
+
+def _print(out: Console, report: Report, folder: Path) -> None:
+    out.print(_verdicts(report.claims))
+    for item in report.claims:
+        if item.verdict.outcome != "pass" and item.verdict.detail:
+            out.print(f"{item.claim.id}: {item.verdict.detail}", soft_wrap=True)
+    for spec in report.study.tables:
+        built = tables.build(spec, report.results, report.code.measures)
+        out.print(f"\n{spec.title}{f' ({spec.paper})' if spec.paper else ''}", soft_wrap=True)
+        out.print(console.table(built.rows(), ["left"]))
+    counted = [
+        f"{count} {outcome}"
+        for outcome in _COLOURS
+        if (count := sum(item.verdict.outcome == outcome for item in report.claims))
+    ]
+    runs = sum(result.runs.height for result in report.results.results.values())
+    quick = ", quick" if report.quick else ""
+    out.print(f"\nclaims: {', '.join(counted)}; {runs} runs, {report.wall_s:.1f} s{quick}", soft_wrap=True)
+    out.print(f"report: {folder / REPORT}", soft_wrap=True)
+
+
+def _verdicts(claims: Sequence[Judged]) -> Table:
+    """The table of claims, each verdict in its colour where the output has colours."""
+    header = ["claim", "verdict", "measured", "interval", "paper", "statement"]
+    table = console.table([header], ["left", "left", "right", "left", "right", "left"])
+    for item in claims:
+        name, outcome, value, interval, paper, _, statement = map(Text, claim_cells(item))
+        outcome.stylize(_COLOURS[item.verdict.outcome])
+        table.add_row(name, outcome, value, interval, paper, statement)
+    return table
+
+
+def _section(out: Console, table: Table) -> None:
+    out.print()
+    out.print(table)
+
+
+def _heading(study: Study) -> dict[str, Any]:
+    citation = study.citation
+    return {
+        "study": study.name,
+        "title": study.title,
+        "summary": study.summary,
+        "citation": {
+            "authors": list(citation.authors),
+            "title": citation.title,
+            "year": citation.year,
+            "note": citation.note,
+        },
+        "folder": str(study.folder),
+    }

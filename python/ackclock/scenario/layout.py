@@ -1,0 +1,203 @@
+"""From a topology to the way of every group of flows: which links it crosses, and how long it takes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ackclock.errors import Problem
+from ackclock.scenario import links
+from ackclock.scenario.access import Access
+from ackclock.scenario.link import LinkKeys
+from ackclock.scenario.links import Key, Link
+from ackclock.scenario.network import Network
+from ackclock.scenario.path import Chain, Dumbbell, ParkingLot, Shape
+from ackclock.scenario.routes import Nodes, Routes
+from ackclock.scenario.units import DURATION
+from ackclock.scenario.way import WayKeys
+
+Step = Link | int
+"""A link, or a pure delay in ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAccess:
+    """Access links of every flow of a group, and the key they are written at."""
+
+    keys: Access
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The way of a group of flows, there and back. `rtt` is all its propagation delay, ns.
+
+    `before` and `behind` are pure delays of its own, before all links of the way out and behind those of the way back.
+    """
+
+    forward: tuple[Step, ...]
+    reverse: tuple[Step, ...]
+    rtt: int
+    before: int = 0
+    behind: int = 0
+    access: OwnAccess | None = None
+    out: Nodes = ()
+    back: Nodes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A topology with its flows. `rtt` is what a BDP fraction counts; `links` are those that flows share."""
+
+    links: tuple[Link, ...]
+    ways: tuple[Way, ...]
+    rtt: int
+
+
+def build(topology: Shape, flows: Sequence[WayKeys]) -> Layout:
+    """The ways of `flows` through `topology`. Raises :class:`Problem` with the full key of what does not fit."""
+    for index, flow in enumerate(flows):
+        _only_known(topology, flow, index)
+    if isinstance(topology, Network):
+        return _network(topology, flows)
+    return _dumbbell(topology, flows) if isinstance(topology, Dumbbell) else _row(topology, flows)
+
+
+def is_delay(keys: LinkKeys) -> bool:
+    """Whether a link is nothing but its delay: without rate, loss, or anything else that happens to a packet."""
+    if keys.rate is not None:
+        return False
+    others = (item for item in LinkKeys.model_fields.items() if item[0] not in ("rate", "link_overhead"))
+    return all(getattr(keys, name) == info.get_default(call_default_factory=True) for name, info in others)
+
+
+# Which keys of a flow belong to which topology; in others they would have no effect.
+_OF_NETWORKS = {"source": "from", "target": "to", "via": "via", "via_back": "via_back"}
+
+
+def _only_known(topology: Shape, flow: WayKeys, index: int) -> None:
+    kind = topology.kind
+    strange: dict[str, tuple[str, str]] = {}
+    if kind != "network":
+        strange |= {name: (key, 'kind = "network"') for name, key in _OF_NETWORKS.items()}
+    if kind != "parking-lot":
+        strange["over"] = ("over", 'kind = "parking-lot"')
+    if kind == "network":
+        strange["access"] = ("access", "[[topology.links]] for them")
+    for name, (key, remedy) in strange.items():
+        if getattr(flow, name):
+            problem = f"'{key}' does not belong to a {kind}"
+            raise Problem(problem, f"remove it, or write {remedy}", "flows", index, key)
+
+
+def _dumbbell(topology: Dumbbell, flows: Sequence[WayKeys]) -> Layout:
+    own = [_access(flow, topology.access, index) for index, flow in enumerate(flows)]
+    rtts = []
+    for index, (flow, access) in enumerate(zip(flows, own, strict=True)):
+        rtt = flow.rtt or topology.rtt
+        if rtt is None:
+            raise Problem("missing key 'rtt'", "add it here or to every flow", "topology", "rtt")
+        _long_enough(rtt, access.keys.rtt if access else 0, flow, index)
+        rtts.append(rtt)
+    base = min(rtt - (access.keys.rtt if access else 0) for rtt, access in zip(rtts, own, strict=True))
+    out = links.link("bottleneck", topology, base // 2, "topology")
+    back = links.way_back("reverse", out, topology.reverse, "topology", "reverse")
+    # An odd nanosecond goes to the way back, so that the two halves make the RTT exactly.
+    back = replace(back, delay=base - base // 2)
+    ways = (_way((out,), (back,), rtt, access) for rtt, access in zip(rtts, own, strict=True))
+    return Layout((out, back), tuple(ways), topology.rtt or rtts[0])
+
+
+def _row(topology: Chain | ParkingLot, flows: Sequence[WayKeys]) -> Layout:
+    hops = [(hop, index) for index, hop in enumerate(topology.hops) for _ in range(hop.count)]
+    forward = [
+        links.link(f"hop{number}", hop, hop.delay, "topology", "hops", index)
+        for number, (hop, index) in enumerate(hops)
+    ]
+    reverse = [
+        links.way_back(f"{link.name}-reverse", link, topology.reverse, "topology", "reverse") for link in forward
+    ]
+    common = topology.rtt if isinstance(topology, ParkingLot) else None
+    ways = []
+    for index, flow in enumerate(flows):
+        first, last = flow.over or (0, len(hops) - 1)
+        if last >= len(hops):
+            remedy = f"they are numbered from 0 to {len(hops) - 1}" if len(hops) > 1 else "the only one is 0"
+            raise Problem(f"there is no hop {last}", remedy, "flows", index, "over")
+        out, back = tuple(forward[first : last + 1]), tuple(reverse[first : last + 1][::-1])
+        access = _access(flow, topology.access, index)
+        least = _delay((*out, *back)) + (access.keys.rtt if access else 0)
+        rtt = flow.rtt or common or least
+        _long_enough(rtt, least, flow, index)
+        ways.append(_way(out, back, rtt, access))
+    return Layout((*forward, *reverse[::-1]), tuple(ways), common or _delay((*forward, *reverse)) or ways[0].rtt)
+
+
+def _network(topology: Network, flows: Sequence[WayKeys]) -> Layout:
+    known: dict[tuple[str, str], Step] = {}
+    for index, link in enumerate(topology.links):
+        for ends in link.directions:
+            name = f"{ends[0]}->{ends[1]}"
+            made = links.link(name, link, link.delay, "topology", "links", index)
+            known[ends] = link.delay if is_delay(link) else made
+    routes = Routes(topology)
+    ways = []
+    for index, flow in enumerate(flows):
+        there, home = routes.of(flow, index)
+        out, back = (tuple(known[ends] for ends in itertools.pairwise(nodes)) for nodes in (there, home))
+        least = _delay((*out, *back))
+        _long_enough(flow.rtt or least, least, flow, index)
+        ways.append(replace(_way(out, back, flow.rtt or least, None), out=there, back=home))
+    shared = tuple(step for step in known.values() if isinstance(step, Link))
+    return Layout(shared, tuple(ways), ways[0].rtt)
+
+
+def around(way: Way, flow: str) -> tuple[list[Step], list[Step]]:
+    """Every step of one flow of a group, there and back: the shared ones, and those of its own around them."""
+    out, back = list(way.forward), list(way.reverse)
+    if way.access is not None:
+        keys = way.access.keys
+        if keys.side != "receiver":
+            first, last = _pair(f"sender{flow}", way.access)
+            out, back = [first, *out], [*back, last]
+        if keys.side != "sender":
+            first, last = _pair(f"receiver{flow}", way.access)
+            out, back = [*out, first], [last, *back]
+    if way.before or way.behind:
+        out, back = [way.before, *out], [*back, way.behind]
+    return out, back
+
+
+def _pair(name: str, access: OwnAccess) -> tuple[Step, Step]:
+    """An access link for the way out and for the way back."""
+    out = links.link(name, access.keys, access.keys.delay, *access.key)
+    back = links.way_back(f"{name}-reverse", out, access.keys.reverse, *access.key, "reverse")
+    return _step(out), _step(back)
+
+
+def _step(link: Link) -> Step:
+    return link.delay if is_delay(link.keys) else replace(link, own=True)
+
+
+def _way(out: tuple[Step, ...], back: tuple[Step, ...], rtt: int, access: OwnAccess | None) -> Way:
+    # Half of the longer RTT before the shared path and half after it, as an access link would.
+    extra = rtt - _delay((*out, *back)) - (access.keys.rtt if access else 0)
+    return Way(out, back, rtt, extra // 2, extra - extra // 2, access)
+
+
+def _access(flow: WayKeys, common: Access | None, index: int) -> OwnAccess | None:
+    if flow.access is not None:
+        return OwnAccess(flow.access, ("flows", index, "access"))
+    return OwnAccess(common, ("topology", "access")) if common is not None else None
+
+
+def _delay(steps: Sequence[Step]) -> int:
+    return sum(step if isinstance(step, int) else step.delay for step in steps)
+
+
+def _long_enough(rtt: int, least: int, flow: WayKeys, index: int) -> None:
+    if rtt < least:
+        key = ("flows", index, "rtt") if flow.rtt is not None else ("topology", "rtt")
+        problem = f"the links alone take {DURATION.format(least)} there and back"
+        raise Problem(problem, "give at least that, or shorten their delays", *key)

@@ -1,0 +1,41 @@
+"""Studies: published evaluations as scenarios, figures and claims that can be checked (docs/studies.md).
+
+What the `claims.py` of a study needs is here, and :func:`load` and :func:`run` to use a study from Python.
+"""
+
+from __future__ import annotations
+
+from ackclock.stats import Interval, mean_interval, ratio_interval
+from ackclock.study.code import Claim, Measure, claim, measure
+from ackclock.study.locate import names
+from ackclock.study.model import Study
+from ackclock.study.runner import Report, load, run
+from ackclock.study.runs import Results, Run, Runs, Series
+from ackclock.study.verdict import Verdict, at_least, at_most, between, every, holds, labelled, within
+
+__all__ = [
+    "Claim",
+    "Interval",
+    "Measure",
+    "Report",
+    "Results",
+    "Run",
+    "Runs",
+    "Series",
+    "Study",
+    "Verdict",
+    "at_least",
+    "at_most",
+    "between",
+    "claim",
+    "every",
+    "holds",
+    "labelled",
+    "load",
+    "mean_interval",
+    "measure",
+    "names",
+    "ratio_interval",
+    "run",
+    "within",
+]

@@ -1,0 +1,143 @@
+"""Figures of a study: from its declaration and the results to curves that can be drawn."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ackclock.plot.curves import Chart, Curve, Panel, Scale, Straight
+from ackclock.scenario.units import DURATION, RATE, SIZE, split
+from ackclock.stats import Interval
+from ackclock.study.code import Measure
+from ackclock.study.model import Axis, FigureSpec, SeriesSpec
+from ackclock.study.runs import Results, Runs
+
+GOODPUT = "goodput"
+"""The name of the rate of `delivered`, bit/s of payload."""
+
+_MOST = 3000  # points per line; more cannot be seen
+
+
+def build(spec: FigureSpec, results: Results, measures: Mapping[str, Measure]) -> Chart:
+    """The curves of a figure."""
+    panels: dict[str, list[Curve]] = {}
+    names: list[str] = []
+    for series in spec.series:
+        runs = results[series.scenario].where(series.where)
+        if spec.kind == "time":
+            for label, part in _lines(series, runs):
+                panels.setdefault(series.panel, []).append(_over_time(spec, series, label, part))
+            continue
+        for title, group in _panels(spec, series, runs):
+            names = list(dict.fromkeys([*names, *map(str, group.steps(series.over))]))
+            for label, part in _lines(series, group):
+                panels.setdefault(title, []).append(_swept(spec, series, label, part, measures[series.data]))
+    ticks = tuple(names) if names and any(number(name) is None for name in names) else ()
+    if ticks:
+        panels = {title: [_in_order(curve, ticks) for curve in curves] for title, curves in panels.items()}
+    marks = [(mark.panel, Straight(mark.label, mark.x, mark.y)) for mark in spec.marks]
+    return Chart(
+        title=f"{spec.title} ({spec.paper})" if spec.paper else spec.title,
+        x=_scale(spec.x, ticks),
+        y=_scale(spec.y, ()),
+        panels=tuple(
+            Panel(title, tuple(curves), tuple(mark for where, mark in marks if where in ("", title)))
+            for title, curves in panels.items()
+        ),
+    )
+
+
+def data(chart: Chart) -> str:
+    """The numbers of a figure as CSV, scaled as they are drawn."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["panel", "series", "x", "y", "low", "high"])
+    for panel in chart.panels:
+        for curve in panel.curves:
+            ends = list(zip(curve.low, curve.high, strict=True)) or [("", "")] * len(curve.x)
+            for x, y, (low, high) in zip(curve.x, curve.y, ends, strict=True):
+                name = chart.x.ticks[int(x)] if chart.x.ticks else f"{x:.10g}"
+                cells = ("" if isinstance(end, str) else f"{end:.6g}" for end in (low, high))
+                writer.writerow([panel.title, curve.label, name, f"{y:.6g}", *cells])
+    return stream.getvalue()
+
+
+def number(value: object) -> float | None:
+    """A swept value as a number: seconds, bit/s, bytes, or without its unit. ``None`` if it is not one."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    found, unit = split(str(value))
+    if found is None:
+        return None
+    for quantity, base in ((DURATION, 1e-9), (RATE, 1.0), (SIZE, 1.0)):
+        if unit in quantity.units:
+            return float(found) * float(quantity.units[unit]) * base
+    return float(found)
+
+
+def _panels(spec: FigureSpec, series: SeriesSpec, runs: Runs) -> list[tuple[str, Runs]]:
+    if not spec.panels:
+        return [(series.panel, runs)]
+    return [(str(step), runs.where({spec.panels: step})) for step in runs.steps(spec.panels)]
+
+
+def _lines(series: SeriesSpec, runs: Runs) -> list[tuple[str, Runs]]:
+    if not series.by:
+        return [(series.label, runs)]
+    steps = runs.steps(series.by)
+    return [(f"{series.label} {step}".strip(), runs.where({series.by: step})) for step in steps]
+
+
+def _over_time(spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs) -> Curve:
+    """A series of the first of the selected runs."""
+    run = next(iter(runs), None)
+    if run is None:
+        return Curve(label, (), ())
+    if series.data == GOODPUT:
+        delivered = run.series("delivered", series.of)
+        begins = np.arange(0.0, run.duration - series.bin / 2, series.bin)
+        x = begins + series.bin / 2
+        y = np.array([8 * delivered.between(begin, begin + series.bin) / series.bin for begin in begins])
+    else:
+        found = run.series(series.data, series.of)
+        keep = np.unique(np.linspace(0, len(found.time) - 1, min(len(found.time), _MOST)).astype(int))
+        x, y = found.time[keep], found.value[keep]
+    known = np.isfinite(y)
+    return Curve(label, tuple((x[known] * spec.x.scale).tolist()), tuple((y[known] * spec.y.scale).tolist()))
+
+
+def _swept(spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs, measure: Measure) -> Curve:
+    """Means of a measure over a swept value, with their intervals where there are several replications."""
+    steps = runs.steps(series.over)
+    found = [(step, runs.where({series.over: step}).interval(measure)) for step in steps]
+    kept = [(step, value) for step, value in found if value.value is not None]
+    numbers = [number(step) for step, _ in kept]
+    numeric = all(value is not None for value in numbers)
+    # Values that are no numbers stand for their place among the steps until all curves are known.
+    x = [value * spec.x.scale for value in numbers if value is not None] if numeric else _places(kept, steps)
+    low, high = _ends([value for _, value in kept], spec.y.scale)
+    return Curve(label, tuple(x), tuple((value.value or 0.0) * spec.y.scale for _, value in kept), low, high)
+
+
+def _places(kept: Sequence[tuple[object, Interval]], steps: Sequence[object]) -> list[float]:
+    return [float(steps.index(step)) for step, _ in kept]
+
+
+def _in_order(curve: Curve, ticks: Sequence[str]) -> Curve:
+    """Curves over names: each has found its places itself, which are those of all when all have the same steps."""
+    return curve if all(0 <= x < len(ticks) for x in curve.x) else Curve(curve.label, (), ())
+
+
+def _ends(values: Sequence[Interval], scale: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    if not any(value.low is not None for value in values):
+        return (), ()
+    ends = [value.ends or (math.nan, math.nan) for value in values]
+    return tuple(low * scale for low, _ in ends), tuple(high * scale for _, high in ends)
+
+
+def _scale(axis: Axis, ticks: tuple[str, ...]) -> Scale:
+    return Scale(axis.label, axis.log, axis.low, axis.high, ticks)

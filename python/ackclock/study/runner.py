@@ -1,0 +1,164 @@
+"""Carrying out a study: its scenarios are run, its claims are judged."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock import api
+from ackclock.errors import InputError, one_line, unknown
+from ackclock.scenario.plan import Plan
+from ackclock.scenario.plan import load as load_plan
+from ackclock.study import code, document, locate
+from ackclock.study.code import Claim, Code
+from ackclock.study.model import Setting, Study
+from ackclock.study.runs import Results
+from ackclock.study.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A study with its code."""
+
+    study: Study
+    code: Code
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim and what became of it. `broken` says what its check raised, if it did not come to an end."""
+
+    claim: Claim
+    verdict: Verdict
+    broken: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A study that was run."""
+
+    study: Study
+    code: Code
+    results: Results
+    claims: tuple[Judged, ...]
+    quick: bool
+    wall_s: float
+
+    @property
+    def failed(self) -> bool:
+        """Whether a claim failed, or the check of one did not come to an end."""
+        return any(item.verdict.outcome == "fail" or item.broken for item in self.claims)
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``ackclock study run --json`` prints."""
+        return {
+            "study": self.study.name,
+            "claims": [
+                {
+                    "id": item.claim.id,
+                    "statement": item.claim.statement,
+                    "paper": item.claim.paper,
+                    "value": item.verdict.value,
+                    "interval": item.verdict.interval,
+                    "verdict": item.verdict.outcome,
+                }
+                for item in self.claims
+            ],
+            "wall_s": round(self.wall_s, 3),
+        }
+
+
+def load(name: str | os.PathLike[str]) -> Loaded:
+    """Read and check a study, by its name or its directory, without running it. Raises :class:`InputError`."""
+    study = document.read(locate.find(name))
+    found = code.load(study.folder)
+    _measures_exist(study, found)
+    return Loaded(study, found)
+
+
+def plans(study: Study, *, quick: bool = False) -> dict[str, Plan]:
+    """The plan of every scenario of a study. Raises :class:`InputError`."""
+    return {setting.id: _plan(study, setting, quick) for setting in study.settings}
+
+
+def run(
+    study: Loaded | str | os.PathLike[str],
+    *,
+    quick: bool = False,
+    jobs: int | None = None,
+    progress: api.Progress | None = None,
+) -> Report:
+    """Run a study and judge its claims.
+
+    Parameters
+    ----------
+    study: its name, its directory, or what :func:`load` returned.
+    quick: with the changes that the study has for a quick run: fewer and shorter runs.
+    jobs: as for :func:`ackclock.run`.
+    progress: called with (finished, all) runs, over all scenarios.
+    """
+    loaded = study if isinstance(study, Loaded) else load(study)
+    begun = time.monotonic()
+    todo = plans(loaded.study, quick=quick)
+    total, done = sum(map(len, todo.values())), 0
+    found = {}
+    for name, plan in todo.items():
+
+        def report(finished: int, _all: int, before: int = done) -> None:
+            if progress is not None:
+                progress(before + finished, total)
+
+        found[name] = api.run(plan, jobs=jobs, progress=report)
+        done += len(plan)
+    results = Results(found, quick=quick)
+    claims = judge(loaded.code.claims, results)
+    return Report(loaded.study, loaded.code, results, claims, quick, time.monotonic() - begun)
+
+
+def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:
+    """The verdict on each claim. A check that raises is inconclusive, so that the others are still heard."""
+    return tuple(_judged(item, results) for item in claims)
+
+
+def _judged(item: Claim, results: Results) -> Judged:
+    try:
+        return Judged(item, item.judge(results))
+    except Exception as error:  # whatever the code of a study raises
+        broken = one_line(f"{type(error).__name__}: {error}")
+        return Judged(item, Verdict("inconclusive", detail=f"the check raised {broken}"), broken)
+
+
+def _plan(study: Study, setting: Setting, quick: bool) -> Plan:
+    changes = {**setting.changes, **(setting.quick if quick else {})}
+    try:
+        return load_plan(setting.content, set=changes)
+    except InputError as error:
+        if error.source == str(setting.content):
+            raise
+        # A table has no file of its own, and changes are not the user's: both stand in study.toml.
+        part = "set or quick" if "--set" in str(error.source) else "scenario"
+        key = ".".join(word for word in (setting.place, part, error.key) if word)
+        raise InputError(error.problem, error.remedy, source=str(study.folder / document.FILE), key=key) from None
+
+
+def _measures_exist(study: Study, found: Code) -> None:
+    used: Mapping[str, str] = {
+        **{
+            f"tables.{i}.columns.{j}.measure": column.measure
+            for i, table in enumerate(study.tables)
+            for j, column in enumerate(table.columns)
+        },
+        **{
+            f"figures.{i}.series.{j}.data": series.data
+            for i, figure in enumerate(study.figures)
+            if figure.kind == "sweep"
+            for j, series in enumerate(figure.series)
+        },
+    }
+    for key, name in used.items():
+        if name not in found.measures:
+            problem = unknown(f"measure of {code.FILE}", name, found.measures)
+            raise InputError(problem.problem, problem.remedy, source=str(study.folder / document.FILE), key=key)

@@ -1,0 +1,116 @@
+"""Tables of a study: what was measured, beside what the paper and others found."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ackclock.stats import Interval
+from ackclock.study.code import Measure
+from ackclock.study.model import Column, Reference, Row, TableSpec
+from ackclock.study.runs import Results, Runs
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of a table: what was found for each column, in its order, already scaled."""
+
+    label: str
+    cells: tuple[Interval, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with its numbers."""
+
+    spec: TableSpec
+    lines: tuple[Line, ...]
+
+    def rows(self) -> list[list[str]]:
+        """Header and rows as text: the column, then each reference that has a number for it."""
+        header, body = [""], [[line.label] for line in self.lines]
+        for index, column in enumerate(self.spec.columns):
+            header.append(column.label)
+            for cells, line in zip(body, self.lines, strict=True):
+                cells.append(shown(line.cells[index], column.digits))
+            for reference in self.spec.references:
+                values = [_of(reference, line, column) for line in self.lines]
+                if any(value is not None for value in values):
+                    header.append(reference.label)
+                    for cells, value in zip(body, values, strict=True):
+                        cells.append("" if value is None else f"{value:.{column.digits}f}")
+        return [header, *body]
+
+    def csv(self) -> str:
+        """The same for machines: a row for each cell."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(
+            ["row", "measure", "value", "low", "high", "n", *(reference.label for reference in self.spec.references)]
+        )
+        for line in self.lines:
+            for column, cell in zip(self.spec.columns, line.cells, strict=True):
+                others = (_of(reference, line, column) for reference in self.spec.references)
+                writer.writerow([line.label, column.measure, cell.value, cell.low, cell.high, cell.n, *others])
+        return stream.getvalue()
+
+
+def build(spec: TableSpec, results: Results, measures: Mapping[str, Measure]) -> Table:
+    """The numbers of a table."""
+    lines = [
+        Line(label, tuple(_scaled(runs.interval(measures[column.measure]), column) for column in spec.columns))
+        for row in spec.rows
+        for label, runs in _selected(row, results[row.scenario])
+    ]
+    return Table(spec, tuple(lines))
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as plain text, the first column to the left and the others to the right."""
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    lines = [
+        "  ".join(cell.ljust(width) if not index else cell.rjust(width) for index, (cell, width) in enumerate(pairs))
+        for pairs in (list(zip(row, widths, strict=True)) for row in rows)
+    ]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as a Markdown table."""
+    header, *body = [[cell.replace("|", r"\|") for cell in row] for row in rows]
+    rule = ["---", *("--:" for _ in header[1:])]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *body)) + "\n"
+
+
+def shown(found: Interval, digits: int) -> str:
+    """A value with half the width of its interval, or its ends where they are not symmetric."""
+    if found.value is None:
+        return "-"
+    if found.low is None or found.high is None:
+        return f"{found.value:.{digits}f}"
+    return f"{found.value:.{digits}f} ± {(found.high - found.low) / 2:.{digits}f}"
+
+
+def _of(reference: Reference, line: Line, column: Column) -> float | None:
+    """What a reference has for a cell, scaled like the cell."""
+    value = reference.values.get(line.label, {}).get(column.measure)
+    return None if value is None else value * column.scale
+
+
+def _selected(row: Row, runs: Runs) -> Iterator[tuple[str, Runs]]:
+    chosen = runs.where(row.where)
+    if not row.each:
+        yield row.label, chosen
+        return
+    for values in itertools.product(*(chosen.steps(key) for key in row.each)):
+        part = chosen.where(dict(zip(row.each, values, strict=True)))
+        if len(part):
+            yield ", ".join([*([row.label] if row.label else []), *map(str, values)]), part
+
+
+def _scaled(found: Interval, column: Column) -> Interval:
+    value, low, high = (None if part is None else part * column.scale for part in (found.value, found.low, found.high))
+    return Interval(value, low, high, found.n)
