@@ -69,6 +69,11 @@ class Interval:
             return None
         return (self.value, self.value) if self.low is None or self.high is None else (self.low, self.high)
 
+    def scaled(self, factor: float) -> Interval:
+        """The same in another unit; `factor` is above zero."""
+        value, low, high = (None if part is None else part * factor for part in (self.value, self.low, self.high))
+        return Interval(value, low, high, self.n)
+
 
 def mean_interval(values: Iterable[float | None]) -> Interval:
     """The mean with its interval by Student's t, as in :func:`estimate`."""

@@ -102,8 +102,12 @@ fn value(spec: &ParamSpec, how: u8, draw: f64) -> Option<Value> {
     })
 }
 
-fn build(discipline: &Discipline, case: &Case) -> Option<(Vec<(String, Value)>, Box<dyn Queue>)> {
-    let given: Vec<(String, Value)> = (discipline.params.iter())
+/// Parameters that are not left at their defaults.
+type Given = Vec<(String, Value)>;
+
+/// The queue of a case, unless it refuses the parameters.
+fn build(discipline: &Discipline, case: &Case) -> Option<(Given, Box<dyn Queue>)> {
+    let given: Given = (discipline.params.iter())
         .zip(&case.draws)
         .filter_map(|(spec, (how, draw))| Some((spec.name.to_owned(), value(spec, *how, *draw)?)))
         .collect();
@@ -301,7 +305,7 @@ fn contract(discipline: &Discipline, case: &Case, met: &mut Met) -> Result<(), S
 #[test]
 fn every_discipline_keeps_the_contract() {
     let config = Config {
-        cases: number("ACKCLOCK_CASES", 2000) as u32,
+        cases: number("ACKCLOCK_CASES", 1000) as u32,
         rng_seed: RngSeed::Fixed(number("ACKCLOCK_SEED", 1)),
         failure_persistence: None,
         max_shrink_iters: 2000,
@@ -387,7 +391,7 @@ fn what_breaks_the_contract_is_found() {
     assert!(outcome("").is_ok());
     for (fault, found) in [
         ("loses", "says"),
-        ("drops and keeps", "says"),
+        ("drops and keeps", "out, but not inside"),
         ("drops in future", "dropped at"),
         ("drops in past", "dropped at"),
         ("marks what is not capable", "marked, but it was"),

@@ -39,6 +39,15 @@ fn marks(link: &Link) -> bool {
     params.get("ecn").map_or(default, |asked| asked == true) || kind == "dualpi2"
 }
 
+/// What in the scenario asks the queue of `link` to mark, if something does: a default is no request.
+fn asked(link: &Link) -> Option<&'static str> {
+    let queue = link.queue.as_ref()?;
+    if queue.mark_above_packets.is_some() || queue.mark_above_bytes.is_some() {
+        return Some("a mark_above");
+    }
+    (queue.params.get("ecn").is_some_and(|ecn| ecn == true)).then_some("ecn = true")
+}
+
 /// What to know about `run`, whose flows use ECN as `uses` says, one entry per flow. Each line stands once, however
 /// many flows it is true of.
 pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
@@ -63,9 +72,9 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
         });
     }
     if uses.iter().all(|how| *how == Use::None) {
-        if let Some(link) = run.links.iter().find(|l| marks(l)) {
+        if let Some((link, key)) = run.links.iter().find_map(|l| asked(l).map(|key| (l, key))) {
             let id = &link.id;
-            add(format!("the queue of {id} has a mark_above but no flow uses ECN: nothing is marked; set tcp.ecn"));
+            add(format!("the queue of {id} has {key} but no flow uses ECN: nothing is marked; set tcp.ecn"));
         }
     }
     found

@@ -18,6 +18,7 @@ from ackclock.study.document import read
 from ackclock.study.model import Study
 from ackclock.study.output import REPORT, Place, claim_cells
 from ackclock.study.runner import Judged, Report, plans
+from ackclock.study.verdict import Verdict
 
 _COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
@@ -83,7 +84,7 @@ def show(name: str, *, as_json: bool) -> int:
     _section(out, console.table(rows, ["left", "right", "right", "left"]))
     rows = [["claim", "paper", "tolerance", "statement"]]
     for item in claims:
-        name, _, _, _, paper, tolerance, statement = claim_cells(Judged(item, runner.Verdict("inconclusive")))
+        name, _, _, _, paper, tolerance, statement = claim_cells(Judged(item, Verdict("inconclusive")))
         rows.append([f"{name} (soft)" if item.soft else name, paper, tolerance, statement])
     _section(out, console.table(rows, ["left"] * 4))
     rows = [["makes", "of the paper", "title"]]

@@ -58,11 +58,10 @@ def data(chart: Chart) -> str:
     writer.writerow(["panel", "series", "x", "y", "low", "high"])
     for panel in chart.panels:
         for curve in panel.curves:
-            ends = list(zip(curve.low, curve.high, strict=True)) or [("", "")] * len(curve.x)
-            for x, y, (low, high) in zip(curve.x, curve.y, ends, strict=True):
+            for index, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):
                 name = chart.x.ticks[int(x)] if chart.x.ticks else f"{x:.10g}"
-                cells = ("" if isinstance(end, str) else f"{end:.6g}" for end in (low, high))
-                writer.writerow([panel.title, curve.label, name, f"{y:.6g}", *cells])
+                ends = [f"{end[index]:.6g}" for end in (curve.low, curve.high)] if curve.low else ["", ""]
+                writer.writerow([panel.title, curve.label, name, f"{y:.6g}", *ends])
     return stream.getvalue()
 
 

@@ -73,11 +73,12 @@ class Table:
         if type(value) is not kind:
             what, remedy = _KINDS[kind]
             raise self.wrong(name, f"{_short(value)} is not {what}", remedy)
-        return value  # type: ignore[no-any-return]  # its type has just been checked
+        return value
 
     def optional(self, name: str, kind: type[T]) -> T | None:
         """The value of a key, or ``None`` without it."""
-        return self.get(name, kind) if name in self._raw else self._nothing(name)
+        self._known.append(name)
+        return self.get(name, kind) if name in self._raw else None
 
     def choice(self, name: str, known: Sequence[str], default: str = _MISSING) -> str:
         """One of several words."""
@@ -128,9 +129,6 @@ class Table:
             if name not in self._known:
                 found = unknown("key", name, self._known)
                 raise self.wrong(name, found.problem, found.remedy)
-
-    def _nothing(self, name: str) -> None:
-        self._known.append(name)
 
 
 def _short(value: Any) -> str:

@@ -61,7 +61,7 @@ class Table:
 def build(spec: TableSpec, results: Results, measures: Mapping[str, Measure]) -> Table:
     """The numbers of a table."""
     lines = [
-        Line(label, tuple(_scaled(runs.interval(measures[column.measure]), column) for column in spec.columns))
+        Line(label, tuple(runs.interval(measures[column.measure]).scaled(column.scale) for column in spec.columns))
         for row in spec.rows
         for label, runs in _selected(row, results[row.scenario])
     ]
@@ -109,8 +109,3 @@ def _selected(row: Row, runs: Runs) -> Iterator[tuple[str, Runs]]:
         part = chosen.where(dict(zip(row.each, values, strict=True)))
         if len(part):
             yield ", ".join([*([row.label] if row.label else []), *map(str, values)]), part
-
-
-def _scaled(found: Interval, column: Column) -> Interval:
-    value, low, high = (None if part is None else part * column.scale for part in (found.value, found.low, found.high))
-    return Interval(value, low, high, found.n)

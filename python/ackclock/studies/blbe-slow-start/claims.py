@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -44,13 +45,13 @@ def estimate(run: Run) -> float | None:
 def threshold(run: Run) -> float | None:
     """Threshold that the slow start set, segments."""
     found = run.flow()["start_ssthresh_bytes"]
-    return None if found is None else found / mss(run)
+    return None if found is None else float(found) / mss(run)
 
 
 @measure
 def mean_25(run: Run) -> float:
     """Payload delivered in order from the start of the flow until 25 s, per time, bit/s."""
-    begin = run.flow()["start_s"]
+    begin = started(run)
     return 8 * run.series("delivered").between(begin, 25.0) / (25.0 - begin)
 
 
@@ -69,7 +70,7 @@ def settling_time(run: Run) -> float:
 @measure
 def settled_at(run: Run) -> float:
     """The same on the time axis of the run, as the paper prints it for a single connection, s."""
-    return float(run.flow()["start_s"]) + settling_time(run)
+    return started(run) + reached(run, SETTLED, step=0.1)
 
 
 @measure
@@ -85,13 +86,13 @@ def longest_stall(run: Run) -> float:
     """Longest time without a delivery in order, from the first to the last one, s."""
     delivered = run.series("delivered")
     times = [time for time, value in zip(delivered.time, delivered.value, strict=True) if value > 0]
-    return float(max((after - before for before, after in zip(times, times[1:], strict=False)), default=0.0))
+    return float(max((after - before for before, after in itertools.pairwise(times)), default=0.0))
 
 
 @measure
 def stall_in_slow_start(run: Run) -> float:
     """Longest time without a delivery in order in the first 5 s of the flow, in steps of 0.1 s."""
-    delivered, begin = run.series("delivered"), run.flow()["start_s"]
+    delivered, begin = run.series("delivered"), started(run)
     longest = current = 0.0
     for step in range(50):
         grown = delivered.between(begin + step / 10, begin + (step + 1) / 10)
@@ -122,7 +123,7 @@ def time_to_90(run: Run) -> float | None:
 @measure
 def share_of_10_s(run: Run) -> float:
     """Payload delivered in the first 10 s of the flow, as a share of what the link can carry in that time."""
-    begin = run.flow()["start_s"]
+    begin = started(run)
     return 8 * run.series("delivered").between(begin, begin + 10.0) / 10.0 / available(run)
 
 
@@ -136,10 +137,15 @@ def completion_time(run: Run) -> float | None:
 def estimated_share(run: Run) -> float | None:
     """The estimate as a share of the rate of the bottleneck."""
     found = estimate(run)
-    return None if found is None else found / run.bottleneck["rate_bps"]
+    return None if found is None else found / float(run.bottleneck["rate_bps"])
 
 
 # --- What they are made of ---
+
+
+def started(run: Run) -> float:
+    """When the flow opened its connection, s."""
+    return float(run.flow()["start_s"])
 
 
 def mss(run: Run) -> int:
@@ -155,7 +161,7 @@ def available(run: Run) -> float:
 
 def reached(run: Run, share: float, *, step: float) -> float:
     """Seconds after its start at which the flow first has `share` of the available rate over a second."""
-    delivered, begin = run.series("delivered"), float(run.flow()["start_s"])
+    delivered, begin = run.series("delivered"), started(run)
     wanted = share * available(run) / 8
     for index in range(int((run.duration - begin - 1.0) / step) + 1):
         if delivered.between(begin + index * step, begin + index * step + 1.0) >= wanted:
@@ -167,7 +173,7 @@ def left_slow_start(run: Run) -> float | None:
     """When the window first was at the threshold."""
     window, threshold_series = run.series("cwnd"), run.series("ssthresh")
     times = sorted({*window.time.tolist(), *threshold_series.time.tolist()})
-    begin = float(run.flow()["start_s"])
+    begin = started(run)
     return next((time for time in times if time > begin and window.at(time) >= threshold_series.at(time)), None)
 
 
@@ -193,7 +199,7 @@ def variants(results: Results, scenario: str) -> tuple[Runs, Runs]:
 )
 def e1(results: Results) -> Verdict:
     blbe, _ = variants(results, "single")
-    return within(blbe.interval(lambda run: (estimate(run) or 0.0) / 1e3), 1060.07, relative=0.005)
+    return within(blbe.interval(estimate).scaled(1e-3), 1060.07, relative=0.005)
 
 
 @claim(
@@ -273,8 +279,8 @@ def e6(results: Results) -> Verdict:
     value = None if gain.value is None else 100 * (gain.value - 1)
     return every(
         labelled("gain, %", at_least(value, 30.0)),
-        labelled("with, kbit/s", within(blbe.interval(lambda run: mean_25(run) / 1e3), 1316, relative=0.10)),
-        labelled("without, kbit/s", within(reno.interval(lambda run: mean_25(run) / 1e3), 768, relative=0.10)),
+        labelled("with, kbit/s", within(blbe.interval(mean_25).scaled(1e-3), 1316, relative=0.10)),
+        labelled("without, kbit/s", within(reno.interval(mean_25).scaled(1e-3), 768, relative=0.10)),
     )
 
 
