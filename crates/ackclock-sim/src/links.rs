@@ -188,7 +188,8 @@ fn queue(
     link: &spec::Link,
     run: &Run,
     path: &str,
-    limits: Limits,
+    (limits, step): (Limits, Step),
+    rate_bps: u64,
 ) -> Result<Box<dyn Queue>, SpecError> {
     let at = |key: &str| format!("{path}.queue.{key}");
     let entry = registry::find(&q.kind).ok_or_else(|| {
@@ -202,13 +203,18 @@ fn queue(
     let params = given(&q.params, kind, &at("params"))?;
     let site = Site {
         limits,
-        rate_bps: link.rate_bps.unwrap_or(0),
+        rate_bps,
         delay: Span(link.delay_ns),
         packet: q.packet_bytes,
         weights: q.weights.clone(),
         rng: Stream::named(run.seed, run.run, &format!("link {} queue", link.id)),
     };
-    registry::build(&q.kind, &params, site).map_err(|e| wrong(&format!("{path}.queue"), &e))
+    // The step is no parameter: the scenario resolves it from the path.
+    let made = match q.kind.as_str() {
+        "droptail" => DropTail::marking(&params, site, step),
+        kind => registry::build(kind, &params, site),
+    };
+    made.map_err(|e| wrong(&format!("{path}.queue"), &e))
 }
 
 /// The link `l` of `run`; `log` keeps every change of its queue's length.
@@ -238,7 +244,9 @@ pub(crate) fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<L
     if simple && quiet && plain && (run.engine.fused || server.is_none()) {
         return Ok(Link::Fused(FusedLink::new(common, l.rate_bps, limits, step)));
     }
-    let queue = if plain { Box::new(DropTail::new(limits, step)) } else { queue(q, l, run, path, limits)? };
+    let mean = server.as_ref().map_or(0, |s| s.mean_rate_bps() as u64);
+    let queue =
+        if plain { Box::new(DropTail::new(limits, step)) } else { queue(q, l, run, path, (limits, step), mean)? };
     let Some(server) = server else {
         if simple && quiet {
             // Nothing ever waits for it; its queue had only to be right.

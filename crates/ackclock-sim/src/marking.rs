@@ -68,7 +68,7 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
         add(if name == "dctcp" {
             "no queue marks: dctcp behaves like reno; give the bottleneck's queue a mark_above".into()
         } else {
-            format!("no queue marks: ECN does nothing for {name}; give the bottleneck's queue a mark_above")
+            format!("no queue marks: ECN does nothing for {name}; give the bottleneck's queue a mark_above or an AQM with ecn = true")
         });
     }
     if uses.iter().all(|how| *how == Use::None) {

@@ -88,6 +88,7 @@ fn flow_number(tag: u32) -> u32 {
 
 /// One link.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // the usual link stays in place: a box would cost every packet a detour
 pub enum Link {
     /// DropTail or unlimited, solved on arrival.
     Fused(FusedLink),

@@ -108,6 +108,13 @@ def timeouts(run: Run) -> float:
 
 
 @measure
+def retransmitted(run: Run) -> float:
+    """Payload sent again, % of what was sent."""
+    flow = run.flow()
+    return 100 * float(flow["retransmitted_bytes"]) / float(flow["sent_bytes"])
+
+
+@measure
 def losses(run: Run) -> float:
     """Packets that the queues refused in the whole run."""
     return float(sum(link["drops"] for link in run.links))

@@ -21,7 +21,7 @@ use crate::params::{choice, count, ParamError, ParamSpec, Params};
 use crate::time::Time;
 use flows::Flows;
 
-/// The entries of the registry.
+/// The entry of SCFQ.
 pub(super) const SCFQ: Discipline = scfq::ENTRY;
 /// The entry of WFQ.
 pub(super) const WFQ: Discipline = wfq::ENTRY;

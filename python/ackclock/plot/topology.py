@@ -1,0 +1,189 @@
+"""The picture of a topology: links with what they do to packets, and the ways of flows in colour."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ackclock.plot.figures import _write_file as write_file
+from ackclock.plot.style import DASHES, NEUTRAL, RC, look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ackclock.scenario.sketch import Line, Route, Sketch
+
+Point = tuple[float, float]
+
+_LENGTH = 1.65  # inches of a link
+_MARGIN = 0.55  # around it all, inches
+_APART = 0.055  # between the ways of flows over one link, inches
+_LINK, _PALE = "#D4D4D4", "#F7F7F7"
+_TEXT = 6.0
+
+
+def save(drawn: Sketch, path: str | os.PathLike[str]) -> Path:
+    """Draw a topology into a file of the kind its name says: PNG, SVG or PDF. The same topology gives the same file."""
+    file = Path(path)
+    with mpl.rc_context(RC):
+        write_file(draw(drawn), file)
+    return file
+
+
+def draw(drawn: Sketch) -> Figure:
+    """The figure. Call it within the settings of :data:`ackclock.plot.style.RC`."""
+    spots = {place.name: _inches(place.at) for place in drawn.places}
+    every = [*spots.values(), *(_inches(bend) for line in drawn.lines for bend in line.bends)]
+    left, right = min(x for x, _ in every) - _MARGIN, max(x for x, _ in every) + _MARGIN
+    low, high = min(y for _, y in every) - _MARGIN, max(y for _, y in every) + _MARGIN
+    legend = 0.16 * math.ceil(len(drawn.routes) / 4) + 0.12
+    figure = Figure(figsize=(right - left, high - low + legend))
+    share = legend / (high - low + legend)
+    axes = figure.add_axes((0.0, share, 1.0, 1.0 - share))
+    axes.set_xlim(left, right)
+    axes.set_ylim(low, high)
+    axes.set_axis_off()
+    lines = {line.ends: [spots[line.ends[0]], *map(_inches, line.bends), spots[line.ends[1]]] for line in drawn.lines}
+    users = _users(drawn.routes, lines)
+    looks = _looks(drawn.routes)
+    for line in drawn.lines:
+        _link(axes, line, lines[line.ends], len(users[line.ends]))
+    for number, route in enumerate(drawn.routes):
+        _route(axes, number, route, lines, users, looks[number])
+    for place in drawn.places:
+        _place(axes, place.name if _named(place.name) else "", spots[place.name], host=place.host)
+    handles = [
+        Line2D([], [], color=colour, linestyle=dash, linewidth=1.4, label=f"{_flows(route.flows)}: {route.cc}")
+        for route, (colour, dash) in zip(drawn.routes, looks, strict=True)
+    ]
+    figure.legend(handles=handles, loc="lower center", ncols=min(4, len(handles)))
+    return figure
+
+
+def _flows(numbers: str) -> str:
+    return f"flows {numbers}" if " " in numbers else f"flow {numbers}"
+
+
+def _named(name: str) -> bool:
+    """Whether a place has a name of its own: those of a row are called by what they are, and nothing is gained."""
+    return " " not in name
+
+
+def _inches(point: Point) -> Point:
+    return point[0] * _LENGTH, point[1] * _LENGTH
+
+
+def _users(routes: Sequence[Route], lines: dict[tuple[str, str], list[Point]]) -> dict[tuple[str, str], list[int]]:
+    """Which routes pass each line."""
+    users: dict[tuple[str, str], list[int]] = {ends: [] for ends in lines}
+    for number, route in enumerate(routes):
+        for ends in zip(route.stops, route.stops[1:], strict=False):
+            users[ends if ends in users else ends[::-1]].append(number)
+    return users
+
+
+def _looks(routes: Sequence[Route]) -> list[tuple[str, object]]:
+    """A colour for each controller, a line style for each group of flows that has it."""
+    seen: dict[str, int] = {}
+    result = []
+    for route in routes:
+        before = seen[route.cc] = seen.get(route.cc, -1) + 1
+        result.append((look(route.cc).colour, DASHES[before % len(DASHES)]))
+    return result
+
+
+def _link(axes: Axes, line: Line, points: Sequence[Point], users: int) -> None:
+    xs, ys = zip(*points, strict=True)
+    width = 1.5 + 72 * _APART * max(users, 1)
+    if line.delay:
+        axes.plot(xs, ys, color=_LINK, linewidth=1.2, linestyle=(0, (3, 2)), zorder=1)
+    else:
+        axes.plot(xs, ys, color=_LINK, linewidth=width, solid_capstyle="round", zorder=1, gid=f"link {line.ends}")
+    middle = (len(points) - 1) // 2
+    (x0, y0), (x1, y1) = sorted((points[middle], points[middle + 1]))
+    x, y = (x0 + x1) / 2, (y0 + y1) / 2
+    away = (width / 2 + 2) / 72
+    if abs(x1 - x0) < abs(y1 - y0):  # steep: beside it
+        text = "\n".join((*line.words, *line.back))
+        axes.text(x + away + 0.06, y, text, fontsize=_TEXT, color=NEUTRAL, va="center", zorder=4)
+        return
+    angle = math.atan2(y1 - y0, x1 - x0)
+    for text, side, align in ((line.words, 1, "bottom"), (line.back, -1, "top")):
+        axes.text(
+            x - side * away * math.sin(angle),
+            y + side * away * math.cos(angle),
+            "\n".join(text),
+            fontsize=_TEXT,
+            color=NEUTRAL,
+            ha="center",
+            va=align,
+            rotation=math.degrees(angle),
+            rotation_mode="anchor",
+            linespacing=1.15,
+            zorder=4,
+        )
+
+
+def _route(
+    axes: Axes,
+    number: int,
+    route: Route,
+    lines: dict[tuple[str, str], list[Point]],
+    users: dict[tuple[str, str], list[int]],
+    style: tuple[str, object],
+) -> None:
+    """The way of a group: beside those of others where they share a line."""
+    xs: list[float] = []
+    ys: list[float] = []
+    for ends in zip(route.stops, route.stops[1:], strict=False):
+        along = ends in lines
+        key = ends if along else ends[::-1]
+        order = users[key].index(number)
+        aside = _APART * ((len(users[key]) - 1) / 2 - order)
+        moved = _moved(lines[key], aside)
+        for x, y in moved if along else moved[::-1]:
+            xs.append(x)
+            ys.append(y)
+    colour, dash = style
+    axes.plot(xs, ys, color=colour, linestyle=dash, linewidth=1.4, zorder=2, gid=f"flows {route.flows}")
+    end, before = (xs[-1], ys[-1]), (xs[-2], ys[-2])
+    size = math.hypot(end[0] - before[0], end[1] - before[1])
+    tip, tail = (
+        (end[0] - back * (end[0] - before[0]) / size, end[1] - back * (end[1] - before[1]) / size)
+        for back in (0.07, 0.2)
+    )
+    arrow = {"arrowstyle": "-|>,head_length=0.5,head_width=0.25", "color": colour, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", xy=tip, xytext=tail, arrowprops=arrow, zorder=3)
+
+
+def _moved(points: Sequence[Point], aside: float) -> list[Point]:
+    """A line moved to its left by so many inches."""
+    result: list[Point] = []
+    for index, (x, y) in enumerate(points):
+        one, other = points[max(0, index - 1)], points[min(len(points) - 1, index + 1)]
+        dx, dy = other[0] - one[0], other[1] - one[1]
+        size = math.hypot(dx, dy)
+        result.append((x - aside * dy / size, y + aside * dx / size))
+    return result
+
+
+def _place(axes: Axes, name: str, at: Point, *, host: bool) -> None:
+    marker, size = ("s", 8) if host else ("o", 10)
+    axes.plot(
+        *([coordinate] for coordinate in at),
+        marker=marker,
+        markersize=size,
+        markerfacecolor=_PALE,
+        markeredgecolor=NEUTRAL,
+        markeredgewidth=0.8,
+        zorder=5,
+    )
+    if name:
+        axes.text(at[0], at[1] - 0.12, name, fontsize=_TEXT + 1, ha="center", va="top", zorder=6)
