@@ -62,14 +62,15 @@ IMPORTS: dict[str, set[str]] = {
     "events": {"controllers", "engine", "errors", "scenario"},
     "execution": {"controllers", "engine", "errors", "host", "scenario"},
     "results": {"engine", "errors", "host", "scenario", "stats"},
+    "metrics": {"results", "stats"},
     "plot": {"errors", "results"},
     "plot.probes": {"scenario"},  # which series a figure needs: asked before the run
     "api": {"engine", "errors", "execution", "host", "results", "scenario"},
-    "study": {"api", "errors", "plot", "results", "scenario", "stats"},
-    "studies": {"stats", "study"},  # the claims of each
+    "study": {"api", "errors", "metrics", "plot", "results", "scenario", "stats"},
+    "studies": {"metrics", "stats", "study"},  # the claims of each
     "cli": {"", "api", "controllers", "engine", "errors", "host", "plot", "results", "scenario", "study"},
     "__main__": {"cli"},
-    "": {"api", "controllers", "engine", "events", "errors", "plot", "results", "scenario"},  # ackclock/__init__.py
+    "": {"api", "controllers", "engine", "events", "errors", "metrics", "plot", "results", "scenario"},  # ackclock/__init__.py
 }
 # Libraries that only one part may know.
 OWNERS = {"cyclopts": "cli", "rich": "cli", "matplotlib": "plot", "pydantic": "scenario", "scipy": "stats"}

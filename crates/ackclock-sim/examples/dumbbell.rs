@@ -1,7 +1,8 @@
 //! Plays a dumbbell and prints what it cost:
 #![allow(clippy::expect_used)] // a program for developers: a wrong argument may panic
 //! `dumbbell RATE_MBPS RTT_MS QUEUE_PACKETS FLOWS SECONDS CC PROFILE [key=json ...]`: extra keys are endpoint options,
-//! and `loss=P` is random loss at the bottleneck.
+//! `loss=P` is random loss at the bottleneck, and
+//! `queue=KIND` its queueing discipline, `fused=false` the general form of its link.
 use ackclock_sim::{Run, Sim};
 use serde_json::json;
 use std::time::Instant;
@@ -18,7 +19,13 @@ fn main() {
         .collect();
     let loss = tcp.remove("loss").map(|p| json!({"kind": "bernoulli", "p": p}));
     let queue = json!({"kind": "droptail", "limit_packets": num(2) as u64});
+    let discipline = tcp.remove("queue");
+    let fused = tcp.remove("fused").unwrap_or(json!(true));
     let link = |id: &str| {
+        let mut queue = queue.clone();
+        if let Some(kind) = discipline.as_ref().filter(|_| id == "bottleneck") {
+            queue["kind"] = kind.clone();
+        }
         json!({"id": id, "rate_bps": rate as u64, "delay_ns": rtt as u64 / 2, "overhead_bytes": 14, "queue": queue,
             "loss": if id == "bottleneck" { loss.clone() } else { None }})
     };
@@ -29,7 +36,7 @@ fn main() {
     };
     let flows: Vec<_> = (0..num(3) as u64).map(flow).collect();
     let doc = json!({"format": 1, "seed": 1, "duration_ns": (num(4) * 1e9) as u64,
-        "links": [link("bottleneck"), link("reverse")], "flows": flows});
+        "links": [link("bottleneck"), link("reverse")], "flows": flows, "engine": {"fused": fused}});
     let run = Run::from_json(&doc.to_string()).expect("a valid run");
     let mut sim = Sim::new(&run).expect("a valid network");
     let t = Instant::now();

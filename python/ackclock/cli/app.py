@@ -68,11 +68,26 @@ def run_command(
 
 
 @app.command(name="show")
-def show_command(file: File, /, *, changes: Changes = (), json: Json = False) -> int:
+def show_command(
+    file: File,
+    /,
+    *,
+    changes: Changes = (),
+    json: Json = False,
+    plot: Annotated[
+        list[Path] | None,
+        Parameter(
+            negative=(),
+            consume_multiple=(0, 1),
+            show_default=False,
+            help="Draw the topology into this file (PNG, SVG or PDF). Default: an SVG and a PNG named like FILE, here.",
+        ),
+    ] = None,
+) -> int:
     """Show what a scenario resolves to, without running it."""
     from ackclock.cli.show import show
 
-    return show(file, changes, as_json=json)
+    return show(file, changes, as_json=json, plot=plot)
 
 
 @app.command(name="cc")

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ackclock.cli import console
 from ackclock.cli.app import OK
+from ackclock.results.summary import rate_of
+from ackclock.scenario import sketch, words
 from ackclock.scenario.compile import full_packet
 from ackclock.scenario.links import bdp_packets
 from ackclock.scenario.plan import Plan, Point, load
-from ackclock.scenario.units import DURATION, RATE, SIZE
+from ackclock.scenario.units import DURATION, SIZE
 
 _MOST = 12  # points printed in full
 
 
-def show(file: Path, changes: Sequence[str], *, as_json: bool) -> int:
-    """Print the runs of a scenario: their resolved documents as JSON, or links and flows as tables."""
+def show(file: Path, changes: Sequence[str], *, as_json: bool, plot: Sequence[Path] | None = None) -> int:
+    """Print the runs of a scenario: their resolved documents as JSON, or links and flows as tables.
+
+    With `plot`, the topology of the first point is drawn into these files, or, if there are none, into an SVG and a
+    PNG beside the caller under the name of `file`.
+    """
     plan = load(file, set=changes)
+    drawn = _draw(plan, plot or [Path(f"{file.stem}.svg"), Path(f"{file.stem}.png")]) if plot is not None else []
     if as_json:
         runs = [{"run": job.index, "params": job.point.params, "resolved": job.document()} for job in plan.jobs()]
         console.print_json({"runs": runs})
@@ -32,9 +41,20 @@ def show(file: Path, changes: Sequence[str], *, as_json: bool) -> int:
         document = next(job for job in Plan(plan.source, "", (point,)).jobs()).document()
         out.print(console.table(_links(point, document), ["left"]))
         out.print(console.table(_flows(point), ["left"] * 5))
+        out.print(console.table(_ways(point, document), ["left"] * 3))
     if len(plan.points) > _MOST:
         out.print(f"\nand {len(plan.points) - _MOST} more points; --json prints all of them")
+    if drawn:
+        which = " of point 0" if len(plan.points) > 1 else ""
+        out.print(f"\ntopology{which}: {', '.join(map(str, drawn))}", soft_wrap=True)
     return OK
+
+
+def _draw(plan: Plan, files: Sequence[Path]) -> list[Path]:
+    from ackclock.plot import topology  # takes longer than everything else here
+
+    picture = sketch.sketch(plan.points[0].scenario)
+    return [topology.save(picture, file) for file in files]
 
 
 def _heading(plan: Plan) -> str:
@@ -53,39 +73,34 @@ def _params(point: Point) -> str:
 
 
 def _links(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
-    rows = [["link", "rate", "delay", "queue", "BDP", "overhead", "loss"]]
-    packet, rtt = full_packet(point.scenario.flows[0]), point.scenario.layout().rtt
-    for link in document["links"]:
-        rate = link["rate_bps"]
-        bdp = f"{bdp_packets(rate, rtt, packet + link['overhead_bytes'])} packets" if rate else "-"
+    rows = [["link", "rate", "delay", "queue", "BDP", "overhead", "loss", "besides"]]
+    layout = point.scenario.layout()
+    packet, shared = full_packet(point.scenario.flows[0]), len(layout.links)
+    for link in [*document["links"][:shared], *_of_first_flows(point, document["links"][shared:])]:
+        rate = rate_of(link)
+        bdp = f"{bdp_packets(int(rate), layout.rtt, packet + link['overhead_bytes'])} packets" if rate else "-"
         rows.append(
             [
                 link["id"],
-                RATE.format(rate) if rate else "unlimited",
+                words.rate(link) or "unlimited",
                 DURATION.format(link["delay_ns"]),
-                _limit(link["queue"]),
+                words.queue(link) or "unlimited",
                 bdp,
                 SIZE.format(link["overhead_bytes"]),
-                _loss(link["loss"]),
+                words.loss(link) or "none",
+                ", ".join(words.others(link)),
             ]
         )
+    if not any(row[-1] for row in rows[1:]):
+        rows = [row[:-1] for row in rows]
     return rows
 
 
-def _limit(queue: Mapping[str, Any]) -> str:
-    if queue["limit_packets"] is not None:
-        return f"{queue['kind']} {queue['limit_packets']} packets"
-    if queue["limit_bytes"] is not None:
-        return f"{queue['kind']} {SIZE.format(queue['limit_bytes'])}"
-    return "unlimited"
-
-
-def _loss(loss: Mapping[str, Any] | None) -> str:
-    if loss is None:
-        return "none"
-    if loss["kind"] == "bernoulli":
-        return f"{100 * loss['p']:g} %"
-    return f"every {loss['n']} packets" if loss["kind"] == "every" else f"{len(loss['drops'])} chosen packets"
+def _of_first_flows(point: Point, own: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The access links of the first flow of each group; those of the others are equal."""
+    counts = (flow.count for flow in point.scenario.flows)
+    firsts = set(map(str, itertools.accumulate(counts, initial=0)))
+    return [link for link in own if re.sub(r"\D", "", link["id"]) in firsts]
 
 
 def _flows(point: Point) -> list[list[str]]:
@@ -107,4 +122,15 @@ def _flows(point: Point) -> list[list[str]]:
             ]
         )
         first = last + 1
+    return rows
+
+
+def _ways(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
+    """The first flow of each group with what it crosses."""
+    rows = [["flows", "way out", "way back"]]
+    first = 0
+    for flow, numbers in zip(point.scenario.flows, sketch.numbers(point.scenario), strict=True):
+        way = document["flows"][first]
+        rows.append([numbers, words.way(way["forward"]), words.way(way["reverse"])])
+        first += flow.count
     return rows

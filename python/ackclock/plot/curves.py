@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _ACROSS = 3  # panels in a row
 _SIZE = {1: (4.4, 3.0), 2: (6.4, 2.9), 3: (7.6, 2.7)}  # inches of a row, by its panels
+_TICKS = 8  # values of a logarithmic axis that are each named
 _MARKERS = 9  # per line, at most
 
 
@@ -97,6 +98,7 @@ def _draw(chart: Chart) -> Figure:
         if index + across >= count:
             axes.set_xlabel(chart.x.label)
             axes.tick_params(labelbottom=True)
+    _axes(grid.flat[0], chart)  # the panels share theirs
     figure.suptitle(chart.title, fontsize=8)
     labels = [*looks, *dict.fromkeys(mark.label for panel in chart.panels for mark in panel.marks)]
     handles = [Line2D([], [], label=label, **_line(looks[label], 1)) for label in looks]
@@ -117,14 +119,26 @@ def _panel(axes: Axes, chart: Chart, panel: Panel, looks: dict[str, tuple[Look, 
         if at is not None:
             draw(at, **_mark(chart, mark.label))
     axes.set_title(panel.title)
-    if chart.x.ticks:
-        axes.set_xticks(range(len(chart.x.ticks)), chart.x.ticks)
+
+
+def _axes(axes: Axes, chart: Chart) -> None:
+    places = sorted({x for panel in chart.panels for curve in panel.curves for x in curve.x})
     if chart.x.log:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
     if chart.y.log:
         axes.set_yscale("log")
-    axes.set_xlim(chart.x.low, chart.x.high)
-    axes.set_ylim(chart.y.low, chart.y.high)
+        axes.yaxis.set_major_formatter("{x:g}")
+    if chart.x.ticks:
+        axes.set_xticks(range(len(chart.x.ticks)), chart.x.ticks)
+    elif chart.x.log and len(places) <= _TICKS:
+        axes.set_xticks(places)
+        axes.xaxis.minorticks_off()
+    # Setting an end stops the automatic scaling of both, so only where one is given.
+    if (chart.x.low, chart.x.high) != (None, None):
+        axes.set_xlim(chart.x.low, chart.x.high)
+    if (chart.y.low, chart.y.high) != (None, None):
+        axes.set_ylim(chart.y.low, chart.y.high)
 
 
 def _looks(chart: Chart) -> dict[str, tuple[Look, Any]]:

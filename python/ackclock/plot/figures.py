@@ -52,13 +52,11 @@ def save(result: Result, folder: str | os.PathLike[str], name: str = "overview")
 
 def save_file(result: Result, path: str | os.PathLike[str]) -> Path:
     """Draw `result`, four points at most, into one file of the kind its name says: PNG, SVG or PDF."""
-    file = Path(path)
-    if file.suffix not in (".png", ".svg", ".pdf"):
-        raise InputError(f"'{file.name}' is no figure", "end its name with .png, .svg or .pdf", source=str(file))
+    file = drawable(path)
     found = (panel(result, entry["point"]) for entry in result.manifest["points"])
     with mpl.rc_context(RC):
         figure = draw([item for item in found if item is not None][:_COLUMNS])
-        _write_file(figure, file)
+        write_file(figure, file)
     return file
 
 
@@ -169,7 +167,7 @@ def write(figure: Figure, folder: Path, stem: str) -> list[Path]:
     """Write a figure as PNG and SVG."""
     files = [folder / f"{stem}.png", folder / f"{stem}.svg"]
     for file in files:
-        _write_file(figure, file)
+        write_file(figure, file)
     return files
 
 
@@ -181,7 +179,16 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 
 
-def _write_file(figure: Figure, file: Path) -> None:
+def drawable(path: str | os.PathLike[str]) -> Path:
+    """`path`, if its name says a kind of figure. Raises :class:`ackclock.InputError` otherwise."""
+    file = Path(path)
+    if file.suffix not in _METADATA:
+        raise InputError(f"'{file.name}' is no figure", "end its name with .png, .svg or .pdf", source=str(file))
+    return file
+
+
+def write_file(figure: Figure, file: Path) -> None:
+    """Write a figure, the same bytes for the same figure."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(file, metadata=_METADATA[file.suffix])

@@ -40,6 +40,12 @@ _LOOKS = {
     "bbr1": Look("#000000", "o"),
     "bbr3": Look("#AA0000", "D"),
     "copa": Look("#5D3A9B", "^"),
+    # Slow starts, where they are compared.
+    "standard": Look("#0072B2", "o"),
+    "limited": Look("#E69F00", "s"),
+    "hystart": Look("#009E73", "^"),
+    "hystart++": Look("#CC79A7", "D"),
+    "blbe": Look("#000000", "*"),
 }
 
 NEUTRAL = "#444444"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ackclock.plot.figures import _write_file as write_file
+from ackclock.plot.figures import drawable, write_file
 from ackclock.plot.style import DASHES, NEUTRAL, RC, look
 
 if TYPE_CHECKING:
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 Point = tuple[float, float]
 
 _LENGTH = 1.65  # inches of a link
-_MARGIN = 0.55  # around it all, inches
-_APART = 0.055  # between the ways of flows over one link, inches
+_MARGIN, _BELOW = 0.55, 0.42  # around it all, inches
+_APART, _WIDEST = 0.055, 0.4  # between the ways of flows over one link, and of all of them, inches
 _LINK, _PALE = "#D4D4D4", "#F7F7F7"
 _TEXT = 6.0
 
 
 def save(drawn: Sketch, path: str | os.PathLike[str]) -> Path:
     """Draw a topology into a file of the kind its name says: PNG, SVG or PDF. The same topology gives the same file."""
-    file = Path(path)
+    file = drawable(path)
     with mpl.rc_context(RC):
         write_file(draw(drawn), file)
     return file
@@ -42,7 +43,8 @@ def draw(drawn: Sketch) -> Figure:
     spots = {place.name: _inches(place.at) for place in drawn.places}
     every = [*spots.values(), *(_inches(bend) for line in drawn.lines for bend in line.bends)]
     left, right = min(x for x, _ in every) - _MARGIN, max(x for x, _ in every) + _MARGIN
-    low, high = min(y for _, y in every) - _MARGIN, max(y for _, y in every) + _MARGIN
+    most = max(len(line.words) for line in drawn.lines)
+    low, high = min(y for _, y in every) - _BELOW, max(y for _, y in every) + _MARGIN + 0.1 * max(0, most - 3)
     legend = 0.16 * math.ceil(len(drawn.routes) / 4) + 0.12
     figure = Figure(figsize=(right - left, high - low + legend))
     share = legend / (high - low + legend)
@@ -53,8 +55,11 @@ def draw(drawn: Sketch) -> Figure:
     lines = {line.ends: [spots[line.ends[0]], *map(_inches, line.bends), spots[line.ends[1]]] for line in drawn.lines}
     users = _users(drawn.routes, lines)
     looks = _looks(drawn.routes)
+    hosts = {place.name for place in drawn.places if place.host}
     for line in drawn.lines:
-        _link(axes, line, lines[line.ends], len(users[line.ends]))
+        # Lines of a fan are apart where their hosts are.
+        along = 0.5 + 0.12 * ((line.ends[1] in hosts) - (line.ends[0] in hosts))
+        _link(axes, line, lines[line.ends], len(users[line.ends]), along)
     for number, route in enumerate(drawn.routes):
         _route(axes, number, route, lines, users, looks[number])
     for place in drawn.places:
@@ -84,12 +89,12 @@ def _users(routes: Sequence[Route], lines: dict[tuple[str, str], list[Point]]) -
     """Which routes pass each line."""
     users: dict[tuple[str, str], list[int]] = {ends: [] for ends in lines}
     for number, route in enumerate(routes):
-        for ends in zip(route.stops, route.stops[1:], strict=False):
+        for ends in itertools.pairwise(route.stops):
             users[ends if ends in users else ends[::-1]].append(number)
     return users
 
 
-def _looks(routes: Sequence[Route]) -> list[tuple[str, object]]:
+def _looks(routes: Sequence[Route]) -> list[tuple[str, Any]]:
     """A colour for each controller, a line style for each group of flows that has it."""
     seen: dict[str, int] = {}
     result = []
@@ -99,23 +104,31 @@ def _looks(routes: Sequence[Route]) -> list[tuple[str, object]]:
     return result
 
 
-def _link(axes: Axes, line: Line, points: Sequence[Point], users: int) -> None:
+def _link(axes: Axes, line: Line, points: Sequence[Point], users: int, along: float) -> None:
+    """A link with its words, which stand so far along it."""
     xs, ys = zip(*points, strict=True)
-    width = 1.5 + 72 * _APART * max(users, 1)
+    width = 1.5 + 72 * _apart(users) * max(users, 1)
     if line.delay:
         axes.plot(xs, ys, color=_LINK, linewidth=1.2, linestyle=(0, (3, 2)), zorder=1)
     else:
         axes.plot(xs, ys, color=_LINK, linewidth=width, solid_capstyle="round", zorder=1, gid=f"link {line.ends}")
     middle = (len(points) - 1) // 2
-    (x0, y0), (x1, y1) = sorted((points[middle], points[middle + 1]))
-    x, y = (x0 + x1) / 2, (y0 + y1) / 2
+    one, other = points[middle], points[middle + 1]
+    along = 0.5 if one[1] == other[1] else along
+    x, y = one[0] + along * (other[0] - one[0]), one[1] + along * (other[1] - one[1])
+    (x0, y0), (x1, y1) = sorted((one, other))
     away = (width / 2 + 2) / 72
-    if abs(x1 - x0) < abs(y1 - y0):  # steep: beside it
-        text = "\n".join((*line.words, *line.back))
-        axes.text(x + away + 0.06, y, text, fontsize=_TEXT, color=NEUTRAL, va="center", zorder=4)
+    if abs(x1 - x0) < abs(y1 - y0):  # steep: below its lower end, which is a host
+        under = "\n".join((*line.words, *line.back)).replace(", ", "\n")
+        low = min(one, other, key=lambda point: point[1])
+        axes.text(low[0], low[1] - 0.1, under, fontsize=_TEXT, color=NEUTRAL, ha="center", va="top", zorder=4)
         return
     angle = math.atan2(y1 - y0, x1 - x0)
-    for text, side, align in ((line.words, 1, "bottom"), (line.back, -1, "top")):
+    # Below a sloping line is often the next one of a fan.
+    texts = (
+        ((line.words, 1, "bottom"), (line.back, -1, "top")) if angle == 0 else ((line.words + line.back, 1, "bottom"),)
+    )
+    for text, side, align in texts:
         axes.text(
             x - side * away * math.sin(angle),
             y + side * away * math.cos(angle),
@@ -137,16 +150,16 @@ def _route(
     route: Route,
     lines: dict[tuple[str, str], list[Point]],
     users: dict[tuple[str, str], list[int]],
-    style: tuple[str, object],
+    style: tuple[str, Any],
 ) -> None:
     """The way of a group: beside those of others where they share a line."""
     xs: list[float] = []
     ys: list[float] = []
-    for ends in zip(route.stops, route.stops[1:], strict=False):
+    for ends in itertools.pairwise(route.stops):
         along = ends in lines
         key = ends if along else ends[::-1]
         order = users[key].index(number)
-        aside = _APART * ((len(users[key]) - 1) / 2 - order)
+        aside = _apart(len(users[key])) * ((len(users[key]) - 1) / 2 - order)
         moved = _moved(lines[key], aside)
         for x, y in moved if along else moved[::-1]:
             xs.append(x)
@@ -161,6 +174,10 @@ def _route(
     )
     arrow = {"arrowstyle": "-|>,head_length=0.5,head_width=0.25", "color": colour, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", xy=tip, xytext=tail, arrowprops=arrow, zorder=3)
+
+
+def _apart(users: int) -> float:
+    return min(_APART, _WIDEST / max(users, 1))
 
 
 def _moved(points: Sequence[Point], aside: float) -> list[Point]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 Point = tuple[float, float]
 Pair = tuple[str, str]
 
-_STEP = 0.5  # between hosts above each other, in lengths of a link
+_STEP = 0.55  # between hosts above each other, in lengths of a link
 _BELOW = 0.62  # from a row to the first hosts below it
-_ASIDE = 0.2  # from a router to the host below and beside it
+_ASIDE = (0.28, 0.17, 0.06)  # from a router to hosts below and beside it: the lower, the less, or lines would cross
 _SWEEPS = 4
 
 
@@ -20,14 +21,16 @@ def beside_row(spans: Sequence[tuple[int, int]], length: int) -> list[tuple[Poin
     for index, height in zip(whole, _column(len(whole)), strict=True):
         result[index] = ((-1.0, height), (length + 1.0, height))
     levels: list[list[tuple[int, int]]] = []
-    for index, (first, last) in enumerate(spans):
+    for index, (first, last) in sorted(enumerate(spans), key=lambda item: item[1][1] - item[1][0]):
         if index in result:
             continue
-        level = next((n for n, taken in enumerate(levels) if all(last <= a or b <= first for a, b in taken)), len(levels))
+        level = next(
+            (n for n, taken in enumerate(levels) if all(last <= a or b <= first for a, b in taken)), len(levels)
+        )
         if level == len(levels):
             levels.append([])
         levels[level].append((first, last))
-        aside, height = _ASIDE + 0.12 * level, -(_BELOW + _STEP * level)
+        aside, height = _ASIDE[min(level, len(_ASIDE) - 1)], -(_BELOW + _STEP * level)
         result[index] = ((first + aside, height), (last - aside, height))
     return [result[index] for index in range(len(spans))]
 
@@ -55,7 +58,7 @@ def layered(
             chain.reverse()
         passing[start, end] = chain
         stops = [start, *chain, end]
-        for one, other in zip(stops, stops[1:], strict=False):
+        for one, other in itertools.pairwise(stops):
             joined[one].append(other)
             joined[other].append(one)
     _untangle(columns, joined)
@@ -75,7 +78,7 @@ def _layers(names: Sequence[str], pairs: Sequence[Pair], ways: Sequence[Sequence
     """How far right each node is: behind all before it on the way of a flow, as far as flows do not contradict."""
     after: dict[str, set[str]] = {name: set() for name in names}
     for way in ways:
-        for one, other in zip(way, way[1:], strict=False):
+        for one, other in itertools.pairwise(way):
             if not _leads(after, other, one):
                 after[one].add(other)
     on_ways = {name for way in ways for name in way}

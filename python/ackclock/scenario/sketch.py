@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ackclock.scenario import placement
+from ackclock.scenario import placement, words
 from ackclock.scenario.compile import compile_run
 from ackclock.scenario.layout import Layout, Way, around
 from ackclock.scenario.links import Link
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.network import Network
-from ackclock.scenario.path import Dumbbell
-from ackclock.scenario.units import DURATION, RATE, SIZE
+from ackclock.scenario.units import DURATION
 
 Document = Mapping[str, Any]
 Point = tuple[float, float]
@@ -78,39 +77,11 @@ def numbers(scenario: Scenario) -> list[str]:
     return result
 
 
-def words(link: Document) -> tuple[str, ...]:
-    """Rate and delay of a resolved link, its queue, and its loss if there is one."""
-    lines = [", ".join(part for part in (_rate(link), DURATION.format(link["delay_ns"])) if part)]
-    queue = limit_words(link["queue"])
-    if queue is not None:
-        lines.append(queue)
-    if link["loss"] is not None:
-        lines.append("with losses")
-    return tuple(lines)
-
-
-def limit_words(queue: Document) -> str | None:
-    """Discipline and limit of a resolved queue; ``None`` if it is first in, first out without a limit."""
-    if queue["limit_packets"] is not None:
-        return f"{queue['kind']} {queue['limit_packets']} packets"
-    if queue["limit_bytes"] is not None:
-        return f"{queue['kind']} {SIZE.format(queue['limit_bytes'])}"
-    return None if queue["kind"] == "droptail" else str(queue["kind"])
-
-
-def _rate(link: Document) -> str | None:
-    if link.get("trace"):
-        return "a trace"
-    if link.get("schedule"):
-        return "changing rate"
-    return RATE.format(link["rate_bps"]) if link["rate_bps"] else None
-
-
 def _back(there: Document, home: Document) -> tuple[str, ...]:
     """The words of the link for the other direction, if they differ. Losses are never mirrored."""
-    if words(home | {"loss": None}) == words(there | {"loss": None}) and home["loss"] is None:
+    if words.link({**home, "loss": None}) == words.link({**there, "loss": None}) and home["loss"] is None:
         return ()
-    first, *others = words(home)
+    first, *others = words.link(home)
     return (f"back: {first}", *others)
 
 
@@ -123,7 +94,7 @@ def _row(scenario: Scenario, layout: Layout, resolved: Mapping[str, Document]) -
     lines = [
         Line(
             (f"router {place}", f"router {place + 1}"),
-            (name, *words(resolved[name])),
+            (name, *words.link(resolved[name])),
             _back(resolved[name], resolved[back]),
         )
         for place, (name, back) in enumerate(zip(forward, backward, strict=True))
@@ -135,9 +106,7 @@ def _row(scenario: Scenario, layout: Layout, resolved: Mapping[str, Document]) -
         spans.append((crossed[0], crossed[-1] + 1))
     hosts = placement.beside_row(spans, len(forward))
     first = 0
-    for flow, way, flows, span, ends in zip(
-        scenario.flows, layout.ways, numbers(scenario), spans, hosts, strict=True
-    ):
+    for flow, way, flows, span, ends in zip(scenario.flows, layout.ways, numbers(scenario), spans, hosts, strict=True):
         sender, receiver = f"sender {flows}", f"receiver {flows}"
         routers = tuple(f"router {place}" for place in range(span[0], span[1] + 1))
         places += [Place(sender, ends[0], True), Place(receiver, ends[1], True)]
@@ -159,7 +128,7 @@ def _ends(
         if name in own:
             there, home = resolved[name], resolved.get(f"{name}-reverse")
             back = _back(there, home) if home else ("back: no rate",)
-            result.append(Line(ends, words(there) + more, back))
+            result.append(Line(ends, words.link(there) + more, back))
             continue
         plain = way.access is not None and way.access.keys.side in ("both", side) and way.access.keys.delay
         delay = (DURATION.format(way.access.keys.delay),) if plain and way.access is not None else ()
@@ -167,9 +136,7 @@ def _ends(
     return result
 
 
-def _network(
-    topology: Network, scenario: Scenario, layout: Layout, resolved: Mapping[str, Document]
-) -> Sketch:
+def _network(topology: Network, scenario: Scenario, layout: Layout, resolved: Mapping[str, Document]) -> Sketch:
     pairs: dict[tuple[str, str], list[str]] = {}
     for link in topology.links:
         for source, target in link.directions:
@@ -181,7 +148,7 @@ def _network(
     lines = []
     for pair, names in pairs.items():
         there, *home = (resolved.get(name, _plain(delays[name])) for name in names)
-        text = words(there) + (() if home else ("one way",))
+        text = words.link(there) + (() if home else ("one way",))
         back = _back(there, home[0]) if home else ()
         lines.append(Line(pair, text, back, not any(name in resolved for name in names), bends[pair]))
     routes = (
@@ -196,9 +163,3 @@ def _plain(delay: int) -> Document:
     """A pure delay beside a link that is more."""
     queue = {"kind": "droptail", "limit_packets": None, "limit_bytes": None}
     return {"rate_bps": None, "delay_ns": delay, "queue": queue, "loss": None}
-
-
-def steps_text(steps: Sequence[Link | int]) -> str:
-    """A way in words: ``5 ms, hop0, hop1``."""
-    parts = [step.name if isinstance(step, Link) else DURATION.format(step) for step in steps if step]
-    return ", ".join(parts) or "nothing"

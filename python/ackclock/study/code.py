@@ -34,9 +34,11 @@ class Measure:
     function: Quantity
 
     def __call__(self, run: Run) -> float | None:
-        """The number of a run."""
-        value = self.function(run)
-        return None if value is None else float(value)
+        """The number of a run; it is looked for once."""
+        if self.name not in run.measured:
+            value = self.function(run)
+            run.measured[self.name] = None if value is None else float(value)
+        return run.measured[self.name]
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,17 @@ from typing import Any
 
 from ackclock import api
 from ackclock.errors import InputError, one_line, unknown
-from ackclock.scenario.plan import Plan
+from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.plan import load as load_plan
 from ackclock.study import code, document, locate
 from ackclock.study.code import Claim, Code
 from ackclock.study.model import Setting, Study
 from ackclock.study.runs import Results
 from ackclock.study.verdict import Verdict
+
+
+_FEW = 2_000_000
+"""Segments that are simulated sooner than other processes could begin to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def run(
             if progress is not None:
                 progress(before + finished, total)
 
-        found[name] = api.run(plan, jobs=jobs, progress=report)
+        found[name] = api.run(plan, jobs=jobs or (1 if _packets(plan) < _FEW else None), progress=report)
         done += len(plan)
     results = Results(found, quick=quick)
     claims = judge(loaded.code.claims, results)
@@ -142,6 +146,19 @@ def _plan(study: Study, setting: Setting, quick: bool) -> Plan:
         part = "set or quick" if "--set" in str(error.source) else "scenario"
         key = ".".join(word for word in (setting.place, part, error.key) if word)
         raise InputError(error.problem, error.remedy, source=str(study.folder / document.FILE), key=key) from None
+
+
+def _packets(plan: Plan) -> float:
+    """About how many segments the runs of a plan send: what the slowest link carries, or what the flows have."""
+    total = 0.0
+    for point in plan.points:
+        document = Job(0, point, 0).document()
+        rates = [link["rate_bps"] for link in document["links"] if link["rate_bps"]]
+        sizes = [flow["app"].get("bytes") for flow in document["flows"]]
+        most = min(rates, default=0) * document["duration_ns"] / 8e9
+        amount = min(most, sum(sizes)) if all(size is not None for size in sizes) else most
+        total += amount / document["flows"][0]["mss"] * point.scenario.run.replications
+    return total
 
 
 def _measures_exist(study: Study, found: Code) -> None:

@@ -48,6 +48,7 @@ class Run:
         self.replication: int = row["replication"]
         self.duration: float = row["duration_s"]
         self.params: dict[str, str | int | float | bool] = {key: row[key] for key in result.params}
+        self.measured: dict[str, float | None] = {}
 
     @functools.cached_property
     def resolved(self) -> dict[str, Any]:

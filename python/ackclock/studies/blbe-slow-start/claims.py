@@ -82,6 +82,14 @@ def start_up_losses(run: Run) -> float:
 
 
 @measure
+def start_up_losses_bdp(run: Run) -> float | None:
+    """The same as a share of the bandwidth-delay product in packets."""
+    found = start_up_losses(run)
+    delay = sum(link["delay_ns"] for link in run.resolved["links"]) * 1e-9
+    return None if found is None else found * 8 * mss(run) / (available(run) * delay)
+
+
+@measure
 def longest_stall(run: Run) -> float:
     """Longest time without a delivery in order, from the first to the last one, s."""
     delivered = run.series("delivered")
@@ -162,8 +170,8 @@ def mss(run: Run) -> int:
 
 def available(run: Run) -> float:
     """Payload that the bottleneck can carry for a flow alone, bit/s."""
-    size = next(link for link in run.resolved["links"] if link["id"] == run.bottleneck["id"])["queue"]["packet_bytes"]
-    return float(run.bottleneck["rate_bps"]) * mss(run) / size
+    link = next(link for link in run.resolved["links"] if link["id"] == run.bottleneck["id"])
+    return float(run.bottleneck["rate_bps"]) * mss(run) / float(link["queue"]["packet_bytes"])
 
 
 def reached(run: Run, share: float, *, step: float) -> float:
