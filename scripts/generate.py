@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what is generated and committed: tables in the documentation and the JSON schema of scenarios.
+"""Writes what is generated and committed: tables and pictures in the documentation, the JSON schema of scenarios.
 
     python scripts/generate.py            # writes what has changed
     python scripts/generate.py --check    # writes nothing; names stale files and exits with 1
@@ -11,13 +11,18 @@ hand. Needs the package with its extension (``make build``).
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ackclock.engine import Algorithm, Option, catalogue
+from ackclock.plot import topology
 from ackclock.scenario import schema
 from ackclock.scenario.options import show
+from ackclock.scenario.plan import load
+from ackclock.scenario.sketch import sketch
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -95,6 +100,15 @@ TABLES: Mapping[str, Mapping[str, Callable[[], str]]] = {
 FILES: Mapping[str, Callable[[], str]] = {"schema/scenario.schema.json": schema.text}
 """Files that are generated as a whole."""
 
+PICTURES: Mapping[str, str] = {
+    "docs/pictures/dumbbell.svg": "scenarios/rtt-fairness.toml",
+    "docs/pictures/access.svg": "scenarios/asymmetric.toml",
+    "docs/pictures/chain.svg": "scenarios/chain.toml",
+    "docs/pictures/parking-lot.svg": "scenarios/parking-lot.toml",
+    "docs/pictures/network.svg": "scenarios/network.toml",
+}
+"""Pictures of topologies, and the scenario each is drawn from."""
+
 
 def fill(page: str, text: str, tables: Mapping[str, Callable[[], str]]) -> str:
     """`text` with the tables of `page` renewed."""
@@ -107,10 +121,28 @@ def fill(page: str, text: str, tables: Mapping[str, Callable[[], str]]) -> str:
     return text
 
 
+def picture(scenario: str) -> str:
+    """The SVG of the topology of a scenario."""
+    drawn = sketch(load(ROOT / scenario).points[0].scenario)
+    with tempfile.TemporaryDirectory() as folder:
+        return topology.save(drawn, Path(folder) / "topology.svg").read_text(encoding="utf-8")
+
+
+def structure(svg: str) -> list[tuple[str, str]]:
+    """What is drawn and said in an SVG. Coordinates may differ between versions of the library that draws it."""
+    return re.findall(r"<!-- (.*?) -->|id=\"((?:link|flows)-.*?)\"", svg)
+
+
 def generated(root: Path = ROOT) -> dict[str, str]:
     """What every generated file should contain."""
     pages = {page: fill(page, (root / page).read_text(encoding="utf-8"), tables) for page, tables in TABLES.items()}
-    return pages | {name: make() for name, make in FILES.items()}
+    pictures = {name: picture(scenario) for name, scenario in PICTURES.items()}
+    return pages | {name: make() for name, make in FILES.items()} | pictures
+
+
+def differs(name: str, old: str, new: str) -> bool:
+    """Whether a committed file is not what it should be."""
+    return structure(old) != structure(new) if name in PICTURES else old != new
 
 
 def stale(root: Path = ROOT) -> dict[str, str]:
@@ -118,7 +150,7 @@ def stale(root: Path = ROOT) -> dict[str, str]:
     return {
         name: text
         for name, text in generated(root).items()
-        if not (root / name).exists() or (root / name).read_text(encoding="utf-8") != text
+        if not (root / name).exists() or differs(name, (root / name).read_text(encoding="utf-8"), text)
     }
 
 
@@ -132,6 +164,7 @@ def main() -> int:
         if check:
             print(f"{name}: stale; run: make docs")
         else:
+            (ROOT / name).parent.mkdir(exist_ok=True)
             (ROOT / name).write_text(text, encoding="utf-8")
             print(f"{name}: written")
     return 1 if check and changed else 0

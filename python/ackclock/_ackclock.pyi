@@ -21,6 +21,10 @@ class RunOutput:
     def links(self) -> Table:
         """One row per link."""
     @property
+    def transfers(self) -> Table:
+        """A row per transfer: file, finite bulk flow or request."""
+
+    @property
     def series(self) -> Table:
         """One row per sample: time_s, kind, id, metric, value."""
     @property

@@ -94,6 +94,7 @@ class Output:
 
     flows: pl.DataFrame
     links: pl.DataFrame
+    transfers: pl.DataFrame
     series: pl.DataFrame
     info: Json
 
@@ -151,7 +152,8 @@ def run(document: str, controllers: Controllers | None = None) -> Output:
 
     with _errors():
         raw = _extension().run(document, dict(controllers or {}))
-    return Output(pl.DataFrame(raw.flows), pl.DataFrame(raw.links), pl.DataFrame(raw.series), json.loads(raw.info))
+    flows, links, transfers, series = map(pl.DataFrame, (raw.flows, raw.links, raw.transfers, raw.series))
+    return Output(flows, links, transfers, series, json.loads(raw.info))
 
 
 def record(document: str, flow: str, controllers: Controllers) -> list[str]:

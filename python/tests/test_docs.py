@@ -10,7 +10,8 @@ import pytest
 import ackclock
 from ackclock.cli.app import app
 from ackclock.results.summary import METRICS
-from ackclock.scenario import flow, link, loss, model, path, queue, settings
+from ackclock.scenario import access, flow, link, loss, model, network, path, queue, settings
+from ackclock.scenario.base import fields
 from shared import ROOT
 
 DOCS = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")}
@@ -19,8 +20,7 @@ DOCS = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs").
 @pytest.mark.parametrize(
     "table",
     [
-        path.Dumbbell,
-        link.Hop,
+        link.LinkKeys,
         link.Reverse,
         queue.Queue,
         loss.Loss,
@@ -31,8 +31,15 @@ DOCS = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs").
     ],
 )
 def test_every_key_is_described(table: type[model.Model]) -> None:
-    for name in table.model_fields:
+    for name in fields(table):
         assert re.search(rf"\b{name}\b", DOCS["scenario"]), name
+
+
+@pytest.mark.parametrize("table", [*path.KINDS.values(), link.Hop, network.NetworkLink, network.Node, access.Access])
+def test_every_key_of_a_topology_is_described(table: type[model.Model]) -> None:
+    of_links = fields(link.LinkKeys)  # docs/scenario.md has them once for all links
+    for name in fields(table):
+        assert name in of_links or re.search(rf"\b{name}\b", DOCS["topologies"]), name
 
 
 def test_every_column_is_described(raw: dict[str, object]) -> None:
@@ -52,6 +59,15 @@ def test_every_option_is_described(command: str) -> None:
         for name in argument.names:
             if name.startswith("--"):
                 assert name in DOCS["cli"], name
+
+
+def test_every_option_of_studies_is_described() -> None:
+    for command in ("list", "show", "run"):
+        for argument in app["study"][command].assemble_argument_collection():
+            for name in argument.names:
+                if name.startswith("--"):
+                    assert name in DOCS["cli"], name
+                    assert command == "list" or name in DOCS["studies"], name
 
 
 def test_every_public_name_is_described() -> None:

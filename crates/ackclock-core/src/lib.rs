@@ -27,3 +27,4 @@ pub mod rng;
 pub mod slowstart;
 pub mod tcp;
 pub mod time;
+pub mod variate;

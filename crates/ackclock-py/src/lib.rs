@@ -33,6 +33,8 @@ struct RunOutput {
     #[pyo3(get)]
     links: Py<Table>,
     #[pyo3(get)]
+    transfers: Py<Table>,
+    #[pyo3(get)]
     series: Py<Table>,
     /// JSON: `events`, `packets`, `wall_s`, `warnings`.
     #[pyo3(get)]
@@ -61,6 +63,7 @@ fn run(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>>) 
     Ok(RunOutput {
         flows: Py::new(py, tables::flows(&out)?)?,
         links: Py::new(py, tables::links(&out)?)?,
+        transfers: Py::new(py, tables::transfers(&out)?)?,
         series: Py::new(py, tables::series(&out)?)?,
         info: info.to_string(),
     })

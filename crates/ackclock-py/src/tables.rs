@@ -1,6 +1,7 @@
 //! Tables as Arrow record batches, handed to Python without copying (Arrow PyCapsule interface).
 
 use ackclock_core::queue::Reason;
+use ackclock_sim::app::rows::{DatagramRow, TransfersRow};
 use ackclock_sim::output::metric_name;
 use ackclock_sim::Output;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -65,8 +66,17 @@ fn some_floats(it: impl Iterator<Item = Option<f64>>) -> ArrayRef {
 /// The flows table.
 pub fn flows(out: &Output) -> PyResult<Table> {
     let r = || out.flows.iter();
+    let datagrams = |f: fn(&DatagramRow) -> u64| -> ArrayRef {
+        Arc::new(out.flows.iter().map(|row| row.datagrams.as_ref().map(f)).collect::<UInt64Array>())
+    };
+    let transfers = |f: fn(&TransfersRow) -> u64| -> ArrayRef {
+        Arc::new(out.flows.iter().map(|row| row.transfers.as_ref().map(f)).collect::<UInt64Array>())
+    };
+    let delay = |i: usize| some_floats(r().map(move |f| Some(f.datagrams?.delay_s?[i])));
+    let fct = |i: usize| some_floats(r().map(move |f| Some(f.transfers?.fct_s?[i])));
     table(vec![
         ("id", text(r().map(|f| f.id.as_str())), false),
+        ("app", text(r().map(|f| f.app)), false),
         ("cc", text(r().map(|f| f.cc.as_str())), false),
         ("start_s", floats(r().map(|f| f.start_s)), false),
         ("end_s", some_floats(r().map(|f| f.end_s)), true),
@@ -95,6 +105,33 @@ pub fn flows(out: &Output) -> PyResult<Table> {
         ("fct_s", some_floats(r().map(|f| f.fct_s)), true),
         ("completed", Arc::new(r().map(|f| Some(f.completed)).collect::<BooleanArray>()), false),
         ("failed", Arc::new(r().map(|f| f.failed).collect::<StringArray>()), true),
+        ("received_packets", datagrams(|d| d.received), true),
+        ("lost_packets", datagrams(|d| d.lost), true),
+        ("in_flight_packets", datagrams(|d| d.in_flight), true),
+        ("mean_delay_s", delay(0), true),
+        ("p50_delay_s", delay(1), true),
+        ("p95_delay_s", delay(2), true),
+        ("p99_delay_s", delay(3), true),
+        ("transfers", transfers(|t| t.begun), true),
+        ("transfers_completed", transfers(|t| t.completed), true),
+        ("mean_fct_s", fct(0), true),
+        ("p50_fct_s", fct(1), true),
+        ("p95_fct_s", fct(2), true),
+        ("p99_fct_s", fct(3), true),
+    ])
+}
+
+/// The transfers table.
+pub fn transfers(out: &Output) -> PyResult<Table> {
+    let r = || out.transfers.iter();
+    table(vec![
+        ("id", text(r().map(|t| out.flows[t.flow as usize].id.as_str())), false),
+        ("index", ints(r().map(|t| t.index)), false),
+        ("start_s", floats(r().map(|t| t.start_s)), false),
+        ("end_s", some_floats(r().map(|t| t.end_s)), true),
+        ("bytes", ints(r().map(|t| t.bytes)), false),
+        ("fct_s", some_floats(r().map(|t| t.fct_s)), true),
+        ("slowdown", some_floats(r().map(|t| t.slowdown)), true),
     ])
 }
 

@@ -1,8 +1,8 @@
 //! Plays a dumbbell and prints what it cost:
 #![allow(clippy::expect_used)] // a program for developers: a wrong argument may panic
 //! `dumbbell RATE_MBPS RTT_MS QUEUE_PACKETS FLOWS SECONDS CC PROFILE [key=json ...]`: extra keys are endpoint options,
-//! `loss=P` is random loss at the bottleneck, and
-//! `queue=KIND` its queueing discipline, `fused=false` the general form of its link.
+//! `loss=P` is random loss at the bottleneck, `queue=KIND` its queueing discipline (or `queue={...}` the keys of its queue),
+//! and `fused=false` plays all links in the general form.
 use ackclock_sim::{Run, Sim};
 use serde_json::json;
 use std::time::Instant;
@@ -24,7 +24,10 @@ fn main() {
     let link = |id: &str| {
         let mut queue = queue.clone();
         if let Some(kind) = discipline.as_ref().filter(|_| id == "bottleneck") {
-            queue["kind"] = kind.clone();
+            match kind.as_object() {
+                Some(keys) => queue.as_object_mut().into_iter().for_each(|q| q.extend(keys.clone())),
+                None => queue["kind"] = kind.clone(),
+            }
         }
         json!({"id": id, "rate_bps": rate as u64, "delay_ns": rtt as u64 / 2, "overhead_bytes": 14, "queue": queue,
             "loss": if id == "bottleneck" { loss.clone() } else { None }})

@@ -1,18 +1,19 @@
 //! From the resolved run to the network.
 
+use crate::app::files;
 use crate::endpoint::{self, Make};
 use crate::engine::{Layout, Sim};
 use crate::events::Events;
-use crate::flow::{tag, Flow, Side, Snapshot, MAX_FLOWS, MAX_HOPS};
+use crate::flow::{MAX_FLOWS, MAX_HOPS};
 use crate::links;
 use crate::marking;
+use crate::network::Network;
 use crate::probe::Probes;
 use crate::slab::Slab;
 use crate::spec::{self, Hop, Run, SpecError, Start};
 use crate::wire::{DelayLine, Link};
-use ackclock_core::rng::Stream;
-use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::{Span, Time};
+use std::sync::Arc;
 
 /// Longest run, delay and interval: 10 years, so that sums of times cannot overflow.
 const MAX_DURATION: u64 = 10 * 366 * 86_400 * 1_000_000_000;
@@ -28,7 +29,7 @@ struct Router<'a> {
 }
 
 impl Router<'_> {
-    fn route(&mut self, hops: &[Hop], path: &str) -> Result<Box<[u32]>, SpecError> {
+    fn route(&mut self, hops: &[Hop], path: &str) -> Result<Arc<[u32]>, SpecError> {
         if hops.is_empty() || hops.len() > MAX_HOPS {
             return Err(SpecError::new(path, format!("a route has 1 to {MAX_HOPS} hops, not {}", hops.len())));
         }
@@ -66,28 +67,21 @@ impl Sim {
     pub fn new_with(run: &Run, make: &mut Make<'_>) -> Result<Sim, SpecError> {
         check(run)?;
         let mut router = Router { links: &run.links, delays: Vec::new() };
-        let mut sides = Vec::with_capacity(2 * run.flows.len());
-        let mut flows = Vec::with_capacity(run.flows.len());
-        let mut marks = Vec::with_capacity(run.flows.len());
+        let mut net = Network::default();
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
-            let (profile, config) = endpoint::config(f, &path)?;
-            for (server, hops, name) in [(false, &f.forward, "forward"), (true, &f.reverse, "reverse")] {
-                let rng = Stream::named(run.seed, run.run, &format!("flow {} endpoint {}", f.id, u8::from(server)));
-                let cc = make(f, server, profile, &path)?;
-                if !server {
-                    marks.push(marking::Use::of(&config, cc.needs().ecn));
-                }
-                let endpoint = Endpoint::new(&config, f.mss, cc, rng, tag(i, server));
-                let route = router.route(hops, &format!("{path}.{name}"))?;
-                sides.push(Side { endpoint, first_hop: route[0], route });
-            }
-            flows.push(flow(f, run, config.handshake));
+            let routes = [(&f.forward, "forward"), (&f.reverse, "reverse")];
+            let [forward, reverse] = routes.map(|(hops, name)| router.route(hops, &format!("{path}.{name}")));
+            net.flow(f, run, [forward?, reverse?], &path, make)?;
         }
+        net.add_transfers();
+        let Network { sides, flows, conns, marks, mut warnings, .. } = net;
+        warnings.extend(marking::warnings(run, &marks));
         let probes = Probes::new(&run.probes, flows.len())?;
+        let classes: Vec<u8> = conns.iter().map(|c| run.flows[c.flow as usize].class).collect();
         let links = run.links.iter().enumerate();
         let links: Vec<Link> = links
-            .map(|(i, l)| links::link(l, run, &format!("links.{i}"), probes.queue_events))
+            .map(|(i, l)| links::link(l, run, &classes, &format!("links.{i}"), probes.queue_events))
             .collect::<Result<_, _>>()?;
         let delays: Vec<DelayLine> = router.delays.iter().map(|d| DelayLine::new(Span(*d))).collect();
         let layout = Layout {
@@ -96,8 +90,8 @@ impl Sim {
             sampler: (links.len() + delays.len() + sides.len()) as u32,
         };
         let mut events = Events::new(layout.sampler as usize + 1);
-        for (i, f) in flows.iter().enumerate() {
-            events.schedule(layout.sides + 2 * i as u32, f.start);
+        for (i, conn) in conns.iter().enumerate() {
+            events.schedule(layout.sides + 2 * i as u32, conn.due);
         }
         events.schedule(layout.sampler, probes.next_due().min(Time(run.warmup_ns)));
         let mut slab = Slab::default();
@@ -109,6 +103,7 @@ impl Sim {
             delays,
             sides,
             flows,
+            conns,
             slab,
             spare,
             probes,
@@ -118,7 +113,7 @@ impl Sim {
             visits: 0,
             log: run.engine.log_deliveries.then(Vec::new),
             link_names: run.links.iter().map(|l| (l.id.clone(), l.rate_bps)).collect(),
-            warnings: marking::warnings(run, &marks),
+            warnings,
         })
     }
 
@@ -130,7 +125,14 @@ impl Sim {
         check(run)?;
         const PER_PACKET: u64 = 64 + 16 + 24;
         const PER_FLOW: u64 = 8 * 1024;
-        let mss = u64::from(run.flows.iter().map(|f| f.mss).min().unwrap_or(1460)).max(1);
+        const PER_TRANSFER: u64 = 512;
+        let packet = |f: &spec::Flow| f.app.datagrams().map_or(f.mss, |p| p.packet_bytes);
+        let mss = u64::from(run.flows.iter().map(packet).min().unwrap_or(1460)).max(1);
+        let transfers = |f: &spec::Flow| match &f.app {
+            spec::App::Files(app) => files::expected(app, run.duration_ns) as u64,
+            _ => 0,
+        };
+        let transfers = run.flows.iter().map(transfers).fold(0, u64::saturating_add);
         let packets = |l: &spec::Link| {
             let rate = l.fastest();
             let flight = rate.map_or(0, |r| (u128::from(r) * u128::from(l.delay_ns) / 8_000_000_000) as u64 / mss);
@@ -146,6 +148,7 @@ impl Sim {
         Ok(in_flight
             .saturating_mul(PER_PACKET)
             .saturating_add((run.flows.len() as u64).saturating_mul(PER_FLOW))
+            .saturating_add(transfers.saturating_mul(PER_TRANSFER))
             .saturating_add(probes.estimate(run.duration_ns, run.flows.len(), run.links.len())))
     }
 }
@@ -162,7 +165,7 @@ fn check(run: &Run) -> Result<(), SpecError> {
         return err("flows", format!("a run has 1 to {MAX_FLOWS} flows, not {}", run.flows.len()));
     }
     for (i, f) in run.flows.iter().enumerate() {
-        if f.mss == 0 || f.mss > 65_535 {
+        if f.app.datagrams().is_none() && (f.mss == 0 || f.mss > 65_535) {
             return err(&format!("flows.{i}.mss"), format!("a segment has 1 to 65535 bytes, not {}", f.mss));
         }
         if let Start::Uniform([a, b]) = f.start {
@@ -207,32 +210,5 @@ fn takes_time(hop: &Hop, run: &Run) -> bool {
     match hop {
         Hop::Delay(ns) => *ns > 0,
         Hop::Link(id) => run.links.iter().any(|l| l.id == *id && (l.delay_ns > 0 || !l.unlimited())),
-    }
-}
-
-fn flow(f: &spec::Flow, run: &Run, handshake: bool) -> Flow {
-    let start = match f.start {
-        Start::At(ns) => Time(ns),
-        Start::Uniform([a, b]) => {
-            let mut rng = Stream::named(run.seed, run.run, &format!("flow {} start", f.id));
-            Flow::draw_start(&mut rng, a, b)
-        }
-    };
-    let spec::App::Bulk { bytes } = f.app;
-    Flow {
-        id: f.id.clone(),
-        cc: f.cc.name.clone(),
-        start,
-        // A source told to stop before it starts does so at once: time never runs back.
-        stop: f.stop_ns.map_or(Time::NEVER, |ns| Time(ns).max(start)),
-        bytes,
-        handshake,
-        opened: false,
-        stopped: false,
-        completed: None,
-        baseline: Snapshot::default(),
-        cwnd_area: 0,
-        cwnd_at: start,
-        cwnd: 0,
     }
 }

@@ -1,11 +1,11 @@
 //! The loop: visits elements in the order of their deadlines.
 
 use crate::events::Events;
-use crate::flow::{snapshot, Flow, Side, HOP, SIDE_MASK};
+use crate::flow::{Conn, Flow, Side, HOP, SIDE_MASK};
 use crate::probe::Probes;
 use crate::slab::{Slab, NONE};
 use crate::wire::{DelayLine, InFlight, Link};
-use ackclock_core::tcp::Segment;
+use ackclock_core::tcp::{Endpoint, Segment};
 use ackclock_core::time::Time;
 
 /// Events between two looks at the caller's interrupt.
@@ -43,6 +43,7 @@ pub struct Sim {
     pub(crate) delays: Vec<DelayLine>,
     pub(crate) sides: Vec<Side>,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) conns: Vec<Conn>,
     pub(crate) slab: Slab,
     /// A reserved slot that the next segment is written into.
     pub(crate) spare: u32,
@@ -128,16 +129,21 @@ impl Sim {
         if let Some(log) = &mut self.log {
             log.push(Delivery { at: now, to: to as u32, segment: *segment });
         }
-        let endpoint = &mut self.sides[to].endpoint;
+        let Side { endpoint: Some(endpoint), watch, .. } = &mut self.sides[to] else {
+            return self.on_datagram(now, to, p.id);
+        };
         endpoint.on_segment(now, segment);
         let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());
-        let ended = to & 1 == 1 && endpoint.peer_closed();
+        let progress = endpoint.peer_closed() || endpoint.rx.stats.delivered >= *watch;
         self.slab.remove(p.id);
-        if ended {
-            self.on_stream_end(now, to);
+        if progress {
+            self.on_progress(now, to);
         }
-        if busy || ended {
+        if busy || progress {
             self.transmit(now, to);
+            if progress {
+                self.reap(to / 2);
+            }
         } else {
             self.events.schedule(self.layout.sides + to as u32, due);
         }
@@ -145,7 +151,7 @@ impl Sim {
 
     /// A packet enters an element.
     #[inline]
-    fn enter(&mut self, now: Time, element: u32, id: u32, len: u32) {
+    pub(crate) fn enter(&mut self, now: Time, element: u32, id: u32, len: u32) {
         if element < self.layout.delays {
             let link = &mut self.links[element as usize];
             link.push(now, id, len, &mut self.slab);
@@ -159,38 +165,27 @@ impl Sim {
         }
     }
 
-    /// The server has everything: the flow is complete, and it closes its own direction.
-    fn on_stream_end(&mut self, now: Time, side: usize) {
-        let flow = &mut self.flows[side / 2];
-        if flow.completed.is_none() {
-            flow.completed = Some(now);
-        }
-        self.sides[side].endpoint.close();
-    }
-
     /// Sends what the endpoint has ready and sees to it that its timers are minded.
     #[inline]
-    fn transmit(&mut self, now: Time, side: usize) {
-        loop {
-            let s = &mut self.sides[side];
+    pub(crate) fn transmit(&mut self, now: Time, side: usize) {
+        let (due, cwnd) = loop {
+            let Side { endpoint: Some(endpoint), first_hop, .. } = &mut self.sides[side] else { return };
             let id = self.spare;
             let segment = self.slab.get_mut(id);
-            if !s.endpoint.poll_into(now, segment) {
-                break;
+            if !endpoint.poll_into(now, segment) {
+                break (endpoint.deadline_bound(), endpoint.tx.cwnd());
             }
-            let len = s.endpoint.wire_bytes(segment);
-            let first = s.first_hop;
+            let len = endpoint.wire_bytes(segment);
+            let first = *first_hop;
             self.spare = self.slab.reserve();
             self.enter(now, first, id, len);
-        }
-        let endpoint = &self.sides[side].endpoint;
-        self.events.schedule(self.layout.sides + side as u32, endpoint.deadline_bound());
+        };
+        self.events.schedule(self.layout.sides + side as u32, due);
         if side & 1 == 0 {
-            let cwnd = endpoint.tx.cwnd();
-            let flow = side / 2;
-            self.flows[flow].note_window(now, cwnd, self.from);
-            if self.probes.follows_flow_events() {
-                self.probes.on_flow_event(now, flow, &self.sides[side], &self.sides[side + 1]);
+            let c = side / 2;
+            self.conns[c].note_window(now, cwnd, self.from);
+            if self.probes.follows_flow_events() && c < self.flows.len() {
+                self.probes.on_flow_event(now, c, &self.sides[side], &self.sides[side + 1]);
             }
         }
     }
@@ -198,64 +193,38 @@ impl Sim {
     #[inline]
     fn side_due(&self, side: usize) -> Time {
         // The bound was made exact when the timers ran; at worst it wakes the endpoint once too often.
-        let endpoint = self.sides[side].endpoint.deadline_bound();
+        let endpoint = self.sides[side].endpoint.as_deref().map_or(Time::NEVER, Endpoint::deadline_bound);
         if side & 1 == 0 {
-            endpoint.min(self.flows[side / 2].next_action())
+            endpoint.min(self.conns[side / 2].due)
         } else {
             endpoint
         }
     }
 
     fn on_side_due(&mut self, now: Time, side: usize) -> Time {
-        if side & 1 == 0 && self.flows[side / 2].next_action() <= now {
-            self.act(now, side);
+        if side & 1 == 0 && self.conns[side / 2].due <= now {
+            self.act(now, side / 2);
         }
-        self.sides[side].endpoint.on_timer(now);
-        self.transmit(now, side);
+        if let Some(endpoint) = &mut self.sides[side].endpoint {
+            endpoint.on_timer(now);
+            self.transmit(now, side);
+        }
         self.side_due(side)
-    }
-
-    /// The application opens the connection or stops sending.
-    fn act(&mut self, now: Time, side: usize) {
-        let flow = &mut self.flows[side / 2];
-        let (client, server) = {
-            let (a, b) = self.sides.split_at_mut(side + 1);
-            (&mut a[side].endpoint, &mut b[0].endpoint)
-        };
-        if !flow.opened {
-            flow.opened = true;
-            flow.stopped = !flow.stop.is_set();
-            client.tx.write(flow.bytes.unwrap_or(u64::MAX));
-            if flow.bytes.is_some() {
-                client.close();
-            }
-            if flow.handshake {
-                server.listen();
-                client.connect();
-            } else {
-                server.assume_established(now);
-                client.assume_established(now);
-            }
-        } else {
-            flow.stopped = true;
-            client.tx.stop();
-            client.close();
-        }
     }
 
     fn on_sampler_due(&mut self, now: Time) -> Time {
         if !self.measuring && self.from <= now {
             self.begin_measurement();
         }
-        self.probes.sample(now, &self.sides, &mut self.links, &mut self.slab);
+        self.probes.sample(now, &self.flows, &self.sides, &mut self.links, &mut self.slab);
         let measurement = if self.measuring { Time::NEVER } else { self.from };
         self.probes.next_due().min(measurement)
     }
 
     fn begin_measurement(&mut self) {
         self.measuring = true;
-        for (flow, pair) in self.flows.iter_mut().zip(self.sides.chunks_exact(2)) {
-            flow.baseline = snapshot(&pair[0].endpoint, &pair[1].endpoint);
+        for i in 0..self.flows.len() {
+            self.flows[i].baseline = self.flows[i].totals(i, &self.sides);
         }
     }
 
@@ -263,9 +232,10 @@ impl Sim {
         for link in &mut self.links {
             link.finish(self.end, &mut self.slab);
         }
-        for flow in &mut self.flows {
-            let cwnd = flow.cwnd;
-            flow.note_window(self.end, cwnd, self.from);
+        self.count_datagrams();
+        for conn in &mut self.conns {
+            let cwnd = conn.cwnd;
+            conn.note_window(self.end, cwnd, self.from);
         }
         self.probes.finish(&mut self.links);
     }

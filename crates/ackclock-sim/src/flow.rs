@@ -1,9 +1,11 @@
 //! Connections and their applications.
 
+use crate::app::{App, Periods};
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::sender::SenderStats;
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
+use std::sync::Arc;
 
 /// Bits of a routing tag that name the side: connection number and direction.
 pub const SIDE_MASK: u32 = (1 << 25) - 1;
@@ -22,16 +24,18 @@ pub fn tag(flow: usize, server: bool) -> u32 {
 
 /// One side of a connection and the route of what it sends.
 pub struct Side {
-    /// The endpoint.
-    pub endpoint: Endpoint,
+    /// The endpoint; none for datagrams, and before and after a transfer.
+    pub endpoint: Option<Box<Endpoint>>,
     /// Elements its segments pass.
-    pub route: Box<[u32]>,
+    pub route: Arc<[u32]>,
     /// The first of them.
     pub first_hop: u32,
+    /// The application acts when so many bytes have been delivered here.
+    pub watch: u64,
 }
 
 /// Counters at one moment.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Snapshot {
     /// Payload delivered in order at the receiver.
     pub delivered: u64,
@@ -41,30 +45,123 @@ pub struct Snapshot {
     pub sender: SenderStats,
     /// Sum and number of RTT samples.
     pub rtt: (u128, u64),
+    /// Smallest and largest of them, nanoseconds; without samples the first is above the second.
+    pub extremes: (u64, u64),
 }
 
-/// A connection as its application sees it.
+impl Default for Snapshot {
+    fn default() -> Snapshot {
+        let sender = SenderStats::default();
+        Snapshot { delivered: 0, marked_segments: 0, sender, rtt: (0, 0), extremes: (u64::MAX, 0) }
+    }
+}
+
+impl Snapshot {
+    /// Adds the counters of another connection.
+    pub fn add(&mut self, other: &Snapshot) {
+        // Every field by name: one that is new must not be forgotten.
+        let SenderStats {
+            sent_bytes,
+            sent_segments,
+            retransmitted_bytes,
+            retransmitted_segments,
+            timeouts,
+            recoveries,
+            acks,
+            dup_acks,
+            dsacks,
+            tlp_probes,
+            tlp_recoveries,
+            spurious_timeouts,
+            undos,
+            ecn_reductions,
+            marked_bytes,
+        } = other.sender;
+        self.delivered += other.delivered;
+        self.marked_segments += other.marked_segments;
+        self.rtt = (self.rtt.0 + other.rtt.0, self.rtt.1 + other.rtt.1);
+        self.extremes = (self.extremes.0.min(other.extremes.0), self.extremes.1.max(other.extremes.1));
+        let s = &mut self.sender;
+        s.sent_bytes += sent_bytes;
+        s.sent_segments += sent_segments;
+        s.retransmitted_bytes += retransmitted_bytes;
+        s.retransmitted_segments += retransmitted_segments;
+        s.timeouts += timeouts;
+        s.recoveries += recoveries;
+        s.acks += acks;
+        s.dup_acks += dup_acks;
+        s.dsacks += dsacks;
+        s.tlp_probes += tlp_probes;
+        s.tlp_recoveries += tlp_recoveries;
+        s.spurious_timeouts += spurious_timeouts;
+        s.undos += undos;
+        s.ecn_reductions += ecn_reductions;
+        s.marked_bytes += marked_bytes;
+    }
+}
+
+/// A flow of the document: a source and what it is known by. Connection number `i` is that of flow number `i`;
+/// those of transfers come after all flows.
 pub struct Flow {
     /// Name.
     pub id: String,
     /// Controller's name.
     pub cc: String,
-    /// When the client connects.
+    /// Its application's.
+    pub kind: &'static str,
+    /// When the source becomes active first.
     pub start: Time,
-    /// When the source stops.
-    pub stop: Time,
-    /// Payload to send; none: unbounded.
-    pub bytes: Option<u64>,
-    /// Whether the connection is opened by a handshake.
+    /// When it is active.
+    pub periods: Periods,
+    /// What it does.
+    pub app: App,
+    /// Whether its connections are opened by a handshake.
     pub handshake: bool,
-    /// The client has connected.
-    pub opened: bool,
-    /// The source has stopped.
-    pub stopped: bool,
-    /// When the last byte was delivered and the stream closed.
-    pub completed: Option<Time>,
+    /// What the way would take at best.
+    pub path: Path,
     /// Counters at the begin of the measurement.
     pub baseline: Snapshot,
+}
+
+impl Flow {
+    /// The next thing the application does, of one whose connections are not its transfers'.
+    #[inline]
+    pub fn due(&self) -> Time {
+        let turn = self.periods.due();
+        match &self.app {
+            _ if !self.periods.active() => turn,
+            App::Writes(_, pulse) => turn.min(pulse.next),
+            App::Datagrams(d) => turn.min(d.pulse.next),
+            App::Requests(r) => turn.min(r.next),
+            App::Bulk(_) | App::Files(_) => turn,
+        }
+    }
+}
+
+/// The best that a way allows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Path {
+    /// Propagation there and back, nanoseconds.
+    pub rtt: u64,
+    /// The slowest link of the data's way, bit/s; none: unlimited.
+    pub rate: Option<u64>,
+}
+
+/// A connection, or a source of datagrams.
+#[derive(Clone, Debug)]
+pub struct Conn {
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// The source has become active.
+    pub opened: bool,
+    /// When it does.
+    pub start: Time,
+    /// Next thing its application does.
+    pub due: Time,
+    /// Payload to send; zero: not known beforehand.
+    pub bytes: u64,
+    /// When the last byte was delivered and the stream closed.
+    pub completed: Option<Time>,
     /// Integral of the window over the measurement, byte-nanoseconds, up to `cwnd_at`.
     pub cwnd_area: u128,
     /// Last change of the window.
@@ -73,16 +170,19 @@ pub struct Flow {
     pub cwnd: u64,
 }
 
-impl Flow {
-    /// The next thing the application does.
-    #[inline]
-    pub fn next_action(&self) -> Time {
-        if !self.opened {
-            self.start
-        } else if !self.stopped {
-            self.stop
-        } else {
-            Time::NEVER
+impl Conn {
+    /// One of flow number `flow` that begins at `start`.
+    pub fn new(flow: usize, start: Time, bytes: u64) -> Conn {
+        Conn {
+            flow: flow as u32,
+            opened: false,
+            start,
+            due: Time::NEVER,
+            bytes,
+            completed: None,
+            cwnd_area: 0,
+            cwnd_at: start,
+            cwnd: 0,
         }
     }
 
@@ -108,10 +208,12 @@ impl Flow {
 /// Counters of a connection: `client` sends, `server` receives.
 pub fn snapshot(client: &Endpoint, server: &Endpoint) -> Snapshot {
     let rx = server.rx.stats;
+    let rtt = client.tx.rtt();
     Snapshot {
         delivered: rx.delivered,
         marked_segments: rx.ce_segments,
         sender: client.tx.stats,
-        rtt: client.tx.rtt().totals(),
+        rtt: rtt.totals(),
+        extremes: if rtt.max().0 > 0 { (rtt.min().0, rtt.max().0) } else { (u64::MAX, 0) },
     }
 }

@@ -6,10 +6,11 @@
 //!
 //! * [`events`]: the heap, one pending event per element
 //! * [`slab`]: packets in flight; [`wire`]: links and delay lines
-//! * [`flow`]: connections and their applications; [`probe`]: series
+//! * [`flow`]: flows and their connections; [`app`]: what their sources do; [`probe`]: series
 //! * [`engine`]: the loop; [`build`] and [`endpoint`]: from specification to network; [`output`]: the tables
 #![forbid(unsafe_code)]
 
+pub mod app;
 pub mod build;
 pub mod endpoint;
 pub mod engine;
@@ -18,6 +19,7 @@ pub mod flow;
 pub mod histogram;
 mod links;
 mod marking;
+mod network;
 pub mod output;
 pub mod probe;
 pub mod slab;

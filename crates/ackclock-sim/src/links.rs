@@ -217,11 +217,12 @@ fn queue(
     made.map_err(|e| wrong(&format!("{path}.queue"), &e))
 }
 
-/// The link `l` of `run`; `log` keeps every change of its queue's length.
+/// The link `l` of `run`; `classes` are those of the connections' packets, `log` keeps every change of its queue's
+/// length.
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub(crate) fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<Link, SpecError> {
+pub(crate) fn link(l: &spec::Link, run: &Run, classes: &[u8], path: &str, log: bool) -> Result<Link, SpecError> {
     if l.rate_bps == Some(0) {
         return Err(SpecError::new(format!("{path}.rate_bps"), "a rate must be above zero"));
     }
@@ -255,7 +256,7 @@ pub(crate) fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<L
         let problem = "a policer, jitter, reordering, duplicates and events need a rate; give the link one";
         return Err(SpecError::new(path, problem));
     };
-    let classes = run.flows.iter().map(|f| f.class).collect();
+    let classes = classes.into();
     let includes_service = limits.includes_service;
     let parts = Parts { common, server, policer, queue, includes_service, medium, classes };
     Ok(Link::General(Box::new(GeneralLink::new(parts))))

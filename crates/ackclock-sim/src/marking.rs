@@ -58,7 +58,7 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
         }
     };
     for (flow, how) in run.flows.iter().zip(uses) {
-        let name = &flow.cc.name;
+        let name = if flow.app.datagrams().is_some() { "datagrams" } else { &flow.cc.name };
         if *how == Use::Needed && flow.tcp.get("ecn").is_some_and(|rule| rule == "off") {
             add(format!("tcp.ecn = \"off\" has no effect: {name} asks for ECN by itself"));
         }

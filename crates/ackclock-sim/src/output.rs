@@ -1,16 +1,21 @@
 //! The tables of a finished run.
 
+use crate::app::rows::{DatagramRow, TransferRow, TransfersRow};
+use crate::app::App;
 use crate::engine::Sim;
-use crate::flow::snapshot;
+use crate::flow::Flow;
 use crate::probe::{Sample, FLOW_METRICS, LINK_METRICS};
 use crate::wire::stats::REASONS;
 use ackclock_core::tcp::endpoint::Failure;
+use ackclock_core::time::Time;
 
 /// One flow over the measurement window. Goodput is payload delivered in order at the receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRow {
     /// Name.
     pub id: String,
+    /// Application.
+    pub app: &'static str,
     /// Controller.
     pub cc: String,
     /// When it started, seconds.
@@ -67,6 +72,10 @@ pub struct FlowRow {
     pub completed: bool,
     /// Why the connection failed.
     pub failed: Option<&'static str>,
+    /// What became of its datagrams, if it sends such.
+    pub datagrams: Option<DatagramRow>,
+    /// What became of its transfers, of an application that consists of such.
+    pub transfers: Option<TransfersRow>,
 }
 
 /// One link over the measurement window.
@@ -115,6 +124,8 @@ pub struct Output {
     pub flows: Vec<FlowRow>,
     /// Links, in the order of the document.
     pub links: Vec<LinkRow>,
+    /// Transfers, flow by flow, in the order in which they began.
+    pub transfers: Vec<TransferRow>,
     /// Series, in the order of time.
     pub series: Vec<Sample>,
     /// Events handled.
@@ -138,44 +149,105 @@ pub fn metric_name(metric: u8) -> (&'static str, bool) {
 impl Sim {
     /// The tables of the run, which must have ended.
     pub fn output(mut self) -> Output {
-        let flows: Vec<FlowRow> = (0..self.flows.len()).map(|i| self.flow_row(i)).collect();
+        let mut transfers = Vec::new();
+        let mut flows: Vec<FlowRow> = Vec::with_capacity(self.flows.len());
+        for i in 0..self.flows.len() {
+            let own = self.transfers(i);
+            flows.push(self.flow_row(i, &own));
+            transfers.extend(own);
+        }
         let links: Vec<LinkRow> = (0..self.links.len()).map(|i| self.link_row(i)).collect();
-        let packets = self.sides.iter().step_by(2).map(|s| s.endpoint.tx.stats.sent_segments).sum();
+        let packets = self.flows.iter().enumerate().map(|(i, f)| self.packets(i, f)).sum();
         let warnings = self.warnings();
         let series = std::mem::take(&mut self.probes.samples);
-        Output { flows, links, series, events: self.visits, packets, warnings }
+        Output { flows, links, transfers, series, events: self.visits, packets, warnings }
+    }
+
+    /// Data packets that flow number `i` has sent since the start.
+    fn packets(&self, i: usize, flow: &Flow) -> u64 {
+        match &flow.app {
+            App::Datagrams(d) => d.total_sent / u64::from(d.payload.max(1)),
+            _ => flow.totals(i, &self.sides).sender.sent_segments,
+        }
+    }
+
+    /// Why a connection of flow number `i` failed, if one did, and how many did.
+    fn failed(&self, i: usize) -> (Option<&'static str>, usize) {
+        let conns = match &self.flows[i].app {
+            App::Files(files) => files.first..files.next,
+            _ => i..i + 1,
+        };
+        let why = self.sides[2 * conns.start..2 * conns.end].chunks_exact(2).filter_map(|pair| {
+            let failure = |side: usize| pair[side].endpoint.as_ref().and_then(|e| e.failure());
+            failure(0).or(failure(1)).map(failure_text)
+        });
+        why.fold((None, 0), |(first, n), text| (first.or(Some(text)), n + 1))
     }
 
     fn warnings(&self) -> Vec<String> {
         let mut w = self.warnings.clone();
-        for (f, pair) in self.flows.iter().zip(self.sides.chunks_exact(2)) {
-            if let Some(why) = pair[0].endpoint.failure().or(pair[1].endpoint.failure()) {
-                w.push(format!("flow {} failed: {}", f.id, failure_text(why)));
+        for (i, f) in self.flows.iter().enumerate() {
+            let (failed, n) = self.failed(i);
+            let group = matches!(f.app, App::Files(_));
+            if let Some(why) = failed {
+                let what = if group { format!("{n} transfers of flow {}", f.id) } else { format!("flow {}", f.id) };
+                w.push(format!("{what} failed: {why}"));
             }
-            if !f.opened {
+            let delivered = match &f.app {
+                App::Datagrams(d) => d.received,
+                _ => f.totals(i, &self.sides).delivered - f.baseline.delivered,
+            };
+            if group && self.conns[i].due > self.end && delivered == 0 && failed.is_none() {
+                w.push(format!("flow {}: no transfer was delivered within the measurement", f.id));
+            } else if !group && !self.conns[i].opened {
                 w.push(format!("flow {} starts after the end of the run", f.id));
-            } else if pair[1].endpoint.rx.stats.delivered == f.baseline.delivered {
+            } else if !group && delivered == 0 {
                 w.push(format!("flow {} delivered nothing within the measurement", f.id));
             }
         }
         w
     }
 
-    fn flow_row(&self, i: usize) -> FlowRow {
-        let (f, client, server) = (&self.flows[i], &self.sides[2 * i].endpoint, &self.sides[2 * i + 1].endpoint);
-        let (s, b) = (snapshot(client, server), &f.baseline);
+    /// When the flow was over: everything that it will ever send is delivered.
+    fn completed(&self, i: usize, transfers: &[TransferRow]) -> Option<Time> {
+        match &self.flows[i].app {
+            App::Files(files) if files.next < files.end || transfers.iter().any(|t| t.end_s.is_none()) => None,
+            App::Files(files) => self.conns[files.first..files.end].iter().filter_map(|c| c.completed).max(),
+            _ => self.conns[i].completed,
+        }
+    }
+
+    fn flow_row(&self, i: usize, transfers: &[TransferRow]) -> FlowRow {
+        let f = &self.flows[i];
+        let (mut s, b) = (f.totals(i, &self.sides), f.baseline);
+        let mut own = i..i + 1;
+        let completed = self.completed(i, transfers);
+        let mut to = completed.map_or(self.end, |t| t.min(self.end));
+        match &f.app {
+            App::Files(files) => own = files.first..files.next,
+            App::Datagrams(d) => {
+                let payload = u64::from(d.payload);
+                (s.delivered, s.marked_segments) = (d.received * payload, d.marked);
+                (s.sender.sent_bytes, s.sender.sent_segments) = (d.sent * payload, d.sent);
+                to = f.periods.all().last().map_or(to, |p| p.1.min(to));
+            }
+            _ => {}
+        }
         let from = f.start.max(self.from);
-        let to = f.completed.map_or(self.end, |t| t.min(self.end));
         let span = to.since(from).as_secs_f64();
         let bytes = s.delivered - b.delivered;
-        let rtt = client.tx.rtt();
         let samples = s.rtt.1 - b.rtt.1;
-        let secs = |x: ackclock_core::time::Span| (x.0 > 0).then(|| x.as_secs_f64());
+        let extremes = (s.extremes.0 <= s.extremes.1).then_some(s.extremes);
+        let source = self.sides[2 * i].endpoint.as_deref();
+        let estimate = source.and_then(|e| e.tx.start_estimate());
+        let area: u128 = self.conns[own].iter().map(|c| c.cwnd_area).sum();
+        let in_transfers = matches!(f.app, App::Files(_) | App::Requests(_));
         FlowRow {
             id: f.id.clone(),
+            app: f.kind,
             cc: f.cc.clone(),
             start_s: f.start.as_secs_f64(),
-            end_s: f.completed.map(|t| t.as_secs_f64()),
+            end_s: completed.map(|t| t.as_secs_f64()),
             goodput_bps: if span > 0.0 { bytes as f64 * 8.0 / span } else { 0.0 },
             goodput_bytes: bytes,
             sent_bytes: s.sender.sent_bytes - b.sender.sent_bytes,
@@ -191,16 +263,18 @@ impl Sim {
             marked_segments: s.marked_segments - b.marked_segments,
             ecn_reductions: s.sender.ecn_reductions - b.sender.ecn_reductions,
             mean_rtt_s: (samples > 0).then(|| (s.rtt.0 - b.rtt.0) as f64 / samples as f64 * 1e-9),
-            min_rtt_s: secs(rtt.min()),
-            max_rtt_s: secs(rtt.max()),
-            mean_cwnd_bytes: if span > 0.0 { f.cwnd_area as f64 * 1e-9 / span } else { 0.0 },
+            min_rtt_s: extremes.map(|e| e.0 as f64 * 1e-9),
+            max_rtt_s: extremes.map(|e| e.1 as f64 * 1e-9),
+            mean_cwnd_bytes: if span > 0.0 { area as f64 * 1e-9 / span } else { 0.0 },
             acks: s.sender.acks - b.sender.acks,
             dup_acks: s.sender.dup_acks - b.sender.dup_acks,
-            start_estimate_bps: client.tx.start_estimate().map(|e| e.rate_bps),
-            start_ssthresh_bytes: client.tx.start_estimate().map(|e| e.ssthresh),
-            fct_s: f.completed.map(|t| t.since(f.start).as_secs_f64()),
-            completed: f.completed.is_some(),
-            failed: client.failure().or(server.failure()).map(failure_text),
+            start_estimate_bps: estimate.map(|e| e.rate_bps),
+            start_ssthresh_bytes: estimate.map(|e| e.ssthresh),
+            fct_s: completed.map(|t| t.since(f.start).as_secs_f64()),
+            completed: completed.is_some(),
+            failed: self.failed(i).0,
+            datagrams: if let App::Datagrams(d) = &f.app { Some(d.row()) } else { None },
+            transfers: in_transfers.then(|| self.summary(transfers)),
         }
     }
 

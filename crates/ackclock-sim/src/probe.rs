@@ -1,6 +1,7 @@
 //! Series: typed columns with declared sampling.
 
-use crate::flow::Side;
+use crate::app::App;
+use crate::flow::{Flow, Side};
 use crate::slab::Slab;
 use crate::spec::{Sampling, SpecError};
 use crate::wire::Link;
@@ -50,20 +51,48 @@ pub struct Probes {
     pub samples: Vec<Sample>,
 }
 
-fn flow_value(metric: u8, client: &Side, server: &Side) -> f64 {
-    let tx = &client.endpoint.tx;
-    match metric {
+fn flow_value(metric: u8, client: &Side, server: &Side) -> Option<f64> {
+    let (Some(client), Some(server)) = (client.endpoint.as_deref(), server.endpoint.as_deref()) else { return None };
+    let tx = &client.tx;
+    Some(match metric {
         0 => tx.cwnd() as f64,
         1 if tx.ssthresh() == u64::MAX => f64::INFINITY,
         1 => tx.ssthresh() as f64,
         2 => tx.rtt().smoothed().as_secs_f64(),
         3 => tx.in_flight() as f64,
-        4 => server.endpoint.rx.stats.delivered as f64,
+        4 => server.rx.stats.delivered as f64,
         5 => tx.stats.sent_bytes as f64,
         6 => tx.stats.retransmitted_bytes as f64,
         7 => tx.stats.recoveries as f64,
         8 => tx.stats.timeouts as f64,
         _ => tx.pacing_rate().map_or(f64::INFINITY, |bytes| 8.0 * bytes),
+    })
+}
+
+/// The value of flow number `f`; none where the series means nothing for its application.
+fn value_of(metric: u8, f: usize, flow: &Flow, sides: &[Side]) -> Option<f64> {
+    match &flow.app {
+        App::Datagrams(d) => match metric {
+            4 => Some(d.total_received as f64),
+            5 => Some(d.total_sent as f64),
+            _ => None,
+        },
+        App::Files(files) => {
+            let live = || sides[2 * files.oldest..2 * files.next].chunks_exact(2);
+            let sum = live().filter_map(|pair| flow_value(metric, &pair[0], &pair[1])).sum::<f64>();
+            let ended = &files.ended;
+            match metric {
+                // Windows and what is in flight add up; a threshold or a round-trip time does not.
+                0 | 3 => Some(sum),
+                4 => Some(sum + ended.delivered as f64),
+                5 => Some(sum + ended.sender.sent_bytes as f64),
+                6 => Some(sum + ended.sender.retransmitted_bytes as f64),
+                7 => Some(sum + ended.sender.recoveries as f64),
+                8 => Some(sum + ended.sender.timeouts as f64),
+                _ => None,
+            }
+        }
+        _ => flow_value(metric, &sides[2 * f], &sides[2 * f + 1]),
     }
 }
 
@@ -123,7 +152,7 @@ impl Probes {
     /// Something happened at flow number `flow`.
     pub fn on_flow_event(&mut self, now: Time, flow: usize, client: &Side, server: &Side) {
         for &(metric, changes_only) in &self.flow_events {
-            let value = flow_value(metric, client, server);
+            let Some(value) = flow_value(metric, client, server) else { continue };
             let last = &mut self.last[flow * FLOW_METRICS.len() + metric as usize];
             if changes_only && *last == value {
                 continue;
@@ -134,7 +163,7 @@ impl Probes {
     }
 
     /// Records what is due at `now`.
-    pub fn sample(&mut self, now: Time, sides: &[Side], links: &mut [Link], slab: &mut Slab) {
+    pub fn sample(&mut self, now: Time, flows: &[Flow], sides: &[Side], links: &mut [Link], slab: &mut Slab) {
         for (metric, every, due) in &mut self.timed {
             if *due > now {
                 continue;
@@ -142,8 +171,8 @@ impl Probes {
             *due = Time(now.0.saturating_add(*every));
             let m = *metric as usize;
             if m < FLOW_METRICS.len() {
-                for (f, pair) in sides.chunks_exact(2).enumerate() {
-                    let value = flow_value(*metric, &pair[0], &pair[1]);
+                for (f, flow) in flows.iter().enumerate() {
+                    let Some(value) = value_of(*metric, f, flow, sides) else { continue };
                     self.samples.push(Sample { at: now, metric: *metric, of: f as u32, value });
                 }
             } else {

@@ -40,6 +40,17 @@ impl Slab {
         self.free.push(id);
     }
 
+    /// Every slot that is taken.
+    pub fn each(&self, mut f: impl FnMut(u32, &Segment)) {
+        let mut taken = vec![true; self.slots.len()];
+        for id in &self.free {
+            taken[*id as usize] = false;
+        }
+        for (id, segment) in self.slots.iter().enumerate().filter(|(id, _)| taken[*id]) {
+            f(id as u32, segment);
+        }
+    }
+
     /// Packets in flight.
     pub fn live(&self) -> usize {
         self.slots.len() - self.free.len()

@@ -1,10 +1,12 @@
 //! The resolved run: the one document the engine reads (`docs/resolved-run.md`).
 
+mod app;
 mod link;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use app::{App, Arrivals, Dist, Files, Packets, Requests, Transport};
 pub use link::{Bucket, Drop, Event, Jitter, Link, Loss, Queue, Reorder, Schedule, Trace};
 
 /// What is wrong with a document, and where.
@@ -103,9 +105,14 @@ pub struct Flow {
     /// When the source stops.
     #[serde(default)]
     pub stop_ns: Option<u64>,
-    /// What the client sends.
+    /// Intervals in which the source is active, as far as they lie between start and stop; none: all the time between.
+    /// An interval without an end is the last.
+    #[serde(default)]
+    pub schedule: Option<Vec<(u64, Option<u64>)>>,
+    /// What its source does.
     pub app: App,
-    /// Payload bytes of a full segment.
+    /// Payload bytes of a full segment; of no use to datagrams.
+    #[serde(default)]
     pub mss: u32,
     /// Bundle of endpoint options.
     #[serde(default = "rfc")]
@@ -113,7 +120,8 @@ pub struct Flow {
     /// Endpoint options set apart from the profile.
     #[serde(default)]
     pub tcp: BTreeMap<String, serde_json::Value>,
-    /// Congestion controller.
+    /// Congestion controller; datagrams have none.
+    #[serde(default = "no_controller")]
     pub cc: Algorithm,
     /// Slow start; none: the profile's.
     #[serde(default)]
@@ -127,6 +135,10 @@ fn rfc() -> String {
     "rfc".to_owned()
 }
 
+fn no_controller() -> Algorithm {
+    Algorithm { name: "none".to_owned(), params: BTreeMap::new(), source: None }
+}
+
 /// A start time.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -137,18 +149,6 @@ pub enum Start {
     /// Uniform between two times, from the flow's own stream.
     #[serde(rename = "uniform_ns")]
     Uniform([u64; 2]),
-}
-
-/// An application.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum App {
-    /// As fast as the transport allows.
-    Bulk {
-        /// How much; none: unbounded.
-        #[serde(default)]
-        bytes: Option<u64>,
-    },
 }
 
 /// An algorithm by name, with the parameters that differ from its defaults.

@@ -111,14 +111,14 @@ def _link(axes: Axes, line: Line, points: Sequence[Point], users: int, along: fl
     if line.delay:
         axes.plot(xs, ys, color=_LINK, linewidth=1.2, linestyle=(0, (3, 2)), zorder=1)
     else:
-        axes.plot(xs, ys, color=_LINK, linewidth=width, solid_capstyle="round", zorder=1, gid=f"link {line.ends}")
+        axes.plot(xs, ys, color=_LINK, linewidth=width, solid_capstyle="round", zorder=1, gid=_id("link", *line.ends))
     middle = (len(points) - 1) // 2
     one, other = points[middle], points[middle + 1]
     along = 0.5 if one[1] == other[1] else along
     x, y = one[0] + along * (other[0] - one[0]), one[1] + along * (other[1] - one[1])
     (x0, y0), (x1, y1) = sorted((one, other))
     away = (width / 2 + 2) / 72
-    if abs(x1 - x0) < abs(y1 - y0):  # steep: below its lower end, which is a host
+    if abs(x1 - x0) < abs(y1 - y0) / 2:  # steep: below its lower end, which is a host
         under = "\n".join((*line.words, *line.back)).replace(", ", "\n")
         low = min(one, other, key=lambda point: point[1])
         axes.text(low[0], low[1] - 0.1, under, fontsize=_TEXT, color=NEUTRAL, ha="center", va="top", zorder=4)
@@ -165,7 +165,7 @@ def _route(
             xs.append(x)
             ys.append(y)
     colour, dash = style
-    axes.plot(xs, ys, color=colour, linestyle=dash, linewidth=1.4, zorder=2, gid=f"flows {route.flows}")
+    axes.plot(xs, ys, color=colour, linestyle=dash, linewidth=1.4, zorder=2, gid=_id("flows", route.flows))
     end, before = (xs[-1], ys[-1]), (xs[-2], ys[-2])
     size = math.hypot(end[0] - before[0], end[1] - before[1])
     tip, tail = (
@@ -174,6 +174,11 @@ def _route(
     )
     arrow = {"arrowstyle": "-|>,head_length=0.5,head_width=0.25", "color": colour, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", xy=tip, xytext=tail, arrowprops=arrow, zorder=3)
+
+
+def _id(*words: str) -> str:
+    """The name of a part of an SVG, which has no blanks."""
+    return " ".join(words).replace(" ", "-")
 
 
 def _apart(users: int) -> float:

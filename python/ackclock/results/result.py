@@ -24,6 +24,7 @@ class Result:
         self.runs = tables["runs"]
         self.flows = tables["flows"]
         self.links = tables["links"]
+        self.transfers = tables["transfers"]
         self.series = tables["series"]
 
     @classmethod
@@ -42,8 +43,14 @@ class Result:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The four tables by name."""
-        return {"runs": self.runs, "flows": self.flows, "links": self.links, "series": self.series}
+        """The tables by name."""
+        return {
+            "runs": self.runs,
+            "flows": self.flows,
+            "links": self.links,
+            "transfers": self.transfers,
+            "series": self.series,
+        }
 
     @property
     def params(self) -> list[str]:

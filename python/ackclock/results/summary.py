@@ -78,9 +78,9 @@ def bottleneck(resolved: Mapping[str, Any]) -> str | None:
 
     The first of several equally slow ones; ``None`` if no link on that way has a rate.
     """
-    rates = {link["id"]: rate_of(link) for link in resolved["links"]}
+    rates = {link["id"]: rate for link in resolved["links"] if (rate := rate_of(link)) is not None}
     way = [hop["link"] for hop in resolved["flows"][0]["forward"] if "link" in hop]
-    return min((name for name in way if rates[name] is not None), key=lambda name: rates[name], default=None)
+    return min((name for name in way if name in rates), key=lambda name: rates[name], default=None)
 
 
 def _by_point(table: pl.DataFrame, point_of: Mapping[int, int]) -> dict[int, pl.DataFrame]:

@@ -1,4 +1,4 @@
-"""From the outputs of single runs to the four tables of a result."""
+"""From the outputs of single runs to the tables of a result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
 if TYPE_CHECKING:
     from ackclock.engine import Output
 
-NAMES = ("runs", "flows", "links", "series")
+NAMES = ("runs", "flows", "links", "transfers", "series")
 """The tables of a result, and the names of their files."""
 
 # Fixed categories, not ones in the order of arrival: the files must not depend on which run finished first.

@@ -11,6 +11,7 @@ from typing import Any
 from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.scenario import links
+from ackclock.scenario.app import Cbr, OnOff, resolve_intervals
 from ackclock.scenario.flow import Choice, Flow, Start
 from ackclock.scenario.layout import Layout, Step, around
 from ackclock.scenario.links import Link, Sizing
@@ -30,7 +31,8 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
     a BDP without a rate, or a queue that could never hold a packet.
     """
     layout = scenario.layout()
-    sizing = Sizing(layout.rtt, full_packet(scenario.flows[0]), sum(flow.count for flow in scenario.flows))
+    typical = next((flow for flow in scenario.flows if not flow.datagrams), scenario.flows[0])
+    sizing = Sizing(layout.rtt, full_packet(typical), sum(flow.count for flow in scenario.flows))
     flows, own = _flows(scenario, layout)
     rows = [links.resolve_link(link, sizing) for link in (*layout.links, *own)]
     return {
@@ -47,6 +49,8 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
 
 def full_packet(flow: Flow) -> int:
     """Bytes of a full-size packet of `flow` on the wire, before the overhead of a link."""
+    if isinstance(flow.app, Cbr | OnOff) and flow.datagrams:
+        return flow.app.packet + flow.app.headers
     options = engine.tcp_options(flow.profile, flow.tcp_options)
     stamped = options["timestamps"] and options["count_options"]
     return int(flow.mss + options["header_bytes"] + (_TIMESTAMPS if stamped else 0))
@@ -95,12 +99,15 @@ def _flow(flow: Flow, forward: list[Document], reverse: list[Document]) -> Docum
         "reverse": reverse,
         "start": _start(flow.start),
         "stop_ns": flow.stop,
-        "app": {"kind": flow.app, "bytes": flow.bytes},
+        "app": flow.app.resolved(flow.bytes),
+        **({"schedule": intervals} if (intervals := resolve_intervals(flow.active)) else {}),
+        **({"class": flow.service} if flow.service else {}),
         "mss": flow.mss,
         "profile": flow.profile,
         "tcp": flow.tcp_options,
-        "cc": _controller(flow.cc),
-        "slow_start": slow_start,
+        # Datagrams have no controller, whatever the default is.
+        "cc": {"name": "none", "params": {}} if flow.datagrams else _controller(flow.cc),
+        "slow_start": None if flow.datagrams else slow_start,
     }
 
 

@@ -10,12 +10,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from ackclock.errors import Problem, unknown
+from ackclock.scenario import app
 from ackclock.scenario.base import Model, fields
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.path import KINDS
 from ackclock.scenario.sweep import Path
 
-_TAGS: Mapping[str, type[Model]] = {f"<{kind}>": model for kind, model in KINDS.items()}
+_TAGS: Mapping[str, type[Model]] = {f"<{kind}>": model for kind, model in {**KINDS, **app.KINDS}.items()}
 
 _EXAMPLES = {
     "topology": '[topology] with kind = "dumbbell"',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     BeforeValidator,
@@ -20,6 +20,7 @@ from ackclock.controllers import loading
 from ackclock.engine import Algorithm as Description
 from ackclock.engine import catalogue
 from ackclock.errors import Problem, unknown
+from ackclock.scenario.app import App, Cbr, Files, Interval, OnOff, RequestResponse, resolve_intervals
 from ackclock.scenario.base import Model
 from ackclock.scenario.options import convert
 from ackclock.scenario.types import Count, Duration, PositiveDuration, PositiveSize
@@ -128,8 +129,8 @@ StartField = Annotated[
 class Flow(WayKeys):
     """A group of `count` flows that differ only in their random draws."""
 
-    app: Literal["bulk"] = "bulk"
-    """What the flow carries. `bulk` always has data to send."""
+    app: App = Field(default="bulk", validate_default=True)
+    """What the source does: "bulk", or a table of its kind and keys."""
     cc: Controller = Choice("cubic")
     """Congestion controller: a name, or a table of `name` and parameters."""
     slow_start: SlowStart | None = None
@@ -143,7 +144,11 @@ class Flow(WayKeys):
     stop: PositiveDuration | None = None
     """When the flow stops sending. Default: at the end of the run."""
     bytes: PositiveSize | None = None
-    """How much it sends. Default: without end."""
+    """How much a bulk flow sends. Default: without end."""
+    active: tuple[Interval, ...] = ()
+    """Times in which the source is active, between start and stop. Default: all the time."""
+    service: Annotated[int, Field(strict=True, ge=0, le=255, alias="class")] = 0
+    """Class of service of its packets, for queues with priorities or weights; 0 is the first."""
     count: Count = 1
     """How many such flows."""
     mss: PositiveSize = Field(default="1448 B", validate_default=True)
@@ -188,10 +193,20 @@ class Flow(WayKeys):
             raise Problem("the flow may stop before it starts", "give a later stop", "stop")
         if self.slow_start is not None and self.cc.own_start:
             raise Problem(f"'{self.cc.name}' starts by itself", "remove slow_start", "slow_start")
+        self.app.resolved(self.bytes)
+        resolve_intervals(self.active)
+        if isinstance(self.app, Files | RequestResponse) and self.active:
+            problem = f"'{self.app.kind}' has no times of activity"
+            raise Problem(problem, "remove active; start and stop bound it", "active")
         for key in TCP_KEYS:
             if key in self.tcp and getattr(self, key) is not None:
                 raise Problem(f"'{key}' is given twice", f"keep either {key} or tcp.{key}", "tcp", key)
         return self
+
+    @property
+    def datagrams(self) -> bool:
+        """Whether it sends datagrams, without a controller."""
+        return isinstance(self.app, Cbr | OnOff) and self.app.transport == "udp"
 
     @property
     def tcp_options(self) -> dict[str, Any]:

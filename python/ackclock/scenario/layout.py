@@ -20,6 +20,9 @@ from ackclock.scenario.way import WayKeys
 Step = Link | int
 """A link, or a pure delay in ns."""
 
+MOST_HOPS = 127
+"""On the way of a flow, links and pure delays together: what the engine has room for."""
+
 
 @dataclass(frozen=True, slots=True)
 class OwnAccess:
@@ -110,6 +113,9 @@ def _dumbbell(topology: Dumbbell, flows: Sequence[WayKeys]) -> Layout:
 
 
 def _row(topology: Chain | ParkingLot, flows: Sequence[WayKeys]) -> Layout:
+    length = sum(hop.count for hop in topology.hops)
+    if length > MOST_HOPS:
+        raise Problem(f"a row of {length} links", f"give at most {MOST_HOPS}", "topology", "hops")
     hops = [(hop, index) for index, hop in enumerate(topology.hops) for _ in range(hop.count)]
     forward = [
         links.link(f"hop{number}", hop, hop.delay, "topology", "hops", index)

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ackclock.engine import Algorithm, Option, catalogue
-from ackclock.scenario import types
+from ackclock.scenario import pace, types
 from ackclock.scenario.flow import TCP_KEYS
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.settings import Sampling
@@ -27,7 +27,7 @@ _STRUCTURE = frozenset({"topology", "flows", "run", "probes", "hops", "nodes", "
 # Types that occur often, written once. Order matters only for the reader.
 _LEAVES: Mapping[str, Any] = {
     "duration": types.Duration,
-    "rate": types.Rate,
+    "rate": pace.Rate,
     "size": types.Size,
     "limit": types.Limit,
     "threshold": types.Threshold,

@@ -23,6 +23,7 @@ Path = tuple[str | int, ...]
 # Keys whose value is a list by nature: for them a sweep is a list of lists.
 _LISTS = frozenset(
     {
+        "active",
         "drops",
         "events",
         "flows",
@@ -30,6 +31,7 @@ _LISTS = frozenset(
         "links",
         "nodes",
         "over",
+        "points",
         "steps",
         "uniform",
         "values",

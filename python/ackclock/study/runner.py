@@ -18,7 +18,6 @@ from ackclock.study.model import Setting, Study
 from ackclock.study.runs import Results
 from ackclock.study.verdict import Verdict
 
-
 _FEW = 2_000_000
 """Segments that are simulated sooner than other processes could begin to."""
 
@@ -140,12 +139,21 @@ def _plan(study: Study, setting: Setting, quick: bool) -> Plan:
     try:
         return load_plan(setting.content, set=changes)
     except InputError as error:
-        if error.source == str(setting.content):
+        part = _changed(setting, error.key or "", quick)
+        if part is None and error.source == str(setting.content):
             raise
-        # A table has no file of its own, and changes are not the user's: both stand in study.toml.
-        part = "set or quick" if "--set" in str(error.source) else "scenario"
-        key = ".".join(word for word in (setting.place, part, error.key) if word)
+        # A table has no file of its own, and changes were not given on the command line: both stand in study.toml.
+        key = ".".join(word for word in (setting.place, part or f"scenario.{error.key or ''}".rstrip(".")) if word)
         raise InputError(error.problem, error.remedy, source=str(study.folder / document.FILE), key=key) from None
+
+
+def _changed(setting: Setting, key: str, quick: bool) -> str | None:
+    """The change that a key of a scenario goes back to; a flow's key is changed without naming the flow."""
+    for part, changes in (("quick", setting.quick if quick else {}), ("set", setting.changes)):
+        for name in changes:
+            if f"{key}.".startswith(f"{name}.") or f".{key}.".endswith(f".{name}."):
+                return f"{part}.{name}"
+    return None
 
 
 def _packets(plan: Plan) -> float:

@@ -54,7 +54,8 @@ class Table:
         for line in self.lines:
             for column, cell in zip(self.spec.columns, line.cells, strict=True):
                 others = (_of(reference, line, column) for reference in self.spec.references)
-                writer.writerow([line.label, column.measure, cell.value, cell.low, cell.high, cell.n, *others])
+                numbers = (_digits(value) for value in (cell.value, cell.low, cell.high, cell.n, *others))
+                writer.writerow([line.label, column.measure, *numbers])
         return stream.getvalue()
 
 
@@ -92,6 +93,11 @@ def shown(found: Interval, digits: int) -> str:
     if found.low is None or found.high is None:
         return f"{found.value:.{digits}f}"
     return f"{found.value:.{digits}f} ± {(found.high - found.low) / 2:.{digits}f}"
+
+
+def _digits(value: float | None) -> str:
+    """As many digits as a measurement can need, so that scaling leaves no tail."""
+    return "" if value is None else f"{value:.10g}"
 
 
 def _of(reference: Reference, line: Line, column: Column) -> float | None:

@@ -3,7 +3,8 @@
 //!
 //! `variant = "linux"` has the arithmetic of Linux 6.12 (`include/net/codel_impl.h`): time in ticks of 1024 ns, and
 //! 1/sqrt(count) as a fraction of 16 bits that takes one Newton step each time `count` changes, so that the second drop
-//! follows after 50 ms instead of 70.7 ms. Deviation from it: times do not wrap after 2199 s.
+//! follows after 50 ms instead of 70.7 ms. Deviation from it: times do not wrap after 2199 s. `variant = "ns3"` has the
+//! same arithmetic, drops also with `mtu` bytes left, and counts the time to what follows a mark from the mark.
 
 use super::registry::{Discipline, Site};
 use super::{mark, Backlog, Limits, Queue, Reason, Sink};
@@ -39,8 +40,9 @@ pub(super) const CE_THRESHOLD: ParamSpec = time(
 );
 pub(super) const VARIANT: ParamSpec = choice(
     "variant",
-    &["rfc", "linux"],
-    "rfc: the pseudocode of the RFC, interval/sqrt(count) exact; linux: the integer arithmetic of Linux 6.12",
+    &["rfc", "linux", "ns3"],
+    "rfc: the pseudocode of the RFC, interval/sqrt(count) exact; linux: the integer arithmetic of Linux 6.12; ns3: that \
+     arithmetic, but ns-3's rules",
 );
 
 const PARAMS: &[ParamSpec] = &[
@@ -75,14 +77,26 @@ pub(super) struct Law {
     ecn: bool,
     /// Waiting time above which packets are marked whatever the state.
     ce_above: u64,
-    linux: bool,
+    form: Form,
+}
+
+/// Whose decisions hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    Rfc,
+    Linux,
+    Ns3,
 }
 
 impl Law {
     /// The law with parameters `p` at a link; `p` must hold those of [`PARAMS`].
     pub(super) fn new(p: &Params, site: &Site) -> Result<Law, ParamError> {
-        let linux = p.text("variant") == "linux";
-        let shift = if linux { 10 } else { 0 };
+        let form = match p.text("variant") {
+            "linux" => Form::Linux,
+            "ns3" => Form::Ns3,
+            _ => Form::Rfc,
+        };
+        let shift = if form == Form::Rfc { 0 } else { 10 };
         let ticks = |name: &str| p.duration(name).0 >> shift;
         if p.duration("target") >= p.duration("interval") {
             return Err(ParamError::Conflict {
@@ -90,21 +104,28 @@ impl Law {
                 problem: "must be shorter than 'interval'; RFC 8289 recommends 5 to 10 % of it".to_owned(),
             });
         }
+        let mtu = if p.int("mtu") == 0 { u64::from(site.packet) } else { p.int("mtu") };
         Ok(Law {
             shift,
             target: ticks("target"),
             interval: ticks("interval"),
-            mtu: if p.int("mtu") == 0 { u64::from(site.packet) } else { p.int("mtu") },
+            mtu: mtu - u64::from(form == Form::Ns3),
             ecn: p.bool("ecn"),
             ce_above: if p.duration("ce_threshold") == Span::ZERO { u64::MAX } else { ticks("ce_threshold") },
-            linux,
+            form,
         })
     }
 
     /// Whether Linux's form was asked for.
     #[inline]
     pub(super) fn linux(&self) -> bool {
-        self.linux
+        self.form == Form::Linux
+    }
+
+    /// Whether it is the arithmetic of Linux, in whole numbers.
+    #[inline]
+    fn whole(&self) -> bool {
+        self.form != Form::Rfc
     }
 
     /// Ticks `parcel` has waited.
@@ -179,7 +200,7 @@ impl CodelState {
             Some((parcel, left)) if law.waited(tick, parcel) >= law.target && *left > law.mtu => {
                 if self.justified == u64::MAX {
                     // The RFC drops at the end of the interval, Linux after it.
-                    self.justified = tick + law.interval + u64::from(law.linux);
+                    self.justified = tick + law.interval + u64::from(law.whole());
                     false
                 } else {
                     tick >= self.justified
@@ -229,7 +250,9 @@ impl CodelState {
                 justified = self.justifies(law, tick, &following);
                 head = following.map(|(parcel, _)| parcel);
             }
-            if justified {
+            if stays && law.form == Form::Ns3 {
+                self.drop_next = tick + self.spacing;
+            } else if justified {
                 self.drop_next += self.spacing;
             } else {
                 self.dropping = false;
@@ -255,7 +278,7 @@ impl CodelState {
     /// Sets `count` and the spacing that follows from it.
     fn set_count(&mut self, law: &Law, count: u32) {
         self.count = count;
-        self.spacing = if law.linux {
+        self.spacing = if law.whole() {
             self.inverse = if count == 1 { u16::MAX } else { newton(self.inverse, count) };
             (law.interval * u64::from(self.inverse)) >> 16
         } else {
@@ -265,7 +288,7 @@ impl CodelState {
 
     /// Linux lets packets that were dropped for want of room count as drops of CoDel.
     pub(super) fn count_overflow(&mut self, law: &Law, drops: u32) {
-        if law.linux {
+        if law.linux() {
             self.count = self.count.wrapping_add(drops);
         }
     }

@@ -1,4 +1,8 @@
-//! A link with any queue: an event per departure.
+//! A link with any queue.
+//!
+//! What a queue decides at the begin of a transmission it must be asked at that time of the virtual clock, but nobody can
+//! tell the difference before the packet is out, propagation included. So transmissions begin late, in one go, whenever a
+//! packet arrives or comes out, each with the time that was its own: they cost no events.
 
 use super::{Common, Flight, InFlight};
 use crate::slab::{Slab, NONE};
@@ -8,13 +12,6 @@ use ackclock_core::packet::{Ecn, Parcel};
 use ackclock_core::queue::{Backlog, Queue, Reason, Sink};
 use ackclock_core::time::Time;
 
-/// The packet in transmission.
-#[derive(Clone, Copy, Debug)]
-struct Service {
-    parcel: Parcel,
-    end: Time,
-}
-
 /// Queue, serialiser and propagation as separate steps.
 pub struct GeneralLink {
     pub(super) common: Common,
@@ -22,12 +19,16 @@ pub struct GeneralLink {
     policer: Option<Policer>,
     queue: Box<dyn Queue>,
     includes_service: bool,
-    service: Option<Service>,
-    /// When the server opens, while something waits for that.
-    opens: Time,
+    /// The packet in transmission.
+    service: Backlog,
+    /// When its transmission ends; without one, when the server opens for what waits for that. Never on an idle link, nor
+    /// on one that stays off.
+    turn: Time,
     /// On the wire, the packet in transmission included.
     wire: Flight,
     medium: Medium,
+    /// Whether the medium delivers everything as it came.
+    ideal: bool,
     /// The class of each flow's packets.
     classes: Box<[u8]>,
 }
@@ -83,41 +84,38 @@ impl GeneralLink {
     pub fn new(parts: Parts) -> GeneralLink {
         let Parts { common, server, policer, queue, includes_service, medium, classes } = parts;
         let wire = Flight::new(medium.keeps_order());
-        let (service, opens) = (None, Time::NEVER);
-        GeneralLink { common, server, policer, queue, includes_service, service, opens, wire, medium, classes }
-    }
-
-    fn in_service(&self) -> Backlog {
-        self.service.map_or(Backlog::default(), |s| Backlog { packets: 1, bytes: u64::from(s.parcel.len) })
+        let ideal = medium.is_ideal();
+        let (service, turn) = (Backlog::default(), Time::NEVER);
+        GeneralLink { common, server, policer, queue, includes_service, service, turn, wire, medium, ideal, classes }
     }
 
     /// Packets and bytes in the queue as its limit counts them.
+    #[inline]
     pub fn backlog(&self) -> (u64, u64) {
         let waiting = self.queue.backlog();
-        let service = if self.includes_service { self.in_service() } else { Backlog::default() };
+        let service = if self.includes_service { self.service } else { Backlog::default() };
         (waiting.packets + service.packets, waiting.bytes + service.bytes)
     }
 
     /// Ends and begins the transmissions due up to `now`.
+    #[inline]
     pub fn settle(&mut self, now: Time, slab: &mut Slab) {
-        loop {
-            match self.service {
-                Some(s) if s.end <= now => {
-                    self.service = None;
-                    self.common.stats.total_bytes += u64::from(s.parcel.len);
-                    self.begin(s.end, slab);
-                    self.log_level(s.end);
-                }
-                None if self.opens <= now => {
-                    let at = self.opens;
-                    self.begin(at, slab);
-                    self.log_level(at);
-                }
-                _ => break,
-            }
+        if self.turn <= now {
+            self.catch_up(now, slab);
         }
     }
 
+    fn catch_up(&mut self, now: Time, slab: &mut Slab) {
+        while self.turn <= now {
+            let at = self.turn;
+            self.common.stats.total_bytes += self.service.bytes;
+            self.service = Backlog::default();
+            self.begin(at, slab);
+            self.log_level(at);
+        }
+    }
+
+    #[inline]
     fn log_level(&mut self, now: Time) {
         if self.common.stats.log.is_some() {
             let packets = self.backlog().0;
@@ -126,12 +124,13 @@ impl GeneralLink {
     }
 
     /// The link is free at `now`: the next transmission begins, or waits until the server opens.
+    #[inline]
     fn begin(&mut self, now: Time, slab: &mut Slab) {
-        self.opens = Time::NEVER;
+        self.turn = Time::NEVER;
         let opens = self.server.opens(now);
         if opens > now {
             if self.queue.backlog().packets > 0 {
-                self.opens = opens;
+                self.turn = opens;
             }
             return;
         }
@@ -140,25 +139,38 @@ impl GeneralLink {
         let (start, end) = self.server.transmit(now, parcel.len);
         self.common.stats.service(parcel.arrived, start, end, parcel.len);
         self.leave(parcel, end, slab);
-        self.service = Some(Service { parcel, end });
+        self.service = Backlog { packets: 1, bytes: u64::from(parcel.len) };
+        self.turn = end;
     }
 
     /// The medium decides what becomes of `parcel`, whose transmission ends at `end`.
+    #[inline]
     fn leave(&mut self, parcel: Parcel, end: Time, slab: &mut Slab) {
-        let header = *slab.get(parcel.id);
-        let fate = self.medium.fate(parcel.flow, header.len > 0, parcel.len, end);
         let len = parcel.len - self.common.overhead;
-        let exit = Time(end.0.saturating_add(self.common.delay).saturating_add(fate.extra.0));
+        let exit = Time(end.0.saturating_add(self.common.delay));
+        if self.ideal {
+            self.wire.push(InFlight { exit, id: parcel.id, len });
+        } else {
+            self.pass(parcel, InFlight { exit, id: parcel.id, len }, end, slab);
+        }
+    }
+
+    /// `packet` passes a medium that is not ideal.
+    fn pass(&mut self, parcel: Parcel, mut packet: InFlight, end: Time, slab: &mut Slab) {
+        let data = slab.get(parcel.id).len > 0;
+        let fate = self.medium.fate(parcel.flow, data, parcel.len, end);
+        packet.exit = Time(packet.exit.0.saturating_add(fate.extra.0));
         if fate.lost {
             self.common.stats.lost += u64::from(self.common.stats.covers(end));
             slab.remove(parcel.id);
+            packet.id = NONE;
         }
-        self.wire.push(InFlight { exit, id: if fate.lost { NONE } else { parcel.id }, len });
+        self.wire.push(packet);
         if fate.duplicate {
             self.common.stats.duplicated += u64::from(self.common.stats.covers(end));
             let id = slab.reserve();
-            *slab.get_mut(id) = header;
-            self.wire.push(InFlight { exit, id, len });
+            *slab.get_mut(id) = *slab.get(parcel.id);
+            self.wire.push(InFlight { id, ..packet });
         }
     }
 
@@ -169,34 +181,37 @@ impl GeneralLink {
         let flow = super::flow_number(segment.flow);
         let class = self.classes.get(flow as usize).copied().unwrap_or(0);
         let parcel = Parcel { id, len: len + self.common.overhead, flow, class, ecn: segment.ecn, arrived: now };
-        let in_service = self.in_service();
         self.common.stats.arrive(now);
         let mut sink = Consequences { common: &mut self.common, slab, dropped: NONE };
         if !self.server.fits(parcel.len) || self.policer.as_mut().is_some_and(|p| !p.conforms(now, parcel.len)) {
             return sink.dropped(now, parcel, Reason::Policed);
         }
-        self.queue.enqueue(now, parcel, in_service, &mut sink);
+        self.queue.enqueue(now, parcel, self.service, &mut sink);
         if sink.dropped == id {
             return;
         }
-        if self.service.is_none() && !self.opens.is_set() {
-            self.begin(now, slab);
+        if self.service.packets == 0 && !self.turn.is_set() {
+            self.idle(now, slab);
         }
         let (packets, bytes) = self.backlog();
         self.common.stats.peak(now, packets, bytes);
         self.common.stats.log_level(now, packets);
     }
 
-    /// When a packet is out, or the instant after a transmission ends: what arrives as it ends still finds it here.
-    /// Without propagation a packet is out as its transmission ends, and has left the queue.
+    /// What arrived finds an idle link.
+    fn idle(&mut self, now: Time, slab: &mut Slab) {
+        self.begin(now, slab);
+    }
+
+    /// When a packet may be out: one on the wire, or the next to be transmitted, which the transmission under way or the
+    /// server keeps from it for at least the propagation delay more.
+    #[inline]
     pub fn next_due(&self) -> Time {
-        let after = u64::from(self.common.delay > 0);
-        let service = self.service.map_or(Time::NEVER, |s| Time(s.end.0.saturating_add(after)));
-        let opens = Time(self.opens.0.saturating_add(after));
-        service.min(opens).min(self.wire.next_due())
+        Time(self.turn.0.saturating_add(self.common.delay)).min(self.wire.next_due())
     }
 
     /// The next packet that is out at `now`.
+    #[inline]
     pub fn pull(&mut self, now: Time, slab: &mut Slab) -> Option<InFlight> {
         self.settle(if self.common.delay > 0 { super::just_before(now) } else { now }, slab);
         self.wire.pull(now)

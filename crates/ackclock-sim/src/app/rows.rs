@@ -1,0 +1,140 @@
+//! What is reported of datagrams and transfers.
+
+use super::{App, Datagrams};
+use crate::engine::Sim;
+use crate::flow::{snapshot, Flow, Side, Snapshot};
+use ackclock_core::time::Time;
+
+/// A transfer: a bulk flow of given size, one of a group of transfers, or a request with its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TransferRow {
+    /// Number of its flow.
+    pub flow: u32,
+    /// Its number within the flow, from 0.
+    pub index: u64,
+    /// When the connection was opened or the request written, seconds.
+    pub start_s: f64,
+    /// When its last byte was delivered; none: not within the run.
+    pub end_s: Option<f64>,
+    /// Its payload; of a request that of the answer.
+    pub bytes: u64,
+    /// From start to end.
+    pub fct_s: Option<f64>,
+    /// This in units of what an idle path would need: a round trip, one more for the handshake, and the payload at the
+    /// rate of the slowest link.
+    pub slowdown: Option<f64>,
+}
+
+/// Datagrams of a flow over the measurement window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DatagramRow {
+    /// Packets that arrived.
+    pub received: u64,
+    /// Packets sent that neither arrived nor were under way at the end of the run.
+    pub lost: u64,
+    /// Packets sent that were under way then, those excepted of which the link they wait for knows that it will lose them.
+    pub in_flight: u64,
+    /// One-way delay of those that arrived: mean and nearest-rank percentiles 50, 95, 99.
+    pub delay_s: Option<[f64; 4]>,
+}
+
+/// Transfers of a flow that began within the measurement window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TransfersRow {
+    /// How many began.
+    pub begun: u64,
+    /// How many of them were completed.
+    pub completed: u64,
+    /// Completion time of these: mean and nearest-rank percentiles 50, 95, 99.
+    pub fct_s: Option<[f64; 4]>,
+}
+
+impl Datagrams {
+    pub(crate) fn row(&self) -> DatagramRow {
+        let p = |q| self.delay.percentile(q).unwrap_or(0.0) * 1e-9;
+        DatagramRow {
+            received: self.received,
+            lost: self.sent.saturating_sub(self.of_sent + self.in_flight),
+            in_flight: self.in_flight,
+            delay_s: self.delay.mean().map(|m| [m * 1e-9, p(0.5), p(0.95), p(0.99)]),
+        }
+    }
+}
+
+impl Flow {
+    /// The counters of flow number `i` so far, of all its connections.
+    pub(crate) fn totals(&self, i: usize, sides: &[Side]) -> Snapshot {
+        let of = |pair: &[Side]| match (&pair[0].endpoint, &pair[1].endpoint) {
+            (Some(source), Some(sink)) => snapshot(source, sink),
+            _ => Snapshot::default(),
+        };
+        match &self.app {
+            App::Files(files) => {
+                let mut sum = files.ended;
+                for pair in sides[2 * files.oldest..2 * files.next].chunks_exact(2) {
+                    sum.add(&of(pair));
+                }
+                sum
+            }
+            _ => of(&sides[2 * i..2 * i + 2]),
+        }
+    }
+
+    /// Seconds that a transfer of `bytes` takes at best.
+    fn ideal(&self, bytes: u64, handshake: bool) -> f64 {
+        let trips = 1.0 + f64::from(u8::from(handshake));
+        self.path.rtt as f64 * 1e-9 * trips + self.path.rate.map_or(0.0, |rate| bytes as f64 * 8.0 / rate as f64)
+    }
+}
+
+impl Sim {
+    /// The transfers of flow number `i`, in the order in which they began.
+    pub(crate) fn transfers(&self, i: usize) -> Vec<TransferRow> {
+        let flow = &self.flows[i];
+        let row = |index: u64, start: Time, end: Option<Time>, bytes: u64, handshake: bool| {
+            let fct = end.map(|t| t.since(start).as_secs_f64());
+            let ideal = flow.ideal(bytes, handshake);
+            TransferRow {
+                flow: i as u32,
+                index,
+                start_s: start.as_secs_f64(),
+                end_s: end.map(Time::as_secs_f64),
+                bytes,
+                fct_s: fct,
+                slowdown: fct.filter(|_| ideal > 0.0).map(|t| t / ideal),
+            }
+        };
+        match &flow.app {
+            App::Bulk(Some(bytes)) if self.conns[i].opened => {
+                let whole = self.sides[2 * i + 1].endpoint.as_ref().is_some_and(|e| e.rx.stats.delivered >= *bytes);
+                let end = self.conns[i].completed.filter(|_| whole);
+                vec![row(0, self.conns[i].start, end, *bytes, flow.handshake)]
+            }
+            App::Files(files) => {
+                let conns = self.conns[files.first..files.next].iter().enumerate();
+                conns.map(|(n, c)| row(n as u64, c.start, c.completed, c.bytes, flow.handshake)).collect()
+            }
+            App::Requests(r) => {
+                let done = r.done.iter().map(|(start, end, bytes)| (*start, Some(*end), *bytes));
+                let all = done.chain(r.begun.map(|start| (start, None, r.size))).enumerate();
+                all.map(|(n, (start, end, bytes))| row(n as u64, start, end, bytes, flow.handshake && n == 0)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What became of `transfers`, those of one flow.
+    pub(crate) fn summary(&self, transfers: &[TransferRow]) -> TransfersRow {
+        let from = self.from.as_secs_f64();
+        let within = || transfers.iter().filter(|t| t.start_s >= from);
+        let mut fct: Vec<f64> = within().filter_map(|t| t.fct_s).collect();
+        fct.sort_by(f64::total_cmp);
+        let rank = |p: f64| fct[((p * fct.len() as f64).ceil() as usize).clamp(1, fct.len()) - 1];
+        let mean = || fct.iter().sum::<f64>() / fct.len() as f64;
+        TransfersRow {
+            begun: within().count() as u64,
+            completed: fct.len() as u64,
+            fct_s: (!fct.is_empty()).then(|| [mean(), rank(0.5), rank(0.95), rank(0.99)]),
+        }
+    }
+}
