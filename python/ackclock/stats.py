@@ -83,6 +83,26 @@ def mean_interval(values: Iterable[float | None]) -> Interval:
     return Interval(found.mean, found.mean - found.ci95, found.mean + found.ci95, found.n)
 
 
+def median_interval(values: Iterable[float | None]) -> Interval:
+    """The median with the order statistics around it that hold it with 95 %, whatever the distribution.
+
+    With fewer than six values these are the smallest and the largest, which hold it less often: 94 % of five.
+    """
+    known = sorted(float(value) for value in values if value is not None and math.isfinite(value))
+    n = len(known)
+    if n == 0:
+        return Interval(None, None, None, 0)
+    value = (known[(n - 1) // 2] + known[n // 2]) / 2
+    if n == 1:
+        return Interval(value, None, None, 1)
+    outside, below = 0, 0.0  # so many values may be left out at either end, with this probability to miss it there
+    while outside < n // 2 and below + math.comb(n, outside) / 2**n <= 0.025:
+        below += math.comb(n, outside) / 2**n
+        outside += 1
+    ranks = max(outside - 1, 0)
+    return Interval(value, known[ranks], known[n - 1 - ranks], n)
+
+
 def ratio_interval(pairs: Iterable[tuple[float | None, float | None]]) -> Interval:
     """The geometric mean of paired ratios, with the interval of their logarithms.
 

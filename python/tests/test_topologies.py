@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ackclock
 from ackclock import load
 from ackclock.engine import catalogue
+from ackclock.errors import Problem
+from ackclock.scenario.network import Network, NetworkLink
+from ackclock.scenario.routes import Routes
+from ackclock.scenario.way import WayKeys
 
 Raw = dict[str, Any]
 
@@ -205,9 +213,21 @@ def test_the_way_back_has_its_own_rate_delay_and_queue() -> None:
     out, back = resolved(network(links, {"from": "a", "to": "b"}))["links"]
     assert (out["rate_bps"], out["delay_ns"], out["queue"]["limit_packets"]) == (10_000_000, 5_000_000, 20)
     assert (back["rate_bps"], back["delay_ns"], back["queue"]["limit_packets"]) == (1_000_000, 50_000_000, 5)
-    reverse = {"rate": "1 Mbit/s", "queue": {"kind": "droptail", "limit": "7 packets"}}
-    _, back = resolved(dumbbell(None, {}, reverse=reverse))["links"]
-    assert (back["rate_bps"], back["queue"]["limit_packets"]) == (1_000_000, 7)
+    reverse = {"rate": "1 Mbit/s", "delay": "35 ms", "queue": {"kind": "droptail", "limit": "7 packets"}}
+    out, back = resolved(dumbbell(None, {}, reverse=reverse))["links"]
+    assert (out["rate_bps"], out["delay_ns"], out["queue"]["limit_packets"]) == (100_000_000, 5_000_000, 333)
+    assert (back["rate_bps"], back["delay_ns"], back["queue"]["limit_packets"]) == (1_000_000, 35_000_000, 7)
+    raw = parking_lot([{"rate": "10 Mbit/s", "delay": "5 ms", "count": 2}], {}, reverse={"delay": "20 ms"})
+    assert load(raw).points[0].scenario.layout().ways[0].rtt == 50 * 10**6
+
+
+def test_an_unlimited_way_back_is_nothing_but_a_delay() -> None:
+    more = {"policer": {"rate": "9 Mbit/s", "burst": "9 kB"}, "jitter": {"kind": "exponential", "mean": "1 ms"}}
+    raw = dumbbell(None, {}, reverse={"rate": "unlimited"}, **more)
+    out, back = resolved(raw)["links"]
+    assert out["policer"]["burst_bytes"] == 9000
+    assert back["rate_bps"] is None
+    assert not {"policer", "jitter"} & set(back)
 
 
 # --- What the simulation says
@@ -252,7 +272,7 @@ def test_the_idle_rtt_of_a_parking_lot() -> None:
 
 def test_the_idle_rtt_with_access_links() -> None:
     access = {"rate": "10 Mbit/s", "delay": "2 ms", "reverse": {"rate": "1 Mbit/s"}}
-    raw = dumbbell(access, {}, reverse={"rate": "50 Mbit/s"})
+    raw = dumbbell(access, {}, reverse={"rate": "50 Mbit/s", "delay": "30 ms"})
     assert idle_rtts(raw) == pytest.approx(expected_rtts(40, [10, 100, 10], [1, 50, 1]))
 
 
@@ -287,3 +307,31 @@ def test_fair_queues_make_the_shares_of_a_parking_lot_max_min_fair() -> None:
     # The middle hop is shared first: 3 and 3; of the others 7 is left. Of every 1500 B 1448 are payload.
     shares = [rate * 1500 / 1448 / 1e6 for rate in ackclock.run(raw, jobs=1).flows["goodput_bps"]]
     assert shares == pytest.approx([3, 7, 3, 7], rel=0.02)
+
+
+@given(st.data())
+def test_routes_are_the_best_of_all(data: st.DataObject) -> None:
+    names = "abcdef"
+    ends = st.tuples(st.sampled_from(names), st.sampled_from(names)).filter(lambda pair: pair[0] != pair[1])
+    costs = data.draw(st.dictionaries(ends, st.integers(1, 3), min_size=1))
+    keys = {"rate": "1 Mbit/s", "delay": "1 ms"}
+    links = [link(*pair, cost=cost, **keys) for pair, cost in costs.items()]
+    model = Network.model_validate({"kind": "network", "nodes": [{"name": name} for name in names], "links": links})
+
+    def ways(so_far: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        if so_far[-1] == "b":
+            yield so_far
+        for source, target in costs:
+            if source == so_far[-1] and target not in so_far and so_far[-1] != "b":
+                yield from ways((*so_far, target))
+
+    every = [(sum(costs[pair] for pair in itertools.pairwise(way)), len(way), way) for way in ways(("a",))]
+    back = {**costs, ("b", "a"): 1}
+    if len(back) != len(costs):  # the way back is there whatever the draw
+        model = model.model_copy(update={"links": (*model.links, NetworkLink.model_validate(link("b", "a", **keys)))})
+    flow = WayKeys.model_validate({"from": "a", "to": "b"})
+    if every:
+        assert Routes(model).of(flow, 0)[0] == min(every)[2]
+    else:
+        with pytest.raises(Problem, match="'b'"):
+            Routes(model).of(flow, 0)

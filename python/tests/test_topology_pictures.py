@@ -129,3 +129,24 @@ def test_show_says_what_flows_cross(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_figure_of_another_kind_is_refused(raw: Raw, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no figure"):
         topology.save(drawn(raw), tmp_path / "picture")
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"rate": "5 Mbit/s"}, ("5 Mbit/s, 3 ms",)),
+        ({"rate": "unlimited"}, ("3 ms",)),
+        ({"rate": {"on": "1 s", "off": "1 s", "rate": "5 Mbit/s"}}, ("off to 5 Mbit/s, 3 ms",)),
+        ({"loss": {"every": 9}}, ("9 Mbit/s, 3 ms", "loss: every 9 packets")),
+        ({"loss": {"ber": 1e-6}}, ("9 Mbit/s, 3 ms", "loss: bit errors 1e-06")),
+        ({"loss": {"drops": [{"flow": "0", "nth": 1}]}}, ("9 Mbit/s, 3 ms", "loss: 1 chosen packets")),
+        ({"queue": {"kind": "codel", "limit": "64 kB"}}, ("9 Mbit/s, 3 ms", "codel 64 kB")),
+        ({"queue": {"kind": "drr", "limit": "unlimited"}}, ("9 Mbit/s, 3 ms", "drr unlimited")),
+        ({"policer": {"rate": "1 Mbit/s", "burst": "9 kB"}}, ("9 Mbit/s, 3 ms", "policer 1 Mbit/s, 9 kB")),
+        ({"duplicate": 0.01}, ("9 Mbit/s, 3 ms", "duplicates 1 %")),
+        ({"events": [{"at": "1 s", "delay": "9 ms"}]}, ("9 Mbit/s, 3 ms", "1 event")),
+    ],
+)
+def test_words_say_what_a_link_does(keys: Raw, words: tuple[str, ...]) -> None:
+    raw = network(("a", "b"), ends=("a", "b"), **({"rate": "9 Mbit/s", "delay": "3 ms"} | keys))
+    assert drawn(raw).lines[0].words == words

@@ -12,6 +12,8 @@
 // The bottleneck queue is the device's DropTailQueue. It holds the packets that wait, not the one in transmission.
 // Device flow control is off and no queue disc exists: with either of them packets are held or dropped outside the device queue.
 
+#include "disc_queue.h"
+
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"
@@ -60,6 +62,8 @@ struct Options
     uint64_t accessRateBps = 0;
     uint64_t reverseRateBps = 0;
     std::string drops;
+    std::string disc;
+    uint64_t run = 1;
     std::string series;
     bool light = false;
     bool startupOnly = false;
@@ -363,14 +367,22 @@ class Receiver
 class Bottleneck
 {
   public:
-    void Observe(Ptr<PointToPointNetDevice> device, const Options& options)
+    // `queue` is the device's queue, or the disc in its place: their traces have the same names.
+    void Observe(Ptr<PointToPointNetDevice> device, Ptr<Object> queue, const Options& options)
     {
         m_threshold = options.mss / 2;
         m_extra = options.overhead - PPP_BYTES;
         m_waiting.Begin(0);
         m_present.Begin(0);
-        device->GetQueue()->TraceConnectWithoutContext("PacketsInQueue", MakeCallback(&Bottleneck::OnWaiting, this));
-        device->GetQueue()->TraceConnectWithoutContext("Drop", MakeCallback(&Bottleneck::OnDrop, this));
+        queue->TraceConnectWithoutContext("PacketsInQueue", MakeCallback(&Bottleneck::OnWaiting, this));
+        if (DynamicCast<QueueDisc>(queue))
+        {
+            queue->TraceConnectWithoutContext("Drop", MakeCallback(&Bottleneck::OnDiscDrop, this));
+        }
+        else
+        {
+            queue->TraceConnectWithoutContext("Drop", MakeCallback(&Bottleneck::OnDrop, this));
+        }
         device->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&Bottleneck::OnBegin, this));
         device->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&Bottleneck::OnEnd, this));
     }
@@ -405,6 +417,12 @@ class Bottleneck
     }
 
     void OnDrop(Ptr<const Packet>)
+    {
+        ++m_drops;
+        g_series.Row("link", "drop", m_drops);
+    }
+
+    void OnDiscDrop(Ptr<const QueueDiscItem>)
     {
         ++m_drops;
         g_series.Row("link", "drop", m_drops);
@@ -532,6 +550,8 @@ main(int argc, char* argv[])
     cmd.AddValue("access-rate-bps", "0: no access links", o.accessRateBps);
     cmd.AddValue("reverse-rate-bps", "rate of the ACK path; 0: never the limit", o.reverseRateBps);
     cmd.AddValue("drops", "comma list: n-th data packets (1-based) lost at the exit of the bottleneck; one flow only", o.drops);
+    cmd.AddValue("disc", "a queue disc in the place of the bottleneck's queue: class without ns3::, then attributes, after commas", o.disc);
+    cmd.AddValue("run", "number of the run for what the disc draws", o.run);
     cmd.AddValue("series", "CSV file for every change of cwnd, ssthresh, state and queue", o.series);
     cmd.AddValue("light", "1: no counters at the bottleneck and in the flows (for timing)", o.light);
     cmd.AddValue("startup-only", "1: build everything, simulate nothing (for timing)", o.startupOnly);
@@ -540,6 +560,7 @@ main(int argc, char* argv[])
     NS_ABORT_MSG_IF(o.light && !o.series.empty(), "--light and --series exclude each other");
     NS_ABORT_MSG_IF(!o.drops.empty() && o.flows != 1, "--drops needs exactly one flow");
 
+    RngSeedManager::SetRun(o.run);
     SetTcpDefaults(o);
     g_series.Open(o.series);
 
@@ -592,10 +613,16 @@ main(int argc, char* argv[])
     }
 
     Ptr<PointToPointNetDevice> sending = DynamicCast<PointToPointNetDevice>(bottleneck.Get(0));
+    Ptr<peers::DiscQueue> disc;
+    if (!o.disc.empty())
+    {
+        disc = CreateObject<peers::DiscQueue>(Split(o.disc), o.rateBps);
+        sending->SetQueue(disc);
+    }
     Bottleneck link;
     if (!o.light)
     {
-        link.Observe(sending, o);
+        link.Observe(sending, disc ? Ptr<Object>(disc->m_disc) : Ptr<Object>(sending->GetQueue()), o);
     }
     if (!o.drops.empty())
     {
@@ -650,6 +677,10 @@ main(int argc, char* argv[])
                     link.m_waiting.Max(),
                     link.m_present.Mean(),
                     link.m_present.Max());
+        if (disc)
+        {
+            std::printf(", \"mean_wait_s\": %.9f, \"p95_wait_s\": %.9f", disc->MeanWait(), disc->Wait95());
+        }
     }
     static double end;
     end = o.duration;

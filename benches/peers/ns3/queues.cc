@@ -177,6 +177,7 @@ const std::vector<Discipline> DISCIPLINES = {
     {"fq_codel ecn", "FqCoDelQueueDisc", false, {{"UseEcn", "true"}}},
     {"red", "RedQueueDisc", true, {{"MaxSize", "100p"}}},
     {"red not gentle", "RedQueueDisc", true, {{"MaxSize", "100p"}, {"Gentle", "false"}}},
+    {"red not gentle count kept", "RedQueueDisc", true, {{"MaxSize", "100p"}, {"Gentle", "false"}, {"Ns1Compat", "false"}}},
     {"red no wait", "RedQueueDisc", true, {{"MaxSize", "100p"}, {"Wait", "false"}}},
     {"red ecn", "RedQueueDisc", true, {{"MaxSize", "100p"}, {"UseEcn", "true"}}},
     {"red adaptive", "RedQueueDisc", true, {{"MaxSize", "100p"}, {"AdaptMaxP", "true"}, {"Gentle", "false"}}},
@@ -195,6 +196,15 @@ class Run
         : m_arrivals(arrivals)
     {
         ObjectFactory factory("ns3::" + std::string(discipline.type));
+        if (discipline.type == std::string("RedQueueDisc"))
+        {
+            // A drop beyond the maximum starts the count of packets anew only with Ns1Compat (in ns-2: only without).
+            factory.Set("Ns1Compat", BooleanValue(true));
+            // The paper's; ns-3's own follows from the rate, and is lower on this link.
+            factory.Set("Bottom", DoubleValue(0.01));
+            factory.Set("LinkBandwidth", StringValue("7812500bps"));
+            factory.Set("LinkDelay", StringValue("20ms"));
+        }
         for (const auto& [name, value] : discipline.attributes)
         {
             factory.Set(name, StringValue(value));
@@ -202,8 +212,6 @@ class Run
         m_disc = factory.Create<QueueDisc>();
         if (auto red = DynamicCast<RedQueueDisc>(m_disc))
         {
-            red->SetAttribute("LinkBandwidth", StringValue("7812500bps"));
-            red->SetAttribute("LinkDelay", StringValue("20ms"));
             red->AssignStreams(run);
         }
         if (auto pie = DynamicCast<PieQueueDisc>(m_disc))

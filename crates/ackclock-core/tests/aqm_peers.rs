@@ -8,11 +8,10 @@
 use ackclock_core::packet::{Ecn, Parcel};
 use ackclock_core::params::{Kind, Value};
 use ackclock_core::queue::registry::{build, find, Site};
-use ackclock_core::queue::{Backlog, Kept, Limits, Reason};
+use ackclock_core::queue::{Backlog, Kept, Limits, Queue};
 use ackclock_core::rng::Stream;
 use ackclock_core::time::{Span, Time};
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 const FIGURES: &str = include_str!("../../../conformance/ns3/queues.csv");
 const EVENTS: &str = include_str!("../../../conformance/ns3/queue-events.csv");
@@ -23,6 +22,7 @@ const SECOND: u64 = 976_562;
 const END: u64 = 40 * SECOND;
 const RUNS: u64 = 8;
 
+/// Their names, with the load they offer.
 const PATTERNS: [&str; 6] =
     ["constant 110 %", "Poisson 95 %", "Poisson 120 %", "bursts 92 %", "on/off 150 %", "mixed 115 %"];
 
@@ -104,7 +104,6 @@ const fn packets(packets: u64) -> Limits {
     Limits { packets, bytes: u64::MAX, includes_service: false }
 }
 
-/// ns-3's CoDel has Linux's arithmetic, and drops with `MinBytes` = 1500 or more left where Linux needs more than `mtu`.
 const CODEL: (&str, &str) = ("variant", "ns3");
 
 const fn ours(
@@ -133,15 +132,11 @@ const PLAIN: (&str, &str) = ("derandomize", "false");
 const DRAWN: &[Ours] = &[
     ours("red", "red", 100, &[RED]),
     ours("red not gentle", "red", 100, &[RED, ("gentle", "off")]),
+    ours("red not gentle count kept", "red", 100, &[RED, ("gentle", "off")]),
     ours("red no wait", "red", 100, &[RED, ("wait", "off")]),
     ours("red ecn", "red", 100, &[RED, ("ecn", "true")]),
     ours("red adaptive", "red", 100, &[RED, ("adaptive", "on"), ("gentle", "off")]),
-    ours(
-        "red ared",
-        "red",
-        100,
-        &[("preset", "ared"), ("gentle", "off"), ("mean_packet", "500"), ("max_p", "0.02")],
-    ),
+    ours("red ared", "red", 100, &[("preset", "ared"), ("gentle", "off"), ("mean_packet", "500"), ("max_p", "0.02")]),
     Ours {
         name: "red bytes",
         kind: "red",
@@ -185,7 +180,7 @@ fn play(ours: &Ours, arrivals: &[Arrival], seed: u64) -> Played {
     let mut queue = build(ours.kind, &given, site).unwrap();
     let (mut sink, mut waited, mut events) = (Kept::default(), vec![], vec![]);
     let mut service: Option<(u64, u32)> = None;
-    let mut serve = |queue: &mut dyn ackclock_core::queue::Queue, tick: u64, sink: &mut Kept| {
+    let mut serve = |queue: &mut dyn Queue, tick: u64, sink: &mut Kept| {
         let parcel = queue.dequeue(Time(tick * TICK), sink)?;
         waited.push(tick - parcel.arrived.0 / TICK);
         Some((tick + u64::from(parcel.len), parcel.len))
@@ -226,33 +221,95 @@ fn play(ours: &Ours, arrivals: &[Arrival], seed: u64) -> Played {
     Played { figures, events }
 }
 
+/// The recorded figures of a queue under a pattern of arrivals, by column.
+fn recorded(pattern: &str, name: &str) -> BTreeMap<&'static str, f64> {
+    let mut rows = FIGURES.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().unwrap();
+    let row = rows.find(|row| (row[0], row[1]) == (pattern, name)).expect(name);
+    head.into_iter().zip(row).skip(2).map(|(column, text)| (column, text.parse().unwrap())).collect()
+}
+
+/// Its first drops and marks.
+fn recorded_events(pattern: &str, name: &str) -> Vec<(u64, u32, &'static str)> {
+    let rows = EVENTS.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let event = |row: Vec<&'static str>| (row[2].parse().unwrap(), row[3].parse().unwrap(), row[4]);
+    rows.filter(|row| (row[0], row[1]) == (pattern, name)).map(event).collect()
+}
+
+fn of(figures: &BTreeMap<&'static str, f64>, column: &str) -> f64 {
+    figures.get(column).copied().unwrap_or(0.0)
+}
+
+const REASONS: [&str; 4] = ["early", "threshold", "delay", "full"];
+
 #[test]
-fn explore() {
-    let rows: Vec<Vec<&str>> = FIGURES.lines().map(|l| l.split(',').collect()).collect();
+fn the_recording_has_every_queue_and_the_arrivals_are_those_of_it() {
+    assert_eq!(FIGURES.lines().count(), 1 + PATTERNS.len() * (EXACT.len() + DRAWN.len()));
     for pattern in PATTERNS {
         let arrivals = arrivals(pattern);
-        for (ours, runs) in EXACT.iter().map(|o| (o, 1)).chain(DRAWN.iter().map(|o| (o, RUNS))) {
-            let row = rows.iter().find(|r| r[0] == pattern && r[1] == ours.name).unwrap();
-            assert_eq!((row[2], row[3]), (&*arrivals.len().to_string(), &*arrivals.last().unwrap().0.to_string()));
-            let mut sum: BTreeMap<&str, f64> = BTreeMap::new();
-            let mut ev = vec![];
-            for seed in 1..=runs {
-                let p = play(ours, &arrivals, seed);
-                for (k, v) in p.figures { *sum.entry(k).or_default() += v / runs as f64; }
-                ev = p.events;
+        let theirs = recorded(pattern, "fifo");
+        assert_eq!(
+            (of(&theirs, "arrivals"), of(&theirs, "last_tick")),
+            (arrivals.len() as f64, arrivals.last().unwrap().0 as f64)
+        );
+    }
+}
+
+#[test]
+fn what_draws_nothing_does_the_same_with_every_packet() {
+    for pattern in PATTERNS {
+        let arrivals = arrivals(pattern);
+        for ours in EXACT {
+            let (played, theirs) = (play(ours, &arrivals, 1), recorded(pattern, ours.name));
+            for column in REASONS.iter().chain(&["marks", "served"]) {
+                let (ours_has, they_have) = (of(&played.figures, column), of(&theirs, column));
+                assert_eq!(ours_has, they_have, "{pattern}, {}: {column}", ours.name);
             }
-            let mut text = format!("{pattern} {}:", ours.name);
-            for (i, name) in rows[0].iter().enumerate().skip(5) {
-                let (a, b) = (sum.get(name).copied().unwrap_or(0.0), row[i].parse::<f64>().unwrap());
-                text += &format!(" {name} {a:.2}/{b:.2}({:+.1}%)", 100.0 * (a / b - 1.0));
+            for column in ["mean_ms", "p95_ms"] {
+                let (ours_has, they_have) = (of(&played.figures, column), of(&theirs, column));
+                // Three digits are recorded.
+                assert!(
+                    (ours_has - they_have).abs() < 0.000_6,
+                    "{pattern}, {}: {column} {ours_has} {they_have}",
+                    ours.name
+                );
             }
-            println!("{text}");
-            if runs == 1 {
-                let theirs: Vec<_> = EVENTS.lines().map(|l| l.split(',').collect::<Vec<_>>()).filter(|r| r[0] == pattern && r[1] == ours.name).map(|r| (r[2].parse::<u64>().unwrap(), r[3].parse::<u32>().unwrap(), r[4])).collect();
-                let same = theirs.iter().zip(&ev).take_while(|(a, b)| **a == **b).count();
-                println!("   same {same} of {}, then {:?} / {:?}", theirs.len(), ev.get(same), theirs.get(same));
-            }
+            let listed = recorded_events(pattern, ours.name);
+            assert_eq!(listed.len(), played.events.len().min(50), "{pattern}, {}", ours.name);
+            assert_eq!(listed, played.events[..listed.len()], "{pattern}, {}", ours.name);
         }
     }
 }
 
+/// Means over eight runs, the draws of which differ. Reasons are not compared: of the drops at a full queue ns-3's RED
+/// counts as early those that were also drawn.
+#[test]
+fn what_draws_drops_marks_and_waits_as_much() {
+    let mut wrong = vec![];
+    for pattern in PATTERNS {
+        let arrivals = arrivals(pattern);
+        for ours in DRAWN {
+            let mut mean: BTreeMap<&str, f64> = BTreeMap::new();
+            for seed in 1..=RUNS {
+                for (column, value) in play(ours, &arrivals, seed).figures {
+                    *mean.entry(column).or_default() += value / RUNS as f64;
+                }
+            }
+            let theirs = recorded(pattern, ours.name);
+            let drops = |figures: &BTreeMap<&'static str, f64>| REASONS.iter().map(|r| of(figures, r)).sum::<f64>();
+            // After a drop beyond the maximum ns-3 as it comes also drops the first packet below it, and so swings wider.
+            let p95 = if ours.name == "red not gentle count kept" { 0.15 } else { 0.05 };
+            for (what, ours_has, they_have, relative, absolute) in [
+                ("drops", drops(&mean), drops(&theirs), 0.03, 6.0),
+                ("marks", of(&mean, "marks"), of(&theirs, "marks"), 0.06, 3.0),
+                ("mean_ms", of(&mean, "mean_ms"), of(&theirs, "mean_ms"), 0.03, 0.0),
+                ("p95_ms", of(&mean, "p95_ms"), of(&theirs, "p95_ms"), p95, 0.0),
+            ] {
+                if (ours_has - they_have).abs() > relative * they_have + absolute {
+                    wrong.push(format!("{pattern}, {}: {what} {ours_has:.2}, ns-3 {they_have:.2}", ours.name));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

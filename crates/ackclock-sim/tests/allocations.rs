@@ -55,25 +55,22 @@ fn flows(n: u64, profile: &str, cc: &str) -> Value {
     document(300_000, links, flows.collect())
 }
 
-/// Datagrams and writes at given rates, by turns too.
-fn packets(n: u64) -> Value {
-    let mut d = flows(n, "rfc", "newreno");
-    for (i, f) in d["flows"].as_array_mut().unwrap().iter_mut().enumerate() {
-        let (transport, kind) = ([("udp", "cbr"), ("udp", "on_off"), ("tcp", "cbr"), ("tcp", "on_off")])[i % 4];
-        f["app"] = json!({"kind": kind, "transport": transport, "rate_bps": 2_800_000, "packet_bytes": 1000});
-    }
-    d
-}
-
 // One test: others would allocate at the same time.
 #[test]
 fn after_the_warm_up_nothing_is_allocated() {
     let before = ALLOCATIONS.load(Relaxed);
     drop(std::hint::black_box(vec![1u8; 100]));
     assert!(ALLOCATIONS.load(Relaxed) > before, "the counter counts");
-    let (allocations, events) = steady_state(&packets(20), 200, 240);
-    assert!(events > 100_000, "{events} events");
-    assert_eq!(allocations, 0, "datagrams and writes, {events} events");
+    for (kind, order) in [("fq_codel", true), ("fq_codel", false), ("red", true)] {
+        let mut d = flows(20, "linux", "cubic");
+        let out = &mut d["links"][0];
+        out["queue"] = json!({"kind": kind, "limit_packets": 80});
+        out["jitter"] = json!({"kind": "uniform", "low_ns": 0, "high_ns": MS / 10});
+        out["preserve_order"] = json!(order);
+        let (allocations, events) = steady_state(&d, 200, 215);
+        assert!(events > 100_000, "{events} events");
+        assert_eq!(allocations, 0, "{kind}, order {order}, {events} events");
+    }
     for (n, profile, cc) in [
         (1, "rfc", "newreno"),
         (1, "linux", "cubic"),

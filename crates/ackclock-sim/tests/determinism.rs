@@ -3,12 +3,22 @@
 
 mod common;
 
+use common::rich::rich_document;
 use common::{cases, document, flow, hash, link, play, random_document, sim, tables, MS};
 use serde_json::{json, Value};
 
+/// Plain links and any links, by turns.
+fn any_document(seed: u64) -> Value {
+    if seed % 2 == 0 {
+        random_document(seed)
+    } else {
+        rich_document(seed)
+    }
+}
+
 #[test]
 fn the_same_document_gives_the_same_result_in_any_thread() {
-    let documents: Vec<Value> = (0..cases(100)).map(random_document).collect();
+    let documents: Vec<Value> = (0..cases(160)).map(any_document).collect();
     let alone: Vec<u64> = documents.iter().map(|d| hash(&tables(&play(d)))).collect();
     std::thread::scope(|s| {
         for _ in 0..2 {
@@ -28,8 +38,8 @@ fn the_same_document_gives_the_same_result_in_any_thread() {
 
 #[test]
 fn a_run_can_be_played_in_parts() {
-    for seed in 0..cases(60) {
-        let d = random_document(seed);
+    for seed in 0..cases(100) {
+        let d = any_document(seed);
         let mut parts = sim(&d);
         for ms in [1, 50, 51, 300, 10_000] {
             parts.run_until(ackclock_core::time::Time(ms * MS));
@@ -41,8 +51,8 @@ fn a_run_can_be_played_in_parts() {
 
 #[test]
 fn recording_changes_nothing() {
-    for seed in 0..cases(60) {
-        let mut d = random_document(seed);
+    for seed in 0..cases(150) {
+        let mut d = any_document(seed);
         let recorded = play(&d);
         d["probes"] = json!({});
         let silent = play(&d);

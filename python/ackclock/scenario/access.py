@@ -26,4 +26,5 @@ class Access(LinkKeys):
     @property
     def rtt(self) -> int:
         """What its delays add to the RTT of a flow, ns."""
-        return 2 * self.delay * (2 if self.side == "both" else 1)
+        back = self.delay if self.reverse.delay is None else self.reverse.delay
+        return (self.delay + back) * (2 if self.side == "both" else 1)

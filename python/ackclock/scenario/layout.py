@@ -63,8 +63,12 @@ def build(topology: Shape, flows: Sequence[WayKeys]) -> Layout:
     for index, flow in enumerate(flows):
         _only_known(topology, flow, index)
     if isinstance(topology, Network):
-        return _network(topology, flows)
-    return _dumbbell(topology, flows) if isinstance(topology, Dumbbell) else _row(topology, flows)
+        layout = _network(topology, flows)
+    else:
+        layout = _dumbbell(topology, flows) if isinstance(topology, Dumbbell) else _row(topology, flows)
+    for index, way in enumerate(layout.ways):
+        _possible(way, index)
+    return layout
 
 
 def is_delay(keys: LinkKeys) -> bool:
@@ -104,10 +108,13 @@ def _dumbbell(topology: Dumbbell, flows: Sequence[WayKeys]) -> Layout:
         _long_enough(rtt, access.keys.rtt if access else 0, flow, index)
         rtts.append(rtt)
     base = min(rtt - (access.keys.rtt if access else 0) for rtt, access in zip(rtts, own, strict=True))
-    out = links.link("bottleneck", topology, base // 2, "topology")
-    back = links.way_back("reverse", out, topology.reverse, "topology", "reverse")
     # An odd nanosecond goes to the way back, so that the two halves make the RTT exactly.
-    back = replace(back, delay=base - base // 2)
+    home = base - base // 2 if topology.reverse.delay is None else topology.reverse.delay
+    if home > base:
+        problem = f"the way back takes longer than the RTT, of which {DURATION.format(base)} are left for both ways"
+        raise Problem(problem, "shorten it, or lengthen the RTT", "topology", "reverse", "delay")
+    out = links.link("bottleneck", topology, base - home, "topology")
+    back = replace(links.way_back("reverse", out, topology.reverse, "topology", "reverse"), delay=home)
     ways = (_way((out,), (back,), rtt, access) for rtt, access in zip(rtts, own, strict=True))
     return Layout((out, back), tuple(ways), topology.rtt or rtts[0])
 
@@ -196,6 +203,16 @@ def _access(flow: WayKeys, common: Access | None, index: int) -> OwnAccess | Non
     if flow.access is not None:
         return OwnAccess(flow.access, ("flows", index, "access"))
     return OwnAccess(common, ("topology", "access")) if common is not None else None
+
+
+def _possible(way: Way, index: int) -> None:
+    """What the engine would refuse, with the flow it is about."""
+    crossed = max(len(way.forward), len(way.reverse)) + (way.rtt > 0) + 2 * (way.access is not None)
+    if crossed > MOST_HOPS:
+        raise Problem(f"the flow crosses {crossed} links", f"at most {MOST_HOPS} are possible", "flows", index)
+    paced = any(isinstance(step, Link) and step.rate is not None for step in (*way.forward, *way.reverse))
+    if way.rtt == 0 and not paced:
+        raise Problem("nothing on the way takes time", "give a link a rate or a delay", "flows", index)
 
 
 def _delay(steps: Sequence[Step]) -> int:

@@ -56,6 +56,8 @@ class Reverse(Model):
 
     rate: ReverseRate = None
     """Rate of the way back; "unlimited" makes it a pure delay. Default: as on the way out."""
+    delay: Duration | None = None
+    """Propagation delay of the way back. Default: as on the way out."""
     queue: QueueField | None = None
     """Queue of the way back. Default: as on the way out."""
     loss: LossField = None

@@ -57,12 +57,14 @@ def way_back(name: str, out: Link, reverse: Reverse, *key: str | int) -> Link:
     """
     rate = out.rate if reverse.rate is None else None if reverse.rate == "unlimited" else reverse.rate
     changed: dict[str, Any] = {"rate": rate, "loss": reverse.loss}
+    if rate is None:  # a pure delay does nothing else to packets
+        changed |= dict.fromkeys(("shaper", "policer", "jitter", "reorder")) | {"duplicate": 0.0, "events": ()}
+        changed["queue"] = UNLIMITED
+    link = replace(out, name=name, delay=out.delay if reverse.delay is None else reverse.delay)
     if reverse.queue is not None:
         keys = out.keys.model_copy(update=changed | {"queue": reverse.queue})
-        return replace(out, name=name, keys=keys, sizing_rate=rate, key=key)
-    if rate is None:
-        changed["queue"] = UNLIMITED
-    return replace(out, name=name, keys=out.keys.model_copy(update=changed))
+        return replace(link, keys=keys, sizing_rate=rate, key=key)
+    return replace(link, keys=out.keys.model_copy(update=changed))
 
 
 def resolve_link(link: Link, sizing: Sizing) -> Document:

@@ -49,7 +49,7 @@ class Routes:
             self._check(name, index, key, place)
         route: Nodes = (start,)
         for place, stop in enumerate((*via, end)):
-            leg = self._search(route[-1]).get(stop)
+            leg = self._leg(route[-1], stop)
             if leg is None:
                 where = (key, place) if place < len(via) else (last,)
                 raise self._unreachable(route[-1], stop, "flows", index, *where)
@@ -59,6 +59,15 @@ class Routes:
             problem = f"the route passes '{twice}' twice: {', '.join(route)}"
             raise Problem(problem, "name other nodes, or fewer", "flows", index, key)
         return route
+
+    def _leg(self, start: str, end: str) -> Nodes | None:
+        """The route from one node to another, if there is one."""
+        lead: Nodes = ()
+        # A host with a single link has no choice: all hosts of a node share the search from there.
+        while start != end and len(self._costs[start]) == 1 and start not in lead:
+            lead, (start,) = (*lead, start), self._costs[start]
+        found = self._search(start).get(end)
+        return None if found is None else lead + found
 
     def _search(self, origin: str) -> dict[str, Nodes]:
         """The route from `origin` to every node it reaches (Dijkstra 1959)."""

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ackclock.engine import Algorithm, Option, catalogue
-from ackclock.scenario import pace, types
+from ackclock.scenario import app, pace, types
 from ackclock.scenario.flow import TCP_KEYS
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.settings import Sampling
@@ -22,7 +22,9 @@ from ackclock.scenario.units import DURATION, SEGMENTS, SIZE
 Schema = dict[str, Any]
 
 # Properties that are lists or tables by nature: what is inside them is swept, not they themselves.
-_STRUCTURE = frozenset({"topology", "flows", "run", "probes", "hops", "nodes", "links", "reverse", "sweep", "tcp"})
+_STRUCTURE = frozenset(
+    {"active", "events", "topology", "flows", "run", "probes", "hops", "nodes", "links", "reverse", "sweep", "tcp"}
+)
 
 # Types that occur often, written once. Order matters only for the reader.
 _LEAVES: Mapping[str, Any] = {
@@ -77,6 +79,8 @@ def _property(name: str, item: Schema, leaves: Mapping[str, Schema]) -> Schema:
     target = bare.get("$ref", "").rpartition("/")[2]
     if target in _SHORT:
         bare = {"anyOf": [bare, {"$ref": f"#/$defs/{_SHORT[target]}"}]}
+    if name == "app":
+        bare = {"anyOf": [bare, {"enum": list(app.KINDS)}]}
     result = bare if name in _STRUCTURE or "const" in bare else _swept(bare)
     return {"description": description, **result} if description else result
 

@@ -5,13 +5,13 @@ What the `claims.py` of a study needs is here, and :func:`load` and :func:`run` 
 
 from __future__ import annotations
 
-from ackclock.stats import Interval, mean_interval, ratio_interval
+from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
 from ackclock.study.code import Claim, Measure, claim, measure
 from ackclock.study.locate import names
 from ackclock.study.model import Study
 from ackclock.study.runner import Report, load, run
 from ackclock.study.runs import Results, Run, Runs, Series
-from ackclock.study.verdict import Verdict, at_least, at_most, between, every, holds, labelled, within
+from ackclock.study.verdict import Verdict, at_least, at_most, between, every, holds, labelled, whichever, within
 
 __all__ = [
     "Claim",
@@ -34,8 +34,10 @@ __all__ = [
     "load",
     "mean_interval",
     "measure",
+    "median_interval",
     "names",
     "ratio_interval",
     "run",
+    "whichever",
     "within",
 ]

@@ -84,7 +84,11 @@ def _table(table: Table) -> TableSpec:
 def _column(table: Table) -> Column:
     measure = table.get("measure", str)
     found = Column(
-        measure, table.get("label", str, measure), table.get("scale", float, 1.0), table.get("digits", int, 0)
+        measure=measure,
+        label=table.get("label", str, measure),
+        scale=table.get("scale", float, 1.0),
+        digits=table.get("digits", int, 0),
+        median=table.get("median", bool, False),
     )
     table.end()
     return found

@@ -50,12 +50,13 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: a measure of `claims.py`, times `scale`, with so many decimals."""
+    """A column of a table: a measure of `claims.py`, times `scale`, with so many decimals; its mean or its median."""
 
     measure: str
     label: str
     scale: float
     digits: int
+    median: bool
 
 
 @dataclass(frozen=True, slots=True)

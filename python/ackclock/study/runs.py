@@ -12,7 +12,7 @@ import polars as pl
 
 from ackclock.results.result import Result
 from ackclock.results.summary import bottleneck
-from ackclock.stats import Interval, mean_interval, ratio_interval
+from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
 from ackclock.study.model import Where
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -132,6 +132,10 @@ class Runs:
     def interval(self, quantity: Quantity) -> Interval:
         """Mean and 95 % confidence interval of a quantity over the runs."""
         return mean_interval(self.values(quantity))
+
+    def median(self, quantity: Quantity) -> Interval:
+        """Median of a quantity over the runs, with the order statistics around it: for what is far from normal."""
+        return median_interval(self.values(quantity))
 
     def ratio(self, quantity: Quantity, over: Runs) -> Interval:
         """The quantity here over that there, run by run: replications with the same random draws go together."""

@@ -62,7 +62,7 @@ class Table:
 def build(spec: TableSpec, results: Results, measures: Mapping[str, Measure]) -> Table:
     """The numbers of a table."""
     lines = [
-        Line(label, tuple(runs.interval(measures[column.measure]).scaled(column.scale) for column in spec.columns))
+        Line(label, tuple(_cell(runs, column, measures[column.measure]) for column in spec.columns))
         for row in spec.rows
         for label, runs in _selected(row, results[row.scenario])
     ]
@@ -87,12 +87,19 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 
 def shown(found: Interval, digits: int) -> str:
-    """A value with half the width of its interval, or its ends where they are not symmetric."""
+    """A value with half the width of its interval, or with its ends where it is not in the middle of them."""
     if found.value is None:
         return "-"
     if found.low is None or found.high is None:
         return f"{found.value:.{digits}f}"
+    if abs(found.high + found.low - 2 * found.value) > 1e-6 * abs(found.value):
+        return f"{found.value:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
     return f"{found.value:.{digits}f} ± {(found.high - found.low) / 2:.{digits}f}"
+
+
+def _cell(runs: Runs, column: Column, measure: Measure) -> Interval:
+    found = runs.median(measure) if column.median else runs.interval(measure)
+    return found.scaled(column.scale)
 
 
 def _digits(value: float | None) -> str:

@@ -79,6 +79,14 @@ def every(*verdicts: Verdict) -> Verdict:
     return replace(worst, detail=detail)
 
 
+def whichever(*verdicts: Verdict) -> Verdict:
+    """The same claim under several readings of what the paper leaves open: inconclusive unless they agree."""
+    joined = every(*verdicts)
+    if len({verdict.outcome for verdict in verdicts}) > 1:
+        return replace(joined, outcome="inconclusive")
+    return joined
+
+
 def soft(verdict: Verdict) -> Verdict:
     """A failure reported as inconclusive: for statements that nobody should rely on."""
     return replace(verdict, outcome="inconclusive") if verdict.outcome == "fail" else verdict

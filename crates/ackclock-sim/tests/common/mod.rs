@@ -93,7 +93,7 @@ pub fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
-fn pick<'a, T>(rng: &mut Stream, from: &'a [T]) -> &'a T {
+pub fn pick<'a, T>(rng: &mut Stream, from: &'a [T]) -> &'a T {
     &from[rng.below(from.len() as u64) as usize]
 }
 
