@@ -16,6 +16,7 @@ from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.override import Overrides
 from ackclock.scenario.plan import Job, Plan, load
+from ackclock.scenario.refusal import refused
 
 if TYPE_CHECKING:
     from ackclock.engine import Output
@@ -103,7 +104,7 @@ def _check(plan: Plan) -> None:
         try:
             engine.validate(Job(0, point, 0).text())
         except EngineError as error:
-            raise InputError(f"the engine refuses it: {error}", "see docs/scenario.md", source=plan.source) from None
+            raise refused(plan, point, str(error)) from None
 
 
 def _plan(

@@ -47,7 +47,6 @@ CASES = [
     ('"1 BDP"', '"1 BDP", mark_above = 20', "topology.queue.mark_above: 20 has no unit (line 5); write for"),
     ('"1 BDP"', '"1 BDP", mark_above = "unlimited"', "topology.queue.mark_above: above an unlimited queue nothing is"),
     ('"1 BDP"', '"500 B"', "a queue of 500 B never holds a full-size packet of 1500 B (line 5)"),
-    ('"droptail"', '"red"', "topology.queue.kind: unknown kind 'red' (line 5); known: droptail"),
     ('"dumbbell"', '"dumbell"', "topology.kind: unknown topology 'dumbell' (line 2); did you mean 'dumbbell'?"),
     ('"cubic"', '"cubik"', "flows.0.cc: unknown controller 'cubik' (line 8); did you mean 'cubic'?"),
     ('"cubic"', '{ name = "cubic", betta = 1 }', "flows.0.cc.betta: unknown parameter of cubic 'betta' (line 8)"),

@@ -139,6 +139,19 @@ def test_tcp_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(options["profiles"]) == set(options["tcp_options"][0]["defaults"])
 
 
+def test_queues(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(printed(capsys, "--queues").split())
+    for item in catalogue().queues.values():
+        assert f"{item.name}: {item.summary}" in text
+        assert item.source in text
+        assert all(name in text for name in item.params)
+    assert "limit 1000 packets" in text
+    queues = {item["name"]: item for item in json.loads(printed(capsys, "--queues", "--json"))["queues"]}
+    assert set(queues["codel"]) == {"name", "source", "summary", "params", "default_limit"}
+    assert [each["name"] for each in queues["codel"]["params"]][:2] == ["target", "interval"]
+    assert queues["droptail"]["default_limit"] is None
+
+
 def test_validation_may_be_absent_or_odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.resources, "files", lambda name: tmp_path)
     assert cc._validation() == {}

@@ -13,8 +13,8 @@ import pytest
 from ackclock import Result, study
 from ackclock.cli.app import BAD_INPUT, FAILED, OK, main
 from ackclock.errors import InputError
-from ackclock.stats import Interval, mean_interval, ratio_interval
-from ackclock.study import Verdict, at_least, at_most, between, every, holds, labelled, within
+from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
+from ackclock.study import Verdict, at_least, at_most, between, every, holds, labelled, whichever, within
 from ackclock.study.figures import number
 from ackclock.study.tables import aligned, markdown, shown
 from ackclock.study.verdict import soft
@@ -61,6 +61,8 @@ def test_the_worst_of_several_decides() -> None:
     worst = every(good, open_, bad)
     assert (worst.outcome, worst.value) == ("fail", 1.0)
     assert worst.detail == "a: 3; b: there is no value; c: 1"
+    assert whichever(good, bad).outcome == "inconclusive"
+    assert whichever(bad, bad).outcome == "fail"
     assert every().outcome == "inconclusive"
     assert soft(worst).outcome == "inconclusive"
     assert soft(good).outcome == "pass"
@@ -80,14 +82,20 @@ def test_intervals() -> None:
     assert ratio.high is not None
     assert ratio.low * ratio.high == pytest.approx(16.0)
     assert ratio_interval([]) == NOTHING
+    # Of ten values the 2nd and the 9th hold the median with 97.9 %, the 3rd and the 8th with 89.1 % only.
+    assert median_interval(range(1, 11)) == Interval(5.5, 2.0, 9.0, 10)
+    assert median_interval([3.0, 1.0, 2.0]) == Interval(2.0, 1.0, 3.0, 3)
+    assert median_interval([None]) == NOTHING
+    assert median_interval([4.0]).ends == (4.0, 4.0)
     assert ratio_interval([(3.0, 2.0)]).ends == pytest.approx((1.5, 1.5))
     assert mean_interval([1.0, 3.0]).scaled(2.0).value == 4.0
 
 
 def test_texts() -> None:
-    assert shown(Interval(10.0, 9.0, 11.5, 3), 1) == "10.0 ± 1.2"
+    assert shown(Interval(10.0, 8.8, 11.2, 3), 1) == "10.0 ± 1.2"
     assert shown(Interval(10.0, None, None, 1), 0) == "10"
     assert shown(NOTHING, 3) == "-"
+    assert shown(Interval(10.0, 9.9, 20.0, 9), 1) == "10.0 (9.9 to 20.0)"
     assert aligned([["", "x"], ["long", "1"]]) == "      x\nlong  1\n"
     assert markdown([["a|b", "x"], ["c", "1"]]) == "| a\\|b | x |\n| --- | --: |\n| c | 1 |\n"
     assert [number(text) for text in ("10 ms", "2 Mbit/s", "1 kB", "0.2 BDP", 3, "reno")] == [
@@ -245,6 +253,23 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     for part in ("On short paths", "at least 5.0", "A2 (soft)", "tables/main", "figures/window"):
         assert part in text
+
+
+def test_claims_may_be_in_several_files(tmp_path: Path) -> None:
+    folder = write_study(tmp_path)
+    text = (folder / "claims.py").read_text(encoding="utf-8")
+    begin = text.index("@measure")
+    end = text.index("@claim")
+    (folder / "measures.py").write_text(
+        f"from ackclock.study import Run, measure\n\n{text[begin:end]}", encoding="utf-8"
+    )
+    (folder / "claims.py").write_text(f"{text[:begin]}\nfrom .measures import goodput\n{text[end:]}", encoding="utf-8")
+    loaded = study.load(folder)
+    assert list(loaded.code.measures) == ["goodput"]
+    assert [item.id for item in loaded.code.claims] == ["A1", "A2"]
+    (folder / "measures.py").write_text("1 / 0\n", encoding="utf-8")
+    with pytest.raises(InputError, match="ZeroDivisionError"):
+        study.load(folder)
 
 
 def test_selection(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ use crate::slab::Slab;
 use crate::spec::{self, Hop, Run, SpecError, Start};
 use crate::wire::{DelayLine, Link};
 use ackclock_core::time::{Span, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Longest run, delay and interval: 10 years, so that sums of times cannot overflow.
@@ -24,11 +25,17 @@ const MAX_RATE: u64 = 1_000_000_000_000_000;
 
 /// Numbers the elements that routes pass: links first, then one delay line per distinct delay.
 struct Router<'a> {
-    links: &'a [spec::Link],
+    links: BTreeMap<&'a str, u32>,
     delays: Vec<u64>,
+    numbers: BTreeMap<u64, u32>,
 }
 
-impl Router<'_> {
+impl<'a> Router<'a> {
+    fn new(links: &'a [spec::Link]) -> Router<'a> {
+        let links = links.iter().zip(0..).map(|(l, i)| (l.id.as_str(), i)).collect();
+        Router { links, delays: Vec::new(), numbers: BTreeMap::new() }
+    }
+
     fn route(&mut self, hops: &[Hop], path: &str) -> Result<Arc<[u32]>, SpecError> {
         if hops.is_empty() || hops.len() > MAX_HOPS {
             return Err(SpecError::new(path, format!("a route has 1 to {MAX_HOPS} hops, not {}", hops.len())));
@@ -36,15 +43,15 @@ impl Router<'_> {
         hops.iter()
             .map(|hop| match hop {
                 Hop::Link(id) => {
-                    let i = self.links.iter().position(|l| l.id == *id);
-                    i.map(|i| i as u32).ok_or_else(|| SpecError::new(path, format!("no link has the id '{id}'")))
+                    let i = self.links.get(id.as_str()).copied();
+                    i.ok_or_else(|| SpecError::new(path, format!("no link has the id '{id}'")))
                 }
                 Hop::Delay(ns) => {
-                    let i = self.delays.iter().position(|d| d == ns).unwrap_or_else(|| {
+                    let i = *self.numbers.entry(*ns).or_insert_with(|| {
                         self.delays.push(*ns);
-                        self.delays.len() - 1
+                        self.delays.len() as u32 - 1
                     });
-                    Ok((self.links.len() + i) as u32)
+                    Ok(self.links.len() as u32 + i)
                 }
             })
             .collect()
@@ -66,7 +73,7 @@ impl Sim {
     /// As [`Sim::new`], and what `make` says.
     pub fn new_with(run: &Run, make: &mut Make<'_>) -> Result<Sim, SpecError> {
         check(run)?;
-        let mut router = Router { links: &run.links, delays: Vec::new() };
+        let mut router = Router::new(&run.links);
         let mut net = Network::default();
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
@@ -78,7 +85,7 @@ impl Sim {
         let Network { sides, flows, conns, marks, mut warnings, .. } = net;
         warnings.extend(marking::warnings(run, &marks));
         let probes = Probes::new(&run.probes, flows.len())?;
-        let classes: Vec<u8> = conns.iter().map(|c| run.flows[c.flow as usize].class).collect();
+        let classes: Arc<[u8]> = conns.iter().map(|c| run.flows[c.flow as usize].class).collect();
         let links = run.links.iter().enumerate();
         let links: Vec<Link> = links
             .map(|(i, l)| links::link(l, run, &classes, &format!("links.{i}"), probes.queue_events))
@@ -174,8 +181,9 @@ fn check(run: &Run) -> Result<(), SpecError> {
             }
         }
     }
+    let mut takes_time = BTreeMap::new();
     for (i, l) in run.links.iter().enumerate() {
-        if run.links[..i].iter().any(|other| other.id == l.id) {
+        if takes_time.insert(l.id.as_str(), l.delay_ns > 0 || !l.unlimited()).is_some() {
             return err(&format!("links.{i}.id"), format!("two links have the id '{}'", l.id));
         }
         if l.delay_ns > MAX_DURATION {
@@ -195,7 +203,12 @@ fn check(run: &Run) -> Result<(), SpecError> {
         if hops().any(|h| matches!(h, Hop::Delay(ns) if *ns > MAX_DURATION)) {
             return err(&format!("flows.{i}"), "a delay of more than ten years".into());
         }
-        if !hops().any(|h| takes_time(h, run)) {
+        // A packet must be later behind its route than before it. Unknown links are told of when routes are made.
+        let later = |h: &Hop| match h {
+            Hop::Delay(ns) => *ns > 0,
+            Hop::Link(id) => takes_time.get(id.as_str()).copied().unwrap_or(true),
+        };
+        if !hops().any(later) {
             return err(&format!("flows.{i}"), "nothing on its way takes time; give a link a rate or a delay".into());
         }
     }
@@ -203,12 +216,4 @@ fn check(run: &Run) -> Result<(), SpecError> {
         return err("probes", "an interval of more than ten years".into());
     }
     Ok(())
-}
-
-/// Whether a packet is later behind this hop than before it.
-fn takes_time(hop: &Hop, run: &Run) -> bool {
-    match hop {
-        Hop::Delay(ns) => *ns > 0,
-        Hop::Link(id) => run.links.iter().any(|l| l.id == *id && (l.delay_ns > 0 || !l.unlimited())),
-    }
 }

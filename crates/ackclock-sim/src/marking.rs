@@ -1,10 +1,11 @@
 //! Warnings about explicit congestion notification: marks that nobody makes, and marks that nobody would see.
 
-use crate::spec::{Flow, Hop, Link, Queue, Run};
+use crate::spec::{Hop, Link, Queue, Run};
 use ackclock_core::cc::EcnUse;
 use ackclock_core::params::{Default, Value};
 use ackclock_core::queue::registry;
 use ackclock_core::tcp::Config;
+use std::collections::BTreeSet;
 
 /// How the sender of a flow comes to use ECN.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,12 +58,15 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
             found.push(text);
         }
     };
+    let marking: BTreeSet<&str> = run.links.iter().filter(|l| marks(l)).map(|l| l.id.as_str()).collect();
     for (flow, how) in run.flows.iter().zip(uses) {
         let name = if flow.app.datagrams().is_some() { "datagrams" } else { &flow.cc.name };
         if *how == Use::Needed && flow.tcp.get("ecn").is_some_and(|rule| rule == "off") {
             add(format!("tcp.ecn = \"off\" has no effect: {name} asks for ECN by itself"));
         }
-        if *how == Use::None || marked(flow, run) {
+        if *how == Use::None
+            || flow.forward.iter().any(|hop| matches!(hop, Hop::Link(id) if marking.contains(id.as_str())))
+        {
             continue;
         }
         add(if name == "dctcp" {
@@ -78,12 +82,4 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
         }
     }
     found
-}
-
-/// Whether the data of `flow` pass a queue that marks.
-fn marked(flow: &Flow, run: &Run) -> bool {
-    flow.forward.iter().any(|hop| match hop {
-        Hop::Link(id) => run.links.iter().any(|l| l.id == *id && marks(l)),
-        Hop::Delay(_) => false,
-    })
 }

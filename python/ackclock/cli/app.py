@@ -100,6 +100,9 @@ def cc_command(
     tcp: Annotated[
         bool, Parameter(negative=(), show_default=False, help="List the TCP options and their value in each profile.")
     ] = False,
+    queues: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="List the queueing disciplines with their parameters.")
+    ] = False,
     json: Json = False,
     profile: Annotated[str | None, Parameter(help="Profile of the test, such as linux. Default: rfc.")] = None,
     changes: Annotated[
@@ -117,7 +120,7 @@ def cc_command(
     """List controllers and slow starts, or describe one with its window in a standard test."""
     from ackclock.cli.cc import Request, describe
 
-    return describe(Request(name, tcp, json, profile, changes, plot))
+    return describe(Request(name, tcp, queues, json, profile, changes, plot))
 
 
 @app.command(name="doctor")

@@ -27,6 +27,7 @@ class Request:
 
     name: str | None
     tcp: bool
+    queues: bool
     as_json: bool
     profile: str | None
     changes: Sequence[str]
@@ -34,11 +35,13 @@ class Request:
 
 
 def describe(request: Request) -> int:
-    """List everything, describe one algorithm, or list the TCP options."""
+    """List everything, describe one algorithm, or list the TCP options or the queues."""
     if request.name is None and (request.plot or request.profile or request.changes):
         raise InputError("there is nothing to show it of", "name a controller: ackclock cc cubic --profile linux")
     if request.tcp:
         _tcp(as_json=request.as_json)
+    elif request.queues:
+        _queues(as_json=request.as_json)
     elif request.name is None:
         _list(as_json=request.as_json)
     else:
@@ -97,12 +100,7 @@ def _one(request: Request, name: str) -> None:
     for note in _notes(item, checked):
         out.print(note, soft_wrap=True, markup=False)
     out.print()
-    if item.params:
-        rows = [["parameter", "kind", "default", "values", ""]]
-        rows.extend([each.name, each.kind, _default(each), _values(each), each.doc] for each in item.params.values())
-        out.print(console.table(rows, ["left"] * 5))
-    else:
-        out.print("It has no parameters.")
+    out.print(_parameters(item.params) if item.params else "It has no parameters.")
     out.print()
     _draw(measured, out)
     if request.plot is not None:
@@ -227,6 +225,31 @@ def _tcp(*, as_json: bool) -> None:
         defaults = [show(option, option.defaults[profile]) for profile in known.profiles]
         rows.append([option.name, option.kind, *defaults, _values(option), option.doc])
     console.stdout().print(console.table(rows, ["left"] * len(rows[0])))
+
+
+def _queues(*, as_json: bool) -> None:
+    known = catalogue().queues
+    if as_json:
+        entries = [dataclasses.asdict(item) for item in known.values()]
+        for entry in entries:
+            entry["params"] = list(entry["params"].values())
+        console.print_json({"queues": entries})
+        return
+    out = console.stdout()
+    for item in known.values():
+        limit = "a limit must be given" if item.default_limit is None else f"limit {item.default_limit} packets"
+        out.print(f"{item.name}: {item.summary} ({item.source}); {limit}", soft_wrap=True, markup=False)
+        if item.params:
+            out.print(_parameters(item.params))
+        out.print()
+    out.print('A scenario takes them with their parameters as keys: queue = { kind = "codel", target = "10 ms" }.')
+
+
+def _parameters(params: Mapping[str, Option]) -> Any:
+    """A table of parameters."""
+    rows = [["parameter", "kind", "default", "values", ""]]
+    rows.extend([each.name, each.kind, _default(each), _values(each), each.doc] for each in params.values())
+    return console.table(rows, ["left"] * 5)
 
 
 def _default(option: Option) -> str:

@@ -47,6 +47,12 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
     }
 
 
+def link_key(scenario: Scenario, number: int) -> links.Key:
+    """Where the link with this number in the resolved run is written."""
+    layout = scenario.layout()
+    return (*layout.links, *_flows(scenario, layout)[1])[number].key
+
+
 def full_packet(flow: Flow) -> int:
     """Bytes of a full-size packet of `flow` on the wire, before the overhead of a link."""
     if isinstance(flow.app, Cbr | OnOff) and flow.datagrams:

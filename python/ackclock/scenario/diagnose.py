@@ -59,13 +59,13 @@ class Finding:
 def finding(error: ValidationError | Problem, raw: Any) -> Finding:
     """The first thing wrong. Unknown keys come first: a mistyped key is also a missing one."""
     if isinstance(error, Problem):
-        return Finding(_trim(error.key, raw), error.problem, error.remedy)
+        return Finding(trim(error.key, raw), error.problem, error.remedy)
     details = error.errors(include_url=False)
     chosen = next((item for item in details if item["type"] == "extra_forbidden"), details[0])
     loc = tuple(chosen["loc"])
     problem = _explain(chosen["type"], loc, chosen)
     key = tuple(part for part in loc if part not in _TAGS)
-    return Finding(_trim((*key, *problem.key), raw), problem.problem, problem.remedy)
+    return Finding(trim((*key, *problem.key), raw), problem.problem, problem.remedy)
 
 
 def _explain(kind: str, loc: Path, detail: Mapping[str, Any]) -> Problem:
@@ -85,9 +85,14 @@ def _explain(kind: str, loc: Path, detail: Mapping[str, Any]) -> Problem:
     if kind in _WANTED:
         wanted, remedy = _WANTED[kind]
         return Problem(f"{_short(value)} is not {wanted}", remedy)
-    if kind in ("greater_than_equal", "less_than", "less_than_equal"):
+    words = {
+        "greater_than": "more than",
+        "greater_than_equal": "at least",
+        "less_than": "less than",
+        "less_than_equal": "at most",
+    }
+    if kind in words:
         bound = next(iter(context.values()))
-        words = {"greater_than_equal": "at least", "less_than": "less than", "less_than_equal": "at most"}
         return Problem(f"{_short(value)} is out of range", f"give {words[kind]} {bound}")
     if kind == "too_short":
         return Problem(f"'{name}' is empty", f"add {_EXAMPLES.get(name, 'an entry')}")
@@ -126,7 +131,7 @@ def _model_in(annotation: Any) -> type[Model] | None:
     return next((model for model in found if model is not None), None)
 
 
-def _trim(key: Path, raw: Any) -> Path:
+def trim(key: Path, raw: Any) -> Path:
     """`key` without what the file does not spell out: `loss = 2` is read as a table with the key p."""
     result: Path = ()
     for part in key:

@@ -97,11 +97,19 @@ def _with_events(link: Link) -> int | None:
 def _extras(link: Link) -> Document:
     """Token buckets and what happens at the output; nothing of what the link does not have."""
     keys, result = link.keys, Document()
+    varies = isinstance(_with_events(link), VaryingRate)
+    for name in ("jitter", "reorder", "duplicate", "events"):
+        if link.rate is None and getattr(keys, name):
+            remedy = "give the link a rate, a high one if need be"
+            raise Problem(f"{name} needs a link with a rate", remedy, *link.key, name)
     for name, bucket in (("shaper", keys.shaper), ("policer", keys.policer)):
         if bucket is not None:
             if link.rate is None:
                 remedy = f"give the link a rate, or leave the {name} out"
                 raise Problem(f"a {name} needs a link with a rate", remedy, *link.key, name)
+            if name == "shaper" and varies:
+                problem = "a shaper needs a link with a constant rate"
+                raise Problem(problem, "put the shaper before another link of the row", *link.key, name)
             result[name] = {"rate_bps": bucket.rate, "burst_bytes": bucket.burst}
     if keys.jitter is not None:
         result["jitter"] = resolve_jitter(keys.jitter)

@@ -12,11 +12,13 @@ def settles_faster(results: Results) -> Verdict:
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from ackclock.errors import InputError, one_line
 from ackclock.study.runs import Quantity, Results, Run
@@ -91,20 +93,9 @@ def load(folder: Path) -> Code:
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"there is no {FILE}", "write one, with a @claim for each sentence", source=str(folder))
-    name = f"ackclock_study_{folder.name}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise InputError("cannot be imported", "correct it", source=str(path))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and annotations look their module up there
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # whatever the code of a study raises
-        line = _line(error, path)
-        problem = f"cannot be imported ({type(error).__name__}: {one_line(str(error))})"
-        raise InputError(problem, "correct it", source=str(path), line=line) from error
-    found = vars(module).values()
-    claims = tuple(item for item in found if isinstance(item, Claim))
+    modules = _imported(folder, path)
+    found = [item for module in modules for item in vars(module).values()]
+    claims = tuple(dict.fromkeys(item for item in found if isinstance(item, Claim)))
     if not claims:
         raise InputError("has no claim", "write at least one, with @claim", source=str(path))
     ids = [item.id for item in claims]
@@ -112,6 +103,27 @@ def load(folder: Path) -> Code:
         if item in ids[:index]:
             raise InputError(f"claim '{item}' is there twice", "give each its own id", source=str(path))
     return Code({item.name: item for item in found if isinstance(item, Measure)}, claims)
+
+
+def _imported(folder: Path, path: Path) -> list[ModuleType]:
+    """`claims.py` and what it imports of the same directory, which is a package of its own for the purpose.
+
+    The package's name is no directory's, so that a study needs no name that Python could import.
+    """
+    package = "ackclock_study_" + re.sub(r"\W", "_", folder.name)
+    for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
+        del sys.modules[name]  # of another study of the same name, or of this one before it was changed
+    parent = ModuleType(package)
+    parent.__path__ = [str(folder)]
+    sys.modules[package] = parent
+    importlib.invalidate_caches()
+    try:
+        importlib.import_module(f"{package}.{path.stem}")
+    except Exception as error:  # whatever the code of a study raises
+        line = _line(error, path)
+        problem = f"cannot be imported ({type(error).__name__}: {one_line(str(error))})"
+        raise InputError(problem, "correct it", source=str(path), line=line) from error
+    return [module for name, module in sys.modules.items() if name.startswith(f"{package}.")]
 
 
 def _line(error: Exception, path: Path) -> int | None:

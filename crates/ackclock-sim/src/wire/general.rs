@@ -11,6 +11,7 @@ use ackclock_core::link::{Policer, Server};
 use ackclock_core::packet::{Ecn, Parcel};
 use ackclock_core::queue::{Backlog, Queue, Reason, Sink};
 use ackclock_core::time::Time;
+use std::sync::Arc;
 
 /// Queue, serialiser and propagation as separate steps.
 pub struct GeneralLink {
@@ -30,7 +31,7 @@ pub struct GeneralLink {
     /// Whether the medium delivers everything as it came.
     ideal: bool,
     /// The class of each flow's packets.
-    classes: Box<[u8]>,
+    classes: Arc<[u8]>,
 }
 
 /// What a general link is made of.
@@ -48,7 +49,7 @@ pub struct Parts {
     /// What happens at the output.
     pub medium: Medium,
     /// The class of each flow's packets.
-    pub classes: Box<[u8]>,
+    pub classes: Arc<[u8]>,
 }
 
 impl std::fmt::Debug for GeneralLink {

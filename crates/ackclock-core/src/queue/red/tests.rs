@@ -205,10 +205,10 @@ fn marks_below_the_edge_and_drops_above_it() {
         assert!(sink.marked.iter().all(|m| m.1.ecn == Ecn::Ce && m.2 == Reason::Early));
         (sink.marked.is_empty(), sink.dropped.is_empty())
     };
-    assert_eq!(outcome(&[ecn.clone()], 10.0, Ecn::Ect0), (false, true));
-    assert_eq!(outcome(&[ecn.clone()], 10.0, Ecn::NotEct), (true, false));
-    assert_eq!(outcome(&[ecn.clone()], 20.0, Ecn::Ect0), (false, true));
-    assert_eq!(outcome(&[ecn.clone()], 31.0, Ecn::Ect0), (true, false));
+    assert_eq!(outcome(std::slice::from_ref(&ecn), 10.0, Ecn::Ect0), (false, true));
+    assert_eq!(outcome(std::slice::from_ref(&ecn), 10.0, Ecn::NotEct), (true, false));
+    assert_eq!(outcome(std::slice::from_ref(&ecn), 20.0, Ecn::Ect0), (false, true));
+    assert_eq!(outcome(std::slice::from_ref(&ecn), 31.0, Ecn::Ect0), (true, false));
     assert_eq!(outcome(&[], 10.0, Ecn::Ect0), (true, false));
     // ns-2 since 2004: above the probability mark_p it drops.
     assert_eq!(outcome(&[ecn, num("mark_p", 0.1)], 20.0, Ecn::Ect0), (true, false));
