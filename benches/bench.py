@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a packet costs: ackclock against ns-3 and ns-2 on the three standard dumbbells, in turns on one machine.
+"""What a packet costs: ackclock against ns-3 and ns-2 on the three standard dumbbells, in turns on one machine, and alone
+in a crowd of a thousand flows behind FQ-CoDel.
 
 CPU time is user + system of a child process, less that of the same child simulating next to nothing. A packet is a
 data packet served by the bottleneck. ackclock and a peer take turns, and a ratio compares two runs of the same round.
@@ -41,6 +42,8 @@ class Standard:
     ns3_s: float
     quick_s: float
     quick_ns3_s: float
+    alone: bool = False
+    """Whether ackclock plays it without the peers, whose dumbbells have DropTail."""
 
     @property
     def path(self) -> Path:
@@ -52,6 +55,7 @@ STANDARDS = (
     Standard("one-flow", ns3_s=2, quick_s=2, quick_ns3_s=0.5),
     Standard("hundred-flows", ns3_s=2, quick_s=10, quick_ns3_s=0.5),
     Standard("high-bdp", ns3_s=10, quick_s=10, quick_ns3_s=3),
+    Standard("thousand-flows-fq-codel", ns3_s=0, quick_s=0.5, quick_ns3_s=0, alone=True),
 )
 
 UNITS = {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "s": 1, "ms": 1e-3, "us": 1e-6, "B": 1, "BDP": 1}
@@ -363,6 +367,8 @@ def plan(
 ) -> list[tuple[Runner | None, float]]:
     """Whom ackclock meets on a dumbbell, and for how long."""
     full = standard.quick_s if options.quick else dumbbell(standard.path).duration_s
+    if standard.alone:
+        others = [other for other in others if isinstance(other, Ackclock)]
     if not others:
         return [(None, full)]
     cut = standard.quick_ns3_s if options.quick else full if options.ns3_full else standard.ns3_s
@@ -378,7 +384,7 @@ def arguments() -> argparse.Namespace:
         "--ns3-full", action="store_true", help="ns-3 simulates the whole duration too (minutes per run)"
     )
     parser.add_argument(
-        "--only", choices=[standard.name for standard in STANDARDS], help="one dumbbell instead of three"
+        "--only", choices=[standard.name for standard in STANDARDS], help="one dumbbell instead of all"
     )
     parser.add_argument("--no-peers", action="store_true", help="leave ns-3 and ns-2 out")
     parser.add_argument("--peers-only", action="store_true", help="leave ackclock out")

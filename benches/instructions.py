@@ -44,6 +44,13 @@ SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], tuple[str, ...]]
         ("0.3", "1.5"),
         ("newreno", "linux", "iw=20000", "loss=0.02"),
     ),
+    # What a queueing discipline adds: at most 30 % over DropTail on the standard dumbbells.
+    "one-flow-red": ("1000", "20", "1651", "1", ("1", "3"), ("newreno", "rfc", "queue=red")),
+    "one-flow-codel": ("1000", "20", "1651", "1", ("1", "3"), ("newreno", "rfc", "queue=codel")),
+    "one-flow-fq-codel": ("1000", "20", "1651", "1", ("1", "3"), ("newreno", "rfc", "queue=fq_codel")),
+    "hundred-flows-red": ("1000", "40", "3303", "100", ("3", "5"), ("newreno", "rfc", "queue=red")),
+    "hundred-flows-codel": ("1000", "40", "3303", "100", ("3", "5"), ("newreno", "rfc", "queue=codel")),
+    "hundred-flows-fq-codel": ("1000", "40", "3303", "100", ("3", "5"), ("newreno", "rfc", "queue=fq_codel")),
 }
 
 

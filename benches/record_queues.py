@@ -2,8 +2,8 @@
 """Records what the queue disciplines of ns-3 and ns-2 do, for conformance/ns3/queue*.csv and conformance/ns2/queues-tcp.csv.
 
 `queues.csv` and `queue-events.csv` (ns-3) are arrivals computed by a formula, offered to a queue disc by itself.
-`queues-tcp.csv` is ten TCP flows through a bottleneck: with ns-3 through each discipline, with ns-2 through RED. Needs what
-record_peers.py needs, takes two minutes.
+`queues-tcp.csv` is TCP flows through a bottleneck: with ns-3 through each discipline, with ns-2 through RED. Needs what
+record_peers.py needs, takes five minutes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import csv
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ CONFORMANCE = Path(__file__).resolve().parent.parent / "conformance"
 STEPS_MS = (100, 137, 173, 211)
 """Time between the starts of two flows, one run for each; also the number of the run that draws."""
 
-VARIANTS = ("newreno", "linuxreno", "TcpCubic")
+VARIANTS = ("newreno", "linuxreno")
 
 DISCS: Mapping[str, str] = {
     "droptail": "FifoQueueDisc,MaxSize=100p",
@@ -42,14 +43,14 @@ REDS: Mapping[str, str] = {
 }
 """ns-2's RED; the rest of its settings is in the program."""
 
-COLUMNS = ("cc", "queue", "step_ms", "utilisation", "drops", "mean_wait_s", "p95_wait_s", "retransmitted", "jain")
+COLUMNS = ("path", "cc", "queue", "step_ms", "utilisation", "drops", "mean_wait_s", "p95_wait_s", "retransmitted", "jain")
 
 
-def dumbbell(step_ms: int) -> Dumbbell:
-    """Ten flows on 10 Mbit/s and 40 ms."""
-    return Dumbbell(
-        rate_bps=10_000_000, rtt_ms=40, queue_packets=101, duration_s=60, flows=10, start_step_ms=float(step_ms)
-    )
+PATHS: Mapping[str, Dumbbell] = {
+    "ten": Dumbbell(rate_bps=10_000_000, rtt_ms=40, queue_packets=101, duration_s=60, flows=10),
+    "four": Dumbbell(rate_bps=20_000_000, rtt_ms=60, queue_packets=101, duration_s=60, flows=4),
+}
+"""Ten flows with windows of a few segments; four with some twenty."""
 
 
 def jain(rates: list[float]) -> float:
@@ -57,9 +58,10 @@ def jain(rates: list[float]) -> float:
     return sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
 
 
-def row(cc: str, queue: str, step_ms: int, found: Mapping[str, Any]) -> tuple[Any, ...]:
+def row(path: str, cc: str, queue: str, step_ms: int, found: Mapping[str, Any]) -> tuple[Any, ...]:
     """One line of a table."""
     return (
+        path,
         cc,
         queue,
         step_ms,
@@ -72,27 +74,31 @@ def row(cc: str, queue: str, step_ms: int, found: Mapping[str, Any]) -> tuple[An
     )
 
 
+def rows(peer: Peer, cc: str, queue: str, *options: str) -> Iterator[tuple[Any, ...]]:
+    """Every path and every start through one queue."""
+    for name, path in PATHS.items():
+        for run, step in enumerate(STEPS_MS, 1):
+            arguments = replace(path, start_step_ms=float(step)).arguments()
+            found, _ = peer.run(*arguments, f"--cc={cc}", f"--run={run}", *options)
+            yield row(name, cc, queue, step, found)
+
+
 def ns3_rows(peer: Peer) -> Iterator[tuple[Any, ...]]:
     """TCP through each disc."""
     for cc in VARIANTS:
         for queue, disc in DISCS.items():
-            for run, step in enumerate(STEPS_MS, 1):
-                found, _ = peer.run(*dumbbell(step).arguments(), f"--cc={cc}", f"--disc={disc}", f"--run={run}")
-                yield row(cc, queue, step, found)
+            yield from rows(peer, cc, queue, f"--disc={disc}")
 
 
 def ns2_rows(peer: Peer) -> Iterator[tuple[Any, ...]]:
     """TCP through each form of ns-2's RED."""
     for queue, red in REDS.items():
-        for run, step in enumerate(STEPS_MS, 1):
-            options = ("--cc=sack1", "--min-rto-ms=1000", f"--red={red}", f"--run={run}")
-            found, _ = peer.run(*dumbbell(step).arguments(), *options)
-            yield row("sack1", queue, step, found)
+        yield from rows(peer, "sack1", queue, "--min-rto-ms=1000", f"--red={red}")
 
 
-def write(path: Path, rows: Iterator[tuple[Any, ...]]) -> None:
+def write(path: Path, table: Iterator[tuple[Any, ...]]) -> None:
     """A table."""
-    found = list(rows)
+    found = sorted(table, key=lambda line: (line[0], line[1]))
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ackclock.engine import Algorithm, Option, catalogue
+from ackclock.engine import Algorithm, Discipline, Option, catalogue
 from ackclock.plot import topology
 from ackclock.scenario import schema
 from ackclock.scenario.options import show
@@ -75,7 +75,21 @@ def slow_starts() -> str:
     return table(["slow start", "source", "what it does"], rows)
 
 
-def parameters(algorithms: Mapping[str, Algorithm]) -> str:
+def queues() -> str:
+    """Every queueing discipline with its source."""
+    rows = (
+        [
+            f"`{item.name}`",
+            "must be given" if item.default_limit is None else f"{item.default_limit} packets",
+            item.source,
+            item.summary,
+        ]
+        for item in catalogue().queues.values()
+    )
+    return table(["`kind`", "limit", "source", "what it does"], rows)
+
+
+def parameters(algorithms: Mapping[str, Algorithm] | Mapping[str, Discipline]) -> str:
     """The parameters of all `algorithms`; one row for those that share one."""
     owners: dict[tuple[str, ...], list[str]] = {}
     for item in algorithms.values():
@@ -93,6 +107,10 @@ TABLES: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "controller parameters": lambda: parameters(catalogue().controllers),
         "slow starts": slow_starts,
         "slow start parameters": lambda: parameters(catalogue().slow_starts),
+    },
+    "docs/queues.md": {
+        "queues": queues,
+        "queue parameters": lambda: parameters(catalogue().queues),
     },
 }
 """Pages with generated tables, and what makes each table."""

@@ -29,19 +29,37 @@ def rate(text: str) -> tuple[str, str]:
 
 
 CASES = [
-    (queue('kind = "xyz", limit = "1 BDP"'), "topology.queue.kind: unknown queue 'xyz' (line 5); known: droptail, codel"),
+    (
+        queue('kind = "xyz", limit = "1 BDP"'),
+        "topology.queue.kind: unknown queue 'xyz' (line 5); known: droptail, codel",
+    ),
     (queue('kind = "fqcodel"'), "topology.queue.kind: unknown queue 'fqcodel' (line 5); did you mean 'fq_codel'?"),
     (queue('kind = "codel", targt = "5 ms"'), "'targt' (line 5); did you mean 'target'?"),
-    (queue('kind = "codel", min = 5'), "topology.queue.min: unknown key of a codel queue 'min' (line 5); known: target"),
+    (
+        queue('kind = "codel", min = 5'),
+        "topology.queue.min: unknown key of a codel queue 'min' (line 5); known: target",
+    ),
     (queue('kind = "codel", target = 5'), "topology.queue.target: 5 has no unit (line 5)"),
     (queue('kind = "codel", target = "1 s"'), "topology.queue.target: must be shorter than 'interval' (line 5)"),
     (queue('kind = "red", min = 15, max = 5'), "topology.queue.min: min = 15 is not below max = 5 (line 5)"),
     (queue('kind = "red", max_p = 1.5'), "topology.queue.max_p: 1.5 is out of range (line 5)"),
     (queue('kind = "priority"'), "topology.queue.limit: missing key 'limit' (line 5)"),
-    (queue('kind = "codel", mark_above = "20 packets"'), "mark_above: 'codel' decides by itself what it marks (line 5)"),
-    (queue('kind = "drr", limit = "1 BDP", weights = [1, 0]'), "topology.queue.weights: a weight must be above zero (line 5)"),
-    (queue('kind = "drr", limit = "1 BDP", weights = [1, -2]'), "topology.queue.weights: a weight must be above zero (line 5)"),
-    (rate('trace = "nowhere.trace"'), "topology.rate.trace: cannot read 'nowhere.trace' (no such file or directory) (li"),
+    (
+        queue('kind = "codel", mark_above = "20 packets"'),
+        "mark_above: 'codel' decides by itself what it marks (line 5)",
+    ),
+    (
+        queue('kind = "drr", limit = "1 BDP", weights = [1, 0]'),
+        "topology.queue.weights: a weight must be above zero (line 5)",
+    ),
+    (
+        queue('kind = "drr", limit = "1 BDP", weights = [1, -2]'),
+        "topology.queue.weights: a weight must be above zero (line 5)",
+    ),
+    (
+        rate('trace = "nowhere.trace"'),
+        "topology.rate.trace: cannot read 'nowhere.trace' (no such file or directory) (li",
+    ),
     (rate('trace = "empty.trace"'), "topology.rate.trace: the trace 'empty.trace' is empty (line 3); it has one whole"),
     (rate('trace = "down.trace"'), "line 3 of 'down.trace' is earlier than the line before (line 3)"),
     (rate('trace = "text.trace"'), "line 2 of 'text.trace' is '1.5', not a whole number (line 3)"),
@@ -56,26 +74,50 @@ CASES = [
         "topology.rate.steps.1: a step must begin after the one before it (line 3); put them in the order of time",
     ),
     (rate('steps = [{ at = "0 s", rate = "off" }]'), "the link is always off (line 3); give at least one step a rate"),
-    (rate('stepps = 1'), "topology.rate.stepps: unknown key of a rate 'stepps' (line 3); did you mean 'steps'?"),
+    (rate("stepps = 1"), "topology.rate.stepps: unknown key of a rate 'stepps' (line 3); did you mean 'steps'?"),
     (link('policer = { rate = "5 Mbit/s" }'), "topology.policer.burst: missing key 'burst' (line 6)"),
     (link('policer = { rate = "5 Mbit/s", burst = "0 B" }'), "topology.policer.burst: '0 B' is zero (line 6)"),
-    (link('policer = { rate = "5 Mbit/s", burst = "100 B" }'), "topology.policer.burst: 100 B never hold a full-size packet"),
+    (
+        link('policer = { rate = "5 Mbit/s", burst = "100 B" }'),
+        "topology.policer.burst: 100 B never hold a full-size packet",
+    ),
     (link('shaper = { burst = "15 kB" }'), "topology.shaper.rate: missing key 'rate' (line 6)"),
-    (link('shaper = { rate = "5 Mbit/s", burst = "100 B" }'), "topology.shaper.burst: 100 B never hold a full-size packet"),
+    (
+        link('shaper = { rate = "5 Mbit/s", burst = "100 B" }'),
+        "topology.shaper.burst: 100 B never hold a full-size packet",
+    ),
     (link('loss = "150 %"'), "topology.loss: '150 %' is outside 0 to 1 (line 6)"),
-    (link("loss = { gilbert_elliott = { p = 1.5, r = 0.3 } }"), "topology.loss.gilbert_elliott.p: 1.5 is outside 0 to 1"),
+    (
+        link("loss = { gilbert_elliott = { p = 1.5, r = 0.3 } }"),
+        "topology.loss.gilbert_elliott.p: 1.5 is outside 0 to 1",
+    ),
     (link("loss = { gilbert_elliott = { p = 0.5 } }"), "topology.loss.gilbert_elliott.r: missing key 'r' (line 6)"),
-    (link("loss = { ber = 1e-6, p = 0.1 }"), "topology.loss: a loss has exactly one of p, every, drops, gilbert_elliott"),
+    (
+        link("loss = { ber = 1e-6, p = 0.1 }"),
+        "topology.loss: a loss has exactly one of p, every, drops, gilbert_elliott",
+    ),
     (link('jitter = { kind = "uniform", low = "1 ms" }'), "topology.jitter.high: missing key 'high' (line 6); uniform"),
-    (link('jitter = { kind = "uniform", low = "2 ms", high = "1 ms" }'), "topology.jitter.low: the least delay is above"),
-    (link('jitter = { kind = "normal", mean = "2 ms", sd = "1 ms", low = "1 ms" }'), "normal jitter has no 'low' (line 6)"),
-    (link('jitter = { kind = "pareto", scale = "2 ms", shape = 1 }'), "topology.jitter.shape: 1 is out of range (line 6)"),
+    (
+        link('jitter = { kind = "uniform", low = "2 ms", high = "1 ms" }'),
+        "topology.jitter.low: the least delay is above",
+    ),
+    (
+        link('jitter = { kind = "normal", mean = "2 ms", sd = "1 ms", low = "1 ms" }'),
+        "normal jitter has no 'low' (line 6)",
+    ),
+    (
+        link('jitter = { kind = "pareto", scale = "2 ms", shape = 1 }'),
+        "topology.jitter.shape: 1 is out of range (line 6)",
+    ),
     (link('jitter = { kind = "empirical", values = [] }'), "topology.jitter.values: an empty list (line 6)"),
     (link('jitter = { kind = "gamma" }'), "topology.jitter.kind: unknown kind 'gamma' (line 6); known: uniform"),
     (link('reorder = { p = 2, extra = "1 ms" }'), "topology.reorder.p: 2 is outside 0 to 1 (line 6)"),
     (link("duplicate = 1.5"), "topology.duplicate: 1.5 is outside 0 to 1 (line 6)"),
     (link('events = [{ at = "1 s" }]'), "topology.events.0.at: nothing changes (line 6); add for instance rate"),
-    (link('events = [{ at = "1 s", rat = "1 Mbit/s" }]'), "events.0.rat: unknown key 'rat' (line 6); did you mean 'rate'?"),
+    (
+        link('events = [{ at = "1 s", rat = "1 Mbit/s" }]'),
+        "events.0.rat: unknown key 'rat' (line 6); did you mean 'rate'?",
+    ),
 ]
 
 
@@ -97,16 +139,28 @@ def test_link(
 @pytest.mark.parametrize(
     ("other", "key", "words"),
     [
-        ('"unlimited"', 'events = [{ at = "1 s", rate = "5 Mbit/s" }]', "only a constant rate can be changed by events"),
+        (
+            '"unlimited"',
+            'events = [{ at = "1 s", rate = "5 Mbit/s" }]',
+            "only a constant rate can be changed by events",
+        ),
         (
             '{ on = "1 s", off = "1 s", rate = "5 Mbit/s" }',
             'events = [{ at = "1 s", rate = "5 Mbit/s" }]',
             "topology.events: only a constant rate can be changed by events (line 6); write all its changes as steps",
         ),
-        ('"unlimited"', 'shaper = { rate = "5 Mbit/s", burst = "15 kB" }', "topology.shaper: a shaper needs a link with"),
+        (
+            '"unlimited"',
+            'shaper = { rate = "5 Mbit/s", burst = "15 kB" }',
+            "topology.shaper: a shaper needs a link with",
+        ),
         ('"unlimited"', 'policer = { rate = "5 Mbit/s", burst = "15 kB" }', "topology.policer: a policer needs a link"),
         ('"unlimited"', "duplicate = 0.1", "topology.duplicate: duplicate needs a link with a rate (line 6)"),
-        ('{ on = "1 s", off = "1 s", rate = "5 Mbit/s" }', 'shaper = { rate = "1 Mbit/s", burst = "15 kB" }', "a constant rate"),
+        (
+            '{ on = "1 s", off = "1 s", rate = "5 Mbit/s" }',
+            'shaper = { rate = "1 Mbit/s", burst = "15 kB" }',
+            "a constant rate",
+        ),
     ],
 )
 def test_keys_that_need_another_rate(

@@ -49,6 +49,13 @@ def test_every_controller_has_a_section() -> None:
         assert any(f"`{name}`" in heading for heading in headings), name
 
 
+def test_every_queue_has_a_section() -> None:
+    text = (ROOT / "docs" / "queues.md").read_text(encoding="utf-8")
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    for name in catalogue().queues:
+        assert any(f"`{name}`" in heading for heading in headings), name
+
+
 def test_every_relative_link_leads_somewhere() -> None:
     import re
 

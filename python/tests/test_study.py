@@ -60,7 +60,7 @@ def test_the_worst_of_several_decides() -> None:
     assert every(good, open_).outcome == "inconclusive"
     worst = every(good, open_, bad)
     assert (worst.outcome, worst.value) == ("fail", 1.0)
-    assert worst.detail == "a: 3; b: there is no value; c: 1"
+    assert worst.detail == "a: 3; b: there is no value [inconclusive]; c: 1 [fail]"
     assert whichever(good, bad).outcome == "inconclusive"
     assert whichever(bad, bad).outcome == "fail"
     assert every().outcome == "inconclusive"

@@ -19,6 +19,7 @@ if {[lsearch -exact $argv --headers=all] < 0} {
 array set cfg {
     flows 1  rate-bps 10000000  rtt-ms 40  queue-packets 33  queue-counts-service 0  duration 10  mss 1448  overhead 14
     cc sack1  timestamps 1  limited-transmit 1  iw 10  delack 2  delack-ms 200  min-rto-ms 200  tick-ms 10
+    red ""  run 1
     start 0  start-step-ms 0  access-rate-bps 0  reverse-rate-bps 0  drops ""  series ""  light 0  startup-only 0  headers needed
 }
 foreach argument $argv {
@@ -68,10 +69,23 @@ set left [$ns node]
 set right [$ns node]
 set half [expr {$cfg(rtt-ms) / 2000.0}]
 set reverse_rate [expr {$cfg(reverse-rate-bps) > 0 ? $cfg(reverse-rate-bps) : 100000000000.0}]
-$ns simplex-link $left $right $cfg(rate-bps) $half DropTail
+# --red=NAME=VALUE,...: RED of 2001 in packets in the place of DropTail, with these settings changed.
+if {$cfg(red) ne ""} {
+    ns-random [expr {12345 * $cfg(run)}]
+    foreach {name value} {bytes_ false queue_in_bytes_ false thresh_ 5 maxthresh_ 15 q_weight_ 0.002 use_mark_p_ false gentle_ true
+                          mean_pktsize_ 500} { Queue/RED set $name $value }
+    foreach setting [split $cfg(red) ,] {
+        foreach {name value} [split $setting =] { Queue/RED set $name $value }
+    }
+}
+$ns simplex-link $left $right $cfg(rate-bps) $half [expr {$cfg(red) eq "" ? "DropTail" : "RED"}]
 $ns simplex-link $right $left $reverse_rate $half DropTail
 set waiting_limit [expr {max(1, $cfg(queue-packets) - ($cfg(queue-counts-service) ? 1 : 0))}]
-$ns queue-limit $left $right [expr {$waiting_limit + 1}]
+$ns queue-limit $left $right [expr {$waiting_limit + ($cfg(red) eq "" ? 1 : 0)}]
+if {$cfg(red) ne ""} {
+    set trace_name [exec mktemp]
+    $ns trace-queue $left $right [set trace [open $trace_name w]]
+}
 $ns queue-limit $right $left 1000000
 
 if {$cfg(drops) ne ""} {
@@ -242,12 +256,39 @@ proc link_results {} {
     return $out
 }
 
+# Mean and 95th percentile of the time between arrival and beginning of the transmission, from the trace of the queue.
+proc wait_results {} {
+    global trace trace_name
+    close $trace
+    set in [open $trace_name r]
+    set waits {}
+    set sum 0.0
+    while {[gets $in line] >= 0} {
+        # + (arrival), - (transmission), d (drop) or r, time, ..., number of the packet
+        set packet [lindex $line end]
+        switch -- [lindex $line 0] {
+            + { set arrived($packet) [lindex $line 1] }
+            - {
+                lappend waits [set wait [expr {[lindex $line 1] - $arrived($packet)}]]
+                set sum [expr {$sum + $wait}]
+            }
+        }
+    }
+    close $in
+    file delete $trace_name
+    set waits [lsort -real $waits]
+    set n [llength $waits]
+    set p95 [lindex $waits [expr {(95 * $n + 99) / 100 - 1}]]
+    return ", \"mean_wait_s\": [format %.9f [expr {$sum / $n}]], \"p95_wait_s\": [format %.9f $p95]"
+}
+
 proc finish {} {
     global ns cfg cpu_before
     $ns flush-trace
     set out "{\"program\": \"ns-2\", \"version\": \"[ns-version]\", \"duration_s\": $cfg(duration)"
     append out ", \"cpu_run_s\": [format %.6f [expr {[cpu_seconds] - $cpu_before}]], \"peak_rss_kb\": [peak_rss_kb]"
     if {!$cfg(light)} { append out [link_results] }
+    if {$cfg(red) ne ""} { append out [wait_results] }
     append out [per_flow goodput_bps goodput] [per_flow delivered_bytes delivered]
     if {!$cfg(light)} {
         append out [per_flow segments_sent segments_sent] [per_flow retransmitted {counter nrexmitpack_}]

@@ -120,6 +120,9 @@ fn server(link: &spec::Link, path: &str, packet: u32) -> Result<Option<Server>, 
     if changes && link.rate_bps.is_some() {
         return Err(at("rate_bps", "a schedule or a trace gives the rate; remove one".into()));
     }
+    if changes && link.shaper.is_some() {
+        return Err(at("shaper", "a shaper stands before a line of constant rate; leave one of them out".into()));
+    }
     if let Some(s) = &link.schedule {
         let steps: Vec<_> = s.steps.iter().map(|[begin, rate]| (Time(*begin), *rate)).collect();
         let made = RateSchedule::new(&steps, s.period_ns.map(Span));

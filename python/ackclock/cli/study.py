@@ -18,7 +18,7 @@ from ackclock.study.document import read
 from ackclock.study.model import Study
 from ackclock.study.output import REPORT, Place, claim_cells
 from ackclock.study.runner import Judged, Report, plans
-from ackclock.study.verdict import Verdict
+from ackclock.study.verdict import BETWEEN, Verdict
 
 _COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
@@ -122,8 +122,8 @@ def run(request: Request) -> int:
 def _print(out: Console, report: Report, folder: Path) -> None:
     out.print(_verdicts(report.claims))
     for item in report.claims:
-        if item.verdict.outcome != "pass" and item.verdict.detail:
-            out.print(f"{item.claim.id}: {item.verdict.detail}", soft_wrap=True)
+        for part in _objections(item):
+            out.print(f"{item.claim.id}: {part}", soft_wrap=True)
     for spec in report.study.tables:
         built = tables.build(spec, report.results, report.code.measures)
         out.print(f"\n{spec.title}{f' ({spec.paper})' if spec.paper else ''}", soft_wrap=True)
@@ -137,6 +137,14 @@ def _print(out: Console, report: Report, folder: Path) -> None:
     quick = ", quick" if report.quick else ""
     out.print(f"\nclaims: {', '.join(counted)}; {runs} runs, {report.wall_s:.1f} s{quick}", soft_wrap=True)
     out.print(f"report: {folder / REPORT}", soft_wrap=True)
+
+
+def _objections(item: Judged) -> list[str]:
+    """What kept a claim from passing: of a detail of several parts those that did not pass themselves."""
+    if item.verdict.outcome == "pass" or not item.verdict.detail:
+        return []
+    parts = item.verdict.detail.split(BETWEEN)
+    return [part for part in parts if part.endswith("]")] or parts
 
 
 def _verdicts(claims: Sequence[Judged]) -> Table:

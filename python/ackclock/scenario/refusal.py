@@ -23,10 +23,8 @@ def refused(plan: Plan, point: Point, message: str) -> InputError:
         return InputError(f"the engine refuses it: {message}", "see docs/scenario.md", source=plan.source)
     inner = [_NAMES.get(part, part) for part in found[2].split(".")[1:] if part != "params"]
     key = (*compiler.link_key(point.scenario, int(found[1])), *inner)
-    problem, _, remedy = found[3].partition("; ")
-    if not remedy:
-        problem, _, remedy = problem.partition(": ")
+    problem, *rest = re.split(r"[:;] ", found[3], maxsplit=1)
+    remedy = rest[0] if rest else "see docs/queues.md and docs/links.md"
     key = trim(key, tomllib.loads(plan.text)) if plan.text else key
     line = line_of(plan.text, key) if plan.text else None
-    remedy = remedy or "see docs/queues.md and docs/links.md"
     return InputError(problem, remedy, source=plan.source, key=sweep.dotted(key) or None, line=line)

@@ -47,6 +47,7 @@ def build() -> Schema:
     definitions: dict[str, Schema] = schema["$defs"]
     leaves = {name: TypeAdapter(kind).json_schema() for name, kind in _LEAVES.items()}
     _name_everything(definitions["Flow"]["properties"])
+    _name_queues(definitions["Queue"])
     for definition in (*definitions.values(), schema):
         properties = definition.get("properties", {})
         for name, item in properties.items():
@@ -146,6 +147,21 @@ def _name_everything(flow: Schema) -> None:
         "properties": {name: _swept(dict(item)) for name, item in options.items()},
         "additionalProperties": False,
     }
+
+
+def _name_queues(queue: Schema) -> None:
+    """The disciplines, and every parameter of any of them: which belong together the loader tells."""
+    known = catalogue().queues
+    properties = queue["properties"]
+    properties["kind"]["enum"] = list(known)
+    properties.pop("params", None)
+    queue["required"] = []
+    for discipline in known.values():
+        for name, option in discipline.params.items():
+            item = {"description": option.doc, "anyOf": [_kind(option)]}
+            forms = properties.setdefault(name, item)["anyOf"]
+            if _kind(option) not in forms:
+                forms.append(_kind(option))
 
 
 def _algorithms(item: Schema, key: str, known: Iterable[Algorithm]) -> Schema:

@@ -14,6 +14,9 @@ from ackclock.stats import Interval
 
 Outcome = Literal["pass", "fail", "inconclusive"]
 
+BETWEEN = "; "
+"""What is between the parts of a detail."""
+
 _ORDER: tuple[Outcome, ...] = ("fail", "inconclusive", "pass")  # the worst first
 
 
@@ -63,11 +66,13 @@ def holds(statement: bool, value: float | None = None, detail: str = "") -> Verd
 
 
 def labelled(label: str, verdict: Verdict) -> Verdict:
-    """The verdict with its value in words, to be joined with others by :func:`every`."""
+    """The verdict with its value in words, and its outcome unless it passed, to be joined with others by :func:`every`."""
+    outcome = "" if verdict.outcome == "pass" else f" [{verdict.outcome}]"
     if verdict.value is None:
-        return replace(verdict, detail=f"{label}: {verdict.detail or verdict.outcome}")
+        return replace(verdict, detail=f"{label}: {verdict.detail or 'yes'}{outcome}")
+    ends = "" if verdict.interval is None else f" ({verdict.interval[0]:.4g} to {verdict.interval[1]:.4g})"
     also = f" ({verdict.detail})" if verdict.detail else ""
-    return replace(verdict, detail=f"{label}: {verdict.value:.4g}{also}")
+    return replace(verdict, detail=f"{label}: {verdict.value:.4g}{ends}{also}{outcome}")
 
 
 def every(*verdicts: Verdict) -> Verdict:
@@ -75,7 +80,7 @@ def every(*verdicts: Verdict) -> Verdict:
     if not verdicts:
         return Verdict("inconclusive", detail="there is nothing to check")
     worst = min(verdicts, key=lambda verdict: _ORDER.index(verdict.outcome))
-    detail = "; ".join(dict.fromkeys(verdict.detail for verdict in verdicts if verdict.detail))
+    detail = BETWEEN.join(dict.fromkeys(verdict.detail for verdict in verdicts if verdict.detail))
     return replace(worst, detail=detail)
 
 

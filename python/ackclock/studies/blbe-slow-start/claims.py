@@ -154,7 +154,7 @@ def settles_sooner(results: Results, load: int) -> Verdict:
             every(
                 labelled(f"{name}: ratio", at_least(reno.ratio(settling_time, blbe), 1.0)),
                 *(
-                    labelled(f"{which}, s", between(runs.median(settling_time), printed / 2, printed * 2))
+                    labelled(f"{name}: {which}, s", between(runs.median(settling_time), printed / 2, printed * 2))
                     for which, runs, printed in zip(("with", "without"), (blbe, reno), SETTLING[load], strict=True)
                 ),
             )
