@@ -369,6 +369,8 @@ def plan(
     full = standard.quick_s if options.quick else dumbbell(standard.path).duration_s
     if standard.alone:
         others = [other for other in others if isinstance(other, Ackclock)]
+        if options.peers_only:
+            return []
     if not others:
         return [(None, full)]
     cut = standard.quick_ns3_s if options.quick else full if options.ns3_full else standard.ns3_s

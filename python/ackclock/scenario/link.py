@@ -52,7 +52,7 @@ class Hop(LinkKeys):
 
 
 class Reverse(Model):
-    """The way back. What is not given is as on the way out; losses are not mirrored."""
+    """The way back. Rate, delay, framing and queue are as on the way out; nothing else is mirrored."""
 
     rate: ReverseRate = None
     """Rate of the way back; "unlimited" makes it a pure delay. Default: as on the way out."""

@@ -53,12 +53,13 @@ def link(name: str, keys: LinkKeys, delay: int, *key: str | int) -> Link:
 def way_back(name: str, out: Link, reverse: Reverse, *key: str | int) -> Link:
     """The link beside `out` for the other direction, which `reverse`, a table at `key`, describes.
 
-    What is not given is the same, the queue in packets too.
+    Rate, delay, framing and queue (in packets) are the same where they are not given. What the way out does to packets
+    besides, and what changes there in the run, is not mirrored.
     """
     rate = out.rate if reverse.rate is None else None if reverse.rate == "unlimited" else reverse.rate
     changed: dict[str, Any] = {"rate": rate, "loss": reverse.loss}
-    if rate is None:  # a pure delay does nothing else to packets
-        changed |= dict.fromkeys(("shaper", "policer", "jitter", "reorder")) | {"duplicate": 0.0, "events": ()}
+    changed |= dict.fromkeys(("shaper", "policer", "jitter", "reorder")) | {"duplicate": 0.0, "events": ()}
+    if rate is None:
         changed["queue"] = UNLIMITED
     link = replace(out, name=name, delay=out.delay if reverse.delay is None else reverse.delay)
     if reverse.queue is not None:

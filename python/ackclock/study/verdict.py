@@ -66,7 +66,7 @@ def holds(statement: bool, value: float | None = None, detail: str = "") -> Verd
 
 
 def labelled(label: str, verdict: Verdict) -> Verdict:
-    """The verdict with its value in words, and its outcome unless it passed, to be joined with others by :func:`every`."""
+    """The verdict with its value in words, and its outcome unless it passed, to be joined by :func:`every`."""
     outcome = "" if verdict.outcome == "pass" else f" [{verdict.outcome}]"
     if verdict.value is None:
         return replace(verdict, detail=f"{label}: {verdict.detail or 'yes'}{outcome}")
