@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a packet costs: ackclock against ns-3 and ns-2 on the three standard dumbbells, in turns on one machine, and alone
-in a crowd of a thousand flows behind FQ-CoDel.
+"""What a packet costs: ackclock against ns-3 and ns-2 on the three standard dumbbells, in turns on one machine,
+and alone in a crowd of a thousand flows behind FQ-CoDel.
 
 CPU time is user + system of a child process, less that of the same child simulating next to nothing. A packet is a
 data packet served by the bottleneck. ackclock and a peer take turns, and a ratio compares two runs of the same round.
@@ -385,9 +385,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--ns3-full", action="store_true", help="ns-3 simulates the whole duration too (minutes per run)"
     )
-    parser.add_argument(
-        "--only", choices=[standard.name for standard in STANDARDS], help="one dumbbell instead of all"
-    )
+    parser.add_argument("--only", choices=[standard.name for standard in STANDARDS], help="one dumbbell instead of all")
     parser.add_argument("--no-peers", action="store_true", help="leave ns-3 and ns-2 out")
     parser.add_argument("--peers-only", action="store_true", help="leave ackclock out")
     parser.add_argument(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what the queue disciplines of ns-3 and ns-2 do, for conformance/ns3/queue*.csv and conformance/ns2/queues-tcp.csv.
+"""Records what the queue disciplines of ns-3 and ns-2 do: conformance/ns3/queue*.csv, conformance/ns2/queues-tcp.csv.
 
 `queues.csv` and `queue-events.csv` (ns-3) are arrivals computed by a formula, offered to a queue disc by itself.
 `queues-tcp.csv` is TCP flows through a bottleneck: with ns-3 through each discipline, with ns-2 through RED. Needs what
@@ -39,11 +39,22 @@ REDS: Mapping[str, str] = {
     "red": "gentle_=true",
     "red not gentle": "gentle_=false",
     "red no wait": "wait_=false",
-    "red adaptive": "gentle_=false,adaptive_=1",
+    "red adaptive": "gentle_=false,adaptive_=1,bottom_=0.01",
 }
 """ns-2's RED; the rest of its settings is in the program."""
 
-COLUMNS = ("path", "cc", "queue", "step_ms", "utilisation", "drops", "mean_wait_s", "p95_wait_s", "retransmitted", "jain")
+COLUMNS = (
+    "path",
+    "cc",
+    "queue",
+    "step_ms",
+    "utilisation",
+    "drops",
+    "mean_wait_s",
+    "p95_wait_s",
+    "retransmitted",
+    "jain",
+)
 
 
 PATHS: Mapping[str, Dumbbell] = {

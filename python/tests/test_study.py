@@ -244,6 +244,16 @@ def test_a_check_that_raises_is_heard_of(tmp_path: Path, capsys: pytest.CaptureF
     assert "A2" in said.out
 
 
+def test_no_jobs_and_no_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_study(tmp_path)
+    assert main(["study", "run", str(folder), "--jobs", "0", "--out", str(tmp_path / "out")]) == BAD_INPUT
+    assert "jobs: 0 is too few" in capsys.readouterr().err
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert main(["study", "run", str(folder), "--out", str(tmp_path / "file")]) == BAD_INPUT
+    assert "is a file, not a directory" in capsys.readouterr().err
+    assert {item.name for item in tmp_path.iterdir()} == {"small", "file"}
+
+
 def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write_study(tmp_path)
     found = answer(capsys, OK, "study", "show", folder)

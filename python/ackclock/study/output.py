@@ -39,7 +39,13 @@ class Place:
 
     def write(self, report: Report) -> list[Path]:
         """Write everything and return the figures."""
-        folder = self._partial
+        try:
+            return self._write(report, self._partial)
+        except OSError as error:
+            problem = f"cannot write the results there ({(error.strerror or str(error)).lower()})"
+            raise InputError(problem, "give --out another directory", source=str(self.path)) from None
+
+    def _write(self, report: Report, folder: Path) -> list[Path]:
         for name in ("tables", "figures", "runs"):
             (folder / name).mkdir()
         built = [tables.build(spec, report.results, report.code.measures) for spec in report.study.tables]

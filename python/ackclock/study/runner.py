@@ -114,7 +114,7 @@ def run(
             if progress is not None:
                 progress(before + finished, total)
 
-        found[name] = api.run(plan, jobs=jobs or (1 if _packets(plan) < _FEW else None), progress=report)
+        found[name] = api.run(plan, jobs=1 if jobs is None and _packets(plan) < _FEW else jobs, progress=report)
         done += len(plan)
     results = Results(found, quick=quick)
     claims = judge(loaded.code.claims, results)
