@@ -18,8 +18,8 @@ TOLERANCES = {"utilisation": 0.02, "drops": 0.10, "mean_wait_s": 0.10, "p95_wait
 
 SMALL = (
     "FQ-CoDel leaves each flow a window of two to six segments, where single rules of the senders decide: of two flows "
-    "at 2 Mbit/s ours have 13 timeouts each where ns-3's recover from as many losses. On the same arrivals the queues do "
-    "the same with every packet."
+    "at 2 Mbit/s ours have 13 timeouts each where ns-3's recover from as many losses. On the same arrivals the queues "
+    "do the same with every packet."
 )
 START = (
     "While slow start overshoots PIE's queue, ours lose 413 packets and ns-3's senders 142; after two seconds it is 84 "
@@ -27,8 +27,8 @@ START = (
 )
 RARE = (
     "At the same queueing delay and throughput our senders of profile ns2 lose up to a quarter more packets to RED and "
-    "reduce 14 % more often. On the same arrivals the queues agree within 3 %, so it is in the senders; the rule is not "
-    "found."
+    "reduce 14 % more often. On the same arrivals the queues agree within 3 %, so it is in the senders; the rule is "
+    "not found."
 )
 _DROPS = "drops"
 KNOWN: Mapping[tuple[Case, str], Deviation] = {
