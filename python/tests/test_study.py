@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,9 @@ def test_json_is_one_object_and_a_failed_claim_the_exit_code(
     assert (first["id"], first["paper"], first["verdict"]) == ("A1", 9.5, "fail")
     assert first["interval"][0] < first["value"] < first["interval"][1]
     assert (second["paper"], second["verdict"]) == ("much", "inconclusive")
+    # The same for people says what did not pass.
+    assert main(["study", "run", str(folder), "--quick", "--jobs", "1"]) == FAILED
+    assert re.search(r"^A1: both: 9\.\d+ \(.* to .*\) \[fail\]$", capsys.readouterr().out, re.MULTILINE)
     # Without --out there is a place of its own for a quick run.
     assert (tmp_path / "results" / "small-quick" / "report.md").is_file()
     assert len(Result.load(tmp_path / "results" / "small-quick" / "runs" / "one").runs) == 4
@@ -242,6 +246,7 @@ def test_a_check_that_raises_is_heard_of(tmp_path: Path, capsys: pytest.CaptureF
     said = capsys.readouterr()
     assert "the check of A1 raised KeyError: 'two'" in said.err
     assert "A2" in said.out
+    assert "A1: the check raised KeyError" in said.out
 
 
 def test_no_jobs_and_no_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,10 +75,10 @@ def show(name: str, *, as_json: bool) -> int:
         )
         return OK
     out = console.stdout()
-    out.print(f"{study.name}: {study.title}\n{study.citation}", soft_wrap=True)
+    out.print(f"{study.name}: {study.title}\n{study.citation}", soft_wrap=True, markup=False)
     for text in (study.citation.note, study.summary):
         if text:
-            out.print(f"\n{text}", soft_wrap=True)
+            out.print(f"\n{text}", soft_wrap=True, markup=False)
     rows = [["scenario", "runs", "quick", "what"]]
     rows += [[item.id, str(len(full[item.id])), str(len(quick[item.id])), item.title] for item in study.settings]
     _section(out, console.table(rows, ["left", "right", "right", "left"]))
@@ -91,7 +91,7 @@ def show(name: str, *, as_json: bool) -> int:
     rows += [[f"tables/{item.id}", item.paper, item.title] for item in study.tables]
     rows += [[f"figures/{item.id}", item.paper, item.title] for item in study.figures]
     _section(out, console.table(rows, ["left"] * 3))
-    out.print(f"\nread more: {study.folder / 'README.md'}", soft_wrap=True)
+    out.print(f"\nread more: {study.folder / 'README.md'}", soft_wrap=True, markup=False)
     return OK
 
 
@@ -123,10 +123,10 @@ def _print(out: Console, report: Report, folder: Path) -> None:
     out.print(_verdicts(report.claims))
     for item in report.claims:
         for part in _objections(item):
-            out.print(f"{item.claim.id}: {part}", soft_wrap=True)
+            out.print(f"{item.claim.id}: {part}", soft_wrap=True, markup=False)
     for spec in report.study.tables:
         built = tables.build(spec, report.results, report.code.measures)
-        out.print(f"\n{spec.title}{f' ({spec.paper})' if spec.paper else ''}", soft_wrap=True)
+        out.print(f"\n{spec.title}{f' ({spec.paper})' if spec.paper else ''}", soft_wrap=True, markup=False)
         out.print(console.table(built.rows(), ["left"]))
     counted = [
         f"{count} {outcome}"
@@ -135,8 +135,10 @@ def _print(out: Console, report: Report, folder: Path) -> None:
     ]
     runs = sum(result.runs.height for result in report.results.results.values())
     quick = ", quick" if report.quick else ""
-    out.print(f"\nclaims: {', '.join(counted)}; {runs} runs, {report.wall_s:.1f} s{quick}", soft_wrap=True)
-    out.print(f"report: {folder / REPORT}", soft_wrap=True)
+    out.print(
+        f"\nclaims: {', '.join(counted)}; {runs} runs, {report.wall_s:.1f} s{quick}", soft_wrap=True, markup=False
+    )
+    out.print(f"report: {folder / REPORT}", soft_wrap=True, markup=False)
 
 
 def _objections(item: Judged) -> list[str]:

@@ -109,7 +109,7 @@ impl Law {
             shift,
             target: ticks("target"),
             interval: ticks("interval"),
-            mtu: mtu - u64::from(form == Form::Ns3),
+            mtu: mtu.saturating_sub(u64::from(form == Form::Ns3)),
             ecn: p.bool("ecn"),
             ce_above: if p.duration("ce_threshold") == Span::ZERO { u64::MAX } else { ticks("ce_threshold") },
             form,

@@ -2,7 +2,7 @@
 //!
 //! A DropTail link is solved when a packet arrives: first-in-first-out at a constant rate leaves nothing to decide
 //! later, so its departure is known at once and costs no event ([`fused`]). Any other queue runs through the general
-//! link, which has an event per departure ([`general`]). Both give the same packets at the same nanoseconds; a test
+//! link, which makes up for departures when something arrives or comes out ([`general`]). Both give the same packets at the same nanoseconds; a test
 //! compares them. A link first settles everything due before now when it accepts a packet: a transmission that ends at
 //! the very instant of an arrival still takes its place in the queue, as in Linux, ns-3 and ns-2. Acknowledgments come
 //! back at the pace of the link, so this happens for hundreds of packets in a row, not by accident.
