@@ -26,16 +26,22 @@ def spread(value: dict[str, float]) -> str:
 
 
 def rows(lines: list[dict[str, Any]]) -> list[str]:
-    """One row per peer and dumbbell, with the ackclock runs of the same rounds beside it."""
+    """One row per peer and dumbbell, with the ackclock runs of the same rounds beside it, or without a peer."""
     out = [
         "| dumbbell | peer | simulated | ackclock, ns per packet | peer, ns per packet | ackclock/peer "
         "| memory above start, MB: ackclock, peer |",
         "|---|---|---|---|---|---|---|",
     ]
     ours: dict[str, Any] = {}
+    met = {line["scenario"] for line in lines if line["program"] != "ackclock"}
     for line in lines:
         if line["program"] == "ackclock":
             ours = line
+            if line["scenario"] not in met:
+                out.append(
+                    f"| {line['scenario']} | none | {line['duration_s']:g} s | {spread(line['ns_per_packet'])} | | "
+                    f"| {line['rss_above_start_mb']:.1f} |"
+                )
             continue
         out.append(
             f"| {line['scenario']} | {line['program']} | {line['duration_s']:g} s | {spread(ours['ns_per_packet'])} "

@@ -22,6 +22,7 @@ PAGE = "docs/validation.md"
 STATUS = "python/ackclock/data/validation.json"
 sys.path[:0] = [str(ROOT / "conformance"), str(ROOT / "scripts")]
 
+import aqm_figures  # noqa: E402
 import formulas  # noqa: E402
 import kernel_figures  # noqa: E402
 import peer_figures  # noqa: E402
@@ -33,6 +34,8 @@ REFERENCES: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "Linux kernel": kernel_figures.figures,
     "ns-3": lambda: peer_figures.figures("ns3"),
     "ns-2": lambda: peer_figures.figures("ns2"),
+    "queues, ns-3": lambda: aqm_figures.figures("ns3"),
+    "queues, ns-2": lambda: aqm_figures.figures("ns2"),
     "formulas": formulas.figures,
 }
 """What is compared, the strongest reference first."""
@@ -43,6 +46,8 @@ UNITS = {
     "retransmissions": ("retransmitted segments", 1.0),
     "times of reductions": ("times of reductions, s", 1.0),
     "mean window": ("mean window, segments", 1.0),
+    "mean queueing delay": ("mean queueing delay, ms", 1e3),
+    "95th percentile of the queueing delay": ("95th percentile of the queueing delay, ms", 1e3),
 }
 """What a metric is called on the page, and the factor to its unit there."""
 

@@ -248,3 +248,20 @@ fn a_link_that_stays_off_keeps_what_it_has() {
     let row = &play(&d).links[0];
     assert_eq!((row.arrived_packets, row.sent_packets, row.drops, row.max_queue_packets), (10, 4, 0, 10));
 }
+
+#[test]
+fn keys_that_exclude_each_other_are_refused() {
+    let bucket = json!({"rate_bps": 1_000_000, "burst_bytes": 15_000});
+    let steps = json!({"steps": [[0, 8_000_000], [SECOND, 4_000_000]]});
+    let trace = json!({"times_ms": [1]});
+    for (changed, key) in [
+        (json!({"rate_bps": null, "schedule": steps, "shaper": bucket}), "shaper"),
+        (json!({"rate_bps": null, "schedule": steps, "trace": trace}), "trace"),
+        (json!({"trace": trace}), "rate_bps"),
+        (json!({"rate_bps": null, "shaper": bucket}), "shaper"),
+    ] {
+        let run = ackclock_sim::Run::from_json(&burst(1, changed).to_string()).unwrap();
+        let refused = ackclock_sim::Sim::new(&run).err().unwrap();
+        assert_eq!(refused.path, format!("links.0.{key}"), "{refused}");
+    }
+}
