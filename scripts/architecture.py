@@ -70,7 +70,17 @@ IMPORTS: dict[str, set[str]] = {
     "studies": {"metrics", "stats", "study"},  # the claims of each
     "cli": {"", "api", "controllers", "engine", "errors", "host", "plot", "results", "scenario", "study"},
     "__main__": {"cli"},
-    "": {"api", "controllers", "engine", "events", "errors", "metrics", "plot", "results", "scenario"},  # ackclock/__init__.py
+    "": {
+        "api",
+        "controllers",
+        "engine",
+        "events",
+        "errors",
+        "metrics",
+        "plot",
+        "results",
+        "scenario",
+    },  # ackclock/__init__.py
 }
 # Libraries that only one part may know.
 OWNERS = {"cyclopts": "cli", "rich": "cli", "matplotlib": "plot", "pydantic": "scenario", "scipy": "stats"}

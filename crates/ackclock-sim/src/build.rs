@@ -116,7 +116,7 @@ impl Sim {
             probes,
             from: Time(run.warmup_ns),
             end: Time(run.duration_ns),
-            measuring: false,
+            measuring: run.warmup_ns == 0,
             visits: 0,
             log: run.engine.log_deliveries.then(Vec::new),
             link_names: run.links.iter().map(|l| (l.id.clone(), l.rate_bps)).collect(),

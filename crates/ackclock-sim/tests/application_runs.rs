@@ -47,7 +47,7 @@ fn random_run(seed: u64) -> Value {
     let mut d = random_document(seed);
     let mut rng = Stream::named(seed, 0, "random applications");
     let flows = d["flows"].as_array_mut().unwrap();
-    let copies: Vec<Value> = flows.iter().cloned().collect();
+    let copies: Vec<Value> = flows.to_vec();
     for (n, mut f) in copies.into_iter().enumerate() {
         (f["id"], f["app"]) = (json!(format!("app {n}")), random_app(&mut rng));
         if rng.below(3) == 0 {

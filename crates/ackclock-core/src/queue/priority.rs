@@ -11,7 +11,7 @@ use crate::time::Time;
 /// The entry of the registry.
 pub(super) const ENTRY: Discipline = Discipline {
     name: "priority",
-    source: "",
+    source: "the classic discipline; Linux prio, ns-3 PrioQueueDisc",
     summary: "a FIFO for each class of packets; class 0 goes first, then class 1, and so on",
     params: &[
         count("classes", 3, (1.0, 256.0), "how many classes there are; packets of later ones join the last"),
