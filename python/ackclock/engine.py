@@ -138,8 +138,11 @@ def validate(document: str) -> None:
 
 
 def estimate_bytes(document: str) -> int:
-    """Upper estimate of the memory one resolved run needs, in bytes."""
-    return int(_extension().estimate_bytes(document))
+    """Upper estimate of the memory one resolved run needs, in bytes. Raises :class:`EngineError` for a wrong one."""
+    try:
+        return int(_extension().estimate_bytes(document))
+    except ValueError as error:
+        raise EngineError(str(error)) from error
 
 
 def run(document: str, controllers: Controllers | None = None) -> Output:

@@ -221,6 +221,12 @@ fn queue(
     made.map_err(|e| wrong(&format!("{path}.queue"), &e))
 }
 
+/// The mean rate of `server` over the run, bit/s, at least 1.
+fn mean_rate(server: &Server, run: &Run) -> u64 {
+    let bits = server.bits_between(Time::ZERO, Time(run.duration_ns));
+    ((bits * 1e9 / run.duration_ns.max(1) as f64) as u64).max(1)
+}
+
 /// The link `l` of `run`; `classes` are those of the connections' packets, `log` keeps every change of its queue's
 /// length.
 ///
@@ -249,7 +255,7 @@ pub(crate) fn link(l: &spec::Link, run: &Run, classes: &Arc<[u8]>, path: &str, l
     if simple && quiet && plain && (run.engine.fused || server.is_none()) {
         return Ok(Link::Fused(FusedLink::new(common, l.rate_bps, limits, step)));
     }
-    let mean = server.as_ref().map_or(0, |s| s.mean_rate_bps() as u64);
+    let mean = server.as_ref().map_or(0, |s| mean_rate(s, run));
     let queue =
         if plain { Box::new(DropTail::new(limits, step)) } else { queue(q, l, run, path, (limits, step), mean)? };
     let Some(server) = server else {

@@ -77,7 +77,7 @@ def _links(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
     layout = point.scenario.layout()
     packet, shared = full_packet(point.scenario.flows[0]), len(layout.links)
     for link in [*document["links"][:shared], *_of_first_flows(point, document["links"][shared:])]:
-        rate = rate_of(link)
+        rate = rate_of(link, document["duration_ns"])
         bdp = f"{bdp_packets(int(rate), layout.rtt, packet + link['overhead_bytes'])} packets" if rate else "-"
         rows.append(
             [

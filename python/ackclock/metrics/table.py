@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +22,8 @@ def of(result: Result, *, bin_s: float = 1.0) -> pl.DataFrame:
     """A row per run: its keys, then fairness, loss events, synchronisation and smoothness.
 
     `jain`, `max_min_index` and `proportional_fairness` are of the flows' goodputs (bit/s); the max-min shares suppose
-    links full of full-size packets, and are missing where a link's queue does not say how large these are.
+    links full of full-size packets and count what a source at a constant rate asks for; they are missing where sources
+    come and go (on-off, files, requests). The others are of the flows that have a controller.
     `loss_events` counts recoveries and timeouts of all flows, `loss_event_rate` them per segment sent,
     `timeouts_per_mb` timeouts per 10^6 bytes of payload sent. `synchronisation` needs the series `recoveries` and
     `timeouts`, `smoothness` (mean over the flows, in bins of `bin_s` seconds after the warm-up) needs `delivered`;
@@ -31,12 +33,13 @@ def of(result: Result, *, bin_s: float = 1.0) -> pl.DataFrame:
     rows = []
     for run in result.runs.iter_rows(named=True):
         flows = result.flows.filter(pl.col("run") == run["run"]).to_dicts()
+        controlled = [row for row in flows if row["cc"] != "none"]
         rows.append(
             {
                 **{key: run[key] for key in ("run", *result.params, "seed", "replication")},
                 **_fairness(flows, result.resolved(run["point"])),
-                **_losses(flows),
-                "synchronisation": _synchronisation(flows, series, run["run"]),
+                **_losses(controlled),
+                "synchronisation": _synchronisation(controlled, series, run["run"]),
                 "smoothness": _smoothness(flows, series, run, bin_s),
             }
         )
@@ -64,19 +67,32 @@ def _fairness(flows: list[dict[str, Any]], resolved: Mapping[str, Any]) -> dict[
 def _shares(flows: list[dict[str, Any]], resolved: Mapping[str, Any]) -> list[float] | None:
     """The max-min shares of the flows' goodputs, bit/s."""
     known = {flow["id"]: flow for flow in resolved["flows"]}
-    if any(row["id"] not in known for row in flows):
+    demands = [_demand(known[row["id"]]["app"]) for row in flows]
+    if None in demands:
         return None
     capacities = {}
-    mss = resolved["flows"][0].get("mss")
+    mss = next((flow["mss"] for flow in resolved["flows"] if not _datagrams(flow["app"])), None)
     for link in resolved["links"]:
-        rate, packet = rate_of(link), (link["queue"] or {}).get("packet_bytes")
+        rate = rate_of(link, resolved["duration_ns"])
+        packet = (link["queue"] or {}).get("packet_bytes")
         if rate is None:
             continue
         if packet is None or mss is None:
             return None
         capacities[link["id"]] = rate * mss / packet
     routes = [[hop["link"] for hop in known[row["id"]]["forward"] if "link" in hop] for row in flows]
-    return max_min_shares(routes, capacities)
+    return max_min_shares(routes, capacities, [demand for demand in demands if demand is not None])
+
+
+def _datagrams(app: Mapping[str, Any]) -> bool:
+    return app.get("transport") == "udp"
+
+
+def _demand(app: Mapping[str, Any]) -> float | None:
+    """The most a source takes, bit/s of payload; None where that is not one number."""
+    if app["kind"] == "bulk":
+        return math.inf
+    return float(app["rate_bps"]) if app["kind"] == "cbr" else None
 
 
 def _losses(flows: list[dict[str, Any]]) -> dict[str, float | None]:

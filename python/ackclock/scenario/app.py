@@ -91,7 +91,7 @@ class OnOff(_Packets):
 class Arrivals(Model):
     """When transfers arrive, from the flow's start on. Exactly one of the keys is given."""
 
-    poisson: Annotated[float, Field(gt=0)] | None = None
+    poisson: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
     """A Poisson process with so many arrivals per second."""
     every: PositiveDuration | None = None
     """One at the start, and one after each such interval."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -91,6 +92,10 @@ def _with_events(link: Link) -> int | None:
     if link.rate is None or isinstance(link.rate, VaryingRate):
         problem = "only a constant rate can be changed by events"
         raise Problem(problem, "write all its changes as steps of the rate", *link.key, "events")
+    for index, (earlier, later) in enumerate(itertools.pairwise(steps), start=1):
+        if later[0] <= earlier[0]:
+            remedy = "put events that change the rate in the order of time, one at an instant"
+            raise Problem("a change of the rate must come after the one before it", remedy, *link.key, "events", index)
     before = [(0, int(link.rate))] if steps[0][0] else []
     return of_steps([*before, *steps], None, {})
 

@@ -53,8 +53,9 @@ class Loss(Model):
         if sum(value is not None for value in given) != 1:
             problem = "a loss has exactly one of p, every, drops, gilbert_elliott and ber"
             raise Problem(problem, "write for instance { every = 200 }")
-        if self.p == 1:
-            raise Problem("every packet would be lost", "give a probability below 1", "p")
+        for name in ("p", "ber"):
+            if getattr(self, name) == 1:
+                raise Problem("every packet would be lost", "give a probability below 1", name)
         return self
 
 

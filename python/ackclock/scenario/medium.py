@@ -37,7 +37,7 @@ class Jitter(Model):
     """Standard deviation of a normal one."""
     scale: PositiveDuration | None = None
     """Least delay of a Pareto one."""
-    shape: Annotated[float, Field(gt=1)] | None = None
+    shape: Annotated[float, Field(gt=1, allow_inf_nan=False)] | None = None
     """Exponent of a Pareto one."""
     values: tuple[Duration, ...] | None = None
     """Delays that were measured."""
@@ -97,6 +97,9 @@ class Event(Model):
     def _something(self) -> Event:
         if all(getattr(self, name) is None for name in type(self).model_fields if name != "at"):
             raise Problem("nothing changes", 'add for instance rate = "5 Mbit/s"', "at")
+        if self.jitter is not None and not self.jitter.preserve_order:
+            problem = "whether jitter keeps the order is the link's own, for the whole run"
+            raise Problem(problem, "set preserve_order in the jitter of the link", "jitter", "preserve_order")
         if self.loss is not None and self.loss.drops is not None:
             raise Problem(
                 "drops are given once for the whole run", "put them into the link's own loss", "loss", "drops"

@@ -45,7 +45,7 @@ class Row(Model):
     access: Access | None = None
     """Links of each flow's own before its first and behind its last hop. Default: none."""
     reverse: Reverse = Reverse()
-    """Applied to every link of the way back, which otherwise mirrors the way out."""
+    """Of every link of the way back; rate, delay, framing and queue are otherwise those of the way out."""
 
 
 class Chain(Row):

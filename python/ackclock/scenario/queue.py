@@ -25,7 +25,7 @@ class Queue(Model):
     mark_above: Threshold | None = None
     """ECN-capable packets that find more than this before them are marked: "20 packets", "0.17 BDP" or "30 kB".
     Default: none are. For `droptail`; other disciplines mark by their own rules."""
-    weights: Annotated[tuple[float, ...], Field(strict=False)] = ()
+    weights: Annotated[tuple[Annotated[float, Field(allow_inf_nan=False)], ...], Field(strict=False)] = ()
     """Weights of the classes of flows, for schedulers that share by weight. Default: 1 for every class."""
     params: dict[str, Any] = Field(default_factory=dict, exclude=True)
     """Parameters of the discipline that differ from its defaults. They are written beside the other keys."""

@@ -169,7 +169,7 @@ impl Sim {
         r.size = r.draw(1, 1);
         (r.begun, r.next) = (Some(now), Time::NEVER);
         r.asked += request;
-        r.answered += r.size;
+        r.answered = r.answered.saturating_add(r.size);
         self.sides[2 * c].watch = r.asked;
         self.sides[2 * c + 1].watch = r.answered;
         if let Some(client) = &mut self.sides[2 * c + 1].endpoint {

@@ -58,14 +58,15 @@ impl Link {
         self.rate_bps.is_none() && self.schedule.is_none() && self.trace.is_none()
     }
 
-    /// Its highest rate, bit/s; of a trace the mean.
+    /// Its highest rate, bit/s, that of a shaper at most; of a trace the mean.
     pub fn fastest(&self) -> Option<u64> {
         let steps = self.schedule.as_ref().and_then(|s| s.steps.iter().map(|step| step[1]).max());
         let trace = self.trace.as_ref().and_then(|t| {
             let bits = t.times_ms.len() as u64 * u64::from(t.opportunity_bytes) * 8;
             Some(bits * 1000 / t.times_ms.last().filter(|ms| **ms > 0)?)
         });
-        self.rate_bps.or(steps).or(trace)
+        let line = self.rate_bps.or(steps).or(trace)?;
+        Some(self.shaper.as_ref().map_or(line, |bucket| line.min(bucket.rate_bps)))
     }
 }
 

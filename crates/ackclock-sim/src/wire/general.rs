@@ -223,7 +223,8 @@ impl GeneralLink {
         match self.server {
             Server::Constant(_) | Server::Shaped(_) => None,
             Server::Schedule(_) | Server::Trace(_) => {
-                Some((self.server.bits_between(from, to), self.server.mean_rate_bps()))
+                let (bits, span) = (self.server.bits_between(from, to), to.since(from).as_secs_f64());
+                Some((bits, if span > 0.0 { bits / span } else { 0.0 }))
             }
         }
     }
