@@ -39,7 +39,7 @@ def of(result: Result, *, bin_s: float = 1.0) -> pl.DataFrame:
                 **{key: run[key] for key in ("run", *result.params, "seed", "replication")},
                 **_fairness(flows, result.resolved(run["point"])),
                 **_losses(controlled),
-                "synchronisation": _synchronisation(controlled, series, run["run"]),
+                "synchronisation": _synchronisation(controlled, series, run),
                 "smoothness": _smoothness(flows, series, run, bin_s),
             }
         )
@@ -106,7 +106,8 @@ def _losses(flows: list[dict[str, Any]]) -> dict[str, float | None]:
     }
 
 
-def _synchronisation(flows: list[dict[str, Any]], series: Samples, run: int) -> float | None:
+def _synchronisation(flows: list[dict[str, Any]], series: Samples, row: Mapping[str, Any]) -> float | None:
+    run, begin = row["run"], row["warmup_s"]
     if not any((run, metric, row["id"]) in series for metric in _EVENTS for row in flows):
         return None
     rtts = [row["mean_rtt_s"] for row in flows if row["mean_rtt_s"] is not None]
@@ -116,6 +117,7 @@ def _synchronisation(flows: list[dict[str, Any]], series: Samples, run: int) -> 
             for metric in _EVENTS
             if (samples := series.get((run, metric, row["id"]))) is not None
             for time in samples.filter(pl.col("value") > pl.col("value").shift(1, fill_value=0))["time_s"].to_list()
+            if time >= begin
         ]
         for row in flows
     ]

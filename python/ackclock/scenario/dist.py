@@ -41,7 +41,7 @@ def parse(value: Any, quantity: Quantity) -> Dist:
     if isinstance(value, Dist):
         return value
     if not isinstance(value, dict):
-        return Dist({"kind": "constant", "value": float(quantity.parse(value))}, value)
+        return Dist({"kind": "constant", "value": float(quantity.parse(value, zero=quantity is not SIZE))}, value)
     kind = value.get("kind")
     example = f'write for instance {{ kind = "exponential", mean = "{quantity.example}" }}'
     if kind is None:
@@ -76,7 +76,7 @@ def _item(key: str, item: Any, quantity: Quantity) -> Any:
             return item
         if key == "points":
             return _points(item, quantity)
-        return float(quantity.parse(item, zero=key in ("min", "value")))
+        return float(quantity.parse(item, zero=key == "min" or (key == "value" and quantity is not SIZE)))
     except Problem as problem:
         raise Problem(problem.problem, problem.remedy, key, *problem.key) from None
 

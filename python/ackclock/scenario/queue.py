@@ -71,6 +71,8 @@ def _discipline(kind: Any) -> Discipline:
 
 def _queue_from(value: Any) -> Any:
     """A queue may be written as its limit alone."""
+    if isinstance(value, str) and value in catalogue().queues:
+        raise Problem(f"'{value}' is a kind of queue", f'write {{ kind = "{value}", limit = "1 BDP" }}')
     return {"limit": value} if isinstance(value, str | int | float) else value
 
 
