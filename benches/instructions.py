@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "target" / "release" / "examples" / "dumbbell"
 BASELINE = ROOT / "benches" / "instructions.json"
 TOLERANCE = 0.05
+MOST_OVER_DROPTAIL = 0.30
+"""What RED, CoDel and FQ-CoDel may cost over DropTail, per packet."""
 
 # rate Mbit/s, RTT ms, queue packets, flows, two durations in s, then controller, profile and options
 SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], tuple[str, ...]]] = {
@@ -74,6 +76,14 @@ def per_packet(name: str) -> float:
     return (more[0] - less[0]) / (more[1] - less[1])
 
 
+def over_droptail(measured: dict[str, int]) -> dict[str, float]:
+    """What each queueing discipline costs over DropTail on the same path."""
+    paths = ("one-flow", "hundred-flows")
+    disciplines = ("red", "codel", "fq-codel")
+    names = [(path, f"{path}-{discipline}") for path in paths for discipline in disciplines]
+    return {name: measured[name] / measured[path] - 1 for path, name in names}
+
+
 def main() -> int:
     """Compares or updates; returns the exit code."""
     measured = {name: round(per_packet(name)) for name in SCENARIOS}
@@ -88,6 +98,10 @@ def main() -> int:
         verdict = "ok" if change <= TOLERANCE else "WORSE"
         worse += verdict != "ok"
         print(f"{name:22} {now:6} instructions per packet, baseline {baseline[name]:6} ({change:+.1%}) {verdict}")
+    for name, over in over_droptail(measured).items():
+        verdict = "ok" if over <= MOST_OVER_DROPTAIL else "TOO MUCH"
+        worse += verdict != "ok"
+        print(f"{name:22} {over:+6.1%} over DropTail in this run, at most {MOST_OVER_DROPTAIL:+.0%} {verdict}")
     print(f"instructions: {len(measured) - worse} passed, {worse} failed")
     return 1 if worse else 0
 
