@@ -29,6 +29,16 @@ def test_a_constant_rate_of_datagrams_is_exact() -> None:
     assert row["mean_delay_s"] == pytest.approx(0.02 + 1278 * 8 / 1e7, rel=1e-3)
 
 
+def test_copies_of_datagrams_do_not_count() -> None:
+    flow = {"app": {"kind": "cbr", "rate": "1 Mbit/s", "packet": "1000 B", "phase": "0 s"}}
+    result = ackclock.run(scenario(flow, duplicate=0.5, loss=0.1))
+    row, link = result.flows.row(0, named=True), result.links.row(0, named=True)
+    assert link["duplicated"] > 400
+    assert row["lost_packets"] == link["lost"] > 80
+    assert row["received_packets"] + row["lost_packets"] + row["in_flight_packets"] == row["sent_segments"]
+    assert row["goodput_bps"] < 1e6
+
+
 def test_on_and_off() -> None:
     flow = {"app": {"kind": "on-off", "rate": "1 Mbit/s", "on": "1 s", "off": "3 s", "phase": "0 s"}}
     row = ackclock.run(scenario(flow, duration="40 s")).flows.row(0, named=True)

@@ -14,6 +14,9 @@ pub mod flags {
     pub const PSH: u8 = 0x08;
     /// The acknowledgment field counts.
     pub const ACK: u8 = 0x10;
+    /// The second of two copies that a medium made. It stands where URG does, which nothing here uses; endpoints do not
+    /// look at it.
+    pub const COPY: u8 = 0x20;
     /// The receiver echoes a congestion mark (RFC 3168); on a SYN: it can.
     pub const ECE: u8 = 0x40;
     /// The sender has reduced its window; on a SYN: see [`ECE`].

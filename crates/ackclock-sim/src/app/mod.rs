@@ -15,6 +15,7 @@ pub mod rows;
 use crate::histogram::Histogram;
 use ackclock_core::packet::Ecn;
 use ackclock_core::rng::Stream;
+use ackclock_core::tcp::segment::flags;
 use ackclock_core::tcp::Segment;
 use ackclock_core::time::Time;
 use ackclock_core::variate::Variate;
@@ -122,8 +123,11 @@ impl Datagrams {
         Time(u64::from(segment.tsecr) << 32 | u64::from(segment.tsval))
     }
 
-    /// A datagram arrived.
+    /// A datagram arrived. Copies that a medium made count for nothing.
     fn arrived(&mut self, now: Time, segment: &Segment) {
+        if segment.has(flags::COPY) {
+            return;
+        }
         self.total_received += u64::from(segment.len);
         if now < self.from {
             return;
@@ -137,7 +141,7 @@ impl Datagrams {
 
     /// A datagram that is still under way as the run ends.
     pub(crate) fn under_way(&mut self, segment: &Segment) {
-        self.in_flight += u64::from(Datagrams::left(segment) >= self.from);
+        self.in_flight += u64::from(!segment.has(flags::COPY) && Datagrams::left(segment) >= self.from);
     }
 }
 

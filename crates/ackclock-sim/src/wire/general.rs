@@ -10,6 +10,7 @@ use ackclock_core::impair::Medium;
 use ackclock_core::link::{Policer, Server};
 use ackclock_core::packet::{Ecn, Parcel};
 use ackclock_core::queue::{Backlog, Queue, Reason, Sink};
+use ackclock_core::tcp::segment::flags;
 use ackclock_core::time::Time;
 use std::sync::Arc;
 
@@ -170,7 +171,9 @@ impl GeneralLink {
         if fate.duplicate {
             self.common.stats.duplicated += u64::from(self.common.stats.covers(end));
             let id = slab.reserve();
-            *slab.get_mut(id) = *slab.get(parcel.id);
+            let mut copy = *slab.get(parcel.id);
+            copy.flags |= flags::COPY;
+            *slab.get_mut(id) = copy;
             self.wire.push(InFlight { id, ..packet });
         }
     }
