@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import ackclock
 from ackclock import load
-from ackclock.engine import catalogue
 from ackclock.errors import Problem
 from ackclock.scenario.network import Network, NetworkLink
 from ackclock.scenario.routes import Routes
@@ -296,7 +295,6 @@ def test_the_slowest_link_of_a_route_is_its_bottleneck() -> None:
     assert result.summary()["utilisation"][0] == pytest.approx(used["b->d"])
 
 
-@pytest.mark.skipif("drr" not in catalogue().queues, reason="needs a fair queue")
 def test_fair_queues_make_the_shares_of_a_parking_lot_max_min_fair() -> None:
     hops = [
         {"rate": rate, "delay": "5 ms", "queue": {"kind": "drr", "limit": "200 packets"}}

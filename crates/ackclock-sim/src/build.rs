@@ -132,7 +132,6 @@ impl Sim {
         check(run)?;
         const PER_PACKET: u64 = 64 + 16 + 24;
         const PER_FLOW: u64 = 8 * 1024;
-        const PER_TRANSFER: u64 = 512;
         let packet = |f: &spec::Flow| f.app.datagrams().map_or(f.mss, |p| p.packet_bytes);
         let mss = u64::from(run.flows.iter().map(packet).min().unwrap_or(1460)).max(1);
         let transfers = |f: &spec::Flow| match &f.app {
@@ -155,7 +154,8 @@ impl Sim {
         Ok(in_flight
             .saturating_mul(PER_PACKET)
             .saturating_add((run.flows.len() as u64).saturating_mul(PER_FLOW))
-            .saturating_add(transfers.saturating_mul(PER_TRANSFER))
+            // At worst, on a path that cannot carry them, all transfers are open at once.
+            .saturating_add(transfers.saturating_mul(PER_FLOW))
             .saturating_add(probes.estimate(run.duration_ns, run.flows.len(), run.links.len())))
     }
 }

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from ackclock.errors import Problem, unknown
+from ackclock.errors import Problem
+from ackclock.scenario import kinds
 from ackclock.scenario.base import Model
 from ackclock.scenario.dist import Sizes, Times
 from ackclock.scenario.types import Count, Duration, PositiveDuration, PositiveSize, Size
@@ -176,32 +177,20 @@ KINDS: Mapping[str, type[Model]] = {
 
 
 def _known_kind(value: Any) -> Any:
-    if isinstance(value, tuple(KINDS.values())):
-        return value
     if isinstance(value, str):
         value = {"kind": value}
-    if not isinstance(value, dict):
+    if not isinstance(value, dict | Model):
         raise Problem(f"{value!r} is not an application", f"write its name: {', '.join(KINDS)}")
-    kind = value.get("kind")
-    if kind is None:
-        raise Problem("missing key 'kind'", f"add one of: {', '.join(KINDS)}", "kind")
-    if kind not in KINDS:
-        raise unknown("application", str(kind), KINDS, "kind")
-    return value
+    return kinds.known("application", value, KINDS)
 
 
-def _tag(value: Any) -> str:
-    return f"<{value['kind'] if isinstance(value, dict) else value.kind}>"
-
-
-# The tags are in brackets so that error paths, which pydantic puts them into, can be told from keys.
 App = Annotated[
     Annotated[Bulk, Tag("<bulk>")]
     | Annotated[Cbr, Tag("<cbr>")]
     | Annotated[OnOff, Tag("<on-off>")]
     | Annotated[Files, Tag("<files>")]
     | Annotated[RequestResponse, Tag("<request-response>")],
-    Discriminator(_tag),
+    Discriminator(kinds.tag),
     BeforeValidator(_known_kind),
 ]
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from ackclock.errors import Problem, unknown
+from ackclock.errors import Problem
+from ackclock.scenario import kinds
 from ackclock.scenario.access import Access
 from ackclock.scenario.base import Model
 from ackclock.scenario.link import Hop, LinkKeys, Reverse
@@ -77,28 +78,16 @@ KINDS: Mapping[str, type[Model]] = {
 
 
 def _known_kind(value: Any) -> Any:
-    if isinstance(value, Shape):
-        return value
-    if not isinstance(value, dict):
+    if not isinstance(value, dict | Model):
         raise Problem("the topology is a table", 'write [topology] with kind = "dumbbell"')
-    kind = value.get("kind")
-    if kind is None:
-        raise Problem("missing key 'kind'", f"add one of: {', '.join(KINDS)}", "kind")
-    if kind not in KINDS:
-        raise unknown("topology", str(kind), KINDS, "kind")
-    return value
+    return kinds.known("topology", value, KINDS)
 
 
-def _tag(value: Any) -> str:
-    return f"<{value['kind'] if isinstance(value, dict) else value.kind}>"
-
-
-# The tags are in brackets so that error paths, which pydantic puts them into, can be told from keys.
 Topology = Annotated[
     Annotated[Dumbbell, Tag("<dumbbell>")]
     | Annotated[Chain, Tag("<chain>")]
     | Annotated[ParkingLot, Tag("<parking-lot>")]
     | Annotated[Network, Tag("<network>")],
-    Discriminator(_tag),
+    Discriminator(kinds.tag),
     BeforeValidator(_known_kind),
 ]

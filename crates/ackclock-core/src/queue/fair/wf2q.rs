@@ -1,13 +1,11 @@
 //! Worst-case fair weighted fair queueing (Bennett and Zhang, WF2Q: worst-case fair weighted fair queueing, INFOCOM 1996):
 //! as WFQ, but only packets that the fluid system has begun to serve, S <= V, can be next.
 
-use super::flows::Flows;
 use super::gps::Gps;
 use super::heap::Heap;
 use super::weights::Weights;
-use super::wfq::Tags;
-use super::{Discipline, Fair, Scheduler, DROP, DROP_END, PER_FLOW_LIMIT};
-use crate::packet::Parcel;
+use super::wfq::{ByTags, Order, Tags};
+use super::{Discipline, Fair, DROP, DROP_END, PER_FLOW_LIMIT};
 use crate::time::Time;
 
 pub(super) const ENTRY: Discipline = Discipline {
@@ -19,28 +17,19 @@ pub(super) const ENTRY: Discipline = Discipline {
     build: |p, site| {
         let weights = Weights::new(&site)?;
         let tags = Tags::new(Gps::new(&site, &weights)?, weights);
-        Fair::boxed(p, &site, Wf2q { tags, eligible: Heap::default(), later: Heap::default() })
+        Fair::boxed(p, &site, ByTags::new(tags, Eligible::default()))
     },
 };
 
-struct Wf2q {
-    tags: Tags,
+#[derive(Default)]
+struct Eligible {
     /// Flows whose first packet has begun, by F.
     eligible: Heap<u128>,
     /// The other flows that wait, by (S, F).
     later: Heap<(u128, u128)>,
 }
 
-impl Wf2q {
-    /// Tags the first packet of `flow`, which is not known to be eligible.
-    fn tag_first(&mut self, flow: u32, flows: &Flows) {
-        self.eligible.remove(flow);
-        match self.tags.tag_first(flow, flows) {
-            Some(tags) => self.later.set(flow, tags),
-            None => self.later.remove(flow),
-        }
-    }
-
+impl Eligible {
     /// Moves what has begun at `v`.
     fn begin(&mut self, v: u128) {
         while let Some(((s, f), flow)) = self.later.first() {
@@ -53,28 +42,20 @@ impl Wf2q {
     }
 }
 
-impl Scheduler for Wf2q {
-    fn idle(&mut self, _now: Time) {
-        self.tags.idle();
+impl Order for Eligible {
+    fn wait(&mut self, flow: u32, tags: (u128, u128)) {
+        // A new first packet is not known to have begun.
+        self.eligible.remove(flow);
+        self.later.set(flow, tags);
     }
 
-    fn arrives(&mut self, now: Time, parcel: &Parcel) -> u128 {
-        self.tags.arrives(now, parcel)
+    fn leave(&mut self, flow: u32) {
+        self.eligible.remove(flow);
+        self.later.remove(flow);
     }
 
-    fn arrived(&mut self, _now: Time, parcel: &Parcel, flows: &Flows) {
-        if flows.packets(parcel.flow) == 1 {
-            self.tag_first(parcel.flow, flows);
-        }
-    }
-
-    fn lost(&mut self, now: Time, parcel: &Parcel, flows: &Flows) {
-        self.tags.gps.lose(now, parcel.flow, parcel.len);
-        self.tag_first(parcel.flow, flows);
-    }
-
-    fn choose(&mut self, now: Time, _flows: &Flows) -> Option<u32> {
-        let v = self.tags.gps.advance(now);
+    fn next(&mut self, tags: &mut Tags, now: Time) -> Option<u32> {
+        let v = tags.gps.advance(now);
         self.begin(v);
         if self.eligible.first().is_none() {
             // The link is ahead of the fluid: it is faster than its mean rate, or packets were dropped. It does not wait.
@@ -82,10 +63,5 @@ impl Scheduler for Wf2q {
             self.begin(s);
         }
         self.eligible.first().map(|(_, flow)| flow)
-    }
-
-    fn served(&mut self, _now: Time, parcel: &Parcel, flows: &Flows) {
-        self.tags.serve(parcel.flow);
-        self.tag_first(parcel.flow, flows);
     }
 }

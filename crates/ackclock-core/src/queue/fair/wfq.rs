@@ -20,8 +20,8 @@ pub(super) const ENTRY: Discipline = Discipline {
     default_limit: None,
     build: |p, site| {
         let weights = Weights::new(&site)?;
-        let wfq = Wfq { tags: Tags::new(Gps::new(&site, &weights)?, weights), next: Heap::default() };
-        Fair::boxed(p, &site, wfq)
+        let tags = Tags::new(Gps::new(&site, &weights)?, weights);
+        Fair::boxed(p, &site, ByTags::new(tags, Finish::default()))
     },
 };
 
@@ -84,22 +84,36 @@ impl Tags {
     }
 }
 
-struct Wfq {
-    tags: Tags,
-    /// Flows that wait, by F of their first packet.
-    next: Heap<u128>,
+/// Who of those that wait is next, by the tags of their first packets.
+pub(super) trait Order {
+    /// The first packet of `flow` has these tags S and F.
+    fn wait(&mut self, flow: u32, tags: (u128, u128));
+    /// `flow` has nothing that waits.
+    fn leave(&mut self, flow: u32);
+    /// The flow to serve at `now`.
+    fn next(&mut self, tags: &mut Tags, now: Time) -> Option<u32>;
 }
 
-impl Wfq {
+/// A scheduler that serves packets by their tags in the fluid system.
+pub(super) struct ByTags<O> {
+    tags: Tags,
+    order: O,
+}
+
+impl<O: Order> ByTags<O> {
+    pub fn new(tags: Tags, order: O) -> ByTags<O> {
+        ByTags { tags, order }
+    }
+
     fn tag_first(&mut self, flow: u32, flows: &Flows) {
         match self.tags.tag_first(flow, flows) {
-            Some((_, f)) => self.next.set(flow, f),
-            None => self.next.remove(flow),
+            Some(tags) => self.order.wait(flow, tags),
+            None => self.order.leave(flow),
         }
     }
 }
 
-impl Scheduler for Wfq {
+impl<O: Order + Send> Scheduler for ByTags<O> {
     fn idle(&mut self, _now: Time) {
         self.tags.idle();
     }
@@ -119,12 +133,30 @@ impl Scheduler for Wfq {
         self.tag_first(parcel.flow, flows);
     }
 
-    fn choose(&mut self, _now: Time, _flows: &Flows) -> Option<u32> {
-        self.next.first().map(|(_, flow)| flow)
+    fn choose(&mut self, now: Time, _flows: &Flows) -> Option<u32> {
+        self.order.next(&mut self.tags, now)
     }
 
     fn served(&mut self, _now: Time, parcel: &Parcel, flows: &Flows) {
         self.tags.serve(parcel.flow);
         self.tag_first(parcel.flow, flows);
+    }
+}
+
+/// Smallest F first.
+#[derive(Default)]
+struct Finish(Heap<u128>);
+
+impl Order for Finish {
+    fn wait(&mut self, flow: u32, (_, f): (u128, u128)) {
+        self.0.set(flow, f);
+    }
+
+    fn leave(&mut self, flow: u32) {
+        self.0.remove(flow);
+    }
+
+    fn next(&mut self, _tags: &mut Tags, _now: Time) -> Option<u32> {
+        self.0.first().map(|(_, flow)| flow)
     }
 }
