@@ -55,6 +55,13 @@ def test_files_have_their_times() -> None:
     assert (row["transfers"], row["transfers_completed"]) == (5, 5)
 
 
+def test_a_delay_that_falls_later_is_not_the_ideal_before() -> None:
+    flow = {"cc": "reno", "app": {"kind": "files", "arrivals": {"every": "1 s"}, "size": "10 kB", "most": 1}}
+    falling = [{"at": "9 s", "delay": "1 ms"}]
+    plain, changed = (ackclock.run(scenario(flow, events=events)).transfers for events in ([], falling))
+    assert changed["slowdown"].item() == plain["slowdown"].item()
+
+
 def test_arrivals_do_not_depend_on_the_controller() -> None:
     size = {"kind": "pareto", "shape": 1.3, "min": "2 kB", "max": "1 MB"}
     flow = {"cc": ["reno", "cubic"], "app": {"kind": "files", "arrivals": {"poisson": 5.0}, "size": size}}

@@ -208,7 +208,7 @@ fn queue(
     let site = Site {
         limits,
         rate_bps,
-        delay: Span(link.delay_ns),
+        delay: Span(link.first_delay_ns()),
         packet: q.packet_bytes,
         weights: q.weights.clone(),
         rng: Stream::named(run.seed, run.run, &format!("link {} queue", link.id)),

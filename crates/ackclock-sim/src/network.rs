@@ -142,7 +142,7 @@ fn best(f: &spec::Flow, run: &Run) -> Path {
     };
     let delay = |hop: &Hop| match hop {
         Hop::Delay(ns) => *ns,
-        Hop::Link(_) => link(hop).map_or(0, |l| l.delay_ns),
+        Hop::Link(_) => link(hop).map_or(0, |l| l.first_delay_ns()),
     };
     let rtt = f.forward.iter().chain(&f.reverse).map(delay).fold(0, u64::saturating_add);
     Path { rtt, rate: f.forward.iter().filter_map(link).filter_map(|l| l.fastest()).min() }

@@ -58,6 +58,13 @@ impl Link {
         self.rate_bps.is_none() && self.schedule.is_none() && self.trace.is_none()
     }
 
+    /// Its propagation delay at the start. `delay_ns` is the smallest of the run; where that comes later, an event at 0
+    /// says what it is before.
+    pub fn first_delay_ns(&self) -> u64 {
+        let set = self.events.iter().filter(|e| e.at_ns == 0).filter_map(|e| e.delay_ns).next_back();
+        set.unwrap_or(self.delay_ns)
+    }
+
     /// Its highest rate, bit/s, that of a shaper at most; of a trace the mean.
     pub fn fastest(&self) -> Option<u64> {
         let steps = self.schedule.as_ref().and_then(|s| s.steps.iter().map(|step| step[1]).max());
