@@ -115,6 +115,13 @@ impl<T: Copy + Default> Ring<T> {
         &self.slots[self.slot(n)]
     }
 
+    /// Entry number `n`, which may have left at the front since the last push.
+    #[inline]
+    pub fn get_left(&self, n: u64) -> &T {
+        debug_assert!(n < self.tail && self.tail - n <= self.slots.len() as u64);
+        &self.slots[self.slot(n)]
+    }
+
     /// Entry number `n`, which must be in `head..tail`.
     #[inline]
     pub fn get_mut(&mut self, n: u64) -> &mut T {
@@ -142,6 +149,7 @@ mod tests {
         }
         assert_eq!(r.len(), 666);
         assert_eq!(r.front().copied(), Some(334));
+        assert_eq!(*r.get_left(333), 333, "what left stays until something takes its place");
         assert_eq!(r.back().copied(), Some(999));
         assert_eq!((r.pop_back(), r.back().copied(), r.push(7)), (Some(999), Some(998), 999));
     }

@@ -8,12 +8,18 @@
 use super::registry::{Builder, Controller};
 use super::{Ack, CongestionControl, Control, Cx, Needs, Pacing, RecoveryBy, Restart, Signal, Undo};
 use crate::estimator::windowed_filter::{WindowedMax, WindowedMin};
-use crate::params::{count, float, Default, Kind, ParamSpec, Params};
+use crate::math::{float, whole};
+use crate::params::{self, count, Default, Kind, ParamSpec, Params};
 use crate::time::Span;
 
 /// Parameters of `copa`.
 const PARAMS: &[ParamSpec] = &[
-    float("delta", 0.5, (0.004, 10.0), "delta of the default mode: 1/delta packets of each flow are queued (§2.1)"),
+    params::float(
+        "delta",
+        0.5,
+        (0.004, 10.0),
+        "delta of the default mode: 1/delta packets of each flow are queued (§2.1)",
+    ),
     ParamSpec {
         name: "min_rtt_window",
         kind: Kind::Duration,
@@ -22,7 +28,7 @@ const PARAMS: &[ParamSpec] = &[
         doc: "window of RTTmin (§2.1)",
     },
     count("velocity_rounds", 3, (1.0, 100.0), "round trips in one direction before the velocity doubles (§2.1)"),
-    float("pacing_gain", 2.0, (1.0, 10.0), "pacing rate, windows per RTTstanding (§2.1)"),
+    params::float("pacing_gain", 2.0, (1.0, 10.0), "pacing rate, windows per RTTstanding (§2.1)"),
     count(
         "burst",
         2,
@@ -37,7 +43,12 @@ const PARAMS: &[ParamSpec] = &[
         doc: "lowers delta beside flows that fill the buffer (§2.2). Off, since on slow paths the swing of Copa's own \
               queue is too few packets to tell an empty one, and a flow that once lowered delta finds no way back",
     },
-    float("empty_fraction", 0.1, (0.0, 1.0), "a queue below this share of RTTmax - RTTmin is nearly empty (§2.2)"),
+    params::float(
+        "empty_fraction",
+        0.1,
+        (0.0, 1.0),
+        "a queue below this share of RTTmax - RTTmin is nearly empty (§2.2)",
+    ),
     count("empty_rounds", 5, (1.0, 1000.0), "round trips without a nearly empty queue that mean competition (§2.2)"),
     count("max_rtt_rounds", 4, (1.0, 1000.0), "window of RTTmax, round trips (§2.2)"),
     ParamSpec {
@@ -70,6 +81,8 @@ pub struct Copa {
     velocity_rounds: u64,
     pacing_gain: f64,
     burst: u64,
+    /// The same in bytes.
+    burst_bytes: u32,
     competitive: bool,
     empty_fraction: f64,
     empty_rounds: u64,
@@ -77,7 +90,8 @@ pub struct Copa {
     halves: bool,
     mss: f64,
     w: f64,
-    ssthresh: f64,
+    /// Bytes.
+    ssthresh: u64,
     slow_start: bool,
     delta: f64,
     min_rtt: Option<WindowedMin>,
@@ -108,6 +122,7 @@ impl Copa {
             velocity_rounds: p.int("velocity_rounds"),
             pacing_gain: p.float("pacing_gain"),
             burst: p.int("burst"),
+            burst_bytes: 0,
             competitive: p.bool("competitive"),
             empty_fraction: p.float("empty_fraction"),
             empty_rounds: p.int("empty_rounds"),
@@ -115,7 +130,7 @@ impl Copa {
             halves: p.text("loss") == "halve",
             mss: 1.0,
             w: 1.0,
-            ssthresh: f64::INFINITY,
+            ssthresh: u64::MAX,
             slow_start: true,
             delta,
             min_rtt: None,
@@ -181,7 +196,7 @@ impl Copa {
                 return;
             }
             self.slow_start = false;
-            self.ssthresh = self.w.max(MIN_WINDOW);
+            self.ssthresh = self.bytes(self.w.max(MIN_WINDOW));
             self.empty_at = self.round;
             self.held = 0;
         }
@@ -199,13 +214,19 @@ impl Copa {
     }
 
     fn pace(&mut self, rtt: u64) {
-        self.pacing_rate = (self.pacing_gain * self.w * self.mss * 1e9 / rtt.max(1) as f64) as u64;
+        self.pacing_rate = whole(self.pacing_gain * self.w * self.mss * 1e9 / float(rtt.max(1)));
+    }
+
+    #[inline]
+    fn bytes(&self, segments: f64) -> u64 {
+        whole(segments * self.mss + 1e-6)
     }
 }
 
 impl CongestionControl for Copa {
     fn start(&mut self, cx: &mut Cx<'_>, initial_window: u64) {
         self.mss = f64::from(cx.mss.max(1));
+        self.burst_bytes = whole(float(self.burst) * self.mss) as u32;
         self.w = initial_window as f64 / self.mss;
         self.w_at_round = self.w;
         if cx.rtt.smoothed > Span::ZERO {
@@ -265,8 +286,7 @@ impl CongestionControl for Copa {
     fn control(&self) -> Control {
         // Without any RTT nothing can be paced.
         let pacing = if self.pacing_rate > 0 { Pacing::Rate(self.pacing_rate) } else { Pacing::Off };
-        let bytes = |segments: f64| (segments * self.mss + 1e-6) as u64;
-        Control { cwnd: bytes(self.w), ssthresh: bytes(self.ssthresh), pacing, burst: bytes(self.burst as f64) as u32 }
+        Control { cwnd: self.bytes(self.w), ssthresh: self.ssthresh, pacing, burst: self.burst_bytes }
     }
 
     fn needs(&self) -> Needs {

@@ -39,6 +39,7 @@ mod westwood_plus;
 mod window;
 mod yeah;
 
+use crate::math::float;
 use crate::rng::Stream;
 use crate::time::{Span, Time};
 
@@ -130,7 +131,7 @@ impl RateSample {
     /// Bytes per second.
     #[inline]
     pub fn rate(&self) -> f64 {
-        self.delivered as f64 * 1e9 / self.interval.0.max(1) as f64
+        float(self.delivered) * 1e9 / float(self.interval.0.max(1))
     }
 }
 

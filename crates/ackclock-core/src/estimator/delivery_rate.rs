@@ -5,6 +5,15 @@ use crate::cc::{Lost, RateSample};
 use crate::ring::Ring;
 use crate::time::{Span, Time};
 
+/// What the connection has seen so far, bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// C.delivered.
+    pub delivered: u64,
+    /// Declared lost.
+    pub lost: u64,
+}
+
 /// What a segment remembers of the moment it was last sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
@@ -28,49 +37,47 @@ pub struct DeliveryRate {
     delivered_at: Time,
     /// C.app_limited: samples are limited until so many bytes are delivered; zero when they are not.
     limited_until: u64,
-    /// What the next segment to leave will remember.
-    next: Sent,
     /// Segments declared lost that the controller has not heard of: `lost` is what was lost before they were sent.
     losses: Vec<Lost>,
-    /// The most recently sent segment delivered by this acknowledgment, and its end.
-    newest: Option<(Sent, u64)>,
+    /// The most recently sent segment delivered by this acknowledgment: when it was sent, its end, its number.
+    newest: Option<(Time, u64, u64)>,
 }
 
 impl DeliveryRate {
-    /// A segment is about to leave while `outstanding` bytes are unacknowledged and `pipe` are in flight.
-    pub fn leaves(&mut self, now: Time, outstanding: u64, pipe: u64, delivered: u64, lost: u64) {
-        if outstanding == 0 {
-            (self.first, self.delivered_at) = (now, now);
-        }
-        self.next = Sent {
-            at: now,
+    /// A segment is about to leave while nothing is outstanding.
+    pub fn starts(&mut self, now: Time) {
+        (self.first, self.delivered_at) = (now, now);
+    }
+
+    #[inline]
+    fn leaving(&self, at: Time, in_flight: u64, t: Totals) -> Sent {
+        Sent {
+            at,
             first: self.first,
-            delivered,
+            delivered: t.delivered,
             delivered_at: self.delivered_at,
-            lost,
-            in_flight: pipe,
+            lost: t.lost,
+            in_flight,
             app_limited: self.limited_until > 0,
-        };
+        }
     }
 
-    /// A new segment of `len` bytes left.
-    pub fn sent(&mut self, len: u32) {
-        self.next.in_flight += u64::from(len);
-        self.segments.push(self.next);
+    /// A new segment left, with which `in_flight` bytes are in the network.
+    #[inline]
+    pub fn sent(&mut self, now: Time, in_flight: u64, totals: Totals) {
+        self.segments.push(self.leaving(now, in_flight, totals));
     }
 
-    /// Segment `number` of `len` bytes left again.
-    pub fn sent_again(&mut self, number: u64, len: u32) {
-        self.next.in_flight += u64::from(len);
-        *self.segments.get_mut(number) = self.next;
+    /// Segment `number` left again; see [`DeliveryRate::sent`].
+    pub fn sent_again(&mut self, number: u64, now: Time, in_flight: u64, totals: Totals) {
+        *self.segments.get_mut(number) = self.leaving(now, in_flight, totals);
     }
 
-    /// Segment `number`, which ends at `end`, was delivered.
-    pub fn delivered(&mut self, number: u64, end: u64) {
-        let sent = *self.segments.get(number);
-        if self.newest.is_none_or(|(s, e)| (sent.at, end) > (s.at, e)) {
-            self.newest = Some((sent, end));
-            self.first = sent.at;
+    /// Segment `number`, sent last at `at`, which ends at `end`, was delivered.
+    #[inline]
+    pub fn delivered(&mut self, number: u64, at: Time, end: u64) {
+        if self.newest.is_none_or(|(t, e, _)| (at, end) > (t, e)) {
+            self.newest = Some((at, end, number));
         }
     }
 
@@ -79,6 +86,12 @@ impl DeliveryRate {
         let sent = self.segments.get(number);
         let (tx_in_flight, lost, app_limited) = (sent.in_flight, sent.lost, sent.app_limited);
         self.losses.push(Lost { pos, len, tx_in_flight, lost, app_limited });
+    }
+
+    /// Whether losses are to be told.
+    #[inline]
+    pub fn has_losses(&self) -> bool {
+        !self.losses.is_empty()
     }
 
     /// Takes the losses to be told, `total` bytes having been lost so far; [`DeliveryRate::told`] gives the list back.
@@ -99,6 +112,7 @@ impl DeliveryRate {
     }
 
     /// The first segment is acknowledged cumulatively.
+    #[inline]
     pub fn pop(&mut self) {
         self.segments.pop();
     }
@@ -122,7 +136,9 @@ impl DeliveryRate {
         if newly > 0 {
             self.delivered_at = now;
         }
-        let (sent, _) = self.newest.take()?;
+        let (_, _, number) = self.newest.take()?;
+        let sent = self.segments.get_left(number);
+        self.first = sent.at;
         let send = sent.at.since(sent.first);
         let interval = send.max(now.since(sent.delivered_at));
         // A shorter interval than a round trip comes from compressed acknowledgments or the like.
@@ -149,13 +165,12 @@ mod tests {
     fn first_flight() {
         let mut r = DeliveryRate::default();
         for n in 0..10u64 {
-            r.leaves(Time::ZERO, 1250 * n, 1250 * n, 0, 0);
-            r.sent(1250);
+            r.sent(Time::ZERO, 1250 * (n + 1), Totals::default());
         }
         let mut last = None;
         for n in 0..10u64 {
             let now = Time(1_000_000 * (41 + n));
-            r.delivered(n, 1250 * (n + 1));
+            r.delivered(n, Time::ZERO, 1250 * (n + 1));
             r.pop();
             last = r.sample(now, 1250 * (n + 1), 1250, Span::from_millis(41));
         }
@@ -169,27 +184,25 @@ mod tests {
         let mut r = DeliveryRate::default();
         r.limited(2500);
         for n in 0..3u64 {
-            r.leaves(Time::ZERO, 1000 * n, 1000 * n, 0, 0);
-            r.sent(1000);
+            r.sent(Time::ZERO, 1000 * (n + 1), Totals::default());
         }
         for n in 0..3u64 {
-            r.delivered(n, 1000 * (n + 1));
+            r.delivered(n, Time::ZERO, 1000 * (n + 1));
             r.pop();
             let s = r.sample(Time(50_000_000), 1000 * (n + 1), 1000, Span::from_millis(40)).unwrap();
             assert!(s.app_limited);
         }
-        r.leaves(Time(60_000_000), 0, 0, 3000, 0);
-        r.sent(1000);
-        r.delivered(3, 4000);
+        r.starts(Time(60_000_000));
+        r.sent(Time(60_000_000), 1000, Totals { delivered: 3000, lost: 0 });
+        r.delivered(3, Time(60_000_000), 4000);
         assert!(!r.sample(Time(110_000_000), 4000, 1000, Span::from_millis(40)).unwrap().app_limited);
     }
 
     #[test]
     fn intervals_below_a_round_trip_are_no_sample() {
         let mut r = DeliveryRate::default();
-        r.leaves(Time::ZERO, 0, 0, 0, 0);
-        r.sent(1000);
-        r.delivered(0, 1000);
+        r.sent(Time::ZERO, 1000, Totals::default());
+        r.delivered(0, Time::ZERO, 1000);
         assert_eq!(r.sample(Time(30_000_000), 1000, 1000, Span::from_millis(40)), None);
     }
 }

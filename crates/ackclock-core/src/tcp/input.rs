@@ -132,7 +132,7 @@ impl Sender {
         if self.marks.feedback != Feedback::Off {
             grow = self.respond_to_marks(now, &ack, advanced, self.lost == lost_before, grow);
         }
-        if self.needs.rate {
+        if self.board.has_losses_to_tell() {
             self.tell_losses(now);
         }
         self.tell_phase(now);

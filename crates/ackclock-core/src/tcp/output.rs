@@ -1,12 +1,14 @@
 //! The sending half: what may leave now.
 
 use super::config::{IdleRule, LossDetection, RtoRule};
+use super::pacer::Leaving;
 use super::recovery::probe::Stale;
 use super::recovery::Repair;
 use super::scoreboard::Hole;
 use super::sender::{Phase, Sender};
 use super::timers::{Timer, Timers};
 use crate::cc::Restart;
+use crate::estimator::delivery_rate::Totals;
 use crate::time::{Span, Time};
 
 /// What the sender puts on the wire next.
@@ -48,7 +50,9 @@ impl Sender {
         }
         let pipe = self.board.pipe();
         if self.pacer.gate() > now {
-            timers.set(Timer::Pace, self.pacer.gate());
+            if self.could_leave(pipe) {
+                timers.set(Timer::Pace, self.pacer.gate());
+            }
             self.note_usage(pipe);
             if self.tail.stale != Stale::No {
                 self.renew_probe(now, timers);
@@ -85,6 +89,13 @@ impl Sender {
             return Some(Output { pos: self.board.nxt() - 1, len: 0, fin: false, push: false });
         }
         None
+    }
+
+    /// Whether something could leave but for pacing: no use waking for what the window holds back.
+    #[inline]
+    fn could_leave(&self, pipe: u64) -> bool {
+        let (len, _) = self.available();
+        len == 0 || self.board.pending() > 0 || pipe + u64::from(len) <= self.window + self.room_for_duplicates()
     }
 
     /// RFC 3042: each of the first two duplicates lets one segment out.
@@ -151,8 +162,14 @@ impl Sender {
     #[inline(always)]
     pub(super) fn emit(&mut self, now: Time, len: u32, fin: bool, timers: &mut Timers) -> Output {
         let nxt = self.board.nxt();
-        self.leaves(now, len);
+        let pipe = self.board.pipe();
+        if pipe == 0 {
+            self.starts(now);
+        }
         self.board.sent(len + u32::from(fin), now);
+        if self.needs.rate || self.pacer.acts(&self.control) {
+            self.measured_left(now, len, nxt, pipe + u64::from(len) + u64::from(fin));
+        }
         self.fin_sent |= fin;
         if self.tail.on {
             self.tail.stale = Stale::Sent;
@@ -210,15 +227,12 @@ impl Sender {
         Some(self.resend(hole, now, timers))
     }
 
-    /// `len` payload bytes are about to leave.
-    #[inline]
-    pub(super) fn leaves(&mut self, now: Time, len: u32) {
+    /// `len` payload bytes are about to leave again.
+    pub(super) fn leaves_again(&mut self, now: Time, len: u32) {
         if self.board.pipe() == 0 {
             self.starts(now);
         }
-        if self.needs.rate || self.pacer.acts(&self.control) {
-            self.measured_leaves(now, len);
-        }
+        self.pace(now, len, self.board.outstanding());
     }
 
     /// Data is about to leave while nothing is in flight.
@@ -228,26 +242,38 @@ impl Sender {
         if self.board.app_limited() {
             self.with_cc(now, |cc, cx| cc.on_limited_start(cx));
         }
+        if self.board.outstanding() == 0 {
+            self.board.note_start(now);
+        }
     }
 
-    /// A segment of a paced or measured sender is about to leave.
+    /// A new segment of a paced or measured sender left from position `from` on; with it `pipe` bytes are in flight.
     #[inline(never)]
-    fn measured_leaves(&mut self, now: Time, len: u32) {
+    fn measured_left(&mut self, now: Time, len: u32, from: u64, pipe: u64) {
+        self.board.note_sent(now, pipe, self.totals());
+        self.pace(now, len, from - self.board.una());
+    }
+
+    #[inline]
+    fn pace(&mut self, now: Time, len: u32, outstanding: u64) {
         if self.pacer.acts(&self.control) {
-            let rate = self.pacer.rate(&self.control, self.board.outstanding(), self.rtt.smoothed());
-            self.pacer.sent(now, len, self.stats.sent_segments, rate, self.control.burst);
+            let leaving = Leaving { len, number: self.stats.sent_segments };
+            self.pacer.sent(now, leaving, &self.control, outstanding, self.rtt.smoothed());
         }
-        if self.needs.rate {
-            self.board.note_send(now, self.delivered, self.lost);
-        }
+    }
+
+    /// What delivery-rate samples remember of the connection.
+    #[inline]
+    pub(super) fn totals(&self) -> Totals {
+        Totals { delivered: self.delivered, lost: self.lost }
     }
 
     fn resend(&mut self, hole: Hole, now: Time, timers: &mut Timers) -> Output {
         if self.needs.pairs {
             self.pair.resent(hole.seq);
         }
-        self.leaves(now, hole.len);
-        self.board.retransmitted(hole.number, now);
+        self.leaves_again(now, hole.len);
+        self.board.retransmitted(hole.number, now, self.totals());
         self.episode.resent(now);
         // RFC 6298 §5.1 starts the timer only if it is not running; Linux restarts it for the head.
         let head = hole.seq == self.board.una();

@@ -7,7 +7,9 @@ use crate::time::{Span, Time};
 /// When the next segment may leave.
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
-    rule: PacingRule,
+    /// The option `pacing`: never at all, or also where the controller does not ask for it.
+    off: bool,
+    always: bool,
     credit: bool,
     /// Whether a controller may ask for bursts.
     bursts: bool,
@@ -20,14 +22,25 @@ pub(super) struct Pacer {
     next: Time,
     /// Bytes that the burst under way still has.
     left: i64,
-    /// The last gap, of so many bytes at this rate: both seldom change.
-    last: (f64, u32, u64),
+    /// The last gap that a [`Pacing::Rate`] asked for, of so many bytes at this rate: both seldom change.
+    gap_of: (u64, u32),
+    gap: u64,
+}
+
+/// A segment that leaves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaving {
+    /// Payload bytes.
+    pub len: u32,
+    /// Segments with payload of the connection before it.
+    pub number: u64,
 }
 
 impl Pacer {
     pub fn new(config: &Config, mss: u32) -> Pacer {
         Pacer {
-            rule: config.pacing,
+            off: config.pacing == PacingRule::Off,
+            always: config.pacing == PacingRule::Window,
             credit: config.pacing_credit,
             bursts: config.pacing_quantum == PacingQuantum::Controller,
             mss,
@@ -35,7 +48,8 @@ impl Pacer {
             gate: Time::ZERO,
             next: Time::ZERO,
             left: 0,
-            last: (0.0, 0, 0),
+            gap_of: (0, 0),
+            gap: 0,
         }
     }
 
@@ -54,18 +68,18 @@ impl Pacer {
     /// Whether a rate can be in force.
     #[inline]
     pub fn acts(&self, control: &Control) -> bool {
-        self.rule == PacingRule::Window || control.pacing != Pacing::Off
+        self.always || (!self.off && control.pacing != Pacing::Off)
     }
 
     /// The rate in payload bytes per second; `None` is unpaced.
     pub fn rate(&self, control: &Control, outstanding: u64, srtt: Span) -> Option<f64> {
-        let percent = match (self.rule, control.pacing) {
-            (PacingRule::Off, _) | (PacingRule::Controller, Pacing::Off) => return None,
-            (_, Pacing::Rate(rate)) => return (rate > 0).then_some(rate as f64),
-            (_, Pacing::ByWindow { percent }) => percent,
+        let percent = match control.pacing {
+            _ if !self.acts(control) => return None,
+            Pacing::Rate(rate) => return (rate > 0).then_some(rate as f64),
+            Pacing::ByWindow { percent } => percent,
             // Linux's default: twice the window per round trip while slow start is far from its end.
-            (PacingRule::Window, Pacing::Off) if control.cwnd < control.ssthresh / 2 => 200,
-            (PacingRule::Window, Pacing::Off) => 120,
+            Pacing::Off if control.cwnd < control.ssthresh / 2 => 200,
+            Pacing::Off => 120,
         };
         if srtt == Span::ZERO {
             return None;
@@ -74,31 +88,40 @@ impl Pacer {
         Some(window * f64::from(percent) * 1e7 / srtt.0 as f64)
     }
 
-    /// `len` payload bytes leave at `now`, after `number` segments of the connection; `burst` bytes may leave together.
-    #[inline]
-    pub fn sent(&mut self, now: Time, len: u32, number: u64, rate: Option<f64>, burst: u32) {
+    /// The time that `len` bytes take at the rate in force; `None` unpaced.
+    #[inline(always)]
+    fn gap(&mut self, len: u32, control: &Control, outstanding: u64, srtt: Span) -> Option<u64> {
+        if let Pacing::Rate(rate @ 1..) = control.pacing {
+            if self.gap_of != (rate, len) {
+                self.gap_of = (rate, len);
+                self.gap = (f64::from(len) * 1e9 / rate as f64) as u64;
+            }
+            return Some(self.gap);
+        }
+        self.rate(control, outstanding, srtt).map(|rate| (f64::from(len) * 1e9 / rate) as u64)
+    }
+
+    /// A segment leaves at `now` while `outstanding` bytes are unacknowledged; only where the pacer [acts](Pacer::acts).
+    #[inline(always)]
+    pub fn sent(&mut self, now: Time, s: Leaving, control: &Control, outstanding: u64, srtt: Span) {
         let late = now.since(self.next);
         if now >= self.next {
             (self.next, self.left) = (now, 0);
         }
-        let Some(rate) = rate else { return };
         // The gap after the last unpaced segment is the first.
-        if number + 1 < self.unpaced {
+        if s.number + 1 < self.unpaced {
             return;
         }
-        if (self.last.0, self.last.1) != (rate, len) {
-            self.last = (rate, len, (f64::from(len) * 1e9 / rate) as u64);
-        }
-        let mut gap = self.last.2;
+        let Some(mut gap) = self.gap(s.len, control, outstanding, srtt) else { return };
         if self.credit {
             // A late segment shortens the wait of the next one, to half at most (Linux).
             gap -= late.0.min(gap / 2);
         }
         self.next += Span(gap);
         if self.left == 0 && self.bursts {
-            self.left = i64::from(burst);
+            self.left = i64::from(control.burst);
         }
-        self.left -= i64::from(len);
+        self.left -= i64::from(s.len);
         // What is left must hold a whole segment: a burst is never more than its quantum.
         if self.left < i64::from(self.mss) {
             (self.gate, self.left) = (self.next, 0);
@@ -117,6 +140,12 @@ mod tests {
         config.unpaced_segments = 2;
         config.pacing_quantum = PacingQuantum::Controller;
         Pacer::new(&config, 1250)
+    }
+
+    /// A segment of 1250 bytes leaves at `rate`, bytes per second, of which `burst` may leave together.
+    fn send(p: &mut Pacer, now: Time, number: u64, rate: u64, burst: u32) {
+        let control = Control { pacing: Pacing::Rate(rate), burst, ..Control::window(20_000, 80_000) };
+        p.sent(now, Leaving { len: 1250, number }, &control, 0, Span::ZERO);
     }
 
     fn control(pacing: Pacing) -> Control {
@@ -140,28 +169,28 @@ mod tests {
     fn gaps_follow_the_rate_and_lateness_is_credited() {
         let mut p = pacer(PacingRule::Controller);
         let at = |us: u64| Time(us * 1000);
-        p.sent(at(0), 1250, 0, Some(125_000.0), 0);
+        send(&mut p, at(0), 0, 125_000, 0);
         assert_eq!(p.gate(), at(0), "unpaced");
-        p.sent(at(0), 1250, 1, Some(125_000.0), 0);
+        send(&mut p, at(0), 1, 125_000, 0);
         assert_eq!(p.gate(), at(10_000));
-        p.sent(at(12_000), 1250, 2, Some(125_000.0), 0);
+        send(&mut p, at(12_000), 2, 125_000, 0);
         assert_eq!(p.gate(), at(20_000), "two milliseconds of credit");
-        p.sent(at(40_000), 1250, 3, Some(125_000.0), 0);
+        send(&mut p, at(40_000), 3, 125_000, 0);
         assert_eq!(p.gate(), at(45_000), "at most half");
     }
 
     #[test]
     fn a_burst_cut_short_goes_on_and_the_rate_is_kept() {
         let mut p = Pacer::new(&Config::profile(Profile::Rfc), 1250);
-        let (rate, burst) = (Some(12_500_000.0), 12_500);
+        let (rate, burst) = (12_500_000, 12_500);
         for n in 0..4 {
-            p.sent(Time::ZERO, 1250, n, rate, burst);
+            send(&mut p, Time::ZERO, n, rate, burst);
         }
         let later = Time(50_000);
         assert!(p.gate() <= later, "the window ended the burst, not the pacer");
         for n in 4..10 {
             assert!(p.gate() <= later);
-            p.sent(later, 1250, n, rate, burst);
+            send(&mut p, later, n, rate, burst);
         }
         assert_eq!(p.gate(), Time(1_000_000), "ten segments are a millisecond");
     }
@@ -174,7 +203,7 @@ mod tests {
             let mut p = Pacer::new(&config, 1250);
             let mut count = 0;
             while p.gate() <= Time::ZERO {
-                p.sent(Time::ZERO, 1250, count, Some(1_250_000.0), burst);
+                send(&mut p, Time::ZERO, count, 1_250_000, burst);
                 count += 1;
             }
             (count, p.gate())

@@ -216,14 +216,11 @@ impl Scoreboard {
         self.records.front().map(|r| r.xmit)
     }
 
-    /// A new segment of `len` positions leaves.
+    /// A new segment of `len` positions leaves. [`Scoreboard::note_sent`] must follow where rates are tracked.
     #[inline]
     pub fn sent(&mut self, len: u32, now: Time) {
         self.records.push(Record { seq: self.nxt, xmit: now, len, flags: 0 });
         self.nxt += u64::from(len);
-        if let Some(rate) = &mut self.rate {
-            rate.sent(len);
-        }
     }
 
     /// Number of the record that contains `seq`, which must be outstanding.
@@ -262,7 +259,7 @@ impl Scoreboard {
             }
             if let Some(rate) = &mut self.rate {
                 if !r.is(SACKED) {
-                    rate.delivered(self.records.head(), r.end());
+                    rate.delivered(self.records.head(), r.xmit, r.end());
                 }
                 rate.pop();
             }
@@ -357,7 +354,7 @@ impl Scoreboard {
             d.sacked += len;
             d.note(&r, true);
             if let Some(rate) = &mut self.rate {
-                rate.delivered(n, r.end());
+                rate.delivered(n, r.xmit, r.end());
             }
             if !r.is(EVER) {
                 if r.end() < self.forward {

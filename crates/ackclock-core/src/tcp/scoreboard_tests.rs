@@ -1,6 +1,7 @@
 //! The scoreboard against RFC 6675's vectors and against counters recomputed from scratch.
 
 use super::*;
+use crate::estimator::delivery_rate::Totals;
 use proptest::prelude::*;
 
 const MSS: u32 = 1;
@@ -31,7 +32,7 @@ fn three_segments_above_a_hole_mean_loss() {
     assert_eq!(b.mark_by_count(3, MSS), 2);
     let hole = b.next_lost().unwrap();
     assert_eq!(hole.seq, 1);
-    b.retransmitted(hole.number, Time(30));
+    b.retransmitted(hole.number, Time(30), Totals::default());
     assert_eq!(b.pipe(), 20 - 3 - 2 + 1);
     assert_eq!(b.next_lost().unwrap().seq, 2);
 }
@@ -73,7 +74,7 @@ fn overdue_segments_are_lost_in_time_order() {
     assert_eq!(b.mark_overdue(now, &k, ms(10)), (0, Some(ms(9))));
     assert_eq!(b.mark_overdue(now + ms(9), &k, ms(10)), (1, None));
     // Its retransmission is overtaken as well.
-    b.retransmitted(b.head().unwrap().number, now + ms(9));
+    b.retransmitted(b.head().unwrap().number, now + ms(9), Totals::default());
     b.sent(MSS, now + ms(10));
     let now = now + ms(50);
     let mut d = Delivery { now, ..Delivery::default() };
@@ -89,7 +90,7 @@ fn retransmissions_that_arrived_are_forgotten() {
         b.sent(MSS, Time(i));
         b.mark_head();
         let hole = b.next_lost().unwrap();
-        b.retransmitted(hole.number, Time(i));
+        b.retransmitted(hole.number, Time(i), Totals::default());
         b.acknowledge(b.una + 1, &mut Delivery::default());
     }
     assert!(b.resent.len() <= 2, "{}", b.resent.len());
@@ -135,7 +136,7 @@ proptest! {
                 2 => b.sack(pos, pos + n * u64::from(len), &mut d),
                 3 if pos > b.una => b.acknowledge(pos, &mut d),
                 4 => { b.mark_by_count(3, len); }
-                5 => if let Some(h) = b.next_lost() { b.retransmitted(h.number, now) },
+                5 => if let Some(h) = b.next_lost() { b.retransmitted(h.number, now, Totals::default()) },
                 6 if at < 6 => { b.mark_all(); }
                 6 => if let Some(k) = d.rack { b.mark_overdue(now, &k, Span(n)); },
                 _ => {}

@@ -120,7 +120,7 @@ impl FusedLink {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, now: Time, id: u32, len: u32, segment: &Segment, start: Time, end: Time) -> Outcome {
         let wire = len + self.common.overhead;
         self.common.stats.service(now, start, end, wire);

@@ -99,7 +99,7 @@ impl LinkStats {
     }
 
     /// A packet of `len` bytes that came at `arrived` is or will be transmitted from `start` to `end`.
-    #[inline]
+    #[inline(always)]
     pub fn service(&mut self, arrived: Time, start: Time, end: Time, len: u32) {
         let left = if self.includes_service { end } else { start };
         if arrived.0 >= self.from && end.0 <= self.to {

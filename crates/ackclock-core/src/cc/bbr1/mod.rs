@@ -80,8 +80,21 @@ pub struct Bbr1 {
     cwnd: u64,
     prior_cwnd: u64,
     ssthresh: Option<u64>,
-    /// Bytes per second.
+    /// Bytes per second, and the burst that goes with it, units.
     pacing_rate: u64,
+    quantum: u64,
+    kept: Kept,
+}
+
+/// Results of the model that stay while what they are made of does: most acknowledgments change neither.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept {
+    /// Bandwidth and gain, and the pacing rate they make.
+    rate_of: (u64, u64),
+    rate: u64,
+    /// Bandwidth, gain and minimum RTT, and the window they make.
+    bdp_of: (u64, u64, u64),
+    bdp: u64,
 }
 
 #[inline]
@@ -124,6 +137,8 @@ impl Bbr1 {
             prior_cwnd: 0,
             ssthresh: None,
             pacing_rate: 0,
+            quantum: 0,
+            kept: Kept::default(),
             s,
         }
     }
@@ -147,7 +162,7 @@ impl Bbr1 {
     }
 
     fn with_quanta(&self, window: u64) -> u64 {
-        let window = window + 3 * self.path.quantum(&self.s, self.pacing_rate);
+        let window = window + 3 * self.quantum;
         if !self.s.linux {
             return window;
         }
@@ -165,7 +180,7 @@ impl Bbr1 {
         let wait_us = ack.departs.since(cx.now).0 / 1000;
         let delivered = mul_div(self.path.bw(), wait_us, 1 << BW_SHIFT);
         let rising = self.pacing_gain > GAIN_UNIT;
-        let then = in_flight + if rising { self.path.quantum(&self.s, self.pacing_rate) } else { 0 };
+        let then = in_flight + if rising { self.quantum } else { 0 };
         then.saturating_sub(delivered)
     }
 
@@ -211,17 +226,26 @@ impl Bbr1 {
             us = (cx.rtt.smoothed.0 / 1000).max(1);
             self.rate_from_rtt = true;
         }
-        self.pacing_rate = self.path.pacing_rate(&self.s, bandwidth(self.cwnd, us), self.s.startup_gain);
+        self.pace(self.path.pacing_rate(&self.s, bandwidth(self.cwnd, us), self.s.startup_gain));
+    }
+
+    fn pace(&mut self, rate: u64) {
+        self.pacing_rate = rate;
+        self.quantum = self.path.quantum(&self.s, rate);
     }
 
     fn set_pacing_rate(&mut self, cx: &Cx<'_>, gain: u64) {
         if !self.rate_from_rtt && cx.rtt.smoothed.0 > 0 {
             self.rate_from_window(cx);
         }
-        let rate = self.path.pacing_rate(&self.s, self.path.bw(), gain);
+        if self.kept.rate_of != (self.path.bw(), gain) {
+            self.kept.rate_of = (self.path.bw(), gain);
+            self.kept.rate = self.path.pacing_rate(&self.s, self.path.bw(), gain);
+        }
+        let rate = self.kept.rate;
         // STARTUP does not slow down.
-        if self.full || rate > self.pacing_rate {
-            self.pacing_rate = rate;
+        if rate != self.pacing_rate && (self.full || rate > self.pacing_rate) {
+            self.pace(rate);
         }
     }
 }
@@ -312,7 +336,7 @@ impl CongestionControl for Bbr1 {
         let bytes = |units: u64| units.saturating_mul(self.path.unit);
         // Infinite until the pipe was full.
         let ssthresh = self.ssthresh.map_or(u64::MAX, |units| bytes(units.max(2 * self.path.segment)));
-        let burst = bytes(self.path.quantum(&self.s, self.pacing_rate)) as u32;
+        let burst = bytes(self.quantum) as u32;
         Control { cwnd: bytes(self.cwnd), ssthresh, pacing: Pacing::Rate(self.pacing_rate.max(1)), burst }
     }
 

@@ -44,7 +44,12 @@ impl Bbr1 {
 
     pub(super) fn move_to_target(&mut self, cx: &Cx<'_>, acked: u64) {
         let bw = self.path.bw();
-        let mut target = self.path.bdp(bw, self.cwnd_gain);
+        let of = (bw, self.cwnd_gain, self.path.min_rtt_us);
+        if self.kept.bdp_of != of {
+            self.kept.bdp_of = of;
+            self.kept.bdp = self.path.bdp(bw, self.cwnd_gain);
+        }
+        let mut target = self.kept.bdp;
         if self.s.ack_aggregation && self.full {
             let most = mul_div(bw, self.s.extra_acked_max_us, 1 << BW_SHIFT);
             target += self.path.aggregation.excess().min(most);

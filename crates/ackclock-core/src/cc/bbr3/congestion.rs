@@ -37,7 +37,7 @@ impl Bbr3 {
     pub(super) fn update_latest(&mut self, cx: &Cx<'_>, rate: Option<&RateSample>) {
         self.signals.round_start = false;
         let Some(rate) = rate else { return };
-        self.signals.bw_latest = self.signals.bw_latest.max(rate.rate() as u64);
+        self.signals.bw_latest = self.signals.bw_latest.max(self.sampled);
         self.signals.inflight_latest = self.signals.inflight_latest.max(rate.delivered);
         if rate.prior_delivered >= self.signals.round_delivered {
             self.signals.round_delivered = cx.delivered;
@@ -68,7 +68,7 @@ impl Bbr3 {
     /// AdvanceLatestDeliverySignals.
     pub(super) fn advance_latest(&mut self, rate: Option<&RateSample>) {
         if let (true, Some(rate)) = (self.signals.round_start, rate) {
-            self.signals.bw_latest = rate.rate() as u64;
+            self.signals.bw_latest = self.sampled;
             self.signals.inflight_latest = rate.delivered;
             self.signals.ranges = 0;
         }
@@ -87,7 +87,7 @@ impl Bbr3 {
 
     /// IsInflightTooHigh, of `lost` among `in_flight` bytes.
     pub(super) fn too_much_lost(&self, lost: u64, in_flight: u64) -> bool {
-        lost as f64 > in_flight as f64 * self.s.loss_threshold
+        lost > 0 && lost as f64 > in_flight as f64 * self.s.loss_threshold
     }
 
     /// The same of the data that this acknowledgment's sample covers.

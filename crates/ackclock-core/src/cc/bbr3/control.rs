@@ -12,7 +12,12 @@ impl Bbr3 {
             rtt = cx.rtt.smoothed;
             self.rate_from_rtt = true;
         }
-        self.pacing_rate = (self.s.startup_gain * self.initial_window as f64 / rtt.as_secs_f64()) as u64;
+        self.pace((self.s.startup_gain * self.initial_window as f64 / rtt.as_secs_f64()) as u64);
+    }
+
+    fn pace(&mut self, rate: u64) {
+        self.pacing_rate = rate;
+        self.quantum = (rate / 1000).min(64 * 1024).max(2 * self.mss);
     }
 
     /// SetPacingRateWithGain.
@@ -20,9 +25,13 @@ impl Bbr3 {
         if !self.rate_from_rtt && cx.rtt.smoothed > Span::ZERO {
             self.rate_from_window(cx);
         }
-        let rate = (gain * self.bw as f64 * self.s.paced) as u64;
-        if self.full.ever || rate > self.pacing_rate {
-            self.pacing_rate = rate;
+        if self.paced_for != (self.bw, gain) {
+            self.paced_for = (self.bw, gain);
+            self.paced_rate = (gain * self.bw as f64 * self.s.paced) as u64;
+        }
+        let rate = self.paced_rate;
+        if rate != self.pacing_rate && (self.full.ever || rate > self.pacing_rate) {
+            self.pace(rate);
         }
     }
 

@@ -16,6 +16,7 @@ mod tests;
 use super::registry::{Builder, Controller};
 use super::{Ack, CongestionControl, Control, Cx, Lost, Needs, Pacing, Phase, RecoveryBy, Restart, Signal, Undo};
 use crate::estimator::windowed_filter::WindowedMax;
+use crate::math::{float, whole};
 use crate::params::Params;
 use crate::time::{Span, Time};
 use congestion::{Saved, Signals};
@@ -71,6 +72,10 @@ pub struct Bbr3 {
     /// ProbeBW cycles so far, the bandwidth filter's time.
     cycles: u64,
     bw: u64,
+    /// Of this acknowledgment's sample; zero without one.
+    sampled: u64,
+    /// `bw` times the minimum RTT; see `model_changed`.
+    product: f64,
     bw_shortterm: u64,
     inflight_shortterm: u64,
     inflight_longterm: u64,
@@ -106,6 +111,10 @@ pub struct Bbr3 {
     prior_cwnd: u64,
     ssthresh: u64,
     pacing_rate: u64,
+    quantum: u64,
+    /// What the bandwidth and a gain make of it.
+    paced_rate: u64,
+    paced_for: (u64, f64),
     rate_from_rtt: bool,
 }
 
@@ -125,6 +134,8 @@ impl Bbr3 {
             bw_filter: WindowedMax::new(0, 0),
             cycles: 0,
             bw: 0,
+            sampled: 0,
+            product: 0.0,
             bw_shortterm: INFINITE,
             inflight_shortterm: INFINITE,
             inflight_longterm: INFINITE,
@@ -159,6 +170,9 @@ impl Bbr3 {
             prior_cwnd: 0,
             ssthresh: INFINITE,
             pacing_rate: 0,
+            quantum: 0,
+            paced_rate: 0,
+            paced_for: (0, 0.0),
             rate_from_rtt: false,
             s,
         }
@@ -195,12 +209,20 @@ impl Bbr3 {
     }
 
     fn bdp(&self, gain: f64) -> u64 {
-        self.bdp_of(self.bw, gain)
+        if self.min_rtt.is_none() {
+            return self.initial_window;
+        }
+        whole(self.product * gain)
+    }
+
+    /// After every change of the bandwidth or of the minimum RTT, which are seldom.
+    fn model_changed(&mut self) {
+        self.product = self.min_rtt.map_or(0.0, |rtt| float(self.bw) * rtt.as_secs_f64());
     }
 
     /// C.send_quantum.
     fn quantum(&self) -> u64 {
-        (self.pacing_rate / 1000).min(64 * 1024).max(2 * self.mss)
+        self.quantum
     }
 
     /// QuantizationBudget.
@@ -211,7 +233,7 @@ impl Bbr3 {
 
     /// Inflight.
     fn inflight(&self, bw: u64, gain: f64) -> u64 {
-        self.with_quanta(self.bdp_of(bw, gain))
+        self.with_quanta(if bw == self.bw { self.bdp(gain) } else { self.bdp_of(bw, gain) })
     }
 
     /// TargetInflight: the bandwidth-delay product, unless congestion cut the window below it.
@@ -229,7 +251,7 @@ impl Bbr3 {
             self.rounds_since_up += 1;
             self.round_start = true;
         }
-        let bw = rate.rate() as u64;
+        let bw = self.sampled;
         if bw > 0 && (bw >= self.max_bw() || !rate.app_limited) {
             self.bw_filter.update(self.s.bw_cycles - 1, self.cycles, bw);
         }
@@ -240,7 +262,8 @@ impl Bbr3 {
         if ack.delivered == 0 {
             return;
         }
-        let mut expected = (self.bw as f64 * cx.now.since(self.extra_begin).as_secs_f64()) as u64;
+        let elapsed = float(cx.now.since(self.extra_begin).0) * 1e-9;
+        let mut expected = whole(float(self.bw) * elapsed);
         if self.extra_delivered <= expected {
             (self.extra_delivered, self.extra_begin) = (0, cx.now);
             expected = 0;
@@ -275,6 +298,7 @@ impl CongestionControl for Bbr3 {
         if cx.rtt.smoothed > Span::ZERO {
             self.min_rtt = Some(cx.rtt.smoothed);
             self.probe_rtt_min = self.min_rtt;
+            self.model_changed();
         }
         (self.min_rtt_at, self.probe_rtt_min_at) = (cx.now, cx.now);
         (self.extra_begin, self.cycle_begin) = (cx.now, cx.now);
@@ -287,13 +311,14 @@ impl CongestionControl for Bbr3 {
 
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         let rate = ack.rate.as_ref();
+        self.sampled = rate.map_or(0, |r| whole(r.rate()));
         self.update_latest(cx, rate);
         self.update_max_bw(cx, ack);
         self.adapt_short_term();
         self.update_aggregation(cx, ack);
         if let (true, Some(r)) = (self.round_start, rate) {
             if !r.app_limited {
-                self.full.on_round(&self.s, r.rate() as u64);
+                self.full.on_round(&self.s, self.sampled);
             }
         }
         self.check_startup_loss(cx, ack);
@@ -302,7 +327,11 @@ impl CongestionControl for Bbr3 {
         self.update_min_rtt(cx, ack);
         self.check_probe_rtt(cx, ack);
         self.advance_latest(rate);
-        self.bw = self.max_bw().min(self.bw_shortterm);
+        let bw = self.max_bw().min(self.bw_shortterm);
+        if bw != self.bw {
+            self.bw = bw;
+            self.model_changed();
+        }
         self.set_pacing_rate(cx, self.pacing_gain);
         self.set_cwnd(cx, ack.delivered);
     }

@@ -2,6 +2,7 @@
 
 use super::{Bbr3, State, INFINITE};
 use crate::cc::{Ack, Cx};
+use crate::math::{float, whole};
 use crate::time::Span;
 
 /// What the acknowledgments of the present round tell about (ack_phase).
@@ -50,10 +51,10 @@ impl Bbr3 {
         self.enter(State::Refill);
     }
 
-    fn start_up(&mut self, cx: &Cx<'_>, rate: u64) {
+    fn start_up(&mut self, cx: &Cx<'_>) {
         self.acks = Acks::ProbeStarting;
         self.round_end = cx.delivered;
-        self.full.restart(rate);
+        self.full.restart(self.sampled);
         self.enter(State::Up);
         self.raise_slope();
     }
@@ -63,14 +64,13 @@ impl Bbr3 {
         if !self.full.ever || self.adapt_long_term(cx, ack) || !self.state.probes_bw() {
             return;
         }
-        let rate = ack.rate.map_or(0, |r| r.rate() as u64);
-        let go_down = self.state == State::Up && self.time_to_go_down(cx, ack, rate);
+        let go_down = self.state == State::Up && self.time_to_go_down(cx, ack);
         match self.state {
             State::Down | State::Cruise if self.time_to_probe(cx) => self.start_refill(cx),
             State::Down if self.time_to_cruise(cx) => self.enter(State::Cruise),
             State::Refill if self.round_start => {
                 self.probe_sample = true;
-                self.start_up(cx, rate);
+                self.start_up(cx);
             }
             State::Up if go_down => {
                 self.prev_probe_too_high = false;
@@ -82,22 +82,22 @@ impl Bbr3 {
 
     /// IsTimeToProbeBW: BBR's own clock, or that of a Reno flow with this window.
     fn time_to_probe(&self, cx: &Cx<'_>) -> bool {
-        let reno = (self.target_inflight() / self.mss).min(self.s.reno_rounds);
-        cx.now > self.cycle_begin + self.probe_wait || self.rounds_since_up >= reno
+        let reno = || (self.target_inflight() / self.mss).min(self.s.reno_rounds);
+        cx.now > self.cycle_begin + self.probe_wait || self.rounds_since_up >= reno()
     }
 
     fn time_to_cruise(&self, cx: &Cx<'_>) -> bool {
         cx.in_flight <= self.inflight_with_headroom() && cx.in_flight <= self.inflight(self.max_bw(), 1.0)
     }
 
-    fn time_to_go_down(&mut self, cx: &Cx<'_>, ack: &Ack, rate: u64) -> bool {
+    fn time_to_go_down(&mut self, cx: &Cx<'_>, ack: &Ack) -> bool {
         if self.prev_probe_too_high && cx.in_flight >= self.inflight_longterm {
             self.prev_probe_precautionary = true;
             return true;
         }
         if ack.window_limited && self.cwnd >= self.inflight_longterm {
             // The bound, not the path, holds the bandwidth down.
-            self.full.restart(rate);
+            self.full.restart(self.sampled);
             return false;
         }
         self.full.now
@@ -108,7 +108,7 @@ impl Bbr3 {
         if self.inflight_longterm == INFINITE {
             return INFINITE;
         }
-        let headroom = ((self.inflight_longterm as f64 * self.s.headroom) as u64).max(self.mss);
+        let headroom = whole(float(self.inflight_longterm) * self.s.headroom).max(self.mss);
         self.inflight_longterm.saturating_sub(headroom).max(self.min_window())
     }
 

@@ -17,6 +17,7 @@ impl Bbr3 {
         let smaller = self.probe_rtt_min.is_some_and(|rtt| self.min_rtt.is_none_or(|min| rtt < min));
         if smaller || expired {
             (self.min_rtt, self.min_rtt_at) = (self.probe_rtt_min, self.probe_rtt_min_at);
+            self.model_changed();
         }
     }
 

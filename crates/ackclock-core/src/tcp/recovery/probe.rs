@@ -31,6 +31,8 @@ pub struct TailProbe {
     pub due: bool,
     /// The timer is to be set anew when nothing more leaves.
     pub stale: Stale,
+    /// Linux's timers have a slack of two ticks.
+    slack: Span,
 }
 
 /// Why the probe timer must be set anew.
@@ -49,11 +51,7 @@ impl Sender {
     /// The connection is established: whether probes may be sent.
     pub(in super::super) fn decide_on_probes(&mut self) {
         self.tail.on = self.config.tlp && self.repairs_selectively();
-    }
-
-    /// Linux's timers have a slack of two ticks.
-    pub(in super::super) fn timer_slack(&self) -> Span {
-        self.config.timer_tick * 2
+        self.tail.slack = self.config.timer_tick * 2;
     }
 
     /// RFC 8985 §7.2: data is outstanding, none of it selectively acknowledged, and nothing is being repaired.
@@ -72,7 +70,7 @@ impl Sender {
             let delay = if self.config.rto == RtoRule::Linux { self.config.min_rto } else { MAX_ACK_DELAY };
             srtt * 2 + delay
         } else {
-            srtt * 2 + self.timer_slack()
+            srtt * 2 + self.tail.slack
         };
         wait.min(limit)
     }
@@ -116,7 +114,7 @@ impl Sender {
 
     /// What was sent before a delivered segment has `wait` left until it is lost (RFC 8985 §6.2).
     pub(in super::super) fn set_reorder_timer(&mut self, now: Time, wait: Span, timers: &mut Timers) {
-        let wait = wait + self.timer_slack();
+        let wait = wait + self.tail.slack;
         timers.set_after(Timer::Reorder, now, wait);
         if self.config.rto == RtoRule::Linux {
             timers.clear(Timer::Probe);
@@ -140,7 +138,7 @@ impl Sender {
     }
 
     /// New data left or was acknowledged, and nothing more leaves now: the probe waits from now (RFC 8985 §7.2).
-    #[inline]
+    #[inline(always)]
     pub(in super::super) fn renew_probe(&mut self, now: Time, timers: &mut Timers) {
         let sent = self.tail.stale == Stale::Sent;
         self.tail.stale = Stale::No;
@@ -185,8 +183,8 @@ impl Sender {
         } else {
             let hole = self.board.last_undelivered()?;
             self.tail.repeated = true;
-            self.leaves(now, hole.len);
-            self.board.probed(hole.number, now);
+            self.leaves_again(now, hole.len);
+            self.board.probed(hole.number, now, self.totals());
             self.repeat(hole, now)
         };
         self.stats.tlp_probes += 1;

@@ -2,7 +2,7 @@
 
 use super::Scoreboard;
 use crate::cc::{Lost, RateSample};
-use crate::estimator::delivery_rate::DeliveryRate;
+use crate::estimator::delivery_rate::{DeliveryRate, Totals};
 use crate::time::{Span, Time};
 
 impl Scoreboard {
@@ -11,11 +11,18 @@ impl Scoreboard {
         self.rate = on.then(Box::default);
     }
 
-    /// A segment is about to leave.
-    pub fn note_send(&mut self, now: Time, delivered: u64, lost: u64) {
-        let (outstanding, pipe) = (self.outstanding(), self.pipe());
+    /// A segment is about to leave while nothing is outstanding.
+    pub fn note_start(&mut self, now: Time) {
         if let Some(rate) = &mut self.rate {
-            rate.leaves(now, outstanding, pipe, delivered, lost);
+            rate.starts(now);
+        }
+    }
+
+    /// The segment recorded last left; with it `pipe` bytes are in flight.
+    #[inline]
+    pub fn note_sent(&mut self, now: Time, pipe: u64, totals: Totals) {
+        if let Some(rate) = &mut self.rate {
+            rate.sent(now, pipe, totals);
         }
     }
 
@@ -31,6 +38,12 @@ impl Scoreboard {
     #[inline]
     pub fn app_limited(&self) -> bool {
         self.rate.as_ref().is_some_and(|r| r.is_limited())
+    }
+
+    /// Whether [`Scoreboard::take_losses`] has something.
+    #[inline]
+    pub fn has_losses_to_tell(&self) -> bool {
+        self.rate.as_ref().is_some_and(|r| r.has_losses())
     }
 
     /// See [`DeliveryRate::take_losses`].

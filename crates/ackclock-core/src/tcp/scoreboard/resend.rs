@@ -1,6 +1,7 @@
 //! What to send again, and in which order (RFC 6675 `NextSeg`).
 
 use super::{Hole, Scoreboard, EVER, LOST, RETRANS, SACKED};
+use crate::estimator::delivery_rate::Totals;
 use crate::time::Time;
 
 impl Scoreboard {
@@ -109,14 +110,15 @@ impl Scoreboard {
 
     /// Segment `number` was sent again as a tail loss probe: the original is still believed to be in the network, the
     /// probe is not counted.
-    pub fn probed(&mut self, number: u64, now: Time) {
-        let r = self.records.get_mut(number);
-        r.flags |= EVER;
-        self.left_again(number, now);
+    pub fn probed(&mut self, number: u64, now: Time, totals: Totals) {
+        let pipe = self.pipe();
+        self.records.get_mut(number).flags |= EVER;
+        self.left_again(number, now, pipe, totals);
     }
 
     /// Segment `number` was sent again.
-    pub fn retransmitted(&mut self, number: u64, now: Time) {
+    pub fn retransmitted(&mut self, number: u64, now: Time, totals: Totals) {
+        let pipe = self.pipe();
         let r = self.records.get_mut(number);
         let len = u64::from(r.len);
         if !r.is(RETRANS) {
@@ -126,15 +128,16 @@ impl Scoreboard {
             }
         }
         r.flags |= RETRANS | EVER;
-        self.left_again(number, now);
+        self.left_again(number, now, pipe, totals);
     }
 
-    fn left_again(&mut self, number: u64, now: Time) {
+    /// `pipe` was in flight before it left.
+    fn left_again(&mut self, number: u64, now: Time, pipe: u64, totals: Totals) {
         let r = self.records.get_mut(number);
         r.xmit = now;
-        let len = r.len;
+        let in_flight = pipe + u64::from(r.len);
         if let Some(rate) = &mut self.rate {
-            rate.sent_again(number, len);
+            rate.sent_again(number, now, in_flight, totals);
         }
         self.high_rxt = self.high_rxt.max(number + 1);
         // Only RFC 8985 reads the list: without it, what is acknowledged leaves it here.
