@@ -56,16 +56,16 @@ SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], tuple[str, ...]]
 }
 
 
-def count(arguments: list[str]) -> tuple[int, int]:
-    """Instructions and packets of one run of the dumbbell example."""
+def count(arguments: list[str]) -> tuple[int, int, int]:
+    """Instructions, packets and acknowledgments of one run of the dumbbell example."""
     with tempfile.TemporaryDirectory() as scratch:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch}/out", str(BINARY), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     instructions = re.search(r"Collected : (\d+)", done.stderr)
-    packets = re.search(r"(\d+) packets", done.stdout)
+    packets = re.search(r"(\d+) packets  (\d+) back", done.stdout)
     if instructions is None or packets is None:
         raise SystemExit(f"instructions: no counts in the output of {' '.join(command)}")
-    return int(instructions[1]), int(packets[1])
+    return int(instructions[1]), int(packets[1]), int(packets[2])
 
 
 def per_packet(name: str) -> float:

@@ -305,7 +305,7 @@ fn contract(discipline: &Discipline, case: &Case, met: &mut Met) -> Result<(), S
 #[test]
 fn every_discipline_keeps_the_contract() {
     let config = Config {
-        cases: number("ACKCLOCK_CASES", 1000) as u32,
+        cases: number("ACKCLOCK_CASES", 3000) as u32,
         rng_seed: RngSeed::Fixed(number("ACKCLOCK_SEED", 1)),
         failure_persistence: None,
         max_shrink_iters: 2000,
@@ -333,7 +333,8 @@ fn every_discipline_keeps_the_contract() {
     // Those with an ECN field to set.
     const MARKING: [&str; 5] = ["red", "codel", "fq_codel", "pie", "dualpi2"];
     for (discipline, met) in DISCIPLINES.iter().zip(met.into_inner()) {
-        assert!(met.played > count / 4, "{}: {met:?}", discipline.name);
+        // The others have parameters that the discipline refuses.
+        assert!(met.played > count / 3 * 2, "{}: {met:?}", discipline.name);
         assert!(count < 1000 || met.dropped > 5 * count, "{}: {met:?}", discipline.name);
         assert!(count < 1000 || met.marked > 0 || !MARKING.contains(&discipline.name), "{}: {met:?}", discipline.name);
     }

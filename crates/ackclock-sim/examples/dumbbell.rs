@@ -48,9 +48,10 @@ fn main() {
     let out = sim.output();
     let l = &out.links[0];
     println!(
-        "{:.1} ns/packet  {} packets  {:.3} s  {} events",
+        "{:.1} ns/packet  {} packets  {} back  {:.3} s  {} events",
         wall * 1e9 / l.sent_packets as f64,
         l.sent_packets,
+        out.links[1].sent_packets,
         wall,
         out.events
     );

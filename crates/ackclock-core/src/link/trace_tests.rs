@@ -113,7 +113,18 @@ fn naive(ms: &[u64], bytes: u32, packets: &[(u64, u32)]) -> Vec<u64> {
     out
 }
 
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).map_or(default, |v| v.parse().unwrap())
+}
+
 proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: number("ACKCLOCK_CASES", 3000) as u32,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(number("ACKCLOCK_SEED", 1)),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn packets_leave_as_in_a_walk_over_the_opportunities(
         steps in prop::collection::vec(0u64..6, 1..30),
@@ -144,4 +155,83 @@ proptest! {
         prop_assert!(carried <= l.bits_between(Time::ZERO, free) + first);
         prop_assert_eq!(got, naive(&ms, bytes, &packets));
     }
+}
+
+/// mahimahi's emulator as it is described: it has a clock of milliseconds and is woken by arrivals. It goes through the
+/// opportunities that have come since, each with a budget of bytes for the packet in transit and those behind it; then the
+/// arrival joins the queue. At its end the schedule begins again, its base moved by its last time.
+struct Emulator<'a> {
+    schedule: &'a [u64],
+    base: u64,
+    next: usize,
+    bytes: u32,
+    queue: VecDeque<(usize, u32)>,
+    in_transit: Option<(usize, u32)>,
+    /// When each packet has left, in milliseconds.
+    left: Vec<Option<u64>>,
+}
+
+impl Emulator<'_> {
+    fn go_on_until(&mut self, now: u64) {
+        while self.base + self.schedule[self.next] <= now {
+            let time = self.base + self.schedule[self.next];
+            self.next += 1;
+            if self.next == self.schedule.len() {
+                (self.next, self.base) = (0, self.base + self.schedule[self.next - 1]);
+            }
+            let mut budget = self.bytes;
+            while budget > 0 {
+                let Some((packet, rest)) = self.in_transit.take().or_else(|| self.queue.pop_front()) else { break };
+                let part = budget.min(rest);
+                budget -= part;
+                if part == rest {
+                    self.left[packet] = Some(time);
+                } else {
+                    self.in_transit = Some((packet, rest - part));
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, now: u64, packet: usize, len: u32) {
+        self.go_on_until(now);
+        self.queue.push_back((packet, len));
+        self.left.push(None);
+    }
+}
+
+/// Arrivals lie between milliseconds: on one of them mahimahi's answer depends on who is woken first.
+#[test]
+fn packets_leave_as_from_mahimahi() {
+    use crate::rng::Stream;
+    let (mut carried, mut wrapped) = (0, 0);
+    let cases = number("ACKCLOCK_CASES", 5000);
+    for case in 0..cases {
+        let mut rng = Stream::named(number("ACKCLOCK_SEED", 1), case, "mahimahi");
+        // Dense, sparse and bursty; some begin at 0.
+        let (gap, mut ms, mut t) = ([1, 2, 30][rng.below(3) as usize], Vec::new(), 0);
+        for _ in 0..=rng.below(60) {
+            t += rng.below(2) * rng.below(gap + 1);
+            ms.push(t);
+        }
+        ms.extend((t == 0).then_some(1 + rng.below(5)));
+        let bytes = [1500, 1504, 1 + rng.below(4000) as u32][rng.below(3) as usize];
+        let mut link = link(&ms, bytes);
+        let mut theirs =
+            Emulator { schedule: &ms, base: 0, next: 0, bytes, queue: VecDeque::new(), in_transit: None, left: vec![] };
+        let (mut now, mut free, mut ours) = (rng.below(3), Time::ZERO, Vec::new());
+        for packet in 0..100 {
+            now += [0, 0, rng.below(3), rng.below(40), rng.below(2000) * rng.below(2)][rng.below(5) as usize];
+            let len = [1500, 40, 40 + rng.below(1461) as u32, 9000][rng.below(4) as usize];
+            theirs.arrive(now, packet, len);
+            let (start, end) = link.transmit(free.max(Time(now * MS + MS / 2)), len);
+            carried += u64::from(start < end);
+            free = end;
+            ours.push(Some(end.0 / MS));
+        }
+        theirs.go_on_until(free.0 / MS);
+        wrapped += u64::from(theirs.base > 0);
+        assert_eq!(ours, theirs.left, "{case}: {bytes} bytes at {ms:?}");
+    }
+    assert!(cases < 1000 || (carried > 10 * cases && wrapped > cases / 2), "{carried} {wrapped}");
 }

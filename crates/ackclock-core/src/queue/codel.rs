@@ -30,7 +30,7 @@ pub(super) const MTU: ParamSpec = ParamSpec {
     kind: Kind::Bytes,
     default: Preset::Int(0),
     range: Some((0.0, 1e9)),
-    doc: "with no more bytes than this left in the queue nothing is dropped (RFC 8289 §4.4); 0: a full-size packet of the link",
+    doc: "with no more bytes than this left in the queue nothing is dropped (RFC 8289 §5.6); 0: a full-size packet of the link",
 };
 pub(super) const CE_THRESHOLD: ParamSpec = time(
     "ce_threshold",
@@ -49,7 +49,7 @@ const PARAMS: &[ParamSpec] = &[
     TARGET,
     INTERVAL,
     MTU,
-    flag("ecn", false, "marks instead of dropping what understands ECN (RFC 8289 §5; Linux's default is off)"),
+    flag("ecn", false, "marks instead of dropping what understands ECN (RFC 8289; Linux's default is off)"),
     CE_THRESHOLD,
     VARIANT,
 ];
@@ -135,7 +135,7 @@ impl Law {
     }
 }
 
-/// What CoDel remembers of one queue (RFC 8289 §5.3). The spacing of drops is computed when `count` changes, so a
+/// What CoDel remembers of one queue (RFC 8289 §5). The spacing of drops is computed when `count` changes, so a
 /// packet costs a few comparisons.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodelState {

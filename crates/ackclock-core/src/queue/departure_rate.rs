@@ -1,4 +1,4 @@
-//! How fast packets leave a queue, measured while enough of them wait to keep the link busy (RFC 8033 §5.2).
+//! How fast packets leave a queue, measured while enough of them wait to keep the link busy (RFC 8033 §5).
 
 use crate::time::{Span, Time};
 

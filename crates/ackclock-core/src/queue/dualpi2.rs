@@ -18,9 +18,9 @@ const PARAMS: &[ParamSpec] = &[
     float("alpha", 0.16, (0.0, 1e4), "integral gain, 1/s per update (RFC 9332 §A.1: 0.1 Tupdate/RTT_max^2)"),
     float("beta", 3.2, (0.0, 1e4), "proportional gain, 1/s per update (Linux; RFC 9332 §A.1: 0.3/RTT_max)"),
     float("k", 2.0, (0.1, 100.0), "coupling: the scalable probability is k times the base probability (RFC 9332 §A.1)"),
-    choice("native", &["ramp", "step"], "how the low-latency queue marks by its own delay (RFC 9332 §A.1; Linux step)"),
-    micros("ramp_from", 800, "minTh, delay of the low-latency queue where its ramp begins (RFC 9332 §A.1)"),
-    micros("ramp_to", 1200, "minTh + range, delay where its ramp reaches one (RFC 9332 §A.1)"),
+    choice("native", &["ramp", "step"], "how the low-latency queue marks by its own delay (RFC 9332 §A; Linux step)"),
+    micros("ramp_from", 800, "minTh, delay of the low-latency queue where its ramp begins (RFC 9332 §A)"),
+    micros("ramp_to", 1200, "minTh + range, delay where its ramp reaches one (RFC 9332 §A)"),
     micros("step", 1000, "delay above which a step marks (Linux step_thresh)"),
     count(
         "native_floor",
@@ -28,24 +28,24 @@ const PARAMS: &[ParamSpec] = &[
         (0.0, 1e6),
         "Th_len, packets in the low-latency queue up to which its own delay does not count (RFC 9332 §A; Linux 0)",
     ),
-    choice("scheduler", &["shifted", "wrr"], "time-shifted FIFO, or weighted round robin (RFC 9332 §A.1; Linux wrr)"),
+    choice("scheduler", &["shifted", "wrr"], "time-shifted FIFO, or weighted round robin (RFC 9332 §A; Linux wrr)"),
     float(
         "shift",
         2.0,
         (0.0, 1e3),
-        "head start of the low-latency queue in a time-shifted FIFO, in targets (RFC 9332 §A.1)",
+        "head start of the low-latency queue in a time-shifted FIFO, in targets (RFC 9332 §A)",
     ),
     float(
         "classic_weight",
         0.0625,
         (0.0, 1.0),
-        "share of the classic queue in weighted round robin when both are full (RFC 9332 §A.1; Linux 0.1)",
+        "share of the classic queue in weighted round robin when both are full (RFC 9332 §A; Linux 0.1)",
     ),
     choice("overload", &["drop", "cap", "overflow"], OVERLOAD_DOC),
     choice(
         "decision",
         &["recur", "random"],
-        "a probability acts by counting it up to one (RFC 9332 §A.1), or by draws (Linux)",
+        "a probability acts by counting it up to one (RFC 9332 §A), or by draws (Linux)",
     ),
     count(
         "floor",
@@ -56,7 +56,7 @@ const PARAMS: &[ParamSpec] = &[
 ];
 
 const OVERLOAD_DOC: &str = "when the coupled probability reaches one: both queues drop with the classic probability \
-     (RFC 9332 §A.2), the same with at most 1/k^2 of it, or the base probability stops at 1/k and the limit acts (Linux)";
+     (RFC 9332 §A), the same with at most 1/k^2 of it, or the base probability stops at 1/k and the limit acts (Linux)";
 
 /// A parameter that is a length of time, its default in microseconds.
 const fn micros(name: &'static str, us: u64, doc: &'static str) -> ParamSpec {
@@ -375,6 +375,9 @@ impl Queue for DualPi2 {
     }
 }
 
+#[cfg(test)]
+#[path = "dualpi2_rfc_tests.rs"]
+mod rfc_tests;
 #[cfg(test)]
 #[path = "dualpi2_tests.rs"]
 mod tests;

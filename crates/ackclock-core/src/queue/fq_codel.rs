@@ -35,7 +35,7 @@ const PARAMS: &[ParamSpec] = &[
         "drop_batch",
         64,
         (1.0, 1e9),
-        "packets dropped at once, at most half the bytes of the longest queue, when there is no room (RFC 8290 §4.1)",
+        "packets dropped at once, at most half the bytes of the longest queue, when there is no room (Linux; RFC 8290 §4.1)",
     ),
     MTU,
     flag("ecn", true, "marks instead of dropping what understands ECN (RFC 8290 §5.2.6)"),

@@ -35,9 +35,9 @@ const PARAMS: &[ParamSpec] = &[
         kind: Kind::Bytes,
         default: Default::Int(16_384),
         range: Some((1.0, 1e9)),
-        doc: "DQ_THRESHOLD, bytes waiting and bytes departed of one measurement of the rate (RFC 8033 §5.2)",
+        doc: "DQ_THRESHOLD, bytes waiting and bytes departed of one measurement of the rate (RFC 8033 §5)",
     },
-    float("rate_weight", 0.25, (1e-6, 1.0), "weight of a measurement in the mean time per byte (RFC 8033 §5.2)"),
+    float("rate_weight", 0.25, (1e-6, 1.0), "weight of a measurement in the mean time per byte (RFC 8033 §5)"),
     flag("derandomize", true, "drops spread out evenly (RFC 8033 §5.4; ns-3 false)"),
     float("spread_low", 0.85, (0.0, 1e3), "accumulated probability below which nothing is dropped (RFC 8033 §5.4)"),
     float("spread_high", 8.5, (0.0, 1e4), "accumulated probability from which an arrival is dropped (RFC 8033 §5.4)"),
@@ -55,8 +55,8 @@ const PARAMS: &[ParamSpec] = &[
 ];
 
 const DELAY_DOC: &str =
-    "the delay at an update: how long the head of the queue has waited (RFC 8033 §4.3), how long the \
-     last packet that left had (Linux, ns-3), or bytes over the measured rate of departures (RFC 8033 §5.2)";
+    "the delay at an update: how long the head of the queue has waited (RFC 8033 §4), how long the \
+     last packet that left had (Linux, ns-3), or bytes over the measured rate of departures (RFC 8033 §5)";
 
 /// The entry of the registry. The limit is Linux's; the RFC has none.
 pub(super) const ENTRY: Discipline = Discipline {

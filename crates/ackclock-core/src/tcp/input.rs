@@ -5,7 +5,7 @@ use super::ecn::Feedback;
 use super::recovery::undo::Report;
 use super::recovery::Repair;
 use super::scoreboard::Delivery;
-use super::segment::{flags, unwrap_seq, Segment, MAX_SACK_BLOCKS};
+use super::segment::{flags, unwrap_seq, SackBlock, Segment, MAX_SACK_BLOCKS};
 use super::sender::{Phase, Sender};
 use super::timers::{Timer, Timers};
 use crate::cc::Ack;
@@ -23,6 +23,32 @@ pub(super) struct AckEvent<'a> {
     pub seg: &'a Segment,
     /// What the receiver reports to have come twice (RFC 2883).
     pub report: Option<Report>,
+}
+
+/// The SACK blocks of the last acknowledgment, taken already.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Heard {
+    blocks: [SackBlock; MAX_SACK_BLOCKS],
+    count: usize,
+}
+
+impl Heard {
+    #[inline]
+    fn contains(&self, block: &SackBlock) -> bool {
+        self.blocks[..self.count].contains(block)
+    }
+
+    #[inline]
+    fn take(&mut self, blocks: &[SackBlock]) {
+        self.count = blocks.len();
+        self.blocks[..self.count].copy_from_slice(blocks);
+    }
+
+    /// Nothing is known of what they reported.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
 }
 
 impl Sender {
@@ -51,6 +77,8 @@ impl Sender {
         if !seg.sack().is_empty() {
             report = self.take_dsack(seg, ack, una);
             self.take_sacks(seg, ack, &mut d);
+        } else {
+            self.heard.clear();
         }
         let advanced = ack > una;
         if advanced {
@@ -156,17 +184,31 @@ impl Sender {
         }
     }
 
-    /// Takes the SACK blocks in the order of the stream: what one of them reports is not reordered by the next.
+    /// Takes the SACK blocks in the order of the stream: what one of them reports is not reordered by the next. Those
+    /// of the acknowledgment before, which a receiver repeats, say nothing new.
+    #[inline(never)]
     fn take_sacks(&mut self, seg: &Segment, ack: u64, d: &mut Delivery) {
-        let mut blocks = [(u64::MAX, u64::MAX); MAX_SACK_BLOCKS];
-        for (slot, block) in blocks.iter_mut().zip(seg.sack()) {
-            *slot = (unwrap_seq(block.start, self.iss, ack), unwrap_seq(block.end, self.iss, ack));
-        }
-        blocks.sort_unstable();
-        for (start, end) in &blocks[..seg.sack().len()] {
-            if *end > ack {
-                self.board.sack(*start, *end, d);
+        let mut blocks = [(0, 0); MAX_SACK_BLOCKS];
+        let mut count = 0;
+        for block in seg.sack() {
+            if self.heard.contains(block) {
+                continue;
             }
+            let range = (unwrap_seq(block.start, self.iss, ack), unwrap_seq(block.end, self.iss, ack));
+            if range.1 <= ack {
+                continue;
+            }
+            let mut i = count;
+            while i > 0 && blocks[i - 1] > range {
+                blocks[i] = blocks[i - 1];
+                i -= 1;
+            }
+            blocks[i] = range;
+            count += 1;
+        }
+        self.heard.take(seg.sack());
+        for &(start, end) in &blocks[..count] {
+            self.board.sack(start, end, d);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::config::{Config, LossDetection, Recovery};
 use super::ecn::Marks;
+use super::input::Heard;
 use super::pacer::Pacer;
 use super::pair::Pair;
 use super::pushes::Pushes;
@@ -60,6 +61,7 @@ pub struct Sender {
     pub(super) mss: u32,
     pub(super) iss: u32,
     pub(super) board: Scoreboard,
+    pub(super) heard: Heard,
     pub(super) rtt: RttEstimator,
     pub(super) cc: Box<dyn CongestionControl>,
     pub(super) control: Control,
@@ -136,6 +138,7 @@ impl Sender {
             mss,
             iss: config.iss as u32,
             board: Scoreboard::new(0),
+            heard: Heard::default(),
             rtt: RttEstimator::new(config),
             control: cc.control(),
             needs: cc.needs(),
@@ -313,6 +316,7 @@ impl Sender {
         self.with_cc(now, |cc, cx| cc.on_congestion(cx, signal));
         if self.config.clear_sack_on_rto {
             self.board.forget_sacks();
+            self.heard.clear();
         }
         self.lost += if self.uses_rack() { self.board.mark_older(now, self.rack.rtt) } else { self.board.mark_all() };
         if !repeated {
