@@ -8,10 +8,10 @@ import pytest
 
 import ackclock
 from ackclock import InputError, Result
-from ackclock.plot.figures import save
+from ackclock.plot.figures import draw, save, save_file
 from ackclock.plot.probes import nice, recorded
 from ackclock.plot.style import look
-from ackclock.plot.traces import panel
+from ackclock.plot.traces import Panel, panel
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_same_result_gives_the_same_files(folder: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
     first, second = (save(Result.load(folder), tmp_path / name) for name in ("a", "b"))
     assert [path.name for path in first] == ["overview.png", "overview.svg"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
@@ -74,3 +76,74 @@ def test_every_algorithm_has_one_look() -> None:
     assert len({look(name) for name in known}) == len(known)
     assert look("cubic(beta=0.8)") == look("cubic")
     assert look("mine") == look("mine")
+
+
+def panels(*flows: dict[str, object], **topology: object) -> list[Panel]:
+    path = {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "20 ms", "queue": "1 BDP"} | topology
+    plan = ackclock.load({"topology": path, "flows": list(flows), "run": {"duration": "1 s"}})
+    result = ackclock.run(recorded(plan), jobs=1)
+    return [found for point in result.points if (found := panel(result, point.point)) is not None]
+
+
+def drawn(*flows: dict[str, object], **topology: object) -> tuple[list[str], list[str]]:
+    """The names of the rows, and those of the lines."""
+    figure = draw(panels(*flows, **topology))
+    rows = [axes.get_ylabel() for axes in figure.axes if axes.get_ylabel()]
+    return rows, [entry.get_text() for entry in figure.legends[0].get_texts()]
+
+
+PACKETS: dict[str, object] = {"app": {"kind": "cbr", "rate": "2 Mbit/s"}}
+ALL = ["cwnd (segments)", "queue (packets)", "goodput (Mbit/s)"]
+
+
+def test_sources_of_packets_are_called_by_what_they_do() -> None:
+    rows, names = drawn({}, PACKETS, {"app": {"kind": "on-off", "rate": "1 Mbit/s"}, "count": 2})
+    assert rows == ALL
+    assert names == [
+        "cubic, flow 0", "cbr 2 Mbit/s, flow 1", "on-off 1 Mbit/s, flow 2", "on-off 1 Mbit/s, flow 3",
+        "queue limit, link rate",
+    ]  # fmt: skip
+
+
+def test_packets_look_like_no_controller() -> None:
+    (found, *_) = panels({"cc": ["reno", "cubic"]} | PACKETS)
+    assert [trace.cc for trace in found.goodput] == ["none"], "a swept controller is not theirs"
+    assert look("none") not in [look(name) for name in ("reno", "cubic", "scalable", "westwood")]
+
+
+def test_packets_alone_have_no_window() -> None:
+    assert drawn(PACKETS)[0] == ALL[1:]
+
+
+def test_unlike_flows_are_drawn_apart() -> None:
+    sometimes: dict[str, object] = {"app": {"kind": "on-off", "transport": "tcp", "rate": "1 Mbit/s"}, "count": 5}
+    _, names = drawn({"count": 5}, sometimes, {"rtt": "40 ms"})
+    assert names[:3] == [
+        "cubic, 20 ms, mean and range of 5 flows",
+        "on-off 1 Mbit/s cubic, mean and range of 5 flows",
+        "cubic, 40 ms, flow 10",
+    ]
+    figure = draw(panels({"count": 5}, sometimes))
+    assert len({str(line.get_linestyle()) + str(line.get_markerfacecolor()) for line in figure.axes[0].lines}) == 2
+
+
+def test_a_flow_keeps_its_line_though_its_number_changes() -> None:
+    _, names = drawn({"cc": "reno", "count": [1, 2]}, {"cc": "vegas"})
+    assert names[:3] == ["reno, flow 0", "reno, flow 1", "vegas, flow 1 or 2"]
+
+
+def test_a_rate_that_varies_is_no_line() -> None:
+    steady, *_ = panels({})
+    assert steady.rate_mbit == 10
+    rate = {"steps": [{"at": "0 s", "rate": "10 Mbit/s"}, {"at": "500 ms", "rate": "5 Mbit/s"}]}
+    varying, *_ = panels({}, rate=rate)
+    assert varying.rate_mbit is None
+    assert varying.queue
+
+
+def test_directories_are_not_made(folder: Path, tmp_path: Path) -> None:
+    result = Result.load(folder)
+    for attempt in (lambda: save(result, tmp_path / "no"), lambda: save_file(result, tmp_path / "no" / "x.svg")):
+        with pytest.raises(InputError, match="no: cannot write a figure there: no such directory; make it"):
+            attempt()
+    assert list(tmp_path.iterdir()) == []

@@ -93,7 +93,7 @@ def test_summary_follows_its_definitions(result: Result) -> None:
     assert summary["jain"][0] == pytest.approx(statistics.fmean(fairness))
     each = result.summary(by="flow")
     assert each.select("cc", "id").rows() == [("reno", "0"), ("reno", "1"), ("cubic", "0"), ("cubic", "1")]
-    with pytest.raises(ValueError, match="'point' or 'flow'"):
+    with pytest.raises(ValueError, match="'point', 'group' or 'flow'"):
         result.summary(by="link")
 
 
@@ -175,9 +175,10 @@ def test_the_engine_refuses_a_bad_document() -> None:
 
 def test_a_result_shows_itself(result: Result) -> None:
     assert repr(result) == "Result(6 runs, 2 points)"
-    page = result._repr_html_()
-    assert page.count("<tr>") == 3
-    assert "±" in page
+    main, *others = result._repr_html_().split("</table>")
+    assert main.count("<tr>") == 3
+    assert "±" in main
+    assert "<caption>fairness and loss events</caption>" in others[0]
 
 
 def test_mappings_scenarios_and_plans_run_alike(scenario_file: Write) -> None:

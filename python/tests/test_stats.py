@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from ackclock.results.summary import FlowSummary, PointSummary
+from ackclock.results.groups import Group
+from ackclock.results.summary import FlowSummary, GroupSummary, PointSummary
 from ackclock.results.text import number, rows
 from ackclock.stats import Estimate, estimate, jain, t_quantile
 
@@ -65,7 +66,8 @@ def test_a_narrow_table_keeps_flows_and_numbers_in_step() -> None:
         Estimate(0.5, 0.01, 20),
     )
     flows = tuple(FlowSummary(name, "reno", {"goodput_bps": goodput}) for name in "01")
-    point = PointSummary(0, {"topology.rtt": "10 ms"}, 20, {"goodput_bps": goodput, **others}, flows)
+    group = GroupSummary(Group(0, 2, "reno"), {"goodput_bps": goodput})
+    point = PointSummary(0, {"topology.rtt": "10 ms"}, 20, {"goodput_bps": goodput, **others}, flows, (group,))
     header, row = rows([point], ["topology.rtt"], narrow=True)
     assert header[:3] == ["topology.\nrtt", "flows", "goodput\nper\nflow\nMbit/s"]
     assert row[:4] == ["10 ms", "0 reno\n\n1 reno", "17.5\n± 1.0\n17.5\n± 1.0", "50\n± 1"]

@@ -131,6 +131,12 @@ def test_a_figure_of_another_kind_is_refused(raw: Raw, tmp_path: Path) -> None:
         topology.save(drawn(raw), tmp_path / "picture")
 
 
+def test_a_figure_makes_no_directory(raw: Raw, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such directory"):
+        topology.save(drawn(raw), tmp_path / "no" / "picture.svg")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("keys", "words"),
     [

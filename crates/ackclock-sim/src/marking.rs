@@ -49,6 +49,16 @@ fn asked(link: &Link) -> Option<&'static str> {
     (queue.params.get("ecn").is_some_and(|ecn| ecn == true)).then_some("ecn = true")
 }
 
+/// What makes the packets of the flows of `run` ECN-capable.
+fn remedy(run: &Run) -> &'static str {
+    let datagrams = run.flows.iter().filter(|f| f.app.datagrams().is_some()).count();
+    match datagrams {
+        0 => "tcp.ecn",
+        n if n == run.flows.len() => "ect = true in their app",
+        _ => "tcp.ecn, or ect = true in the app of datagrams",
+    }
+}
+
 /// What to know about `run`, whose flows use ECN as `uses` says, one entry per flow. Each line stands once, however
 /// many flows it is true of.
 pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
@@ -78,7 +88,8 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
     if uses.iter().all(|how| *how == Use::None) {
         if let Some((link, key)) = run.links.iter().find_map(|l| asked(l).map(|key| (l, key))) {
             let id = &link.id;
-            add(format!("the queue of {id} has {key} but no flow uses ECN: nothing is marked; set tcp.ecn"));
+            let remedy = remedy(run);
+            add(format!("the queue of {id} has {key} but no flow uses ECN: nothing is marked; set {remedy}"));
         }
     }
     found

@@ -126,3 +126,28 @@ fn marks_that_nobody_makes_or_sees_are_warned_of() {
         assert_eq!(warnings(cc, tcp, marking), Vec::<String>::new());
     }
 }
+
+#[test]
+fn the_remedy_for_unused_marks_is_that_of_the_sources() {
+    let warned = |datagrams: &[usize], ect: bool| {
+        let mut d = network(2, 40, "reno", &json!({}));
+        d["duration_ns"] = json!(4_500_000_000u64);
+        for &flow in datagrams {
+            d["flows"][flow]["app"] =
+                json!({"kind": "cbr", "transport": "udp", "rate_bps": 1_000_000, "packet_bytes": 1000, "ect": ect});
+        }
+        played(&d).warnings
+    };
+    let remedy = |datagrams: &[usize]| {
+        let found = warned(datagrams, false);
+        assert!(
+            found.len() == 1 && found[0].starts_with("the queue of out has a mark_above but no flow uses ECN"),
+            "{found:?}"
+        );
+        found[0].rsplit("set ").next().unwrap().to_string()
+    };
+    assert_eq!(remedy(&[]), "tcp.ecn");
+    assert_eq!(remedy(&[0, 1]), "ect = true in their app");
+    assert_eq!(remedy(&[1]), "tcp.ecn, or ect = true in the app of datagrams");
+    assert_eq!(warned(&[1], true), Vec::<String>::new());
+}

@@ -93,11 +93,17 @@ def as_json(result: Result) -> dict[str, Any]:
 
 
 def _print(out: Console, result: Result, elapsed: float, directory: Path | None, figures: Sequence[Path]) -> None:
-    left: list[console.Justify] = ["left"] * (len(result.params) + 1)
-    table = console.table(text.rows(result.points, result.params), left)
-    if not console.fits(out, table):
-        table = console.table(text.rows(result.points, result.params, narrow=True), left, tight=True)
-    out.print(table)
+    texts = len(result.params) + 1
+    wide, narrow = (text.tables(result.points, result.params, narrow=narrow) for narrow in (False, True))
+    for (title, rows), (_, short) in zip(wide, narrow, strict=True):
+        if title:
+            out.print(f"\n{title}", soft_wrap=True)
+        # The words in front are aligned to the left, and what is counted to the right.
+        left: list[console.Justify] = ["left"] * (texts if "flows" in rows[0] else texts - 1)
+        table = console.table(rows, left)
+        out.print(table if console.fits(out, table) else console.table(short, left, tight=True))
+    for note in text.notes(result.points):
+        out.print(note, soft_wrap=True)
     n = max((point.n for point in result.points), default=0)
     note = f"; means and 95 % confidence intervals of {n} replications" if n > 1 else ""
     packets = f"{int(result.runs['packets'].sum()):,}".replace(",", " ")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
     from ackclock.results.result import Result
 
 _COLUMNS = 4  # per figure; further points go into further files
-_EACH = 4  # so many flows per controller are drawn one by one; more as their mean and range
+_EACH = 4  # so many flows of a group are drawn one by one; more as their mean and range
 _MARKERS = 7  # per line
 _WIDTHS = {1: 4.2, 2: 5.8}  # inches; wider figures fill a page of two columns
-_WIDTH, _HEIGHT = 7.2, 5.2
+_WIDTH = 7.2
+_HEIGHT, _ROW = 1.0, 1.4  # inches: what is there besides, and of each row
+_ROWS = {"cwnd": "cwnd (segments)", "queue": "queue (packets)", "goodput": "goodput (Mbit/s)"}
 
 
 def save(result: Result, folder: str | os.PathLike[str], name: str = "overview") -> list[Path]:
-    """Draw `result` into PNG and SVG files in `folder` and return their paths.
+    """Draw `result` into PNG and SVG files in `folder`, which must be there, and return their paths.
 
     Up to four swept points share a figure, as columns; more give ``<name>-1``, ``<name>-2`` and so on. Of each point
     the first replication is drawn. The same result gives the same files. Raises :class:`ackclock.InputError` if the
@@ -61,50 +64,98 @@ def save_file(result: Result, path: str | os.PathLike[str]) -> Path:
 
 
 def draw(panels: Sequence[Panel]) -> Figure:
-    """One figure of so many columns. Call it within the settings of :data:`ackclock.plot.style.RC`."""
+    """One figure of so many columns, with the rows that have something to show.
+
+    Call it within the settings of :data:`ackclock.plot.style.RC`.
+    """
+    rows = [row for row in _ROWS if any(getattr(item, row) for item in panels)] or list(_ROWS)
     count = len(panels)
-    figure = Figure(figsize=(_WIDTHS.get(count, _WIDTH), _HEIGHT), layout="constrained")
-    grid = figure.subplots(3, count, sharex=True, sharey="row", squeeze=False)
+    size = (_WIDTHS.get(count, _WIDTH), _HEIGHT + _ROW * len(rows))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(len(rows), count, sharex=True, sharey="row", squeeze=False)
+    places = _places(panels)
     for column, item in enumerate(panels):
-        windows, queue, rates = grid[:, column]
-        _lines(windows, item.cwnd)
-        _queue(queue, item)
-        _lines(rates, item.goodput)
-        if item.rate_mbit is not None:
-            rates.axhline(item.rate_mbit, color=NEUTRAL, linewidth=0.6, linestyle=(0, (2, 2)))
-        windows.set_title(item.title)
-        rates.set_xlabel("time (s)")
-        for axes in (windows, queue, rates):
+        for axes, row in zip(grid[:, column], rows, strict=True):
+            _row(axes, item, row, places)
             axes.set_xlim(0, max(each.duration for each in panels))
             axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
             if item.warmup > 0:
                 axes.axvspan(0, item.warmup, color="#F0F0F0", linewidth=0, zorder=0)
-    for axes, text in zip(grid[:, 0], ("cwnd (segments)", "queue (packets)", "goodput (Mbit/s)"), strict=True):
-        axes.set_ylabel(text)
+        grid[0, column].set_title(item.title)
+        grid[-1, column].set_xlabel("time (s)")
+    for axes, row in zip(grid[:, 0], rows, strict=True):
+        axes.set_ylabel(_ROWS[row])
         axes.set_ylim(bottom=0)  # once every column is drawn: it ends the automatic scaling
     figure.align_ylabels(grid[:, 0])
-    _legend(figure, panels)
+    _legend(figure, panels, places)
     return figure
 
 
-def _lines(axes: Axes, traces: Sequence[Trace]) -> None:
-    groups: dict[str, list[Trace]] = {}
+_Place = tuple[str, str, int]
+"""A line in a figure: controller, label of the group, and the flow's place in it, or -1 for many flows."""
+_MANY = -1
+
+
+@dataclass(slots=True)
+class _Entry:
+    """How a line differs from others of its controller, and the numbers of its flows in the columns."""
+
+    index: int
+    flows: dict[str, None] = field(default_factory=dict)
+    most: int = 1
+
+
+def _groups(traces: Sequence[Trace]) -> dict[tuple[str, str], list[Trace]]:
+    groups: dict[tuple[str, str], list[Trace]] = {}
     for trace in traces:
-        groups.setdefault(trace.cc, []).append(trace)
-    for cc, members in groups.items():
-        if len(members) <= _EACH:
-            for index, trace in enumerate(members):
-                axes.plot(trace.time, trace.value, **_line(cc, index, len(trace.time)))
-        else:
-            _band(axes, cc, members)
+        groups.setdefault((trace.cc, trace.label), []).append(trace)
+    return groups
 
 
-def _band(axes: Axes, cc: str, members: Sequence[Trace]) -> None:
+def _places(panels: Sequence[Panel]) -> dict[_Place, _Entry]:
+    """Every line of a figure. Those of a controller are numbered, many flows apart from single ones."""
+    found: dict[_Place, _Entry] = {}
+
+    def entry(cc: str, label: str, rank: int) -> _Entry:
+        before = sum(place[0] == cc and (place[2] == _MANY) == (rank == _MANY) for place in found)
+        return found.setdefault((cc, label, rank), _Entry(before))
+
+    for item in panels:
+        for (cc, label), members in _groups([*item.cwnd, *item.goodput]).items():
+            ids = list(dict.fromkeys(trace.id for trace in members))
+            if len(ids) > _EACH:
+                many = entry(cc, label, _MANY)
+                many.most = max(many.most, len(ids))
+                continue
+            for rank, name in enumerate(ids):
+                entry(cc, label, rank).flows[name] = None
+    return found
+
+
+def _row(axes: Axes, item: Panel, row: str, places: Mapping[_Place, _Entry]) -> None:
+    if row == "queue":
+        _queue(axes, item)
+        return
+    _lines(axes, item.cwnd if row == "cwnd" else item.goodput, places)
+    if row == "goodput" and item.rate_mbit is not None:
+        axes.axhline(item.rate_mbit, color=NEUTRAL, linewidth=0.6, linestyle=(0, (2, 2)))
+
+
+def _lines(axes: Axes, traces: Sequence[Trace], places: Mapping[_Place, _Entry]) -> None:
+    for (cc, label), members in _groups(traces).items():
+        if len(members) > _EACH:
+            _band(axes, cc, places[cc, label, _MANY].index, members)
+            continue
+        for rank, trace in enumerate(members):
+            axes.plot(trace.time, trace.value, **_line(cc, places[cc, label, rank].index, len(trace.time)))
+
+
+def _band(axes: Axes, cc: str, place: int, members: Sequence[Trace]) -> None:
     """The mean of many flows, with the range from the lowest to the highest behind it."""
     time = np.unique(np.concatenate([trace.time for trace in members]))
     values = np.ma.masked_invalid(np.vstack([_at(trace, time) for trace in members]))
     axes.fill_between(time, values.min(axis=0), values.max(axis=0), color=look(cc).colour, alpha=0.2, linewidth=0)
-    axes.plot(time, values.mean(axis=0), **_line(cc, 0, len(time)))
+    axes.plot(time, values.mean(axis=0), **_line(cc, place, len(time)))
 
 
 def _at(trace: Trace, time: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -137,26 +188,20 @@ def _queue(axes: Axes, item: Panel) -> None:
         axes.axhline(item.queue_limit, color=NEUTRAL, linewidth=0.6, linestyle=(0, (2, 2)))
 
 
-def _legend(figure: Figure, panels: Sequence[Panel]) -> None:
-    """One entry for each controller and flow that is drawn, a column for each controller."""
-    flows: dict[str, list[str]] = {}
-    for item in panels:
-        for trace in item.cwnd or item.goodput:
-            names = flows.setdefault(trace.cc, [])
-            if trace.id not in names:
-                names.append(trace.id)
+def _legend(figure: Figure, panels: Sequence[Panel], places: Mapping[_Place, _Entry]) -> None:
+    """One entry for each line that is drawn, those of a group together."""
     handles: list[Line2D] = []
-    for cc, names in flows.items():
-        if len(names) > _EACH:
-            handles.append(Line2D([], [], label=f"{cc}, mean and range of {len(names)} flows", **_entry(cc, 0)))
-        else:
-            handles.extend(
-                Line2D([], [], label=f"{cc}, flow {name}", **_entry(cc, index)) for index, name in enumerate(names)
-            )
+    labels = list(dict.fromkeys(label for _, label, _ in places))
+    for (cc, label, _), entry in sorted(places.items(), key=lambda item: labels.index(item[0][1])):
+        what = f"flow {' or '.join(entry.flows)}" if entry.flows else f"mean and range of {entry.most} flows"
+        handles.append(Line2D([], [], label=f"{label}, {what}", **_entry(cc, entry.index)))
     if any(item.queue_limit is not None or item.rate_mbit is not None for item in panels):
         dashes: Any = (0, (2, 2))
         handles.append(Line2D([], [], color=NEUTRAL, linewidth=0.6, linestyle=dashes, label="queue limit, link rate"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), max(2, len(panels) + 1)))
+    # In columns as wide as the longest entry, at about 0.045 inches a character.
+    widest = 0.4 + 0.045 * max((len(str(handle.get_label())) for handle in handles), default=0)
+    columns = min(len(handles), max(2, len(panels) + 1), max(1, int(figure.get_figwidth() / widest)))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
 
 
 def _entry(cc: str, index: int) -> dict[str, Any]:
@@ -188,11 +233,12 @@ def drawable(path: str | os.PathLike[str]) -> Path:
 
 
 def write_file(figure: Figure, file: Path) -> None:
-    """Write a figure, the same bytes for the same figure."""
+    """Write a figure, the same bytes for the same figure. Its directory must be there: a slip makes no new one."""
+    folder = str(file.parent)
+    if not file.parent.is_dir():
+        raise InputError("cannot write a figure there: no such directory", "make it, or choose another", source=folder)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(file, metadata=_METADATA[file.suffix])
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        folder = str(file.parent)
         raise InputError(f"cannot write the figure ({reason})", "choose another place", source=folder) from None

@@ -48,6 +48,8 @@ _LOOKS = {
     "blbe": Look("#000000", "*"),
 }
 
+_PACKETS = Look("#A6761D", "X")  # of sources without a controller, beside all of them
+
 NEUTRAL = "#444444"
 """Colour of what belongs to no algorithm: queues, limits."""
 
@@ -87,12 +89,12 @@ RC: Any = {
 
 
 def look(label: str) -> Look:
-    """The look of an algorithm, by its name or a label such as ``cubic(beta=0.8)``.
+    """The look of an algorithm, by its name or a label such as ``cubic(beta=0.8)``; "none" is a source of packets.
 
     A name that is not in the table borrows one of the looks there, always the same.
     """
     name = label.partition("(")[0]
-    known = _LOOKS.get(name)
+    known = _PACKETS if name == "none" else _LOOKS.get(name)
     if known is not None:
         return known
     looks = list(_LOOKS.values())

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from ackclock.plot.probes import nice
+from ackclock.results import groups
+from ackclock.results.capacity import bottleneck, rate_of
 from ackclock.results.result import Result
-from ackclock.results.summary import bottleneck
 
 _MOST = 3000  # points per line; more cannot be seen and make the vector file heavy
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A line over time, of one flow (`id`, `cc`) or of a link (`cc` empty)."""
+    """A line over time, of one flow or of a link.
+
+    `label` is what the flows of its group are called, and `cc` their controller, "none" of sources of packets; both
+    are empty of a link.
+    """
 
     id: str
+    label: str
     cc: str
     time: np.ndarray[Any, Any]
     value: np.ndarray[Any, Any]
@@ -48,18 +54,21 @@ def panel(result: Result, point: int) -> Panel | None:
     resolved = result.resolved(point)
     series = result.series.filter(pl.col("run") == run["run"])
     flows = result.flows.filter(pl.col("run") == run["run"])
-    names = dict(flows.select("id", "cc").iter_rows())
+    names = _names(result, point, flows)
     life = {name: (start, end) for name, start, end in flows.select("id", "start_s", "end_s").iter_rows()}
     mss = {flow["id"]: flow["mss"] for flow in resolved["flows"]}
-    link = next((item for item in resolved["links"] if item["id"] == bottleneck(resolved)), None)
+    slowest = bottleneck(resolved)
+    link = next((item for item in resolved["links"] if item["id"] == slowest), None)
+    steady = link is not None and not (link.get("schedule") or link.get("trace"))  # a mean is no line to draw
+    rate = rate_of(link, resolved["duration_ns"]) if link is not None and steady else None
     cwnd = _of(series, "flow", "cwnd", names)
-    queues = _of(series, "link", "queue", {link["id"]: ""}) if link else []
+    queues = _of(series, "link", "queue", {link["id"]: ("", "")}) if link else []
     return Panel(
         title="\n".join(f"{key.rpartition('.')[2]} = {run[key]}" for key in result.params),
         duration=run["duration_s"],
         warmup=run["warmup_s"],
-        rate_mbit=link["rate_bps"] / 1e6 if link else None,
-        queue_limit=link["queue"]["limit_packets"] if link else None,
+        rate_mbit=None if rate is None else rate / 1e6,
+        queue_limit=link["queue"]["limit_packets"] if link and link["queue"] else None,
         cwnd=tuple(_thin(_alive(_scaled(item, 1 / mss[item.id]), *life[item.id])) for item in cwnd),
         queue=tuple(_thin(item) for item in queues),
         goodput=tuple(
@@ -68,24 +77,32 @@ def panel(result: Result, point: int) -> Panel | None:
     )
 
 
-def _of(series: pl.DataFrame, kind: str, metric: str, names: dict[str, str]) -> list[Trace]:
+def _names(result: Result, point: int, flows: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    """The label and the controller of each flow. A swept controller is called as the sweep calls it."""
+    entry = next(item for item in result.manifest["points"] if item["point"] == point)
+    labels = {str(number): group.label for group in groups.recorded(entry) for number in group.flows}
+    rows = flows.select("id", "cc", pl.col("received_packets").is_not_null()).iter_rows()
+    return {name: (labels[name], "none" if datagrams else cc) for name, cc, datagrams in rows}
+
+
+def _of(series: pl.DataFrame, kind: str, metric: str, names: dict[str, tuple[str, str]]) -> list[Trace]:
     chosen = series.filter((pl.col("kind") == kind) & (pl.col("metric") == metric))
     parts = chosen.partition_by("id", as_dict=True, maintain_order=True)
     return [
-        Trace(name, cc, parts[(name,)]["time_s"].to_numpy(), parts[(name,)]["value"].to_numpy())
-        for name, cc in names.items()
+        Trace(name, label, cc, parts[(name,)]["time_s"].to_numpy(), parts[(name,)]["value"].to_numpy())
+        for name, (label, cc) in names.items()
         if (name,) in parts
     ]
 
 
 def _scaled(trace: Trace, factor: float) -> Trace:
-    return Trace(trace.id, trace.cc, trace.time, trace.value * factor)
+    return replace(trace, value=trace.value * factor)
 
 
 def _alive(trace: Trace, start: float, end: float | None) -> Trace:
     """The part of a trace in which its flow lived: what a finished flow leaves behind says nothing."""
     kept = (trace.time >= start) & (trace.time <= (end if end is not None else np.inf))
-    return Trace(trace.id, trace.cc, trace.time[kept], trace.value[kept])
+    return replace(trace, time=trace.time[kept], value=trace.value[kept])
 
 
 def _rate(trace: Trace, duration: float) -> Trace:
@@ -96,7 +113,7 @@ def _rate(trace: Trace, duration: float) -> Trace:
     # A counter holds its value until the next sample.
     at = np.searchsorted(trace.time, edges + 1e-9, side="right") - 1
     counted = np.where(at >= 0, trace.value[np.maximum(at, 0)], 0.0)
-    return Trace(trace.id, trace.cc, edges[:-1] + width / 2, np.diff(counted) * 8e-6 / width)
+    return replace(trace, time=edges[:-1] + width / 2, value=np.diff(counted) * 8e-6 / width)
 
 
 def _thin(trace: Trace) -> Trace:
@@ -109,4 +126,4 @@ def _thin(trace: Trace) -> Trace:
         values = trace.value[stretch]
         keep.update((int(stretch[values.argmin()]), int(stretch[values.argmax()])))
     index = np.array(sorted(keep))
-    return Trace(trace.id, trace.cc, trace.time[index], trace.value[index])
+    return replace(trace, time=trace.time[index], value=trace.value[index])

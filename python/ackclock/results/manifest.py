@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ackclock import engine, host
+from ackclock.results import groups
 from ackclock.scenario.compile import compile_run
 from ackclock.scenario.plan import Plan
 
@@ -34,7 +36,12 @@ def build(plan: Plan, outputs: Mapping[int, Output]) -> Manifest:
         "scenario": {"source": plan.source, "text": plan.text},
         "params": list(plan.params),
         "points": [
-            {"point": point.index, "params": point.params, "resolved": compile_run(point.scenario)}
+            {
+                "point": point.index,
+                "params": point.params,
+                "groups": [dataclasses.asdict(group) for group in groups.of(point.scenario)],
+                "resolved": compile_run(point.scenario),
+            }
             for point in plan.points
         ],
         "runs": [

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.results import store, summary, text
+from ackclock.results import store, summary, text, warnings
 from ackclock.results.manifest import Manifest
 
 
@@ -64,8 +64,8 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """What the engine had to say about single runs."""
-        return [f"run {run['run']}: {item}" for run in self.manifest["runs"] for item in run["warnings"]]
+        """What the engine had to say: each thing once, with the points or runs it is about if not about all."""
+        return warnings.of(self.manifest)
 
     @functools.cached_property
     def points(self) -> list[summary.PointSummary]:
@@ -80,19 +80,29 @@ class Result:
     def summary(self, by: str = "point") -> pl.DataFrame:
         """Means over replications and half-widths of their 95 % confidence intervals (``<metric>_ci95``).
 
-        `by` is "point" for one row per swept point, or "flow" for one row per flow of each point.
+        `by` is "point" for one row per swept point, "group" for one row per [[flows]] table of each point, or "flow"
+        for one row per flow of each point.
         """
-        if by not in ("point", "flow"):
-            raise ValueError(f"by is 'point' or 'flow', not {by!r}")
-        return summary.frame(self.points) if by == "point" else summary.flow_frame(self.points)
+        frames = {"point": summary.frame, "group": summary.group_frame, "flow": summary.flow_frame}
+        if by not in frames:
+            raise ValueError(f"by is 'point', 'group' or 'flow', not {by!r}")
+        return frames[by](self.points)
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", interrupted"
         return f"Result({self.runs.height} runs, {len(self.points)} points{state})"
 
     def _repr_html_(self) -> str:
-        header, *rows = text.rows(self.points, self.params)
-        head = "".join(f"<th>{text.html(cell)}</th>" for cell in header)
-        body = "".join(f"<tr>{''.join(f'<td>{text.html(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        note = "" if self.complete else f"<p>interrupted: {len(self.manifest['missing'])} runs are missing</p>"
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+        parts = [_table(title, rows) for title, rows in text.tables(self.points, self.params)]
+        parts += [f"<p>{text.html(note)}</p>" for note in text.notes(self.points)]
+        if not self.complete:
+            parts.append(f"<p>interrupted: {len(self.manifest['missing'])} runs are missing</p>")
+        return "".join(parts)
+
+
+def _table(title: str, rows: text.Rows) -> str:
+    header, *others = rows
+    caption = f"<caption>{text.html(title)}</caption>" if title else ""
+    head = "".join(f"<th>{text.html(cell)}</th>" for cell in header)
+    body = "".join(f"<tr>{''.join(f'<td>{text.html(cell)}</td>' for cell in row)}</tr>" for row in others)
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from ackclock.results import groups, sources
+from ackclock.results.capacity import bottleneck as bottleneck
+from ackclock.results.capacity import rate_of as rate_of
+from ackclock.results.groups import Group
 from ackclock.results.manifest import Manifest
+from ackclock.results.measures import MEASURES, Row, per_run
 from ackclock.scenario.plan import Params
-from ackclock.stats import Estimate, estimate, jain
+from ackclock.stats import Estimate, estimate
 
-METRICS = (
+ALWAYS = (
     "goodput_bps",
     "total_goodput_bps",
     "utilisation",
@@ -22,21 +28,43 @@ METRICS = (
     "mean_queue_delay_s",
     "p95_queue_delay_s",
 )
+"""Metrics that every point has, though perhaps without a value; the others are there where there is one."""
+
+REASONS = ("full", "threshold", "early", "delay", "age", "policed")
+"""Why queues drop packets."""
+
+DROPS = (*(f"drops_{reason}_percent" for reason in REASONS), "lost_percent", "marks_percent")
+"""Metrics of the bottleneck, % of the packets that came to its queue."""
+
+METRICS = (*ALWAYS, *DROPS, *sources.TRANSFERS, *sources.DATAGRAMS, *(name for name in MEASURES if name != "jain"))
 """Metrics of a point; docs/results.md defines each."""
+
+GROUP_METRICS = sources.METRICS
+"""Metrics of a group of flows, those that one [[flows]] table makes."""
 
 FLOW_METRICS = ("goodput_bps", "retransmitted_percent", "mean_rtt_s", "timeouts")
 """Metrics of each flow of a point."""
 
 _FLOW_COLUMNS = tuple(metric for metric in FLOW_METRICS if metric != "retransmitted_percent")
+Metrics = Mapping[str, Estimate]
 
 
 @dataclass(frozen=True, slots=True)
 class FlowSummary:
-    """One flow over the replications of a point."""
+    """One flow over the replications of a point; `group` is the number of its [[flows]] table, from 0."""
 
     id: str
     cc: str
-    metrics: Mapping[str, Estimate]
+    metrics: Metrics
+    group: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """The flows of one [[flows]] table over the replications of a point."""
+
+    group: Group
+    metrics: Metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,54 +74,76 @@ class PointSummary:
     point: int
     params: Params
     n: int
-    metrics: Mapping[str, Estimate]
+    metrics: Metrics
     flows: tuple[FlowSummary, ...]
+    groups: tuple[GroupSummary, ...]
 
 
 def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[PointSummary]:
     """The summary of every point that has a finished run, in order."""
     point_of = dict(tables["runs"].select("run", "point").iter_rows())
-    flows = _by_point(tables["flows"], point_of)
-    links = _by_point(tables["links"], point_of)
+    runs_of: dict[int, list[int]] = {}
+    for run, point in point_of.items():
+        runs_of.setdefault(point, []).append(run)
+    entries = [entry for entry in manifest["points"] if entry["point"] in runs_of]
+    known = {entry["point"]: groups.recorded(entry) for entry in entries}
+    found = _of_sources(tables, known, runs_of)
+    flows, links = (_by_point(tables[name], point_of) for name in ("flows", "links"))
+    measured = per_run(tables, manifest)
     return [
-        _point(entry, flows[entry["point"]], links[entry["point"]])
-        for entry in manifest["points"]
-        if entry["point"] in flows
+        _point(
+            entry,
+            [measured[run] for run in runs_of[entry["point"]]],
+            [
+                _estimates(sources.over_runs([found[run, number] for run in runs_of[entry["point"]]]))
+                for number in (sources.WHOLE, *range(len(known[entry["point"]])))
+            ],
+            flows[entry["point"]],
+            links[entry["point"]],
+        )
+        for entry in entries
     ]
 
 
-def rate_of(link: Mapping[str, Any], duration_ns: int) -> float | None:
-    """The rate of a link of a resolved run, bit/s.
-
-    Of one that varies it is the mean over the run, or over its period or trace; a shaper's rate bounds it.
-    """
-    rate: float | None = link["rate_bps"]
-    if (trace := link.get("trace")) is not None:
-        rate = 8e3 * len(trace["times_ms"]) * float(trace["opportunity_bytes"]) / float(trace["times_ms"][-1])
-    elif (schedule := link.get("schedule")) is not None:
-        rate = _mean_rate(schedule["steps"], schedule["period_ns"] or duration_ns)
-    if rate is not None and (shaper := link.get("shaper")) is not None:
-        rate = min(rate, shaper["rate_bps"])
-    return rate
-
-
-def _mean_rate(steps: list[list[int]], until: int) -> float:
-    """The mean of steps (time in ns, rate) from 0 until a time."""
-    ends = [*(at for at, _ in steps[1:]), until]
-    spent = sum(rate * max(0, min(end, until) - at) for (at, rate), end in zip(steps, ends, strict=True))
-    return spent / until
+def _of_sources(
+    tables: Mapping[str, pl.DataFrame], known: Mapping[int, list[Group]], runs_of: Mapping[int, list[int]]
+) -> dict[tuple[int, int], sources.Row]:
+    """What sources did, by run and group. Points with equal groups are taken together: a query each would be slow."""
+    alike: dict[tuple[tuple[int, int], ...], list[int]] = {}
+    for point, own in known.items():
+        alike.setdefault(tuple((group.first, group.count) for group in own), []).append(point)
+    warmup = dict(tables["runs"].select("run", "warmup_s").iter_rows())
+    found: dict[tuple[int, int], sources.Row] = {}
+    for points in alike.values():
+        runs = pl.col("run").is_in([run for point in points for run in runs_of[point]])
+        flows, transfers = (tables[name].filter(runs) for name in ("flows", "transfers"))
+        found |= sources.measured(flows, transfers, warmup, known[points[0]])
+    return found
 
 
-def bottleneck(resolved: Mapping[str, Any]) -> str | None:
-    """The id of the link that a resolved run is summarised by: the slowest on the first flow's way out.
-
-    The first of several equally slow ones; ``None`` if no link on that way has a rate.
-    """
-    rates = {
-        link["id"]: rate for link in resolved["links"] if (rate := rate_of(link, resolved["duration_ns"])) is not None
-    }
-    way = [hop["link"] for hop in resolved["flows"][0]["forward"] if "link" in hop]
-    return min((name for name in way if name in rates), key=lambda name: rates[name], default=None)
+def _point(
+    entry: Mapping[str, Any],
+    runs: list[Row],
+    estimates: list[dict[str, Estimate]],
+    flows: pl.DataFrame,
+    links: pl.DataFrame,
+) -> PointSummary:
+    """A point from what was measured of its runs; `estimates` are those of all sources, then of each group."""
+    link = links.filter(pl.col("id") == bottleneck(entry["resolved"]))
+    whole, *own = estimates
+    metrics = {**whole, **_of_link(link), **_of_runs(runs)}
+    known = groups.recorded(entry)
+    return PointSummary(
+        entry["point"],
+        entry["params"],
+        len(runs),
+        {name: metrics[name] for name in METRICS if name in ALWAYS or metrics[name].n},
+        _flows(flows, known),
+        tuple(
+            GroupSummary(group, {name: value for name, value in each.items() if value.n})
+            for group, each in zip(known, own, strict=True)
+        ),
+    )
 
 
 def _by_point(table: pl.DataFrame, point_of: Mapping[int, int]) -> dict[int, pl.DataFrame]:
@@ -102,25 +152,27 @@ def _by_point(table: pl.DataFrame, point_of: Mapping[int, int]) -> dict[int, pl.
     return {int(key[0]): part for key, part in parts.items()}
 
 
-def _point(entry: Mapping[str, Any], flows: pl.DataFrame, links: pl.DataFrame) -> PointSummary:
-    link = links.filter(pl.col("id") == bottleneck(entry["resolved"]))
-    per_run = flows.partition_by("run", maintain_order=True)
-    metrics = {
-        "goodput_bps": estimate(_total(run, "goodput_bps") / run.height for run in per_run),
-        "total_goodput_bps": estimate(_total(run, "goodput_bps") for run in per_run),
-        "utilisation": estimate(link["utilisation"]),
-        "jain": estimate(jain(run["goodput_bps"].drop_nulls()) for run in per_run),
-        "loss_percent": estimate(_percent(link, ["drops", "lost"], "arrived_packets")),
-        "retransmitted_percent": estimate(
-            _share(_total(run, "retransmitted_bytes"), _total(run, "sent_bytes")) for run in per_run
-        ),
-        "mean_queue_delay_s": estimate(link["mean_queue_delay_s"]),
-        "p95_queue_delay_s": estimate(link["p95_queue_delay_s"]),
+def _estimates(found: Mapping[str, list[float | None]]) -> dict[str, Estimate]:
+    return {name: estimate(values) for name, values in found.items()}
+
+
+def _of_link(link: pl.DataFrame) -> dict[str, Estimate]:
+    drops = {f"drops_{reason}_percent": [f"drops_{reason}"] for reason in REASONS}
+    shares = {"loss_percent": ["drops", "lost"], **drops, "lost_percent": ["lost"], "marks_percent": ["marks"]}
+    return {
+        **{name: estimate(link[name]) for name in ("utilisation", "mean_queue_delay_s", "p95_queue_delay_s")},
+        **{name: estimate(_percent(link, parts, "arrived_packets")) for name, parts in shares.items()},
     }
-    return PointSummary(entry["point"], entry["params"], len(per_run), metrics, _flows(flows))
 
 
-def _flows(table: pl.DataFrame) -> tuple[FlowSummary, ...]:
+def _of_runs(runs: list[Row]) -> dict[str, Estimate]:
+    found = {name: estimate(run[name] for run in runs) for name in MEASURES}
+    if any(run["proportional_fairness"] == -math.inf for run in runs):  # a mean of the other runs would mislead
+        found["proportional_fairness"] = Estimate(None, None, 0)
+    return found
+
+
+def _flows(table: pl.DataFrame, known: list[Group]) -> tuple[FlowSummary, ...]:
     """Every flow over the replications. Row by row: a table for each of many flows would take far longer."""
     columns = ["id", "cc", "retransmitted_bytes", "sent_bytes", *_FLOW_COLUMNS]
     values: dict[tuple[str, str], dict[str, list[float | None]]] = {}
@@ -129,14 +181,8 @@ def _flows(table: pl.DataFrame) -> tuple[FlowSummary, ...]:
         own["retransmitted_percent"].append(_share(retransmitted, sent))
         for metric, value in zip(_FLOW_COLUMNS, others, strict=True):
             own[metric].append(value)
-    return tuple(
-        FlowSummary(name, cc, {metric: estimate(each) for metric, each in own.items()})
-        for (name, cc), own in values.items()
-    )
-
-
-def _total(table: pl.DataFrame, column: str) -> float:
-    return float(table[column].sum())
+    of = {str(number): index for index, group in enumerate(known) for number in group.flows}
+    return tuple(FlowSummary(name, cc, _estimates(own), of[name]) for (name, cc), own in values.items())
 
 
 def _percent(table: pl.DataFrame, parts: list[str], whole: str) -> list[float | None]:
@@ -149,21 +195,38 @@ def _share(part: float, whole: float) -> float | None:
 
 def frame(points: Iterable[PointSummary]) -> pl.DataFrame:
     """The summary as a table: for each metric its mean, and half the width of its interval as ``<metric>_ci95``."""
-    rows = [{"point": item.point, **item.params, "n": item.n, **_flat(item.metrics)} for item in points]
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return _frame([({"point": item.point, **item.params, "n": item.n}, item.metrics) for item in points], METRICS)
+
+
+def group_frame(points: Iterable[PointSummary]) -> pl.DataFrame:
+    """The summary of the flows of each [[flows]] table as a table."""
+    rows = [
+        ({"point": item.point, **item.params, **_words(each.group), "n": item.n}, each.metrics)
+        for item in points
+        for each in item.groups
+    ]
+    return _frame(rows, GROUP_METRICS)
 
 
 def flow_frame(points: Iterable[PointSummary]) -> pl.DataFrame:
     """The summary of each flow as a table. A swept `cc` is the flow's own `cc`."""
     rows = [
-        {"point": item.point, **item.params, "id": flow.id, "cc": flow.cc, "n": item.n, **_flat(flow.metrics)}
+        ({"point": item.point, **item.params, "id": flow.id, "cc": flow.cc, "n": item.n}, flow.metrics)
         for item in points
         for flow in item.flows
     ]
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return _frame(rows, FLOW_METRICS)
 
 
-def _flat(metrics: Mapping[str, Estimate]) -> dict[str, float | None]:
+def _frame(rows: list[tuple[dict[str, Any], Metrics]], names: Iterable[str]) -> pl.DataFrame:
+    """Keys and metrics side by side; only the metrics that some row has, so that no column is empty for its kind."""
+    there = [name for name in names if any(name in metrics for _, metrics in rows)]
+    none = Estimate(None, None, 0)
+    flat = [{**keys, **_flat({name: metrics.get(name, none) for name in there})} for keys, metrics in rows]
+    return pl.DataFrame(flat, infer_schema_length=None)
+
+
+def _flat(metrics: Metrics) -> dict[str, float | None]:
     result: dict[str, float | None] = {}
     for name, value in metrics.items():
         result[name], result[f"{name}_ci95"] = value.mean, value.ci95
@@ -175,13 +238,15 @@ def to_json(item: PointSummary) -> dict[str, Any]:
     return {
         "params": item.params,
         "n": item.n,
-        **{name: _json(value) for name, value in item.metrics.items()},
-        "flows": [
-            {"id": flow.id, "cc": flow.cc, **{name: _json(value) for name, value in flow.metrics.items()}}
-            for flow in item.flows
-        ],
+        **_json(item.metrics),
+        "groups": [{**_words(each.group), **_json(each.metrics)} for each in item.groups],
+        "flows": [{"id": flow.id, "cc": flow.cc, "group": flow.group, **_json(flow.metrics)} for flow in item.flows],
     }
 
 
-def _json(value: Estimate) -> dict[str, float | None]:
-    return {"mean": value.mean, "ci95": value.ci95}
+def _words(group: Group) -> dict[str, Any]:
+    return {"flows": group.numbers, "label": group.label}
+
+
+def _json(metrics: Metrics) -> dict[str, Any]:
+    return {name: {"mean": value.mean, "ci95": value.ci95} for name, value in metrics.items()}

@@ -1,45 +1,169 @@
-"""A summary as the cells of a table, for the terminal and the notebook."""
+"""A summary as the cells of tables, for the terminal and the notebook."""
 
 from __future__ import annotations
 
 import html as html_escape
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
-from ackclock.results.summary import FlowSummary, PointSummary
+from ackclock.results.summary import GroupSummary, PointSummary
 from ackclock.stats import Estimate
 
-_COLUMNS = (
-    ("utilisation", "utilisation\n%", 100.0),
-    ("jain", "Jain", 1.0),
-    ("loss_percent", "loss\n%", 1.0),
-    ("retransmitted_percent", "retrans.\n%", 1.0),
-    ("mean_queue_delay_s", "mean queue\nms", 1e3),
-    ("p95_queue_delay_s", "p95 queue\nms", 1e3),
-)
-_DOTS = re.compile(r"\.(?=\w)")  # between the parts of a key
-_EACH = 4  # so many flows get a line each; more are averaged per controller
+Line = TypeVar("Line")
+Rows = list[list[str]]
+"""A header, then rows of cells. Cells may have several lines."""
 
 
-def rows(points: Sequence[PointSummary], params: Sequence[str], *, narrow: bool = False) -> list[list[str]]:
-    """A header and one row per point. Cells may have several lines.
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A metric as a column: its title, and the factor to the unit in it. A `count` is whole in a single run.
 
-    With `narrow` the table fits a terminal of 80 columns for the usual one or two swept keys: a digit less, intervals
-    under their means, long titles in several lines.
+    One that only `compares` flows is left out where each point has a single flow.
     """
-    header = [*params, "flows", "goodput per flow\nMbit/s", *(title for _, title, _ in _COLUMNS)]
-    body = [_row(point, params, 1 if narrow else 2) for point in points]
-    if not narrow:
-        return [header, *body]
-    short = [title.replace("utilisation", "util.").replace(" ", "\n") for title in header]
-    return [[_DOTS.sub(".\n", title) for title in short], *(_stacked(row) for row in body)]
+
+    metric: str
+    title: str
+    factor: float = 1.0
+    count: bool = False
+    compares: bool = False
+
+    def cell(self, metrics: Mapping[str, Estimate], digits: int) -> str:
+        """The metric as text."""
+        value = metrics.get(self.metric, Estimate(None, None, 0))
+        if self.count and value.mean is not None and value.n == 1:
+            return f"{value.mean:.0f}"
+        return number(value, self.factor, digits)
 
 
-def _stacked(row: Sequence[str]) -> list[str]:
-    """A row with intervals under means; a line for each flow keeps step with the goodputs, which take two each."""
-    if not any(" ± " in cell for cell in row):
-        return list(row)
-    return [cell.replace(" ± ", "\n± ") if " ± " in cell else cell.replace("\n", "\n\n") for cell in row]
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table. With `each`, a row has a line for each group of flows that has one of the metrics.
+
+    Columns without a value in any row are left out; so are those of zeros only with `zeros` false.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    each: bool = False
+    zeros: bool = True
+
+
+_FLOWS = ("flows", "goodput per flow\nMbit/s")
+
+_MAIN = Section(
+    "",
+    (
+        Column("utilisation", "utilisation\n%", 100.0),
+        Column("jain", "Jain"),
+        Column("loss_percent", "loss\n%"),
+        Column("retransmitted_percent", "retrans.\n%"),
+        Column("mean_queue_delay_s", "mean queue\nms", 1e3),
+        Column("p95_queue_delay_s", "p95 queue\nms", 1e3),
+    ),
+)
+
+
+def _spread(metric: str, title: str, unit: str, factor: float = 1.0) -> Iterator[Column]:
+    """A metric's mean and percentiles."""
+    for part, word in (("mean", "mean"), ("p50", "median"), ("p95", "p95"), ("p99", "p99")):
+        yield Column(f"{part}_{metric}", f"{title} {word}\n{unit}".rstrip("\n"), factor)
+
+
+_TRANSFERS = Section(
+    "transfers",
+    (
+        Column("transfers_completed", "completed", count=True),
+        Column("transfers_unfinished", "unfinished", count=True),
+        *_spread("fct_s", "FCT", "s"),
+        *_spread("slowdown", "slowdown", ""),
+    ),
+    each=True,
+)
+_DATAGRAMS = Section(
+    "datagrams", (Column("datagram_loss_percent", "lost\n%"), *_spread("delay_s", "delay", "ms", 1e3)), each=True
+)
+_DROPS = Section(
+    "drops and marks at the bottleneck, % of arrivals",
+    (
+        Column("drops_full_percent", "full"),
+        Column("drops_threshold_percent", "threshold"),
+        Column("drops_early_percent", "early"),
+        Column("drops_delay_percent", "delay"),
+        Column("drops_age_percent", "age"),
+        Column("drops_policed_percent", "policed"),
+        Column("lost_percent", "lost at output"),
+        Column("marks_percent", "marked"),
+    ),
+    zeros=False,
+)
+_OTHERS = Section(
+    "fairness and loss events",
+    (
+        Column("max_min_index", "max-min\nindex", compares=True),
+        Column("proportional_fairness", "sum of\nln(bit/s)", compares=True),
+        Column("loss_events", "loss events\nper run", count=True),
+        Column("loss_event_rate", "loss events\nper 1000 segments", 1e3),
+        Column("timeouts_per_mb", "timeouts\nper MB"),
+        Column("synchronisation", "synchro-\nnisation", compares=True),
+        Column("smoothness", "smooth-\nness"),
+    ),
+    zeros=False,
+)
+
+_PLAIN = {"drops_full_percent", "lost_percent"}  # each alone is the loss of the main table again
+_DOTS = re.compile(r"\.(?=\w)")  # between the parts of a key
+_SHORT = {"utilisation": "util.", "completed": "done", "unfinished": "open", "slowdown": "slow-\ndown"}
+_EACH = 4  # so many flows get a line each; more have one for their group
+_MOST = 20  # lines of groups
+_SHARE = 0.02  # more unfinished transfers than this are spoken of: the slowest are missing
+
+
+def tables(points: Sequence[PointSummary], params: Sequence[str], *, narrow: bool = False) -> list[tuple[str, Rows]]:
+    """The tables of a summary with their titles: the main one, without a title, then those that have anything to say.
+
+    With `narrow` they fit a terminal of 80 columns for the usual one or two swept keys: a digit less, intervals under
+    their means, long titles in several lines.
+    """
+    found = [("", rows(points, params, narrow=narrow))]
+    for section in (_TRANSFERS, _DATAGRAMS, _DROPS, _OTHERS):
+        columns = _columns(section, points)
+        if not columns or (section is _DROPS and {column.metric for column in columns} < _PLAIN):
+            continue
+        shown = [point for point in points if _lines(section, point, columns)]
+        header = [*params, *(["flows"] if section.each else []), *(column.title for column in columns)]
+        body = [_row(section, point, columns, params, 1 if narrow else 2) for point in shown]
+        found.append((section.title, _fitted(header, body, narrow=narrow)))
+    return found
+
+
+def rows(points: Sequence[PointSummary], params: Sequence[str], *, narrow: bool = False) -> Rows:
+    """The main table: a row per point with the goodput of its flows and the metrics of all of them."""
+    columns = _columns(_MAIN, points)
+    digits = 1 if narrow else 2
+    body = []
+    for point in points:
+        names, goodputs = zip(*_shares(point, digits), strict=True)
+        cells = [column.cell(point.metrics, digits) for column in columns]
+        body.append([*_values(point, params), "\n".join(names), "\n".join(goodputs), *cells])
+    return _fitted([*params, *_FLOWS, *(column.title for column in columns)], body, narrow=narrow)
+
+
+def notes(points: Sequence[PointSummary]) -> list[str]:
+    """What a reader must know about the tables."""
+    found = {}
+    for point in points:
+        done, missing = (_mean(point.metrics, f"transfers_{state}") for state in ("completed", "unfinished"))
+        if missing > _SHARE * (done + missing):
+            found[", ".join(f"{key} = {value}" for key, value in point.params.items())] = missing / (done + missing)
+    if not found:
+        return []
+    percent = 100 * max(found.values())
+    share = f"{percent:.{_decimals(percent, 2)}f} % of the transfers"
+    what = f"{share} were unfinished" if len(found) == 1 else f"up to {share} were unfinished in {len(found)} points"
+    where = next(iter(found)) if len(found) == 1 else ""
+    return [f"{f'{where}: ' if where else ''}{what}; completion times and slowdowns leave them out"]
 
 
 def html(cell: str) -> str:
@@ -60,31 +184,93 @@ def number(value: Estimate, factor: float = 1.0, digits: int = 2) -> str:
     return f"{mean:.{places}f} ± {half:.{places}f}"
 
 
-def _row(point: PointSummary, params: Sequence[str], digits: int) -> list[str]:
-    names, goodputs = [], []
-    for name, value in _shares(point):
-        names.append(name)
-        goodputs.append(number(value, 1e-6, digits))
-    cells = [number(point.metrics[metric], factor, digits) for metric, _, factor in _COLUMNS]
-    return [*(str(point.params[name]) for name in params), "\n".join(names), "\n".join(goodputs), *cells]
+def _fitted(header: list[str], body: Rows, *, narrow: bool) -> Rows:
+    if not narrow:
+        return [header, *body]
+    return [[_DOTS.sub(".\n", _shorter(title)) for title in header], *(_stacked(row) for row in body)]
 
 
-def _shares(point: PointSummary) -> list[tuple[str, Estimate]]:
-    """The lines of the goodput cell: each flow, or each controller's mean flow when there are many."""
+def _shorter(title: str) -> str:
+    for long, short in _SHORT.items():
+        title = title.replace(long, short)
+    return title.replace(" ", "\n")
+
+
+def _stacked(row: Sequence[str]) -> list[str]:
+    """A row with intervals under means; every line of a cell takes two then, so that the cells keep in step."""
+    if not any(" ± " in cell for cell in row):
+        return list(row)
+    return ["\n".join(_two(line) for line in cell.split("\n")).removesuffix("\n") for cell in row]
+
+
+def _two(line: str) -> str:
+    return line.replace(" ± ", "\n± ") if " ± " in line else f"{line}\n"
+
+
+def _columns(section: Section, points: Sequence[PointSummary]) -> list[Column]:
+    """The columns of a section that have something in them."""
+    every: list[Mapping[str, Estimate]] = []
+    alone = True
+    for point in points:
+        alone = alone and len(point.flows) == 1
+        every.extend([each.metrics for each in point.groups] if section.each else [point.metrics])
+
+    def told(column: Column) -> bool:
+        if column.compares and alone:
+            return False
+        means = (metrics[column.metric].mean for metrics in every if column.metric in metrics)
+        return any(mean is not None and (section.zeros or mean != 0) for mean in means)
+
+    return [column for column in section.columns if told(column)]
+
+
+def _lines(
+    section: Section, point: PointSummary, columns: Sequence[Column]
+) -> list[tuple[str, Mapping[str, Estimate]]]:
+    """The lines of a point's row, with the name of each."""
+    if not section.each:
+        return [("", point.metrics)] if any(column.metric in point.metrics for column in columns) else []
+    names = {column.metric for column in columns}
+    return [(_name(point, each), each.metrics) for each in point.groups if not names.isdisjoint(each.metrics)]
+
+
+def _row(
+    section: Section, point: PointSummary, columns: Sequence[Column], params: Sequence[str], digits: int
+) -> list[str]:
+    lines = _cut(_lines(section, point, columns), lambda more: (f"and {more} more", {}))
+    cells = ["\n".join(column.cell(metrics, digits) for _, metrics in lines) for column in columns]
+    return [*_values(point, params), *(["\n".join(name for name, _ in lines)] if section.each else []), *cells]
+
+
+def _values(point: PointSummary, params: Sequence[str]) -> list[str]:
+    return [str(point.params[name]) for name in params]
+
+
+def _shares(point: PointSummary, digits: int) -> list[tuple[str, str]]:
+    """The lines of the goodput cell: each flow, or the mean flow of each group when there are many."""
     if len(point.flows) <= _EACH:
-        return [(f"{flow.id} {flow.cc}", flow.metrics["goodput_bps"]) for flow in point.flows]
-    groups: dict[str, list[FlowSummary]] = {}
-    for flow in point.flows:
-        groups.setdefault(flow.cc, []).append(flow)
-    if len(groups) == 1:
-        return [(f"{len(point.flows)} x {next(iter(groups))}", point.metrics["goodput_bps"])]
-    return [(f"{len(flows)} x {cc}", _mean(flows)) for cc, flows in groups.items()]
+        labels = [each.group.label for each in point.groups]
+        return [
+            (f"{flow.id} {labels[flow.group]}", number(flow.metrics["goodput_bps"], 1e-6, digits))
+            for flow in point.flows
+        ]
+    lines = [(_name(point, each), number(each.metrics["goodput_bps"], 1e-6, digits)) for each in point.groups]
+    return _cut(lines, lambda more: (f"and {more} more", ""))
 
 
-def _mean(flows: Sequence[FlowSummary]) -> Estimate:
-    """The mean flow of a group; its interval is left out, because the flows of a run are not independent."""
-    known = [mean for flow in flows if (mean := flow.metrics["goodput_bps"].mean) is not None]
-    return Estimate(sum(known) / len(known) if known else None, None, len(known))
+def _name(point: PointSummary, each: GroupSummary) -> str:
+    group = each.group
+    alone = group.count == 1 and len(point.flows) <= _EACH
+    return f"{group.first} {group.label}" if alone else f"{group.count} x {group.label}"
+
+
+def _cut(lines: list[Line], rest: Callable[[int], Line]) -> list[Line]:
+    """The first lines; the last says how many more there are."""
+    return lines if len(lines) <= _MOST else [*lines[: _MOST - 1], rest(len(lines) - _MOST + 1)]
+
+
+def _mean(metrics: Mapping[str, Estimate], name: str) -> float:
+    return (metrics[name].mean or 0.0) if name in metrics else 0.0
 
 
 def _decimals(value: float, significant: int) -> int:

@@ -1,0 +1,156 @@
+"""What is measured of a run beyond the columns of its tables: fairness, loss events, synchronisation, smoothness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from ackclock.results.capacity import rate_of
+from ackclock.results.manifest import Manifest
+from ackclock.stats import jain, max_min_index, max_min_shares, proportional_fairness
+
+BIN_S = 1.0
+"""Width of the bins that smoothness is taken over, s."""
+
+MEASURES = (
+    "jain",
+    "max_min_index",
+    "proportional_fairness",
+    "loss_events",
+    "loss_event_rate",
+    "timeouts_per_mb",
+    "synchronisation",
+    "smoothness",
+)
+"""What :func:`per_run` finds; docs/metrics.md defines each."""
+
+_EVENTS = ("recoveries", "timeouts")
+_COUNTERS = (*_EVENTS, "delivered")
+_PER_BIN = 4  # samples of a counter that a bin must have to show its rate
+_COLUMNS = (
+    "id", "goodput_bps", "start_s", "mean_rtt_s", "timeouts", "recoveries", "sent_segments", "sent_bytes",
+    "received_packets",
+)  # fmt: skip
+
+Row = Mapping[str, Any]
+Samples = Mapping[tuple[int, str, str], tuple[pl.Series, pl.Series]]
+
+
+def per_run(tables: Mapping[str, pl.DataFrame], manifest: Manifest, bin_s: float = BIN_S) -> dict[int, Row]:
+    """The :data:`MEASURES` of every finished run, by its number."""
+    resolved = {entry["point"]: entry["resolved"] for entry in manifest["points"]}
+    samples = _samples(tables["series"])
+    flows = tables["flows"].select("run", *_COLUMNS).partition_by("run", as_dict=True, include_key=False)
+    shares: dict[int, list[float] | None] = {}  # they follow from the point, and cost more than all of the rest
+    found: dict[int, Row] = {}
+    for run in tables["runs"].iter_rows(named=True):
+        point, rows = run["point"], flows[(run["run"],)].to_dicts()
+        if point not in shares:
+            shares[point] = _shares(rows, resolved[point])
+        found[run["run"]] = {
+            **_fairness([row["goodput_bps"] for row in rows], shares[point]),
+            **_losses(controlled := [row for row in rows if row["received_packets"] is None]),
+            "synchronisation": _synchronisation(controlled, samples, run, resolved[point]["probes"]),
+            "smoothness": _smoothness(rows, samples, run, resolved[point]["probes"], bin_s),
+        }
+    return found
+
+
+def _samples(series: pl.DataFrame) -> Samples:
+    metric = pl.col("metric").cast(pl.String)
+    wanted = series.lazy().select("run", metric, "id", "time_s", "value").filter(pl.col("metric").is_in(_COUNTERS))
+    parts = wanted.group_by("run", "metric", "id", maintain_order=True).agg("time_s", "value").collect()
+    keys = parts.select("run", "metric", "id").iter_rows()
+    return {key: (parts["time_s"][index], parts["value"][index]) for index, key in enumerate(keys)}
+
+
+def _fairness(goodputs: list[float], shares: list[float] | None) -> Row:
+    return {
+        "jain": jain(goodputs),
+        "max_min_index": None if shares is None else max_min_index(goodputs, shares),
+        "proportional_fairness": proportional_fairness(goodputs),
+    }
+
+
+def _shares(flows: Sequence[Row], resolved: Mapping[str, Any]) -> list[float] | None:
+    """The max-min shares of the flows' goodputs, bit/s."""
+    known = {flow["id"]: flow for flow in resolved["flows"]}
+    demands = [_demand(known[row["id"]]["app"]) for row in flows]
+    if None in demands:
+        return None
+    capacities = {}
+    mss = next((flow["mss"] for flow in resolved["flows"] if flow["app"].get("transport") != "udp"), None)
+    for link in resolved["links"]:
+        rate = rate_of(link, resolved["duration_ns"])
+        packet = (link["queue"] or {}).get("packet_bytes")
+        if rate is None:
+            continue
+        if packet is None or mss is None:
+            return None
+        capacities[link["id"]] = rate * mss / packet
+    routes = [[hop["link"] for hop in known[row["id"]]["forward"] if "link" in hop] for row in flows]
+    return max_min_shares(routes, capacities, [demand for demand in demands if demand is not None])
+
+
+def _demand(app: Mapping[str, Any]) -> float | None:
+    """The most a source takes, bit/s of payload; None where that is not one number."""
+    if app["kind"] == "bulk":
+        return math.inf if app["bytes"] is None else None
+    return float(app["rate_bps"]) if app["kind"] == "cbr" else None
+
+
+def _losses(flows: Sequence[Row]) -> Row:
+    """Of the flows that have a controller; without any there is no value."""
+    timeouts = sum(row["timeouts"] for row in flows)
+    events = timeouts + sum(row["recoveries"] for row in flows)
+    segments, sent = sum(row["sent_segments"] for row in flows), sum(row["sent_bytes"] for row in flows)
+    return {
+        "loss_events": float(events) if flows else None,
+        "loss_event_rate": events / segments if segments else None,
+        "timeouts_per_mb": timeouts / (sent / 1e6) if sent else None,
+    }
+
+
+def _synchronisation(flows: Sequence[Row], samples: Samples, run: Row, probes: Mapping[str, Any]) -> float | None:
+    if not any(metric in probes for metric in _EVENTS) or any(map(_interval, map(probes.get, _EVENTS))):
+        return None
+    from ackclock.results.series import synchronisation  # numpy, which most results can do without
+
+    rtts = [row["mean_rtt_s"] for row in flows if row["mean_rtt_s"] is not None]
+    events = [list(_rises(samples, run["run"], row["id"], run["warmup_s"])) for row in flows]
+    return synchronisation(events, max(rtts)) if rtts else None
+
+
+def _rises(samples: Samples, run: int, flow: str, begin: float) -> Iterator[float]:
+    """When a counter of loss events of a flow went up."""
+    for metric in _EVENTS:
+        if (found := samples.get((run, metric, flow))) is not None:
+            time, value = found
+            yield from (at for at in time.filter(value > value.shift(1, fill_value=0)).to_list() if at >= begin)
+
+
+def _smoothness(
+    flows: Sequence[Row], samples: Samples, run: Row, probes: Mapping[str, Any], bin_s: float
+) -> float | None:
+    if "delivered" not in probes or _interval(probes["delivered"]) * _PER_BIN > bin_s * 1e9:
+        return None
+    from ackclock.results.series import rate_over, smoothness
+
+    found = []
+    for row in flows:
+        series = samples.get((run["run"], "delivered", row["id"]))
+        if series is None:
+            return None
+        begin = max(run["warmup_s"], row["start_s"])
+        _, rates = rate_over(series[0].to_numpy(), series[1].to_numpy(), begin, run["duration_s"], bin_s)
+        found.append(smoothness(rates))
+    known = [value for value in found if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _interval(probe: Any) -> int:
+    """Nanoseconds between the samples of a series; 0 if each change is one, or none is taken."""
+    return int(probe["every_ns"]) if isinstance(probe, Mapping) else 0
