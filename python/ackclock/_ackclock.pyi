@@ -225,8 +225,8 @@ def record(resolved: str, flow: str, controllers: dict[str, Callable[..., Any]] 
 def replay(events: list[str], flow: str, controllers: dict[str, Callable[..., Any]] | None = None) -> list[str]:
     """Tell the controller of a resolved flow what was recorded; what it decides, one JSON object each."""
 
-def validate(resolved_json: str) -> None:
-    """Check a resolved run without running it. Raises ValueError for a bad document."""
+def validate(resolved_json: str) -> list[str]:
+    """Check a resolved run without running it; its warnings. Raises ValueError for a bad document."""
 
 def estimate_bytes(resolved_json: str) -> int:
     """Upper estimate of the memory a run and its result need, in bytes."""

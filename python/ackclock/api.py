@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock import engine, host
-from ackclock.errors import ControllerError, EngineError, InputError, Interrupted
+from ackclock import host
+from ackclock.errors import ControllerError, InputError, Interrupted
 from ackclock.execution import memory, pool
 from ackclock.results import manifest, store, tables
 from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.override import Overrides
-from ackclock.scenario.plan import Job, Plan, load
-from ackclock.scenario.refusal import refused
+from ackclock.scenario.plan import Plan, load
 
 if TYPE_CHECKING:
     from ackclock.engine import Output
@@ -55,10 +54,11 @@ def run(
     Interrupted: Ctrl-C. Its `result` has the finished runs, which were also written to `out`.
     """
     plan = _plan(scenario, set, seed, replications)
+    if jobs is not None and type(jobs) is not int:
+        raise InputError(f"{jobs!r} is not a whole number", "give at least 1", key="jobs")
     if jobs is not None and jobs < 1:
         raise InputError(f"{jobs} is too few", "give at least 1", key="jobs")
     workers = memory.affordable(plan, jobs or host.cores())
-    _check(plan)
     place = store.OutputDirectory(out) if out is not None else None
     try:
         return _run(plan, workers, place, progress or _silent)
@@ -92,19 +92,18 @@ def _run(plan: Plan, workers: int, place: store.OutputDirectory | None, progress
 
 
 def _kept(plan: Plan, outputs: dict[int, Output], place: store.OutputDirectory | None) -> Result:
-    result = Result(tables.build(plan, outputs), manifest.build(plan, outputs))
+    record = manifest.build(plan, outputs)
+    _warn(plan, record["runs"])
+    result = Result(tables.build(plan, outputs), record)
     if place is not None:
         result.manifest = place.write(result.tables, result.manifest)
     return result
 
 
-def _check(plan: Plan) -> None:
-    """Have the engine read every point first, so that nothing it would refuse is found after an hour."""
-    for point in plan.points:
-        try:
-            engine.validate(Job(0, point, 0).text())
-        except EngineError as error:
-            raise refused(plan, point, str(error)) from None
+def _warn(plan: Plan, runs: Sequence[dict[str, Any]]) -> None:
+    """Enter what was known of the points before they were run, in front of what the engine says of each run."""
+    for entry in runs:
+        entry["warnings"] = [*plan.points[entry["point"]].warnings, *entry["warnings"]]
 
 
 def _plan(

@@ -124,15 +124,18 @@ def catalogue() -> Catalogue:
 
 
 def tcp_options(profile: str, given: Json) -> Json:
-    """All TCP options of `profile`, the `given` ones in place of its own."""
-    result: Json = json.loads(_extension().resolve_tcp(profile, json.dumps(given)))
+    """All TCP options of `profile`, the `given` ones in place of its own. Raises :class:`EngineError`."""
+    try:
+        result: Json = json.loads(_extension().resolve_tcp(profile, json.dumps(given)))
+    except ValueError as error:
+        raise EngineError(str(error)) from error
     return result
 
 
-def validate(document: str) -> None:
-    """Let the engine check a resolved run. Raises :class:`EngineError` with its message."""
+def validate(document: str) -> list[str]:
+    """Let the engine check a resolved run; its warnings. Raises :class:`EngineError` with its message."""
     try:
-        _extension().validate(document)
+        return list(_extension().validate(document))
     except ValueError as error:
         raise EngineError(str(error)) from error
 

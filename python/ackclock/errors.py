@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ class InputError(AckclockError, ValueError):
         key: str | None = None,
         line: int | None = None,
     ) -> None:
+        problem = _clipped(problem)
         self.problem = problem
         self.remedy = remedy
         self.source = source
@@ -135,7 +137,16 @@ def unknown(what: str, word: str, known: Iterable[str], *key: str | int) -> Prob
         remedy = f"known: {', '.join(names)}"
     else:
         remedy = "remove it"
-    return Problem(f"unknown {what} '{word}'", remedy, *key)
+    shown = word if len(word) <= 60 else f"{word[:57]}..."
+    return Problem(f"unknown {what} '{shown}'", remedy, *key)
+
+
+_LONG = re.compile(r"\S{120,}")
+
+
+def _clipped(text: str) -> str:
+    """`text` with words that nobody would read cut short: what a user gives may have thousands of characters."""
+    return _LONG.sub(lambda found: found[0][:57] + "..." + ("'" if found[0].endswith("'") else ""), text)
 
 
 def one_line(text: str) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from ackclock import engine, host
+from ackclock import engine, host, load, run
 from ackclock.cli.app import BAD_INPUT, main
+from ackclock.errors import InputError
+from shared import SMALL
 
 Write = Callable[..., Path]
+SMALL_RAW = tomllib.loads(SMALL)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
@@ -64,7 +69,11 @@ CASES = [
     ("count = 2", "tcp = { ecn = true }", "flows.0.tcp.ecn: true is not one of the choices (line 9); known: off"),
     ("count = 2", 'profile = "bsd"', "flows.0.profile: unknown profile 'bsd' (line 9)"),
     ("count = 2", 'slow_start = { kind = "limitd" }', "flows.0.slow_start.kind: unknown slow start 'limitd' (line 9)"),
-    ("count = 2", 'slow_start = { kind = "blbe", l2 = "900 B" }', "slow_start: 'l2' is 900, outside 1000..65000"),
+    (
+        "count = 2",
+        'slow_start = { kind = "blbe", l2 = "900 B" }',
+        "flows.0.slow_start.l2: 900 is out of range (line 9); give 1000 to 65000",
+    ),
     ("count = 2", 'stop = "50 ms"', "flows.0.stop: the flow may stop before it starts (line 9)"),
     ("count = 2", 'mss = "70 kB"', "flows.0.mss: an MSS of 70000 B does not fit an IP packet (line 9)"),
     ('"100 ms"', '"9 s"', "flows.0.start: the flow may start after the run ends (line 10)"),
@@ -78,6 +87,15 @@ CASES = [
     ('"20 ms"', '{ range = ["3 ms", "2 MB", "1 ms"] }', "the units 'MB' and 'ms' do not go together (line 4)"),
     ("[run]", '[sweep]\nzip = [["cx", "topology.rtt"]]\n[run]', "sweep.zip: 'cx' is zipped but not there (line 13)"),
     ("[topology]", "loss = 1 %\n[topology]", "not valid TOML: "),
+    ("[topology]", f"loss = {'1' * 5000}\n[topology]", "a number has thousands of digits; write it with an exponent"),
+    ("[topology]", f"loss = {'[' * 5000}\n[topology]", "brackets are nested too deeply; correct it"),
+    (
+        '"10 Mbit/s"',
+        f'"{"1" * 5000} Mbit/s"',
+        f"topology.rate: '{'1' * 57}...' is too large (line 3); the most is 1000",
+    ),
+    ('"3 s"', '"90000 h"', "run.duration: '90000 h' is too large (line 13); the most is 87840 h"),
+    ('interval = "50 ms"', 'interval = "1e9 s"', "probes: an interval of more than ten years (line 15); see docs/sc"),
     (
         'queue = { kind = "droptail", limit = "1 BDP" }',
         'queue = "1 BDP"\nloss = 2',
@@ -118,6 +136,11 @@ def test_scenario(scenario_file: Write, capsys: pytest.CaptureFixture[str], old:
         ("topology.rate.x=1", "--set: topology.rate: 'rate' has no keys of its own"),
         ("nonsense", "--set: 'nonsense' is not of the form key=value"),
         ("topology.hops.0.rate=1", "topology.hops: unknown key 'hops'"),
+        ("topology..rtt=1", "--set: topology..rtt: 'topology..rtt' is no key; write for instance topology.rtt"),
+        ("topology.events.1.at=1 s", "--set: topology.events.1: nothing at '1'; it has"),
+        ("rtt.x=1 s", "flows.0.rtt: {'x': '1 s'} is not a duration; write for instance \"160 ms\""),
+        (f"topology.rate={'1' * 5000}", f"topology.rate: '{'1' * 57}...' has no unit; write for instance"),
+        (f"topology.rate={'[' * 5000}", f"topology.rate: '{'[' * 57}...' is not a rate; write for instance"),
     ],
 )
 def test_set(scenario_file: Write, capsys: pytest.CaptureFixture[str], change: str, words: str) -> None:
@@ -159,6 +182,16 @@ def test_output_that_cannot_be_written(
     assert sorted(item.name for item in path.parent.iterdir()) == ["full", "scenario.toml"]
 
 
+def test_figures_that_cannot_be_written(scenario_file: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = scenario_file()
+    missing = path.parent / "missing"
+    words = f"ackclock: {missing}: cannot write a figure there: no such directory; make it, or choose another\n"
+    assert refused(capsys, "show", path, "--plot", missing / "x.png") == words
+    assert refused(capsys, "show", path, "--plot", path.parent / "y.png", "--plot", missing / "x.svg") == words
+    assert "end its name with .png, .svg or .pdf" in refused(capsys, "show", path, "--plot", path.parent / "x.txt")
+    assert [item.name for item in path.parent.iterdir()] == ["scenario.toml"]
+
+
 def test_larger_than_memory(
     scenario_file: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,3 +207,37 @@ def test_larger_than_memory(
         assert not (path.parent / "out").exists()
     said = refused(capsys, "run", path, "--replications", "100000", "--set", "probes.interval=1 ms")
     assert f"{path}: probes: the series of all runs need about " in said
+
+
+@pytest.mark.parametrize(
+    ("scenario", "options", "words"),
+    [
+        (3, {}, "int is no scenario; give the path of a TOML file, the same content as a mapping, or a Scenario"),
+        ("a\0b", {}, "embedded null byte; give the path of a scenario file"),
+        ({}, {}, "scenario: topology: missing key 'topology'; add"),
+        (
+            SMALL_RAW,
+            {"set": 5},
+            'scenario: --set: changes are a mapping of keys to values, or a list of texts; write {"cc"',
+        ),
+        (
+            SMALL_RAW,
+            {"set": {"rtt": 10**5000}},
+            "scenario: flows.0.rtt: the number is too large; the most is 1000000000 s",
+        ),
+        (SMALL_RAW, {"set": {"count": 10**5000}}, "scenario: flows.0.count: the number is out of range; give at most"),
+        (SMALL_RAW, {"seed": "x"}, "scenario: run.seed: 'x' is not a whole number; write it without quotes"),
+    ],
+    ids=["number", "null", "empty", "set", "rtt", "count", "seed"],
+)
+def test_from_python(scenario: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load(scenario, **options)
+    assert words in str(caught.value)
+
+
+def test_a_plan_is_not_loaded_again() -> None:
+    with pytest.raises(InputError, match="it is loaded already; give it to run"):
+        load(cast("Any", load(SMALL_RAW)))
+    with pytest.raises(InputError, match="jobs: 'x' is not a whole number; give at least 1"):
+        run(SMALL_RAW, jobs=cast("Any", "x"))

@@ -28,6 +28,16 @@ def rate(text: str) -> tuple[str, str]:
     return RATE, f"rate = {{ {text} }}"
 
 
+TRACES = {
+    "empty": "",
+    "down": "1\n5\n4\n",
+    "text": "1\n1.5\n",
+    "zero": "0\n0\n",
+    "digits": f"1\n{'9' * 5000}\n",
+    "late": "1\n1000000000000\n",
+    "good": "1\n2\n",
+}
+
 CASES = [
     (
         queue('kind = "xyz", limit = "1 BDP"'),
@@ -53,6 +63,10 @@ CASES = [
         "topology.queue.weights: a weight must be above zero (line 5)",
     ),
     (
+        queue('kind = "drr", limit = "1 BDP", weights = ["1"]'),
+        "topology.queue.weights.0: '1' is not a number (line 5); write it without quotes and without a unit",
+    ),
+    (
         queue('kind = "drr", limit = "1 BDP", weights = [1, -2]'),
         "topology.queue.weights: a weight must be above zero (line 5)",
     ),
@@ -74,12 +88,31 @@ CASES = [
         "topology.rate.steps.1: a step must begin after the one before it (line 3); put them in the order of time",
     ),
     (rate('steps = [{ at = "0 s", rate = "off" }]'), "the link is always off (line 3); give at least one step a rate"),
+    (rate('trace = "digits.trace"'), f"topology.rate.trace: line 2 of 'digits.trace' is {'9' * 57}..., too late (line"),
+    (
+        rate('trace = "late.trace"'),
+        "line 2 of 'late.trace' is 1000000000000, too late (line 3); a trace lasts less than",
+    ),
+    (rate('trace = "text.trace", opportunity = "5 GB"'), "line 2 of 'text.trace'"),
+    (rate('trace = "good.trace", opportunity = "5 GB"'), "rate.opportunity: '5 GB' is too large (line 3); the most is"),
     (rate("stepps = 1"), "topology.rate.stepps: unknown key of a rate 'stepps' (line 3); did you mean 'steps'?"),
     (link('policer = { rate = "5 Mbit/s" }'), "topology.policer.burst: missing key 'burst' (line 6)"),
     (link('policer = { rate = "5 Mbit/s", burst = "0 B" }'), "topology.policer.burst: '0 B' is zero (line 6)"),
     (
         link('policer = { rate = "5 Mbit/s", burst = "100 B" }'),
         "topology.policer.burst: 100 B never hold a full-size packet",
+    ),
+    (
+        link('policer = { rate = "5 Mbit/s", burst = "5 GB" }'),
+        "topology.policer.burst: '5 GB' is too large (line 6); the most is 4 GB",
+    ),
+    (
+        link('shaper = { rate = "5 Mbit/s", burst = "5 GB" }'),
+        "topology.shaper.burst: '5 GB' is too large (line 6); the most is 4 GB",
+    ),
+    (
+        link('link_overhead = "4 GB"'),
+        "topology.link_overhead: '4 GB' is too large (line 6); the most is 65535 B",
     ),
     (link('shaper = { burst = "15 kB" }'), "topology.shaper.rate: missing key 'rate' (line 6)"),
     (
@@ -91,6 +124,16 @@ CASES = [
         link("loss = { gilbert_elliott = { p = 1.5, r = 0.3 } }"),
         "topology.loss.gilbert_elliott.p: 1.5 is outside 0 to 1",
     ),
+    (
+        link("loss = { gilbert_elliott = { p = 1, r = 0 } }"),
+        "gilbert_elliott.r: once bad it never turns good: every packet would be lost (line 6); give r above 0",
+    ),
+    (
+        link("loss = { gilbert_elliott = { p = 0.1, r = 0.1, k = 0 } }"),
+        "topology.loss.gilbert_elliott.k: no packet survives in either state (line 6); give k above 0",
+    ),
+    (link("loss = { drops = [] }"), "topology.loss.drops: an empty list (line 6); name at least one packet, or"),
+    (link(f"loss = {{ every = {2**64} }}"), f"topology.loss.every: {2**64} is out of range (line 6); give at most"),
     (link("loss = { gilbert_elliott = { p = 0.5 } }"), "topology.loss.gilbert_elliott.r: missing key 'r' (line 6)"),
     (
         link("loss = { ber = 1e-6, p = 0.1 }"),
@@ -109,11 +152,19 @@ CASES = [
         link('jitter = { kind = "pareto", scale = "2 ms", shape = 1 }'),
         "topology.jitter.shape: 1 is out of range (line 6)",
     ),
+    (
+        link('jitter = { kind = "pareto", scale = "2 ms", shape = "2" }'),
+        "topology.jitter.shape: '2' is not a number (line 6); write it without quotes",
+    ),
     (link('jitter = { kind = "empirical", values = [] }'), "topology.jitter.values: an empty list (line 6)"),
     (link('jitter = { kind = "gamma" }'), "topology.jitter.kind: unknown kind 'gamma' (line 6); known: uniform"),
     (link('reorder = { p = 2, extra = "1 ms" }'), "topology.reorder.p: 2 is outside 0 to 1 (line 6)"),
     (link("duplicate = 1.5"), "topology.duplicate: 1.5 is outside 0 to 1 (line 6)"),
     (link('events = [{ at = "1 s" }]'), "topology.events.0.at: nothing changes (line 6); add for instance rate"),
+    (
+        link('events = [{ at = "0 s", rate = "off" }]'),
+        "topology.events.0.rate: the link is always off (line 6); give at least one event a rate",
+    ),
     (
         link('events = [{ at = "1 s", rat = "1 Mbit/s" }]'),
         "events.0.rat: unknown key 'rat' (line 6); did you mean 'rate'?",
@@ -126,7 +177,7 @@ def test_link(
     scenario_file: Callable[..., Path], capsys: pytest.CaptureFixture[str], change: tuple[str, str], words: str
 ) -> None:
     path = scenario_file(change)
-    for name, text in (("empty", ""), ("down", "1\n5\n4\n"), ("text", "1\n1.5\n"), ("zero", "0\n0\n")):
+    for name, text in TRACES.items():
         (path.parent / f"{name}.trace").write_text(text, encoding="utf-8")
     said = refused(capsys, "run", path, "--out", path.parent / "out")
     assert said.startswith(f"ackclock: {path}: ")

@@ -7,13 +7,28 @@ from pathlib import Path
 import pytest
 
 import ackclock
+from ackclock.scenario.plan import Job
 from shared import ROOT
 
 FILES = sorted((ROOT / "scenarios").glob("*.toml"))
+BESIDE = ("cellular-trace", "python-controller")
+"""Those that name a file beside them, which a scenario without a file cannot find."""
 
 
 def test_there_are_scenarios() -> None:
     assert "high-bdp" in {path.stem for path in FILES}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_nothing_in_it_is_without_effect(path: Path) -> None:
+    assert [(point.warnings, point.foreseen) for point in ackclock.load(path).points if point.warnings] == []
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.stem not in BESIDE], ids=lambda path: path.stem)
+def test_its_points_can_be_written_and_read_again(path: Path) -> None:
+    for point in ackclock.load(path).points[:20]:
+        (again,) = ackclock.load(point.scenario).points
+        assert Job(0, again, 0).document() == Job(0, point, 0).document()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

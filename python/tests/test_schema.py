@@ -42,6 +42,11 @@ ACCEPTED = [
     ('"cubic"', '{ name = "cubic", beta = [0.7, 0.8] }'),
     ("count = 2", "start_ = 1".replace("start_ = 1", 'stop = "2 s"')),
     ("count = 2", "tcp = { timestamps = false }"),
+    ("count = 2", 'app = { kind = "cbr", rate = ["1 Mbit/s", "2 Mbit/s"] }'),
+    (
+        'limit = "1 BDP" }',
+        'limit = "1 BDP" }\nevents = [{ at = "1 s", rate = "off" }, { at = "2 s", rate = "1 Mbit/s" }]',
+    ),
 ]
 
 REFUSED = [
@@ -53,6 +58,7 @@ REFUSED = [
     ('"cubic"', '{ name = "cubic", betta = 1 }'),
     ("count = 2", 'count = "2"'),
     ("count = 2", "tcp = { nonsense = 1 }"),
+    ("count = 2", 'app = { kind = "cbr", rate = 1000000 }'),
     ('"dumbbell"', '"ring"'),
     ('duration = "3 s"', ""),
 ]

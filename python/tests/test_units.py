@@ -59,12 +59,22 @@ def test_reads(quantity: Quantity, text: str, value: int) -> None:
         (DURATION, "", "not a duration"),
         (DURATION, None, "not a duration"),
         (SIZE, "64 KB", "did you mean 'kB'"),
+        (SIZE, "x" * 100, f"'{'x' * 57}...' is not a size"),
+        (SIZE, f"1 {'x' * 100}", f"unknown unit '{'x' * 57}...' in"),
+        (RATE, "9" * 5000 + " bit/s", f"'{'9' * 57}...' is too large"),
     ],
 )
 def test_refuses(quantity: Quantity, value: object, words: str) -> None:
     with pytest.raises(Problem) as caught:
         quantity.parse(value, zero=False)
     assert words in str(caught.value)
+
+
+def test_a_key_may_have_a_limit_of_its_own() -> None:
+    assert SIZE.parse("65535 B", most=65_535) == 65_535
+    for text in ("65536 B", "66 kB", "1e40 B"):
+        with pytest.raises(Problem, match=r"is too large; the most is 65535 B$"):
+            SIZE.parse(text, most=65_535)
 
 
 @given(st.sampled_from([DURATION, RATE, SIZE, PACKETS]), st.integers(0, 10**12))

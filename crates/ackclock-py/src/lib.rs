@@ -172,13 +172,11 @@ fn estimate_bytes(resolved: &str) -> PyResult<u64> {
     Sim::estimate_bytes(&spec).map_err(value_error)
 }
 
-/// Checks a resolved run without playing it.
+/// Checks a resolved run without playing it, and returns the warnings that can be given beforehand.
 #[pyfunction]
-fn validate(resolved: &str) -> PyResult<()> {
+fn validate(resolved: &str) -> PyResult<Vec<String>> {
     let spec = Run::from_json(resolved).map_err(value_error)?;
-    Sim::new_with(&spec, &mut |f, _, profile, path| controller::check(f, profile, path))
-        .map(|_| ())
-        .map_err(value_error)
+    Sim::check_with(&spec, &mut |f, _, profile, path| controller::check(f, profile, path)).map_err(value_error)
 }
 
 /// Everything the engine knows by name, as JSON: profiles, endpoint options, controllers, slow starts, series.

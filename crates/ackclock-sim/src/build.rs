@@ -24,19 +24,19 @@ const MAX_OVERHEAD: u32 = 65_535;
 const MAX_RATE: u64 = 1_000_000_000_000_000;
 
 /// Numbers the elements that routes pass: links first, then one delay line per distinct delay.
-struct Router<'a> {
+pub(crate) struct Router<'a> {
     links: BTreeMap<&'a str, u32>,
     delays: Vec<u64>,
     numbers: BTreeMap<u64, u32>,
 }
 
 impl<'a> Router<'a> {
-    fn new(links: &'a [spec::Link]) -> Router<'a> {
+    pub(crate) fn new(links: &'a [spec::Link]) -> Router<'a> {
         let links = links.iter().zip(0..).map(|(l, i)| (l.id.as_str(), i)).collect();
         Router { links, delays: Vec::new(), numbers: BTreeMap::new() }
     }
 
-    fn route(&mut self, hops: &[Hop], path: &str) -> Result<Arc<[u32]>, SpecError> {
+    pub(crate) fn route(&mut self, hops: &[Hop], path: &str) -> Result<Arc<[u32]>, SpecError> {
         if hops.is_empty() || hops.len() > MAX_HOPS {
             return Err(SpecError::new(path, format!("a route has 1 to {MAX_HOPS} hops, not {}", hops.len())));
         }
@@ -160,7 +160,7 @@ impl Sim {
     }
 }
 
-fn check(run: &Run) -> Result<(), SpecError> {
+pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
     let err = |path: &str, problem: String| Err(SpecError::new(path, problem));
     if run.duration_ns == 0 || run.duration_ns > MAX_DURATION {
         return err("duration_ns", "a run lasts more than nothing and at most ten years".into());

@@ -12,6 +12,7 @@
 
 pub mod app;
 pub mod build;
+mod check;
 pub mod endpoint;
 pub mod engine;
 pub mod events;

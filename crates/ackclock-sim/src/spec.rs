@@ -79,7 +79,7 @@ impl Default for Engine {
 }
 
 /// A step of a route.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hop {
     /// Over a link.
@@ -91,7 +91,7 @@ pub enum Hop {
 }
 
 /// A connection and its application.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Name.
@@ -140,7 +140,7 @@ fn no_controller() -> Algorithm {
 }
 
 /// A start time.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
     /// Fixed.
@@ -152,7 +152,7 @@ pub enum Start {
 }
 
 /// An algorithm by name, with the parameters that differ from its defaults.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Algorithm {
     /// Name (a slow start's `kind`).

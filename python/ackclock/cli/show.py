@@ -10,6 +10,8 @@ from typing import Any
 
 from ackclock.cli import console
 from ackclock.cli.app import OK
+from ackclock.errors import InputError
+from ackclock.results import warnings
 from ackclock.results.summary import rate_of
 from ackclock.scenario import sketch, words
 from ackclock.scenario.compile import full_packet
@@ -28,10 +30,17 @@ def show(file: Path, changes: Sequence[str], *, as_json: bool, plot: Sequence[Pa
     """
     plan = load(file, set=changes)
     drawn = _draw(plan, plot or [Path(f"{file.stem}.svg"), Path(f"{file.stem}.png")]) if plot is not None else []
+    _print(plan, drawn, as_json=as_json)
+    for warning in _warnings(plan):
+        console.warn(warning)
+    return OK
+
+
+def _print(plan: Plan, drawn: Sequence[Path], *, as_json: bool) -> None:
     if as_json:
         runs = [{"run": job.index, "params": job.point.params, "resolved": job.document()} for job in plan.jobs()]
         console.print_json({"runs": runs})
-        return OK
+        return
     out = console.stdout()
     out.print(_heading(plan), soft_wrap=True)
     for point in plan.points[:_MOST]:
@@ -47,10 +56,22 @@ def show(file: Path, changes: Sequence[str], *, as_json: bool, plot: Sequence[Pa
     if drawn:
         which = " of point 0" if len(plan.points) > 1 else ""
         out.print(f"\ntopology{which}: {', '.join(map(str, drawn))}", soft_wrap=True)
-    return OK
+
+
+def _warnings(plan: Plan) -> list[str]:
+    """What a run of the plan would warn of, as far as that is known before."""
+    points = [
+        {"run": point.index, "point": point.index, "warnings": [*point.warnings, *point.foreseen]}
+        for point in plan.points
+    ]
+    return warnings.of({"runs": points})
 
 
 def _draw(plan: Plan, files: Sequence[Path]) -> list[Path]:
+    for file in files:
+        if not file.parent.is_dir():
+            problem = "cannot write a figure there: no such directory"
+            raise InputError(problem, "make it, or choose another", source=str(file.parent))
     from ackclock.plot import topology  # takes longer than everything else here
 
     picture = sketch.sketch(plan.points[0].scenario)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ackclock.cli import console
 from ackclock.cli.app import FAILED, OK
-from ackclock.study import load, locate, runner, tables
+from ackclock.study import load, locate, runner, selections, tables
 from ackclock.study.document import read
 from ackclock.study.model import Study
 from ackclock.study.output import REPORT, Place, claim_cells
@@ -50,6 +50,7 @@ def show(name: str, *, as_json: bool) -> int:
     loaded = load(name)
     study, claims = loaded.study, loaded.code.claims
     full, quick = plans(study), plans(study, quick=True)
+    selections.check(study, full)
     if as_json:
         console.print_json(
             {

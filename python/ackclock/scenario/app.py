@@ -11,12 +11,9 @@ from ackclock.errors import Problem
 from ackclock.scenario import kinds
 from ackclock.scenario.base import Model
 from ackclock.scenario.dist import Sizes, Times
-from ackclock.scenario.types import Count, Duration, PositiveDuration, PositiveSize, Size
-from ackclock.scenario.units import RATE
+from ackclock.scenario.types import Count, Duration, Headers, Payload, PositiveDuration, PositiveRate, PositiveSize
 
 Document = dict[str, Any]
-
-PacketRate = Annotated[int, BeforeValidator(lambda value: RATE.parse(value, zero=False))]
 
 
 class Bulk(Model):
@@ -33,13 +30,13 @@ class Bulk(Model):
 class _Packets(Model):
     """Packets of one size at a given rate."""
 
-    rate: PacketRate
+    rate: PositiveRate
     """Payload per time, bit/s, while on."""
-    packet: PositiveSize = Field(default="1000 B", validate_default=True)
+    packet: Payload = Field(default="1000 B", validate_default=True)
     """Payload of a packet, or bytes of a write."""
     transport: Literal["udp", "tcp"] = "udp"
     """udp: a datagram each; tcp: a write into a connection each."""
-    headers: Size = Field(default="28 B", validate_default=True)
+    headers: Headers = Field(default="28 B", validate_default=True)
     """What a datagram has on the wire besides its payload."""
     phase: Duration | None = None
     """Time to the first packet. Default: drawn, up to a gap between packets."""
@@ -92,7 +89,7 @@ class OnOff(_Packets):
 class Arrivals(Model):
     """When transfers arrive, from the flow's start on. Exactly one of the keys is given."""
 
-    poisson: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
+    poisson: Annotated[float, Field(strict=True, gt=0, le=1e6, allow_inf_nan=False)] | None = None
     """A Poisson process with so many arrivals per second."""
     every: PositiveDuration | None = None
     """One at the start, and one after each such interval."""
@@ -176,11 +173,22 @@ KINDS: Mapping[str, type[Model]] = {
 """The model of each application."""
 
 
+_NEEDS = {
+    "cbr": 'rate = "1 Mbit/s"',
+    "on-off": 'rate = "1 Mbit/s"',
+    "files": 'arrivals = { poisson = 10.0 }, size = "100 kB"',
+    "request-response": 'response = "100 kB"',
+}
+"""Applications that a name alone does not describe, and the least to say of them."""
+
+
 def _known_kind(value: Any) -> Any:
     if isinstance(value, str):
+        if value in _NEEDS:
+            raise Problem(f"'{value}' needs more than its name", f'write {{ kind = "{value}", {_NEEDS[value]} }}')
         value = {"kind": value}
     if not isinstance(value, dict | Model):
-        raise Problem(f"{value!r} is not an application", f"write its name: {', '.join(KINDS)}")
+        raise Problem(f"{str(value).lower()} is not an application", f"write its name: {', '.join(KINDS)}")
     return kinds.known("application", value, KINDS)
 
 

@@ -34,12 +34,25 @@ _EXAMPLES = {
     "name": 'name = "a"',
     "flow": 'flow = "0"',
     "nth": "nth = 1",
+    "arrivals": "arrivals = { poisson = 10.0 }",
+    "size": 'size = "100 kB"',
+    "response": 'response = "100 kB"',
+    "burst": 'burst = "15 kB"',
+    "extra": 'extra = "5 ms"',
+    "at": 'at = "1 s"',
+    "begin": 'begin = "1 s"',
+    "p": "p = 0.01",
+    "r": "r = 0.3",
 }
 
 _WANTED = {
     "bool_type": ("a yes or no", "write true or false"),
     "int_type": ("a whole number", "write it without quotes and decimals"),
     "int_from_float": ("a whole number", "write it without decimals"),
+    "float_parsing": ("a number", "write it without quotes and without a unit"),
+    "float_type": ("a number", "write it without quotes and without a unit"),
+    "finite_number": ("a finite number", "give a number"),
+    "dataclass_type": ("a value or a distribution", 'write it with its unit, as in "100 kB"'),
     "string_type": ("text", "write it in quotes"),
     "model_type": ("a table", "write it as { key = value } or under its own [header]"),
     "dict_type": ("a table", "write it as { key = value }"),
@@ -64,6 +77,8 @@ def finding(error: ValidationError | Problem, raw: Any) -> Finding:
     chosen = next((item for item in details if item["type"] == "extra_forbidden"), details[0])
     loc = tuple(chosen["loc"])
     problem = _explain(chosen["type"], loc, chosen)
+    if chosen["type"] == "missing" and isinstance(loc[-1], int):
+        loc = loc[:-1]  # of a list that is too short, not of an entry that is not there
     key = tuple(part for part in loc if part not in _TAGS)
     return Finding(trim((*key, *problem.key), raw), problem.problem, problem.remedy)
 
@@ -77,6 +92,10 @@ def _explain(kind: str, loc: Path, detail: Mapping[str, Any]) -> Problem:
         return cause
     if kind == "extra_forbidden":
         return _unknown_key(name, loc)
+    if kind == "missing" and isinstance(loc[-1], int):
+        return Problem(f"a list of {loc[-1]} is too short", 'give two values, such as ["0 s", "5 s"]')
+    if kind == "too_long":
+        return Problem(f"a list of {context['actual_length']} is too long", f"give {context['max_length']} values")
     if kind == "missing":
         example = _EXAMPLES.get(name)
         return Problem(f"missing key '{name}'", f"add {example}" if example else "add it")
@@ -93,7 +112,8 @@ def _explain(kind: str, loc: Path, detail: Mapping[str, Any]) -> Problem:
     }
     if kind in words:
         bound = next(iter(context.values()))
-        return Problem(f"{_short(value)} is out of range", f"give {words[kind]} {bound}")
+        limit = str(bound) if isinstance(bound, int) else f"{bound:g}"
+        return Problem(f"{_short(value)} is out of range", f"give {words[kind]} {limit}")
     if kind == "too_short":
         return Problem(f"'{name}' is empty", f"add {_EXAMPLES.get(name, 'an entry')}")
     return Problem(f"{_short(value)}: {detail['msg'][:1].lower()}{detail['msg'][1:]}", "see docs/scenario.md")
@@ -146,5 +166,8 @@ def trim(key: Path, raw: Any) -> Path:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = str(value).lower() if isinstance(value, bool) else repr(value)
+    except ValueError:  # a whole number with thousands of digits
+        return "the number"
     return text if len(text) <= 40 else f"{text[:37]}..."

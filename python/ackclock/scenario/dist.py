@@ -20,6 +20,9 @@ _KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """What each kind needs, and what it may have."""
 
+_MOST_SHAPE = 1e6
+"""Exponent of a tail; at this all values are practically the smallest one."""
+
 
 @dataclass(frozen=True)
 class Dist:
@@ -46,7 +49,7 @@ def parse(value: Any, quantity: Quantity) -> Dist:
     example = f'write for instance {{ kind = "exponential", mean = "{quantity.example}" }}'
     if kind is None:
         raise Problem("missing key 'kind'", example, "kind")
-    if kind not in _KEYS:
+    if not isinstance(kind, str) or kind not in _KEYS:
         raise unknown("distribution", str(kind), _KEYS, "kind")
     wanted, optional = _KEYS[kind]
     for key in value:
@@ -67,8 +70,8 @@ def parse(value: Any, quantity: Quantity) -> Dist:
 def _item(key: str, item: Any, quantity: Quantity) -> Any:
     try:
         if key == "shape":
-            if isinstance(item, bool) or not isinstance(item, int | float) or item <= 0:
-                raise Problem(f"{item!r} is not a shape", "give a number above 0, such as 1.5")
+            if isinstance(item, bool) or not isinstance(item, int | float) or not 0 < item <= _MOST_SHAPE:
+                raise Problem(f"{item!r} is not a shape", "give a number above 0 and at most a million, such as 1.5")
             return float(item)
         if key == "interpolate":
             if not isinstance(item, bool):

@@ -16,10 +16,11 @@ from pydantic import (
     model_validator,
 )
 
+from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.engine import Algorithm as Description
 from ackclock.engine import catalogue
-from ackclock.errors import Problem, unknown
+from ackclock.errors import EngineError, Problem, unknown
 from ackclock.scenario.app import App, Cbr, Files, Interval, OnOff, RequestResponse, resolve_intervals
 from ackclock.scenario.base import Model
 from ackclock.scenario.options import convert
@@ -54,7 +55,8 @@ def _written(value: Any, what: str, key: str, known: Mapping[str, Description]) 
     if isinstance(value, str):
         return Choice(value)
     if not isinstance(value, dict):
-        raise Problem(f"{value!r} is not a {what}", f"write its name: {', '.join(known)}")
+        shown = str(value).lower() if isinstance(value, bool) else repr(value)
+        raise Problem(f"{shown} is not a {what}", f"write its name: {', '.join(known)}")
     if key not in value:
         raise Problem(f"missing key '{key}'", f'write for instance {{ {key} = "{next(iter(known))}" }}')
     return Choice(str(value[key]), {name: item for name, item in value.items() if name != key})
@@ -201,7 +203,20 @@ class Flow(WayKeys):
         for key in TCP_KEYS:
             if key in self.tcp and getattr(self, key) is not None:
                 raise Problem(f"'{key}' is given twice", f"keep either {key} or tcp.{key}", "tcp", key)
+        self._possible_options()
         return self
+
+    def _possible_options(self) -> None:
+        """Refuse options that contradict each other."""
+        try:
+            engine.tcp_options(self.profile, self.tcp_options)
+        except EngineError as error:
+            place, _, said = str(error).partition(": ")
+            key = place.split(".")[1:]
+            if key[-1] in TCP_KEYS and getattr(self, key[-1]) is not None:
+                key = key[-1:]
+            what, _, remedy = said.partition("; ")
+            raise Problem(what, remedy or "see docs/tcp.md", *key) from None
 
     @property
     def datagrams(self) -> bool:

@@ -22,7 +22,7 @@ def known(what: str, value: Any, kinds: Kinds) -> Any:
     kind = value.get("kind")
     if kind is None:
         raise Problem("missing key 'kind'", f"add one of: {', '.join(kinds)}", "kind")
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise unknown(what, str(kind), kinds, "kind")
     return value
 

@@ -10,7 +10,7 @@ from ackclock.scenario.loss import LossField
 from ackclock.scenario.medium import Event, Jitter, Reorder
 from ackclock.scenario.pace import Bucket, Rate, ReverseRate
 from ackclock.scenario.queue import Queue, QueueField
-from ackclock.scenario.types import Count, Duration, Probability, Size
+from ackclock.scenario.types import Count, Duration, Framing, Probability
 from ackclock.scenario.units import QueueLimit
 
 UNLIMITED = Queue(limit=QueueLimit("unlimited"))
@@ -24,7 +24,7 @@ class LinkKeys(Model):
     """Rate of the link, or "unlimited"."""
     queue: QueueField = UNLIMITED
     """Queue in front of the link. Default: unlimited."""
-    link_overhead: Size = Field(default="0 B", validate_default=True)
+    link_overhead: Framing = Field(default="0 B", validate_default=True)
     """Bytes added to every packet on the wire, such as "14 B" for Ethernet."""
     loss: LossField = None
     """Loss at the output of the link."""

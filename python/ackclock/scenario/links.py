@@ -18,6 +18,9 @@ from ackclock.scenario.units import QueueLimit
 Document = dict[str, Any]
 Key = tuple[str | int, ...]
 
+_DIGITS = 20
+"""More than any number of a flow has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -97,6 +100,8 @@ def _with_events(link: Link) -> int | None:
             remedy = "put events that change the rate in the order of time, one at an instant"
             raise Problem("a change of the rate must come after the one before it", remedy, *link.key, "events", index)
     before = [(0, int(link.rate))] if steps[0][0] else []
+    if not before and not any(rate for _, rate in steps):
+        raise Problem("the link is always off", "give at least one event a rate", *link.key, "events", 0, "rate")
     return of_steps([*before, *steps], None, {})
 
 
@@ -219,7 +224,7 @@ def _loss(loss: Loss | None, flows: int, key: Key) -> Document | None:
         return {"kind": "gilbert_elliott", **loss.gilbert_elliott.model_dump()}
     drops = []
     for index, drop in enumerate(loss.drops or ()):
-        if not (drop.flow.isdecimal() and int(drop.flow) < flows):
+        if not (drop.flow.isdecimal() and len(drop.flow) < _DIGITS and int(drop.flow) < flows):
             remedy = f'flows are numbered from "0" to "{flows - 1}"'
             raise Problem(f"there is no flow '{drop.flow}'", remedy, *key, "loss", "drops", index, "flow")
         drops.append({"flow": str(int(drop.flow)), "nth": drop.nth})

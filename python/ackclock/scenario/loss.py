@@ -32,13 +32,21 @@ class GilbertElliott(Model):
     k: Probability = 1.0
     """Share of packets that survive in the good state."""
 
+    @model_validator(mode="after")
+    def _some_survive(self) -> GilbertElliott:
+        if self.p > 0 and self.r == 0 and self.h == 0:
+            raise Problem("once bad it never turns good: every packet would be lost", "give r above 0", "r")
+        if self.h == 0 and self.k == 0:
+            raise Problem("no packet survives in either state", "give k above 0", "k")
+        return self
+
 
 class Loss(Model):
     """Loss at the output of a link, counted apart from queue drops. Exactly one of the keys is given."""
 
     p: Probability | None = None
     """Probability that a packet is lost, each for itself."""
-    every: Annotated[int, Field(strict=True, ge=2)] | None = None
+    every: Annotated[int, Field(strict=True, ge=2, le=2**63 - 1)] | None = None
     """Every n-th packet of the link is lost."""
     drops: tuple[Drop, ...] | None = None
     """The packets to lose, one by one."""
@@ -53,6 +61,8 @@ class Loss(Model):
         if sum(value is not None for value in given) != 1:
             problem = "a loss has exactly one of p, every, drops, gilbert_elliott and ber"
             raise Problem(problem, "write for instance { every = 200 }")
+        if self.drops == ():
+            raise Problem("an empty list", "name at least one packet, or leave the loss out", "drops")
         for name in ("p", "ber"):
             if getattr(self, name) == 1:
                 raise Problem("every packet would be lost", "give a probability below 1", name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from ackclock.errors import Problem
 from ackclock.scenario.base import Model
@@ -37,7 +37,7 @@ class Jitter(Model):
     """Standard deviation of a normal one."""
     scale: PositiveDuration | None = None
     """Least delay of a Pareto one."""
-    shape: Annotated[float, Field(gt=1, allow_inf_nan=False)] | None = None
+    shape: Annotated[float, Field(strict=True, gt=1, allow_inf_nan=False)] | None = None
     """Exponent of a Pareto one."""
     values: tuple[Duration, ...] | None = None
     """Delays that were measured."""
@@ -75,12 +75,21 @@ def _event_rate(value: Any) -> Any:
     return 0 if value == "off" else RATE.parse(value)
 
 
+EventRate = Annotated[
+    int | None,
+    BeforeValidator(_event_rate),
+    PlainSerializer(lambda value: "off" if value == 0 else value and RATE.format(value)),
+    WithJsonSchema({"type": "string", "description": 'a rate with its unit, or "off"', "examples": [RATE.example]}),
+]
+"""A rate in bit/s; zero is ``"off"``."""
+
+
 class Event(Model):
     """What a link becomes at a time. What is not given stays as it is."""
 
     at: Duration
     """When."""
-    rate: Annotated[int | None, BeforeValidator(_event_rate)] = None
+    rate: EventRate = None
     """Rate from then on; "off" stops it."""
     delay: Duration | None = None
     """Propagation delay from then on; packets keep their order."""

@@ -42,6 +42,11 @@ def show(option: Option, value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def written(option: Option, value: Any) -> Any:
+    """An engine value as a scenario may have it: what has a unit as text."""
+    return show(option, value) if option.kind in ("duration", "bytes") else value
+
+
 def _written(value: Any) -> str:
     """A value as TOML has it, for messages."""
     return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -41,7 +41,7 @@ def parse(text: str) -> tuple[str, Any]:
         raise Problem(f"'{text}' is not of the form key=value", 'write for instance --set run.duration="10 s"')
     try:
         document = tomllib.loads(f"value = {value.strip()}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # also of a number with thousands of digits, or as many brackets
         return key.strip(), value.strip()
     # A value such as '1\nx=2' would smuggle in a second key; it is text then.
     return key.strip(), document["value"] if len(document) == 1 else value.strip()
@@ -58,11 +58,17 @@ def _pairs(overrides: Overrides) -> list[tuple[str, Any]]:
         return [parse(overrides)]
     if isinstance(overrides, Mapping):
         return list(overrides.items())
-    return [parse(text) for text in overrides]
+    texts: list[Any] = list(overrides) if isinstance(overrides, Iterable) else [overrides]
+    if not all(isinstance(text, str) for text in texts):
+        remedy = 'write {"cc": "reno"} or ["cc=reno"]'
+        raise Problem("changes are a mapping of keys to values, or a list of texts", remedy)
+    return [parse(text) for text in texts]
 
 
 def _targets(raw: Raw, key: str) -> list[Path]:
     head, *rest = key.split(".")
+    if not all((head, *rest)):
+        raise Problem(f"'{key}' is no key", "write for instance topology.rtt", *key.split("."))
     if head in _SECTIONS:
         if head == "flows" and rest:
             return [_flow_path(raw, rest, key)]
@@ -109,7 +115,8 @@ def _put(node: Any, path: Path, value: Any) -> None:
         if isinstance(below, str) and key in _NAME_KEYS:
             below = node[key] = {_NAME_KEYS[key]: below}
         elif below is None:
-            below = node[key] = {}
+            # A list that is not there begins with the entry 0: events.0.at and events.0.rate make an event.
+            below = node[key] = [{}] if isinstance(path[depth + 1], int) and depth + 2 < len(path) else {}
         if not isinstance(below, dict | list) or (isinstance(below, list) and not isinstance(path[depth + 1], int)):
             raise Problem(f"'{key}' has no keys of its own", f"set {key} itself", *path[: depth + 1])
         node = below

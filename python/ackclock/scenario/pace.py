@@ -12,11 +12,14 @@ from pydantic import PlainSerializer, PlainValidator, ValidationInfo, WithJsonSc
 from ackclock.errors import Problem, unknown
 from ackclock.scenario import units
 from ackclock.scenario.base import Model
-from ackclock.scenario.types import PositiveSize
+from ackclock.scenario.types import MOST_BURST, Burst
 from ackclock.scenario.units import DURATION, RATE, SIZE
 
 OPPORTUNITY = 1500
 """Bytes an opportunity of a trace carries, unless the scenario says otherwise."""
+
+_DIGITS = 12
+"""Of a time in a trace: ms, up to what the engine can hold."""
 
 _FORMS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "steps": (frozenset({"steps"}), frozenset({"repeat"})),
@@ -137,9 +140,13 @@ def _trace(value: Mapping[str, Any], folder: Any) -> VaryingRate:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise Problem(f"cannot read '{name}' ({reason.lower()})", "give a file beside the scenario", "trace") from None
     times = _times(name, lines)
-    bytes_each = _within("opportunity", parse=lambda: SIZE.parse(value.get("opportunity", "1500 B"), zero=False))
+    bytes_each = _within("opportunity", parse=lambda: _opportunity(value))
     number = max(1, len(times) * bytes_each * 8 * 1000 // times[-1])
     return VaryingRate(number, value, {"trace": {"times_ms": times, "opportunity_bytes": bytes_each}})
+
+
+def _opportunity(value: Mapping[str, Any]) -> int:
+    return SIZE.parse(value.get("opportunity", f"{OPPORTUNITY} B"), zero=False, most=MOST_BURST)
 
 
 def _times(name: str, lines: list[str]) -> list[int]:
@@ -150,7 +157,11 @@ def _times(name: str, lines: list[str]) -> list[int]:
     for number, line in enumerate(lines, start=1):
         text = line.strip()
         if not (text.isascii() and text.isdecimal()):
-            raise Problem(f"line {number} of '{name}' is '{text}', not a whole number", f"a trace has {wrong}", "trace")
+            problem = f"line {number} of '{name}' is '{units.short(text)}', not a whole number"
+            raise Problem(problem, f"a trace has {wrong}", "trace")
+        if len(text.lstrip("0")) > _DIGITS:
+            problem = f"line {number} of '{name}' is {units.short(text)}, too late"
+            raise Problem(problem, "a trace lasts less than 31 years: it counts milliseconds", "trace")
         if times and int(text) < times[-1]:
             raise Problem(f"line {number} of '{name}' is earlier than the line before", f"a trace has {wrong}", "trace")
         times.append(int(text))
@@ -203,5 +214,5 @@ class Bucket(Model):
 
     rate: Annotated[int, PlainValidator(_bucket_rate), PlainSerializer(write), WithJsonSchema(_TEXT)]
     """Rate at which it fills."""
-    burst: PositiveSize
+    burst: Burst
     """Bytes it holds: at least a full-size packet."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
 from pydantic import ValidationError
 
+from ackclock import engine
 from ackclock.controllers import loading
-from ackclock.errors import InputError, Problem
+from ackclock.errors import EngineError, InputError, Problem
 from ackclock.scenario import compile as compiler
-from ackclock.scenario import override, sweep
+from ackclock.scenario import fit, idle, override, refusal, repeats, sweep
 from ackclock.scenario.diagnose import finding
 from ackclock.scenario.flow import Flow
 from ackclock.scenario.lines import line_of
@@ -30,6 +33,10 @@ class Point:
     index: int
     params: Params
     scenario: Scenario
+    warnings: tuple[str, ...] = ()
+    """What has no effect in it."""
+    foreseen: tuple[str, ...] = ()
+    """Warnings of the engine that its runs will repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,7 @@ class Job:
 
     def text(self) -> str:
         """The resolved run as the engine reads it."""
-        return json.dumps(self.document(), separators=(",", ":"))
+        return _text(self.document())
 
 
 MOST_RUNS = 1_000_000
@@ -96,7 +103,7 @@ def load(
     seed: int | None = None,
     replications: int | None = None,
 ) -> Plan:
-    """Read and check a scenario.
+    """Read and check a scenario. Every point of a sweep is checked, by the engine as well; nothing is run.
 
     Parameters
     ----------
@@ -113,18 +120,21 @@ def load(
     changes = json_copy(set) if isinstance(set, Mapping) else set or {}
     changed = _override(raw, source, changes, seed, replications)
     current: Any = raw
-    points = []
+    points: list[Point] = []
+    documents: list[bytes] = []
     try:
         for index, (params, current) in enumerate(sweep.points(raw)):
             checked = Scenario.model_validate(current, context={"folder": folder})
-            compiler.compile_run(checked)
-            points.append(Point(index, params, checked))
+            point, document = _checked(index, params, checked, changed)
+            points.append(point)
+            documents.append(document)
     except (Problem, ValidationError) as error:
         found = finding(error, current)
         key = sweep.dotted(found.key)
-        ours = any(key == path or key.startswith(f"{path}.") for path in changed)
-        line = None if ours or not text else line_of(text, found.key)
+        line = line_of(text, found.key) if text and not _given(found.key, changed, text) else None
         raise InputError(found.problem, found.remedy, source=source, key=key or None, line=line) from None
+    for index, more in repeats.warnings([point.params for point in points], documents).items():
+        points[index] = replace(points[index], warnings=(*points[index].warnings, *more))
     plan = Plan(source, text, tuple(points), folder)
     if len(plan) > MOST_RUNS:
         raise InputError(
@@ -134,6 +144,32 @@ def load(
             key="run.replications",
         )
     return plan
+
+
+def _given(key: sweep.Path, changed: Set[str], text: str) -> bool:
+    """Whether a key was changed, or is there only because one below it was."""
+    name = sweep.dotted(key)
+    below = any(path.startswith(f"{name}.") for path in changed)
+    return any(f"{name}.".startswith(f"{path}.") for path in changed) or (
+        below and not sweep.present(tomllib.loads(text), list(map(str, key)))
+    )
+
+
+def _checked(index: int, params: Params, scenario: Scenario, changed: Set[str]) -> tuple[Point, bytes]:
+    """A point that the engine has checked, and what stands for its resolved run. Raises :class:`Problem`."""
+    document = compiler.compile_run(scenario)
+    fit.check(scenario)
+    text = _text(document)
+    try:
+        foreseen = engine.validate(text)
+    except EngineError as error:
+        raise refusal.problem(scenario, str(error)) from None
+    found = idle.warnings(scenario, document, changed)
+    return Point(index, params, scenario, tuple(found), tuple(foreseen)), hashlib.sha256(text.encode()).digest()
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, separators=(",", ":"))
 
 
 def resolved_flow(raw: Mapping[str, Any], source: str) -> dict[str, Any]:
@@ -161,22 +197,33 @@ def _override(
 
 def _read(scenario: Scenario | Mapping[str, Any] | str | FilePath) -> tuple[str, str, dict[str, Any]]:
     if isinstance(scenario, Scenario):
-        return "scenario", "", json_copy(scenario.model_dump(exclude_none=True))
+        return "scenario", "", json_copy(scenario.model_dump(exclude_unset=True))
     if isinstance(scenario, Mapping):
         return "scenario", "", json_copy(scenario)
+    given: object = scenario
+    if isinstance(given, Plan):
+        raise InputError("it is loaded already", "give it to run, or load its scenario again", source=given.source)
+    if not isinstance(given, str | os.PathLike):
+        problem = f"{type(scenario).__name__} is no scenario"
+        raise InputError(problem, "give the path of a TOML file, the same content as a mapping, or a Scenario")
     source = str(scenario)
     try:
         text = FilePath(scenario).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise InputError("not a text file", "give a scenario in TOML, encoded in UTF-8", source=source) from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+    except (OSError, ValueError) as error:  # the latter of a path with a zero byte
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(reason, "give the path of a scenario file", source=source) from None
     try:
         return source, text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         remedy = 'correct it; text needs quotes, as in rate = "100 Mbit/s"'
         raise InputError(f"not valid TOML: {error}", remedy, source=source) from None
+    except ValueError:  # of Python's own conversion
+        problem, remedy = "a number has thousands of digits", "write it with an exponent, as in 1e9"
+        raise InputError(problem, remedy, source=source) from None
+    except RecursionError:
+        raise InputError("brackets are nested too deeply", "correct it", source=source) from None
 
 
 def json_copy(value: Any) -> Any:

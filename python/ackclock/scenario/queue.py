@@ -9,8 +9,11 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, mode
 from ackclock.engine import Discipline, catalogue
 from ackclock.errors import Problem, unknown
 from ackclock.scenario.base import Model
-from ackclock.scenario.options import convert, show
+from ackclock.scenario.options import convert, written
 from ackclock.scenario.types import Limit, Threshold
+
+WEIGHTED = ("scfq", "wfq", "wf2q", "fq", "drr")
+"""Disciplines that share a link by weight."""
 
 
 class Queue(Model):
@@ -25,7 +28,7 @@ class Queue(Model):
     mark_above: Threshold | None = None
     """ECN-capable packets that find more than this before them are marked: "20 packets", "0.17 BDP" or "30 kB".
     Default: none are. For `droptail`; other disciplines mark by their own rules."""
-    weights: Annotated[tuple[Annotated[float, Field(allow_inf_nan=False)], ...], Field(strict=False)] = ()
+    weights: Annotated[tuple[Annotated[float, Field(strict=True, allow_inf_nan=False)], ...], Field(strict=False)] = ()
     """Weights of the classes of flows, for schedulers that share by weight. Default: 1 for every class."""
     params: dict[str, Any] = Field(default_factory=dict, exclude=True)
     """Parameters of the discipline that differ from its defaults. They are written beside the other keys."""
@@ -50,7 +53,7 @@ class Queue(Model):
     @model_serializer(mode="wrap")
     def _flat(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         known = catalogue().queues[self.kind].params
-        return {**handler(self), **{name: show(known[name], value) for name, value in self.params.items()}}
+        return {**handler(self), **{name: written(known[name], value) for name, value in self.params.items()}}
 
     @model_validator(mode="after")
     def _consistent(self) -> Queue:
@@ -64,7 +67,7 @@ class Queue(Model):
 
 def _discipline(kind: Any) -> Discipline:
     known = catalogue().queues
-    if kind not in known:
+    if not isinstance(kind, str) or kind not in known:
         raise unknown("queue", str(kind), known, "kind")
     return known[kind]
 

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, mo
 
 from ackclock.errors import Problem
 from ackclock.scenario.base import Model
-from ackclock.scenario.types import Count, Duration, PositiveDuration
+from ackclock.scenario.types import Count, Duration, PositiveDuration, RunLength
 from ackclock.scenario.units import DURATION
 
 FLOW_SERIES = (
@@ -31,7 +31,7 @@ INTERVAL_SERIES = ("cwnd", "srtt", "delivered", "queue")
 class Run(Model):
     """Length, repetition and randomness of a run."""
 
-    duration: PositiveDuration
+    duration: RunLength
     """Simulated time."""
     warmup: Duration = Field(default="0 s", validate_default=True)
     """Rates, means and percentiles leave out this much of the beginning."""

@@ -245,12 +245,13 @@ def _axis_named(single: dict[str, Axis], raw: Raw, name: Any) -> str | None:
     guess = unknown("swept key", str(name), single)
     parts = str(name).split(".")
     groups = raw.get("flows")
-    if _present(raw, parts) or (isinstance(groups, list) and any(_present(group, parts) for group in groups)):
+    if present(raw, parts) or (isinstance(groups, list) and any(present(group, parts) for group in groups)):
         return None
     raise Problem(f"'{name}' is zipped but not there", guess.remedy, "sweep", "zip")
 
 
-def _present(node: Any, parts: Sequence[str]) -> bool:
+def present(node: Any, parts: Sequence[str]) -> bool:
+    """Whether there is a value at a place."""
     for part in parts:
         if isinstance(node, list):
             node = node[int(part)] if part.isdecimal() and int(part) < len(node) else None

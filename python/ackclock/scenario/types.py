@@ -9,6 +9,12 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from ackclock.scenario import units
 from ackclock.scenario.units import QueueLimit
 
+MOST_BURST = 4 * 10**9
+"""Bytes that go at once: the engine counts them in 32 bits."""
+
+MOST_LENGTH = 10 * 366 * 24 * 3600 * 10**9
+"""Of a run, ns: ten years, so that sums of times stay within the 64 bits of the engine."""
+
 _NUMBER = r"\d+(\.\d*)?([eE][+-]?\d+)?"
 
 
@@ -25,8 +31,8 @@ def _text(quantity: units.Quantity, *, unlimited: bool = False) -> Any:
     )
 
 
-def _reader(quantity: units.Quantity, *, zero: bool) -> Any:
-    return BeforeValidator(lambda value: quantity.parse(value, zero=zero))
+def _reader(quantity: units.Quantity, *, zero: bool, most: int | None = None) -> Any:
+    return BeforeValidator(lambda value: quantity.parse(value, zero=zero, most=most))
 
 
 def _writer(quantity: units.Quantity) -> Any:
@@ -39,11 +45,31 @@ Duration = Annotated[int, _reader(units.DURATION, zero=True), _writer(units.DURA
 PositiveDuration = Annotated[int, _reader(units.DURATION, zero=False), _writer(units.DURATION), _text(units.DURATION)]
 """A time in ns, more than zero."""
 
+RunLength = Annotated[
+    int, _reader(units.DURATION, zero=False, most=MOST_LENGTH), _writer(units.DURATION), _text(units.DURATION)
+]
+"""The length of a run in ns."""
+
 Size = Annotated[int, _reader(units.SIZE, zero=True), _writer(units.SIZE), _text(units.SIZE)]
 """A size in bytes; zero is allowed."""
 
 PositiveSize = Annotated[int, _reader(units.SIZE, zero=False), _writer(units.SIZE), _text(units.SIZE)]
 """A size in bytes, more than zero."""
+
+PositiveRate = Annotated[int, _reader(units.RATE, zero=False), _writer(units.RATE), _text(units.RATE)]
+"""A constant rate in bit/s, more than zero."""
+
+Framing = Annotated[int, _reader(units.SIZE, zero=True, most=65_535), _writer(units.SIZE), _text(units.SIZE)]
+"""Bytes that a link adds to a packet; zero is allowed."""
+
+Headers = Annotated[int, _reader(units.SIZE, zero=True, most=1000), _writer(units.SIZE), _text(units.SIZE)]
+"""Bytes of the headers of a datagram; zero is allowed."""
+
+Payload = Annotated[int, _reader(units.SIZE, zero=False, most=65_507), _writer(units.SIZE), _text(units.SIZE)]
+"""Bytes of a datagram: what IP and UDP have room for."""
+
+Burst = Annotated[int, _reader(units.SIZE, zero=False, most=MOST_BURST), _writer(units.SIZE), _text(units.SIZE)]
+"""Bytes of a token bucket or of an opportunity to send."""
 
 Limit = Annotated[
     QueueLimit,
@@ -90,5 +116,5 @@ Probability = Annotated[
 ]
 """A number in [0, 1]."""
 
-Count = Annotated[int, Field(strict=True, ge=1)]
+Count = Annotated[int, Field(strict=True, ge=1, le=2**63 - 1)]
 """A whole number of at least one."""

@@ -40,31 +40,34 @@ class Quantity:
     example: str
     limit: int
 
-    def parse(self, value: object, *, zero: bool = True) -> int:
+    def parse(self, value: object, *, zero: bool = True, most: int | None = None) -> int:
         """`value` in base units, rounded to a whole one.
 
-        Raises :class:`Problem` for a missing or unknown unit, a sign, a number that is too large, one
+        Raises :class:`Problem` for a missing or unknown unit, a sign, a number above `most` or the limit, one
         that rounds to nothing, and for zero unless `zero` is true.
         """
+        limit = self.limit if most is None else most
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise Problem(f"{_show(value)} is not a {self.name}", f'write for instance "{self.example}"')
+        if isinstance(value, int) and value.bit_length() > _BITS:
+            raise Problem("the number is too large", f"the most is {self.format(limit)}")
         number, unit = split(str(value))
         if number is None:
-            raise Problem(f"'{value}' is not a {self.name}", f'write for instance "{self.example}"')
+            raise Problem(f"{_show(str(value))} is not a {self.name}", f'write for instance "{self.example}"')
         if not unit:
             raise Problem(f"{_show(value)} has no unit", f'write for instance "{self.example}" ({self._list()})')
         if unit not in self.units:
-            raise Problem(f"unknown unit '{unit}' in {_show(value)}", self._suggest(unit))
+            raise Problem(f"unknown unit {_show(unit)} in {_show(value)}", self._suggest(unit))
         if number < 0:
             raise Problem(f"{_show(value)} is negative", "give a positive value")
         if number == 0 and not zero:
             raise Problem(f"{_show(value)} is zero", "give a positive value")
         if number.adjusted() > 30:
-            raise Problem(f"{_show(value)} is too large", f"the most is {self.format(self.limit)}")
+            raise Problem(f"{_show(value)} is too large", f"the most is {self.format(limit)}")
         exact = Fraction(number) * self.units[unit]
         result = round(exact)
-        if result > self.limit:
-            raise Problem(f"{_show(value)} is too large", f"the most is {self.format(self.limit)}")
+        if result > limit:
+            raise Problem(f"{_show(value)} is too large", f"the most is {self.format(limit)}")
         if result == 0 and exact:
             raise Problem(f"{_show(value)} rounds to nothing", "give a larger value")
         return result
@@ -115,6 +118,10 @@ PACKETS = Quantity("number of packets", _units(packets=1, packet=1), "132 packet
 SEGMENTS = Quantity("number of segments", _units(segments=1, segment=1), "10 segments", 10**12)
 
 _BDP_MOST = 1000
+_BITS = 10_000
+"""Of a whole number that Python still turns into text."""
+_SHOWN = 60
+"""Characters of a value that a message repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +159,16 @@ def _length(value: object, what: str, nothing: str, example: str) -> QueueLimit:
         raise Problem(f"{_show(value)} is not a {what}", example)
     number, unit = split(str(value))
     if number is None:
-        raise Problem(f"'{value}' is not a {what}", example)
+        raise Problem(f"{_show(str(value))} is not a {what}", example)
     if not unit:
         raise Problem(f"{_show(value)} has no unit", example)
     if number <= 0:
-        raise Problem(nothing.format(value), "the least is one packet")
+        raise Problem(nothing.format(short(str(value))), "the least is one packet")
     if unit == "BDP":
         if number > _BDP_MOST:
             raise Problem(
-                f"a {what.split()[0]} of {value} is impossible", f"give more than 0 and at most {_BDP_MOST} BDP"
+                f"a {what.split()[0]} of {short(str(value))} is impossible",
+                f"give more than 0 and at most {_BDP_MOST} BDP",
             )
         return QueueLimit("bdp", Fraction(number))
     if unit in PACKETS.units:
@@ -170,7 +178,7 @@ def _length(value: object, what: str, nothing: str, example: str) -> QueueLimit:
     known = ["BDP", "packets", *SIZE.units]
     guess = _ALIASES.get(unit.casefold()) or nearest(unit, known)
     remedy = f"did you mean '{guess}'?" if guess in known else example
-    raise Problem(f"unknown unit '{unit}' in {_show(value)}", remedy)
+    raise Problem(f"unknown unit {_show(unit)} in {_show(value)}", remedy)
 
 
 def parse_threshold(value: object) -> QueueLimit:
@@ -196,7 +204,7 @@ def parse_fraction(value: object) -> float:
         raise Problem(f"{_show(value)} is not a fraction", example)
     number, unit = split(str(value))
     if number is None or unit not in ("", "%"):
-        raise Problem(f"'{value}' is not a fraction", example)
+        raise Problem(f"{_show(str(value))} is not a fraction", example)
     result = float(number) / (100 if unit else 1)
     if not 0 <= result <= 1:
         raise Problem(f"{_show(value)} is outside 0 to 1", example)
@@ -211,8 +219,13 @@ def split(text: str) -> tuple[Decimal | None, str]:
     return Decimal(match[1]), match[2].strip()
 
 
+def short(text: str) -> str:
+    """`text`, or its beginning if it is long."""
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
 def _show(value: object) -> str:
-    """`value` as a scenario writes it."""
+    """`value` as a scenario writes it, for a message."""
     if isinstance(value, bool):
         return str(value).lower()
-    return f"'{value}'" if isinstance(value, str) else f"{value!r}"
+    return f"'{short(value)}'" if isinstance(value, str) else short(str(value))

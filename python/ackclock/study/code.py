@@ -38,9 +38,19 @@ class Measure:
     def __call__(self, run: Run) -> float | None:
         """The number of a run; it is looked for once."""
         if self.name not in run.measured:
-            value = self.function(run)
-            run.measured[self.name] = None if value is None else float(value)
+            run.measured[self.name] = self._of(run)
         return run.measured[self.name]
+
+    def _of(self, run: Run) -> float | None:
+        """The number. Whatever the code raises becomes one line that names the measure."""
+        try:
+            value = self.function(run)
+            return None if value is None else float(value)
+        except InputError as error:
+            raise InputError(error.problem, error.remedy, source=FILE, key=self.name) from error
+        except Exception as error:  # whatever the code of a study raises
+            problem = f"it raised {type(error).__name__}: {one_line(str(error))}"
+            raise InputError(problem, "correct the measure", source=FILE, key=self.name) from error
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ class Claim:
     def judge(self, results: Results) -> Verdict:
         """The verdict. A soft claim never fails: what contradicts it makes it inconclusive."""
         verdict = self.check(results)
-        return soft(verdict) if self.soft else verdict
+        return soft(verdict) if self.soft and isinstance(verdict, Verdict) else verdict
 
 
 @dataclass(frozen=True)

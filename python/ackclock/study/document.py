@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from ackclock.study.model import (
 from ackclock.study.reader import Source, Table
 
 FILE = "study.toml"
+_MOST_DIGITS = 15
 KINDS = ("time", "sweep")
 
 
@@ -86,11 +86,13 @@ def _column(table: Table) -> Column:
     found = Column(
         measure=measure,
         label=table.get("label", str, measure),
-        scale=table.get("scale", float, 1.0),
+        scale=table.factor("scale"),
         digits=table.get("digits", int, 0),
         median=table.get("median", bool, False),
     )
     table.end()
+    if not 0 <= found.digits <= _MOST_DIGITS:
+        raise table.wrong("digits", f"{found.digits} is out of range", f"give 0 to {_MOST_DIGITS}")
     return found
 
 
@@ -98,7 +100,7 @@ def _row(table: Table) -> Row:
     each = table.texts("each", ())
     label = table.get("label", str, "")
     if not each and not label:
-        raise table.wrong("label", "missing key 'label'", 'add it, or each = ["key"] for a row per swept value')
+        raise table.missing("label", 'add it, or each = ["key"] for a row per swept value')
     found = Row(label, table.get("scenario", str), table.scalars("where"), each)
     table.end()
     return found
@@ -127,12 +129,17 @@ def _figure(table: Table) -> FigureSpec:
 def _axis(table: Table) -> Axis:
     found = Axis(
         label=table.get("label", str),
-        scale=table.get("scale", float, 1.0),
+        scale=table.factor("scale"),
         log=table.get("log", bool, False),
         low=table.optional("from", float),
         high=table.optional("to", float),
     )
     table.end()
+    if found.low is not None and found.high is not None and found.low >= found.high:
+        raise table.wrong("from", f"{found.low:g} is not below {found.high:g}", "give the lower end first")
+    for name, end in (("from", found.low), ("to", found.high)):
+        if found.log and end is not None and end <= 0:
+            raise table.wrong(name, f"a logarithmic axis has no {end:g}", "give more than 0, or remove log")
     return found
 
 
@@ -168,14 +175,9 @@ def _mark(table: Table) -> Mark:
 
 def _numbers(path: Path) -> dict[str, dict[str, float]]:
     """Numbers by row and measure, from CSV (first column: the row) or TOML (a table for each row)."""
-    if path.suffix == ".toml":
-        cells: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
-    else:
-        with path.open(encoding="utf-8", newline="") as stream:
-            lines = [line for line in stream if line.strip() and not line.startswith("#")]
-        rows = list(csv.DictReader(lines))
-        first = next(iter(rows[0])) if rows else "row"
-        cells = {row[first]: {key: cell for key, cell in row.items() if key != first and cell} for row in rows}
+    cells = _cells(path)
+    if not cells:
+        raise InputError("has no rows", "give at least one", source=str(path))
     found: dict[str, dict[str, float]] = {}
     for row, values in cells.items():
         for name, value in values.items():
@@ -186,6 +188,28 @@ def _numbers(path: Path) -> dict[str, dict[str, float]]:
                     f"'{value}' is not a number", "correct it, or leave it empty", source=str(path), key=f"{row}.{name}"
                 ) from None
     return found
+
+
+def _cells(path: Path) -> dict[str, dict[str, Any]]:
+    """The rows of a file, as they are written. Raises :class:`InputError`."""
+    if path.suffix == ".toml":
+        content = Source(path).raw
+        flat = next((key for key, item in content.items() if not isinstance(item, dict)), None)
+        if flat is not None:
+            problem = f"'{flat}' is not a table"
+            raise InputError(problem, f"write [{flat}] with measure = number below it", source=str(path))
+        return content
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError("not a text file", "give CSV, encoded in UTF-8", source=str(path)) from None
+    rows = list(csv.DictReader(line for line in text.splitlines() if line.strip() and not line.startswith("#")))
+    first = next(iter(rows[0])) if rows else "row"
+    for row in rows:
+        if None in row:
+            problem = f"the row '{row[first]}' has more cells than the header"
+            raise InputError(problem, "remove one, or name its measure in the header", source=str(path))
+    return {row[first]: {key: cell for key, cell in row.items() if key != first and cell} for row in rows}
 
 
 def _consistent(study: Study, table: Table) -> None:

@@ -13,11 +13,8 @@ from ackclock.plot.curves import Chart, Curve, Panel, Scale, Straight
 from ackclock.scenario.units import DURATION, RATE, SIZE, split
 from ackclock.stats import Interval
 from ackclock.study.code import Measure
-from ackclock.study.model import Axis, FigureSpec, SeriesSpec
+from ackclock.study.model import GOODPUT, Axis, FigureSpec, SeriesSpec
 from ackclock.study.runs import Results, Runs
-
-GOODPUT = "goodput"
-"""The name of the rate of `delivered`, bit/s of payload."""
 
 _MOST = 3000  # points per line; more cannot be seen
 

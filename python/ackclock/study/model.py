@@ -10,6 +10,9 @@ from typing import Any
 Where = Mapping[str, str | int | float | bool]
 """Swept values that select runs: ``{"slow_start": "blbe"}``."""
 
+GOODPUT = "goodput"
+"""The name of the rate of `delivered`, bit/s of payload, in figures over time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Citation:

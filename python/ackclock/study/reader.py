@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +15,8 @@ from ackclock.scenario.lines import line_of
 T = TypeVar("T")
 
 _MISSING: Any = object()
+_ALIKE = 0.75
+"""How alike a key and a missing one must be to be taken for each other; no two keys of one table are."""
 _KINDS: Mapping[type, tuple[str, str]] = {
     str: ("text", "write it in quotes"),
     bool: ("a yes or no", "write true or false"),
@@ -34,7 +38,7 @@ class Source:
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise InputError(reason, "a study is a directory with a study.toml", source=str(path)) from None
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"not valid TOML: {error}", "correct it", source=str(path)) from None
 
     def table(self) -> Table:
@@ -65,7 +69,7 @@ class Table:
         self._known.append(name)
         if name not in self._raw:
             if default is _MISSING:
-                raise self.wrong(name, f"missing key '{name}'", "add it")
+                raise self.missing(name)
             return default
         value = self._raw[name]
         if kind is float and type(value) is int:
@@ -75,10 +79,24 @@ class Table:
             raise self.wrong(name, f"{_short(value)} is not {what}", remedy)
         return value
 
+    def missing(self, name: str, remedy: str = "add it") -> InputError:
+        """The error for a key that is not there: perhaps another is, misspelt."""
+        for other in self._raw:
+            if other not in self._known and alike(other, name):
+                return self.wrong(other, f"unknown key '{other}'", f"did you mean '{name}'?")
+        return self.wrong(name, f"missing key '{name}'", remedy)
+
     def optional(self, name: str, kind: type[T]) -> T | None:
         """The value of a key, or ``None`` without it."""
         self._known.append(name)
         return self.get(name, kind) if name in self._raw else None
+
+    def factor(self, name: str) -> float:
+        """What values are multiplied by; one unless it is given."""
+        value = self.get(name, float, 1.0)
+        if value == 0 or not math.isfinite(value):
+            raise self.wrong(name, f"{value} is no scale", "give a number other than zero, such as 1e-6")
+        return value
 
     def choice(self, name: str, known: Sequence[str], default: str = _MISSING) -> str:
         """One of several words."""
@@ -105,6 +123,8 @@ class Table:
         values = self.get(name, list, _MISSING if required else [])
         if not all(isinstance(value, dict) for value in values):
             raise self.wrong(name, f"{_short(values)} is not a list of tables", "write [[header]] for each")
+        if required and not values:
+            raise self.wrong(name, f"'{name}' is empty", "add at least one")
         return tuple(read(Table(self.source, value, (*self.key, name, index))) for index, value in enumerate(values))
 
     def scalars(self, name: str) -> dict[str, str | int | float | bool]:
@@ -129,6 +149,11 @@ class Table:
             if name not in self._known:
                 found = unknown("key", name, self._known)
                 raise self.wrong(name, found.problem, found.remedy)
+
+
+def alike(word: str, name: str) -> bool:
+    """Whether a key may be another, misspelt."""
+    return bool(difflib.get_close_matches(word, [name], cutoff=_ALIKE))
 
 
 def _short(value: Any) -> str:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock import api
-from ackclock.errors import InputError, one_line, unknown
+from ackclock.errors import AckclockError, InputError, one_line, unknown
 from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.plan import load as load_plan
-from ackclock.study import code, document, locate
+from ackclock.study import code, document, locate, selections
 from ackclock.study.code import Claim, Code
 from ackclock.study.model import Setting, Study
 from ackclock.study.runs import Results
@@ -105,7 +105,9 @@ def run(
     """
     loaded = study if isinstance(study, Loaded) else load(study)
     begun = time.monotonic()
-    todo = plans(loaded.study, quick=quick)
+    full = plans(loaded.study)
+    selections.check(loaded.study, full)
+    todo = plans(loaded.study, quick=True) if quick else full
     total, done = sum(map(len, todo.values())), 0
     found = {}
     for name, plan in todo.items():
@@ -116,7 +118,7 @@ def run(
 
         found[name] = api.run(plan, jobs=1 if jobs is None and _packets(plan) < _FEW else jobs, progress=report)
         done += len(plan)
-    results = Results(found, quick=quick)
+    results = Results(found, quick=quick, known={name: selections.known(plan) for name, plan in full.items()})
     claims = judge(loaded.code.claims, results)
     return Report(loaded.study, loaded.code, results, claims, quick, time.monotonic() - begun)
 
@@ -128,9 +130,13 @@ def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:
 
 def _judged(item: Claim, results: Results) -> Judged:
     try:
-        return Judged(item, item.judge(results))
+        verdict = item.judge(results)
+        if not isinstance(verdict, Verdict):
+            raise TypeError(f"it returned {verdict!r}, not a Verdict")
+        return Judged(item, verdict)
     except Exception as error:  # whatever the code of a study raises
-        broken = one_line(f"{type(error).__name__}: {error}")
+        known = isinstance(error, AckclockError)
+        broken = one_line(f"an error: {error}" if known else f"{type(error).__name__}: {error}")
         return Judged(item, Verdict("inconclusive", detail=f"the check raised {broken}"), broken)
 
 

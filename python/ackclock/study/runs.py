@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ackclock.errors import InputError, Problem, unknown
 from ackclock.results.result import Result
 from ackclock.results.summary import bottleneck
+from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
 from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
 from ackclock.study.model import Where
+from ackclock.study.selections import Known, key_among, value_among
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Quantity = Callable[["Run"], "float | int | bool | None"]
@@ -73,14 +76,16 @@ class Run:
 
     def flow(self, name: str = "0") -> dict[str, Any]:
         """The row of a flow."""
-        return next(row for row in self.flows if row["id"] == name)
+        return _named("flow", name, self.flows)
 
     def link(self, name: str) -> dict[str, Any]:
         """The row of a link."""
-        return next(row for row in self.links if row["id"] == name)
+        return _named("link", name, self.links)
 
     def series(self, metric: str, of: str = "0") -> Series:
-        """A series of a flow or a link; empty if it was not recorded."""
+        """A series of a flow or a link; empty if it was not recorded. Raises :class:`InputError` if there is none."""
+        if metric not in (*FLOW_SERIES, *LINK_SERIES):
+            raise _wrong(unknown("series", metric, (*FLOW_SERIES, *LINK_SERIES)), f"run {self.number}")
         found = self._samples.get((self.number, metric, of))
         if found is None:
             return Series(np.empty(0), np.empty(0))
@@ -88,19 +93,27 @@ class Run:
 
 
 class Runs:
-    """Some runs of one scenario. Selecting none is no error: their measures are then without a value."""
+    """Some runs of one scenario. `known` has the swept values of the full study.
 
-    def __init__(self, scenario: str, runs: list[Run]) -> None:
+    Selecting a value that a quick run leaves out is no error: the measures are then without a value. A value that no
+    run ever has, or a key that is not swept, is one (:class:`InputError`).
+    """
+
+    def __init__(self, scenario: str, runs: list[Run], known: Known) -> None:
         self.scenario = scenario
+        self.known = known
         self._runs = runs
 
     @classmethod
-    def of(cls, scenario: str, result: Result) -> Runs:
-        """All runs of a result."""
+    def of(cls, scenario: str, result: Result, known: Known | None = None) -> Runs:
+        """All runs of a result. Without `known` its own values are all there are."""
+        swept = result.runs.select(result.params).to_dict(as_series=False)
+        values = {key: tuple(dict.fromkeys([*(known or {}).get(key, ()), *found])) for key, found in swept.items()}
         samples = result.series.select("run", "metric", "id", "time_s", "value").partition_by(
             "run", "metric", "id", as_dict=True, maintain_order=True, include_key=False
         )
-        return cls(scenario, [Run(result, row, samples) for row in result.runs.iter_rows(named=True)])
+        runs = [Run(result, row, samples) for row in result.runs.iter_rows(named=True)]
+        return cls(scenario, runs, {**(known or {}), **values})
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self._runs)
@@ -114,8 +127,13 @@ class Runs:
         for condition in conditions:
             wanted.update(condition)
         wanted.update(equal)
+        for key, value in wanted.items():
+            try:
+                value_among(key, value, self.known)
+            except Problem as problem:
+                raise _wrong(problem, f"runs of '{self.scenario}'") from None
         kept = [run for run in self._runs if all(_same(run.params.get(key), value) for key, value in wanted.items())]
-        return Runs(self.scenario, kept)
+        return Runs(self.scenario, kept, self.known)
 
     def keys(self) -> list[str]:
         """The swept keys."""
@@ -123,6 +141,10 @@ class Runs:
 
     def steps(self, key: str) -> list[str | int | float | bool]:
         """The values of a swept key, in their order."""
+        try:
+            key_among(key, self.known)
+        except Problem as problem:
+            raise _wrong(problem, f"runs of '{self.scenario}'") from None
         return list(dict.fromkeys(run.params[key] for run in self._runs if key in run.params))
 
     def values(self, quantity: Quantity) -> list[float | None]:
@@ -155,12 +177,16 @@ class Runs:
 class Results:
     """The runs of every scenario of a study: ``results["single"].where(slow_start="blbe")``."""
 
-    def __init__(self, results: Mapping[str, Result], *, quick: bool = False) -> None:
+    def __init__(
+        self, results: Mapping[str, Result], *, quick: bool = False, known: Mapping[str, Known] | None = None
+    ) -> None:
         self.results = dict(results)
         self.quick = quick
-        self._runs = {name: Runs.of(name, result) for name, result in results.items()}
+        self._runs = {name: Runs.of(name, result, (known or {}).get(name)) for name, result in results.items()}
 
     def __getitem__(self, scenario: str) -> Runs:
+        if scenario not in self._runs:
+            raise _wrong(unknown("scenario", scenario, self._runs), "results")
         return self._runs[scenario]
 
     def __contains__(self, scenario: object) -> bool:
@@ -171,6 +197,17 @@ class Results:
 
     def __len__(self) -> int:
         return len(self._runs)
+
+
+def _named(what: str, name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    for row in rows:
+        if row["id"] == name:
+            return row
+    raise _wrong(unknown(what, name, [row["id"] for row in rows[:20]]), "run")
+
+
+def _wrong(problem: Problem, source: str) -> InputError:
+    return InputError(problem.problem, problem.remedy, source=source)
 
 
 def _same(left: object, right: object) -> bool:

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What the source of a flow does.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum App {
     /// As fast as the transport allows.
@@ -54,7 +54,7 @@ pub enum Transport {
 }
 
 /// Packets of one size at a given rate.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Packets {
     /// What carries them.
@@ -88,7 +88,7 @@ fn udp_and_ip() -> u32 {
 }
 
 /// Transfers that arrive.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Files {
     /// When.
@@ -107,7 +107,7 @@ pub struct Files {
 }
 
 /// When transfers arrive, counted from the flow's start.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
     /// A Poisson process with this many arrivals per second.
@@ -117,7 +117,7 @@ pub enum Arrivals {
 }
 
 /// Requests and answers. The answers take the forward route.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
     /// Bytes of a request.
@@ -133,7 +133,7 @@ pub struct Requests {
 }
 
 /// A distribution of sizes in bytes or times in nanoseconds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Dist {
     /// Always the same.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A one-way link.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Name.
@@ -78,7 +78,7 @@ impl Link {
 }
 
 /// A piecewise constant rate.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
     /// Beginnings, nanoseconds, the first 0, and rates, bit/s; 0 is off.
@@ -89,7 +89,7 @@ pub struct Schedule {
 }
 
 /// A trace in the form of mahimahi.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
     /// An opportunity each, milliseconds, not decreasing.
@@ -104,7 +104,7 @@ fn opportunity() -> u32 {
 }
 
 /// A token bucket, full at the start.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// Bits per second.
@@ -114,7 +114,7 @@ pub struct Bucket {
 }
 
 /// A distribution of extra delay.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Jitter {
     /// Uniform between two delays.
@@ -151,7 +151,7 @@ pub enum Jitter {
 }
 
 /// Packets that are held back, each for itself.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
     /// Share of packets.
@@ -161,7 +161,7 @@ pub struct Reorder {
 }
 
 /// What a link's medium becomes at an instant; what is not given stays.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
     /// When.
@@ -184,7 +184,7 @@ pub struct Event {
 }
 
 /// A queueing discipline.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
     /// Its name in the registry.
@@ -237,7 +237,7 @@ impl Queue {
 }
 
 /// A loss process.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Loss {
     /// Independent, with probability `p`.
@@ -280,7 +280,7 @@ fn one() -> f64 {
 }
 
 /// A data segment to lose.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drop {
     /// Flow.

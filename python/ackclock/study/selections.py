@@ -1,0 +1,120 @@
+"""Whether what tables and figures of a study select can be there: asked before anything is run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+
+from ackclock.errors import InputError, Problem, unknown
+from ackclock.scenario.plan import Job, Plan
+from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
+from ackclock.study.document import FILE
+from ackclock.study.model import GOODPUT, FigureSpec, SeriesSpec, Study, TableSpec, Where
+from ackclock.study.reader import Source
+
+Value = str | int | float | bool
+Known = Mapping[str, Sequence[Value]]
+"""The swept keys of a scenario with their values."""
+
+
+def known(plan: Plan) -> Known:
+    """What can be selected of the runs of a plan."""
+    return {key: tuple(dict.fromkeys(point.params[key] for point in plan.points)) for key in plan.params}
+
+
+def key_among(key: str, among: Known) -> None:
+    """Raise :class:`Problem` if a key is not swept."""
+    if key not in among:
+        raise unknown("swept key", key, among) if among else Problem(f"'{key}' is not swept", "remove it")
+
+
+def value_among(key: str, value: Value, among: Known) -> None:
+    """Raise :class:`Problem` if a key is not swept, or never has this value."""
+    key_among(key, among)
+    words = list(map(str, among[key]))
+    if str(value) not in words:
+        raise unknown(f"value of {key}", str(value), words)
+
+
+def check(study: Study, plans: Mapping[str, Plan]) -> None:
+    """Raise :class:`InputError` for the first selection that no full run of the study can fill."""
+    among = {name: known(plan) for name, plan in plans.items()}
+    for place, problem in (*_of_tables(study.tables, among), *_of_figures(study.figures, among, plans)):
+        raise _refused(study, place, problem)
+
+
+Found = tuple[tuple[str | int, ...], Problem]
+
+
+def _of_tables(tables: Sequence[TableSpec], among: Mapping[str, Known]) -> Iterable[Found]:
+    for i, table in enumerate(tables):
+        for j, row in enumerate(table.rows):
+            place = ("tables", i, "rows", j)
+            yield from _of_where(row.where, among[row.scenario], *place, "where")
+            for key in row.each:
+                yield from _of_key(key, among[row.scenario], *place, "each")
+        labels = list(_labels(table, among))
+        for reference in table.references:
+            for name in reference.values:
+                if name not in labels:
+                    found = unknown("row", name, labels)
+                    yield ("tables", i, "references", reference.label), found
+
+
+def _labels(table: TableSpec, among: Mapping[str, Known]) -> Iterable[str]:
+    """What the rows of a table are called."""
+    for row in table.rows:
+        for values in itertools.product(*(among[row.scenario].get(key, ()) for key in row.each)):
+            yield ", ".join([*([row.label] if row.label else []), *map(str, values)])
+
+
+def _of_figures(
+    figures: Sequence[FigureSpec], among: Mapping[str, Known], plans: Mapping[str, Plan]
+) -> Iterable[Found]:
+    for i, figure in enumerate(figures):
+        for j, series in enumerate(figure.series):
+            place = ("figures", i, "series", j)
+            swept = among[series.scenario]
+            yield from _of_where(series.where, swept, *place, "where")
+            for name in ("by", "over"):
+                if key := getattr(series, name):
+                    yield from _of_key(key, swept, *place, name)
+            if figure.panels and figure.kind == "sweep":
+                yield from _of_key(figure.panels, swept, "figures", i, "panels")
+            if figure.kind == "time":
+                yield from _of_series(series, plans[series.scenario], *place)
+
+
+def _of_where(where: Where, among: Known, *place: str | int) -> Iterable[Found]:
+    for key, value in where.items():
+        try:
+            value_among(key, value, among)
+        except Problem as problem:
+            yield (*place, key), problem
+
+
+def _of_key(key: str, among: Known, *place: str | int) -> Iterable[Found]:
+    try:
+        key_among(key, among)
+    except Problem as problem:
+        yield place, problem
+
+
+def _of_series(series: SeriesSpec, plan: Plan, *place: str | int) -> Iterable[Found]:
+    """Of a line over time: its series must be one, be recorded, and belong to a flow or a link that is there."""
+    data = "delivered" if series.data == GOODPUT else series.data
+    if data not in (*FLOW_SERIES, *LINK_SERIES):
+        yield (*place, "data"), unknown("series", data, (GOODPUT, *FLOW_SERIES, *LINK_SERIES))
+        return
+    point = plan.points[0]
+    if data not in point.scenario.probes.resolved():
+        problem = f"the scenario '{series.scenario}' does not record {data}"
+        yield (*place, "data"), Problem(problem, f'add {data} = "100 ms" to its [probes]')
+    document = Job(0, point, 0).document()
+    ids = [item["id"] for item in document["flows" if data in FLOW_SERIES else "links"]]
+    if series.of not in ids:
+        yield (*place, "of"), unknown("flow" if data in FLOW_SERIES else "link", series.of, ids[:20])
+
+
+def _refused(study: Study, place: Sequence[str | int], problem: Problem) -> InputError:
+    return Source(study.folder / FILE).wrong(place, problem.problem, problem.remedy)

@@ -1,0 +1,216 @@
+"""Settings without effect: a warning with key and remedy, by `show` and by `run`; what cannot be meant is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock
+from ackclock import load
+from ackclock.cli.app import OK, main
+from ackclock.engine import catalogue
+from ackclock.errors import InputError
+from ackclock.scenario.queue import WEIGHTED
+
+Raw = dict[str, Any]
+Write = Callable[..., Path]
+QUEUE = 'queue = { kind = "droptail", limit = "1 BDP" }'
+FLOW = 'cc = "cubic"\ncount = 2\nstart = { uniform = ["0 s", "100 ms"] }\n'
+LATE = "it has no effect; give an earlier time, or a longer run.duration"
+
+
+def queue(text: str) -> tuple[str, str]:
+    """Another queue."""
+    return QUEUE, f"queue = {{ {text} }}"
+
+
+CASES = [
+    (
+        queue('limit = "1 BDP", weights = [1, 2]'),
+        ["topology.queue.weights: 'droptail' does not share by weight; remove"],
+    ),
+    (queue('kind = "codel", weights = [1, 2]'), ["topology.queue.weights: 'codel' does not share by weight; remove"]),
+    (queue('kind = "drr", limit = "1 BDP", weights = [1, 2]'), []),
+    (
+        queue('kind = "red", limit = "4 packets"'),
+        ["topology.queue: RED acts from an average of 5 packets on (min) and the queue holds 4 packets: it never"],
+    ),
+    (queue('kind = "red", limit = "5 packets"'), []),
+    (
+        queue('kind = "red", limit = "20 packets", min = 30, max = 90'),
+        ["topology.queue: RED acts from an average of 30 packets on (min) and the queue holds 20 packets: it never"],
+    ),
+    (
+        queue('kind = "red", limit = "4500 B", mode = "bytes", min = 6000, max = 9000'),
+        ["topology.queue: RED acts from an average of 6000 B on (min) and the queue holds 4500 B: it never"],
+    ),
+    (queue('kind = "red", limit = "4 packets", preset = "ared"'), []),
+    (
+        (QUEUE, f'{QUEUE}\nevents = [{{ at = "1 s", delay = "9 ms" }}, {{ at = "3 s", rate = "1 Mbit/s" }}]'),
+        [f"topology.events.1: it comes at 3 s and the run ends at 3 s: {LATE}"],
+    ),
+    (
+        (QUEUE, f'{QUEUE}\naccess = {{ delay = "1 ms", rate = "1 Gbit/s", events = [{{ at = "9 s", loss = 0.1 }}] }}'),
+        [f"topology.access.events.0: it comes at 9 s and the run ends at 3 s: {LATE}"],
+    ),
+    (
+        ('"10 Mbit/s"', '{ steps = [{ at = "0 s", rate = "5 Mbit/s" }, { at = "5 s", rate = "off" }] }'),
+        [f"topology.rate: it changes at 5 s and the run ends at 3 s: {LATE}"],
+    ),
+    (
+        ('"10 Mbit/s"', '{ on = "10 s", off = "1 s", rate = "5 Mbit/s" }'),
+        [f"topology.rate: it changes at 10 s and the run ends at 3 s: {LATE}"],
+    ),
+    (('"10 Mbit/s"', '{ on = "1 s", off = "1 s", rate = "5 Mbit/s" }'), []),
+    (
+        (FLOW, 'app = { kind = "cbr", rate = "1 Mbit/s" }\ncc = "reno"\nmss = "1 kB"\ntcp = { iw = 3 }\n'),
+        [
+            f"flows.0.{key}: datagrams take no notice of it; remove it, or give the app transpor"
+            for key in ("cc", "mss", "tcp")
+        ],
+    ),
+    ((FLOW, 'app = { kind = "cbr", rate = "1 Mbit/s" }\n'), []),
+    (
+        (FLOW, 'app = { kind = "cbr", rate = "1 Mbit/s", transport = "tcp", ect = true }\n'),
+        ['flows.0.app.ect: it is for datagrams; remove it, or give the app transport = "udp"'],
+    ),
+    (
+        (FLOW, 'app = { kind = "files", size = "10 kB", arrivals = { poisson = 2 }, until = "5 s" }\n'),
+        [f"flows.0.app.until: it is at 5 s and the run ends at 3 s: {LATE}"],
+    ),
+    (
+        (FLOW, 'stop = "5 s"\nactive = [{ begin = "1 s", end = "2 s" }, { begin = "4 s" }]\n'),
+        [
+            f"flows.0.stop: it is at 5 s and the run ends at 3 s: {LATE}",
+            f"flows.0.active.1: it begins at 4 s and the run ends at 3 s: {LATE}",
+        ],
+    ),
+    ((FLOW, 'stop = "3 s"\n'), []),
+]
+
+
+@pytest.mark.parametrize(("change", "lines"), CASES, ids=[case[0][1][-50:].strip() for case in CASES])
+def test_is_warned_of(
+    scenario_file: Write, capsys: pytest.CaptureFixture[str], change: tuple[str, str], lines: list[str]
+) -> None:
+    path = scenario_file(change)
+    assert main(["show", str(path)]) == OK
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == len(lines), said
+    for line, words in zip(said, lines, strict=True):
+        assert line.startswith(f"ackclock: {words}")
+        assert "; " in line
+
+
+def test_a_run_repeats_it_once_for_all_replications(raw: Raw) -> None:
+    raw["topology"]["queue"] = {"limit": "1 BDP", "weights": [1.0, 2.0]}
+    result = ackclock.run(raw, replications=3, jobs=1)
+    assert [line for line in result.warnings if "weight" in line] == [
+        "topology.queue.weights: 'droptail' does not share by weight; remove weights, "
+        "or use one of scfq, wfq, wf2q, fq, drr"
+    ]
+
+
+def test_a_change_meant_for_all_flows_is_none(raw: Raw) -> None:
+    raw["flows"].append({"app": {"kind": "cbr", "rate": "1 Mbit/s"}})
+    assert load(raw, set=["cc=reno"]).points[0].warnings == ()
+    raw["flows"][1]["cc"] = "reno"
+    assert len(load(raw).points[0].warnings) == 1
+
+
+def test_a_scenario_made_of_objects_has_no_keys_that_were_not_given(raw: Raw) -> None:
+    raw["flows"] = [{"app": {"kind": "cbr", "rate": "1 Mbit/s"}}]
+    assert load(load(raw).points[0].scenario).points[0].warnings == ()
+
+
+def served(kind: str, weights: list[float]) -> list[float]:
+    """What two sources, each as fast as the link, get of it with these weights of their classes."""
+    app = {"kind": "cbr", "rate": "10 Mbit/s", "phase": "0 s"}
+    result = ackclock.run(
+        {
+            "topology": {
+                "kind": "dumbbell",
+                "rate": "10 Mbit/s",
+                "rtt": "1 ms",
+                "queue": {"kind": kind, "limit": "20 packets", "weights": weights},
+            },
+            "flows": [{"app": app}, {"app": app, "class": 1}],
+            "run": {"duration": "1 s"},
+        },
+        jobs=1,
+    )
+    return result.flows["goodput_bps"].to_list()
+
+
+@pytest.mark.parametrize("kind", catalogue().queues)
+def test_who_shares_by_weight(kind: str) -> None:
+    assert (served(kind, [1.0, 1.0]) != served(kind, [1.0, 3.0])) == (kind in WEIGHTED)
+
+
+def warned(raw: Raw) -> list[tuple[str, ...]]:
+    """The warnings of each point."""
+    return [point.warnings for point in load(raw).points]
+
+
+def test_a_swept_key_that_changes_nothing(raw: Raw) -> None:
+    raw["topology"] |= {"rtt": ["10 ms", "20 ms"], "queue": {"limit": "20 packets"}}
+    raw["flows"] = [{"rtt": "30 ms", "cc": ["reno", "cubic"]}]
+    text = "topology.rtt: none of its values makes a difference to any run; leave it out, or set what it acts on"
+    assert warned(raw) == [(text,)] * 4
+    raw["flows"] = [{"cc": ["reno", "cubic"]}]
+    assert warned(raw) == [()] * 4
+
+
+def test_points_that_are_the_same_run(raw: Raw) -> None:
+    raw["topology"]["rtt"] = ["10 ms", "20 ms", "0.02 s"]
+    assert warned(raw) == [
+        (),
+        (),
+        ("the same run as point 1: topology.rtt makes no difference there; leave one of them out",),
+    ]
+    raw["topology"]["rtt"] = "10 ms"
+    raw["flows"][0]["cc"] = ["reno", "cubic", "reno", "reno"]
+    assert warned(raw)[2] == (
+        "the same run as point 0: it has the same values (and 1 more such points); leave one of them out",
+    )
+
+
+def test_other_seeds_are_other_runs(raw: Raw) -> None:
+    raw["run"]["seed"] = [1, 2, 3]
+    assert warned(raw) == [()] * 3
+
+
+BIG = 'app = { kind = "cbr", rate = "1 Mbit/s", packet = "4 kB" }'
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "room"),
+    [
+        (f'{QUEUE}\npolicer = {{ rate = "1 Mbit/s", burst = "2 kB" }}', "policer.burst", 2000),
+        (f'{QUEUE}\nshaper = {{ rate = "1 Mbit/s", burst = "4027 B" }}', "shaper.burst", 4027),
+        ('queue = "3 kB"', "queue", 3000),
+    ],
+)
+def test_datagrams_that_never_pass_are_refused(scenario_file: Write, keys: str, key: str, room: int) -> None:
+    path = scenario_file((QUEUE, keys), ("[[flows]]", f"[[flows]]\n{BIG}\n[[flows]]"))
+    with pytest.raises(InputError) as caught:
+        load(path)
+    words = f"topology.{key}: {room} B never hold a datagram of 4028 B, as flows.0 sends them (line "
+    assert words in str(caught.value)
+    assert str(caught.value).endswith('; give at least "4028 B"')
+
+
+def test_what_does_not_cross_a_bucket_need_not_fit(raw: Raw) -> None:
+    hop = {"rate": "10 Mbit/s", "delay": "1 ms"}
+    raw["topology"] = {
+        "kind": "parking-lot",
+        "hops": [hop, hop | {"policer": {"rate": "1 Mbit/s", "burst": "2 kB"}}],
+    }
+    raw["flows"] = [{"over": 1}, {"over": 0, "app": {"kind": "cbr", "rate": "1 Mbit/s", "packet": "4 kB"}}]
+    load(raw)
+    raw["flows"][1]["over"] = 1
+    with pytest.raises(InputError, match=r"topology\.hops\.1\.policer\.burst: 2000 B never hold a datagram of 4028 B"):
+        load(raw)
