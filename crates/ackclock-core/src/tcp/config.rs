@@ -109,8 +109,9 @@ options! {
     eifel: bool, Kind::Bool, None, [false, true, false, false],
         "take a reduction back when an echoed timestamp shows that the original arrived (RFC 3522, RFC 4015; with SACK)";
     prr: PrrRule, Kind::Choice(PRR_RULES), None, [PrrRule::Rfc9937, PrrRule::Linux, PrrRule::Ns3, PrrRule::Rfc9937],
-        "proportional rate reduction: reference is RecoverFS (rfc9937), the window at entry (linux) or the pipe at entry (ns3, which \
-         also adds a segment per acknowledgment below ssthresh, as RFC 6937 did)";
+        "proportional rate reduction: reference is RecoverFS (rfc9937), the window at entry (linux) or all that is outstanding at \
+         entry (ns3, which below ssthresh lets out as much as comes in, and more only on an acknowledgment that ends with a \
+         retransmission)";
     dupthresh: u64, Kind::Count, Some((1.0, 300.0)), [3, 3, 3, 3], "duplicate acknowledgments that mean a loss (RFC 5681)";
     limited_transmit: bool, Kind::Bool, None, [true, true, true, true], "one new segment on each of the first two duplicates (RFC 3042)";
     limited_transmit_after_timeout: bool, Kind::Bool, None, [false, false, false, true],

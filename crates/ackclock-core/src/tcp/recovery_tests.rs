@@ -234,24 +234,44 @@ fn rfc_6675_fills_holes_and_rescues_the_tail_when_nothing_else_is_left() {
 #[test]
 fn proportional_rate_reduction_vector() {
     // §8: RecoverFS 20, threshold 14. 22 out, two known to be delivered before the third duplicate. 700 bytes per
-    // segment delivered, and a segment leaves when 1000 have come together; the first one at once.
-    let options = [("recovery", text("prr")), ("limited_transmit", Value::Bool(false))];
-    let beta = [("beta", Value::Float(14.0 / 22.0))];
-    let mut e = sender_with(22, 100_000, &options, "cubic", &beta);
-    numbers(&mut e, 200);
-    after(&mut e, 300, &sack(1, &[(2, 2)]));
-    after(&mut e, 301, &sack(1, &[(2, 3)]));
-    let mut total = 0;
-    let cumulative: Vec<usize> = (4..14)
-        .map(|n| {
-            total += after(&mut e, 302, &sack(1, &[(2, n)])).len();
-            total
-        })
-        .collect();
-    assert_eq!(windows(&e).1, 14.0);
-    assert_eq!(cumulative, [1, 1, 2, 2, 3, 4, 4, 5, 6, 7]);
-    after(&mut e, 400, &sack(23, &[]));
-    assert_eq!((e.tx.phase(), windows(&e).0.floor()), (Phase::Open, 14.0));
+    // segment delivered, and a segment leaves when 1000 have come together; the first one at once. In ns-3 the two count
+    // as outstanding, which makes 636; the last one finds the pipe at the threshold.
+    for (rule, expected) in [("rfc9937", [1, 1, 2, 2, 3, 4, 4, 5, 6, 7]), ("ns3", [1, 1, 1, 2, 3, 3, 4, 5, 5, 5])] {
+        let options = [("recovery", text("prr")), ("limited_transmit", Value::Bool(false)), ("prr", text(rule))];
+        let beta = [("beta", Value::Float(14.0 / 22.0))];
+        let mut e = sender_with(22, 100_000, &options, "cubic", &beta);
+        numbers(&mut e, 200);
+        after(&mut e, 300, &sack(1, &[(2, 2)]));
+        after(&mut e, 301, &sack(1, &[(2, 3)]));
+        let mut total = 0;
+        let cumulative: Vec<usize> = (4..14)
+            .map(|n| {
+                total += after(&mut e, 302, &sack(1, &[(2, n)])).len();
+                total
+            })
+            .collect();
+        assert_eq!(windows(&e).1, 14.0);
+        assert_eq!(cumulative, expected, "{rule}");
+        after(&mut e, 400, &sack(23, &[]));
+        assert_eq!((e.tx.phase(), windows(&e).0.floor()), (Phase::Open, 14.0));
+    }
+}
+
+#[test]
+fn below_the_threshold_ns3_adds_only_to_what_ends_with_a_retransmission() {
+    // 20 out, threshold 10, 1 to 14 lost but for 3: pipe 3. As much leaves as arrives. Then 1 is acknowledged, which
+    // lets out one more; then 2, and with it 3, which in ns-3 does not.
+    for (rule, last) in [("rfc9937", vec![7, 8]), ("ns3", vec![7])] {
+        let options = [("recovery", text("prr")), ("limited_transmit", Value::Bool(false)), ("prr", text(rule))];
+        let mut e = sender(20, 100_000, &options);
+        numbers(&mut e, 200);
+        after(&mut e, 300, &sack(1, &[(3, 3)]));
+        after(&mut e, 301, &sack(1, &[(15, 15), (3, 3)]));
+        assert_eq!(after(&mut e, 302, &sack(1, &[(15, 17), (3, 3)])), [1, 2], "{rule}");
+        assert_eq!(after(&mut e, 303, &sack(1, &[(15, 18), (3, 3)])), [4], "{rule}");
+        assert_eq!(after(&mut e, 400, &sack(2, &[(15, 18), (3, 3)])), [5, 6], "{rule}");
+        assert_eq!(after(&mut e, 401, &sack(4, &[(15, 18)])), last, "{rule}");
+    }
 }
 
 #[test]

@@ -76,6 +76,8 @@ pub struct Delivery {
     pub sack_xmit: Option<(Time, Time)>,
     /// A segment that was retransmitted is among the cumulatively acknowledged ones.
     pub acked_retransmitted: bool,
+    /// End of the last segment that was retransmitted, not SACKed, and is now acknowledged cumulatively.
+    pub resent_end: u64,
     /// The most recently sent segment of this acknowledgment.
     pub rack: Option<RackSegment>,
     /// A never-retransmitted segment was delivered below the highest one delivered before: by how much, bytes.
@@ -303,6 +305,9 @@ impl Scoreboard {
                 d.acked_retransmitted = true;
             }
             return;
+        }
+        if r.is(EVER) {
+            d.resent_end = r.seq + len;
         }
         d.bytes += len;
         d.note(r, false);

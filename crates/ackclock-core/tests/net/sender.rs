@@ -369,7 +369,7 @@ impl SenderCheck {
             let acked = after.una - before.una;
             let reference = match self.prr {
                 Some(PrrRule::Linux) => before.cwnd,
-                Some(PrrRule::Ns3) => after.pipe,
+                Some(PrrRule::Ns3) => after.nxt - after.una,
                 // RecoverFS (RFC 9937 §6): outstanding before this acknowledgment, less what was SACKed before it.
                 _ => after.nxt - before.una - before.sacked,
             };

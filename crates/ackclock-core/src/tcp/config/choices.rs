@@ -108,7 +108,8 @@ choice!(
         Rfc9937 = "rfc9937",
         /// Linux: reference is the window at entry.
         Linux = "linux",
-        /// ns-3: RFC 6937's slow start bound on every acknowledgment; reference is the pipe at entry.
+        /// ns-3: reference is all that is outstanding at entry; below ssthresh as much leaves as arrives, and RFC 6937's slow
+        /// start bound holds for an acknowledgment that ends with a retransmission.
         Ns3 = "ns3",
     }
 );

@@ -27,15 +27,18 @@ impl Prr {
     }
 
     /// The window after an event that delivered `delivered` bytes and leaves `in_flight`. `safe`: SND.UNA advanced and
-    /// no loss was found (SafeACK).
+    /// no loss was found (SafeACK), or for ns-3: what it acknowledges ends with a retransmission.
     pub fn on_ack(&mut self, delivered: u64, in_flight: u64, ssthresh: u64, safe: bool, mss: u64) -> u64 {
         self.delivered += delivered;
         let mut allowed = if in_flight > ssthresh {
             let share = (u128::from(self.delivered) * u128::from(ssthresh)).div_ceil(u128::from(self.reference)) as u64;
             self.round(share, mss) as i64 - self.out as i64
         } else {
-            let mut n = (self.delivered as i64 - self.out as i64).max(delivered as i64);
-            if safe || self.rule == Some(PrrRule::Ns3) {
+            let mut n = delivered as i64;
+            if safe || self.rule != Some(PrrRule::Ns3) {
+                n = n.max(self.delivered as i64 - self.out as i64);
+            }
+            if safe {
                 n += mss as i64;
             }
             n.min((ssthresh - in_flight) as i64)
@@ -90,8 +93,15 @@ mod tests {
     }
 
     #[test]
-    fn ns3_adds_a_segment_whatever_the_acknowledgment() {
-        assert_eq!(Prr::new(100, PrrRule::Ns3).on_ack(1, 10, 50, false, 1) - 10, 2);
+    fn ns3_lets_out_what_came_in_unless_a_retransmission_did() {
+        // What its TcpPrrRecovery answers after 20 were delivered and 10 sent, with 5 less in flight than ssthresh.
+        let allowed = |delivered, safe| {
+            let mut p = Prr::new(40, PrrRule::Ns3);
+            p.on_ack(20, 30, 20, false, 1);
+            p.sent(10);
+            p.on_ack(delivered, 15, 20, safe, 1) - 15
+        };
+        assert_eq!((allowed(1, false), allowed(3, false), allowed(1, true)), (1, 3, 5));
     }
 
     #[test]

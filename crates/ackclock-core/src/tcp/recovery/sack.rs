@@ -54,7 +54,11 @@ impl Sender {
             // the window be until something is delivered.
             let delivered = self.counted(e, d);
             if delivered > 0 || (newly_lost > 0 && self.config.prr != PrrRule::Linux) {
-                self.reduce(delivered, e.advanced && newly_lost == 0);
+                let safe = match self.config.prr {
+                    PrrRule::Ns3 => d.resent_end == self.board.una(),
+                    PrrRule::Rfc9937 | PrrRule::Linux => newly_lost == 0,
+                };
+                self.reduce(delivered, e.advanced && safe);
             }
             return false;
         }
@@ -157,7 +161,7 @@ impl Sender {
                 self.board.outstanding() + d.acked - (self.board.sacked() - d.sacked.min(self.board.sacked()))
             }
             PrrRule::Linux => window_before,
-            PrrRule::Ns3 => self.board.pipe(),
+            PrrRule::Ns3 => self.board.outstanding(),
         };
         self.prr = Prr::new(reference, self.config.prr);
         if self.repair == Repair::Sack {
