@@ -31,6 +31,15 @@ class RunOutput:
     def info(self) -> str:
         """JSON object: events, packets, wall_s, warnings."""
 
+class Batch:
+    """Several runs kept together, their tables as Arrow streams; a first column, run, tells the runs apart."""
+
+    def __init__(self) -> None: ...
+    def add(self, number: int, output: RunOutput) -> None:
+        """Add a run under this number."""
+    def take(self) -> tuple[bytes, bytes, bytes, bytes]:
+        """The streams of flows, links, transfers and series, empty without runs; the batch is empty then."""
+
 def describe() -> str:
     """JSON object: version, profiles, tcp_options, controllers, slow_starts, flow_series, link_series."""
 

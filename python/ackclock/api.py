@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,18 +92,12 @@ def _run(plan: Plan, workers: int, place: store.OutputDirectory | None, progress
 
 
 def _kept(plan: Plan, outputs: dict[int, Output], place: store.OutputDirectory | None) -> Result:
-    record = manifest.build(plan, outputs)
-    _warn(plan, record["runs"])
+    record = manifest.build(plan, {index: output.info for index, output in outputs.items()})
+    manifest.warn(plan, record["runs"])
     result = Result(tables.build(plan, outputs), record)
     if place is not None:
         result.manifest = place.write(result.tables, result.manifest)
     return result
-
-
-def _warn(plan: Plan, runs: Sequence[dict[str, Any]]) -> None:
-    """Enter what was known of the points before they were run, in front of what the engine says of each run."""
-    for entry in runs:
-        entry["warnings"] = [*plan.points[entry["point"]].warnings, *entry["warnings"]]
 
 
 def _plan(

@@ -162,6 +162,31 @@ def run(document: str, controllers: Controllers | None = None) -> Output:
     return Output(flows, links, transfers, series, json.loads(raw.info))
 
 
+class Batch:
+    """Runs whose tables are kept together as Arrow streams, in which a column `run` tells them apart."""
+
+    def __init__(self) -> None:
+        self._batch = _extension().Batch()
+
+    def run(self, number: int, document: str, controllers: Controllers) -> tuple[Json, int]:
+        """Play a resolved run as run `number`: what it cost, and its rows in all tables. Raises as :func:`run` does."""
+        with _errors():
+            output = _extension().run(document, dict(controllers))
+        self._batch.add(number, output)
+        rows = sum(map(len, (output.flows, output.links, output.transfers, output.series)))
+        return json.loads(output.info), rows
+
+    def take(self) -> tuple[bytes, bytes, bytes, bytes]:
+        """The streams of flows, links, transfers and series."""
+        streams: tuple[bytes, bytes, bytes, bytes] = self._batch.take()
+        return streams
+
+
+def location() -> str:
+    """The file of the compiled engine."""
+    return str(_extension().__file__)
+
+
 def record(document: str, flow: str, controllers: Controllers) -> list[str]:
     """Run one resolved run and return what the controller of `flow` was told and decided, one JSON object each."""
     with _errors():

@@ -1,5 +1,6 @@
 //! Python's view of the engine: JSON in, Arrow tables out. The only crate that knows Python.
 
+mod batch;
 mod catalogue;
 mod controller;
 mod events;
@@ -202,6 +203,7 @@ fn resolve_tcp(profile: &str, overrides: &str) -> PyResult<String> {
 fn _ackclock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<RunOutput>()?;
+    m.add_class::<batch::Batch>()?;
     m.add_class::<Table>()?;
     m.add_class::<views::Cx>()?;
     m.add_class::<views::Ack>()?;

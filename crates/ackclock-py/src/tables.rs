@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A table that any Arrow library can take (`polars.DataFrame(table)`).
 #[pyclass(frozen, module = "ackclock._ackclock")]
 pub struct Table {
-    batch: RecordBatch,
+    pub batch: RecordBatch,
 }
 
 #[pymethods]

@@ -67,6 +67,70 @@ def run_command(
     return run(Request(file, out, changes, seed, replications, jobs, json, plot))
 
 
+@app.command(name="sweep")
+def sweep_command(
+    file: File,
+    /,
+    *,
+    out: Annotated[
+        Path | None, Parameter(help="Directory that keeps the runs and the tables. Default: results/NAME of the file.")
+    ] = None,
+    changes: Changes = (),
+    seed: Annotated[int | None, Parameter(help="Master seed, in place of run.seed.")] = None,
+    replications: Annotated[int | None, Parameter(help="In place of run.replications.")] = None,
+    precision: Annotated[
+        str | None,
+        Parameter(help="Replicate each point until the 95 % confidence interval is this narrow: 5% of the mean."),
+    ] = None,
+    max_replications: Annotated[int | None, Parameter(help="At most so many of a point. Default: 100.")] = None,
+    metric: Annotated[str | None, Parameter(help="The metric that must be so precise. Default: goodput_bps.")] = None,
+    jobs: Annotated[int | None, Parameter(help="Processes. Default: as many as there are processors.")] = None,
+    cluster: Annotated[
+        str | None, Parameter(help="Play on Dask: the address of a scheduler, or local:N for N processes here.")
+    ] = None,
+    retry_failed: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Play runs again that failed before.")
+    ] = False,
+    json: Annotated[
+        bool, Parameter(name="--json", negative=(), show_default=False, help="Print events as lines of JSON.")
+    ] = False,
+) -> int:
+    """Play every run of a scenario that is not there yet; go on after an interruption."""
+    from ackclock.cli.sweep import Request, run
+
+    return run(
+        Request(
+            file,
+            out,
+            changes,
+            seed,
+            replications,
+            precision,
+            max_replications,
+            metric,
+            jobs,
+            cluster,
+            retry_failed,
+            json,
+        )
+    )
+
+
+@app.command(name="query")
+def query_command(
+    directory: Annotated[Path, Parameter(help="A result: what run --out or sweep wrote.")],
+    sql: Annotated[str, Parameter(help="A statement that only reads, over runs, flows, links, transfers, series.")],
+    /,
+    *,
+    json: Json = False,
+    csv: Annotated[bool, Parameter(negative=(), show_default=False, help="Print CSV.")] = False,
+) -> int:
+    """Ask a result in SQL (DuckDB)."""
+    from ackclock.cli.query import run
+
+    return run(directory, sql, as_json=json, as_csv=csv)
+
+
 @app.command(name="show")
 def show_command(
     file: File,
@@ -88,6 +152,45 @@ def show_command(
     from ackclock.cli.show import show
 
     return show(file, changes, as_json=json, plot=plot)
+
+
+@app.command(name="compare")
+def compare_command(
+    a: Annotated[Path, Parameter(help="A directory written by ackclock run --out.")],
+    b: Annotated[Path | None, Parameter(help="Another one. Without it, values of --by within A.")] = None,
+    /,
+    *,
+    by: Annotated[
+        str | None, Parameter(help="A swept key: compare its values within A; between A and B it need not match.")
+    ] = None,
+    base: Annotated[str | None, Parameter(help="The value of --by to compare with. Default: the first.")] = None,
+    metric: Annotated[
+        tuple[str, ...],
+        Parameter(negative=(), consume_multiple=False, show_default=False, help="Only this metric. Repeatable."),
+    ] = (),
+    margin: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative=(),
+            consume_multiple=False,
+            show_default=False,
+            help="Up to where a difference does not matter: 5%, or METRIC=5%. Tests for equivalence too. Repeatable.",
+        ),
+    ] = (),
+    agreement: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Ask whether goodput agrees within 5 %, RTT within 10 %, and the order of points; exit code 1 if not.",
+        ),
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Compare two results, or values of a swept key: differences, intervals, adjusted p-values, verdicts."""
+    from ackclock.cli.compare import Request, run
+
+    return run(Request(a, b, by, base, metric, margin, agreement, json))
 
 
 @app.command(name="cc")

@@ -52,7 +52,7 @@ def run(request: Request) -> int:
     if request.as_json:
         console.print_json(as_json(result))
     else:
-        _print(console.stdout(), result, elapsed, request.out, figures)
+        show(console.stdout(), result, elapsed, request.out, figures)
     for warning in result.warnings:
         console.warn(warning)
     if missing:
@@ -92,7 +92,8 @@ def as_json(result: Result) -> dict[str, Any]:
     return answer
 
 
-def _print(out: Console, result: Result, elapsed: float, directory: Path | None, figures: Sequence[Path]) -> None:
+def show(out: Console, result: Result, elapsed: float, directory: Path | None, figures: Sequence[Path]) -> None:
+    """The tables of a result and what it cost."""
     texts = len(result.params) + 1
     wide, narrow = (text.tables(result.points, result.params, narrow=narrow) for narrow in (False, True))
     for (title, rows), (_, short) in zip(wide, narrow, strict=True):
@@ -105,7 +106,8 @@ def _print(out: Console, result: Result, elapsed: float, directory: Path | None,
     for note in text.notes(result.points):
         out.print(note, soft_wrap=True)
     n = max((point.n for point in result.points), default=0)
-    note = f"; means and 95 % confidence intervals of {n} replications" if n > 1 else ""
+    upto = "up to " if any(point.n < n for point in result.points) else ""
+    note = f"; means and 95 % confidence intervals of {upto}{n} replications" if n > 1 else ""
     packets = f"{int(result.runs['packets'].sum()):,}".replace(",", " ")
     runs = f"{result.runs.height} run{'' if result.runs.height == 1 else 's'}"
     out.print(f"{runs}, {packets} packets, {elapsed:.1f} s{note}", soft_wrap=True)

@@ -17,11 +17,12 @@ _BYTES_KEPT = 80  # as a labelled row, and once more while tables are joined
 _BYTES_PER_FLOW = 8192  # in the engine, which reckons with the same
 
 
-def affordable(plan: Plan, workers: int) -> int:
+def affordable(plan: Plan, workers: int, *, keeping: bool = True) -> int:
     """How many runs of `plan` may go on at once: `workers`, or fewer if memory is short.
 
-    Raises :class:`InputError` if the largest run does not fit on its own, or the results of all do not. Series that
-    follow events cannot be foreseen and are not counted.
+    `keeping`: the results of all runs stay in memory until the last one. Raises :class:`InputError` if the largest run
+    does not fit on its own, or the results of all do not. Series that follow events cannot be foreseen and are not
+    counted.
     """
     available = host.available_memory()
     if available is None:
@@ -36,7 +37,7 @@ def affordable(plan: Plan, workers: int) -> int:
         if need > usable:
             raise _too_large(plan, "one run needs", need, usable, *_culprit(document, samples, need))
         largest = max(largest, need)
-        kept += samples * _BYTES_KEPT * point.scenario.run.replications
+        kept += samples * _BYTES_KEPT * point.scenario.run.replications if keeping else 0
     if kept + largest > usable:
         raise _too_large(plan, "the series of all runs need", kept, usable, *_PROBES)
     return max(1, min(workers, (usable - kept) // max(1, largest)))

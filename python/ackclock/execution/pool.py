@@ -29,7 +29,7 @@ def outputs(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Output]]:
     With one worker the runs happen in this process, in order. Raises :class:`EngineError`, naming the run, if
     one fails. Ctrl-C arrives as `KeyboardInterrupt`, after the worker processes have been stopped.
     """
-    if min(workers, len(plan)) <= 1 or not _portable(plan):
+    if min(workers, len(plan)) <= 1 or not portable(plan):
         for job in plan.jobs():
             try:
                 yield job, _play(job.text(), job.controllers(), plan.folder)
@@ -44,7 +44,7 @@ def _play(text: str, controllers: Sequence[str], folder: str | None) -> engine.O
     return engine.run(text, {name: loading.find(name, folder).cls for name in controllers})
 
 
-def _portable(plan: Plan) -> bool:
+def portable(plan: Plan) -> bool:
     """Whether other processes can import what the runs need; a class of a script or notebook they cannot."""
     names = {flow.cc.name for point in plan.points for flow in point.scenario.flows}
     return all(loading.find(name, plan.folder).importable for name in names if name.startswith(loading.PREFIX))
@@ -60,7 +60,7 @@ def _in_processes(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Outpu
         while True:
             # A few more than the workers: none idles, and a long plan does not sit in memory as text.
             while len(waiting) < 2 * workers and (job := next(todo, None)) is not None:
-                with _interrupts_held(), _main_module_hidden():
+                with interrupts_held(), main_module_hidden():
                     waiting[pool.submit(_play, job.text(), job.controllers(), plan.folder)] = job
             if not waiting:
                 break
@@ -70,7 +70,7 @@ def _in_processes(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Outpu
                 job = waiting.pop(future)
                 yield job, _result(future, job)
     except BaseException:
-        _stop(pool)
+        stop(pool)
         raise
     pool.shutdown()
 
@@ -92,7 +92,8 @@ def _named(job: Job, error: Exception) -> EngineError:
     return EngineError(f"{name}: {error}")
 
 
-def _stop(pool: ProcessPoolExecutor) -> None:
+def stop(pool: ProcessPoolExecutor) -> None:
+    """End the processes at once."""
     processes = list((pool._processes or {}).values())  # no public access before Python 3.14
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:
@@ -102,7 +103,7 @@ def _stop(pool: ProcessPoolExecutor) -> None:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Start workers that never see Ctrl-C, which a terminal sends to every process.
 
     Only the parent decides what becomes of the runs. A new process inherits the blocked signals of its parent; one
@@ -116,7 +117,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 @contextmanager
-def _main_module_hidden() -> Iterator[None]:
+def main_module_hidden() -> Iterator[None]:
     """Keep new workers from importing the caller's main module.
 
     They need only this package; without this, a script that calls :func:`ackclock.run` at its top level would

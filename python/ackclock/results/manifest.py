@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ackclock import engine, host
@@ -13,17 +13,20 @@ from ackclock.scenario.compile import compile_run
 from ackclock.scenario.plan import Plan
 
 if TYPE_CHECKING:
-    from ackclock.engine import Output
+    from ackclock.engine import Json
 
 FORMAT = 1
 
 Manifest = dict[str, Any]
 
 
-def build(plan: Plan, outputs: Mapping[int, Output]) -> Manifest:
-    """The manifest of the runs in `outputs`; runs of the plan that are not among them are listed as missing."""
-    jobs = list(plan.jobs())
-    missing = [job.index for job in jobs if job.index not in outputs]
+def build(plan: Plan, infos: Mapping[int, Json], errors: Mapping[int, Json] | None = None) -> Manifest:
+    """The manifest of the runs in `infos`, which has what each cost.
+
+    Runs of the plan that are not among them are listed as failed if `errors` has them, and as missing otherwise.
+    """
+    jobs, errors = list(plan.jobs()), errors or {}
+    missing = [job.index for job in jobs if job.index not in infos and job.index not in errors]
     version, commit = engine.catalogue().version, engine.catalogue().commit
     return {
         "format": FORMAT,
@@ -50,10 +53,21 @@ def build(plan: Plan, outputs: Mapping[int, Output]) -> Manifest:
                 "point": job.point.index,
                 "replication": job.replication,
                 "seed": job.point.scenario.run.seed,
-                **_cost(outputs[job.index].info),
+                **_cost(infos[job.index]),
             }
             for job in jobs
-            if job.index in outputs
+            if job.index in infos
+        ],
+        "failed": [
+            {
+                "run": job.index,
+                "point": job.point.index,
+                "replication": job.replication,
+                "problem": errors[job.index]["problem"],
+                "traceback": errors[job.index]["traceback"],
+            }
+            for job in jobs
+            if job.index in errors
         ],
         "files": {},
     }
@@ -61,3 +75,9 @@ def build(plan: Plan, outputs: Mapping[int, Output]) -> Manifest:
 
 def _cost(info: Mapping[str, Any]) -> dict[str, Any]:
     return {key: info[key] for key in ("wall_s", "events", "packets")} | {"warnings": list(info.get("warnings", ()))}
+
+
+def warn(plan: Plan, runs: Sequence[dict[str, Any]]) -> None:
+    """Enter what was known of the points before they were run, in front of what the engine says of each run."""
+    for entry in runs:
+        entry["warnings"] = [*plan.points[entry["point"]].warnings, *entry["warnings"]]

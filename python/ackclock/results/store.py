@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from ackclock.results.tables import NAMES
 MANIFEST = "manifest.json"
 _OURS = {f"{name}.parquet" for name in NAMES} | {MANIFEST}
 _FIGURES = ("overview*.png", "overview*.svg")
+_PARTIAL = ".tables-"
 
 
 class OutputDirectory:
@@ -78,22 +79,88 @@ class OutputDirectory:
             shutil.rmtree(self.partial)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, pl.DataFrame], manifests.Manifest]:
-    """The tables and the manifest of a result directory.
+class SweepDirectory:
+    """The directory of a sweep: the journal of its runs while it goes on, and the result beside it in the end."""
 
-    Raises :class:`InputError` if it is not one, was written by another format, or a file is missing or changed.
-    """
+    def __init__(self, path: str | os.PathLike[str], journal: str) -> None:
+        """Take a directory that is new, empty, or holds a result. Raises :class:`InputError`."""
+        self.path = Path(path)
+        if self.path.is_dir():
+            others = [
+                item.name
+                for item in sorted(self.path.iterdir())
+                if item.name != journal and not item.name.startswith(_PARTIAL) and not _is_ours(item)
+            ]
+            if others:
+                problem = f"holds something other than a sweep ('{others[0]}')"
+                raise InputError(problem, "give --out another name, or empty it", source=str(self.path))
+        elif self.path.exists():
+            raise InputError("is a file, not a directory", "give --out another name", source=str(self.path))
+
+    def finish(self, write: Callable[[Path], None], manifest: manifests.Manifest) -> None:
+        """Put the files that `write` makes in their places, and the manifest last: without it nothing can be read."""
+        for left in self.path.glob(f"{_PARTIAL}*"):  # of a process that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=self.path))
+        try:
+            write(partial)
+            files = {
+                file.name: {"sha256": _sha256(file), "rows": _rows(file)}
+                for file in (partial / f"{name}.parquet" for name in NAMES)
+            }
+            text = json.dumps({**manifest, "files": files}, indent=1, allow_nan=False)
+            (partial / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+            for file in partial.iterdir():
+                _to_disk(file)
+            (self.path / MANIFEST).unlink(missing_ok=True)
+            for name in (*files, MANIFEST):
+                (partial / name).replace(self.path / name)
+            _to_disk(self.path)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def _rows(file: Path) -> int:
+    return int(pl.scan_parquet(file).select(pl.len()).collect().item())
+
+
+def _to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+_REMEDY = "give a directory written by ackclock run --out or ackclock sweep"
+
+
+def manifest_of(path: str | os.PathLike[str]) -> manifests.Manifest:
+    """The manifest of a result directory. Raises :class:`InputError` if it is not one, or of another format."""
     folder = Path(path)
-    remedy = "give a directory written by ackclock run --out"
+    remedy = _REMEDY
     try:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except OSError:
+        if (folder / "runs.journal").exists():
+            raise InputError("is a sweep that has not finished", "run it again to go on", source=str(folder)) from None
         raise InputError(f"has no {MANIFEST}", remedy, source=str(folder)) from None
     except ValueError:
         raise InputError("is not readable", remedy, source=str(folder / MANIFEST)) from None
     if manifest.get("format") != manifests.FORMAT:
         problem = f"is of format {manifest.get('format')}, not {manifests.FORMAT}"
         raise InputError(problem, "read it with the version that wrote it", source=str(folder / MANIFEST))
+    return manifest
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, pl.DataFrame], manifests.Manifest]:
+    """The tables and the manifest of a result directory.
+
+    Raises :class:`InputError` if it is not one, was written by another format, or a file is missing or changed.
+    """
+    manifest = manifest_of(path)
+    folder = Path(path)
+    remedy = _REMEDY
     tables = {}
     for name in NAMES:
         file = folder / f"{name}.parquet"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 NAMES = ("runs", "flows", "links", "transfers", "series")
 """The tables of a result, and the names of their files."""
 
+_BATCH, _PLACE = "__batch", "__place"
+
 # Fixed categories, not ones in the order of arrival: the files must not depend on which run finished first.
 _REPEATED = {"kind": pl.Enum(["flow", "link"]), "metric": pl.Enum([*FLOW_SERIES, *LINK_SERIES])}
 
@@ -23,12 +25,47 @@ _REPEATED = {"kind": pl.Enum(["flow", "link"]), "metric": pl.Enum([*FLOW_SERIES,
 def build(plan: Plan, outputs: Mapping[int, Output]) -> dict[str, pl.DataFrame]:
     """The tables of the runs in `outputs`, by table name. Rows are in the order of the plan, whoever ran them."""
     jobs = [job for job in plan.jobs() if job.index in outputs]
-    types = _types([point.params for point in plan.points])
-    tables = {"runs": _runs(jobs, outputs, types)}
+    labels = Labels(plan)
+    result = {"runs": runs([(job, outputs[job.index].info) for job in jobs], labels)}
     for name in NAMES[1:]:
-        own = _series_types(plan, types) if name == "series" else types
-        tables[name] = pl.concat([_labelled(getattr(outputs[job.index], name), job, own) for job in jobs])
-    return tables
+        parts = [_labelled(getattr(outputs[job.index], name), job, labels.types(name)) for job in jobs]
+        result[name] = pl.concat(parts)
+    return result
+
+
+class Labels:
+    """The columns that say which run a row is of."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._types = _types([point.params for point in plan.points])
+        self._series = _series_types(plan, self._types)
+
+    def types(self, table: str) -> Mapping[str, Any]:
+        """The types of the swept keys in a table."""
+        return self._series if table == "series" else self._types
+
+    def places(self, runs: Iterable[tuple[Job, int, int]]) -> pl.DataFrame:
+        """The labels of runs that stand in batches: of each the batch, and the place in it."""
+        found = list(runs)
+        rows = [{**_key(job, self._types), _BATCH: batch, _PLACE: place} for job, batch, place in found]
+        return pl.DataFrame(rows, schema={**_key_schema(self._types), _BATCH: pl.UInt64, _PLACE: pl.UInt32})
+
+    def of_batch(self, table: pl.DataFrame, batch: int, places: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a batch whose runs are among `places`, with their labels in front."""
+        own = places.filter(pl.col(_BATCH) == batch).drop(_BATCH)
+        labels = [name for name in own.columns if name != _PLACE]
+        numbered = table.rename({"run": _PLACE}).drop(set(labels) & set(table.columns) - {"run"})
+        joined = numbered.join(own, on=_PLACE, how="inner", maintain_order="left")
+        return joined.select(*labels, pl.all().exclude(*labels, _PLACE)).cast(
+            {name: kind for name, kind in _REPEATED.items() if name in joined.columns}
+        )
+
+    def joined(self, name: str, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """The whole table from its parts, in the order of runs."""
+        if not parts:
+            return pl.DataFrame(schema=_key_schema(self.types(name)))
+        table = pl.concat(parts).sort("run", maintain_order=True)
+        return table.cast({key: kind for key, kind in self.types(name).items() if isinstance(kind, pl.Enum)})
 
 
 def _series_types(plan: Plan, types: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,10 +78,11 @@ def _series_types(plan: Plan, types: Mapping[str, Any]) -> dict[str, Any]:
     return {**types, **texts}
 
 
-def _runs(jobs: Sequence[Job], outputs: Mapping[int, Output], types: Mapping[str, Any]) -> pl.DataFrame:
-    rows = []
-    for job in jobs:
-        settings, info = job.point.scenario.run, outputs[job.index].info
+def runs(found: Iterable[tuple[Job, Mapping[str, Any]]], labels: Labels) -> pl.DataFrame:
+    """The table of runs, from each and what it cost."""
+    rows, types = [], labels.types("runs")
+    for job, info in found:
+        settings = job.point.scenario.run
         rows.append(
             {
                 **_key(job, types),

@@ -58,7 +58,7 @@ class Job:
 
     def text(self) -> str:
         """The resolved run as the engine reads it."""
-        return _text(self.document())
+        return resolved_text(self.document())
 
 
 MOST_RUNS = 1_000_000
@@ -159,7 +159,7 @@ def _checked(index: int, params: Params, scenario: Scenario, changed: Set[str]) 
     """A point that the engine has checked, and what stands for its resolved run. Raises :class:`Problem`."""
     document = compiler.compile_run(scenario)
     fit.check(scenario)
-    text = _text(document)
+    text = resolved_text(document)
     try:
         foreseen = engine.validate(text)
     except EngineError as error:
@@ -168,7 +168,8 @@ def _checked(index: int, params: Params, scenario: Scenario, changed: Set[str]) 
     return Point(index, params, scenario, tuple(found), tuple(foreseen)), hashlib.sha256(text.encode()).digest()
 
 
-def _text(document: Mapping[str, Any]) -> str:
+def resolved_text(document: Mapping[str, Any]) -> str:
+    """A resolved run as the engine reads it."""
     return json.dumps(document, separators=(",", ":"))
 
 

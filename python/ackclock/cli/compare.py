@@ -1,0 +1,72 @@
+"""``ackclock compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from ackclock.cli import console
+from ackclock.cli.app import FAILED, OK
+from ackclock.comparison import text
+from ackclock.comparison.compare import Comparison, compare
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for on the command line."""
+
+    a: Path
+    b: Path | None
+    by: str | None
+    base: str | None
+    metrics: Sequence[str]
+    margins: Sequence[str]
+    agreement: bool
+    as_json: bool
+
+
+def run(request: Request) -> int:
+    """Compare and print. The exit code is 1 if an agreement was asked for and is not shown."""
+    found = compare(
+        request.a,
+        request.b,
+        by=request.by,
+        base=request.base,
+        metrics=request.metrics or None,
+        margin=request.margins or None,
+        agreement=request.agreement,
+    )
+    if request.as_json:
+        console.print_json(found.to_json())
+    else:
+        _print(found)
+    for note in found.notes:
+        console.warn(note)
+    return FAILED if found.agrees is False else OK
+
+
+def _print(found: Comparison) -> None:
+    out = console.stdout()
+    out.print(text.heading(found.a, found.b), soft_wrap=True, markup=False)
+    words: list[console.Justify] = ["left"] * text.left(found.rows)
+    wide, narrow = (text.table(found.rows, narrow=narrow) for narrow in (False, True))
+    table = _table(wide, words)
+    out.print(table if console.fits(out, table) else _table(narrow, words))
+    if found.ranks:
+        out.print()
+        out.print(console.table(text.order(found.ranks), ["left"] * 3))
+    for line in text.footing(found.rows, found.family):
+        out.print(line, soft_wrap=True, markup=False)
+    if found.agrees is not None:
+        shown = sum(bool(row.equivalent) for row in found.rows)
+        word = "they agree" if found.agrees else "agreement is not shown"
+        out.print(f"{word}: {shown} of {len(found.rows)} rows within their margin", soft_wrap=True, markup=False)
+
+
+def _table(cells: text.Cells, words: list[console.Justify]) -> Table:
+    """Words to the left, numbers to the right, and the verdict to the left."""
+    numbers: list[console.Justify] = ["right"] * (len(cells[0]) - len(words) - 1)
+    return console.table(cells, [*words, *numbers, "left"])

@@ -1,0 +1,71 @@
+"""What a run is: its resolved document, cheaply for every replication, and the key under which its results are kept."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock import engine
+from ackclock.scenario.plan import Job, Plan, Point, resolved_text
+
+_PLACE = "@replication@"
+"""What stands for the number of the replication while the document of a point is split there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A run on its way to be played. `controllers` are the names of those in Python."""
+
+    key: str
+    text: str
+    controllers: tuple[str, ...]
+
+
+class PointTexts:
+    """The resolved runs of a point: its replications differ in one number, so it is compiled once."""
+
+    def __init__(self, point: Point) -> None:
+        document = Job(0, point, 0).document()
+        document["run"] = _PLACE
+        self._point = point
+        self._parts = resolved_text(document).split(f'"{_PLACE}"')
+        if len(self._parts) != 2:  # somebody calls a flow like this
+            self._parts = []
+        self.controllers = Job(0, point, 0).controllers()
+        self._hash = hashlib.sha256(engine_identity().encode())
+
+    def task(self, replication: int) -> Task:
+        """A replication, counted from 0."""
+        if self._parts:
+            text = f"{self._parts[0]}{replication}{self._parts[1]}"
+        else:
+            text = Job(0, self._point, replication).text()
+        digest = self._hash.copy()
+        digest.update(text.encode())
+        return Task(digest.hexdigest(), text, self.controllers)
+
+
+@functools.cache
+def engine_identity() -> str:
+    """What tells one engine from another: version and commit, and the build itself where these do not say it all."""
+    known = engine.catalogue()
+    name = f"ackclock {known.version} {known.commit}\n"
+    if known.commit.endswith("-dirty") or known.commit in ("", "unknown"):
+        name += hashlib.sha256(Path(engine.location()).read_bytes()).hexdigest()
+    return name
+
+
+class Texts:
+    """The runs of a plan by point and replication; the document of the last point is at hand."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._last: tuple[int, PointTexts] | None = None
+
+    def task(self, point: int, replication: int) -> Task:
+        """A run, to be played or looked up."""
+        if self._last is None or self._last[0] != point:
+            self._last = point, PointTexts(self._plan.points[point])
+        return self._last[1].task(replication)

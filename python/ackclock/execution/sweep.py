@@ -1,0 +1,150 @@
+"""Playing every run of a plan once, whatever happens in between.
+
+Runs that the journal has are not repeated. The others are played in batches of about a quarter of a second, so that
+short runs cost little more than themselves and little is lost when the process is killed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock.execution import batch
+from ackclock.execution.backends import Backend, LostWorker
+from ackclock.execution.journal import Journal
+from ackclock.execution.keys import Task, Texts
+
+Event = dict[str, Any]
+"""What is told while a sweep goes on; docs/sweeps.md lists the events."""
+
+Tell = Callable[[Event], None]
+
+BATCH_S = 0.25
+MOST_IN_BATCH = 256
+_WAKE_S = 0.1
+_TRIES = 2
+"""How often a run may take its process with it, alone, before it counts as failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A run by its point and replication."""
+
+    point: int
+    replication: int
+
+
+class Sweep:
+    """The runs of a plan on their way into a journal."""
+
+    def __init__(self, texts: Texts, journal: Journal, backend: Backend, tell: Tell, *, retry: bool = False) -> None:
+        self._texts, self._journal, self._backend, self._tell = texts, journal, backend, tell
+        self._retry = retry
+        self._mean_s = BATCH_S
+        self._tries: dict[str, int] = {}
+        self._places: dict[str, Wanted] = {}
+        self._flying: dict[Future[bytes], list[Task]] = {}
+
+    def missing(self, runs: Iterable[Wanted]) -> list[Wanted]:
+        """Those of `runs` that the journal does not have, each once: two points may be the same run."""
+        result = []
+        for wanted in runs:
+            key = self._texts.task(wanted.point, wanted.replication).key
+            entry = self._journal.entries.get(key)
+            again = entry is None or entry.repeat or (entry.failed and self._retry)
+            if again and key not in self._places:
+                self._places[key] = wanted
+                result.append(wanted)
+        return result
+
+    def play(self, runs: Iterable[Wanted]) -> None:
+        """Play runs that are missing."""
+        todo, suspects = deque(runs), deque[Task]()
+        lost = False
+        while todo or suspects or self._flying:
+            if lost and not self._flying:
+                self._backend.renew()
+                lost = False
+            while todo and not suspects and not lost and len(self._flying) < 2 * self._backend.slots:
+                self._launch(self._next(todo))
+            if suspects and not self._flying:  # one at a time, to see which of them kills its process
+                self._launch([suspects.popleft()])
+            # Waking up now and then lets Ctrl-C in: polars' handler of that signal restarts a wait.
+            for future in wait(self._flying, timeout=_WAKE_S, return_when=FIRST_COMPLETED).done:
+                tasks = self._flying.pop(future)
+                try:
+                    self._keep(future.result())
+                except LostWorker:
+                    lost = True
+                    suspects.extend(self._not_given_up(tasks))
+
+    def _next(self, todo: deque[Wanted]) -> list[Task]:
+        """A batch of about :data:`BATCH_S`, and less when little is left for each worker."""
+        fair = max(1, len(todo) // (2 * self._backend.slots))
+        size = max(1, min(MOST_IN_BATCH, fair, int(BATCH_S / self._mean_s)))
+        return [self._texts.task(w.point, w.replication) for w in (todo.popleft() for _ in range(min(size, len(todo))))]
+
+    def _launch(self, tasks: list[Task]) -> None:
+        self._flying[self._backend.submit(tasks)] = tasks
+
+    def _not_given_up(self, tasks: list[Task]) -> Iterator[Task]:
+        """The runs of a batch that was lost with its process, but for those that have been so too often."""
+        for task in tasks:
+            self._tries[task.key] = self._tries.get(task.key, 0) + (len(tasks) == 1)
+            if self._tries[task.key] < _TRIES:
+                yield task
+            else:
+                self._keep(batch.failure(task, "the process that played it died, perhaps for want of memory"))
+
+    def _keep(self, payload: bytes) -> None:
+        found = self._journal.append(payload)
+        for run in found.runs:
+            wanted = self._places[run["key"]]
+            where = {"point": wanted.point, "replication": wanted.replication}
+            if "error" in run:
+                self._tell({"event": "failed", **where, "problem": run["error"]["problem"]})
+            else:
+                wall_s = run["info"]["wall_s"]
+                self._mean_s += 0.2 * (max(wall_s, 1e-6) - self._mean_s)
+                self._tell({"event": "run", **where, "wall_s": wall_s})
+
+
+class Watch:
+    """Counts runs and adds to every event how many there are, how many are finished, and when the rest will be."""
+
+    def __init__(self, total: int, tell: Tell) -> None:
+        self._total, self._tell = total, tell
+        self._begun = time.monotonic()
+        self.finished = self.before = 0
+        self.failed = 0
+
+    def begin(self, kept: int) -> None:
+        """So many runs are there already."""
+        self.finished = self.before = kept
+        self._tell({"event": "begin", "runs": self._total, "finished": kept})
+
+    def more(self, runs: int, kept: int) -> None:
+        """More runs are wanted than were known, of which `kept` are there already."""
+        self._total += runs
+        self.finished += kept
+        self.before += kept
+        self._tell({"event": "more", "runs": self._total, "finished": self.finished})
+
+    def __call__(self, event: Event) -> None:
+        """A run has been played, or has failed."""
+        self.finished += 1
+        self.failed += event["event"] == "failed"
+        played, elapsed = self.finished - self.before, time.monotonic() - self._begun
+        eta = elapsed / played * (self._total - self.finished)
+        self._tell({**event, "runs": self._total, "finished": self.finished, "eta_s": round(eta, 1)})
+
+
+def all_runs(replications: Sequence[int]) -> Iterator[Wanted]:
+    """Every run of points with so many replications each."""
+    for point, count in enumerate(replications):
+        for replication in range(count):
+            yield Wanted(point, replication)
