@@ -15,7 +15,8 @@ from ackclock import host
 from ackclock.errors import InputError, unknown
 from ackclock.execution import backends, batch, memory, pool
 from ackclock.execution import sweep as running
-from ackclock.execution.journal import NAME, Journal
+from ackclock.execution import journal as journals
+from ackclock.execution.journal import Journal
 from ackclock.execution.keys import Texts
 from ackclock.results import assemble, manifest, store, summary
 from ackclock.results.result import Result
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Event = running.Event
+JOURNAL = journals.NAME
 _BATCHES_AT_HAND = 4
 
 
@@ -117,7 +119,7 @@ def sweep(
     if jobs is not None and cluster is not None:
         raise InputError("a cluster has its own number of workers", "leave one of the two out", key="jobs")
     tell = tell or _silent
-    directory = store.SweepDirectory(out, NAME)
+    directory = store.SweepDirectory(out, JOURNAL)
     workers = memory.affordable(plan, jobs or host.cores(), keeping=False)
     with Journal(directory.path) as journal:
         backend = backends.choose(workers, cluster, plan.folder, functools.partial(pool.portable, plan))

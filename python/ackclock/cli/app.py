@@ -262,6 +262,15 @@ def study_run_command(
     /,
     *,
     quick: Annotated[bool, Parameter(negative=(), show_default=False, help="Fewer and shorter runs.")] = False,
+    cc: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative=(),
+            consume_multiple=False,
+            show_default=False,
+            help="A controller beside those that the study compares: cubic, python:my_module:MyCC. Repeatable.",
+        ),
+    ] = (),
     out: Annotated[
         Path | None, Parameter(help="Directory for report, tables, figures and runs. Default: results/NAME.")
     ] = None,
@@ -271,7 +280,7 @@ def study_run_command(
     """Run a study and judge its claims; the exit code is 1 if one fails."""
     from ackclock.cli.study import Request, run
 
-    return run(Request(name, quick, out, jobs, json))
+    return run(Request(name, quick, cc, out, jobs, json))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -29,6 +29,7 @@ class Request:
 
     name: str
     quick: bool
+    cc: tuple[str, ...]
     out: Path | None
     jobs: int | None
     as_json: bool
@@ -103,7 +104,7 @@ def run(request: Request) -> int:
     place = Place(request.out or default)
     try:
         with console.progress() as progress:
-            report = runner.run(loaded, quick=request.quick, jobs=request.jobs, progress=progress)
+            report = runner.run(loaded, quick=request.quick, cc=request.cc, jobs=request.jobs, progress=progress)
         place.write(report)
     finally:
         place.discard()

@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ackclock.campaign import Event, Precision, sweep
+from ackclock.campaign import JOURNAL, Event, Precision, sweep
 from ackclock.cli import console
 from ackclock.cli.app import FAILED, INTERRUPTED, OK
 from ackclock.cli.run import show
 from ackclock.errors import InputError
-from ackclock.execution.journal import NAME
 from ackclock.scenario.plan import load
 
 
@@ -54,7 +53,7 @@ def run(request: Request) -> int:
                 tell=tell,
             )
     except KeyboardInterrupt:
-        console.warn(f"interrupted: what had finished is kept in {out / NAME}; the same command goes on")
+        console.warn(f"interrupted: what had finished is kept in {out / JOURNAL}; the same command goes on")
         return INTERRUPTED
     if not request.as_json:
         show(console.stdout(), report.result, time.monotonic() - begun, out, [])

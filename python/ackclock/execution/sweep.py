@@ -70,11 +70,13 @@ class Sweep:
                 self._backend.renew()
                 lost = False
             while todo and not suspects and not lost and len(self._flying) < 2 * self._backend.slots:
-                self._launch(self._next(todo))
+                if self._launch(self._next(todo)).done():  # it was played here and now
+                    break
             if suspects and not self._flying:  # one at a time, to see which of them kills its process
                 self._launch([suspects.popleft()])
             # Waking up now and then lets Ctrl-C in: polars' handler of that signal restarts a wait.
-            for future in wait(self._flying, timeout=_WAKE_S, return_when=FIRST_COMPLETED).done:
+            finished = wait(self._flying, timeout=_WAKE_S, return_when=FIRST_COMPLETED).done
+            for future in [future for future in self._flying if future in finished]:
                 tasks = self._flying.pop(future)
                 try:
                     self._keep(future.result())
@@ -88,8 +90,10 @@ class Sweep:
         size = max(1, min(MOST_IN_BATCH, fair, int(BATCH_S / self._mean_s)))
         return [self._texts.task(w.point, w.replication) for w in (todo.popleft() for _ in range(min(size, len(todo))))]
 
-    def _launch(self, tasks: list[Task]) -> None:
-        self._flying[self._backend.submit(tasks)] = tasks
+    def _launch(self, tasks: list[Task]) -> Future[bytes]:
+        future = self._backend.submit(tasks)
+        self._flying[future] = tasks
+        return future
 
     def _not_given_up(self, tasks: list[Task]) -> Iterator[Task]:
         """The runs of a batch that was lost with its process, but for those that have been so too often."""

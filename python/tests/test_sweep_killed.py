@@ -1,0 +1,127 @@
+"""A sweep that is killed again and again, and one whose cluster loses a worker, end as one that is left alone does."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import ackclock
+from ackclock.cli.app import main
+
+Write = Callable[..., Path]
+KILLS = int(os.environ.get("ACKCLOCK_KILLS", "20"))
+RUNS = 500
+ALONE = [sys.executable, "-m", "ackclock"]
+
+
+def _hashes(folder: Path) -> Mapping[str, str]:
+    files: dict[str, dict[str, Any]] = json.loads((folder / "manifest.json").read_text())["files"]
+    return {name: file["sha256"] for name, file in files.items()}
+
+
+def _finished(out: Path) -> int:
+    """How many runs the journal of a sweep that nobody is playing has."""
+    from ackclock.execution.journal import Journal
+
+    with Journal(out) as journal:
+        return len(journal.entries)
+
+
+def test_killed_at_random(scenario_file: Write, tmp_path: Path) -> None:
+    """The process is killed, with no chance to put anything in order, while it starts, plays and writes."""
+    file = scenario_file(('rate = "10 Mbit/s"', 'rate = "100 Mbit/s"'), ("[probes]", '[probes]\ncwnd = "50 ms"'))
+    asked = ["sweep", str(file), "--replications", str(RUNS), "--json"]
+    rng = random.Random(7)
+    out, kills, most = tmp_path / "killed", 0, 0
+    while True:
+        process = subprocess.Popen([*ALONE, *asked, "--out", str(out)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        if kills == KILLS:
+            assert process.communicate()[0]
+            assert process.returncode == 0
+            break
+        process.stdout.readline()  # it has begun
+        time.sleep(rng.uniform(0, 0.5))
+        process.send_signal(signal.SIGKILL)
+        if process.wait() == 0:
+            break
+        process.stdout.close()
+        kills += 1
+        finished = _finished(out)
+        assert finished >= most, "nothing that was finished is lost"
+        most = finished
+    assert kills >= min(KILLS, 5), "it was over before it could be killed"
+    assert main([*asked[:-1], "--out", str(tmp_path / "undisturbed")]) == 0
+    assert _hashes(out) == _hashes(tmp_path / "undisturbed")
+    assert sorted(item.suffix for item in out.iterdir()) == [".journal", ".json"] + 5 * [".parquet"]
+
+
+def test_ctrl_c_keeps_what_had_finished(scenario_file: Write, tmp_path: Path) -> None:
+    asked = ["sweep", str(scenario_file()), "--replications", "400", "--json", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen([*ALONE, *asked], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["event"] == "run":
+            break
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+    if process.returncode != 0:  # it was not over already
+        assert process.returncode == 130
+        assert "the same command goes on" in errors
+        assert _finished(tmp_path / "out") > 0
+    assert main(asked[:-3] + asked[-2:]) == 0
+    ackclock.sweep(asked[1], tmp_path / "whole", replications=400, jobs=1)
+    assert _hashes(tmp_path / "out") == _hashes(tmp_path / "whole")
+
+
+def test_workers_end_with_their_parent(scenario_file: Write, tmp_path: Path) -> None:
+    asked = ["sweep", str(scenario_file()), "--set", "run.duration=2000 s", "--replications", "4", "--jobs", "2"]
+    process = subprocess.Popen(
+        [*ALONE, *asked, "--out", str(tmp_path / "out"), "--json"], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    deadline = time.monotonic() + 60
+    while len(workers := _children(process.pid)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert workers
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_a_cluster_that_loses_a_worker(scenario_file: Write, tmp_path: Path) -> None:
+    distributed = importlib.import_module("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        killed: list[int] = []
+
+        def kill_one(event: dict[str, Any]) -> None:
+            if event["event"] == "run" and event["finished"] >= 30 and not killed:
+                worker = next(iter(cluster.workers.values()))
+                killed.append(worker.process.pid)
+                os.kill(worker.process.pid, signal.SIGKILL)
+
+        file = scenario_file()
+        report = ackclock.sweep(
+            file, tmp_path / "out", replications=300, cluster=cluster.scheduler_address, tell=kill_one
+        )
+    assert killed
+    assert (report.played, report.failed) == (300, 0)
+    ackclock.sweep(file, tmp_path / "whole", replications=300, jobs=1)
+    assert _hashes(tmp_path / "out") == _hashes(tmp_path / "whole")
