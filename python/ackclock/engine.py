@@ -162,6 +162,12 @@ def run(document: str, controllers: Controllers | None = None) -> Output:
     return Output(flows, links, transfers, series, json.loads(raw.info))
 
 
+def run_raw(document: str) -> None:
+    """Run one resolved run and drop its tables: what the engine costs by itself."""
+    with _errors():
+        _extension().run(document)
+
+
 class Batch:
     """Runs whose tables are kept together as Arrow streams, in which a column `run` tells them apart."""
 
