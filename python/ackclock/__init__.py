@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ackclock._ackclock import Ack, Cx, Lost, RateSample, Restart, Signal, Undo
     from ackclock.api import run
+    from ackclock.campaign import Precision, sweep
+    from ackclock.comparison.compare import Comparison, compare
     from ackclock.controllers.base import ByWindow, CongestionControl, WindowBased
     from ackclock.engine import catalogue
     from ackclock.errors import AckclockError, ControllerError, EngineError, InputError, Interrupted
     from ackclock.events import Control, Event, load_events, record_events, replay, save_events
     from ackclock.plot.figures import save as plot
+    from ackclock.results.query import query
     from ackclock.results.result import Result
     from ackclock.scenario.model import Scenario
     from ackclock.scenario.plan import Plan, load
@@ -30,6 +33,7 @@ __all__ = [
     "Ack",
     "AckclockError",
     "ByWindow",
+    "Comparison",
     "CongestionControl",
     "Control",
     "ControllerError",
@@ -40,6 +44,7 @@ __all__ = [
     "Interrupted",
     "Lost",
     "Plan",
+    "Precision",
     "RateSample",
     "Restart",
     "Result",
@@ -49,19 +54,23 @@ __all__ = [
     "WindowBased",
     "__version__",
     "catalogue",
+    "compare",
     "load",
     "load_events",
     "plot",
+    "query",
     "record_events",
     "replay",
     "run",
     "save_events",
+    "sweep",
 ]
 
 _HOMES = {
     "Ack": ("ackclock._ackclock", "Ack"),
     "AckclockError": ("ackclock.errors", "AckclockError"),
     "ByWindow": ("ackclock.controllers.base", "ByWindow"),
+    "Comparison": ("ackclock.comparison.compare", "Comparison"),
     "CongestionControl": ("ackclock.controllers.base", "CongestionControl"),
     "Control": ("ackclock.events", "Control"),
     "ControllerError": ("ackclock.errors", "ControllerError"),
@@ -72,6 +81,7 @@ _HOMES = {
     "Interrupted": ("ackclock.errors", "Interrupted"),
     "Lost": ("ackclock._ackclock", "Lost"),
     "Plan": ("ackclock.scenario.plan", "Plan"),
+    "Precision": ("ackclock.campaign", "Precision"),
     "RateSample": ("ackclock._ackclock", "RateSample"),
     "Restart": ("ackclock._ackclock", "Restart"),
     "Result": ("ackclock.results.result", "Result"),
@@ -80,13 +90,16 @@ _HOMES = {
     "Undo": ("ackclock._ackclock", "Undo"),
     "WindowBased": ("ackclock.controllers.base", "WindowBased"),
     "catalogue": ("ackclock.engine", "catalogue"),
+    "compare": ("ackclock.comparison.compare", "compare"),
     "load": ("ackclock.scenario.plan", "load"),
     "load_events": ("ackclock.events", "load_events"),
     "plot": ("ackclock.plot.figures", "save"),
+    "query": ("ackclock.results.query", "query"),
     "record_events": ("ackclock.events", "record_events"),
     "replay": ("ackclock.events", "replay"),
     "run": ("ackclock.api", "run"),
     "save_events": ("ackclock.events", "save_events"),
+    "sweep": ("ackclock.campaign", "sweep"),
 }
 
 

@@ -156,7 +156,7 @@ def show_command(
 
 @app.command(name="compare")
 def compare_command(
-    a: Annotated[Path, Parameter(help="A directory written by ackclock run --out.")],
+    a: Annotated[Path, Parameter(help="A directory written by ackclock run --out or sweep.")],
     b: Annotated[Path | None, Parameter(help="Another one. Without it, values of --by within A.")] = None,
     /,
     *,

@@ -1,0 +1,185 @@
+"""The comparison of two results, or of values of a swept key within one."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from ackclock.comparison import agreement as agreements
+from ackclock.comparison import margins, pairing, rows, text
+from ackclock.comparison.agreement import Ranks
+from ackclock.comparison.margins import Margin
+from ackclock.comparison.pairing import Side
+from ackclock.comparison.rows import Row
+from ackclock.comparison.values import chosen, per_run
+from ackclock.errors import InputError
+from ackclock.results.result import Result
+
+Given = Result | str | os.PathLike[str]
+
+_SCHEMA = {
+    "n": pl.UInt32, "paired": pl.Boolean, "mean_a": pl.Float64, "mean_b": pl.Float64, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "percent": pl.Float64, "d": pl.Float64, "p": pl.Float64,
+    "p_holm": pl.Float64, "margin": pl.Float64, "p_margin": pl.Float64, "p_margin_holm": pl.Float64,
+    "equivalent": pl.Boolean,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """What :func:`compare` found. `notes` say what was left out and what weakens it; `ranks` only of an agreement."""
+
+    a: str
+    b: str
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+    ranks: tuple[Ranks, ...] = ()
+    agreement: bool = False
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """A row per point, pair of values and metric (docs/compare.md has the columns)."""
+        flat = [{**row.params, **_flat(row)} for row in self.rows]
+        return pl.DataFrame(flat, schema_overrides=_SCHEMA, infer_schema_length=None)
+
+    @property
+    def family(self) -> int:
+        """How many tests the p-values are adjusted for."""
+        return 0 if self.agreement else sum(row.p is not None for row in self.rows)
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether every row is shown to agree; ``None`` if that was not asked for."""
+        return all(row.equivalent for row in self.rows) if self.agreement else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as the command line's ``--json`` prints it."""
+        answer: dict[str, Any] = {
+            "a": self.a,
+            "b": self.b,
+            "family": self.family,
+            "rows": [{"params": dict(row.params), **_flat(row)} for row in self.rows],
+            "notes": list(self.notes),
+        }
+        if self.agreement:
+            answer["agrees"] = self.agrees
+            answer["ranks"] = [dataclasses.asdict(item) for item in self.ranks]
+        return answer
+
+    def __repr__(self) -> str:
+        counted = ", ".join(f"{count} {word}" for word, count in Counter(row.verdict for row in self.rows).items())
+        return f"Comparison({self.b} against {self.a}: {counted})"
+
+    def _repr_html_(self) -> str:
+        lines = [text.heading(self.a, self.b), *self.notes, *text.footing(self.rows, self.family)]
+        return text.html(self.rows, self.ranks, lines)
+
+
+def compare(
+    a: Given,
+    b: Given | None = None,
+    *,
+    by: str | None = None,
+    base: str | None = None,
+    metrics: Iterable[str] | None = None,
+    margin: Margin | Iterable[str] | None = None,
+    agreement: bool = False,
+) -> Comparison:
+    """B against A, metric by metric, over runs with the same random numbers.
+
+    Parameters
+    ----------
+    a, b: results, or directories written by ``ackclock run --out``. Without `b`, values of `by` within `a`.
+    by: a swept key. Within one result every other value is compared with `base`; between two it need not match.
+    base: the value of `by` to compare with; by default the first.
+    metrics: names of metrics; by default all that both have.
+    margin: up to where a difference does not matter, as a share of A: 0.05, ``"5%"`` or ``{"goodput_bps": "5%"}``.
+        Metrics with a margin are also tested for equivalence.
+    agreement: ask whether two engines agree: equivalence of goodput (5 %) and RTT (10 %), and of the order of points.
+
+    Raises :class:`ackclock.InputError` if there is nothing to compare, or but one run of each.
+    """
+    wanted, margins_of = _asked(metrics, margin, agreement=agreement)
+    first = _side(a, "A" if b is not None else "the result")
+    notes: list[str] = []
+    if b is None:
+        if by is None:
+            swept = ", ".join(first.keys) or "nothing"
+            problem = "one result has nothing to be compared with"
+            raise InputError(problem, f"give a second, or a swept key: --by KEY (swept: {swept})", source=first.name)
+        sides = [first]
+    else:
+        if base is not None:
+            raise InputError("is of one result", "leave it out, or give one result and --by KEY", key="base")
+        sides = [first, _side(b, "B")]
+    matches = pairing.matches(sides, by, None if base is None else str(base), notes)
+    names = (matches[0].a, ", ".join(dict.fromkeys(match.b for match in matches)))
+    notes += [
+        f"{count} of the runs of {side.name} {what}"
+        for side in sides
+        for key, what in (("missing", "are missing: it was interrupted"), ("failed", "failed"))
+        if (count := len(side.result.manifest.get(key, ())))
+    ]
+    measured = _measured(matches, [per_run(side.result) for side in sides], wanted, margins_of, notes)
+    if all(row.n < 2 for row in measured):
+        problem = "one replication has no spread, so that nothing can be said of a difference"
+        raise InputError(problem, "run with --replications 10", source=", ".join(side.name for side in sides))
+    if agreement:
+        found = agreements.judged(measured)
+        return Comparison(*names, tuple(found), tuple(notes), tuple(agreements.ranks(found)), agreement=True)
+    return Comparison(*names, tuple(rows.judged(measured)), tuple(notes))
+
+
+def _asked(
+    metrics: Iterable[str] | None, margin: Margin | Iterable[str] | None, *, agreement: bool
+) -> tuple[tuple[str, ...], dict[str, float | None]]:
+    """The metrics to compare, and the margin of each."""
+    given = margins.read(margin)
+    names = list(metrics) if metrics is not None else None
+    if agreement and names is None:
+        names = list(dict.fromkeys([*margins.AGREEMENT, *(name for name in given if name)]))
+    wanted = chosen(names)
+    found = {
+        name: given.get(name, given.get(None, margins.AGREEMENT.get(name) if agreement else None)) for name in wanted
+    }
+    if agreement and (bare := [name for name in wanted if found[name] is None]):
+        raise InputError(f"'{bare[0]}' has no margin to agree within", f"give one: {bare[0]}=5%", key="margin")
+    return wanted, found
+
+
+def _side(given: Given, name: str) -> Side:
+    return Side(name, given) if isinstance(given, Result) else Side(str(given), Result.load(given))
+
+
+def _measured(
+    matches: Sequence[pairing.Match],
+    values: Sequence[Any],
+    wanted: Sequence[str],
+    margins_of: dict[str, float | None],
+    notes: list[str],
+) -> list[Row]:
+    """The rows, not yet judged. Metrics without a value on both sides have none."""
+    found: list[Row] = []
+    left: Counter[str] = Counter()
+    for match in matches:
+        for metric in wanted:
+            row, without = rows.measure(match, metric, values[0], values[-1], margins_of[metric])
+            if row is not None:
+                found.append(row)
+                left[metric] += without
+    if not found:
+        raise InputError("no metric has a value on both sides", f"of these: {', '.join(wanted[:6])}", key="metric")
+    notes += [f"{metric}: {count} without a value left out" for metric, count in left.items() if count]
+    return found
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    return {
+        field.name: getattr(row, field.name) for field in dataclasses.fields(row) if field.name != "params"
+    }  # asdict would copy every value

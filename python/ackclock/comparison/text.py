@@ -1,0 +1,124 @@
+"""A comparison as the cells of a table, for the terminal and the notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ackclock.comparison.agreement import Ranks
+from ackclock.comparison.rows import EQUAL, Row
+from ackclock.results.text import html as escaped
+
+Cells = list[list[str]]
+
+_UNITS = (("_bps", "Mbit/s", 1e-6), ("_fct_s", "s", 1.0), ("_s", "ms", 1e3), ("_percent", "%", 1.0))
+
+
+def table(rows: Sequence[Row], *, narrow: bool = False) -> Cells:
+    """A header, then a row for each but those of metrics that are zero everywhere.
+
+    A narrow one has the unit below the metric, the interval below the value, and no column `d`.
+    """
+    nothing = set(zeros(rows))
+    rows = [row for row in rows if row.metric not in nothing]
+    keys, several = list(rows[0].params), len({row.b for row in rows}) > 1
+    head = [*keys, *(["B is"] if several else []), "metric", "runs", "A", "B", "unit", "B against A", "95 % interval"]
+    cells = [
+        [*head, "effect", "d", "p", "verdict"],
+        *([*(str(row.params[key]) for key in keys), *([row.b] if several else []), *_cells(row)] for row in rows),
+    ]
+    return [_narrow(line) for line in cells] if narrow else cells
+
+
+def _narrow(cells: list[str]) -> list[str]:
+    *keys, metric, runs, a, b, unit, value, interval, effect, _, p, verdict = cells
+    keys = [key.replace(".", ".\n") for key in keys]
+    parts = (f"{metric}\n{unit}", f"{value}\n{interval}")
+    return [*keys, parts[0].rstrip(), runs, a, b, parts[1].rstrip(), effect, p, verdict.replace(", ", ",\n")]
+
+
+def zeros(rows: Sequence[Row]) -> list[str]:
+    """The metrics that are zero in every run, unless all are."""
+    names = dict.fromkeys(row.metric for row in rows)
+    found = [
+        name for name in names if all(row.verdict == EQUAL and row.mean_a == 0 for row in rows if row.metric == name)
+    ]
+    return found if len(found) < len(names) else []
+
+
+def left(rows: Sequence[Row]) -> int:
+    """How many columns in front hold words."""
+    return len(rows[0].params) + (len({row.b for row in rows}) > 1) + 1
+
+
+def order(ranks: Sequence[Ranks]) -> Cells:
+    """The agreement in order."""
+    return [
+        ["B", "order of", "metric", "n", "Spearman", "Kendall"],
+        *(
+            [item.b, item.over, item.metric, str(item.n), _number(item.spearman), _number(item.kendall)]
+            for item in ranks
+        ),
+    ]
+
+
+def heading(a: str, b: str) -> str:
+    """What is compared with what."""
+    return f"A: {a}; B: {b}"
+
+
+def footing(rows: Sequence[Row], family: int) -> list[str]:
+    """What the p-values are, and what is not shown."""
+    nothing = zeros(rows)
+    p = f"no difference, adjusted for {family} tests (Holm)" if family else "the tests that B is within its margin of A"
+    welch = "" if all(row.paired for row in rows) else "; NOT PAIRED: Welch's test"
+    lines = [f"d: difference in standard deviations; p: of {p}{welch}"]
+    return [f"zero in every run: {', '.join(nothing)}", *lines] if nothing else lines
+
+
+def html(rows: Sequence[Row], ranks: Sequence[Ranks], lines: Iterable[str]) -> str:
+    """The tables for a notebook."""
+    parts = [_html(table(rows))] + ([_html(order(ranks))] if ranks else [])
+    return "".join([*parts, *(f"<p>{escaped(line)}</p>" for line in lines)])
+
+
+def _html(cells: Cells) -> str:
+    header, *body = cells
+    head = "".join(f"<th>{escaped(cell)}</th>" for cell in header)
+    lines = "".join(f"<tr>{''.join(f'<td>{escaped(cell)}</td>' for cell in row)}</tr>" for row in body)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _cells(row: Row) -> list[str]:
+    unit, factor = next(((unit, factor) for end, unit, factor in _UNITS if row.metric.endswith(end)), ("", 1.0))
+    return [
+        row.metric,
+        str(row.n),
+        _number(factor * row.mean_a),
+        _number(factor * row.mean_b),
+        unit,
+        *_effect(row, factor),
+        "-" if row.percent is None else f"{row.percent:+.3g} %",
+        "-" if row.d is None else f"{row.d:+.2f}",
+        _p(row),
+        row.verdict,
+    ]
+
+
+def _effect(row: Row, factor: float) -> tuple[str, str]:
+    """B against A, and its interval."""
+    if row.kind == "ratio":
+        ends = "" if row.low is None or row.high is None else f"{row.low:.4g} to {row.high:.4g}"
+        return f"× {row.value:.4g}", ends
+    ends = "" if row.low is None or row.high is None else f"{factor * row.low:+.3g} to {factor * row.high:+.3g}"
+    return f"{factor * row.value:+.3g}", ends
+
+
+def _p(row: Row) -> str:
+    p = row.p_holm if row.p_holm is not None else row.p_margin
+    if p is None:
+        return "-"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"

@@ -1,0 +1,50 @@
+"""Statistics of runs: intervals, comparisons, equivalence, censored times, warm-up (docs/statistics.md).
+
+scipy and statsmodels do the work; what they need of time to load is paid by the first function that needs them.
+"""
+
+from __future__ import annotations
+
+from ackclock.stats.bootstrap import bca_interval
+from ackclock.stats.censored import Times, kaplan_meier, median_time, typical_time
+from ackclock.stats.contrasts import Contrast, paired, unpaired
+from ackclock.stats.equivalence import tost, tost_relative
+from ackclock.stats.fairness import jain, max_min_index, max_min_shares, proportional_fairness
+from ackclock.stats.intervals import Estimate, Interval, estimate, mean_interval, median_interval, t_quantile
+from ackclock.stats.multiple import holm
+from ackclock.stats.percentiles import least, percentile
+from ackclock.stats.ranks import kendall, spearman
+from ackclock.stats.ratios import ratio_interval
+from ackclock.stats.warmup import Truncation, after, mser
+
+__all__ = [
+    "Contrast",
+    "Estimate",
+    "Interval",
+    "Times",
+    "Truncation",
+    "after",
+    "bca_interval",
+    "estimate",
+    "holm",
+    "jain",
+    "kaplan_meier",
+    "kendall",
+    "least",
+    "max_min_index",
+    "max_min_shares",
+    "mean_interval",
+    "median_interval",
+    "median_time",
+    "mser",
+    "paired",
+    "percentile",
+    "proportional_fairness",
+    "ratio_interval",
+    "spearman",
+    "t_quantile",
+    "tost",
+    "tost_relative",
+    "typical_time",
+    "unpaired",
+]

@@ -1,0 +1,70 @@
+"""How fairly rates are shared."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+
+def jain(values: Iterable[float]) -> float | None:
+    """Jain's fairness index, ``(sum x)^2 / (n sum x^2)``: 1 if all are equal, 1/n if one has everything.
+
+    ``None`` if there are no values or all are zero.
+    """
+    shares = [float(value) for value in values]
+    squares = math.fsum(share * share for share in shares)
+    return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else None
+
+
+def max_min_shares(
+    routes: Sequence[Sequence[Hashable]],
+    capacities: Mapping[Hashable, float],
+    demands: Sequence[float] | None = None,
+) -> list[float]:
+    """The max-min fair rate of each flow, by progressive filling (Bertsekas and Gallager, Data Networks, §6.5.2).
+
+    `routes` has the links each flow crosses, `capacities` what each link carries, in any one unit; links that are not
+    in it have no limit. `demands` has the most each flow takes, infinite by default. All rates grow together; a flow
+    stops when it has what it demands or when a link on its way is full. A flow that nothing limits has an infinite
+    share.
+    """
+    left = dict(capacities)
+    most = list(demands) if demands is not None else [math.inf] * len(routes)
+    ways = [{link for link in route if link in left} for route in routes]
+    shares = [0.0] * len(routes)
+    growing = set(range(len(routes)))
+    while growing:
+        # Flow by flow, not link by link: with access links there are more links than flows.
+        users = Counter(link for flow in growing for link in ways[flow])
+        steps = [left[link] / count for link, count in users.items()]
+        steps += [most[flow] - shares[flow] for flow in growing]
+        step = max(0.0, min(steps))
+        if math.isinf(step):
+            for flow in growing:
+                shares[flow] = math.inf
+            break
+        for flow in growing:
+            shares[flow] += step
+        for link, count in users.items():
+            left[link] -= step * count
+        full = {link for link in users if left[link] <= 1e-9 * capacities[link]}
+        done = {flow for flow in growing if ways[flow] & full or shares[flow] >= most[flow] * (1 - 1e-12)}
+        growing -= done
+    return shares
+
+
+def max_min_index(rates: Sequence[float], shares: Sequence[float]) -> float | None:
+    """The worst-off flow's rate as a fraction of its max-min share: 1 is max-min fair, 0 is starvation.
+
+    Above 1 is not possible for all flows at once. ``None`` without flows that have a finite share above zero.
+    """
+    fractions = [rate / share for rate, share in zip(rates, shares, strict=True) if 0 < share < math.inf]
+    return min(fractions, default=None)
+
+
+def proportional_fairness(rates: Sequence[float]) -> float | None:
+    """``sum ln x``, what proportional fairness maximises (Kelly 1997); minus infinity if a flow got nothing."""
+    if not rates:
+        return None
+    return math.fsum(math.log(rate) for rate in rates) if min(rates) > 0 else -math.inf
