@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ackclock import host
 from ackclock.errors import InputError, unknown
 from ackclock.execution import backends, batch, memory, pool
-from ackclock.execution import sweep as running
 from ackclock.execution import journal as journals
+from ackclock.execution import sweep as running
 from ackclock.execution.journal import Journal
 from ackclock.execution.keys import Texts
 from ackclock.results import assemble, manifest, store, summary
@@ -188,7 +188,7 @@ class _Campaign:
         """The runs of a plan, all of which have been played: those with a result, and the errors of the others."""
         runs, errors = [], {}
         for job in plan.jobs():
-            entry = self._journal.entries[self._texts.task(job.point.index, job.replication).key]
+            entry = self._journal.entries[self._texts.key(job.point.index, job.replication)]
             run = self._header(entry.offset).runs[entry.number]
             if entry.failed:
                 errors[job.index] = run["error"]

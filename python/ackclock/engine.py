@@ -174,13 +174,16 @@ class Batch:
     def __init__(self) -> None:
         self._batch = _extension().Batch()
 
-    def run(self, number: int, document: str, controllers: Controllers) -> tuple[Json, int]:
-        """Play a resolved run as run `number`: what it cost, and its rows in all tables. Raises as :func:`run` does."""
+    def run(self, number: int, document: str, controllers: Controllers) -> tuple[str, int]:
+        """Play a resolved run as run `number`: what it cost, as JSON, and its rows in all tables.
+
+        Raises as :func:`run` does.
+        """
         with _errors():
             output = _extension().run(document, dict(controllers))
         self._batch.add(number, output)
         rows = sum(map(len, (output.flows, output.links, output.transfers, output.series)))
-        return json.loads(output.info), rows
+        return output.info, rows
 
     def take(self) -> tuple[bytes, bytes, bytes, bytes]:
         """The streams of flows, links, transfers and series."""

@@ -15,7 +15,7 @@ from ackclock.execution.keys import Task
 
 
 def _payload(*keys: str) -> bytes:
-    runs = [{"key": key, "info": {"wall_s": 0.1}, "rows": 3} for key in keys]
+    runs = [f'{{"key":"{key}","info":{{"wall_s":0.1}},"rows":3}}' for key in keys]
     return batch._packed(runs, (b"f" * 10, b"", b"t", b""))
 
 

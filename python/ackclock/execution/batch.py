@@ -31,31 +31,35 @@ _LENGTH = struct.Struct("<I")
 def play(tasks: Sequence[Task], folder: str | None) -> bytes:
     """Play runs one after the other in this process. A run that fails is recorded with its error."""
     batch = engine.Batch()
-    runs: list[dict[str, Any]] = []
-    for number, task in enumerate(tasks):
-        runs.append({"key": task.key, **_played(batch, number, task, folder)})
+    runs = [_played(batch, number, task, folder) for number, task in enumerate(tasks)]
     return _packed(runs, batch.take())
 
 
 def failure(task: Task, problem: str) -> bytes:
     """A run that could not be played, for a reason outside it."""
-    error = {"problem": problem, "traceback": "", "repeat": True}
-    return _packed([{"key": task.key, "error": error}], (b"", b"", b"", b""))
+    return _packed([_failed(task, problem, repeat=True)], (b"", b"", b"", b""))
 
 
-def _played(batch: engine.Batch, number: int, task: Task, folder: str | None) -> dict[str, Any]:
+def _played(batch: engine.Batch, number: int, task: Task, folder: str | None) -> str:
+    """A run as the header describes it, in JSON."""
     try:
         classes = {name: loading.find(name, folder).cls for name in task.controllers}
         info, rows = batch.run(number, task.text, classes)
-        return {"info": info, "rows": rows}
+        return f'{{"key":"{task.key}","rows":{rows},"info":{info}}}'
     except ControllerError as error:
-        return {"error": {"problem": str(error), "traceback": error.traceback, "repeat": False}}
+        return _failed(task, str(error), error.traceback)
     except EngineError as error:
-        return {"error": {"problem": str(error), "traceback": "", "repeat": False}}
+        return _failed(task, str(error))
 
 
-def _packed(runs: Sequence[dict[str, Any]], streams: Sequence[bytes]) -> bytes:
-    header = json.dumps({"runs": runs, "sizes": [len(stream) for stream in streams]}, separators=(",", ":")).encode()
+def _failed(task: Task, problem: str, traceback: str = "", *, repeat: bool = False) -> str:
+    return json.dumps({"key": task.key, "error": {"problem": problem, "traceback": traceback, "repeat": repeat}})
+
+
+def _packed(runs: Sequence[str], streams: Sequence[bytes]) -> bytes:
+    """A batch of runs, each described in JSON."""
+    sizes = ",".join(str(len(stream)) for stream in streams)
+    header = f'{{"runs":[{",".join(runs)}],"sizes":[{sizes}]}}'.encode()
     return b"".join((_MAGIC, _LENGTH.pack(len(header)), header, *streams))
 
 

@@ -36,15 +36,17 @@ class PointTexts:
         self.controllers = Job(0, point, 0).controllers()
         self._hash = hashlib.sha256(engine_identity().encode())
 
-    def task(self, replication: int) -> Task:
-        """A replication, counted from 0."""
+    def text(self, replication: int) -> str:
+        """A replication, counted from 0, as the engine reads it."""
         if self._parts:
-            text = f"{self._parts[0]}{replication}{self._parts[1]}"
-        else:
-            text = Job(0, self._point, replication).text()
+            return f"{self._parts[0]}{replication}{self._parts[1]}"
+        return Job(0, self._point, replication).text()
+
+    def key(self, text: str) -> str:
+        """The key of a run with such a text."""
         digest = self._hash.copy()
         digest.update(text.encode())
-        return Task(digest.hexdigest(), text, self.controllers)
+        return digest.hexdigest()
 
 
 @functools.cache
@@ -63,9 +65,22 @@ class Texts:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._last: tuple[int, PointTexts] | None = None
+        self._keys: dict[tuple[int, int], str] = {}
+
+    def key(self, point: int, replication: int) -> str:
+        """The key of a run."""
+        known = self._keys.get((point, replication))
+        if known is None:
+            texts = self._of(point)
+            known = self._keys[point, replication] = texts.key(texts.text(replication))
+        return known
 
     def task(self, point: int, replication: int) -> Task:
-        """A run, to be played or looked up."""
+        """A run, to be played."""
+        texts = self._of(point)
+        return Task(self.key(point, replication), texts.text(replication), texts.controllers)
+
+    def _of(self, point: int) -> PointTexts:
         if self._last is None or self._last[0] != point:
             self._last = point, PointTexts(self._plan.points[point])
-        return self._last[1].task(replication)
+        return self._last[1]

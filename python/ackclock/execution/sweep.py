@@ -53,7 +53,7 @@ class Sweep:
         """Those of `runs` that the journal does not have, each once: two points may be the same run."""
         result = []
         for wanted in runs:
-            key = self._texts.task(wanted.point, wanted.replication).key
+            key = self._texts.key(wanted.point, wanted.replication)
             entry = self._journal.entries.get(key)
             again = entry is None or entry.repeat or (entry.failed and self._retry)
             if again and key not in self._places:
