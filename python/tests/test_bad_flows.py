@@ -15,6 +15,14 @@ SIZES = 'app = { kind = "files", arrivals = { poisson = 2 }, size = '
 CBR = 'app = { kind = "cbr", rate = "1 Mbit/s", '
 
 CASES = [
+    (
+        'cc = { name = "vegas", alpha = 5, beta = 2 }',
+        "flows.0.cc.alpha: 5 is above beta = 2 (line 8); raise one or lower the other",
+    ),
+    (
+        'cc = { name = "htcp", beta_min = 0.9, beta_max = 0.6 }',
+        "flows.0.cc.beta_min: 0.9 is above beta_max = 0.6 (line 8); raise one or lower the other",
+    ),
     (f'{CBR}packet = "70 kB" }}', "flows.0.app.packet: '70 kB' is too large (line 8); the most is 65507 B"),
     (f'{CBR}packet = "5 GB" }}', "flows.0.app.packet: '5 GB' is too large (line 8); the most is 65507 B"),
     (f'{CBR}headers = "2 kB" }}', "flows.0.app.headers: '2 kB' is too large (line 8); the most is 1 kB"),

@@ -125,6 +125,10 @@ CASES = [
         "topology.loss.gilbert_elliott.p: 1.5 is outside 0 to 1",
     ),
     (
+        link("loss = { gilbert_elliott = { p = 0, r = 0 } }"),
+        "gilbert_elliott.p: the channel never changes its state (line 6); give p and r above 0",
+    ),
+    (
         link("loss = { gilbert_elliott = { p = 1, r = 0 } }"),
         "gilbert_elliott.r: once bad it never turns good: every packet would be lost (line 6); give r above 0",
     ),

@@ -22,7 +22,8 @@ pub struct FlowRow {
     pub start_s: f64,
     /// When its last byte was delivered, seconds.
     pub end_s: Option<f64>,
-    /// Payload per second from the later of start and warm-up to the earlier of completion and end of the run.
+    /// Payload per second from the later of start and warm-up to the earlier of completion and end of the run. Datagrams
+    /// are complete when their source has stopped and the last one has arrived.
     pub goodput_bps: f64,
     /// Payload delivered in order.
     pub goodput_bytes: u64,
@@ -229,7 +230,8 @@ impl Sim {
                 let payload = u64::from(d.payload);
                 (s.delivered, s.marked_segments) = (d.received * payload, d.marked);
                 (s.sender.sent_bytes, s.sender.sent_segments) = (d.sent * payload, d.sent);
-                to = f.periods.all().last().map_or(to, |p| p.1.min(to));
+                // What it sent may arrive long after it has stopped.
+                to = f.periods.all().last().map_or(to, |p| p.1.max(d.last).min(to));
             }
             _ => {}
         }

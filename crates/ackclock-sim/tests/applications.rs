@@ -48,6 +48,24 @@ fn a_constant_rate_is_exact() {
     assert_eq!((out.packets, out.links[0].sent_bytes, out.warnings.len()), (50, 10_000, 0));
 }
 
+/// 5 Mbit/s for 11 s into 1 Mbit/s: the queue empties after 55 s, and never more than the link carries arrives.
+#[test]
+fn what_arrives_after_a_source_has_stopped_takes_its_time() {
+    let mut f = datagrams(cbr(1000, 5_000_000));
+    f["stop_ns"] = json!(11_000 * MS);
+    let mut way = path(1_000_000, 10);
+    way[0]["queue"] = json!({"kind": "droptail", "limit_packets": 10_000});
+    let goodput = |warmup: u64, duration: u64| {
+        let mut d = document(duration, way.clone(), vec![f.clone()]);
+        d["warmup_ns"] = json!(warmup * MS);
+        play(&d).flows[0].goodput_bps
+    };
+    for (warmup, duration) in [(0, 60_000), (10_000, 60_000), (12_000, 60_000), (12_000, 40_000)] {
+        let found = goodput(warmup, duration);
+        assert!((found - 1e6).abs() < 2e3, "{found} bit/s, warm-up {warmup} ms");
+    }
+}
+
 #[test]
 fn a_rate_that_no_nanosecond_divides_does_not_drift() {
     // 1000 B at 3 Mbit/s from 5 ms on: the last packet before 100 s is number floor(99.995 * 375).

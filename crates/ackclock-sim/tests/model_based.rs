@@ -119,3 +119,19 @@ fn copa_competes() {
     let (default, competitive) = (beside_reno(false), beside_reno(true));
     assert!(competitive > 1.5 * default && competitive > 2e6, "{default} {competitive}");
 }
+
+/// Whatever a timeout makes a sender forget, no sample of the round-trip time is older than the path can be.
+#[test]
+fn forgotten_acknowledgments_give_no_samples() {
+    for cc in ["bbr1", "bbr3", "copa", "newreno"] {
+        let mut f = common::flow("0", None);
+        f["cc"] = json!({"name": cc});
+        f["tcp"] = json!({"clear_sack_on_rto": true});
+        let links = vec![link("out", 10_000_000, 20, 7), link("back", 1_000_000_000, 20, 10_000)];
+        let o = play(&document(30_000, links, vec![f]));
+        let row = &o.flows[0];
+        // 40 ms, 7 + 1 packets of 1.2 ms, and a delayed acknowledgment of the tail.
+        assert!(row.max_rtt_s.unwrap() < 0.26, "{cc}: {:?} s", row.max_rtt_s);
+        assert!(row.goodput_bps > 4e6, "{cc}: {} bit/s", row.goodput_bps);
+    }
+}

@@ -34,7 +34,9 @@ class GilbertElliott(Model):
 
     @model_validator(mode="after")
     def _some_survive(self) -> GilbertElliott:
-        if self.p > 0 and self.r == 0 and self.h == 0:
+        if self.p == 0 and self.r == 0:
+            raise Problem("the channel never changes its state", "give p and r above 0", "p")
+        if self.r == 0 and self.h == 0:
             raise Problem("once bad it never turns good: every packet would be lost", "give r above 0", "r")
         if self.h == 0 and self.k == 0:
             raise Problem("no packet survives in either state", "give k above 0", "k")

@@ -4,7 +4,7 @@ use super::{
     bbr1, bbr3, bic, copa, cubic, dctcp, fast, highspeed, htcp, hybla, illinois, ledbat, reno, scalable, tahoe, vegas,
     veno, westwood, westwood_plus, yeah, Avoidance, CongestionControl, WindowBased,
 };
-use crate::params::{ParamError, ParamSpec, Params, Value};
+use crate::params::{Kind, ParamError, ParamSpec, Params, Value};
 use crate::slowstart::SlowStart;
 
 /// How a controller is made from its parameters.
@@ -64,6 +64,27 @@ pub fn find(name: &str) -> Option<&'static Controller> {
     CONTROLLERS.iter().find(|c| c.name == name)
 }
 
+/// What is named the least of something must not be above what is named the most; nor Vegas' alpha above its beta,
+/// where zero is the variant's own.
+fn in_order(entry: &Controller, params: &Params) -> Result<(), ParamError> {
+    let number =
+        |name: &str| entry.params.iter().any(|s| s.name == name && s.kind == Kind::Float).then(|| params.float(name));
+    for spec in entry.params {
+        let upper = match spec.name.strip_suffix("_min") {
+            Some(stem) => format!("{stem}_max"),
+            None if (entry.name, spec.name) == ("vegas", "alpha") => "beta".to_owned(),
+            None => continue,
+        };
+        if let (Some(least), Some(most)) = (number(spec.name), number(&upper).filter(|most| *most > 0.0)) {
+            if least > most {
+                let problem = format!("{least} is above {upper} = {most}; raise one or lower the other");
+                return Err(ParamError::Conflict { name: spec.name.to_owned(), problem });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Builds controller `name` with `slow_start` and the parameters given, defaults for the rest.
 ///
 /// # Errors
@@ -75,6 +96,7 @@ pub fn build(
 ) -> Result<Box<dyn CongestionControl>, ParamError> {
     let entry = find(name).ok_or_else(|| ParamError::Unknown(name.to_owned()))?;
     let params = Params::new(entry.params, given)?;
+    in_order(entry, &params)?;
     let law = match entry.builder {
         Builder::Whole(make) => return Ok(make(&params)),
         Builder::Law(make) => make(&params),

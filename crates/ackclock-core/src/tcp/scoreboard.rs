@@ -22,6 +22,8 @@ const LOST: u8 = 2;
 const RETRANS: u8 = 4;
 /// It was retransmitted at least once.
 const EVER: u8 = 8;
+/// It was selectively acknowledged once, and that has been forgotten: nothing new is learned when it is again.
+const FORGOTTEN: u8 = 16;
 
 /// One transmitted segment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -260,7 +262,7 @@ impl Scoreboard {
                 break;
             }
             if let Some(rate) = &mut self.rate {
-                if !r.is(SACKED) {
+                if !r.is(SACKED | FORGOTTEN) {
                     rate.delivered(self.records.head(), r.xmit, r.end());
                 }
                 rate.pop();
@@ -309,8 +311,10 @@ impl Scoreboard {
         if r.is(EVER) {
             d.resent_end = r.seq + len;
         }
-        d.bytes += len;
-        d.note(r, false);
+        if !r.is(FORGOTTEN) {
+            d.bytes += len;
+            d.note(r, false);
+        }
         self.forget_loss(r, len);
     }
 
@@ -345,6 +349,22 @@ impl Scoreboard {
         self.ranges = ranges;
     }
 
+    /// Record `n` is selectively acknowledged for the first time.
+    #[inline]
+    fn first_delivery(&mut self, n: u64, r: &Record, d: &mut Delivery) {
+        d.bytes += u64::from(r.len);
+        d.note(r, true);
+        if let Some(rate) = &mut self.rate {
+            rate.delivered(n, r.xmit, r.end());
+        }
+        if !r.is(EVER) {
+            if r.end() < self.forward {
+                d.reordering = d.reordering.max(self.forward - r.end());
+            }
+            self.forward = self.forward.max(r.end());
+        }
+    }
+
     fn mark_sacked(&mut self, start: u64, end: u64, d: &mut Delivery) {
         let mut n = self.find(start);
         while n < self.records.tail() {
@@ -355,17 +375,9 @@ impl Scoreboard {
             let len = u64::from(r.len);
             self.forget_loss(&r, len);
             self.sacked += len;
-            d.bytes += len;
             d.sacked += len;
-            d.note(&r, true);
-            if let Some(rate) = &mut self.rate {
-                rate.delivered(n, r.xmit, r.end());
-            }
-            if !r.is(EVER) {
-                if r.end() < self.forward {
-                    d.reordering = d.reordering.max(self.forward - r.end());
-                }
-                self.forward = self.forward.max(r.end());
+            if !r.is(FORGOTTEN) {
+                self.first_delivery(n, &r, d);
             }
             self.records.get_mut(n).flags = (r.flags & EVER) | SACKED;
             n += 1;

@@ -20,6 +20,26 @@ fn sack(b: &mut Scoreboard, start: u64, end: u64) -> Delivery {
     d
 }
 
+/// A timeout that forgets what was selectively acknowledged does not make it be delivered twice, nor old samples new.
+#[test]
+fn what_was_forgotten_is_not_delivered_again() {
+    let mut b = sent(10);
+    b.track_rate(false);
+    assert_eq!(sack(&mut b, 4, 8).bytes, 4);
+    b.forget_sacks();
+    b.mark_all();
+    assert_eq!((b.sacked(), b.lost()), (0, 10));
+    let again = sack(&mut b, 4, 6);
+    assert_eq!((again.sacked, again.bytes, again.sack_xmit.is_none(), again.rack.is_none()), (2, 0, true, true));
+    assert_eq!((b.sacked(), b.lost()), (2, 8));
+    let mut d = Delivery::default();
+    b.acknowledge(9, &mut d);
+    // 1, 2, 3 and 8 are new; 4 and 5 are known, 6 and 7 forgotten.
+    assert_eq!((d.acked, d.bytes), (8, 4));
+    assert_eq!((b.sacked(), b.lost()), (0, 2));
+    b.audit().unwrap();
+}
+
 #[test]
 fn three_segments_above_a_hole_mean_loss() {
     // Segments 1..=20 out, 1 and 2 lost; 3, 4, 5 arrive.

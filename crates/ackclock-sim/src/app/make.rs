@@ -131,6 +131,7 @@ pub(crate) fn app(f: &spec::Flow, run: &Run, path: &str) -> Result<App, SpecErro
             total_received: 0,
             sent: 0,
             received: 0,
+            last: Time::ZERO,
             of_sent: 0,
             marked: 0,
             delay: Histogram::default(),

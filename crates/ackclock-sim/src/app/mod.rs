@@ -96,6 +96,8 @@ pub struct Datagrams {
     pub(crate) sent: u64,
     /// Packets that arrived within it.
     pub(crate) received: u64,
+    /// When the last one did.
+    pub(crate) last: Time,
     /// Packets sent within it that arrived.
     pub(crate) of_sent: u64,
     /// Packets that arrived marked within it.
@@ -134,6 +136,7 @@ impl Datagrams {
         }
         let left = Datagrams::left(segment);
         self.received += 1;
+        self.last = now;
         self.of_sent += u64::from(left >= self.from);
         self.marked += u64::from(segment.ecn == Ecn::Ce);
         self.delay.record(now.since(left).0);

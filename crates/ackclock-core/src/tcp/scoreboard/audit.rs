@@ -1,6 +1,6 @@
 //! The scoreboard recomputed from scratch: what tests and fuzzers hold the incremental counters against.
 
-use super::{Scoreboard, EVER, LOST, RETRANS, SACKED};
+use super::{Scoreboard, EVER, FORGOTTEN, LOST, RETRANS, SACKED};
 use crate::time::Time;
 
 /// What the sender knows of one outstanding segment.
@@ -74,7 +74,7 @@ impl Scoreboard {
                     ));
                 }
             }
-            if r.flags == 0 && n < self.rack_from {
+            if r.flags & !FORGOTTEN == 0 && n < self.rack_from {
                 return Err(format!("record {n} in its first transmission was passed over by {}", self.rack_from));
             }
         }

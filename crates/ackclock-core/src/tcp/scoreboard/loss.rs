@@ -1,6 +1,6 @@
 //! Which outstanding segments are lost: by counting (RFC 6675), by transmission time (RFC 8985), by timeout.
 
-use super::{RackSegment, Record, Scoreboard, EVER, LOST, RETRANS, SACKED};
+use super::{RackSegment, Record, Scoreboard, EVER, FORGOTTEN, LOST, RETRANS, SACKED};
 use crate::time::{Span, Time};
 
 impl Scoreboard {
@@ -88,7 +88,7 @@ impl Scoreboard {
         let mut wait = Span::ZERO;
         while self.rack_from < self.records.tail() {
             let r = *self.records.get(self.rack_from);
-            if r.flags == 0 {
+            if r.flags & !FORGOTTEN == 0 {
                 if !before(&r) {
                     break;
                 }
@@ -135,7 +135,7 @@ impl Scoreboard {
             if n < self.rack_from {
                 break;
             }
-            if r.flags == 0 {
+            if r.flags & !FORGOTTEN == 0 {
                 return due(r);
             }
             end = r.seq;
@@ -167,7 +167,10 @@ impl Scoreboard {
     /// Forgets all SACK information (RFC 2018 §8, in case the receiver reneged).
     pub fn forget_sacks(&mut self) {
         for n in self.records.head()..self.records.tail() {
-            self.records.get_mut(n).flags &= !SACKED;
+            let r = self.records.get_mut(n);
+            if r.is(SACKED) {
+                r.flags = (r.flags & !SACKED) | FORGOTTEN;
+            }
         }
         self.sacked = 0;
         self.ranges.clear();
