@@ -55,6 +55,7 @@ IMPORTS: dict[str, set[str]] = {
     "errors": set(),
     "host": set(),
     "stats": set(),
+    "models": set(),
     "engine": {"_ackclock", "errors"},
     "controllers": {"errors"},
     "reference": {"controllers"},
@@ -69,7 +70,7 @@ IMPORTS: dict[str, set[str]] = {
     "api": {"engine", "errors", "execution", "host", "results", "scenario"},
     "campaign": {"errors", "execution", "host", "results", "scenario"},
     "study": {"api", "errors", "metrics", "plot", "results", "scenario", "stats"},
-    "studies": {"metrics", "stats", "study"},  # the claims of each
+    "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
         "",
         "api",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
-import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -15,8 +13,6 @@ from typing import Any, Protocol
 from ackclock.errors import EngineError, InputError
 from ackclock.execution import batch, pool
 from ackclock.execution.keys import Task
-
-_WATCH_S = 1.0
 
 
 class LostWorker(Exception):  # noqa: N818 - an outcome of a batch, not an error of the sweep
@@ -70,7 +66,7 @@ class Processes:
     def _new(self) -> ProcessPoolExecutor:
         # Forking would copy the threads' locks of polars; a fresh interpreter has none.
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.slots, context, _outlive_no_parent, (os.getpid(),))
+        return ProcessPoolExecutor(self.slots, context, pool.outlive_no_parent, (os.getpid(),))
 
     def submit(self, tasks: Sequence[Task]) -> Future[bytes]:
         """Hand it to the next process that is free."""
@@ -157,17 +153,6 @@ def _told(inner: Future[bytes]) -> Future[bytes]:
 
 def _unexpected(error: Exception) -> Exception:
     return error if isinstance(error, EngineError) else EngineError(f"a worker raised {type(error).__name__}: {error}")
-
-
-def _outlive_no_parent(parent: int) -> None:
-    """End this process when the one that began it is gone, whatever killed it."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_WATCH_S)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def choose(workers: int, cluster: str | None, folder: str | None, portable: Callable[[], bool]) -> Backend:

@@ -7,8 +7,11 @@ they arrive differs, and callers sort by index.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -21,6 +24,7 @@ from ackclock.errors import ControllerError, EngineError
 from ackclock.scenario.plan import Job, Plan
 
 _WAKE_S = 0.1
+_WATCH_S = 1.0
 
 
 def outputs(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Output]]:
@@ -53,7 +57,7 @@ def portable(plan: Plan) -> bool:
 def _in_processes(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Output]]:
     # Forking would copy the threads' locks of polars; a fresh interpreter has none.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context)
+    pool = ProcessPoolExecutor(workers, context, outlive_no_parent, (os.getpid(),))
     waiting: dict[Future[engine.Output], Job] = {}
     todo = plan.jobs()
     try:
@@ -129,3 +133,14 @@ def main_module_hidden() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
+
+
+def outlive_no_parent(parent: int) -> None:
+    """End this process when the one that began it is gone, whatever killed it."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

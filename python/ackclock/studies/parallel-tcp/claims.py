@@ -1,0 +1,170 @@
+"""Claims of the study of parallel connections. Ids are those of README.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ackclock.models import CUTS, fluid_utilisation, parallel_utilisation
+from ackclock.study import (
+    Interval,
+    Results,
+    Run,
+    Runs,
+    Verdict,
+    at_least,
+    at_most,
+    claim,
+    every,
+    holds,
+    labelled,
+    mean_interval,
+    whichever,
+    within,
+)
+
+from .measures import CUBIC, RENO, connections, goodput, share, spearman
+
+PRINTED = {
+    RENO: (0.75, 0.857143, 0.9, 0.923077, 0.9375, 0.96, 0.967742, 0.979592, 0.986842),
+    CUBIC: (0.85, 0.918919, 0.944444, 0.957746, 0.965909, 0.978417, 0.982659, 0.989091, 0.992991),
+}
+"""The formula for 1, 2, 3, 4, 5, 8, 10, 16 and 25 connections, to six digits."""
+
+
+@claim(
+    "C1",
+    "The formula gives 0.85 of the link to one connection that keeps 0.7, and 0.75 to one that keeps half. "
+    "Value: share with 0.7.",
+    paper=0.85,
+    tolerance="1e-9; the table for up to 25 connections to its six digits",
+)
+def c1(_results: Results) -> Verdict:
+    numbers = (1, 2, 3, 4, 5, 8, 10, 16, 25)
+    worst = max(
+        abs(parallel_utilisation(n, keep) - value)
+        for keep, row in PRINTED.items()
+        for n, value in zip(numbers, row, strict=True)
+    )
+    return every(
+        labelled("keeps 0.7", within(parallel_utilisation(1, CUBIC), 0.85, absolute=1e-9)),
+        labelled("keeps 0.5", within(parallel_utilisation(1, RENO), 0.75, absolute=1e-9)),
+        labelled("largest difference from the table", at_most(worst, 5.1e-7)),
+    )
+
+
+@claim(
+    "C2",
+    "A fluid of AIMD connections without a buffer uses what the formula says, whichever connection is cut at an "
+    "overflow; if all are cut, (1 + beta) / 2 whatever their number. Value: largest difference.",
+    paper=0,
+    tolerance="0.002 for 1, 2, 4, 8 and 16 connections that keep 0.5 or 0.7",
+)
+def c2(results: Results) -> Verdict:
+    overflows = 3000 if results.quick else 20_000
+    found = []
+    for cut in CUTS:
+        differences = []
+        for keep in (RENO, CUBIC):
+            for n in (1, 2, 4, 8, 16):
+                expected = (1 + keep) / 2 if cut == "all" else parallel_utilisation(n, keep)
+                differences.append(abs(fluid_utilisation(n, keep, cut, overflows=overflows) - expected))
+        found.append(labelled(f"cut {cut}", at_most(max(differences), 0.002)))
+    worst = max(verdict.value or 0.0 for verdict in found)
+    return replace(every(*found), value=worst)
+
+
+LIMITS = {"window": "receive window", "loss": "random loss"}
+"""What may keep a connection below the line's rate; the paper does not say what does."""
+
+
+@claim(
+    "C3",
+    "On lines with room for more the goodput grows with the number of connections. Value: least rank correlation of "
+    "the two.",
+    paper="grows",
+    tolerance="rank correlation above 0.7, and 10 connections above 1, 25 at least 0.98 of 10; CUBIC",
+)
+def c3(results: Results) -> Verdict:
+    return whichever(
+        *(
+            every(*(grows(results[f"{line}-{limit}"], f"{line}, {name}") for line in ("mobile", "fibre")))
+            for limit, name in LIMITS.items()
+        )
+    )
+
+
+def grows(runs: Runs, name: str) -> Verdict:
+    """Whether CUBIC's goodput does."""
+    cubic = runs.where(cc="cubic")
+    verdict = at_least(mean_interval(correlations(cubic)), 0.7)
+    return replace(
+        every(
+            labelled(f"{name}: rank correlation", verdict),
+            labelled("10 over 1", at_least(ratio(cubic, 10, 1), 1.0)),
+            labelled("25 over 10", at_least(ratio(cubic, 25, 10), 0.98)),
+        ),
+        value=verdict.value,
+        interval=verdict.interval,
+    )
+
+
+def correlations(runs: Runs) -> list[float | None]:
+    """The rank correlation of connections and goodput, of each replication."""
+    by: dict[int, list[tuple[float, float]]] = {}
+    for run in runs:
+        by.setdefault(run.replication, []).append((connections(run) or 0.0, goodput(run) or 0.0))
+    return [spearman(*map(list, zip(*pairs, strict=True))) for pairs in by.values()]
+
+
+def ratio(runs: Runs, number: int, over: int) -> Interval:
+    """Goodput of so many connections over that of so many, replication by replication."""
+    return runs.where(count=number).ratio(goodput, runs.where(count=over))
+
+
+SATURATED = ("30 Mbit/s", "100 Mbit/s")
+
+
+@claim(
+    "C4",
+    "On lines that one connection fills, more of them gain next to nothing. Value: goodput of 25 over that of 1, "
+    "100 Mbit/s.",
+    paper="flat",
+    tolerance="one has at least 0.85 of the line and of the most seen on it; 25 have at most 1.15 of one; CUBIC",
+)
+def c4(results: Results) -> Verdict:
+    found, gain = [], None
+    for rate in SATURATED:
+        cubic = results["saturated"].where({"topology.rate": rate}, cc="cubic")
+        one = cubic.where(count=1)
+        most = max((goodput(run) or 0.0 for run in cubic), default=0.0)
+        gain = cubic.where(count=25).ratio(goodput, one)
+        found += [
+            labelled(f"{rate}: share of the line", at_least(one.interval(share), 0.85)),
+            labelled("of the most seen", at_least(one.interval(relative_to(most)), 0.85)),
+            labelled("25 over 1", at_most(gain, 1.15)),
+        ]
+    verdict = every(*found)
+    return replace(verdict, value=gain.value if gain else None, interval=gain.ends if gain else None)
+
+
+def relative_to(most: float) -> Callable[[Run], float | None]:
+    """Goodput as a share of the most that was seen, the paper's capacity of a line."""
+    return lambda run: (goodput(run) or 0.0) / most if most else None
+
+
+@claim(
+    "C6",
+    "With a buffer of one bandwidth-delay product, a single CUBIC connection is above the formula already. "
+    "Value: its share of 100 Mbit/s.",
+    tolerance="at least 0.95 (sanity), the formula being 0.85",
+)
+def c6(results: Results) -> Verdict:
+    found = [
+        labelled(
+            rate,
+            at_least(results["saturated"].where({"topology.rate": rate}, cc="cubic", count=1).interval(share), 0.95),
+        )
+        for rate in reversed(SATURATED)
+    ]
+    return replace(every(*found), value=found[0].value, interval=found[0].interval) if found else holds(False)
