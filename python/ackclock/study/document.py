@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.errors import InputError, unknown
+from ackclock.study.extension import PLACES
 from ackclock.study.model import (
     Axis,
     Citation,
@@ -56,11 +57,20 @@ def _setting(table: Table) -> Setting:
     name, title = table.get("id", str), table.get("title", str)
     file, inline = table.optional("file", str), table.optional("scenario", dict)
     changes, quick = table.get("set", dict, {}), table.get("quick", dict, {})
+    places = table.below("extend")
+    table.get("extend", dict, {})
+    extend = {place: places.texts(place, ()) for place in PLACES}
+    places.end()
     table.end()
+    for place, keys in extend.items():
+        for key in keys:
+            if key.rpartition(".")[2] != "cc":
+                raise places.wrong(place, f"'{key}' is no list of controllers", 'name one: "cc" or "flows.0.cc"')
     if (file is None) == (inline is None):
         raise table.wrong("file", "a scenario is either a file or a table", 'write file = "x.toml" or scenario = {...}')
     content = inline if inline is not None else table.file("file", file or "")
-    return Setting(name, title, content, changes, quick, ".".join(map(str, table.key)))
+    extend = {place: keys for place, keys in extend.items() if keys}
+    return Setting(name, title, content, changes, quick, extend, ".".join(map(str, table.key)))
 
 
 def _table(table: Table) -> TableSpec:
@@ -154,6 +164,7 @@ def _series(table: Table) -> SeriesSpec:
         over=table.get("over", str, ""),
         by=table.get("by", str, ""),
         panel=table.get("panel", str, ""),
+        median=table.get("median", bool, False),
     )
     table.end()
     if not found.label and not found.by:

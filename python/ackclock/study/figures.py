@@ -107,9 +107,10 @@ def _over_time(spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs) -> 
 
 
 def _swept(spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs, measure: Measure) -> Curve:
-    """Means of a measure over a swept value, with their intervals where there are several replications."""
+    """Means or medians of a measure over a swept value, with their intervals where there are several replications."""
     steps = runs.steps(series.over)
-    found = [(step, runs.where({series.over: step}).interval(measure)) for step in steps]
+    parts = [(step, runs.where({series.over: step})) for step in steps]
+    found = [(step, part.median(measure) if series.median else part.interval(measure)) for step, part in parts]
     kept = [(step, value) for step, value in found if value.value is not None]
     numbers = [number(step) for step, _ in kept]
     numeric = all(value is not None for value in numbers)

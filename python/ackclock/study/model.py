@@ -39,6 +39,8 @@ class Setting:
     content: Path | Mapping[str, Any]
     changes: Mapping[str, Any]
     quick: Mapping[str, Any]
+    extend: Mapping[str, tuple[str, ...]]
+    """Keys whose lists of controllers take another one, by the kind of controller (`study.extension`)."""
     place: str
     """The key of it in `study.toml`, for messages."""
 
@@ -101,7 +103,7 @@ class SeriesSpec:
 
     In a figure over time `data` is a series of the first of the selected runs (``cwnd``, ``queue``, ...) or
     ``goodput``, the rate of ``delivered`` over `bin` seconds, of the flow or link `of`. In a sweep it is a measure of
-    `claims.py`, over the swept key `over`.
+    `claims.py`, over the swept key `over`: its mean, or its median.
     """
 
     label: str
@@ -113,6 +115,7 @@ class SeriesSpec:
     over: str
     by: str
     panel: str
+    median: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def _record(report: Report) -> dict[str, Any]:
     record = report.to_json()
     for entry, item in zip(record["claims"], report.claims, strict=True):
         entry.update(tolerance=item.claim.tolerance, soft=item.claim.soft, detail=item.verdict.detail)
-    return {**record, "quick": report.quick}
+    return {**record, "quick": report.quick, **({"added": list(report.added)} if report.added else {})}
 
 
 def _report(report: Report, built: list[tables.Table]) -> str:
@@ -89,6 +89,8 @@ def _report(report: Report, built: list[tables.Table]) -> str:
     lines = [f"# {study.name}: {study.title}", "", f"{study.citation}.", ""]
     if report.quick:
         lines += ["A quick run: fewer and shorter runs than the study asks for.", ""]
+    if report.added:
+        lines += [f"Beside the controllers of the study: {', '.join(report.added)}.", ""]
     header = ["claim", "verdict", "measured", "interval", "paper", "tolerance", "statement", "detail"]
     rows = [header, *([*claim_cells(item), item.verdict.detail] for item in report.claims)]
     lines += ["## Claims", "", tables.markdown(rows)]

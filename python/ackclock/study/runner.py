@@ -12,8 +12,9 @@ from ackclock import api
 from ackclock.errors import AckclockError, InputError, one_line, unknown
 from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.plan import load as load_plan
-from ackclock.study import code, document, locate, selections
+from ackclock.study import code, document, extension, locate, selections
 from ackclock.study.code import Claim, Code
+from ackclock.study.extension import Added
 from ackclock.study.model import Setting, Study
 from ackclock.study.runs import Results
 from ackclock.study.verdict import Verdict
@@ -49,6 +50,8 @@ class Report:
     claims: tuple[Judged, ...]
     quick: bool
     wall_s: float
+    added: tuple[str, ...] = ()
+    """Controllers beside those of the study."""
 
     @property
     def failed(self) -> bool:
@@ -82,15 +85,16 @@ def load(name: str | os.PathLike[str]) -> Loaded:
     return Loaded(study, found)
 
 
-def plans(study: Study, *, quick: bool = False) -> dict[str, Plan]:
+def plans(study: Study, *, quick: bool = False, added: Sequence[Added] = ()) -> dict[str, Plan]:
     """The plan of every scenario of a study. Raises :class:`InputError`."""
-    return {setting.id: _plan(study, setting, quick) for setting in study.settings}
+    return {setting.id: _plan(study, setting, quick, added) for setting in study.settings}
 
 
 def run(
     study: Loaded | str | os.PathLike[str],
     *,
     quick: bool = False,
+    cc: Sequence[Any] | str = (),
     jobs: int | None = None,
     progress: api.Progress | None = None,
 ) -> Report:
@@ -100,14 +104,16 @@ def run(
     ----------
     study: its name, its directory, or what :func:`load` returned.
     quick: with the changes that the study has for a quick run: fewer and shorter runs.
+    cc: controllers beside those of the study: names, tables or classes.
     jobs: as for :func:`ackclock.run`.
     progress: called with (finished, all) runs, over all scenarios.
     """
     loaded = study if isinstance(study, Loaded) else load(study)
     begun = time.monotonic()
-    full = plans(loaded.study)
+    added = extension.read(cc, loaded.study)
+    full = plans(loaded.study, added=added)
     selections.check(loaded.study, full)
-    todo = plans(loaded.study, quick=True) if quick else full
+    todo = plans(loaded.study, quick=True, added=added) if quick else full
     total, done = sum(map(len, todo.values())), 0
     found = {}
     for name, plan in todo.items():
@@ -120,7 +126,8 @@ def run(
         done += len(plan)
     results = Results(found, quick=quick, known={name: selections.known(plan) for name, plan in full.items()})
     claims = judge(loaded.code.claims, results)
-    return Report(loaded.study, loaded.code, results, claims, quick, time.monotonic() - begun)
+    names = tuple(item.label for item in added)
+    return Report(loaded.study, loaded.code, results, claims, quick, time.monotonic() - begun, names)
 
 
 def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:
@@ -140,10 +147,12 @@ def _judged(item: Claim, results: Results) -> Judged:
         return Judged(item, Verdict("inconclusive", detail=f"the check raised {broken}"), broken)
 
 
-def _plan(study: Study, setting: Setting, quick: bool) -> Plan:
+def _plan(study: Study, setting: Setting, quick: bool, added: Sequence[Added]) -> Plan:
     changes = {**setting.changes, **(setting.quick if quick else {})}
     try:
-        return load_plan(setting.content, set=changes)
+        plan = load_plan(setting.content, set=changes)
+        longer = extension.lists(setting, changes, added)
+        return load_plan(setting.content, set={**changes, **longer}) if longer else plan
     except InputError as error:
         part = _changed(setting, error.key or "", quick)
         if part is None and error.source == str(setting.content):

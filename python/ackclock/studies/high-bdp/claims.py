@@ -1,0 +1,278 @@
+"""Claims of the study of high-speed controllers. Ids are those of README.md.
+
+A quick run has fewer values of what is swept; each claim is judged on those that are there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ackclock.study import Results, Runs, Verdict, at_least, at_most, claim, every, holds, labelled
+
+from .judging import (
+    CC,
+    NEW,
+    QUEUE,
+    RTT,
+    SECOND_RTT,
+    STANDARD,
+    beside_standard,
+    capacity,
+    further,
+    greatest,
+    least,
+    mean_over,
+    milliseconds,
+    queues,
+    share,
+    starts,
+    times_as_long,
+    typical,
+)
+from .measures import (
+    censored,
+    log_new_over_standard,
+    log_unfairness,
+    long_share,
+    standard_share,
+    throughput,
+    unfairness,
+)
+
+# --- Figures 1 and 2: efficiency ---
+
+
+@claim(
+    "B1",
+    "With a queue of 10 % of the BDP or more each of the five gets more out of the path than standard TCP. Value: the "
+    "smallest ratio to standard TCP.",
+    tolerance="at least 1.01 where standard TCP leaves 1 % or more of the link, else 0.99; FAST at 10 % is not judged",
+)
+def b1(results: Results) -> Verdict:
+    runs, found = results["buffer"], []
+    for queue in queues(runs, 0.1):
+        at = runs.where({QUEUE: queue})
+        standard = at.where(cc=STANDARD)
+        full = (standard.interval(throughput).value or 0.0) > 0.99 * capacity(standard)
+        for cc in NEW:
+            if cc != "fast" or share(queue) > 0.1:
+                ratio = at.where(cc=cc).ratio(throughput, standard)
+                found.append((f"{cc} at {queue}", at_least(ratio, 0.99 if full else 1.01)))
+    return least(found)
+
+
+@claim(
+    "B2",
+    "With less than 2 % of the BDP the throughput of every protocol drops sharply. Value: the largest throughput at "
+    "1 % over that at 20 %.",
+    tolerance="at most 0.9, and steeper below 2 % than from 10 % to 20 %",
+)
+def b2(results: Results) -> Verdict:
+    runs, drops, slopes = results["buffer"], [], []
+    for cc in (STANDARD, *NEW):
+        at = {queue: runs.where({QUEUE: f"{queue} BDP"}, cc=cc) for queue in ("0.01", "0.02", "0.1", "0.2")}
+        drops.append((f"{cc}: 1 % over 20 %", at_most(at["0.01"].ratio(throughput, at["0.2"]), 0.9)))
+        below = at["0.02"].difference(throughput, at["0.01"]).value
+        above = at["0.2"].difference(throughput, at["0.1"]).value
+        if below is not None and above is not None:
+            slopes.append((f"{cc} is steeper below 2 %", holds(below / 0.01 > above / 0.1)))
+    return every(greatest(drops), least(slopes))
+
+
+@claim(
+    "B3",
+    "FAST's throughput begins to drop at a queue of about 8 % of the BDP. Value: throughput at 8 % over that at 20 %.",
+    paper="8 %",
+    tolerance="at most 0.97 at 8 %, or the largest queue with less than 0.97 is 6 % to 12 %",
+)
+def b3(results: Results) -> Verdict:
+    runs = results["buffer"].where(cc="fast")
+    plenty = runs.where({QUEUE: "0.2 BDP"})
+    ratios = {queue: runs.where({QUEUE: queue}).ratio(throughput, plenty) for queue in queues(runs, 0.0)}
+    low = [share(queue) for queue, found in ratios.items() if found.value is not None and found.value < 0.97]
+    verdict = at_most(ratios.get("0.08 BDP"), 0.97)
+    knee = f"less than 0.97 up to {100 * max(low):g} %" if low else "never less than 0.97"
+    if verdict.outcome != "pass" and low and 0.06 <= max(low) <= 0.12:
+        verdict = replace(verdict, outcome="pass")
+    return replace(verdict, detail=knee)
+
+
+@claim(
+    "B4",
+    "At every RTT all but FAST get as much out of the path as standard TCP, and from 80 ms on more. Value: the "
+    "smallest ratio to standard TCP.",
+    tolerance="at least 0.99, and more than 1 from 80 ms on",
+)
+def b4(results: Results) -> Verdict:
+    runs, found = results["together"], []
+    for rtt in runs.steps(RTT):
+        at = runs.where({RTT: rtt})
+        for cc in NEW:
+            if cc != "fast":
+                ratio = at.where({CC: cc}).ratio(throughput, at.where({CC: STANDARD}))
+                found.append((f"{cc} at {rtt}", at_least(ratio, 1.0 if milliseconds(rtt) >= 80 else 0.99)))
+    return least(found)
+
+
+@claim(
+    "B5",
+    "FAST gets more out of the path than standard TCP from an RTT of the order of 100 ms on only. Value: its ratio to "
+    "standard TCP that decides.",
+    paper="from the order of 10^2 ms",
+    tolerance="more than 1 at 160 ms and 320 ms, at most 1 at 16 ms and 40 ms; 80 ms is reported only",
+)
+def b5(results: Results) -> Verdict:
+    runs, found = results["together"], []
+    for rtt in runs.steps(RTT):
+        at = runs.where({RTT: rtt})
+        ratio = at.where({CC: "fast"}).ratio(throughput, at.where({CC: STANDARD}))
+        verdict = at_most(ratio, 1.0) if milliseconds(rtt) <= 40 else at_least(ratio, 1.0)
+        found.append(labelled(str(rtt), verdict if rtt != "80 ms" else replace(verdict, outcome="pass")))
+    return every(*found)
+
+
+# --- Figure 3: fairness among equals ---
+
+
+@claim(
+    "B6",
+    "Two standard flows share within 5 %. Value: the largest ratio of their rates over the RTTs.",
+    paper=1.05,
+    tolerance="at most 1.05 (1.10 in a quick run) at every RTT, whenever the second flow starts",
+)
+def b6(results: Results) -> Verdict:
+    limit = 1.10 if results.quick else 1.05
+
+    def judged(runs: Runs) -> Verdict:
+        mine = runs.where({CC: STANDARD})
+        return greatest(
+            (f"at {rtt}", at_most(mine.where({RTT: rtt}).interval(unfairness), limit)) for rtt in runs.steps(RTT)
+        )
+
+    return starts(results, judged)
+
+
+@claim(
+    "B7",
+    "Of the five H-TCP shares most equally. Value: by how much the mean logarithm of the ratio is larger of the next.",
+    tolerance="more than 0, whenever the second flow starts",
+)
+def b7(results: Results) -> Verdict:
+    def judged(runs: Runs) -> Verdict:
+        others = [cc for cc in NEW if cc != "htcp"]
+        return least((f"{cc} less htcp", at_least(further(runs, cc, "htcp", log_unfairness), 0.0)) for cc in others)
+
+    return starts(results, judged)
+
+
+@claim(
+    "B8",
+    "FAST and Scalable share least equally, BIC and HighSpeed less equally than H-TCP. Value: the difference of mean "
+    "logarithms of the ratio that decides.",
+    tolerance="more than 0 for each pair, whenever the second flow starts",
+)
+def b8(results: Results) -> Verdict:
+    pairs = [(worse, better) for worse in ("fast", "scalable") for better in ("bic", "highspeed", "htcp")]
+    pairs += [("bic", "htcp"), ("highspeed", "htcp")]
+
+    def judged(runs: Runs) -> Verdict:
+        return least((f"{a} less {b}", at_least(further(runs, a, b, log_unfairness), 0.0)) for a, b in pairs)
+
+    return starts(results, judged)
+
+
+# --- Figure 4: fairness between RTTs ---
+
+
+@claim(
+    "B9",
+    "Between flows of different RTTs HighSpeed, Scalable, BIC and FAST are less fair than standard TCP, by about an "
+    "order of magnitude. Value: ratio short over long, over that of standard TCP, median of the RTTs below 160 ms.",
+    paper=10,
+    tolerance="more than 1 at each RTT below 160 ms, and 3 or more in the median",
+)
+def b9(results: Results) -> Verdict:
+    found = []
+    for cc in ("highspeed", "scalable", "bic", "fast"):
+        ratios = [ratio for _, ratio in beside_standard(results, cc, below=160) if ratio.value is not None]
+        each = [at_least(ratio, 1.0) for ratio in ratios]
+        middle = sorted(ratios, key=lambda ratio: ratio.value or 0.0)[len(ratios) // 2] if ratios else None
+        median = labelled(f"{cc}: median", at_least(middle, 3.0))
+        found.append(
+            every(median, *(labelled(f"{cc}: each", verdict) for verdict in each if verdict.outcome != "pass"))
+        )
+    return every(*found)
+
+
+@claim(
+    "B10",
+    "H-TCP is about as fair between RTTs as standard TCP. Value: its ratio short over long, over that of standard TCP, "
+    "the largest.",
+    tolerance="at most 1.5 at every RTT but 160 ms",
+)
+def b10(results: Results) -> Verdict:
+    return greatest((f"at {rtt}", at_most(ratio, 1.5)) for rtt, ratio in beside_standard(results, "htcp", below=1000))
+
+
+@claim(
+    "B11",
+    "Of two Scalable flows with 16 ms and 160 ms the second starves. Value: its share.",
+    paper=0,
+    tolerance="less than 5 %",
+)
+def b11(results: Results) -> Verdict:
+    return at_most(results["rtt"].where({CC: "scalable", SECOND_RTT: "16 ms"}).interval(long_share), 0.05)
+
+
+# --- Figure 5: beside standard TCP ---
+
+
+@claim(
+    "B12",
+    "Beside standard TCP Scalable and FAST are the least fair, in whichever direction. Value: by how much the mean "
+    "logarithm of the ratio is further from 0 than that of H-TCP.",
+    tolerance="more than 0 for both, and Scalable takes more than any other",
+)
+def b12(results: Results) -> Verdict:
+    runs = results["standard"]
+    far = [
+        (f"{cc} less htcp", at_least(further(runs, cc, "htcp", log_new_over_standard), 0.0))
+        for cc in ("scalable", "fast")
+    ]
+    takes = [
+        (f"standard TCP beside {cc} less beside scalable", at_least(further(runs, cc, "scalable", standard_share), 0.0))
+        for cc in NEW
+        if cc != "scalable"
+    ]
+    return every(*(labelled(name, verdict) for name, verdict in far), least(takes))
+
+
+# --- Figure 6: responsiveness ---
+
+
+@claim(
+    "B13",
+    "A second flow of Scalable, HighSpeed or BIC needs many times as long as one of FAST to get its share; Scalable "
+    "often does not within the run. Value: the smallest ratio, geometric mean over the RTTs.",
+    tolerance="at least 3; Scalable not in half of the runs or more. Not within the run counts as until its end",
+)
+def b13(results: Results) -> Verdict:
+    runs = results["late"]
+    slower = [
+        (f"{cc} over fast", at_least(times_as_long(runs, cc, "fast"), 3.0)) for cc in ("scalable", "highspeed", "bic")
+    ]
+    never = labelled("scalable not within the run", at_least(mean_over(runs, "scalable", censored), 0.5))
+    return every(least(slower), never, typical(runs, ("scalable", "highspeed", "bic", "fast")))
+
+
+@claim(
+    "B14",
+    "A second flow of FAST has its share sooner than one of any other. Value: how many times as long the next needs, "
+    "geometric mean over the RTTs.",
+    tolerance="more than 1. Not within the run counts as until its end",
+)
+def b14(results: Results) -> Verdict:
+    runs = results["late"]
+    others = (STANDARD, *(cc for cc in NEW if cc != "fast"))
+    slower = [(f"{cc} over fast", at_least(times_as_long(runs, cc, "fast"), 1.0)) for cc in others]
+    return every(least(slower), typical(runs, ("fast", "htcp", STANDARD)))

@@ -1,0 +1,240 @@
+"""The study of high-speed controllers: measures on made-up runs, claims on tiny ones, and controllers added to it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ackclock import study
+from ackclock.cli.app import BAD_INPUT, FAILED, OK, main
+from ackclock.study import Series, runner, selections
+from shared import ROOT
+from studies import write_study
+
+NAME = "high-bdp"
+FOLDER = ROOT / "python" / "ackclock" / "studies" / NAME
+CLAIMS = [f"B{number}" for number in range(1, 15)]
+
+MINE = '''\
+"""A controller for the test."""
+
+import ackclock
+
+
+class Gentle(ackclock.WindowBased):
+    """Reno that keeps four fifths."""
+
+    def grow(self, cx, ack, acked):
+        self.cwnd += acked / self.cwnd
+
+    def reduce(self, cx, signal):
+        return 0.8 * self.cwnd
+'''
+
+
+@pytest.fixture(scope="module")
+def measures() -> Any:
+    """The module of the study's measures."""
+    study.load(NAME)
+    return sys.modules["ackclock_study_high_bdp.measures"]
+
+
+@dataclass
+class MadeUp:
+    """A run of two flows whose rates are given for each second, in segments of 1000 bytes."""
+
+    first: Sequence[float]
+    second: Sequence[float]
+    second_start: float = 0.0
+    rtt: float = 0.04
+
+    @property
+    def duration(self) -> float:
+        return float(len(self.first))
+
+    @property
+    def flows(self) -> list[dict[str, Any]]:
+        return [{"id": "0", "start_s": 0.0, "mean_rtt_s": self.rtt}, {"id": "1", "start_s": self.second_start}]
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        half = round(self.rtt * 0.5e9)
+        way = {"forward": [{"link": "a"}], "reverse": [{"delay_ns": half}], "mss": 1000}
+        return {"links": [{"id": "a", "delay_ns": half}], "flows": [way, way]}
+
+    def series(self, _metric: str, of: str = "0") -> Series:
+        rates = np.array(self.first if of == "0" else self.second, dtype=float)
+        return Series(np.arange(len(rates) + 1.0), np.concatenate([[0.0], 1000 * np.cumsum(rates)]))
+
+
+def test_rates_leave_out_the_first_sixth(measures: Any) -> None:
+    run = MadeUp([50] * 10 + [30] * 50, [0] * 10 + [10] * 50)
+    assert measures.throughput.function(run) == pytest.approx(8 * 1000 * 40)
+    assert measures.throughput_whole.function(run) == pytest.approx(8 * 1000 * (50 * 10 + 40 * 50) / 60)
+    assert measures.unfairness.function(run) == pytest.approx(3.0)
+    assert measures.second_over_first.function(run) == pytest.approx(1 / 3)
+    assert measures.standard_share.function(run) == pytest.approx(0.75)
+    assert measures.log_new_over_standard.function(run) == pytest.approx(math.log(3))
+
+
+def test_a_flow_that_starves_has_a_ratio(measures: Any) -> None:
+    run = MadeUp([10] * 60, [0] * 60)
+    assert measures.unfairness.function(run) == pytest.approx(500)  # a segment in 50 s beside 500
+
+
+def test_rtts_decide_who_is_short(measures: Any) -> None:
+    run = MadeUp([10] * 60, [40] * 60)
+    assert measures.rtts(run) == pytest.approx((0.04, 0.04))
+    assert measures.short_over_long.function(run) == pytest.approx(4.0)
+    assert measures.long_share.function(run) == pytest.approx(0.2)
+
+
+def test_convergence_is_the_end_of_five_bins_that_are_equal_within_a_tenth(measures: Any) -> None:
+    # Alone for 10 s, then 90 to 10, and equal from 30 s on. Means over five bins of 1 s are equal within 10 %
+    # ((a - b) <= 0.1 (a + b)) once at most 0.5 s of them were before 30 s: the bins from 30 s to 35 s.
+    run = MadeUp([100] * 10 + [90] * 20 + [50] * 30, [0] * 10 + [10] * 20 + [50] * 30, second_start=10.0)
+    assert measures.convergence.function(run) == 25.0
+    assert measures.censored.function(run) == 0.0
+    # 80 % of a fair share: 0.8 * 50 = 40 in the mean, with 10 for 1 s and 50 for 4 s of the five: 42 from 29 s on.
+    assert measures.convergence_80.function(run) == 24.0
+    assert measures.horizon(run) == 50.0
+
+
+def test_what_does_not_converge_is_censored_at_the_end(measures: Any) -> None:
+    never = MadeUp([100] * 10 + [90] * 50, [0] * 10 + [10] * 50, second_start=10.0)
+    assert (measures.convergence.function(never), measures.censored.function(never)) == (50.0, 1.0)
+    assert (measures.convergence_80.function(never), measures.censored_80.function(never)) == (50.0, 1.0)
+    # Equal for 8 s only, then apart again: not held for ten bins.
+    brief = MadeUp([90] * 20 + [50] * 8 + [90] * 32, [10] * 20 + [50] * 8 + [10] * 32)
+    assert measures.censored.function(brief) == 1.0
+    # Equal too late for the run to show that it is held.
+    late = MadeUp([90] * 48 + [50] * 12, [10] * 48 + [50] * 12)
+    assert measures.censored.function(late) == 1.0
+
+
+def test_bins_are_ten_rtts_in_whole_seconds(measures: Any) -> None:
+    assert [measures.width(MadeUp([1], [1], rtt=rtt)) for rtt in (0.016, 0.1, 0.16, 0.32)] == [1, 1, 2, 4]
+
+
+def test_structure() -> None:
+    loaded = study.load(NAME)
+    assert [item.id for item in loaded.code.claims] == CLAIMS
+    assert [figure.paper for figure in loaded.study.figures[:6]] == [f"figure {n}" for n in range(1, 7)]
+    full, quick = runner.plans(loaded.study), runner.plans(loaded.study, quick=True)
+    selections.check(loaded.study, full)
+    for scenario in ("buffer", "together", "late", "rtt", "standard"):
+        for plans, words in ((full, ("htcp", "cubic")), (quick, ("reno", "fast"))):
+            assert {point.params.get("cc", point.params.get("flows.1.cc")) for point in plans[scenario].points} >= {
+                "highspeed", "scalable", "bic", *words,
+            }  # fmt: skip
+        assert all(point.scenario.run.replications == 10 for point in full[scenario].points)
+        assert full[scenario].points[0].scenario.run.duration == 600_000_000_000
+        models = {point.params["flows.1.cc"] for point in full[f"{scenario}-model"].points}
+        assert models == {"bbr1", "bbr3"}
+    assert not [text for plan in full.values() for point in plan.points for text in point.warnings]
+
+
+def test_the_paper_is_quoted_for_every_claim() -> None:
+    import tomllib
+
+    told = tomllib.loads((FOLDER / "expected" / "paper.toml").read_text(encoding="utf-8"))
+    assert list(told) == CLAIMS
+    assert all(item["says"] and 1 <= item["figure"] <= 6 for item in told.values())
+
+
+def tiny(folder: Path, *, seconds: int) -> Path:
+    """The study as it is, on paths of 5 Mbit/s and for so many seconds instead of 60."""
+    place = folder / NAME
+    shutil.copytree(FOLDER, place, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in place.glob("*.toml"):
+        text = re.sub(r'"(?:100|250) Mbit/s"', '"5 Mbit/s"', file.read_text(encoding="utf-8"))
+        text = text.replace('"run.duration" = "60 s"', f'"run.duration" = "{seconds} s"')
+        file.write_text(text, encoding="utf-8")
+    return place
+
+
+def test_claims_are_judged_on_a_quick_run(tmp_path: Path) -> None:
+    report = study.run(tiny(tmp_path, seconds=30), quick=True, jobs=1)
+    assert [item.claim.id for item in report.claims] == CLAIMS
+    assert [item.broken for item in report.claims] == [""] * 14
+    # What does not depend on the rate of the path: a Scalable flow of ten times the RTT gets next to nothing.
+    share = {item.claim.id: item.verdict.value for item in report.claims}["B11"]
+    assert share is not None
+    assert 0 < share < 0.5
+    kept = report.results["late"].where({"flows.1.cc": "scalable"})
+    measures = report.code.measures
+    times = list(zip(kept.values(measures["convergence"]), kept.values(measures["censored"]), strict=True))
+    assert len(times) == len(kept) > 0
+    assert all(time is not None and mark in (0.0, 1.0) for time, mark in times)
+
+
+def test_a_controller_of_ones_own_beside_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    folder, out = tiny(tmp_path, seconds=12), tmp_path / "out"
+    added = ["--cc", "python:mine:Gentle", "--cc", '{ name = "bic", beta = 0.9 }', "--cc", "bbr1", "--cc", "reno"]
+    code = main(["study", "run", str(folder), "--quick", "--jobs", "1", "--json", "--out", str(out), *added])
+    captured = capsys.readouterr()
+    assert code in (OK, FAILED)
+    said = json.loads(captured.out)
+    assert [item["id"] for item in said["claims"]] == CLAIMS
+    record = json.loads((out / "claims.json").read_text(encoding="utf-8"))
+    assert record["added"] == ["python:mine:Gentle", "bic(beta=0.9)", "bbr1", "reno"]
+    for number in range(1, 7):
+        drawn = pl.read_csv(out / "figures" / f"figure-{number}.csv")["series"].unique().to_list()
+        assert set(drawn) >= {"reno", "fast", "bbr3", "python:mine:Gentle", "bic(beta=0.9)", "bbr1"}, number
+    rows = pl.read_csv(out / "tables" / "late.csv").filter(pl.col("measure") == "convergence")["row"].to_list()
+    assert {"40 ms, python:mine:Gentle", "40 ms, bbr1"} <= set(rows)
+    assert rows.count("40 ms, reno") == 1  # compared already, so not twice
+    assert "python:mine:Gentle, bic(beta=0.9), bbr1, reno" in (out / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("cubix", "--cc: cc: unknown controller 'cubix'; did you mean 'cubic'?"),
+        ("python:nowhere:It", "--cc: cc: no module 'nowhere'"),
+        ("{ name = 'bic', beta = }", "--cc: not a table in TOML"),
+        ("{ name = 'bic', bita = 1 }", "--cc: cc.bita: unknown parameter of bic 'bita'"),
+        ("cubic", "--cc: the study 'small' takes no other controllers; a scenario in its study.toml may name a list"),
+    ],
+)
+def test_what_cannot_be_added_is_one_line(
+    given: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_study(tmp_path)
+    assert main(["study", "run", str(folder), "--out", str(tmp_path / "out"), "--cc", given]) == BAD_INPUT
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert message in said.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_extend_names_lists_of_controllers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_study(tmp_path, ("set = {", 'extend = { cc = ["cc"] }\nset = {'))
+    report = study.run(folder, quick=True, jobs=1, cc=["vegas"])
+    assert report.results["one"].steps("cc") == ["reno", "cubic", "vegas"]
+    assert report.added == ("vegas",)
+    assert study.run(folder, quick=True, jobs=1, cc="vegas").added == ("vegas",)
+    assert main(["study", "run", str(folder), "--out", str(tmp_path / "out"), "--cc", "bbr1"]) == BAD_INPUT
+    assert "takes no controllers that start by themselves, such as 'bbr1'" in capsys.readouterr().err
+    write_study(tmp_path, ("set = {", 'extend = { cc = ["topology.rtt"] }\nset = {'))
+    assert main(["study", "run", str(folder), "--out", str(tmp_path / "out")]) == BAD_INPUT
+    assert "scenarios.0.extend.cc: 'topology.rtt' is no list of controllers" in capsys.readouterr().err
+    write_study(tmp_path, ("set = {", 'extend = { ccs = ["cc"] }\nset = {'))
+    assert main(["study", "run", str(folder), "--out", str(tmp_path / "out")]) == BAD_INPUT
+    assert "scenarios.0.extend.ccs: unknown key 'ccs'" in capsys.readouterr().err
