@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What a sweep costs beside its runs: CPU per run, parallel efficiency, memory; and bytes per sample of what it keeps.
 
-Everything is compared within one execution: the engine alone plays the same runs, and pools of processes and of Dask play
-tasks that do nothing.
+Everything is compared within one execution: the engine alone plays the same runs, and pools of processes and of Dask
+play tasks that do nothing.
 
     .venv/bin/python benches/orchestration.py [--quick]
 """
@@ -58,7 +58,7 @@ def alone(plan: Plan) -> float:
 
 
 def overhead(rounds: int, runs: int) -> list[float]:
-    """Microseconds of CPU per run, in this process, beyond the engine's own: more runs less fewer, so without the start."""
+    """Microseconds of CPU per run in this process beyond the engine's own; fewer runs are subtracted, and so the start."""
     few, many = (load(scenario("1 ms", n)) for n in (runs // 20, runs // 2))
     swept(few, 1)
     found = []
@@ -106,20 +106,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
     quick = parser.parse_args().quick
-    few, many = memory(2000 if quick else 10_000)
-    print(
-        f"peak memory: {few:.0f} MB after 1,000 runs, {many:.0f} MB after 10,000"
-        if not quick
-        else f"{few:.0f}, {many:.0f} MB"
-    )
+    most_runs = 2000 if quick else 10_000
+    small, large = memory(most_runs)
+    print(f"peak memory: {small:.0f} MB after {most_runs // 10} runs, {large:.0f} MB after {most_runs}")
     found = overhead(3, 1000 if quick else 4000)
-    print(
-        f"CPU per run beyond the engine, in process: {statistics.median(found):.0f} us ({min(found):.0f} to {max(found):.0f})"
-    )
+    middle, least, most = statistics.median(found), min(found), max(found)
+    print(f"CPU per run beyond the engine, in process: {middle:.0f} us ({least:.0f} to {most:.0f})")
     context = multiprocessing.get_context("spawn")
-    print(
-        f"a task that does nothing, ProcessPoolExecutor: {empty(lambda: ProcessPoolExecutor(CORES, context), 2000):.0f} us"
-    )
+    idle = empty(lambda: ProcessPoolExecutor(CORES, context), 2000)
+    print(f"a task that does nothing, ProcessPoolExecutor: {idle:.0f} us")
     dask = importlib.import_module("distributed")
     with (
         dask.LocalCluster(n_workers=CORES, threads_per_worker=1, dashboard_address=None) as cluster,
@@ -128,9 +123,7 @@ def main() -> None:
         print(f"a task that does nothing, Dask: {empty(lambda: client.get_executor(pure=False), 1000):.0f} us")
     runs, seconds = (40, 0.2) if quick else (200, 1.0)
     one, two, share = efficiency(runs, seconds)
-    print(
-        f"{runs} runs of about {seconds:g} s: {one:.1f} s on one process, {two:.1f} s on {CORES}: efficiency {share:.1%}"
-    )
+    print(f"{runs} runs of about {seconds:g} s: {one:.1f} s on one process, {two:.1f} s on {CORES}; {share:.1%}")
     plan = load(scenario("60 s", 5, probes={"interval": "10 ms"}))
     _, _, result, size = swept(plan, 1)
     print(f"series: {result.series.height} samples, {size / result.series.height:.2f} bytes per sample on disk")

@@ -69,7 +69,7 @@ IMPORTS: dict[str, set[str]] = {
     "plot.probes": {"scenario"},  # which series a figure needs: asked before the run
     "api": {"engine", "errors", "execution", "host", "results", "scenario"},
     "campaign": {"errors", "execution", "host", "results", "scenario"},
-    "study": {"api", "errors", "metrics", "plot", "results", "scenario", "stats"},
+    "study": {"api", "campaign", "errors", "metrics", "plot", "results", "scenario", "stats"},
     "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
         "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,21 @@ def test_mistakes_elsewhere(tmp_path: Path) -> None:
     (folder / "claims.py").unlink()
     with pytest.raises(InputError, match=r"there is no claims\.py"):
         study.load(folder)
+
+
+def test_a_study_that_was_interrupted_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, out = write_study(tmp_path), tmp_path / "results"
+    assert main(["study", "run", str(folder), "--out", str(out), "--json"]) == OK
+    first = json.loads(capsys.readouterr().out)
+    journal = (out / "runs" / "one" / "runs.journal").read_bytes()
+    for item in out.iterdir():  # as if it had been killed before anything but the runs was written
+        if item.name != "runs":
+            shutil.rmtree(item) if item.is_dir() else item.unlink()
+    (out / "runs" / "gone").mkdir()
+    assert main(["study", "run", str(folder), "--out", str(out), "--json"]) == OK
+    assert json.loads(capsys.readouterr().out)["claims"] == first["claims"]
+    assert (out / "runs" / "one" / "runs.journal").read_bytes() == journal, "nothing is played again"
+    assert {item.name for item in (out / "runs").iterdir()} == {"one"}
 
 
 def test_run_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

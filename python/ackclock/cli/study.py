@@ -104,7 +104,9 @@ def run(request: Request) -> int:
     place = Place(request.out or default)
     try:
         with console.progress() as progress:
-            report = runner.run(loaded, quick=request.quick, cc=request.cc, jobs=request.jobs, progress=progress)
+            report = runner.run(
+                loaded, quick=request.quick, cc=request.cc, jobs=request.jobs, keep=place.runs, progress=progress
+            )
         place.write(report)
     finally:
         place.discard()

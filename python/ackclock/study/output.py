@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -14,24 +15,27 @@ from ackclock.plot import curves
 from ackclock.study import figures, tables
 from ackclock.study.runner import Judged, Report
 
-REPORT, CLAIMS = "report.md", "claims.json"
+REPORT, CLAIMS, RUNS = "report.md", "claims.json", "runs"
 
 
 class Place:
     """A directory for a study, checked before anything runs: writable, and new, empty or of an earlier run.
 
-    Everything is written beside it first and takes its name at once.
+    The runs are kept there as they finish, so that a study that was interrupted goes on where it was. Everything else
+    is written beside it first and moved there in the end, the verdicts last.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self.runs = self.path / RUNS
         remedy = "give --out another name"
         try:
             if self.path.exists() and not self.path.is_dir():
                 raise InputError("is a file, not a directory", remedy, source=str(self.path))
-            if self.path.is_dir() and any(self.path.iterdir()) and not (self.path / CLAIMS).is_file():
+            others = [item for item in self.path.iterdir() if item != self.runs] if self.path.is_dir() else []
+            if others and not (self.path / CLAIMS).is_file():
                 raise InputError("holds something other than a study's results", remedy, source=str(self.path))
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.runs.mkdir(parents=True, exist_ok=True)
             self._partial = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.partial-", dir=self.path.parent))
         except OSError as error:
             problem = f"cannot write the results there ({(error.strerror or str(error)).lower()})"
@@ -46,7 +50,7 @@ class Place:
             raise InputError(problem, "give --out another directory", source=str(self.path)) from None
 
     def _write(self, report: Report, folder: Path) -> list[Path]:
-        for name in ("tables", "figures", "runs"):
+        for name in ("tables", "figures"):
             (folder / name).mkdir()
         built = [tables.build(spec, report.results, report.code.measures) for spec in report.study.tables]
         for table in built:
@@ -58,21 +62,25 @@ class Place:
             chart = figures.build(spec, report.results, report.code.measures)
             drawn.extend(curves.save(chart, folder / "figures", spec.id))
             (folder / "figures" / f"{spec.id}.csv").write_text(figures.data(chart), encoding="utf-8")
-        for name, result in report.results.results.items():
-            result.save(folder / "runs" / name)
         (folder / REPORT).write_text(_report(report, built), encoding="utf-8")
         (folder / CLAIMS).write_text(json.dumps(_record(report), indent=1) + "\n", encoding="utf-8")
-        umask = os.umask(0)
-        os.umask(umask)
-        folder.chmod(0o777 & ~umask)  # mkdtemp keeps others out; these are ordinary results
-        if self.path.exists():
-            shutil.rmtree(self.path)
-        folder.rename(self.path)
+        (self.path / CLAIMS).unlink(missing_ok=True)
+        for name in ("tables", "figures", REPORT, CLAIMS):
+            old = self.path / name
+            if old.is_dir():
+                shutil.rmtree(old)
+            (folder / name).replace(old)
+        for left in self.runs.iterdir():  # of a scenario that the study has no more
+            if left.name not in report.results.results:
+                shutil.rmtree(left)
         return [self.path / "figures" / file.name for file in drawn]
 
     def discard(self) -> None:
-        """Leave nothing behind of what was not finished."""
+        """Leave nothing behind of what was not finished, but for the runs."""
         shutil.rmtree(self._partial, ignore_errors=True)
+        for folder in (self.runs, self.path):
+            with contextlib.suppress(OSError):  # not empty: there is something to go on from
+                folder.rmdir()
 
 
 def _record(report: Report) -> dict[str, Any]:

@@ -6,10 +6,12 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from ackclock import api
-from ackclock.errors import AckclockError, InputError, one_line, unknown
+from ackclock import api, campaign
+from ackclock.errors import AckclockError, EngineError, InputError, one_line, unknown
+from ackclock.results.result import Result
 from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.plan import load as load_plan
 from ackclock.study import code, document, extension, locate, selections
@@ -96,6 +98,7 @@ def run(
     quick: bool = False,
     cc: Sequence[Any] | str = (),
     jobs: int | None = None,
+    keep: Path | None = None,
     progress: api.Progress | None = None,
 ) -> Report:
     """Run a study and judge its claims.
@@ -106,6 +109,8 @@ def run(
     quick: with the changes that the study has for a quick run: fewer and shorter runs.
     cc: controllers beside those of the study: names, tables or classes.
     jobs: as for :func:`ackclock.run`.
+    keep: a directory that keeps the runs of each scenario as :func:`ackclock.sweep` does: those that are there are not
+        played again. Without it they are only in memory.
     progress: called with (finished, all) runs, over all scenarios.
     """
     loaded = study if isinstance(study, Loaded) else load(study)
@@ -122,12 +127,29 @@ def run(
             if progress is not None:
                 progress(before + finished, total)
 
-        found[name] = api.run(plan, jobs=1 if jobs is None and _packets(plan) < _FEW else jobs, progress=report)
+        workers = 1 if jobs is None and _packets(plan) < _FEW else jobs
+        if keep is None:
+            found[name] = api.run(plan, jobs=workers, progress=report)
+        else:
+            found[name] = _kept(plan, keep / name, workers, report)
         done += len(plan)
     results = Results(found, quick=quick, known={name: selections.known(plan) for name, plan in full.items()})
     claims = judge(loaded.code.claims, results)
     names = tuple(item.label for item in added)
     return Report(loaded.study, loaded.code, results, claims, quick, time.monotonic() - begun, names)
+
+
+def _kept(plan: Plan, folder: Path, jobs: int | None, progress: api.Progress) -> Result:
+    """The result of a scenario whose runs are kept in a directory. Raises :class:`EngineError` if one failed."""
+
+    def tell(event: campaign.Event) -> None:
+        if "finished" in event:
+            progress(event["finished"], event["runs"])
+
+    result = campaign.sweep(plan, folder, jobs=jobs, retry_failed=True, tell=tell).result
+    for failed in result.manifest["failed"]:
+        raise EngineError(f"run {failed['run']} of {folder.name}: {failed['problem']}")
+    return result
 
 
 def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:
