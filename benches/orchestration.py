@@ -58,7 +58,7 @@ def alone(plan: Plan) -> float:
 
 
 def overhead(rounds: int, runs: int) -> list[float]:
-    """Microseconds of CPU per run in this process beyond the engine's own; fewer runs are subtracted, and so the start."""
+    """Microseconds of CPU per run in this process beyond the engine's; fewer runs are subtracted, and so the start."""
     few, many = (load(scenario("1 ms", n)) for n in (runs // 20, runs // 2))
     swept(few, 1)
     found = []
