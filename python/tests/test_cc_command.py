@@ -116,7 +116,7 @@ def test_a_figure(capsys: pytest.CaptureFixture[str], tmp_path: Path, suffix: st
         (["cubi"], "did you mean 'cubic'"),
         (["python:nowhere:Mine"], "no module 'nowhere'"),
         (["cubic", "--set", "beta=7"], "flows.0.cc.beta: 7 is out of range"),
-        (["cubic", "--set", "gamma=7"], "unknown key 'gamma'"),
+        (["cubic", "--set", "gamma=7"], "--set: unknown parameter 'gamma' of cubic; "),
         (["cubic", "--set", "betta=0.8"], "--set: unknown parameter 'betta' of cubic; did you mean 'beta'?"),
         (["cubic", "--set", "topology.rat=1"], "did you mean 'rate'?"),
         (["cubic", "--set", "beta"], "is not of the form key=value"),

@@ -16,7 +16,7 @@ from ackclock import Result, study
 from ackclock.cli.app import BAD_INPUT, FAILED, OK, main
 from ackclock.errors import InputError
 from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
-from ackclock.study import Verdict, at_least, at_most, between, every, holds, labelled, whichever, within
+from ackclock.study import Verdict, at_least, at_most, between, every, figures, holds, labelled, whichever, within
 from ackclock.study.figures import number
 from ackclock.study.tables import aligned, markdown, shown
 from ackclock.study.verdict import soft
@@ -181,6 +181,21 @@ def test_mistakes_elsewhere(tmp_path: Path) -> None:
     (folder / "claims.py").unlink()
     with pytest.raises(InputError, match=r"there is no claims\.py"):
         study.load(folder)
+
+
+def test_a_name_has_the_same_place_in_every_panel(tmp_path: Path) -> None:
+    folder = write_study(tmp_path)
+    scenario = folder / "one.toml"
+    text = scenario.read_text().replace('rtt = "20 ms"', 'rtt = ["20 ms", "40 ms"]')
+    scenario.write_text(f'{text}\n[sweep]\nzip = [["topology.rtt", "cc"]]\n')
+    declared = folder / "study.toml"
+    panels = 'over = "cc" }]\npanels = "topology.rtt"\n'
+    declared.write_text(declared.read_text().replace('over = "cc" }]\n', panels))
+    report = study.run(folder, quick=True, jobs=1)
+    spec = next(item for item in report.study.figures if item.id == "goodput")
+    chart = figures.build(spec, report.results, report.code.measures)
+    assert chart.x.ticks == ("reno", "cubic")
+    assert [(panel.title, panel.curves[0].x) for panel in chart.panels] == [("20 ms", (0.0,)), ("40 ms", (1.0,))]
 
 
 def test_a_study_that_was_interrupted_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

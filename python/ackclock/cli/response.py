@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from ackclock import api
-from ackclock.errors import InputError, Problem, nearest
+from ackclock.errors import InputError, Problem, unknown
 from ackclock.results.result import Result
 from ackclock.scenario.override import is_key, parse
 from ackclock.scenario.plan import load
@@ -81,10 +81,9 @@ def measure(
         if name in params:
             choice[name] = value
             continue
-        guess = None if is_key(name) else nearest(name, params)
-        if guess is not None:
-            owner = next(iter(choice.values()))
-            raise InputError(f"unknown parameter '{name}' of {owner}", f"did you mean '{guess}'?", source="--set")
+        if "." not in name and not is_key(name):
+            owner, remedy = next(iter(choice.values())), unknown("parameter", name, params).remedy
+            raise InputError(f"unknown parameter '{name}' of {owner}", remedy, source="--set")
         others[name] = value
     raw["flows"][0][key] = choice
     plan = load(raw, set=others)

@@ -22,7 +22,7 @@ _MOST = 3000  # points per line; more cannot be seen
 def build(spec: FigureSpec, results: Results, measures: Mapping[str, Measure]) -> Chart:
     """The curves of a figure."""
     panels: dict[str, list[Curve]] = {}
-    names: list[str] = []
+    ticks = _names(spec, results) if spec.kind == "sweep" else ()
     for series in spec.series:
         runs = results[series.scenario].where(series.where)
         if spec.kind == "time":
@@ -30,12 +30,8 @@ def build(spec: FigureSpec, results: Results, measures: Mapping[str, Measure]) -
                 panels.setdefault(series.panel, []).append(_over_time(spec, series, label, part))
             continue
         for title, group in _panels(spec, series, runs):
-            names = list(dict.fromkeys([*names, *map(str, group.steps(series.over))]))
             for label, part in _lines(series, group):
-                panels.setdefault(title, []).append(_swept(spec, series, label, part, measures[series.data]))
-    ticks = tuple(names) if names and any(number(name) is None for name in names) else ()
-    if ticks:
-        panels = {title: [_in_order(curve, ticks) for curve in curves] for title, curves in panels.items()}
+                panels.setdefault(title, []).append(_swept(spec, series, label, part, measures[series.data], ticks))
     marks = [(mark.panel, Straight(mark.label, mark.x, mark.y)) for mark in spec.marks]
     return Chart(
         title=f"{spec.title} ({spec.paper})" if spec.paper else spec.title,
@@ -106,27 +102,28 @@ def _over_time(spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs) -> 
     return Curve(label, tuple((x[known] * spec.x.scale).tolist()), tuple((y[known] * spec.y.scale).tolist()))
 
 
-def _swept(spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs, measure: Measure) -> Curve:
-    """Means or medians of a measure over a swept value, with their intervals where there are several replications."""
-    steps = runs.steps(series.over)
-    parts = [(step, runs.where({series.over: step})) for step in steps]
+def _swept(
+    spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs, measure: Measure, names: Sequence[str]
+) -> Curve:
+    """Means or medians of a measure over a swept value, with their intervals where there are several replications.
+
+    Where steps are `names`, a point stands at the place of its own among them.
+    """
+    parts = [(step, runs.where({series.over: step})) for step in runs.steps(series.over)]
     found = [(step, part.median(measure) if series.median else part.interval(measure)) for step, part in parts]
     kept = [(step, value) for step, value in found if value.value is not None]
-    numbers = [number(step) for step, _ in kept]
-    numeric = all(value is not None for value in numbers)
-    # Values that are no numbers stand for their place among the steps until all curves are known.
-    x = [value * spec.x.scale for value in numbers if value is not None] if numeric else _places(kept, steps)
+    if names:
+        x = [float(names.index(str(step))) for step, _ in kept]
+    else:
+        x = [value * spec.x.scale for step, _ in kept if (value := number(step)) is not None]
     low, high = _ends([value for _, value in kept], spec.y.scale)
     return Curve(label, tuple(x), tuple((value.value or 0.0) * spec.y.scale for _, value in kept), low, high)
 
 
-def _places(kept: Sequence[tuple[object, Interval]], steps: Sequence[object]) -> list[float]:
-    return [float(steps.index(step)) for step, _ in kept]
-
-
-def _in_order(curve: Curve, ticks: Sequence[str]) -> Curve:
-    """Curves over names: each has found its places itself, which are those of all when all have the same steps."""
-    return curve if all(0 <= x < len(ticks) for x in curve.x) else Curve(curve.label, (), ())
+def _names(spec: FigureSpec, results: Results) -> tuple[str, ...]:
+    """The steps of all series, in order, if one of them is a name: then each has its place on the axis."""
+    steps = [step for series in spec.series for step in results[series.scenario].where(series.where).steps(series.over)]
+    return tuple(dict.fromkeys(map(str, steps))) if any(number(step) is None for step in steps) else ()
 
 
 def _ends(values: Sequence[Interval], scale: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
