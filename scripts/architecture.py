@@ -65,11 +65,11 @@ IMPORTS: dict[str, set[str]] = {
     "results": {"engine", "errors", "host", "scenario", "stats"},
     "metrics": {"results", "stats"},
     "comparison": {"errors", "results", "stats"},
-    "plot": {"errors", "results"},
-    "plot.probes": {"scenario"},  # which series a figure needs: asked before the run
+    "drawing": {"errors", "results"},
+    "drawing.probes": {"scenario"},  # which series a figure needs: asked before the run
     "api": {"engine", "errors", "execution", "host", "results", "scenario"},
     "campaign": {"errors", "execution", "host", "results", "scenario"},
-    "study": {"api", "campaign", "errors", "metrics", "plot", "results", "scenario", "stats"},
+    "study": {"api", "campaign", "errors", "drawing", "metrics", "results", "scenario", "stats"},
     "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
         "",
@@ -80,7 +80,7 @@ IMPORTS: dict[str, set[str]] = {
         "engine",
         "errors",
         "host",
-        "plot",
+        "drawing",
         "results",
         "scenario",
         "study",
@@ -95,7 +95,7 @@ IMPORTS: dict[str, set[str]] = {
         "events",
         "errors",
         "metrics",
-        "plot",
+        "drawing",
         "results",
         "scenario",
     },  # ackclock/__init__.py
@@ -104,7 +104,7 @@ IMPORTS: dict[str, set[str]] = {
 OWNERS = {
     "cyclopts": "cli",
     "rich": "cli",
-    "matplotlib": "plot",
+    "matplotlib": "drawing",
     "pydantic": "scenario",
     "scipy": "stats",
     "statsmodels": "stats",

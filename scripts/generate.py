@@ -17,8 +17,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from ackclock.drawing import topology
 from ackclock.engine import Algorithm, Discipline, Option, catalogue
-from ackclock.plot import topology
 from ackclock.scenario import schema
 from ackclock.scenario.options import show
 from ackclock.scenario.plan import load

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from ackclock.campaign import Precision, sweep
     from ackclock.comparison.compare import Comparison, compare
     from ackclock.controllers.base import ByWindow, CongestionControl, WindowBased
+    from ackclock.drawing.figures import save as plot
     from ackclock.engine import catalogue
     from ackclock.errors import AckclockError, ControllerError, EngineError, InputError, Interrupted
     from ackclock.events import Control, Event, load_events, record_events, replay, save_events
-    from ackclock.plot.figures import save as plot
     from ackclock.results.query import query
     from ackclock.results.result import Result
     from ackclock.scenario.model import Scenario
@@ -93,7 +93,7 @@ _HOMES = {
     "compare": ("ackclock.comparison.compare", "compare"),
     "load": ("ackclock.scenario.plan", "load"),
     "load_events": ("ackclock.events", "load_events"),
-    "plot": ("ackclock.plot.figures", "save"),
+    "plot": ("ackclock.drawing.figures", "save"),
     "query": ("ackclock.results.query", "query"),
     "record_events": ("ackclock.events", "record_events"),
     "replay": ("ackclock.events", "replay"),

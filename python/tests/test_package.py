@@ -49,3 +49,9 @@ def test_series_are_those_of_the_engine() -> None:
     known = json.loads(_ackclock.describe())
     assert known["flow_series"] == list(FLOW_SERIES)
     assert known["link_series"] == list(LINK_SERIES)
+
+
+def test_public_functions_stay_what_they_are_whatever_is_imported() -> None:
+    """No part of the package has the name of a public function: importing it would take the function's place."""
+    parts = {item.stem for item in Path(ackclock.__file__).parent.iterdir()}
+    assert not parts & {name for name in ackclock.__all__ if callable(getattr(ackclock, name))}

@@ -8,10 +8,10 @@ import pytest
 
 import ackclock
 from ackclock import InputError, Result
-from ackclock.plot.figures import draw, save, save_file
-from ackclock.plot.probes import nice, recorded
-from ackclock.plot.style import look
-from ackclock.plot.traces import Panel, panel
+from ackclock.drawing.figures import draw, save, save_file
+from ackclock.drawing.probes import nice, recorded
+from ackclock.drawing.style import look
+from ackclock.drawing.traces import Panel, panel
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_the_same_result_gives_the_same_files(folder: Path, tmp_path: Path) -> N
 
 
 def test_many_points_become_several_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ackclock.plot.figures._COLUMNS", 3)
+    monkeypatch.setattr("ackclock.drawing.figures._COLUMNS", 3)
     assert [path.name for path in save(Result.load(folder), tmp_path, "fig")] == [
         "fig-1.png", "fig-1.svg", "fig-2.png", "fig-2.svg",
     ]  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 from ackclock import InputError, load
 from ackclock.cli.app import BAD_INPUT, main
-from ackclock.plot import topology
+from ackclock.drawing import topology
 from ackclock.scenario.sketch import Sketch, sketch
 from shared import ROOT
 from test_generated import generate

@@ -89,7 +89,7 @@ def _one(request: Request, name: str) -> None:
     params, profile = list(item.params), request.profile or "rfc"
     measured = response.measure(flow, params, profile, request.changes, marking=_works_with_marks(item))
     if request.plot is not None:
-        from ackclock.plot.figures import save_file
+        from ackclock.drawing.figures import save_file
 
         save_file(measured.result, request.plot)
     if request.as_json:

@@ -118,7 +118,7 @@ def show(out: Console, result: Result, elapsed: float, directory: Path | None, f
 
 
 def _prepared_for_figures(plan: Plan, request: Request) -> Plan:
-    from ackclock.plot.probes import recorded
+    from ackclock.drawing.probes import recorded
 
     if request.out is None and not os.access(Path.cwd(), os.W_OK):
         raise InputError(
@@ -128,7 +128,7 @@ def _prepared_for_figures(plan: Plan, request: Request) -> Plan:
 
 
 def _figures(result: Result, request: Request) -> list[Path]:
-    from ackclock.plot.figures import save
+    from ackclock.drawing.figures import save
 
     if request.out is not None:
         return save(result, request.out)

@@ -72,7 +72,7 @@ def _draw(plan: Plan, files: Sequence[Path]) -> list[Path]:
         if not file.parent.is_dir():
             problem = "cannot write a figure there: no such directory"
             raise InputError(problem, "make it, or choose another", source=str(file.parent))
-    from ackclock.plot import topology  # takes longer than everything else here
+    from ackclock.drawing import topology  # takes longer than everything else here
 
     picture = sketch.sketch(plan.points[0].scenario)
     return [topology.save(picture, file) for file in files]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ackclock.plot.curves import Chart, Curve, Panel, Scale, Straight
+from ackclock.drawing.curves import Chart, Curve, Panel, Scale, Straight
 from ackclock.scenario.units import DURATION, RATE, SIZE, split
 from ackclock.stats import Interval
 from ackclock.study.code import Measure

@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ackclock.drawing import curves
 from ackclock.errors import InputError
-from ackclock.plot import curves
 from ackclock.study import figures, tables
 from ackclock.study.runner import Judged, Report
 

@@ -12,8 +12,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ackclock.plot.figures import write
-from ackclock.plot.style import DASHES, NEUTRAL, RC, Look, look
+from ackclock.drawing.figures import write
+from ackclock.drawing.style import DASHES, NEUTRAL, RC, Look, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

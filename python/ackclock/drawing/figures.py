@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from ackclock.drawing.style import DASHES, NEUTRAL, RC, look
+from ackclock.drawing.traces import Panel, Trace, panel
 from ackclock.errors import InputError
-from ackclock.plot.style import DASHES, NEUTRAL, RC, look
-from ackclock.plot.traces import Panel, Trace, panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +66,7 @@ def save_file(result: Result, path: str | os.PathLike[str]) -> Path:
 def draw(panels: Sequence[Panel]) -> Figure:
     """One figure of so many columns, with the rows that have something to show.
 
-    Call it within the settings of :data:`ackclock.plot.style.RC`.
+    Call it within the settings of :data:`ackclock.drawing.style.RC`.
     """
     rows = [row for row in _ROWS if any(getattr(item, row) for item in panels)] or list(_ROWS)
     count = len(panels)

@@ -13,8 +13,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ackclock.plot.figures import drawable, write_file
-from ackclock.plot.style import DASHES, NEUTRAL, RC, look
+from ackclock.drawing.figures import drawable, write_file
+from ackclock.drawing.style import DASHES, NEUTRAL, RC, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ def save(drawn: Sketch, path: str | os.PathLike[str]) -> Path:
 
 
 def draw(drawn: Sketch) -> Figure:
-    """The figure. Call it within the settings of :data:`ackclock.plot.style.RC`."""
+    """The figure. Call it within the settings of :data:`ackclock.drawing.style.RC`."""
     spots = {place.name: _inches(place.at) for place in drawn.places}
     every = [*spots.values(), *(_inches(bend) for line in drawn.lines for bend in line.bends)]
     left, right = min(x for x, _ in every) - _MARGIN, max(x for x, _ in every) + _MARGIN

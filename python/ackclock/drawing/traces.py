@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ackclock.plot.probes import nice
+from ackclock.drawing.probes import nice
 from ackclock.results import groups
 from ackclock.results.capacity import bottleneck, rate_of
 from ackclock.results.result import Result
