@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from types import ModuleType
 from typing import Any
 
@@ -57,21 +56,6 @@ def test_the_numbers_of_the_formula_are_those_of_the_model(loaded: Loaded) -> No
         for measure, value in row.items():
             expected = parallel_utilisation(int(measure.removeprefix("share_")), keep)
             assert value == pytest.approx(expected, abs=5.1e-7), (label, measure)
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "expected"),
-    [
-        ([1, 2, 3], [10, 20, 90], 1.0),
-        ([1, 2, 3], [3, 2, 1], -1.0),
-        ([1, 2, 3, 4], [1, 3, 2, 4], 0.8),  # 1 - 6 * 2 / (4 * 15)
-        ([1, 2, 3], [1, 2, 2], 1.5 / math.sqrt(2 * 1.5)),  # ranks 1, 2.5, 2.5
-        ([1, 2], [5, 5], None),
-    ],
-)
-def test_rank_correlation(measures: ModuleType, x: list[float], y: list[float], expected: float | None) -> None:
-    found = measures.spearman(x, y)
-    assert found is None if expected is None else found == pytest.approx(expected)
 
 
 def test_measures_of_a_saturated_line(loaded: Loaded, measures: ModuleType) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ackclock.models import CUTS, fluid_utilisation, parallel_utilisation
+from ackclock.stats import spearman
 from ackclock.study import (
     Interval,
     Results,
@@ -23,7 +24,7 @@ from ackclock.study import (
     within,
 )
 
-from .measures import CUBIC, RENO, connections, goodput, share, spearman
+from .measures import CUBIC, RENO, connections, goodput, share
 
 PRINTED = {
     RENO: (0.75, 0.857143, 0.9, 0.923077, 0.9375, 0.96, 0.967742, 0.979592, 0.986842),

@@ -94,20 +94,3 @@ def payload_rate(run: Run) -> float:
     policer = link.get("policer")
     rate = float(policer["rate_bps"] if policer else run.bottleneck["rate_bps"])
     return rate * int(run.resolved["flows"][0]["mss"]) / int(link["queue"]["packet_bytes"])
-
-
-def spearman(x: list[float], y: list[float]) -> float | None:
-    """Rank correlation; equal values share their ranks. None if one of the two does not vary."""
-    left, right = ranks(x), ranks(y)
-    middle = (len(x) + 1) / 2
-    spread = sum((a - middle) ** 2 for a in left) * sum((b - middle) ** 2 for b in right)
-    if not spread:
-        return None
-    return float(sum((a - middle) * (b - middle) for a, b in zip(left, right, strict=True)) / spread**0.5)
-
-
-def ranks(values: list[float]) -> list[float]:
-    """Ranks from 1, of equal values their mean."""
-    below = [sum(other < value for other in values) for value in values]
-    equal = [sum(other == value for other in values) for value in values]
-    return [less + (same + 1) / 2 for less, same in zip(below, equal, strict=True)]
