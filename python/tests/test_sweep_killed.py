@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -11,11 +12,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import ackclock
 from ackclock.cli.app import main
+from ackclock.execution import pool
 
 Write = Callable[..., Path]
 KILLS = int(os.environ.get("ACKCLOCK_KILLS", "20"))
@@ -125,3 +128,17 @@ def test_a_cluster_that_loses_a_worker(scenario_file: Write, tmp_path: Path) -> 
     assert (report.played, report.failed) == (300, 0)
     ackclock.sweep(file, tmp_path / "whole", replications=300, jobs=1)
     assert _hashes(tmp_path / "out") == _hashes(tmp_path / "whole")
+
+
+def test_processes_end_in_the_middle_of_a_result() -> None:
+    """What reads results ends with the processes that sent them; the interpreter waits for it at its end."""
+    executor = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+    assert executor.submit(abs, -1).result() == 1
+    results: Any = executor._result_queue
+    reading: Any = executor._executor_manager_thread
+    executor.submit(bytes, 600_000_000)
+    while not results._reader.poll(0.001):  # it has begun to send them
+        pass
+    pool.stop(executor)
+    reading.join(30)
+    assert not reading.is_alive()

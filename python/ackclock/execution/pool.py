@@ -17,6 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 from ackclock import engine
 from ackclock.controllers import loading
@@ -99,11 +100,16 @@ def _named(job: Job, error: Exception) -> EngineError:
 def stop(pool: ProcessPoolExecutor) -> None:
     """End the processes at once."""
     processes = list((pool._processes or {}).values())  # no public access before Python 3.14
+    results: Any = pool._result_queue
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:
         process.terminate()
     for process in processes:
         process.join()
+    # A process may have died in the middle of a result. The thread that reads it, for which the interpreter waits at
+    # its end, would wait for the rest for ever, because this process could write to the same pipe.
+    if results is not None:
+        results._writer.close()
 
 
 @contextmanager
