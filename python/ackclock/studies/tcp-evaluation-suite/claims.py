@@ -108,6 +108,12 @@ def t4(results: Results) -> Verdict:
     )
 
 
+def fast_ones_sooner(results: Results, scenario: str, time: Measure) -> Verdict:
+    """Whether CUBIC and H-TCP take less of a time than Reno."""
+    ratios = {cc: compared(results, scenario, time, cc, "reno") for cc in ("cubic", "htcp")}
+    return every(*(labelled(cc, at_most(ratio, 1.0)) for cc, ratio in ratios.items()))
+
+
 @claim(
     "T5",
     "On 1 Gbit/s and 80 ms a newcomer gets its first 150 MB sooner with CUBIC and with H-TCP than with Reno: both are "
@@ -115,9 +121,7 @@ def t4(results: Results) -> Verdict:
     tolerance="below 1",
 )
 def t5(results: Results) -> Verdict:
-    return every(
-        *(labelled(cc, at_most(compared(results, "ramp-1000", to_150_mb, cc, "reno"), 1.0)) for cc in ("cubic", "htcp"))
-    )
+    return fast_ones_sooner(results, "ramp-1000", to_150_mb)
 
 
 @claim(
@@ -128,9 +132,7 @@ def t5(results: Results) -> Verdict:
     tolerance="below 1",
 )
 def t6(results: Results) -> Verdict:
-    return every(
-        *(labelled(cc, at_most(compared(results, "release", to_90, cc, "reno"), 1.0)) for cc in ("cubic", "htcp"))
-    )
+    return fast_ones_sooner(results, "release", to_90)
 
 
 @claim(
