@@ -66,6 +66,11 @@ CASES = [
     (f'cc = "{"x" * 5000}"', f"flows.0.cc: unknown controller '{'x' * 57}...' (line 8); known: tahoe"),
     (f"count = {2**64}", f"flows.0.count: {2**64} is out of range (line 8); give at most {2**63 - 1}"),
     ('rtt = "1 minute"', "flows.0.rtt: unknown unit 'minute' in '1 minute' (line 8); did you mean 'min'?"),
+    (
+        'rtt_spread = "100 %"',
+        'flows.0.rtt_spread: a spread of 100% leaves no RTT (line 8); give less than 1, for instance "1 %"',
+    ),
+    ('rtt_spread = "1 ms"', "flows.0.rtt_spread: '1 ms' is not a fraction (line 8); write for instance 0.005"),
     ("rtt = 2020-01-01", 'flows.0.rtt: 2020-01-01 is not a duration (line 8); write for instance "160 ms"'),
 ]
 

@@ -333,3 +333,38 @@ def test_routes_are_the_best_of_all(data: st.DataObject) -> None:
     else:
         with pytest.raises(Problem, match="'b'"):
             Routes(model).of(flow, 0)
+
+
+def spread_out(kind: str, fraction: str) -> Raw:
+    """Flows of 40 ms, two of them drawn, through any topology."""
+    flows: list[Raw] = [{"count": 2, "rtt": "40 ms", "rtt_spread": fraction}, {"rtt": "40 ms"}]
+    if kind == "network":
+        return network([link("a", "b", **SLOW)], *({**flow, "from": "a", "to": "b"} for flow in flows))
+    if kind == "parking-lot":
+        return parking_lot([{"rate": "10 Mbit/s", "delay": "5 ms", "queue": "20 packets"}], *flows)
+    topology = {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "40 ms", "queue": "20 packets"}
+    return {"topology": topology, "flows": flows, "run": {"duration": "2 s"}}
+
+
+@pytest.mark.parametrize("kind", ["dumbbell", "parking-lot", "network"])
+def test_a_spread_of_rtts_is_drawn_for_each_flow_and_replication(kind: str) -> None:
+    run = ackclock.run(spread_out(kind, "10 %"), replications=40, jobs=1)
+    least = {flow: run.flows.filter(run.flows["id"] == flow)["min_rtt_s"].to_list() for flow in ("0", "1", "2")}
+    fixed = least["2"][0]
+    for flow in ("0", "1"):
+        # 36 ms to 44 ms of propagation, whatever serialisation adds.
+        beside = [value - fixed for value in least[flow]]
+        assert -0.0045 < min(beside) < -0.003
+        assert 0.003 < max(beside) < 0.0045
+        assert len(set(beside)) > 30
+    assert least["0"] != least["1"]
+    assert max(least["2"]) - fixed < 0.0006
+
+
+def test_a_spread_is_shown_and_must_leave_the_links_their_delay() -> None:
+    out, back = (resolved(spread_out("dumbbell", "10 %"))["flows"][0][way] for way in ("forward", "reverse"))
+    assert out == [{"uniform_ns": [0, 8_000_000]}, {"link": "bottleneck"}]
+    assert back == [{"link": "reverse"}]
+    assert route(spread_out("dumbbell", "10 %"), 2) == ([2.0, "bottleneck"], ["reverse", 2.0])
+    with pytest.raises(ackclock.InputError, match="an RTT as short as 8 ms may be drawn; give a longer"):
+        load(spread_out("network", "80 %"))

@@ -12,7 +12,9 @@ use crate::probe::Probes;
 use crate::slab::Slab;
 use crate::spec::{self, Hop, Run, SpecError, Start};
 use crate::wire::{DelayLine, Link};
+use ackclock_core::rng::Stream;
 use ackclock_core::time::{Span, Time};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -46,7 +48,8 @@ impl<'a> Router<'a> {
                     let i = self.links.get(id.as_str()).copied();
                     i.ok_or_else(|| SpecError::new(path, format!("no link has the id '{id}'")))
                 }
-                Hop::Delay(ns) => {
+                // Those that are drawn are drawn before.
+                Hop::Delay(ns) | Hop::Uniform([ns, _]) => {
                     let i = *self.numbers.entry(*ns).or_insert_with(|| {
                         self.delays.push(*ns);
                         self.delays.len() as u32 - 1
@@ -56,6 +59,21 @@ impl<'a> Router<'a> {
             })
             .collect()
     }
+}
+
+/// The flow with its delays as they are drawn for this replication.
+fn drawn<'a>(f: &'a spec::Flow, run: &Run) -> Cow<'a, spec::Flow> {
+    if !f.forward.iter().chain(&f.reverse).any(|hop| matches!(hop, Hop::Uniform(_))) {
+        return Cow::Borrowed(f);
+    }
+    let mut f = f.clone();
+    let mut rng = Stream::named(run.seed, run.run, &format!("flow {} delay", f.id));
+    for hop in f.forward.iter_mut().chain(&mut f.reverse) {
+        if let Hop::Uniform([low, high]) = *hop {
+            *hop = Hop::Delay(low + rng.below(high - low + 1));
+        }
+    }
+    Cow::Owned(f)
 }
 
 impl Sim {
@@ -77,6 +95,7 @@ impl Sim {
         let mut net = Network::default();
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
+            let f = &drawn(f, run);
             let routes = [(&f.forward, "forward"), (&f.reverse, "reverse")];
             let [forward, reverse] = routes.map(|(hops, name)| router.route(hops, &format!("{path}.{name}")));
             net.flow(f, run, [forward?, reverse?], &path, make)?;
@@ -200,12 +219,15 @@ pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
     }
     for (i, f) in run.flows.iter().enumerate() {
         let hops = || f.forward.iter().chain(&f.reverse);
-        if hops().any(|h| matches!(h, Hop::Delay(ns) if *ns > MAX_DURATION)) {
+        if hops().any(|h| matches!(h, Hop::Uniform([low, high]) if low > high)) {
+            return err(&format!("flows.{i}"), "the least delay is above the largest".into());
+        }
+        if hops().any(|h| matches!(h, Hop::Delay(ns) | Hop::Uniform([_, ns]) if *ns > MAX_DURATION)) {
             return err(&format!("flows.{i}"), "a delay of more than ten years".into());
         }
         // A packet must be later behind its route than before it. Unknown links are told of when routes are made.
         let later = |h: &Hop| match h {
-            Hop::Delay(ns) => *ns > 0,
+            Hop::Delay(ns) | Hop::Uniform([ns, _]) => *ns > 0,
             Hop::Link(id) => takes_time.get(id.as_str()).copied().unwrap_or(true),
         };
         if !hops().any(later) {

@@ -88,6 +88,9 @@ pub enum Hop {
     /// A pure delay.
     #[serde(rename = "delay_ns")]
     Delay(u64),
+    /// A pure delay between two, drawn once from the flow's own stream.
+    #[serde(rename = "uniform_ns")]
+    Uniform([u64; 2]),
 }
 
 /// A connection and its application.

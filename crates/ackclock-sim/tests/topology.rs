@@ -187,3 +187,33 @@ fn a_source_stops_when_told_even_before_it_starts() {
         assert!(row.end_s.unwrap() >= start as f64 * 1e-3 && row.end_s.unwrap() < 0.8);
     }
 }
+
+#[test]
+fn a_drawn_delay_is_one_for_a_flow_and_replication_and_does_not_hang_on_others() {
+    let at = |run: u64, flows: usize| -> Vec<u64> {
+        let mut flows: Vec<Value> = (0..flows).map(|i| flow(&i.to_string(), Some(1000))).collect();
+        for f in &mut flows {
+            f["forward"] = json!([{"uniform_ns": [MS, 3 * MS]}, {"link": "a"}]);
+            f["reverse"] = json!([{"link": "back"}]);
+        }
+        let links = vec![link("a", 1_000_000_000, 3, 100), link("back", 1_000_000_000, 3, 100)];
+        let mut d = document(1000, links, flows);
+        d["run"] = json!(run);
+        let there = arrivals(&d, true);
+        // SYNs first: 60 bytes at 8 ns each.
+        there.iter().filter(|a| a.2 == 0 && a.1 == 0).map(|a| a.0 - 3 * MS - 480).collect()
+    };
+    let alone: Vec<u64> = (0..200).map(|run| at(run, 1)[0]).collect();
+    assert!(alone.iter().all(|d| (MS..=3 * MS).contains(d)));
+    let mean = alone.iter().sum::<u64>() as f64 / 200.0 / MS as f64;
+    // Standard deviation of a mean of 200: 0.58 / 14 = 0.041.
+    assert!((mean - 2.0).abs() < 0.15, "{mean}");
+    for run in 0..20 {
+        let two = at(run, 2);
+        assert!(two.contains(&alone[run as usize]) && two[0] != two[1]);
+    }
+    let mut d = two_hops(1000);
+    d["flows"][0]["forward"] = json!([{"uniform_ns": [2, 1]}, {"link": "a"}]);
+    let refused = ackclock_sim::Sim::new(&ackclock_sim::spec::Run::from_json(&d.to_string()).unwrap());
+    assert_eq!(refused.err().unwrap().to_string(), "flows.0: the least delay is above the largest");
+}

@@ -137,7 +137,7 @@ def _flows(point: Point) -> list[list[str]]:
                 str(flow.slow_start or "by profile"),
                 flow.profile,
                 " to ".join(map(DURATION.format, start.uniform)) if start.uniform else DURATION.format(start.at or 0),
-                DURATION.format(way.rtt),
+                DURATION.format(way.rtt) + (f" ± {DURATION.format(way.spread)}" if way.spread else ""),
                 SIZE.format(flow.bytes) if flow.bytes else "without end",
                 SIZE.format(flow.mss),
             ]

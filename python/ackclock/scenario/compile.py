@@ -13,7 +13,7 @@ from ackclock.controllers import loading
 from ackclock.scenario import links
 from ackclock.scenario.app import Cbr, OnOff, resolve_intervals
 from ackclock.scenario.flow import Choice, Flow, Start
-from ackclock.scenario.layout import Layout, Step, around
+from ackclock.scenario.layout import Drawn, Layout, Step, around
 from ackclock.scenario.links import Link, Sizing
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.options import convert
@@ -83,6 +83,8 @@ def _hops(steps: Sequence[Step]) -> list[Document]:
     for step in steps:
         if isinstance(step, Link):
             hops.append({"link": step.name})
+        elif isinstance(step, Drawn):
+            hops.append({"uniform_ns": [step.low, step.high]})
         elif hops and "delay_ns" in hops[-1]:
             hops[-1]["delay_ns"] += step
         elif step:

@@ -17,7 +17,16 @@ from ackclock.scenario.routes import Nodes, Routes
 from ackclock.scenario.units import DURATION
 from ackclock.scenario.way import WayKeys
 
-Step = Link | int
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A pure delay that is drawn once for each flow and replication, uniformly between two, ns."""
+
+    low: int
+    high: int
+
+
+Step = Link | int | Drawn
 """A link, or a pure delay in ns."""
 
 MOST_HOPS = 127
@@ -37,6 +46,7 @@ class Way:
     """The way of a group of flows, there and back. `rtt` is all its propagation delay, ns.
 
     `before` and `behind` are pure delays of its own, before all links of the way out and behind those of the way back.
+    A flow's RTT is drawn from `rtt` ± `spread`; `before` and `behind` belong to the shortest.
     """
 
     forward: tuple[Step, ...]
@@ -44,6 +54,7 @@ class Way:
     rtt: int
     before: int = 0
     behind: int = 0
+    spread: int = 0
     access: OwnAccess | None = None
     out: Nodes = ()
     back: Nodes = ()
@@ -100,14 +111,16 @@ def _only_known(topology: Shape, flow: WayKeys, index: int) -> None:
 
 def _dumbbell(topology: Dumbbell, flows: Sequence[WayKeys]) -> Layout:
     own = [_access(flow, topology.access, index) for index, flow in enumerate(flows)]
-    rtts = []
+    rtts, shortest = [], []
     for index, (flow, access) in enumerate(zip(flows, own, strict=True)):
         rtt = flow.rtt or topology.rtt
         if rtt is None:
             raise Problem("missing key 'rtt'", "add it here or to every flow", "topology", "rtt")
-        _long_enough(rtt, access.keys.rtt if access else 0, flow, index)
+        least = access.keys.rtt if access else 0
+        _long_enough(rtt, least, flow, index)
         rtts.append(rtt)
-    base = min(rtt - (access.keys.rtt if access else 0) for rtt, access in zip(rtts, own, strict=True))
+        shortest.append(rtt - _spread(rtt, flow) - least)
+    base = min(shortest)
     # An odd nanosecond goes to the way back, so that the two halves make the RTT exactly.
     home = base - base // 2 if topology.reverse.delay is None else topology.reverse.delay
     if home > base:
@@ -115,7 +128,7 @@ def _dumbbell(topology: Dumbbell, flows: Sequence[WayKeys]) -> Layout:
         raise Problem(problem, "shorten it, or lengthen the RTT", "topology", "reverse", "delay")
     out = links.link("bottleneck", topology, base - home, "topology")
     back = replace(links.way_back("reverse", out, topology.reverse, "topology", "reverse"), delay=home)
-    ways = (_way((out,), (back,), rtt, access) for rtt, access in zip(rtts, own, strict=True))
+    ways = (_way((out,), (back,), rtt, flow, access) for rtt, flow, access in zip(rtts, flows, own, strict=True))
     return Layout((out, back), tuple(ways), topology.rtt or rtts[0])
 
 
@@ -143,7 +156,7 @@ def _row(topology: Chain | ParkingLot, flows: Sequence[WayKeys]) -> Layout:
         least = _delay((*out, *back)) + (access.keys.rtt if access else 0)
         rtt = flow.rtt or common or least
         _long_enough(rtt, least, flow, index)
-        ways.append(_way(out, back, rtt, access))
+        ways.append(_way(out, back, rtt, flow, access))
     return Layout((*forward, *reverse[::-1]), tuple(ways), common or _delay((*forward, *reverse)) or ways[0].rtt)
 
 
@@ -161,7 +174,7 @@ def _network(topology: Network, flows: Sequence[WayKeys]) -> Layout:
         out, back = (tuple(known[ends] for ends in itertools.pairwise(nodes)) for nodes in (there, home))
         least = _delay((*out, *back))
         _long_enough(flow.rtt or least, least, flow, index)
-        ways.append(replace(_way(out, back, flow.rtt or least, None), out=there, back=home))
+        ways.append(replace(_way(out, back, flow.rtt or least, flow, None), out=there, back=home))
     shared = tuple(step for step in known.values() if isinstance(step, Link))
     return Layout(shared, tuple(ways), ways[0].rtt)
 
@@ -177,8 +190,9 @@ def around(way: Way, flow: str) -> tuple[list[Step], list[Step]]:
         if keys.side != "sender":
             first, last = _pair(f"receiver{flow}", way.access)
             out, back = [*out, first], [last, *back]
-    if way.before or way.behind:
-        out, back = [way.before, *out], [*back, way.behind]
+    if way.before or way.behind or way.spread:
+        before = Drawn(way.before, way.before + 2 * way.spread) if way.spread else way.before
+        out, back = [before, *out], [*back, way.behind]
     return out, back
 
 
@@ -193,10 +207,15 @@ def _step(link: Link) -> Step:
     return link.delay if is_delay(link.keys) else replace(link, own=True)
 
 
-def _way(out: tuple[Step, ...], back: tuple[Step, ...], rtt: int, access: OwnAccess | None) -> Way:
+def _way(out: tuple[Step, ...], back: tuple[Step, ...], rtt: int, flow: WayKeys, access: OwnAccess | None) -> Way:
     # Half of the longer RTT before the shared path and half after it, as an access link would.
-    extra = rtt - _delay((*out, *back)) - (access.keys.rtt if access else 0)
-    return Way(out, back, rtt, extra // 2, extra - extra // 2, access)
+    spread = _spread(rtt, flow)
+    extra = rtt - spread - _delay((*out, *back)) - (access.keys.rtt if access else 0)
+    return Way(out, back, rtt, extra // 2, extra - extra // 2, spread, access)
+
+
+def _spread(rtt: int, flow: WayKeys) -> int:
+    return round(rtt * flow.rtt_spread)
 
 
 def _access(flow: WayKeys, common: Access | None, index: int) -> OwnAccess | None:
@@ -216,11 +235,14 @@ def _possible(way: Way, index: int) -> None:
 
 
 def _delay(steps: Sequence[Step]) -> int:
-    return sum(step if isinstance(step, int) else step.delay for step in steps)
+    return sum(step.delay if isinstance(step, Link) else step for step in steps if not isinstance(step, Drawn))
 
 
 def _long_enough(rtt: int, least: int, flow: WayKeys, index: int) -> None:
+    problem = f"the links alone take {DURATION.format(least)} there and back"
     if rtt < least:
         key = ("flows", index, "rtt") if flow.rtt is not None else ("topology", "rtt")
-        problem = f"the links alone take {DURATION.format(least)} there and back"
         raise Problem(problem, "give at least that, or shorten their delays", *key)
+    if (shortest := rtt - _spread(rtt, flow)) < least:
+        problem += f", and an RTT as short as {DURATION.format(shortest)} may be drawn"
+        raise Problem(problem, "give a longer rtt, or a smaller spread", "flows", index, "rtt_spread")

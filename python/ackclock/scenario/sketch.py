@@ -121,7 +121,9 @@ def _ends(
 ) -> list[Line]:
     """What joins a sender and a receiver to the row, with the words of the first flow of the group."""
     own = {step.name for step in around(way, flow)[0] if isinstance(step, Link) and step.own}
-    extra = (f"+{DURATION.format(way.before + way.behind)} RTT",) if way.before + way.behind else ()
+    least = way.before + way.behind
+    drawn = f" to +{DURATION.format(least + 2 * way.spread)}" if way.spread else ""
+    extra = (f"+{DURATION.format(least)}{drawn} RTT",) if least or drawn else ()
     result = []
     for side, ends, more in (("sender", sender, extra), ("receiver", receiver, ())):
         name = f"{side}{flow}"

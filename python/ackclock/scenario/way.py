@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, field_validator
 
 from ackclock.errors import Problem
 from ackclock.scenario.access import Access
 from ackclock.scenario.base import Model
 from ackclock.scenario.network import NodeName
-from ackclock.scenario.types import PositiveDuration
+from ackclock.scenario.types import PositiveDuration, Probability
 
 Over = tuple[int, int] | None
 """The first and the last link a flow crosses, counted from 0; ``None`` is all of them."""
@@ -49,6 +49,8 @@ class WayKeys(Model):
 
     rtt: PositiveDuration | None = None
     """Propagation RTT of this flow, in place of the topology's."""
+    rtt_spread: Probability = 0.0
+    """The RTT of each flow and replication is drawn, uniformly within this fraction of `rtt` about it: below 1."""
     over: OverField = None
     """Of a parking lot: the hops it crosses, counted from 0: one, or the first and the last. Default: "all"."""
     source: NodeName | None = Field(default=None, alias="from")
@@ -61,3 +63,10 @@ class WayKeys(Model):
     """Of a network: nodes to pass on the way back, in order. Default: the cheapest way."""
     access: Access | None = None
     """Links of its own before and behind the shared ones, in place of the topology's."""
+
+    @field_validator("rtt_spread")
+    @classmethod
+    def _some_rtt_left(cls, value: float) -> float:
+        if value >= 1:
+            raise Problem(f"a spread of {value:.0%} leaves no RTT", 'give less than 1, for instance "1 %"')
+        return value

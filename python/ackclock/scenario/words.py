@@ -83,4 +83,10 @@ def link(document: Document) -> tuple[str, ...]:
 
 def way(hops: Sequence[Document]) -> str:
     """The hops of a flow: ``5 ms, hop0, hop1``."""
-    return ", ".join(hop["link"] if "link" in hop else DURATION.format(hop["delay_ns"]) for hop in hops)
+    return ", ".join(hop["link"] if "link" in hop else _delay(hop) for hop in hops)
+
+
+def _delay(hop: Document) -> str:
+    if "uniform_ns" in hop:
+        return " to ".join(map(DURATION.format, hop["uniform_ns"]))
+    return DURATION.format(hop["delay_ns"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ackclock.metrics import synchronisation as together_share
 from ackclock.study import Run, measure
@@ -225,11 +226,15 @@ def rtts(run: Run) -> tuple[float, float]:
     """Propagation RTT of each flow, s."""
     links = {link["id"]: link["delay_ns"] for link in run.resolved["links"]}
     found = [
-        1e-9
-        * sum(links[hop["link"]] if "link" in hop else hop["delay_ns"] for hop in (*flow["forward"], *flow["reverse"]))
+        1e-9 * sum(links[hop["link"]] if "link" in hop else _delay(hop) for hop in (*flow["forward"], *flow["reverse"]))
         for flow in run.resolved["flows"]
     ]
     return found[0], found[1]
+
+
+def _delay(hop: Mapping[str, Any]) -> float:
+    """A pure delay, ns; the mean of one that is drawn."""
+    return sum(hop["uniform_ns"]) / 2 if "uniform_ns" in hop else float(hop["delay_ns"])
 
 
 def longest_rtt(run: Run) -> float:
