@@ -121,10 +121,25 @@ def sweep(
     tell = tell or _silent
     directory = store.SweepDirectory(out, JOURNAL)
     workers = memory.affordable(plan, jobs or host.cores(), keeping=False)
+    played, failed = _swept(plan, directory, workers, cluster, precision, tell, retry=retry_failed)
+    return Report(Result.load(directory.path), played, failed)
+
+
+def _swept(
+    plan: Plan,
+    directory: store.SweepDirectory,
+    workers: int,
+    cluster: str | None,
+    precision: Precision | None,
+    tell: Callable[[Event], None],
+    *,
+    retry: bool,
+) -> tuple[int, int]:
+    """Play what is missing and write the result. Returns how many runs were played, and how many have failed."""
     with Journal(directory.path) as journal:
         backend = backends.choose(workers, cluster, plan.folder, functools.partial(pool.portable, plan))
         try:
-            campaign = _Campaign(plan, journal, backend, tell, retry=retry_failed)
+            campaign = _Campaign(plan, journal, backend, tell, retry=retry)
             plan, played = campaign.play(precision)
         finally:
             backend.close()
@@ -134,7 +149,7 @@ def sweep(
         manifest.warn(plan, record["runs"])
         directory.finish(lambda folder: assemble.write(plan, runs, campaign.tables, folder), record)
     tell({"event": "end", "runs": len(plan), "played": played, "failed": len(errors)})
-    return Report(Result.load(directory.path), played, len(errors))
+    return played, len(errors)
 
 
 class _Campaign:

@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import os
 import struct
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -140,7 +141,8 @@ class Journal:
         for number, run in enumerate(found.runs):
             error = run.get("error")
             repeat = bool(error and error["repeat"])
-            self.entries[run["key"]] = Entry(offset, number, run.get("rows", 0), error is not None, repeat)
+            # The same text is asked for again and again: of many runs it is worth having it once.
+            self.entries[sys.intern(run["key"])] = Entry(offset, number, run.get("rows", 0), error is not None, repeat)
 
 
 def _checksum(payload: bytes) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +47,7 @@ class PointTexts:
         """The key of a run with such a text."""
         digest = self._hash.copy()
         digest.update(text.encode())
-        return digest.hexdigest()
+        return sys.intern(digest.hexdigest())
 
 
 @functools.cache

@@ -12,7 +12,7 @@ import polars as pl
 from ackclock.results import tables
 from ackclock.scenario.plan import Job, Plan
 
-MOST_ROWS = 200_000
+MOST_ROWS = 20_000
 """Rows, of all tables, that are in memory at a time."""
 
 ROW_GROUP = 250_000

@@ -20,12 +20,9 @@ class Result:
     """
 
     def __init__(self, tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> None:
+        self.tables = tables
+        """The tables by name. Those of a directory are read when they are asked for, and then kept."""
         self.manifest = manifest
-        self.runs = tables["runs"]
-        self.flows = tables["flows"]
-        self.links = tables["links"]
-        self.transfers = tables["transfers"]
-        self.series = tables["series"]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
@@ -42,15 +39,29 @@ class Result:
             raise
 
     @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """The tables by name."""
-        return {
-            "runs": self.runs,
-            "flows": self.flows,
-            "links": self.links,
-            "transfers": self.transfers,
-            "series": self.series,
-        }
+    def runs(self) -> pl.DataFrame:
+        """A row per run."""
+        return self.tables["runs"]
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """A row per flow and run."""
+        return self.tables["flows"]
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """A row per link and run."""
+        return self.tables["links"]
+
+    @property
+    def transfers(self) -> pl.DataFrame:
+        """A row per transfer of the flows that make more than one."""
+        return self.tables["transfers"]
+
+    @property
+    def series(self) -> pl.DataFrame:
+        """A row per sample of what the probes asked for."""
+        return self.tables["series"]
 
     @property
     def params(self) -> list[str]:

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,26 @@ def manifest_of(path: str | os.PathLike[str]) -> manifests.Manifest:
     return manifest
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, pl.DataFrame], manifests.Manifest]:
+class Tables(Mapping[str, pl.DataFrame]):
+    """The tables of a result directory, each read when it is first asked for."""
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self._files = files
+        self._read: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._read:
+            self._read[name] = pl.read_parquet(self._files[name])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Tables, manifests.Manifest]:
     """The tables and the manifest of a result directory.
 
     Raises :class:`InputError` if it is not one, was written by another format, or a file is missing or changed.
@@ -170,7 +189,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, pl.DataFrame], manifes
     manifest = manifest_of(path)
     folder = Path(path)
     remedy = _REMEDY
-    tables = {}
+    files = {}
     for name in NAMES:
         file = folder / f"{name}.parquet"
         try:
@@ -179,8 +198,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, pl.DataFrame], manifes
             raise InputError("is missing", remedy, source=str(file)) from None
         if not same:
             raise InputError("is not the file its manifest describes", "run the scenario again", source=str(file))
-        tables[name] = pl.read_parquet(file)
-    return tables, manifest
+        files[name] = file
+    return Tables(files), manifest
 
 
 def _is_ours(item: Path) -> bool:

@@ -2,10 +2,35 @@
 #![allow(clippy::expect_used)] // a program for developers: a wrong argument may panic
 //! `dumbbell RATE_MBPS RTT_MS QUEUE_PACKETS FLOWS SECONDS CC PROFILE [key=json ...]`: extra keys are endpoint options,
 //! `loss=P` is random loss at the bottleneck, `queue=KIND` its queueing discipline (or `queue={...}` the keys of its queue),
-//! and `fused=false` plays all links in the general form.
-use ackclock_sim::{Run, Sim};
+//! `fused=false` plays all links in the general form, and `law=tape` plays the same packets without the controller's law
+//! and measurements (see [`tape`]).
+mod tape;
+
+use ackclock_sim::{endpoint, Output, Run, Sim};
 use serde_json::json;
 use std::time::Instant;
+use tape::{Player, Recorder, Tapes};
+
+/// What is measured, apart so that callgrind can count it alone (`--toggle-collect`).
+#[inline(never)]
+fn measured(sim: &mut Sim) {
+    sim.run(|| false).expect("not interrupted");
+}
+
+/// A network whose controllers repeat what those of `run` decide, and what came out of the run that was recorded.
+fn taped(run: &Run) -> (Sim, Output) {
+    let mut tapes = Tapes::new();
+    let mut recorded = Sim::new_with(run, &mut |flow, _, profile, path| {
+        Ok(Box::new(Recorder::new(endpoint::controller(flow, profile, path)?, &mut tapes)))
+    })
+    .expect("a valid network");
+    recorded.run(|| false).expect("not interrupted");
+    let mut tapes = tapes.iter();
+    let sim = Sim::new_with(run, &mut |_, _, _, _| {
+        Ok(Box::new(Player::new(tapes.next().expect("as many controllers as before"))))
+    });
+    (sim.expect("a valid network"), recorded.output())
+}
 
 fn main() {
     let a: Vec<String> = std::env::args().skip(1).collect();
@@ -20,6 +45,7 @@ fn main() {
     let loss = tcp.remove("loss").map(|p| json!({"kind": "bernoulli", "p": p}));
     let queue = json!({"kind": "droptail", "limit_packets": num(2) as u64});
     let discipline = tcp.remove("queue");
+    let of_tape = tcp.remove("law") == Some(json!("tape"));
     let fused = tcp.remove("fused").unwrap_or(json!(true));
     let link = |id: &str| {
         let mut queue = queue.clone();
@@ -41,11 +67,19 @@ fn main() {
     let doc = json!({"format": 1, "seed": 1, "duration_ns": (num(4) * 1e9) as u64,
         "links": [link("bottleneck"), link("reverse")], "flows": flows, "engine": {"fused": fused}});
     let run = Run::from_json(&doc.to_string()).expect("a valid run");
-    let mut sim = Sim::new(&run).expect("a valid network");
+    let (mut sim, recorded) = if of_tape {
+        let (sim, recorded) = taped(&run);
+        (sim, Some(recorded))
+    } else {
+        (Sim::new(&run).expect("a valid network"), None)
+    };
     let t = Instant::now();
-    sim.run(|| false).expect("not interrupted");
+    measured(&mut sim);
     let wall = t.elapsed().as_secs_f64();
     let out = sim.output();
+    if let Some(recorded) = recorded {
+        assert!(out.flows == recorded.flows && out.links == recorded.links, "the tape makes the same packets");
+    }
     let l = &out.links[0];
     println!(
         "{:.1} ns/packet  {} packets  {} back  {:.3} s  {} events",
