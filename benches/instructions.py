@@ -56,10 +56,15 @@ SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], tuple[str, ...]]
 }
 
 
-def count(arguments: list[str]) -> tuple[int, int, int]:
-    """Instructions, packets and acknowledgments of one run of the dumbbell example."""
+def count(arguments: list[str], within: str = "") -> tuple[int, int, int]:
+    """Instructions, packets and acknowledgments of one run of the dumbbell example.
+
+    With `within` only the instructions below that function of the example count.
+    """
     with tempfile.TemporaryDirectory() as scratch:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch}/out", str(BINARY), *arguments]
+        only = [f"--toggle-collect=dumbbell::{within}*"] if within else []
+        out = f"--callgrind-out-file={scratch}/out"
+        command = ["valgrind", "--tool=callgrind", out, *only, str(BINARY), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     instructions = re.search(r"Collected : (\d+)", done.stderr)
     packets = re.search(r"(\d+) packets  (\d+) back", done.stdout)
