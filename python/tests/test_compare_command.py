@@ -39,8 +39,10 @@ def test_two_directories(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert re.search(
         r"^mean_rtt_s\s+4\s+[\d.]+\s+[\d.]+\s+ms\s+× 0\.\d+\s+0\.\d+ to 0\.\d+\s+-.* %.*lower\s*$", out, re.M
     )
-    assert lines[-1] == "d: difference in standard deviations; p: of no difference, adjusted for 1 tests (Holm)"
-    assert err == ""
+    assert lines[-1] == "d: difference in standard deviations; p: of no difference, adjusted for 1 test (Holm)"
+    assert err == (
+        "ackclock: the scenarios differ: links.queue.limit_packets 17 / 3 (A / B)\n"  # 1 and 0.2 of 16.7 packets
+    )
 
 
 def test_values_of_a_key(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

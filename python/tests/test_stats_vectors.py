@@ -204,12 +204,12 @@ def test_warm_up() -> None:
     # The first ten means of five are far off, the rest alternate about 0: the rule leaves out those ten.
     values = [8.0] * 50 + [1.0, -1.0, 1.0, -1.0, 0.0] * 30 + [0.1] * 5
     found = mser(values)
-    assert found.values == 50
+    assert found.cut == 50
     assert found.mean == pytest.approx(0.1 / 31)
-    assert mser([3.0] * 60).values == 0
-    assert mser(list(map(float, range(200)))).values is None  # it never settles
+    assert mser([3.0] * 60).cut == 0
+    assert mser(list(map(float, range(200)))).cut is None  # it never settles
     assert mser([1.0] * 49) == mser([2.0] * 49)  # fewer than ten means of five
-    assert mser([1.0] * 49).values is None
+    assert mser([1.0] * 49).cut is None
 
 
 def test_orders() -> None:

@@ -58,7 +58,7 @@ def _print(found: Comparison) -> None:
     if found.ranks:
         out.print()
         out.print(console.table(text.order(found.ranks), ["left"] * 3))
-    for line in text.footing(found.rows, found.family):
+    for line in text.footing(found.rows, found.family, agreement=found.agreement):
         out.print(line, soft_wrap=True, markup=False)
     if found.agrees is not None:
         shown = sum(bool(row.equivalent) for row in found.rows)

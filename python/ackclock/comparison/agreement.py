@@ -6,12 +6,11 @@ R. L. Berger, Multiparameter hypothesis testing and acceptance sampling, Technom
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ackclock import stats
-from ackclock.comparison.rows import ALPHA, EQUAL, UNTESTED, Row
+from ackclock.comparison.rows import ALPHA, EQUAL, Row
 from ackclock.stats.ranks import LEAST
 
 
@@ -28,7 +27,7 @@ class Ranks:
 
 
 def judged(rows: Sequence[Row]) -> list[Row]:
-    """The rows with a verdict on each: whether it is shown to agree."""
+    """The rows with a verdict on each: whether it is shown to agree. What one side lacks is not."""
     return [_judged(row) for row in rows]
 
 
@@ -36,7 +35,7 @@ def _judged(row: Row) -> Row:
     if row.verdict == EQUAL:
         return replace(row, equivalent=True)
     if row.p is None:
-        return replace(row, equivalent=False, verdict=UNTESTED)
+        return replace(row, equivalent=False)
     within = f"within {100 * (row.margin or 0):g} %"
     if row.p_margin is not None and row.p_margin < ALPHA:
         return replace(row, equivalent=True, verdict=f"agrees {within}")
@@ -47,19 +46,23 @@ def ranks(rows: Sequence[Row]) -> list[Ranks]:
     """The agreement in order: of all points, and of the values of each swept key, averaged over the others."""
     found = []
     for b, metric in dict.fromkeys((row.b, row.metric) for row in rows):
-        own = [row for row in rows if (row.b, row.metric) == (b, metric)]
+        own = [row for row in rows if (row.b, row.metric) == (b, metric) and row.value is not None]
         found.append(_ranked(b, metric, "points", [(row.mean_a, row.mean_b) for row in own]))
-        keys = list(own[0].params)
+        keys = list(own[0].params) if own else []
         found += [_ranked(b, metric, key, list(_means(own, key))) for key in keys if len(keys) > 1]
     return [item for item in found if item.n >= LEAST]
 
 
-def _ranked(b: str, metric: str, over: str, means: Sequence[tuple[float, float]]) -> Ranks:
+def _ranked(b: str, metric: str, over: str, means: Sequence[tuple[float | None, float | None]]) -> Ranks:
     ours, theirs = [x for x, _ in means], [y for _, y in means]
     return Ranks(b, metric, over, len(means), stats.spearman(ours, theirs), stats.kendall(ours, theirs))
 
 
-def _means(rows: Sequence[Row], key: str) -> Iterator[tuple[float, float]]:
+def _means(rows: Sequence[Row], key: str) -> Iterator[tuple[float | None, float | None]]:
     for value in dict.fromkeys(str(row.params[key]) for row in rows):
         own = [row for row in rows if str(row.params[key]) == value]
-        yield math.fsum(row.mean_a for row in own) / len(own), math.fsum(row.mean_b for row in own) / len(own)
+        yield _mean(row.mean_a for row in own), _mean(row.mean_b for row in own)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    return stats.estimate(values).mean

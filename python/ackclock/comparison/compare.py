@@ -12,14 +12,16 @@ from typing import Any
 import polars as pl
 
 from ackclock.comparison import agreement as agreements
-from ackclock.comparison import margins, pairing, rows, text
+from ackclock.comparison import differences, margins, pairing, rows, text
 from ackclock.comparison.agreement import Ranks
 from ackclock.comparison.margins import Margin
 from ackclock.comparison.pairing import Side
-from ackclock.comparison.rows import Row
+from ackclock.comparison.rows import Measured, Row
 from ackclock.comparison.values import chosen, per_run
 from ackclock.errors import InputError
 from ackclock.results.result import Result
+
+_NAMED = 6  # metrics in a note; of more their number is told
 
 Given = Result | str | os.PathLike[str]
 
@@ -41,17 +43,14 @@ class Comparison:
     notes: tuple[str, ...]
     ranks: tuple[Ranks, ...] = ()
     agreement: bool = False
+    family: int = 0
+    """How many tests the p-values are adjusted for; none in an agreement."""
 
     @property
     def frame(self) -> pl.DataFrame:
         """A row per point, pair of values and metric (docs/compare.md has the columns)."""
         flat = [{**row.params, **_flat(row)} for row in self.rows]
         return pl.DataFrame(flat, schema_overrides=_SCHEMA, infer_schema_length=None)
-
-    @property
-    def family(self) -> int:
-        """How many tests the p-values are adjusted for."""
-        return 0 if self.agreement else sum(row.p is not None for row in self.rows)
 
     @property
     def agrees(self) -> bool | None:
@@ -77,7 +76,11 @@ class Comparison:
         return f"Comparison({self.b} against {self.a}: {counted})"
 
     def _repr_html_(self) -> str:
-        lines = [text.heading(self.a, self.b), *self.notes, *text.footing(self.rows, self.family)]
+        lines = [
+            text.heading(self.a, self.b),
+            *self.notes,
+            *text.footing(self.rows, self.family, agreement=self.agreement),
+        ]
         return text.html(self.rows, self.ranks, lines)
 
 
@@ -118,22 +121,37 @@ def compare(
         if base is not None:
             raise InputError("is of one result", "leave it out, or give one result and --by KEY", key="base")
         sides = [first, _side(b, "B")]
-    matches = pairing.matches(sides, by, None if base is None else str(base), notes)
-    names = (matches[0].a, ", ".join(dict.fromkeys(match.b for match in matches)))
+    matches, gaps = pairing.matches(sides, by, None if base is None else str(base), notes)
     notes += [
         f"{count} of the runs of {side.name} {what}"
         for side in sides
         for key, what in (("missing", "are missing: it was interrupted"), ("failed", "failed"))
         if (count := len(side.result.manifest.get(key, ())))
     ]
-    measured = _measured(matches, [per_run(side.result) for side in sides], wanted, margins_of, notes)
-    if all(row.n < 2 for row in measured):
+    if len(sides) > 1 and (note := differences.note(sides[0], sides[1], by, matches, agreement=agreement)):
+        notes.append(note)
+    found = _measured(matches, [per_run(side.result) for side in sides], wanted, margins_of)
+    if agreement:
+        there = [item.row for item in found]
+        notes += _without_value(len(matches), wanted, there)
+        there += [rows.missing(gap, metric, margins_of[metric]) for gap in gaps for metric in wanted]
+    else:
+        notes += _on_one_side(item.row for item in found)
+        found = [item for item in found if item.row.value is not None]
+        there = [item.row for item in found]
+    notes += _left_out(found)
+    if not there:
+        raise InputError("no metric has a value on both sides", f"of these: {', '.join(wanted[:6])}", key="metric")
+    if all(row.n < 2 for row in there if row.value is not None) and any(row.value is not None for row in there):
         problem = "one replication has no spread, so that nothing can be said of a difference"
         raise InputError(problem, "run with --replications 10", source=", ".join(side.name for side in sides))
+    names = (there[0].a, ", ".join(dict.fromkeys(row.b for row in there)))
     if agreement:
-        found = agreements.judged(measured)
-        return Comparison(*names, tuple(found), tuple(notes), tuple(agreements.ranks(found)), agreement=True)
-    return Comparison(*names, tuple(rows.judged(measured)), tuple(notes))
+        decided = agreements.judged(there)
+        return Comparison(*names, tuple(decided), tuple(notes), tuple(agreements.ranks(decided)), agreement=True)
+    numbers = [item.numbers for item in found]
+    decided = rows.judged(there, numbers)
+    return Comparison(*names, tuple(decided), tuple(notes), family=rows.family(there, numbers))
 
 
 def _asked(
@@ -162,21 +180,39 @@ def _measured(
     values: Sequence[Any],
     wanted: Sequence[str],
     margins_of: dict[str, float | None],
-    notes: list[str],
-) -> list[Row]:
-    """The rows, not yet judged. Metrics without a value on both sides have none."""
-    found: list[Row] = []
+) -> list[Measured]:
+    """The rows, not yet judged. A metric that neither side has a value of has none."""
+    every = (
+        rows.measure(match, metric, values[0], values[-1], margins_of[metric]) for match in matches for metric in wanted
+    )
+    return [item for item in every if item is not None]
+
+
+def _left_out(found: Iterable[Measured]) -> list[str]:
     left: Counter[str] = Counter()
-    for match in matches:
-        for metric in wanted:
-            row, without = rows.measure(match, metric, values[0], values[-1], margins_of[metric])
-            if row is not None:
-                found.append(row)
-                left[metric] += without
-    if not found:
-        raise InputError("no metric has a value on both sides", f"of these: {', '.join(wanted[:6])}", key="metric")
-    notes += [f"{metric}: {count} without a value left out" for metric, count in left.items() if count]
-    return found
+    for item in found:
+        left[item.row.metric] += item.left
+    return [f"{metric}: {count} without a value left out" for metric, count in left.items() if count]
+
+
+def _on_one_side(found: Iterable[Row]) -> list[str]:
+    """The metrics that are not compared at some point, as only one side has them."""
+    metrics: dict[str, list[str]] = {}
+    for row in found:
+        if row.value is None:
+            metrics.setdefault(row.verdict, []).append(row.metric)
+    listed = {why: list(dict.fromkeys(names)) for why, names in metrics.items()}
+    return [
+        f"{why}, so left out: {', '.join(names[:_NAMED])}"
+        + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        for why, names in listed.items()
+    ]
+
+
+def _without_value(points: int, wanted: Sequence[str], there: Sequence[Row]) -> list[str]:
+    """The metrics that neither side has at some point: there is nothing to agree on."""
+    left = {metric: points - sum(row.metric == metric for row in there) for metric in wanted}
+    return [f"{metric}: no value on either side at {n} of {points} points" for metric, n in left.items() if n]
 
 
 def _flat(row: Row) -> dict[str, Any]:

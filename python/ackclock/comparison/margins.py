@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from ackclock.comparison.values import chosen
 from ackclock.errors import InputError
+from ackclock.stats.equivalence import margin_share
 
 AGREEMENT: Mapping[str, float] = {"goodput_bps": 0.05, "mean_rtt_s": 0.10}
 """Metrics and margins by which two engines are said to agree."""
-
-_PERCENT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*%")
 
 Margin = float | str | Mapping[str, float | str]
 
@@ -35,12 +33,9 @@ def read(margin: Margin | Iterable[str] | None) -> dict[str | None, float]:
 
 
 def _share(value: float | str) -> float:
-    remedy = "write a share of A in per cent, such as 5%, above 0 and below 100"
-    if isinstance(value, str):
-        matched = _PERCENT.fullmatch(value.strip())
-        if matched is None:
-            raise InputError(f"'{value}' is not a margin", remedy, key="margin")
-        value = float(matched[1]) / 100
-    if not 0 < value < 1:
-        raise InputError(f"{100 * value:g} % is not a margin", remedy, key="margin")
-    return float(value)
+    try:
+        return margin_share(value)
+    except ValueError:
+        shown = f"'{value}'" if isinstance(value, str) else f"{100 * value:g} %"
+        remedy = "write a share of A in per cent, such as 5%, above 0 and below 100"
+        raise InputError(f"{shown} is not a margin", remedy, key="margin") from None

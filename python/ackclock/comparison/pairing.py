@@ -12,6 +12,9 @@ from ackclock.results.result import Result
 SEED = "run.seed"
 
 Params = Mapping[str, Any]
+Point = tuple[str, ...]
+"""The swept values of a point, as words."""
+
 Draw = tuple[int, int]
 """Seed and replication: runs that share both share their random numbers."""
 
@@ -37,17 +40,31 @@ class Side:
         """The values of a swept key, in their order."""
         return list({_word(entry["params"][key]): entry["params"][key] for entry in self._entries()}.values())
 
-    def _entries(self) -> list[Mapping[str, Any]]:
-        return list(self.result.manifest["points"])
-
-    def runs(self, keys: Sequence[str], only: Params | None = None) -> dict[tuple[str, ...], Runs]:
-        """The runs of each combination of values of `keys`, among the points that have the values in `only`."""
-        entries = {
-            entry["point"]: entry["params"]
-            for entry in self._entries()
-            if all(_word(entry["params"][key]) == _word(value) for key, value in (only or {}).items())
+    @property
+    def unfinished(self) -> str:
+        """How many of its runs there are no tables of, and why, in words; empty if there are none."""
+        counts = {
+            "failed": len(self.result.manifest.get("failed", ())),
+            "missing, as it was interrupted": len(self.result.manifest.get("missing", ())),
         }
-        found: dict[tuple[str, ...], Runs] = {}
+        return ", ".join(f"{count} {why}" for why, count in counts.items() if count)
+
+    def _entries(self, only: Params | None = None) -> list[Mapping[str, Any]]:
+        return [
+            entry
+            for entry in self.result.manifest["points"]
+            if all(_word(entry["params"][key]) == _word(value) for key, value in (only or {}).items())
+        ]
+
+    def points(self, keys: Sequence[str], only: Params | None = None) -> dict[Point, Params]:
+        """Each combination of values of `keys`, as in :meth:`runs`, whether it has a run or not."""
+        chosen = ({key: entry["params"][key] for key in keys} for entry in self._entries(only))
+        return {tuple(map(_word, params.values())): params for params in chosen}
+
+    def runs(self, keys: Sequence[str], only: Params | None = None) -> dict[Point, Runs]:
+        """The runs of each combination of values of `keys`, among the points that have the values in `only`."""
+        entries = {entry["point"]: entry["params"] for entry in self._entries(only)}
+        found: dict[Point, Runs] = {}
         rows = self.result.runs.select("run", "point", "seed", "replication").iter_rows()
         for run, point, seed, replication in rows:
             if point not in entries:
@@ -96,9 +113,20 @@ class Match:
     left: int = 0
 
 
-def matches(sides: Sequence[Side], by: str | None, base: str | None, notes: list[str]) -> list[Match]:
-    """The matches of two results, or of the values of `by` within one. What weakens them is noted."""
-    found = of_one(sides[0], by or "", base, notes) if len(sides) == 1 else of_two(sides[0], sides[1], by, notes)
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A point that cannot be compared, and why: one side does not have it, or has no finished run of it."""
+
+    params: Params
+    a: str
+    b: str
+    why: str
+
+
+def matches(sides: Sequence[Side], by: str | None, base: str | None, notes: list[str]) -> tuple[list[Match], list[Gap]]:
+    """The matches of two results, or of the values of `by` within one, and the points without. Weaknesses are noted."""
+    two = len(sides) > 1
+    found, gaps = of_two(sides[0], sides[1], by, notes) if two else of_one(sides[0], by or "", base, notes)
     if left := sum(match.left for match in found):
         notes.append(f"{_counted(left, 'run')} left out: without a partner of the same seed and replication")
     if len({side.engine for side in sides}) > 1:
@@ -109,28 +137,38 @@ def matches(sides: Sequence[Side], by: str | None, base: str | None, notes: list
             "runs are NOT PAIRED, as their seeds do not match: Welch's test, which sees less; run both with the same "
             "--seed and --replications"
         )
-    return found
+    return found, gaps
 
 
-def of_two(a: Side, b: Side, by: str | None, notes: list[str]) -> list[Match]:
+def of_two(a: Side, b: Side, by: str | None, notes: list[str]) -> tuple[list[Match], list[Gap]]:
     """The matches of two results: points with the same values of the keys that both sweep.
 
     A key that has one value in each, and another one, is what tells them apart; `by` names one explicitly.
     """
     if by is not None and by not in (*a.keys, *b.keys):
         raise _unknown_key(by, dict.fromkeys([*a.keys, *b.keys]))
-    common = [key for key in a.keys if key in b.keys and key != by and not _apart(a.values(key), b.values(key))]
+    common = [key for key in a.keys if key in b.keys and key != by and key not in apart(a, b)]
     ours, theirs = a.runs(common), b.runs(common)
-    if not ours.keys() & theirs.keys():
-        raise _disjoint(a, b, common)
-    for side, own, others in ((a, ours, theirs), (b, theirs, ours)):
-        if left := [item.params for key, item in own.items() if key not in others]:
-            notes.append(f"{_counted(len(left), 'point')} of {side.name} left out, not in the other: {_listed(left)}")
-    alike = a.engine == b.engine
-    return [_match(item, theirs[key], a.name, b.name, alike) for key, item in ours.items() if key in theirs]
+    places = (a.points(common), b.points(common))
+    found = [
+        _match(item, theirs[key], a.name, b.name, a.engine == b.engine) for key, item in ours.items() if key in theirs
+    ]
+    if not found:
+        raise _without_runs([a, b]) if places[0].keys() & places[1].keys() else _disjoint(a, b, common)
+    gaps = _gaps(places, (ours, theirs), a.name, b.name)
+    for why, left in _by_reason(gaps):
+        side = {"not in A": f" of {b.name}", "not in B": f" of {a.name}"}.get(why)
+        what = f"{side or ''} left out, {'not in the other' if side else why}"
+        notes.append(f"{_counted(len(left), 'point')}{what}{_listed(left)}")
+    return found, gaps
 
 
-def of_one(side: Side, by: str, base: str | None, notes: list[str]) -> list[Match]:
+def apart(a: Side, b: Side) -> list[str]:
+    """The keys that have one value in each result, and another one: what tells them apart."""
+    return [key for key in a.keys if key in b.keys and _apart(a.values(key), b.values(key))]
+
+
+def of_one(side: Side, by: str, base: str | None, notes: list[str]) -> tuple[list[Match], list[Gap]]:
     """The matches within one result: every other value of `by` against the `base`, by default the first."""
     if by not in side.result.params:
         raise _unknown_key(by, side.keys, side.name)
@@ -146,20 +184,63 @@ def of_one(side: Side, by: str, base: str | None, notes: list[str]) -> list[Matc
     if tied:
         notes.append(f"{' and '.join(tied)} {'vary' if len(tied) > 1 else 'varies'} together with {by}")
     keys = [key for key in side.keys if key != by and key not in tied]
-    ours = side.runs(keys, {by: words[base]})
-    found = []
+    only: Params = {by: words[base]}
+    ours, own = side.runs(keys, only), side.points(keys, only)
+    found: list[Match] = []
+    gaps: list[Gap] = []
+    crossed = False
     for word, value in words.items():
         if word == base:
             continue
-        theirs = side.runs(keys, {by: value})
-        both = [key for key in ours if key in theirs]
-        if len(both) < max(len(ours), len(theirs)):
-            left = [item.params for key, item in [*ours.items(), *theirs.items()] if key not in both]
-            notes.append(f"{by}={word}: {_counted(len(left), 'point')} left out, not with both values: {_listed(left)}")
-        found += [_match(ours[key], theirs[key], f"{by}={base}", f"{by}={word}", True) for key in both]
+        theirs, places = side.runs(keys, {by: value}), side.points(keys, {by: value})
+        names = (f"{by}={base}", f"{by}={word}")
+        left = _gaps((own, places), (ours, theirs), *names)
+        for why, params in _by_reason(left):
+            what = "not with both values" if why in ("not in A", "not in B") else why
+            notes.append(f"{by}={word}: {_counted(len(params), 'point')} left out, {what}{_listed(params)}")
+        gaps += left
+        crossed = crossed or bool(own.keys() & places.keys())
+        found += [_match(item, theirs[key], *names, True) for key, item in ours.items() if key in theirs]
+    if not found and crossed:
+        empty = [word for word, value in words.items() if not side.runs(keys, {by: value})]
+        raise _without_runs([side], by, empty)
     if not found:
         raise InputError("no other key has the same value with both", "sweep them crossed", source=side.name, key=by)
+    return found, gaps
+
+
+def _gaps(
+    places: tuple[Mapping[Point, Params], Mapping[Point, Params]],
+    runs: tuple[Mapping[Point, Runs], Mapping[Point, Runs]],
+    a: str,
+    b: str,
+) -> list[Gap]:
+    """The points of either side that are not in the other, or have no finished run in one."""
+    found = []
+    for key, params in {**places[0], **places[1]}.items():
+        absent = [name for name, own in zip("AB", places, strict=True) if key not in own]
+        empty = [name for name, own in zip("AB", runs, strict=True) if key not in own]
+        if empty:
+            why = f"not in {absent[0]}" if absent else f"no finished run in {' or '.join(empty)}"
+            found.append(Gap(params, a, b, why))
     return found
+
+
+def _by_reason(gaps: Sequence[Gap]) -> list[tuple[str, list[Params]]]:
+    reasons = sorted({gap.why for gap in gaps}, reverse=True)
+    return [(why, [gap.params for gap in gaps if gap.why == why]) for why in reasons]
+
+
+def _without_runs(sides: Sequence[Side], by: str | None = None, empty: Sequence[str] = ()) -> InputError:
+    """The error where the points are there, and their runs are not."""
+    what = f"no run of {by}={' or '.join(empty)} finished" if empty else "no point has finished runs on both sides"
+    of = (f"{side.unfinished}{f' in {side.name}' if len(sides) > 1 else ''}" for side in sides if side.unfinished)
+    return InputError(
+        f"{what} ({'; '.join(of)})",
+        "its manifest says which and why; correct that and run them again",
+        source=", ".join(side.name for side in sides),
+        key=by,
+    )
 
 
 def _disjoint(a: Side, b: Side, keys: Sequence[str]) -> InputError:
@@ -201,11 +282,13 @@ def _unknown_key(key: str, keys: Iterable[str], source: str | None = None) -> In
 
 
 def _listed(points: Sequence[Params]) -> str:
+    """The first few points, after a colon."""
+
     def words() -> Iterator[str]:
         for params in points[:3]:
             yield ", ".join(f"{key}={_word(value)}" for key, value in params.items())
 
-    return "; ".join(words()) + ("; ..." if len(points) > 3 else "")
+    return f": {'; '.join(words())}{'; ...' if len(points) > 3 else ''}" if any(points) else ""
 
 
 def _counted(count: int, what: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ackclock import stats
-from ackclock.comparison.pairing import Match, Params
+from ackclock.comparison.pairing import Gap, Match, Params
 from ackclock.comparison.values import Metrics, as_ratio
 
 ALPHA = 0.05
@@ -19,7 +19,7 @@ UNTESTED = "too few runs"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric at one point, B against A (docs/compare.md)."""
+    """One metric at one point, B against A (docs/compare.md). Where there is nothing to compare, `value` is None."""
 
     params: Params
     a: str
@@ -28,9 +28,9 @@ class Row:
     kind: str
     n: int
     paired: bool
-    mean_a: float
-    mean_b: float
-    value: float
+    mean_a: float | None
+    mean_b: float | None
+    value: float | None
     low: float | None
     high: float | None
     percent: float | None
@@ -44,26 +44,51 @@ class Row:
     verdict: str = UNTESTED
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A row that is not judged yet. `left` pairs or values are left out for want of one.
+
+    `numbers` is the same for rows that test the same: the values up to their unit, and how they are compared.
+    """
+
+    row: Row
+    left: int = 0
+    numbers: Hashable = None
+
+
 def measure(
     match: Match, metric: str, ours: Mapping[int, Metrics], theirs: Mapping[int, Metrics], margin: float | None
-) -> tuple[Row | None, int]:
-    """A metric over a match, if both have it, and how many pairs or values are left out for want of one."""
-    a = [ours[run].get(metric) for run in match.runs_a]
-    b = [theirs[run].get(metric) for run in match.runs_b]
+) -> Measured | None:
+    """A metric over a match; ``None`` if neither side has a value of it. One that only one side has is not compared."""
+    a, b = _values(ours, match.runs_a, metric), _values(theirs, match.runs_b, metric)
+    xs, ys = _known(a), _known(b)
+    if not xs and not ys:
+        return None
+    if not xs or not ys:
+        return Measured(_empty(match, metric, margin, f"no value in {'B' if xs else 'A'}", xs, ys))
+    left = len(a) + len(b) - len(xs) - len(ys)
     if match.paired:
         pairs = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
         left = len(a) - len(pairs)
+        if not pairs:
+            return Measured(_empty(match, metric, margin, UNTESTED, xs, ys), left)
         xs, ys = [x for x, _ in pairs], [y for _, y in pairs]
-    else:
-        xs, ys = [x for x in a if x is not None], [y for y in b if y is not None]
-        left = len(a) + len(b) - len(xs) - len(ys)
-    if not xs or not ys or not all(map(math.isfinite, (*xs, *ys))):
-        return None, 0
+    row = _tested(match, metric, xs, ys, margin)
+    scale = max(map(abs, (*xs, *ys))) or 1.0
+    alike = tuple(f"{value / scale:.10g}" for value in (*xs, *ys))
+    return Measured(row, left, (match.a, match.b, *match.params.values(), row.kind, len(xs), alike))
+
+
+def missing(gap: Gap, metric: str, margin: float | None) -> Row:
+    """The row of a point that one side does not have, or has no finished run of."""
+    return _empty(gap, metric, margin, gap.why, [], [])
+
+
+def _tested(match: Match, metric: str, xs: list[float], ys: list[float], margin: float | None) -> Row:
     ratio = as_ratio(metric) and min(*xs, *ys) > 0
     found = (stats.paired if match.paired else stats.unpaired)(xs, ys, ratio=ratio)
-    if found is None:
-        return None, 0
-    mean_a, mean_b = math.fsum(xs) / len(xs), math.fsum(ys) / len(ys)
+    assert found is not None  # only without values, or for a ratio of such that are not above zero
+    mean_a, mean_b = _mean(xs), _mean(ys)
     percent = 100 * (found.value - 1) if ratio else 100 * found.value / abs(mean_a) if mean_a else None
     equal = found.p == 1 and found.d is None
     row = Row(
@@ -86,24 +111,56 @@ def measure(
         verdict=EQUAL if equal else UNTESTED,
     )
     if margin is not None and not equal:
-        row = replace(row, p_margin=stats.tost_relative(xs, ys, margin, paired=match.paired, ratio=ratio))
-    return row, left
+        return replace(row, p_margin=stats.tost_relative(xs, ys, margin, paired=match.paired, ratio=ratio))
+    return row
 
 
-def judged(rows: Sequence[Row]) -> list[Row]:
-    """The rows with their p-values adjusted for the number of tests, and a verdict on each."""
-    differences = stats.holm([row.p for row in rows])
-    margins = stats.holm([row.p_margin for row in rows])
+def _empty(
+    of: Match | Gap, metric: str, margin: float | None, verdict: str, xs: Sequence[float], ys: Sequence[float]
+) -> Row:
+    paired = isinstance(of, Match) and of.paired
+    kind = "ratio" if as_ratio(metric) else "difference"
+    mean_a, mean_b = _mean(xs) if xs else None, _mean(ys) if ys else None
+    nothing = (None, None, None, None, None, None)
+    return Row(of.params, of.a, of.b, metric, kind, 0, paired, mean_a, mean_b, *nothing, margin=margin, verdict=verdict)
+
+
+def _values(metrics: Mapping[int, Metrics], runs: Sequence[int], metric: str) -> list[float | None]:
+    found = [metrics[run].get(metric) for run in runs]
+    return [None if value is None or not math.isfinite(value) else value for value in found]
+
+
+def _known(values: Sequence[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def judged(rows: Sequence[Row], numbers: Sequence[Hashable] | None = None) -> list[Row]:
+    """The rows with their p-values adjusted for the number of tests, and a verdict on each.
+
+    A verdict is of both tests of its row, so that all are adjusted together. Of a row's two null hypotheses, of no
+    difference and of one beyond the margin, at most one is true: they count once. So do rows with the same `numbers`.
+    """
+    groups = list(range(len(rows))) if numbers is None else list(numbers)
+    adjusted = stats.holm([row.p for row in rows] + [row.p_margin for row in rows], groups * 2)
     return [
         _judged(replace(row, p_holm=p, p_margin_holm=within))
-        for row, p, within in zip(rows, differences, margins, strict=True)
+        for row, p, within in zip(rows, adjusted[: len(rows)], adjusted[len(rows) :], strict=True)
     ]
+
+
+def family(rows: Sequence[Row], numbers: Sequence[Hashable]) -> int:
+    """How many tests p-values are adjusted for: rows that have one, those with the same numbers once."""
+    return len({own for row, own in zip(rows, numbers, strict=True) if row.p is not None})
 
 
 def _judged(row: Row) -> Row:
     if row.verdict == EQUAL:
         return replace(row, equivalent=None if row.margin is None else True)
-    if row.p_holm is None:
+    if row.p_holm is None or row.value is None:
         return row
     equivalent = None if row.margin is None else row.p_margin_holm is not None and row.p_margin_holm < ALPHA
     within = f"within {100 * (row.margin or 0):g} %"

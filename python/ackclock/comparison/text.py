@@ -66,13 +66,20 @@ def heading(a: str, b: str) -> str:
     return f"A: {a}; B: {b}"
 
 
-def footing(rows: Sequence[Row], family: int) -> list[str]:
+def footing(rows: Sequence[Row], family: int, *, agreement: bool = False) -> list[str]:
     """What the p-values are, and what is not shown."""
     nothing = zeros(rows)
-    p = f"no difference, adjusted for {family} tests (Holm)" if family else "the tests that B is within its margin of A"
-    welch = "" if all(row.paired for row in rows) else "; NOT PAIRED: Welch's test"
-    lines = [f"d: difference in standard deviations; p: of {p}{welch}"]
+    p = "of the tests that B is within its margin of A" if agreement else _adjusted(rows, family)
+    welch = "" if all(row.paired for row in rows if row.n) else "; NOT PAIRED: Welch's test"
+    lines = [f"d: difference in standard deviations; p: {p}{welch}"]
     return [f"zero in every run: {', '.join(nothing)}", *lines] if nothing else lines
+
+
+def _adjusted(rows: Sequence[Row], family: int) -> str:
+    if not family:
+        return "none, as there is nothing to test"
+    same = "; rows with the same numbers count once" if family < sum(row.p is not None for row in rows) else ""
+    return f"of no difference, adjusted for {family} test{'' if family == 1 else 's'} (Holm){same}"
 
 
 def html(rows: Sequence[Row], ranks: Sequence[Ranks], lines: Iterable[str]) -> str:
@@ -93,8 +100,8 @@ def _cells(row: Row) -> list[str]:
     return [
         row.metric,
         str(row.n),
-        _number(factor * row.mean_a),
-        _number(factor * row.mean_b),
+        _number(row.mean_a, factor),
+        _number(row.mean_b, factor),
         unit,
         *_effect(row, factor),
         "-" if row.percent is None else f"{row.percent:+.3g} %",
@@ -106,6 +113,8 @@ def _cells(row: Row) -> list[str]:
 
 def _effect(row: Row, factor: float) -> tuple[str, str]:
     """B against A, and its interval."""
+    if row.value is None:
+        return "-", ""
     if row.kind == "ratio":
         ends = "" if row.low is None or row.high is None else f"{row.low:.4g} to {row.high:.4g}"
         return f"× {row.value:.4g}", ends
@@ -120,5 +129,5 @@ def _p(row: Row) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+def _number(value: float | None, factor: float = 1.0) -> str:
+    return "-" if value is None else f"{factor * value:.4g}"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ackclock.stats.intervals import Interval
+from ackclock.stats.missing import check_level, known
 
 LEAST = 10
 """Values that a bootstrap needs: of fewer the resamples take so few values that the tails are steps."""
@@ -34,20 +35,21 @@ def bca_interval(
     import numpy as np
     from scipy.stats import bootstrap
 
-    known = np.array([value for value in values if value is not None and math.isfinite(value)], dtype=np.float64)
+    check_level(level)
+    sample = np.array(known(values), dtype=np.float64)
     own = np.mean if statistic is None else statistic
-    n = int(known.size)
+    n = int(sample.size)
     if n == 0:
         return Interval(None, None, None, 0)
-    value = float(own(known, axis=-1))
+    value = float(own(sample, axis=-1))
     if n < LEAST:
         return Interval(value, None, None, n)
-    if known.min() == known.max():
+    if sample.min() == sample.max():
         return Interval(value, value, value, n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a degenerate bootstrap distribution: seen below by its interval
         found = bootstrap(
-            (known,),
+            (sample,),
             own,
             vectorized=True,
             n_resamples=resamples,

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ackclock.stats.missing import check_level, known, known_pairs
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -25,7 +27,7 @@ _NOISE = 1e-12  # differences below this share of the values are rounding
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """B against A: a difference of means, or with `ratio` a ratio of geometric means, with its 95 % interval.
+    """B against A: a difference of means, or with `ratio` a ratio of geometric means, with its interval.
 
     `n` counts the pairs, or without pairs the values of the smaller sample. `p` is of the t test of no difference
     (two-sided). `d` is the difference in standard deviations: of the pairs' differences (Cohen's d_z), or without
@@ -43,15 +45,17 @@ class Contrast:
     paired: bool
 
 
-def paired(a: Sequence[float], b: Sequence[float], *, ratio: bool = False) -> Contrast | None:
+def paired(
+    a: Sequence[float | None], b: Sequence[float | None], *, ratio: bool = False, level: float = 0.95
+) -> Contrast | None:
     """B against A over pairs of values; ``None`` without pairs, or for a ratio if a value is not above zero."""
-    if len(a) != len(b):
-        raise ValueError(f"{len(a)} values cannot be paired with {len(b)}")
-    if not a or (ratio and min(*a, *b) <= 0):
+    check_level(level)
+    own_a, own_b = known_pairs(a, b)
+    if not own_a or (ratio and min(*own_a, *own_b) <= 0):
         return None
     from scipy import stats
 
-    x, y = samples(a, b, ratio=ratio)
+    x, y = samples(own_a, own_b, ratio=ratio)
     n, mean = len(x), float((y - x).mean())
     if n == 1:
         return _contrast(mean, None, None, None, n, ratio=ratio, is_paired=True)
@@ -59,18 +63,22 @@ def paired(a: Sequence[float], b: Sequence[float], *, ratio: bool = False) -> Co
         return _contrast(same, (same, same), float(same == 0), None, n, ratio=ratio, is_paired=True)
     with unmoved():
         found = stats.ttest_rel(y, x)
-    ends = found.confidence_interval(0.95)
+    ends = found.confidence_interval(level)
     d = mean / float((y - x).std(ddof=1))
     return _contrast(mean, (ends.low, ends.high), float(found.pvalue), d, n, ratio=ratio, is_paired=True)
 
 
-def unpaired(a: Sequence[float], b: Sequence[float], *, ratio: bool = False) -> Contrast | None:
+def unpaired(
+    a: Sequence[float | None], b: Sequence[float | None], *, ratio: bool = False, level: float = 0.95
+) -> Contrast | None:
     """B against A where nothing pairs their values (Welch); ``None`` as in :func:`paired`."""
-    if not a or not b or (ratio and min(*a, *b) <= 0):
+    check_level(level)
+    own_a, own_b = known(a), known(b)
+    if not own_a or not own_b or (ratio and min(*own_a, *own_b) <= 0):
         return None
     from scipy import stats
 
-    x, y = samples(a, b, ratio=ratio)
+    x, y = samples(own_a, own_b, ratio=ratio)
     n, mean = min(len(x), len(y)), float(y.mean() - x.mean())
     if n == 1:
         return _contrast(mean, None, None, None, n, ratio=ratio, is_paired=False)
@@ -79,7 +87,7 @@ def unpaired(a: Sequence[float], b: Sequence[float], *, ratio: bool = False) -> 
         return _contrast(same, (same, same), float(same == 0), None, n, ratio=ratio, is_paired=False)
     with unmoved():
         found = stats.ttest_ind(y, x, equal_var=False)
-    ends = found.confidence_interval(0.95)
+    ends = found.confidence_interval(level)
     d = mean / math.sqrt(float(x.var(ddof=1) + y.var(ddof=1)) / 2)
     return _contrast(mean, (ends.low, ends.high), float(found.pvalue), d, n, ratio=ratio, is_paired=False)
 

@@ -6,13 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
+from ackclock.stats.missing import known, known_pairs, there
 
-def jain(values: Iterable[float]) -> float | None:
+
+def jain(values: Iterable[float | None]) -> float | None:
     """Jain's fairness index, ``(sum x)^2 / (n sum x^2)``: 1 if all are equal, 1/n if one has everything.
 
     ``None`` if there are no values or all are zero.
     """
-    shares = [float(value) for value in values]
+    shares = known(values)
     squares = math.fsum(share * share for share in shares)
     return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else None
 
@@ -27,9 +29,11 @@ def max_min_shares(
     `routes` has the links each flow crosses, `capacities` what each link carries, in any one unit; links that are not
     in it have no limit. `demands` has the most each flow takes, infinite by default. All rates grow together; a flow
     stops when it has what it demands or when a link on its way is full. A flow that nothing limits has an infinite
-    share.
+    share. A capacity or a demand that is missing is refused: without it no other share is known.
     """
-    left = dict(capacities)
+    if not all(map(there, (*capacities.values(), *(demands or ())))):
+        raise ValueError("a capacity or a demand is missing; write math.inf for what has no limit")
+    left = {link: capacity for link, capacity in capacities.items() if capacity < math.inf}
     most = list(demands) if demands is not None else [math.inf] * len(routes)
     ways = [{link for link in route if link in left} for route in routes]
     shares = [0.0] * len(routes)
@@ -54,17 +58,20 @@ def max_min_shares(
     return shares
 
 
-def max_min_index(rates: Sequence[float], shares: Sequence[float]) -> float | None:
+def max_min_index(rates: Sequence[float | None], shares: Sequence[float | None]) -> float | None:
     """The worst-off flow's rate as a fraction of its max-min share: 1 is max-min fair, 0 is starvation.
 
     Above 1 is not possible for all flows at once. ``None`` without flows that have a finite share above zero.
     """
-    fractions = [rate / share for rate, share in zip(rates, shares, strict=True) if 0 < share < math.inf]
-    return min(fractions, default=None)
+    finite = [None if share == math.inf else share for share in shares]
+    return min(
+        (rate / share for rate, share in zip(*known_pairs(rates, finite), strict=True) if share > 0), default=None
+    )
 
 
-def proportional_fairness(rates: Sequence[float]) -> float | None:
+def proportional_fairness(rates: Iterable[float | None]) -> float | None:
     """``sum ln x``, what proportional fairness maximises (Kelly 1997); minus infinity if a flow got nothing."""
-    if not rates:
+    own = known(rates)
+    if not own:
         return None
-    return math.fsum(math.log(rate) for rate in rates) if min(rates) > 0 else -math.inf
+    return math.fsum(math.log(rate) for rate in own) if min(own) > 0 else -math.inf

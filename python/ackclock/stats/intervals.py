@@ -1,4 +1,4 @@
-"""Means and medians of independent replications with 95 % confidence intervals.
+"""Means and medians of independent replications with confidence intervals.
 
 Student (W. S. Gosset), The probable error of a mean, Biometrika 6, 1908; the median's interval is that of the sign
 test: W. J. Conover, Practical Nonparametric Statistics, 3rd edition, 1999.
@@ -7,8 +7,10 @@ test: W. J. Conover, Practical Nonparametric Statistics, 3rd edition, 1999.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from ackclock.stats.missing import check_level, known, there
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +27,23 @@ class Estimate:
 
 
 def estimate(values: Iterable[float | None]) -> Estimate:
-    """Mean and 95 % confidence interval, ``mean ± t(0.975, n - 1) s / sqrt(n)``; missing values are left out."""
-    known = [float(value) for value in values if value is not None and math.isfinite(value)]
-    n = len(known)
+    """Mean and 95 % confidence interval, ``mean ± t(0.975, n - 1) s / sqrt(n)``; missing values are left out.
+
+    What a summary of anything is made with, so that it refuses nothing: with an infinite value there is no mean.
+    """
+    present = [float(value) for value in values if there(value)]
+    return _estimate(present, 0.95) if all(map(math.isfinite, present)) else Estimate(None, None, 0)
+
+
+def _estimate(values: Sequence[float], level: float) -> Estimate:
+    n = len(values)
     if n == 0:
         return Estimate(None, None, 0)
-    mean = math.fsum(known) / n
+    mean = math.fsum(values) / n
     if n == 1:
         return Estimate(mean, None, 1)
-    variance = math.fsum((value - mean) ** 2 for value in known) / (n - 1)
-    return Estimate(mean, t_quantile(0.975, n - 1) * math.sqrt(variance / n), n)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return Estimate(mean, t_quantile((1 + level) / 2, n - 1) * math.sqrt(variance / n), n)
 
 
 def t_quantile(probability: float, degrees: int) -> float:
@@ -46,7 +55,7 @@ def t_quantile(probability: float, degrees: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value and the 95 % confidence interval around it, from `low` to `high`, of `n` independent values.
+    """A value and the confidence interval around it, from `low` to `high`, of `n` independent values.
 
     A single value has no interval: `low` and `high` are ``None``, as all three are without any value.
     """
@@ -69,29 +78,32 @@ class Interval:
         return Interval(value, low, high, self.n)
 
 
-def mean_interval(values: Iterable[float | None]) -> Interval:
+def mean_interval(values: Iterable[float | None], *, level: float = 0.95) -> Interval:
     """The mean with its interval by Student's t, as in :func:`estimate`."""
-    found = estimate(values)
+    check_level(level)
+    found = _estimate(known(values), level)
     if found.mean is None or found.ci95 is None:
         return Interval(found.mean, None, None, found.n)
     return Interval(found.mean, found.mean - found.ci95, found.mean + found.ci95, found.n)
 
 
-def median_interval(values: Iterable[float | None]) -> Interval:
-    """The median with the order statistics around it that hold it with 95 %, whatever the distribution.
+def median_interval(values: Iterable[float | None], *, level: float = 0.95) -> Interval:
+    """The median with the order statistics around it that hold it with that level, whatever the distribution.
 
-    With fewer than six values these are the smallest and the largest, which hold it less often: 94 % of five.
+    Too few values for the level, of 95 % fewer than six, have none; then these are the smallest and the largest, which
+    hold it less often: 94 % of five.
     """
-    known = sorted(float(value) for value in values if value is not None and math.isfinite(value))
-    n = len(known)
+    check_level(level)
+    ordered = sorted(known(values))
+    n = len(ordered)
     if n == 0:
         return Interval(None, None, None, 0)
-    value = (known[(n - 1) // 2] + known[n // 2]) / 2
+    value = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
     if n == 1:
         return Interval(value, None, None, 1)
-    outside, below = 0, 0.0  # so many values may be left out at either end, with this probability to miss it there
-    while outside < n // 2 and below + math.comb(n, outside) / 2**n <= 0.025:
-        below += math.comb(n, outside) / 2**n
-        outside += 1
-    ranks = max(outside - 1, 0)
-    return Interval(value, known[ranks], known[n - 1 - ranks], n)
+    if 2 * 0.5**n > 1 - level:
+        return Interval(value, ordered[0], ordered[-1], n)
+    from scipy.stats import quantile_test
+
+    ends = quantile_test(ordered, q=value, p=0.5).confidence_interval(level)
+    return Interval(value, float(ends.low), float(ends.high), n)

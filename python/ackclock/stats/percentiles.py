@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
+from ackclock.stats.missing import known
+
 
 def least(percent: float) -> int:
     """How many values a percentile needs: with fewer, the nearest rank is just the largest one.
@@ -22,7 +24,7 @@ def percentile(values: Iterable[float | None], percent: float) -> float | None:
 
     ``None`` of fewer than :func:`least` values; missing ones are left out.
     """
-    known = sorted(value for value in values if value is not None and math.isfinite(value))
-    if len(known) < least(percent):
+    ordered = sorted(known(values))
+    if len(ordered) < least(percent):
         return None
-    return known[math.ceil(len(known) * Fraction(str(percent)) / 100) - 1]
+    return ordered[math.ceil(len(ordered) * Fraction(str(percent)) / 100) - 1]

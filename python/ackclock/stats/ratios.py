@@ -6,15 +6,18 @@ import math
 from collections.abc import Iterable
 
 from ackclock.stats.intervals import Interval, mean_interval
+from ackclock.stats.missing import known_pairs
 
 
-def ratio_interval(pairs: Iterable[tuple[float | None, float | None]]) -> Interval:
+def ratio_interval(pairs: Iterable[tuple[float | None, float | None]], *, level: float = 0.95) -> Interval:
     """The geometric mean of paired ratios, with the interval of their logarithms.
 
     A pair with a missing value is left out, as is one that is not above zero, which has no logarithm.
     """
-    logs = [math.log(a / b) for a, b in pairs if a is not None and b is not None and a > 0 and b > 0]
-    found = mean_interval(logs)
+    given = list(pairs)
+    a, b = known_pairs([x for x, _ in given], [y for _, y in given])
+    logs = [math.log(x / y) for x, y in zip(a, b, strict=True) if x > 0 and y > 0]
+    found = mean_interval(logs, level=level)
     if found.value is None:
         return found
     value = math.exp(found.value)
