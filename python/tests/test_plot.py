@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 
 import ackclock
 from ackclock import InputError, Result
 from ackclock.drawing.figures import draw, save, save_file
 from ackclock.drawing.probes import nice, recorded
-from ackclock.drawing.style import look
+from ackclock.drawing.style import RC, look
 from ackclock.drawing.traces import Panel, panel
 
 
@@ -147,3 +149,20 @@ def test_directories_are_not_made(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no: cannot write a figure there: no such directory; make it"):
             attempt()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_titles_keep_within_their_columns_and_own_controllers_apart() -> None:
+    own = ["python:ackclock.reference.reno:Reno", "python:ackclock.reference.vegas:Vegas"]
+    with mpl.rc_context(RC):
+        figure = draw(panels({"cc": [*own, "cubic", "bbr1"]}))
+        figure.draw_without_rendering()
+        boxes = [axes.title.get_window_extent() for axes in figure.axes[:4]]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+    assert boxes[-1].x1 <= figure.bbox.x1
+    assert figure.axes[0].get_title() == "cc = python:ackclock.\nreference.reno:Reno"
+    first, second = (axes.lines[0] for axes in figure.axes[:2])
+    assert first.get_color() == second.get_color() == "#000000"
+    assert (first.get_linestyle(), first.get_markerfacecolor()) != (
+        second.get_linestyle(),
+        second.get_markerfacecolor(),
+    )

@@ -112,6 +112,25 @@ def test_saved_results_come_back(result: Result, tmp_path: Path) -> None:
     assert {"kernel", "cores"} <= set(manifest["host"])
 
 
+@pytest.mark.parametrize("form", [dict, list])
+def test_changes_from_outside_are_recorded(scenario_file: Write, tmp_path: Path, form: type) -> None:
+    path = scenario_file()
+    asked = {"topology.rtt": "30 ms", "cc": {"name": "cubic", "beta": 0.8}, "flows.0.cc.beta": 0.6}
+    texts = ['topology.rtt="30 ms"', 'cc={ name = "cubic", beta = 0.8 }', "flows.0.cc.beta=0.6"]
+    changed = {"set": asked if form is dict else (text for text in texts), "seed": 7, "replications": 2}
+    first = ackclock.run(path, jobs=1, out=tmp_path / "run", **changed)
+    changed["set"] = asked if form is dict else texts
+    swept = ackclock.sweep(path, tmp_path / "sweep", jobs=1, **changed).result
+    for folder in ("run", "sweep"):
+        record = json.loads((tmp_path / folder / "manifest.json").read_text())["scenario"]
+        assert record["text"] == path.read_text()
+        assert record["changes"] == {**asked, "run.seed": 7, "run.replications": 2}
+    again = ackclock.run(path, set=record["changes"], jobs=1)
+    assert again.flows.equals(first.flows)
+    assert swept.flows.equals(first.flows)
+    assert ackclock.run(path, jobs=1).manifest["scenario"]["changes"] == {}
+
+
 def test_an_older_result_is_replaced(result: Result, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result.save(out)

@@ -5,11 +5,18 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import sys
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
 from ackclock.cli import console
 from ackclock.cli.app import OK
+from ackclock.errors import InputError
 from ackclock.results.query import Answer, query
 
 _MOST_SHOWN = 200
@@ -19,6 +26,7 @@ def run(directory: Path, sql: str, *, as_json: bool, as_csv: bool) -> int:
     """Ask and print. Returns the exit code."""
     answer = query(directory, sql)
     if as_json:
+        _distinct(answer.columns)
         console.print_json([dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows])
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -29,14 +37,42 @@ def run(directory: Path, sql: str, *, as_json: bool, as_csv: bool) -> int:
     return OK
 
 
+def _distinct(columns: Sequence[str]) -> None:
+    twice = next((name for name in columns if columns.count(name) > 1), None)
+    if twice is not None:
+        problem = f"two columns are called '{twice}', of which JSON can have one"
+        raise InputError(problem, "give them names, as in select a as x", key="sql")
+
+
 def _show(answer: Answer) -> None:
-    out = console.stdout()
     shown = [tuple(map(_cell, row)) for row in answer.rows[:_MOST_SHOWN]]
     sides: list[console.Justify] = ["left" if _words(answer, i) else "right" for i in range(len(answer.columns))]
-    out.print(console.table([answer.columns, *shown], sides))
+    table = console.table([answer.columns, *shown], sides)
+    out = console.stdout()
+    needed = _width(table)
+    if needed <= out.width:
+        out.print(table)
+    elif sys.stdout.isatty():
+        _records(out, answer.columns, shown)
+    else:  # a file or another program folds nothing
+        Console(file=sys.stdout, width=needed, highlight=False).print(table)
     count = len(answer.rows)
     more = f", of which the first {_MOST_SHOWN} are shown; --csv prints all" if count > _MOST_SHOWN else ""
     out.print(f"{count} row{'' if count == 1 else 's'}{more}")
+
+
+def _width(table: Table) -> int:
+    unbound = Console(width=10**6)
+    return Measurement.get(unbound, unbound.options, table).maximum
+
+
+def _records(out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A block for each row with a line for each column: what is wider than a terminal is read like that."""
+    widest = max(map(len, columns))
+    for number, row in enumerate(rows, start=1):
+        out.print(f"row {number}", markup=False)
+        for name, cell in zip(columns, row, strict=True):
+            out.print(f"  {name:<{widest}}  {cell}", markup=False, soft_wrap=True)
 
 
 def _words(answer: Answer, column: int) -> bool:
@@ -50,5 +86,13 @@ def _cell(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no form for is text there."""
-    return str(value) if isinstance(value, dt.date | dt.timedelta | bytes) else value
+    """A value as JSON has it; what it has no form for is text there."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat(*([" "] if isinstance(value, dt.datetime) else []))
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

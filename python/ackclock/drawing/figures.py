@@ -16,6 +16,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ackclock.drawing.style import DASHES, NEUTRAL, RC, look
 from ackclock.drawing.traces import Panel, Trace, panel
+from ackclock.drawing.wrapping import TITLE, fitted
 from ackclock.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def draw(panels: Sequence[Panel]) -> Figure:
             axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
             if item.warmup > 0:
                 axes.axvspan(0, item.warmup, color="#F0F0F0", linewidth=0, zorder=0)
-        grid[0, column].set_title(item.title)
+        grid[0, column].set_title(fitted(item.title, 0.8 * size[0] / count, TITLE))
         grid[-1, column].set_xlabel("time (s)")
     for axes, row in zip(grid[:, 0], rows, strict=True):
         axes.set_ylabel(_ROWS[row])
@@ -117,7 +118,8 @@ def _places(panels: Sequence[Panel]) -> dict[_Place, _Entry]:
     found: dict[_Place, _Entry] = {}
 
     def entry(cc: str, label: str, rank: int) -> _Entry:
-        before = sum(place[0] == cc and (place[2] == _MANY) == (rank == _MANY) for place in found)
+        own = look(cc)  # which another controller may have too
+        before = sum(look(place[0]) == own and (place[2] == _MANY) == (rank == _MANY) for place in found)
         return found.setdefault((cc, label, rank), _Entry(before))
 
     for item in panels:

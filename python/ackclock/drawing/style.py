@@ -6,6 +6,7 @@ The colours are told apart by colour-blind readers, and the markers by readers o
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,43 +19,83 @@ class Look:
     marker: str
 
 
-# Algorithms that are often compared do not share a colour.
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a line is drawn: its look, and what tells it from others of the same look."""
+
+    look: Look
+    rank: int = 0
+
+    def line(self) -> dict[str, Any]:
+        """What matplotlib takes for it."""
+        fill = FILLS[self.rank % len(FILLS)]
+        return {
+            "color": self.look.colour,
+            "linestyle": DASHES[self.rank % len(DASHES)],
+            "marker": self.look.marker,
+            "markeredgewidth": 0.7,
+            "markersize": 5.0 if self.look.marker == "*" else 3.5,  # a star is mostly points
+            # A marker without a face would have its line through it.
+            "markerfacecolor": "white" if fill == "none" else self.look.colour,
+            "markerfacecoloralt": "white",
+            "fillstyle": "full" if fill == "none" else fill,
+        }
+
+
+# Algorithms that are often compared do not share a colour or a marker: python/tests/test_drawing.py.
 _LOOKS = {
-    "tahoe": Look("#777777", "v"),
+    "tahoe": Look("#555555", "v"),
     "reno": Look("#0072B2", "o"),
-    "newreno": Look("#E69F00", "s"),
+    "newreno": Look("#56B4E9", "s"),
     "cubic": Look("#009E73", "^"),
     "bic": Look("#CC79A7", "D"),
     "highspeed": Look("#D55E00", "P"),
     "scalable": Look("#56B4E9", "X"),
     "htcp": Look("#882255", "<"),
-    "fast": Look("#999933", ">"),
-    "vegas": Look("#332288", "p"),
+    "fast": Look("#9ACD00", ">"),
+    "vegas": Look("#E69F00", "p"),
     "veno": Look("#AA4499", "h"),
-    "westwood": Look("#117733", "*"),
+    "westwood": Look("#117733", "d"),
+    "westwood+": Look("#44AA99", "p"),
     "illinois": Look("#661100", "d"),
     "hybla": Look("#6699CC", "8"),
     "yeah": Look("#CC6677", "H"),
     "ledbat": Look("#44AA99", "v"),
     "dctcp": Look("#888833", "s"),
-    "bbr1": Look("#000000", "o"),
-    "bbr3": Look("#AA0000", "D"),
+    "bbr1": Look("#3A2BE0", "s"),
+    "bbr3": Look("#6C2400", "v"),
     "copa": Look("#5D3A9B", "^"),
     # Slow starts, where they are compared.
     "standard": Look("#0072B2", "o"),
     "limited": Look("#E69F00", "s"),
     "hystart": Look("#009E73", "^"),
     "hystart++": Look("#CC79A7", "D"),
-    "blbe": Look("#000000", "*"),
+    "blbe": Look("#D55E00", "P"),
 }
 
 _PACKETS = Look("#A6761D", "X")  # of sources without a controller, beside all of them
+_OWN = Look("#000000", "*")  # of controllers in Python: nothing that comes with the package is black or a star
+
+# For lines that are no algorithm, such as a load or a formula: last those of the algorithms most often beside them.
+_FREE = (
+    Look("#D55E00", "s"),
+    Look("#CC79A7", "D"),
+    Look("#E69F00", "v"),
+    Look("#56B4E9", "P"),
+    Look("#6C2400", "X"),
+    Look("#9ACD00", ">"),
+    Look("#0072B2", "o"),
+    Look("#009E73", "^"),
+)
 
 NEUTRAL = "#444444"
 """Colour of what belongs to no algorithm: queues, limits."""
 
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 """Line styles of the first, second, ... flow of one algorithm."""
+
+FILLS = ("full", "none", "left", "top")
+"""What of its marker is filled."""
 
 RC: Any = {
     "figure.dpi": 100,
@@ -84,6 +125,7 @@ RC: Any = {
     # Identifiers in an SVG follow from its content, so that the same result gives the same file.
     "svg.hashsalt": "ackclock",
     "svg.fonttype": "path",
+    "pdf.fonttype": 42,  # printers refuse type 3
 }
 """Matplotlib settings of every figure: sized for print at its natural width."""
 
@@ -91,11 +133,44 @@ RC: Any = {
 def look(label: str) -> Look:
     """The look of an algorithm, by its name or a label such as ``cubic(beta=0.8)``; "none" is a source of packets.
 
-    A name that is not in the table borrows one of the looks there, always the same.
+    Controllers in Python share one. Another name that is not in the table borrows a look there, always the same.
     """
-    name = label.partition("(")[0]
-    known = _PACKETS if name == "none" else _LOOKS.get(name)
-    if known is not None:
-        return known
+    found = _known(label)
+    if found is not None:
+        return found
     looks = list(_LOOKS.values())
-    return looks[zlib.crc32(name.encode()) % len(looks)]
+    return looks[zlib.crc32(_name(label).encode()) % len(looks)]
+
+
+def styles(labels: Iterable[str]) -> dict[str, Style]:
+    """How the lines of a figure are drawn, by their labels: no two alike.
+
+    A label that ends with the name of an algorithm, as ``1 BDP cubic`` does, has its look. One without an algorithm has
+    a look that no algorithm of the figure has.
+    """
+    names = list(dict.fromkeys(labels))
+    known = {name: found for name in names if (found := _known(name)) is not None}
+    colours, markers = ({getattr(each, part) for each in known.values()} for part in ("colour", "marker"))
+    # Those that are apart in both first: which of the two a reader sees is not known.
+    free = sorted(_FREE, key=lambda each: (each.colour in colours) + (each.marker in markers))
+    others = [name for name in names if name not in known]
+    chosen = {name: known[name] if name in known else free[others.index(name) % len(free)] for name in names}
+    return {
+        name: Style(chosen[name], sum(chosen[other] == chosen[name] for other in names[:index]))
+        for index, name in enumerate(names)
+    }
+
+
+def _name(label: str) -> str:
+    return label.partition("(")[0]
+
+
+def _known(label: str) -> Look | None:
+    for name in (_name(label), _name(label).rpartition(" ")[2]):
+        if name == "none":
+            return _PACKETS
+        if name.startswith("python:"):
+            return _OWN
+        if name in _LOOKS:
+            return _LOOKS[name]
+    return None

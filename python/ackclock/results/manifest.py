@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ def build(plan: Plan, infos: Mapping[int, Json], errors: Mapping[int, Json] | No
         "engine": {"name": "sim", "version": version, "commit": commit},
         "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "host": host.facts(),
-        "scenario": {"source": plan.source, "text": plan.text},
+        "scenario": {"source": plan.source, "text": plan.text, "changes": _written(plan.changes)},
         "params": list(plan.params),
         "points": [
             {
@@ -71,6 +72,16 @@ def build(plan: Plan, infos: Mapping[int, Json], errors: Mapping[int, Json] | No
         ],
         "files": {},
     }
+
+
+def _written(value: Any) -> Any:
+    """A value of a change as JSON has it: what it has no form for, such as an infinity, is text."""
+    if isinstance(value, Mapping):
+        return {str(key): _written(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_written(item) for item in value]
+    finite = not isinstance(value, float) or math.isfinite(value)
+    return value if value is None or (finite and isinstance(value, str | int | float)) else str(value)
 
 
 def _cost(info: Mapping[str, Any]) -> dict[str, Any]:

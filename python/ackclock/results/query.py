@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,12 @@ import duckdb
 
 from ackclock.errors import InputError, one_line
 from ackclock.results import store
+from ackclock.results.manifest import Manifest
 from ackclock.results.tables import NAMES
+
+_NO_TABLE = re.compile(r'Table with name "?(.+?)"? does not exist')
+_SAID = ("Candidate bindings", "Did you mean")
+_INSTANT = "TIMESTAMP WITH TIME ZONE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +33,10 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
     """What a statement that only reads finds in the result directory `path`.
 
     The views are ``runs``, ``flows``, ``links``, ``transfers`` and ``series`` (docs/results.md has their columns).
-    Raises :class:`InputError` if the directory is not a result or the statement is wrong.
+    Points in time with a time zone are text, in UTC. Raises :class:`InputError` if the directory is not a result, a
+    file that the statement names was altered, or the statement is wrong.
     """
-    store.manifest_of(path)  # says what is wrong with a directory that is none
+    manifest = store.manifest_of(path)  # says what is wrong with a directory that is none
     folder = Path(path).resolve()
     with duckdb.connect() as connection:
         try:
@@ -38,13 +46,58 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
                 duckdb.StatementType.EXPLAIN,
             ):
                 raise InputError("not a single statement that only reads", "give one SELECT", key="sql")
-            for name in NAMES:
-                connection.read_parquet(str(folder / f"{name}.parquet")).create_view(name)
+            # A table that is not even named cannot be read; to check one may take long.
+            for name in (name for name in NAMES if name in sql.casefold()):
+                connection.read_parquet(str(_checked(folder, name, manifest))).create_view(name)
+            connection.execute("SET TimeZone = 'UTC'")
             connection.execute("SET allowed_directories = ?", [[str(folder)]])
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
-            found = connection.execute(statements[0])
-            columns = tuple(column[0] for column in found.description or ())
-            return Answer(columns, found.fetchall())
-        except duckdb.Error as error:
-            raise InputError(one_line(str(error)), "docs/results.md has the columns", key="sql") from None
+            return _answer(connection, statements[0])
+        except InputError:
+            raise
+        except Exception as error:  # of DuckDB, and of what it needs to turn a value into one of Python's
+            raise _refusal(error) from None
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> Answer:
+    if statement.type == duckdb.StatementType.EXPLAIN:
+        found = connection.execute(statement)
+        return Answer(tuple(column[0] for column in found.description or ()), found.fetchall())
+    relation = connection.sql(statement.query)
+    columns = tuple(relation.columns)
+    kinds = [str(kind) for kind in relation.types]
+    if any(_INSTANT in kind for kind in kinds):  # a value of Python's own would need pytz
+        numbered = (f"cast(#{n} as varchar)" if _INSTANT in kind else f"#{n}" for n, kind in enumerate(kinds, start=1))
+        relation = relation.project(", ".join(numbered))
+    return Answer(columns, relation.fetchall())
+
+
+def _checked(folder: Path, name: str, manifest: Manifest) -> Path:
+    """The file of a table, if it is the one that the manifest describes."""
+    file = folder / f"{name}.parquet"
+    try:
+        with file.open("rb") as stream:
+            same = hashlib.file_digest(stream, "sha256").hexdigest() == manifest["files"][file.name]["sha256"]
+    except (OSError, KeyError):
+        remedy = "give a directory written by ackclock run --out or ackclock sweep"
+        raise InputError("is missing", remedy, source=str(file)) from None
+    if not same:
+        raise InputError("is not the file its manifest describes", "run the scenario again", source=str(file))
+    return file
+
+
+def _refusal(error: Exception) -> InputError:
+    """What DuckDB says, in one line, with a remedy that fits."""
+    first, *others = str(error).split("\n\nLINE ")[0].split("\n")
+    said = one_line(" ".join([first, *(line for line in others if line.startswith(_SAID))]))
+    tables = f"the tables are {', '.join(NAMES)}"
+    if (missing := _NO_TABLE.search(first)) is not None:
+        return InputError(f"no table '{missing[1]}'", tables, key="sql")
+    if isinstance(error, duckdb.PermissionException):
+        return InputError(said, f"only the result can be read; {tables}", key="sql")
+    if isinstance(error, duckdb.BinderException) and "column" in first:
+        return InputError(said, "docs/results.md has the columns", key="sql")
+    if isinstance(error, duckdb.Error):
+        return InputError(said, "correct the statement", key="sql")
+    return InputError(f"the answer cannot be read ({said})", "cast its columns, as in cast(x as varchar)", key="sql")

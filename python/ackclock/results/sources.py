@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from ackclock.results.groups import Group
-
-PERCENTILES = {50: 2, 95: 20, 99: 100}
-"""Percentiles, and of how many values at least: with fewer, the nearest rank is just the largest value."""
+from ackclock.results.percentiles import PERCENTILES as PERCENTILES
 
 EVERY = ("goodput_bps", "total_goodput_bps", "retransmitted_percent", "mean_rtt_s", "timeouts")
 """Metrics of any flows."""
@@ -93,8 +91,8 @@ def _of_flows() -> list[pl.Expr]:
         .alias("mean_delay_s"),
         *(
             # Of several flows the mean: their single packets are not in the tables.
-            pl.when((received.filter(~_TCP) >= least).all()).then(pl.col(f"p{percent}_delay_s").mean())
-            for percent, least in PERCENTILES.items()
+            pl.when((received.filter(~_TCP) >= fewest).all()).then(pl.col(f"p{percent}_delay_s").mean())
+            for percent, fewest in PERCENTILES.items()
         ),
     ]
 

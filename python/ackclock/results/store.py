@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -14,11 +15,13 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.errors import InputError
+from ackclock.errors import AckclockError, InputError, one_line
 from ackclock.results import manifest as manifests
 from ackclock.results.tables import NAMES
 
 MANIFEST = "manifest.json"
+JOURNAL = "runs.journal"
+"""What makes a directory one of a sweep, together with what is moved aside from it."""
 _OURS = {f"{name}.parquet" for name in NAMES} | {MANIFEST}
 _FIGURES = ("overview*.png", "overview*.svg")
 _PARTIAL = ".tables-"
@@ -49,28 +52,55 @@ class OutputDirectory:
             return
         if not self.path.is_dir():
             raise InputError("is a file, not a directory", "give --out another name", source=str(self.path))
-        others = sorted(item.name for item in self.path.iterdir() if not _is_ours(item))
-        if others:
-            problem = f"holds something other than a result ('{others[0]}')"
-            raise InputError(problem, "give --out another name, or empty it", source=str(self.path))
+        if (foreign := _foreign(self.path)) is not None:
+            raise InputError(*foreign, source=str(self.path))
 
     def write(self, tables: Mapping[str, pl.DataFrame], manifest: manifests.Manifest) -> manifests.Manifest:
-        """Write everything, give the directory its name, and return the manifest with the files' hashes."""
+        """Write everything, give the directory its name, and return the manifest with the files' hashes.
+
+        Raises :class:`AckclockError` if it cannot be written, or may not have its name any more.
+        """
+        with _told(self.path, "make room there and run it again"):
+            manifest = self._written(tables, manifest)
+            self._swap()
+        return manifest
+
+    def _written(self, tables: Mapping[str, pl.DataFrame], manifest: manifests.Manifest) -> manifests.Manifest:
         manifest = {**manifest, "files": {}}
         for name in NAMES:
             file = self.partial / f"{name}.parquet"
             tables[name].write_parquet(file, compression="zstd", statistics=True)
             manifest["files"][file.name] = {"sha256": _sha256(file), "rows": tables[name].height}
-        (self.partial / MANIFEST).write_text(_written(manifest), encoding="utf-8")
+        (self.partial / MANIFEST).write_text(_text(manifest), encoding="utf-8")
         self.partial.chmod(0o777 & ~_umask())  # mkdtemp keeps others out; a result is an ordinary directory
-        if self.path.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.old-", dir=self.path.parent))
-            self.path.rename(old / "result")
-            self.partial.rename(self.path)
-            shutil.rmtree(old)
-        else:
-            self.partial.rename(self.path)
         return manifest
+
+    def _swap(self) -> None:
+        """Give the new result its name, and remove the old one; but nothing else that has come there meanwhile."""
+        with contextlib.suppress(OSError):  # something is there
+            self.partial.rename(self.path)
+            return
+        old = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.old-", dir=self.path.parent)) / "result"
+        self.path.rename(old)
+        # Only now can nobody put anything into it any more: a sweep that begins here looks for the name.
+        foreign = _foreign(old) if old.is_dir() else ("is a file by now", "")
+        if foreign is not None:
+            old.rename(self.path)
+            old.parent.rmdir()
+            raise self._elsewhere(foreign[0])
+        try:
+            self.partial.rename(self.path)
+        except OSError:
+            raise self._elsewhere("is somebody else's by now") from None
+        finally:
+            shutil.rmtree(old.parent)
+
+    def _elsewhere(self, problem: str) -> InputError:
+        """Give the new result another name: it took long to make."""
+        names = (self.path.with_name(f"{self.path.name}-{number}") for number in itertools.count(2))
+        other = next(place for place in names if not place.exists())
+        self.partial.rename(other)
+        return InputError(problem, f"the result is in '{other}'", source=str(self.path))
 
     def discard(self) -> None:
         """Give up the place, leaving nothing behind."""
@@ -78,17 +108,29 @@ class OutputDirectory:
             shutil.rmtree(self.partial)
 
 
+@contextlib.contextmanager
+def _told(path: Path, remedy: str) -> Iterator[None]:
+    """Say in a line that a disk is full, or whatever else a system answers to who writes."""
+    try:
+        yield
+    except (OSError, pl.exceptions.ComputeError) as error:
+        if not isinstance(error, OSError) and "os error" not in str(error):
+            raise
+        reason = one_line((getattr(error, "strerror", None) or str(error)).lower())
+        raise AckclockError(f"{path}: the tables cannot be written ({reason}); {remedy}") from None
+
+
 class SweepDirectory:
     """The directory of a sweep: the journal of its runs while it goes on, and the result beside it in the end."""
 
-    def __init__(self, path: str | os.PathLike[str], journal: str) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         """Take a directory that is new, empty, or holds a result. Raises :class:`InputError`."""
         self.path = Path(path)
         if self.path.is_dir():
             others = [
                 item.name
                 for item in sorted(self.path.iterdir())
-                if item.name != journal and not item.name.startswith(_PARTIAL) and not _is_ours(item)
+                if not item.name.startswith((JOURNAL, _PARTIAL)) and not _is_ours(item)
             ]
             if others:
                 problem = f"holds something other than a sweep ('{others[0]}')"
@@ -97,7 +139,14 @@ class SweepDirectory:
             raise InputError("is a file, not a directory", "give --out another name", source=str(self.path))
 
     def finish(self, write: Callable[[Path], None], manifest: manifests.Manifest) -> None:
-        """Put the files that `write` makes in their places, and the manifest last: without it nothing can be read."""
+        """Put the files that `write` makes in their places, and the manifest last: without it nothing can be read.
+
+        Raises :class:`AckclockError` if they cannot be written.
+        """
+        with _told(self.path, "the runs are kept; make room there and call it again"):
+            self._finish(write, manifest)
+
+    def _finish(self, write: Callable[[Path], None], manifest: manifests.Manifest) -> None:
         for left in self.path.glob(f"{_PARTIAL}*"):  # of a process that was killed
             shutil.rmtree(left, ignore_errors=True)
         partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=self.path))
@@ -107,7 +156,7 @@ class SweepDirectory:
                 file.name: {"sha256": _sha256(file), "rows": _rows(file)}
                 for file in (partial / f"{name}.parquet" for name in NAMES)
             }
-            (partial / MANIFEST).write_text(_written({**manifest, "files": files}), encoding="utf-8")
+            (partial / MANIFEST).write_text(_text({**manifest, "files": files}), encoding="utf-8")
             for file in partial.iterdir():
                 _to_disk(file)
             (self.path / MANIFEST).unlink(missing_ok=True)
@@ -118,7 +167,7 @@ class SweepDirectory:
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def _written(manifest: manifests.Manifest) -> str:
+def _text(manifest: manifests.Manifest) -> str:
     """A manifest as text: a line for each key and for each item of a list. Indenting it all takes ten times as long."""
 
     def written(value: Any) -> str:
@@ -151,7 +200,7 @@ def manifest_of(path: str | os.PathLike[str]) -> manifests.Manifest:
     try:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except OSError:
-        if (folder / "runs.journal").exists():
+        if (folder / JOURNAL).exists():
             raise InputError("is a sweep that has not finished", "run it again to go on", source=str(folder)) from None
         raise InputError(f"has no {MANIFEST}", remedy, source=str(folder)) from None
     except ValueError:
@@ -200,6 +249,16 @@ def read(path: str | os.PathLike[str]) -> tuple[Tables, manifests.Manifest]:
             raise InputError("is not the file its manifest describes", "run the scenario again", source=str(file))
         files[name] = file
     return Tables(files), manifest
+
+
+def _foreign(folder: Path) -> tuple[str, str] | None:
+    """What a directory holds that is not part of the result of a run, and the remedy."""
+    others = sorted(item.name for item in folder.iterdir() if not _is_ours(item))
+    if not others:
+        return None
+    if any(name.startswith(JOURNAL) for name in others):
+        return "is the directory of a sweep", "give --out another name, or go on with ackclock sweep"
+    return f"holds something other than a result ('{others[0]}')", "give --out another name, or empty it"
 
 
 def _is_ours(item: Path) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.results import groups, sources
+from ackclock.results import groups, percentiles, sources
 from ackclock.results.capacity import bottleneck as bottleneck
 from ackclock.results.capacity import rate_of as rate_of
 from ackclock.results.groups import Group
@@ -46,6 +46,7 @@ FLOW_METRICS = ("goodput_bps", "retransmitted_percent", "mean_rtt_s", "timeouts"
 """Metrics of each flow of a point."""
 
 _FLOW_COLUMNS = tuple(metric for metric in FLOW_METRICS if metric != "retransmitted_percent")
+_NONE = Estimate(None, None, 0)
 Metrics = Mapping[str, Estimate]
 
 
@@ -159,8 +160,10 @@ def _estimates(found: Mapping[str, list[float | None]]) -> dict[str, Estimate]:
 def _of_link(link: pl.DataFrame) -> dict[str, Estimate]:
     drops = {f"drops_{reason}_percent": [f"drops_{reason}"] for reason in REASONS}
     shares = {"loss_percent": ["drops", "lost"], **drops, "lost_percent": ["lost"], "marks_percent": ["marks"]}
+    p95 = percentiles.told("links", link)["p95_queue_delay_s"]  # results written before they were left out have them
     return {
-        **{name: estimate(link[name]) for name in ("utilisation", "mean_queue_delay_s", "p95_queue_delay_s")},
+        **{name: estimate(link[name]) for name in ("utilisation", "mean_queue_delay_s")},
+        "p95_queue_delay_s": _NONE if p95.null_count() else estimate(p95),
         **{name: estimate(_percent(link, parts, "arrived_packets")) for name, parts in shares.items()},
     }
 
@@ -168,7 +171,7 @@ def _of_link(link: pl.DataFrame) -> dict[str, Estimate]:
 def _of_runs(runs: list[Row]) -> dict[str, Estimate]:
     found = {name: estimate(run[name] for run in runs) for name in MEASURES}
     if any(run["proportional_fairness"] == -math.inf for run in runs):  # a mean of the other runs would mislead
-        found["proportional_fairness"] = Estimate(None, None, 0)
+        found["proportional_fairness"] = _NONE
     return found
 
 
@@ -221,8 +224,7 @@ def flow_frame(points: Iterable[PointSummary]) -> pl.DataFrame:
 def _frame(rows: list[tuple[dict[str, Any], Metrics]], names: Iterable[str]) -> pl.DataFrame:
     """Keys and metrics side by side; only the metrics that some row has, so that no column is empty for its kind."""
     there = [name for name in names if any(name in metrics for _, metrics in rows)]
-    none = Estimate(None, None, 0)
-    flat = [{**keys, **_flat({name: metrics.get(name, none) for name in there})} for keys, metrics in rows]
+    flat = [{**keys, **_flat({name: metrics.get(name, _NONE) for name in there})} for keys, metrics in rows]
     return pl.DataFrame(flat, infer_schema_length=None)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ackclock.results import percentiles
 from ackclock.scenario.plan import Job, Params, Plan
 from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
 
@@ -29,7 +30,7 @@ def build(plan: Plan, outputs: Mapping[int, Output]) -> dict[str, pl.DataFrame]:
     result = {"runs": runs([(job, outputs[job.index].info) for job in jobs], labels)}
     for name in NAMES[1:]:
         parts = [_labelled(getattr(outputs[job.index], name), job, labels.types(name)) for job in jobs]
-        result[name] = pl.concat(parts)
+        result[name] = percentiles.told(name, pl.concat(parts))
     return result
 
 
@@ -64,7 +65,7 @@ class Labels:
         """The whole table from its parts, in the order of runs."""
         if not parts:
             return pl.DataFrame(schema=_key_schema(self.types(name)))
-        table = pl.concat(parts).sort("run", maintain_order=True)
+        table = percentiles.told(name, pl.concat(parts).sort("run", maintain_order=True))
         return table.cast({key: kind for key, kind in self.types(name).items() if isinstance(kind, pl.Enum)})
 
 

@@ -6,8 +6,8 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -69,7 +69,8 @@ MOST_RUNS = 1_000_000
 class Plan:
     """Everything a scenario file asks for, checked.
 
-    `source` is where it came from, for messages; `text` is what was written, for the record.
+    `source` is where it came from, for messages; `text` is what was written, for the record, and `changes` what was
+    changed of it from outside.
     """
 
     source: str
@@ -77,6 +78,8 @@ class Plan:
     points: tuple[Point, ...]
     folder: str | None = None
     """Where the file is, and where controllers in Python are looked for first."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Keys and values as they were given: applied to `text` in this order they make the scenario."""
 
     def jobs(self) -> Iterator[Job]:
         """All runs: points in order, the replications of each together."""
@@ -117,7 +120,9 @@ def load(
     """
     source, text, raw = _read(scenario)
     folder = str(FilePath(source).resolve().parent) if text else None
-    changes = json_copy(set) if isinstance(set, Mapping) else set or {}
+    texts = list(set) if isinstance(set, Iterable) and not isinstance(set, str | Mapping) else set or {}
+    changes = json_copy(texts) if isinstance(texts, Mapping) else texts
+    record = json_copy(texts)  # a copy: what is applied may be changed by what is applied after it
     changed = _override(raw, source, changes, seed, replications)
     current: Any = raw
     points: list[Point] = []
@@ -135,7 +140,7 @@ def load(
         raise InputError(found.problem, found.remedy, source=source, key=key or None, line=line) from None
     for index, more in repeats.warnings([point.params for point in points], documents).items():
         points[index] = replace(points[index], warnings=(*points[index].warnings, *more))
-    plan = Plan(source, text, tuple(points), folder)
+    plan = Plan(source, text, tuple(points), folder, _recorded(record, seed, replications))
     if len(plan) > MOST_RUNS:
         raise InputError(
             f"{len(plan)} runs are more than one result can hold",
@@ -194,6 +199,18 @@ def _override(
     except Problem as error:
         where = f"{source}: --set"
         raise InputError(error.problem, error.remedy, source=where, key=sweep.dotted(error.key) or None) from None
+
+
+def _recorded(changes: override.Overrides, seed: int | None, replications: int | None) -> dict[str, Any]:
+    """The changes for the record. One that is given twice stands where it was given last."""
+    texts = [changes] if isinstance(changes, str) else changes
+    pairs = list(texts.items()) if isinstance(texts, Mapping) else [override.parse(text) for text in texts]
+    named = {"run.seed": seed, "run.replications": replications}
+    found: dict[str, Any] = {}
+    for key, value in (*pairs, *((key, value) for key, value in named.items() if value is not None)):
+        found.pop(key, None)
+        found[key] = value
+    return found
 
 
 def _read(scenario: Scenario | Mapping[str, Any] | str | FilePath) -> tuple[str, str, dict[str, Any]]:

@@ -1,0 +1,169 @@
+"""The axes of a figure of curves: how far they go, their ticks, and which curves stand beside their places."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ackclock.drawing.chart import Chart
+from ackclock.drawing.ticks import log_ticks
+from ackclock.drawing.wrapping import ENTRY, inches
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ackclock.drawing.intervals import Ends
+
+FEW = 15
+"""Points of a line that have an interval each; of more it is a band."""
+
+_TICKS = 8  # values of a logarithmic axis that are each named
+_BEYOND = 10  # a bar goes this many times farther than the points on a logarithmic axis, and no more
+_APART = 0.02  # of an axis, between curves of the same place
+_SEEN = 0.01  # of it: nearer curves hide each other
+_SHARE = 0.6  # of the room between two places, for all curves
+_MARGIN = 0.05
+_ALONE = 0.3  # decades on both sides of a single place, or the share of it
+
+
+class Places:
+    """The x axis. Curves that have intervals, or names for places, stand side by side."""
+
+    def __init__(self, chart: Chart) -> None:
+        self._scale = chart.x
+        self._labels = chart.labels
+        self._log = chart.x.log
+        self.places = sorted({x for curve in chart.curves for x in curve.x if x > 0 or not chart.x.log})
+        beside = bool(chart.x.ticks) or any(len(curve.low) for curve in chart.curves)
+        self._step = self._apart() if beside and len(self.places) <= FEW else 0.0
+
+    @property
+    def beside(self) -> bool:
+        """Whether curves of the same places stand so far apart that none hides another."""
+        return self._step >= _SEEN * self._span() and self._step > 0
+
+    def of(self, label: str, x: Sequence[float]) -> list[float]:
+        """Where the points of a curve stand."""
+        if not self._step:
+            return list(x)
+        aside = (self._labels.index(label) - (len(self._labels) - 1) / 2) * self._step
+        return [self._value(self._place(each) + aside) if each > 0 or not self._log else math.nan for each in x]
+
+    def set(self, axes: Axes, width: float) -> None:
+        """Set up the axis, which is about so many inches wide."""
+        if self._scale.ticks:
+            axes.set_xticks(range(len(self._scale.ticks)), self._scale.ticks)
+            axes.set_xlim(-0.5, len(self._scale.ticks) - 0.5)
+            longest = max(inches(name, ENTRY) for name in self._scale.ticks)
+            if longest > 0.9 * width / len(self._scale.ticks):
+                axes.tick_params(axis="x", labelrotation=30)
+            return
+        if self._log and self.places:
+            low, high = self._ends()
+            axes.set_xscale("log", nonpositive="mask")
+            _named(axes, "x", self.places if self._fit(width) else log_ticks(low, high))
+            axes.set_xlim(low, high)
+        elif self._step and len(self.places) == 1:
+            axes.set_xticks(self.places)
+        if (self._scale.low, self._scale.high) != (None, None):
+            axes.set_xlim(self._scale.low, self._scale.high)
+
+    def _place(self, x: float) -> float:
+        return math.log10(x) if self._log else x
+
+    def _value(self, place: float) -> float:
+        return 10**place if self._log else place
+
+    def _span(self) -> float:
+        return self._place(self.places[-1]) - self._place(self.places[0])
+
+    def _apart(self) -> float:
+        gaps = [self._place(b) - self._place(a) for a, b in itertools.pairwise(self.places)]
+        widest = _SHARE * min(gaps, default=self._around()) / len(self._labels) if self._labels else 0.0
+        return widest if self._scale.ticks else min(widest, _APART * (self._span() or 2 * self._around()))
+
+    def _around(self) -> float:
+        """What is on each side of a single place."""
+        if self._scale.ticks or not self.places:
+            return 0.5
+        return _ALONE if self._log else _ALONE * abs(self.places[0]) or 1.0
+
+    def _ends(self) -> Ends:
+        margin = _MARGIN * self._span() if len(self.places) > 1 else self._around()
+        margin += self._step * len(self._labels) / 2
+        return self._value(self._place(self.places[0]) - margin), self._value(self._place(self.places[-1]) + margin)
+
+    def _fit(self, width: float) -> bool:
+        """Whether each place can have its name."""
+        if len(self.places) > _TICKS:
+            return False
+        longest = max(inches(f"{place:g}", ENTRY) for place in self.places)
+        gaps = [self._place(b) - self._place(a) for a, b in itertools.pairwise(self.places)]
+        return not gaps or min(gaps) / self._span() * 0.9 * width > longest
+
+
+class Heights:
+    """The y axis. `ends` is how far intervals are drawn."""
+
+    def __init__(self, chart: Chart) -> None:
+        self._scale = chart.y
+        values = [y for curve in chart.curves for y in curve.y if math.isfinite(y) and y > 0]
+        self.log = chart.y.log and bool(values)
+        known = values if self.log else [y for curve in chart.curves for y in curve.y if math.isfinite(y)]
+        self._span = (self._place(min(known)), self._place(max(known))) if known else (0.0, 0.0)
+        self.ends = self._log_ends(chart, values) if self.log else self._given(-math.inf, math.inf)
+
+    def drawn(self, y: Sequence[float]) -> list[float]:
+        """The values of a line: a logarithmic one has a gap where there is no logarithm."""
+        return [value if value > 0 or not self.log else math.nan for value in y]
+
+    def below(self, x: Sequence[float], y: Sequence[float]) -> list[float]:
+        """Where the points are that lie below every logarithmic axis."""
+        return [at for at, value in zip(x, y, strict=True) if self.log and value <= 0]
+
+    def apart(self, one: float, two: float) -> float:
+        """How far two values are from each other, as a share of what all of them span; infinite without a place."""
+        if not all(math.isfinite(y) and (y > 0 or not self.log) for y in (one, two)):
+            return math.inf
+        low, high = self._span
+        difference = abs(self._place(one) - self._place(two))
+        return difference / (high - low) if high > low else 0.0
+
+    def set(self, axes: Axes) -> None:
+        """Set up the axis, once everything is drawn: it ends the automatic scaling."""
+        if self.log:
+            axes.set_yscale("log", nonpositive="mask")
+            _named(axes, "y", log_ticks(*self.ends))
+            axes.set_ylim(*self.ends)
+        elif (self._scale.low, self._scale.high) != (None, None):
+            axes.set_ylim(self._scale.low, self._scale.high)
+
+    def _place(self, y: float) -> float:
+        return math.log10(y) if self.log else y
+
+    def _log_ends(self, chart: Chart, values: list[float]) -> Ends:
+        marks = [mark.y for panel in chart.panels for mark in panel.marks if mark.y is not None and mark.y > 0]
+        lows = [end for curve in chart.curves for end in curve.low if 0 < end < math.inf]
+        highs = [end for curve in chart.curves for end in curve.high if 0 < end < math.inf]
+        low = max(min([*values, *lows]), min(values) / _BEYOND)
+        high = min(max([*values, *highs]), max(values) * _BEYOND)
+        low, high = min([low, *marks]), max([high, *marks])
+        margin = max((high / low) ** _MARGIN, 1.1)
+        return self._given(low / margin, high * margin)
+
+    def _given(self, low: float, high: float) -> Ends:
+        """The ends, as far as the figure does not say them."""
+        own = [
+            end if end is not None and (end > 0 or not self.log) else None
+            for end in (self._scale.low, self._scale.high)
+        ]
+        return (low if own[0] is None else own[0]), (high if own[1] is None else own[1])
+
+
+def _named(axes: Axes, which: str, values: Sequence[float]) -> None:
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_formatter("{x:g}")
+    axis.set_ticks(values)
+    axis.set_ticks([], minor=True)

@@ -1,0 +1,224 @@
+"""Figures of curves: what is drawn can be read, and is what the numbers say."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+
+from ackclock import engine
+from ackclock.drawing import curves
+from ackclock.drawing.curves import Chart, Curve, Panel, Scale
+from ackclock.drawing.style import RC, look, styles
+from ackclock.drawing.ticks import log_ticks
+from ackclock.drawing.wrapping import fitted, inches
+
+LOG = Scale("y", log=True)
+
+
+def chart(*found: Curve, x: Scale | None = None, y: Scale | None = None, title: str = "t") -> Chart:
+    return Chart(title, x or Scale("x"), y or Scale("y"), (Panel("", found),))
+
+
+def drawn(given: Chart) -> Figure:
+    with mpl.rc_context(RC):
+        figure = curves.draw(given)
+        figure.draw_without_rendering()
+    return figure
+
+
+def legend(given: Chart) -> list[str]:
+    return [entry.get_text() for entry in drawn(given).legends[0].get_texts()]
+
+
+def segments(given: Chart) -> list[Any]:
+    """The bars of intervals: of each its two ends."""
+    bars = [item for item in drawn(given).axes[0].collections if isinstance(item, LineCollection)]
+    return [segment.tolist() for item in bars for segment in item.get_segments()]
+
+
+def test_titles_keep_within_the_figure() -> None:
+    for title in ("Rate of the shorter RTT over that of the longer, the first flow with 160 ms (figure 4)", "m" * 120):
+        figure = drawn(chart(Curve("reno", (1,), (1,)), title=title))
+        suptitle = figure._suptitle  # type: ignore[attr-defined]
+        box = suptitle.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
+        assert suptitle.get_text().replace("\n", "").replace(" ", "") == title.replace(" ", "")
+
+
+def test_lines_break_between_words() -> None:
+    with mpl.rc_context(RC):
+        whole = fitted("one two three", 0.5, 8)
+        assert whole.split() == ["one", "two", "three"]
+        assert all(inches(line, 8) <= 0.5 for line in whole.split("\n"))
+
+
+def test_intervals_of_a_single_place_are_drawn() -> None:
+    ((low, high),) = segments(chart(Curve("reno", (16,), (2.0,), (1.5,), (2.5,))))
+    assert (low[1], high[1]) == (1.5, 2.5)
+
+
+def test_bars_stand_beside_each_other() -> None:
+    found = [Curve(cc, (16, 40), (2, 3), (1, 2), (3, 4)) for cc in ("reno", "cubic", "htcp", "bic")]
+    for x in (Scale("x"), Scale("x", log=True)):
+        bars = segments(chart(*found, x=x, y=LOG))
+        assert len(bars) == 8
+        assert len({low[0] for low, _ in bars}) == 8
+        assert not [item for item in drawn(chart(*found, x=x)).axes[0].collections if isinstance(item, PolyCollection)]
+    places = [line.get_xdata()[0] for line in drawn(chart(*found)).axes[0].lines if line.get_linestyle() != "None"]
+    assert max(places) - min(places) < 24 / 4, "near their place"
+
+
+def test_long_lines_have_bands() -> None:
+    x = tuple(range(40))
+    found = Curve("reno", x, x, tuple(at - 1 for at in x), tuple(at + 1 for at in x))
+    assert segments(chart(found)) == []
+    assert [item for item in drawn(chart(found)).axes[0].collections if isinstance(item, PolyCollection)]
+
+
+def test_a_bar_that_leaves_a_logarithmic_axis_ends_there_with_an_arrow() -> None:
+    given = chart(Curve("reno", (1, 2), (5.0, 5.0), (-3.0, 4.0), (7.0, 6.0)), y=LOG)
+    axes = drawn(given).axes[0]
+    (first, second) = segments(given)
+    floor = axes.get_ylim()[0]
+    assert 0.4 < floor < 5
+    assert first[0][1] == pytest.approx(floor)
+    assert second[0][1] == 4
+    arrows = [line for line in axes.lines if line.get_marker() == 7]
+    assert [line.get_xydata().tolist() for line in arrows] == [[first[0]]]
+
+
+def test_extreme_intervals_do_not_squash_the_points() -> None:
+    given = chart(Curve("reno", (1, 2), (5.0, 6.0), (1e-9, 4.0), (7.0, 1e9)), y=LOG)
+    low, high = drawn(given).axes[0].get_ylim()
+    assert low > 0.3
+    assert high < 80
+
+
+def test_names_are_not_joined_by_lines() -> None:
+    names = Scale("controller", ticks=("reno", "cubic"))
+    found = [Curve(level, (0, 1), (2, 3), (1, 2), (3, 4)) for level in ("60 %", "85 %", "110 %")]
+    axes = drawn(chart(*found, x=names)).axes[0]
+    levels = [line for line in axes.lines if line.get_marker() not in ("_", 6, 7)]
+    assert [line.get_linestyle() for line in levels] == ["None"] * 3
+    assert len({(line.get_color(), line.get_marker()) for line in levels}) == 3
+    assert len({line.get_color() for line in levels}) == len({line.get_marker() for line in levels}) == 3
+
+
+def test_the_legend_says_what_is_drawn_and_nothing_else() -> None:
+    assert legend(chart(Curve("fast(alpha=100)", (0.2,), (87.7,)))) == ["fast(alpha=100)"]
+    empty = Curve("bbr3", (), ())
+    assert legend(chart(Curve("reno", (1,), (1,)), empty, Curve("bic", (1,), (float("nan"),)))) == ["reno"]
+    zero = [Curve("reno", (1, 2), (1, 2)), Curve("vegas", (1, 2), (0, 0))]
+    assert legend(chart(*zero, y=LOG)) == ["reno", "vegas: 0"]
+    assert legend(chart(*zero)) == ["reno", "vegas"]
+
+
+def test_a_zero_on_a_logarithmic_axis_is_an_arrow() -> None:
+    axes = drawn(chart(Curve("reno", (1, 2, 3), (1, 0, 2)), y=LOG)).axes[0]
+    (arrow,) = (line for line in axes.lines if line.get_marker() == 7)
+    assert arrow.get_xydata().tolist() == [[2, pytest.approx(axes.get_ylim()[0])]]
+
+
+def test_a_panel_without_data_says_so() -> None:
+    given = Chart("t", Scale("x"), Scale("y"), (Panel("a", (Curve("reno", (1,), (1,)),)), Panel("b", ())))
+    assert [[text.get_text() for text in axes.texts] for axes in drawn(given).axes] == [[], ["no data"]]
+    assert drawn(Chart("t", Scale("x", log=True), LOG, (Panel("", ()),))).legends == []
+
+
+def test_a_line_under_another_is_wider() -> None:
+    found = [Curve("cubic", (1, 2), (99.0, 99.5)), Curve("reno", (1, 2), (99.0, 99.4)), Curve("bic", (1, 2), (50, 60))]
+    under, over, other = drawn(chart(*found)).axes[0].lines
+    assert under.get_linewidth() > over.get_linewidth() == other.get_linewidth()
+    assert under.get_markersize() > over.get_markersize()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (4.5, 70, [5, 10, 20, 50]),
+        (0.05, 200, [0.1, 1, 10, 100]),
+        (21, 45, [30, 40]),
+        (2, 2.6, [2, 2.5]),
+        (6, 60, [10, 20, 50]),
+    ],
+)
+def test_logarithmic_ticks_are_plain_numbers(low: float, high: float, expected: list[float]) -> None:
+    found = log_ticks(low, high)
+    assert set(expected) <= set(found)
+    assert len(found) <= 7
+    assert all(low <= value <= high for value in found)
+
+
+def test_ticks_are_written_without_powers() -> None:
+    axes = drawn(chart(Curve("reno", (16, 40), (6.5, 60)), x=Scale("x", log=True), y=LOG)).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["10", "20", "50"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["16", "40"]
+    assert [label.get_text() for label in axes.get_yticklabels(minor=True)] == []
+
+
+def test_every_algorithm_has_a_look_of_its_own() -> None:
+    for names in (engine.catalogue().controllers, engine.catalogue().slow_starts):
+        looks = [look(name) for name in names]
+        assert len(set(looks)) == len(looks)
+        assert look("python:mine:MyCC").colour not in [each.colour for each in looks]
+        assert look("python:mine:MyCC").marker not in [each.marker for each in looks]
+
+
+# Machado, Oliveira and Fernandes 2009, severity 1: linear RGB as one without red or green receptors sees it.
+_SEEN = (
+    np.eye(3),
+    np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+    np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
+)
+_XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+)
+
+
+def lab(colour: str, seen: Any) -> Any:
+    """CIE 1976 L*a*b* of a colour, white D65."""
+    rgb = np.array(mpl.colors.to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    x, y, z = np.cbrt(_XYZ @ np.clip(seen @ linear, 0, 1) / np.array([0.95047, 1, 1.08883]))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize(
+    "together",
+    [
+        "reno cubic bic highspeed scalable htcp fast bbr1 bbr3 python:a:B",  # studies/high-bdp
+        "reno cubic htcp bbr1 bbr3 vegas python:a:B",  # studies/tcp-evaluation-suite
+        "tahoe reno newreno cubic vegas",
+        "cubic|formula, 0.7|formula, 0.5|reno",  # studies/parallel-tcp
+        "60 %|85 %|110 %",
+    ],
+)
+def test_lines_that_are_compared_can_be_told_apart(together: str) -> None:
+    found = styles(together.split("|") if "|" in together else together.split())
+    assert len({style.look.marker for style in found.values()}) == len(found)
+    for one, other in itertools.combinations(found.values(), 2):
+        apart = min(np.linalg.norm(lab(one.look.colour, s) - lab(other.look.colour, s)) for s in _SEEN)
+        assert apart > 12, (one, other)
+
+
+def test_no_two_lines_are_drawn_alike() -> None:
+    names = ["1 BDP cubic", "5 BDP cubic", "cubic(beta=0.8)", "python:a:B", "python:a:C", "x", "y"]
+    found = styles(names)
+    assert [found[name].look for name in names[:3]] == [look("cubic")] * 3
+    assert len({tuple(map(str, style.line().values())) for style in found.values()}) == len(names)
+    fills = {(line["fillstyle"], line["markerfacecolor"]) for name in names[:3] for line in [found[name].line()]}
+    assert len(fills) == 3
+
+
+def test_the_same_chart_gives_the_same_files(tmp_path: Path) -> None:
+    given = chart(Curve("reno", (1, 2), (5.0, 5.0), (-3.0, 4.0), (7.0, 6.0)), y=LOG)
+    first, second = ([path.read_bytes() for path in curves.save(given, tmp_path, name)] for name in ("a", "b"))
+    assert first == second
