@@ -206,7 +206,6 @@ def test_a_study_that_was_interrupted_goes_on(tmp_path: Path, capsys: pytest.Cap
     for item in out.iterdir():  # as if it had been killed before anything but the runs was written
         if item.name != "runs":
             shutil.rmtree(item) if item.is_dir() else item.unlink()
-    (out / "runs" / "gone").mkdir()
     assert main(["study", "run", str(folder), "--out", str(out), "--json"]) == OK
     assert json.loads(capsys.readouterr().out)["claims"] == first["claims"]
     assert (out / "runs" / "one" / "runs.journal").read_bytes() == journal, "nothing is played again"
@@ -220,7 +219,9 @@ def test_run_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert said.err == ""
     for text in ("A1", "pass", "inconclusive (soft)", "Goodput (table 1)", "9.30", "claims: 1 pass, 1 inconclusive"):
         assert text in said.out
-    assert {item.name for item in out.iterdir()} == {"claims.json", "report.md", "figures", "runs", "tables"}
+    assert {item.name for item in out.iterdir()} == {
+        "claims.json", "report.md", "figures", "runs", "study.json", "tables",
+    }  # fmt: skip
     assert {item.name for item in (out / "figures").iterdir()} == {
         f"{name}.{kind}" for name in ("window", "goodput") for kind in ("csv", "png", "svg")
     }
@@ -233,14 +234,10 @@ def test_run_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str
     curves = pl.read_csv(out / "figures" / "goodput.csv")
     assert curves["x"].to_list() == ["reno", "cubic"]
     assert (curves["low"] < curves["y"]).all()
-    # The same again replaces it; anything else is left alone.
+    # The same again gives the same.
     before = (out / "figures" / "window.svg").read_bytes()
     assert main(["study", "run", str(folder), "--out", str(out)]) == OK
     assert (out / "figures" / "window.svg").read_bytes() == before
-    capsys.readouterr()
-    (out / "claims.json").unlink()
-    assert main(["study", "run", str(folder), "--out", str(out)]) == BAD_INPUT
-    assert "holds something other than a study's results" in capsys.readouterr().err
 
 
 def answer(capsys: pytest.CaptureFixture[str], code: int, *arguments: str | Path) -> Any:
@@ -256,10 +253,10 @@ def test_json_is_one_object_and_a_failed_claim_the_exit_code(
     monkeypatch.chdir(tmp_path)
     folder = write_study(tmp_path, limit="50.0")
     found = answer(capsys, FAILED, "study", "run", folder, "--quick", "--jobs", "1")
-    assert set(found) == {"study", "claims", "wall_s"}
-    assert found["study"] == "small"
+    assert set(found) == {"study", "claims", "failed", "wall_s"}
+    assert (found["study"], found["failed"]) == ("small", [])
     first, second = found["claims"]
-    assert set(first) == {"id", "statement", "paper", "value", "interval", "verdict"}
+    assert set(first) == {"id", "statement", "paper", "value", "more", "interval", "verdict"}
     assert (first["id"], first["paper"], first["verdict"]) == ("A1", 9.5, "fail")
     assert first["interval"][0] < first["value"] < first["interval"][1]
     assert (second["paper"], second["verdict"]) == ("much", "inconclusive")
@@ -330,8 +327,19 @@ def test_selection(tmp_path: Path) -> None:
     assert math.isnan(delivered.at(-1.0))
     assert len(run.series("ssthresh").time) == 0
     assert run.bottleneck["id"] == "bottleneck"
-    difference = runs.difference(report.code.measures["goodput"], runs)
-    assert (difference.value, difference.n) == (0.0, 2)
+    goodput = report.code.measures["goodput"]
+    reno, cubic = (runs.where(cc=name) for name in ("reno", "cubic"))
+    assert (reno.difference(goodput, reno).value, reno.difference(goodput, reno).n) == (0.0, 2)
+    # Runs of one replication are one value: two points of two replications are no sample of four.
+    both = runs.interval(goodput)
+    assert both.n == runs.median(goodput).n == 2
+    assert both.value == pytest.approx(((reno.interval(goodput).value or 0) + (cubic.interval(goodput).value or 0)) / 2)
+    for paired in (runs.ratio, runs.difference, reno.ratio):
+        with pytest.raises(InputError, match=r"2 runs of replication 0 have a value of 'goodput'; select one swept"):
+            paired(goodput, runs)
+    assert runs.ratio(goodput, runs, each="cc").value == pytest.approx(1.0)
+    over = [reno.ratio(goodput, cubic), cubic.ratio(goodput, reno)]
+    assert (over[0].value or 0) * (over[1].value or 0) == pytest.approx(1.0)
     assert isinstance(report.claims[0].verdict, Verdict)
 
 

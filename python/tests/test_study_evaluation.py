@@ -14,7 +14,7 @@ import ackclock
 from ackclock import study
 from ackclock.scenario.plan import Job
 from ackclock.scenario.plan import load as load_plan
-from ackclock.study import Results, Run
+from ackclock.study import Censored, Results, Run, extension
 from ackclock.study.runner import Loaded, judge, plans
 from shared import ROOT
 
@@ -52,6 +52,22 @@ def test_every_scenario_can_be_planned(loaded: Loaded, quick: bool) -> None:
         assert len(plan)
         keys = [key for key in plan.params if key.endswith("cc")]
         assert quick or {point.params[keys[-1]] for point in plan.points} == CONTROLLERS, name
+
+
+def test_a_controller_of_ones_own_stands_beside_the_others_everywhere(loaded: Loaded) -> None:
+    # One that takes a slow start and one that starts by itself go into the same lists.
+    added = extension.read(["westwood", "bbr1", {"name": "copa"}], loaded.study)
+    for quick in (False, True):
+        before, after = plans(loaded.study, quick=quick), plans(loaded.study, quick=quick, added=added)
+        for name, plan in after.items():
+            key = next(key for key in ("flows.3.cc", "flows.1.cc", "flows.0.cc", "cc") if key in plan.params)
+            own = [point.params for point in plan.points if point.params[key] == "westwood"]
+            plain = [point.params for point in before[name].points if point.params[key] == "reno"]
+            assert len(own) == len(plain) > 0, name
+            camps = {value for params in own for item, value in params.items() if item.endswith("cc")}
+            assert camps == {"westwood"}, name
+            found = {point.params[key] for point in plan.points}
+            assert found >= {"copa", "bbr1", *(point.params[key] for point in before[name].points)}, name
 
 
 def mean_size(app: dict[str, Any]) -> float:
@@ -141,7 +157,9 @@ def test_measures_of_ramp_up(loaded: Loaded, measures: ModuleType) -> None:
         start = run.flow("1")["start_s"]
         assert 60 <= start < 65
         assert delivered.at(start + found) >= 1_500_000 > delivered.at(start + found - 0.1)
-        assert measures.to_150_mb(run) is None
+        never = measures.to_150_mb(run)
+        assert isinstance(never, Censored)
+        assert never == run.duration - start
 
 
 def test_camps_have_the_same_arrivals_whatever_b_is(loaded: Loaded, measures: ModuleType) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -18,7 +19,7 @@ import pytest
 
 from ackclock import study
 from ackclock.cli.app import BAD_INPUT, FAILED, OK, main
-from ackclock.study import Series, runner, selections
+from ackclock.study import Censored, Runs, Series, runner, selections
 from shared import ROOT
 from studies import write_study
 
@@ -151,6 +152,72 @@ def test_the_paper_is_quoted_for_every_claim() -> None:
     told = tomllib.loads((FOLDER / "expected" / "paper.toml").read_text(encoding="utf-8"))
     assert list(told) == CLAIMS
     assert all(item["says"] and 1 <= item["figure"] <= 6 for item in told.values())
+
+
+RTTS = ("16 ms", "40 ms")
+
+
+@dataclass
+class Late:
+    """A run of figure 6 of which is known when it converged."""
+
+    params: dict[str, Any]
+    replication: int
+    measured: dict[str, float | None]
+
+
+def judged(name: str, times: dict[str, list[float]]) -> Any:
+    """The verdict of a claim about figure 6 if at every RTT the controllers converge after these times."""
+    claim = next(item for item in study.load(NAME).code.claims if item.id == name)
+    found = []
+    for cc, rtt in itertools.product(times, RTTS):
+        for number, time in enumerate(times[cc]):
+            measured = {"convergence": time, "censored": float(isinstance(time, Censored))}
+            found.append(Late({"flows.1.cc": cc, "topology.rtt": rtt}, number, measured))
+    runs = Runs("late", found, {"flows.1.cc": list(times), "topology.rtt": RTTS})  # type: ignore[arg-type]
+    return claim.check({"late": runs})  # type: ignore[arg-type]
+
+
+def test_times_that_are_not_reached_are_bounds_and_nothing_follows_from_two() -> None:
+    never: list[float] = [Censored(520.0 + index) for index in range(10)]
+    quick, slow = [float(10 + index) for index in range(10)], [float(50 + 5 * index) for index in range(10)]
+    names = ("reno", "highspeed", "scalable", "bic", "htcp")
+    # Scalable never: 10 of 10, so by Wilson at least 72 %; it takes more than 524.5 / 14.5 = 36 times as long.
+    times = {**dict.fromkeys(names, slow), "scalable": never, "fast": quick}
+    verdict = judged("B13", times)
+    assert verdict.outcome == "pass"
+    assert verdict.value == pytest.approx(math.exp(sum(math.log(s / q) for s, q in zip(slow, quick, strict=True)) / 10))
+    assert "scalable not within the run: 1 (0.7225 to 1)" in verdict.detail
+    assert judged("B14", times).outcome == "pass"
+    # All slower ones beyond the run: the value is only known to be more.
+    beyond = judged("B13", {**dict.fromkeys(names, never), "fast": quick})
+    assert (beyond.outcome, beyond.more) == ("pass", True)
+    assert beyond.value == pytest.approx(524.5 / 14.5)
+    assert beyond.interval[1] is None
+    # FAST not within the run either: nothing is known of the ratio, and the claim is not "1.0 (1.0 to 1.0)".
+    for name in ("B13", "B14"):
+        nothing = judged(name, {**dict.fromkeys(names, never), "fast": never})
+        assert (nothing.outcome, nothing.value, nothing.interval) == ("inconclusive", None, None)
+    # FAST slower than the others, which have it in every run: contradicted although FAST never has.
+    assert judged("B14", {**dict.fromkeys(names, quick), "fast": never}).outcome == "fail"
+
+
+def test_b8_is_about_how_much_varies_with_the_rtt(measures: Any) -> None:
+    # What is equally bad at every RTT does not vary, however bad it is.
+    runs = []
+    for cc, logs in {"fast": (2.0, 2.0), "htcp": (0.0, 0.1), "scalable": (0.0, 3.0)}.items():
+        for rtt, value in zip(RTTS, logs, strict=True):
+            for number in range(3):
+                measured: dict[str, float | None] = {"log_unfairness": value}
+                runs.append(Late({"flows.1.cc": cc, "topology.rtt": rtt}, number, measured))
+    module = sys.modules["ackclock_study_high_bdp.judging"]
+    measure = measures.log_unfairness
+    made = Runs("late", runs, {"flows.1.cc": ["fast", "htcp", "scalable"], "topology.rtt": RTTS})  # type: ignore[arg-type]
+    assert module.wider(made, "fast", "htcp", measure).value == pytest.approx(-0.1)
+    assert module.wider(made, "scalable", "htcp", measure).value == pytest.approx(2.9)
+    assert module.further(made, "fast", "htcp", measure).value == pytest.approx(1.95)
+    one = made.where({"topology.rtt": "16 ms"})
+    assert module.wider(one, "scalable", "htcp", measure).value is None
 
 
 def tiny(folder: Path, *, seconds: int) -> Path:

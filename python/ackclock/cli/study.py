@@ -13,13 +13,16 @@ from rich.text import Text
 
 from ackclock.cli import console
 from ackclock.cli.app import FAILED, OK
-from ackclock.study import load, locate, runner, selections, tables
+from ackclock.study import load, locate, output, runner, selections, tables
 from ackclock.study.document import read
+from ackclock.study.failures import grouped
 from ackclock.study.model import Study
-from ackclock.study.output import REPORT, Place, claim_cells
+from ackclock.study.output import REPORT, claim_cells
+from ackclock.study.place import Place
 from ackclock.study.runner import Judged, Report, plans
 from ackclock.study.verdict import BETWEEN, Verdict
 
+_MOST_FAILED = 10  # of which a line each is printed; report.md has all
 _COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
@@ -98,16 +101,16 @@ def show(name: str, *, as_json: bool) -> int:
 
 
 def run(request: Request) -> int:
-    """Run a study, print and write what came out. The exit code says whether a claim failed."""
+    """Run a study, print and write what came out. The exit code says whether a claim or a run failed."""
     loaded = load(request.name)
     default = Path("results") / (f"{loaded.study.name}-quick" if request.quick else loaded.study.name)
-    place = Place(request.out or default)
+    place = Place(request.out or default, loaded.study)
     try:
         with console.progress() as progress:
             report = runner.run(
                 loaded, quick=request.quick, cc=request.cc, jobs=request.jobs, keep=place.runs, progress=progress
             )
-        place.write(report)
+        place.write(lambda folder: output.write(report, folder))
     finally:
         place.discard()
     if request.as_json:
@@ -117,10 +120,21 @@ def run(request: Request) -> int:
     for item in report.claims:
         if item.broken:
             console.warn(f"{loaded.study.folder / 'claims.py'}: the check of {item.claim.id} raised {item.broken}")
+    _warn_of_failures(report)
     for name, result in report.results.results.items():
         for warning in result.warnings:
             console.warn(f"{name}: {warning}")
     return FAILED if report.failed else OK
+
+
+def _warn_of_failures(report: Report) -> None:
+    found = grouped(report.failures)
+    for first, count in found[:_MOST_FAILED]:
+        swept = "".join(f", {key}={value}" for key, value in first.params.items())
+        runs = f"run {first.run}" if count == 1 else f"run {first.run} and {count - 1} more"
+        console.warn(f"{first.scenario}{swept}: {runs} failed: {first.problem}")
+    if len(found) > _MOST_FAILED:
+        console.warn(f"and {len(found) - _MOST_FAILED} more swept points: {REPORT} has all")
 
 
 def _print(out: Console, report: Report, folder: Path) -> None:
@@ -132,16 +146,18 @@ def _print(out: Console, report: Report, folder: Path) -> None:
         built = tables.build(spec, report.results, report.code.measures)
         out.print(f"\n{spec.title}{f' ({spec.paper})' if spec.paper else ''}", soft_wrap=True, markup=False)
         out.print(console.table(built.rows(), ["left"]))
+        for note in built.notes():
+            out.print(note, soft_wrap=True, markup=False)
     counted = [
         f"{count} {outcome}"
         for outcome in _COLOURS
         if (count := sum(item.verdict.outcome == outcome for item in report.claims))
     ]
     runs = sum(result.runs.height for result in report.results.results.values())
+    failed = f" and {len(report.failures)} failed" if report.failures else ""
     quick = ", quick" if report.quick else ""
-    out.print(
-        f"\nclaims: {', '.join(counted)}; {runs} runs, {report.wall_s:.1f} s{quick}", soft_wrap=True, markup=False
-    )
+    text = f"\nclaims: {', '.join(counted)}; {runs} runs{failed}, {report.wall_s:.1f} s{quick}"
+    out.print(text, soft_wrap=True, markup=False)
     out.print(f"report: {folder / REPORT}", soft_wrap=True, markup=False)
 
 

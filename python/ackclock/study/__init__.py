@@ -7,13 +7,29 @@ from __future__ import annotations
 
 from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
 from ackclock.study.code import Claim, Measure, claim, measure
+from ackclock.study.kinds import clipped
 from ackclock.study.locate import names
 from ackclock.study.model import Study
 from ackclock.study.runner import Report, load, run
 from ackclock.study.runs import Results, Run, Runs, Series
-from ackclock.study.verdict import Verdict, at_least, at_most, between, every, holds, labelled, whichever, within
+from ackclock.study.times import Censored, Times
+from ackclock.study.verdict import (
+    Verdict,
+    at_least,
+    at_most,
+    between,
+    every,
+    greatest,
+    holds,
+    labelled,
+    least,
+    valued,
+    whichever,
+    within,
+)
 
 __all__ = [
+    "Censored",
     "Claim",
     "Interval",
     "Measure",
@@ -23,14 +39,18 @@ __all__ = [
     "Runs",
     "Series",
     "Study",
+    "Times",
     "Verdict",
     "at_least",
     "at_most",
     "between",
     "claim",
+    "clipped",
     "every",
+    "greatest",
     "holds",
     "labelled",
+    "least",
     "load",
     "mean_interval",
     "measure",
@@ -38,6 +58,7 @@ __all__ = [
     "names",
     "ratio_interval",
     "run",
+    "valued",
     "whichever",
     "within",
 ]

@@ -19,9 +19,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import overload
 
-from ackclock.errors import InputError, one_line
+from ackclock.errors import InputError, one_line, unknown
+from ackclock.study.kinds import KINDS, Kind
 from ackclock.study.runs import Quantity, Results, Run
+from ackclock.study.times import Censored
 from ackclock.study.verdict import Verdict, soft
 
 FILE = "claims.py"
@@ -29,11 +32,12 @@ FILE = "claims.py"
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that a run has, or has not."""
+    """A number that a run has, or has not. Its kind says how several are summed up."""
 
     name: str
     doc: str
     function: Quantity
+    kind: Kind = "number"
 
     def __call__(self, run: Run) -> float | None:
         """The number of a run; it is looked for once."""
@@ -45,7 +49,7 @@ class Measure:
         """The number. Whatever the code raises becomes one line that names the measure."""
         try:
             value = self.function(run)
-            return None if value is None else float(value)
+            return value if value is None or isinstance(value, Censored) else float(value)
         except InputError as error:
             raise InputError(error.problem, error.remedy, source=FILE, key=self.name) from error
         except Exception as error:  # whatever the code of a study raises
@@ -81,10 +85,29 @@ class Code:
     claims: tuple[Claim, ...]
 
 
-def measure(function: Quantity) -> Measure:
-    """Make a measure of a function; its docstring says what it measures, and in which unit."""
-    name = getattr(function, "__name__", "measure")
-    return Measure(name, one_line(function.__doc__ or ""), function)
+@overload
+def measure(function: Quantity, /) -> Measure: ...
+
+
+@overload
+def measure(*, kind: Kind) -> Callable[[Quantity], Measure]: ...
+
+
+def measure(function: Quantity | None = None, /, *, kind: Kind = "number") -> Measure | Callable[[Quantity], Measure]:
+    """Make a measure of a function; its docstring says what it measures, and in which unit.
+
+    `kind` decides which value stands for several runs, and where its interval ends: docs/studies.md. Raises
+    :class:`InputError` for one that is not there.
+    """
+    if kind not in KINDS:
+        found = unknown("kind", kind, KINDS)
+        raise InputError(found.problem, found.remedy, source=FILE)
+
+    def made(own: Quantity) -> Measure:
+        name = getattr(own, "__name__", "measure")
+        return Measure(name, one_line(own.__doc__ or ""), own, kind)
+
+    return made if function is None else made(function)
 
 
 def claim(

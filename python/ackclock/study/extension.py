@@ -56,10 +56,10 @@ def lists(setting: Setting, changes: Mapping[str, Any], added: Sequence[Added]) 
     content = setting.content
     raw = copy.deepcopy(dict(content)) if isinstance(content, Mapping) else tomllib.loads(content.read_text("utf-8"))
     override.apply(raw, json_copy(changes))
-    found = {}
+    found: dict[str, list[Any]] = {}
     for place, keys in setting.extend.items():
         for key in keys if wanted[place] else ():
-            present = _values(raw, key)
+            present = found.get(key) or _values(raw, key)  # a list may take both kinds
             known = [str(sweep.label(value)) for value in present]
             found[key] = [*present, *(item.value for item in wanted[place] if item.label not in known)]
     return found

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,8 +16,16 @@ from ackclock.stats import Interval
 from ackclock.study.code import Measure
 from ackclock.study.model import GOODPUT, Axis, FigureSpec, SeriesSpec
 from ackclock.study.runs import Results, Runs
+from ackclock.study.times import Times
 
 _MOST = 3000  # points per line; more cannot be seen
+
+
+@dataclass(frozen=True, slots=True)
+class Line(Curve):
+    """A line over a swept value. `beyond` marks medians that were not reached: they are more than what is drawn."""
+
+    beyond: tuple[bool, ...] = ()
 
 
 def build(spec: FigureSpec, results: Results, measures: Mapping[str, Measure]) -> Chart:
@@ -48,14 +57,19 @@ def data(chart: Chart) -> str:
     """The numbers of a figure as CSV, scaled as they are drawn."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["panel", "series", "x", "y", "low", "high"])
+    writer.writerow(["panel", "series", "x", "y", "low", "high", "more_than"])
     for panel in chart.panels:
         for curve in panel.curves:
             for index, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):
                 name = chart.x.ticks[int(x)] if chart.x.ticks else f"{x:.10g}"
-                ends = [f"{end[index]:.6g}" for end in (curve.low, curve.high)] if curve.low else ["", ""]
-                writer.writerow([panel.title, curve.label, name, f"{y:.6g}", *ends])
+                ends = [_end(end[index]) for end in (curve.low, curve.high)] if curve.low else ["", ""]
+                beyond = isinstance(curve, Line) and curve.beyond[index]
+                writer.writerow([panel.title, curve.label, name, f"{y:.6g}", *ends, int(beyond)])
     return stream.getvalue()
+
+
+def _end(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else ""
 
 
 def number(value: object) -> float | None:
@@ -104,20 +118,28 @@ def _over_time(spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs) -> 
 
 def _swept(
     spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs, measure: Measure, names: Sequence[str]
-) -> Curve:
+) -> Line:
     """Means or medians of a measure over a swept value, with their intervals where there are several replications.
 
-    Where steps are `names`, a point stands at the place of its own among them.
+    Where steps are `names`, a point stands at the place of its own among them. A median that was not reached is drawn
+    where it is known to be beyond, with an interval that does not end.
     """
-    parts = [(step, runs.where({series.over: step})) for step in runs.steps(series.over)]
-    found = [(step, part.median(measure) if series.median else part.interval(measure)) for step, part in parts]
-    kept = [(step, value) for step, value in found if value.value is not None]
-    if names:
-        x = [float(names.index(str(step))) for step, _ in kept]
-    else:
-        x = [value * spec.x.scale for step, _ in kept if (value := number(step)) is not None]
-    low, high = _ends([value for _, value in kept], spec.y.scale)
-    return Curve(label, tuple(x), tuple((value.value or 0.0) * spec.y.scale for _, value in kept), low, high)
+    x, found = [], []
+    for step in runs.steps(series.over):
+        part = runs.where({series.over: step})
+        value = part.median(measure) if series.median else part.interval(measure)
+        at = float(names.index(str(step))) if names else number(step)
+        if at is not None and _height(value) is not None:
+            x.append(at if names else at * spec.x.scale)
+            found.append(value)
+    y = [(_height(value) or 0.0) * spec.y.scale for value in found]
+    low, high = _ends(found, spec.y)
+    return Line(label, tuple(x), tuple(y), low, high, tuple(value.value is None for value in found))
+
+
+def _height(value: Interval) -> float | None:
+    """Where a value is drawn, if anywhere."""
+    return value.beyond if value.value is None and isinstance(value, Times) else value.value
 
 
 def _names(spec: FigureSpec, results: Results) -> tuple[str, ...]:
@@ -126,11 +148,23 @@ def _names(spec: FigureSpec, results: Results) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, steps))) if any(number(step) is None for step in steps) else ()
 
 
-def _ends(values: Sequence[Interval], scale: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    if not any(value.low is not None for value in values):
+def _ends(values: Sequence[Interval], axis: Axis) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The ends of intervals; not a number where a single value has none, infinite where one is open."""
+    ends = [_open(value, axis) for value in values]
+    if all(math.isnan(low) for low, _ in ends):
         return (), ()
-    ends = [value.ends or (math.nan, math.nan) for value in values]
-    return tuple(low * scale for low, _ in ends), tuple(high * scale for _, high in ends)
+    return tuple(low * axis.scale for low, _ in ends), tuple(high * axis.scale for _, high in ends)
+
+
+def _open(value: Interval, axis: Axis) -> tuple[float, float]:
+    low, high = value.low, value.high
+    if value.value is None and low is None:
+        low = _height(value)
+    if low is not None and high is not None:
+        return low, high
+    if (low is None and high is None) or not axis.log:  # an axis without logarithms has no end to draw an arrow at
+        return math.nan, math.nan
+    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 def _scale(axis: Axis, ticks: tuple[str, ...]) -> Scale:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,16 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import api, campaign
-from ackclock.errors import AckclockError, EngineError, InputError, one_line, unknown
+from ackclock.errors import AckclockError, InputError, one_line, unknown
 from ackclock.results.result import Result
 from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.plan import load as load_plan
 from ackclock.study import code, document, extension, locate, selections
 from ackclock.study.code import Claim, Code
 from ackclock.study.extension import Added
+from ackclock.study.failures import Failure, reason
 from ackclock.study.model import Setting, Study
 from ackclock.study.runs import Results
-from ackclock.study.verdict import Verdict
+from ackclock.study.verdict import BETWEEN, Verdict
 
 _FEW = 2_000_000
 """Segments that are simulated sooner than other processes could begin to."""
@@ -57,8 +60,13 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether a claim failed, or the check of one did not come to an end."""
-        return any(item.verdict.outcome == "fail" or item.broken for item in self.claims)
+        """Whether a claim failed, the check of one did not come to an end, or a run failed."""
+        return bool(self.failures) or any(item.verdict.outcome == "fail" or item.broken for item in self.claims)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The runs without a result."""
+        return self.results.failed
 
     def to_json(self) -> dict[str, Any]:
         """What ``ackclock study run --json`` prints."""
@@ -70,11 +78,13 @@ class Report:
                     "statement": item.claim.statement,
                     "paper": item.claim.paper,
                     "value": item.verdict.value,
+                    "more": item.verdict.more,
                     "interval": item.verdict.interval,
                     "verdict": item.verdict.outcome,
                 }
                 for item in self.claims
             ],
+            "failed": [failure.to_json() for failure in self.failures],
             "wall_s": round(self.wall_s, 3),
         }
 
@@ -112,6 +122,8 @@ def run(
     keep: a directory that keeps the runs of each scenario as :func:`ackclock.sweep` does: those that are there are not
         played again. Without it they are only in memory.
     progress: called with (finished, all) runs, over all scenarios.
+
+    A run that fails does not stop the others: :attr:`Report.failures` has it, and claims about it are inconclusive.
     """
     loaded = study if isinstance(study, Loaded) else load(study)
     begun = time.monotonic()
@@ -128,10 +140,7 @@ def run(
                 progress(before + finished, total)
 
         workers = 1 if jobs is None and _packets(plan) < _FEW else jobs
-        if keep is None:
-            found[name] = api.run(plan, jobs=workers, progress=report)
-        else:
-            found[name] = _kept(plan, keep / name, workers, report)
+        found[name] = _in_memory(plan, workers, report) if keep is None else _kept(plan, keep / name, workers, report)
         done += len(plan)
     results = Results(found, quick=quick, known={name: selections.known(plan) for name, plan in full.items()})
     claims = judge(loaded.code.claims, results)
@@ -140,16 +149,20 @@ def run(
 
 
 def _kept(plan: Plan, folder: Path, jobs: int | None, progress: api.Progress) -> Result:
-    """The result of a scenario whose runs are kept in a directory. Raises :class:`EngineError` if one failed."""
+    """The result of a scenario whose runs are kept in a directory."""
 
     def tell(event: campaign.Event) -> None:
         if "finished" in event:
             progress(event["finished"], event["runs"])
 
-    result = campaign.sweep(plan, folder, jobs=jobs, retry_failed=True, tell=tell).result
-    for failed in result.manifest["failed"]:
-        raise EngineError(f"run {failed['run']} of {folder.name}: {failed['problem']}")
-    return result
+    return campaign.sweep(plan, folder, jobs=jobs, retry_failed=True, tell=tell).result
+
+
+def _in_memory(plan: Plan, jobs: int | None, progress: api.Progress) -> Result:
+    """The same without a directory of its own: only there does a run that fails leave the others alone."""
+    with tempfile.TemporaryDirectory(prefix="ackclock-study-") as folder:
+        result = _kept(plan, Path(folder), jobs, progress)
+        return Result({name: result.tables[name] for name in result.tables}, result.manifest)
 
 
 def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:
@@ -158,15 +171,24 @@ def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:
 
 
 def _judged(item: Claim, results: Results) -> Judged:
+    results.missed.clear()
     try:
         verdict = item.judge(results)
         if not isinstance(verdict, Verdict):
             raise TypeError(f"it returned {verdict!r}, not a Verdict")
-        return Judged(item, verdict)
     except Exception as error:  # whatever the code of a study raises
         known = isinstance(error, AckclockError)
         broken = one_line(f"an error: {error}" if known else f"{type(error).__name__}: {error}")
-        return Judged(item, Verdict("inconclusive", detail=f"the check raised {broken}"), broken)
+        return Judged(item, _missing(Verdict("inconclusive", detail=f"the check raised {broken}"), results), broken)
+    return Judged(item, _missing(verdict, results))
+
+
+def _missing(verdict: Verdict, results: Results) -> Verdict:
+    """A verdict that rests on runs of which some failed decides nothing: what failed may be what would contradict."""
+    if not results.missed:
+        return verdict
+    detail = BETWEEN.join(part for part in (f"{reason(results.missed)} [inconclusive]", verdict.detail) if part)
+    return dataclasses.replace(verdict, outcome="inconclusive", detail=detail)
 
 
 def _plan(study: Study, setting: Setting, quick: bool, added: Sequence[Added]) -> Plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,10 @@ from ackclock.results.result import Result
 from ackclock.results.summary import bottleneck
 from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
 from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
+from ackclock.stats.censored import MOST_CENSORED
+from ackclock.study import kinds, times
+from ackclock.study.failures import Failure, Failures
+from ackclock.study.kinds import Kind
 from ackclock.study.model import Where
 from ackclock.study.selections import Known, key_among, value_among
 
@@ -99,27 +104,36 @@ class Runs:
     run ever has, or a key that is not swept, is one (:class:`InputError`).
     """
 
-    def __init__(self, scenario: str, runs: list[Run], known: Known) -> None:
+    def __init__(self, scenario: str, runs: list[Run], known: Known, failures: Failures | None = None) -> None:
         self.scenario = scenario
         self.known = known
         self._runs = runs
+        self._failures = failures or Failures()
 
     @classmethod
-    def of(cls, scenario: str, result: Result, known: Known | None = None) -> Runs:
+    def of(cls, scenario: str, result: Result, known: Known | None = None, failures: Failures | None = None) -> Runs:
         """All runs of a result. Without `known` its own values are all there are."""
         swept = result.runs.select(result.params).to_dict(as_series=False)
         values = {key: tuple(dict.fromkeys([*(known or {}).get(key, ()), *found])) for key, found in swept.items()}
+        if result.runs.is_empty():  # every run failed, and tables without rows have no columns of their own
+            return cls(scenario, [], {**(known or {}), **values}, failures)
         samples = result.series.select("run", "metric", "id", "time_s", "value").partition_by(
             "run", "metric", "id", as_dict=True, maintain_order=True, include_key=False
         )
         runs = [Run(result, row, samples) for row in result.runs.iter_rows(named=True)]
-        return cls(scenario, runs, {**(known or {}), **values})
+        return cls(scenario, runs, {**(known or {}), **values}, failures)
 
     def __iter__(self) -> Iterator[Run]:
+        self._failures.missed()
         return iter(self._runs)
 
     def __len__(self) -> int:
         return len(self._runs)
+
+    @property
+    def failed(self) -> tuple[Failure, ...]:
+        """The runs among them that have no result."""
+        return self._failures.here
 
     def where(self, *conditions: Where, **equal: str | float) -> Runs:
         """Those with the given swept values: ``where({"topology.rate": "1 Mbit/s"}, slow_start="blbe")``."""
@@ -132,12 +146,17 @@ class Runs:
                 value_among(key, value, self.known)
             except Problem as problem:
                 raise _wrong(problem, f"runs of '{self.scenario}'") from None
-        kept = [run for run in self._runs if all(_same(run.params.get(key), value) for key, value in wanted.items())]
-        return Runs(self.scenario, kept, self.known)
+
+        def chosen(run: Run | Failure) -> bool:
+            return all(_same(run.params.get(key), value) for key, value in wanted.items())
+
+        kept = [run for run in self._runs if chosen(run)]
+        return Runs(self.scenario, kept, self.known, self._failures.where(chosen))
 
     def keys(self) -> list[str]:
         """The swept keys."""
-        return list(self._runs[0].params) if self._runs else []
+        played: tuple[Run | Failure, ...] = (*self._runs, *self.failed)
+        return list(played[0].params) if played else []
 
     def steps(self, key: str) -> list[str | int | float | bool]:
         """The values of a swept key, in their order."""
@@ -145,33 +164,78 @@ class Runs:
             key_among(key, self.known)
         except Problem as problem:
             raise _wrong(problem, f"runs of '{self.scenario}'") from None
-        return list(dict.fromkeys(run.params[key] for run in self._runs if key in run.params))
+        played: tuple[Run | Failure, ...] = (*self._runs, *self.failed)
+        found = {run.params[key] for run in played if key in run.params}
+        return [value for value in self.known[key] if value in found]
 
     def values(self, quantity: Quantity) -> list[float | None]:
         """The quantity of each run."""
-        return [None if (value := quantity(run)) is None else float(value) for run in self._runs]
+        return [_number(quantity(run)) for run in self]
 
     def interval(self, quantity: Quantity) -> Interval:
-        """Mean and 95 % confidence interval of a quantity over the runs."""
-        return mean_interval(self.values(quantity))
+        """Mean and 95 % confidence interval of a quantity over the replications, or what is apt for its kind.
+
+        Runs of the same replication share their random draws: what they have is averaged first.
+        """
+        kind = _kind(quantity)
+        if kind == "time":
+            return times.median(list(self._one_each(quantity).values()))
+        return kinds.estimate(kind, list(self._averaged(quantity).values()))
 
     def median(self, quantity: Quantity) -> Interval:
-        """Median of a quantity over the runs, with the order statistics around it: for what is far from normal."""
-        return median_interval(self.values(quantity))
+        """Median of a quantity over the replications: for what is far from normal."""
+        if _kind(quantity) == "time":
+            return self.interval(quantity)
+        return median_interval(self._averaged(quantity).values())
 
-    def ratio(self, quantity: Quantity, over: Runs) -> Interval:
-        """The quantity here over that there, run by run: replications with the same random draws go together."""
-        return ratio_interval(self._paired(quantity, over))
+    def ratio(self, quantity: Quantity, over: Runs, *, each: str = "") -> Interval:
+        """The quantity here over that there, run by run: replications with the same random draws go together.
 
-    def difference(self, quantity: Quantity, minus: Runs) -> Interval:
-        """The quantity here less that there, run by run."""
-        pairs = self._paired(quantity, minus)
-        return mean_interval(a - b for a, b in pairs if a is not None and b is not None)
+        With `each` it is the geometric mean over the values of that swept key, within a replication. Of times of which
+        more than a tenth are censored it is the ratio of their medians.
+        """
+        groups = self._paired(quantity, over, each)
+        pairs = [pair for group in groups for pair in group]
+        if _kind(quantity) == "time" and pairs and not times.mostly_seen(pairs, MOST_CENSORED):
+            return times.ratio(groups)
+        return ratio_interval((kinds.quotient(found), 1.0) for found in zip(*groups, strict=True))
 
-    def _paired(self, quantity: Quantity, others: Runs) -> list[tuple[float | None, float | None]]:
-        ours = {run.replication: value for run, value in zip(self, self.values(quantity), strict=True)}
-        theirs = {run.replication: value for run, value in zip(others, others.values(quantity), strict=True)}
-        return [(value, theirs[number]) for number, value in ours.items() if number in theirs]
+    def difference(self, quantity: Quantity, minus: Runs, *, each: str = "") -> Interval:
+        """The quantity here less that there, run by run; with `each` the mean over the values of that swept key."""
+        groups = self._paired(quantity, minus, each)
+        return mean_interval(math.fsum(a - b for a, b in found) / len(found) for found in zip(*groups, strict=True))
+
+    def _paired(self, quantity: Quantity, others: Runs, each: str) -> list[list[tuple[float, float]]]:
+        """Pairs of the replications that have one everywhere, for every value of a swept key."""
+        parts = [(self, others)]
+        if each:
+            parts = [(self.where({each: step}), others.where({each: step})) for step in self.steps(each)]
+        known = [(ours._one_each(quantity), theirs._one_each(quantity)) for ours, theirs in parts]
+        common = set.intersection(*(set(ours) & set(theirs) for ours, theirs in known)) if known else set()
+        return [[(ours[number], theirs[number]) for number in sorted(common)] for ours, theirs in known]
+
+    def _by_replication(self, quantity: Quantity) -> dict[int, list[float]]:
+        found: dict[int, list[float]] = {}
+        for run in self:
+            value = _number(quantity(run))
+            if value is not None and math.isfinite(value):
+                found.setdefault(run.replication, []).append(value)
+        return found
+
+    def _averaged(self, quantity: Quantity) -> dict[int, float]:
+        """A value of each replication."""
+        kind = _kind(quantity)
+        return {number: kinds.together(kind, found) for number, found in self._by_replication(quantity).items()}
+
+    def _one_each(self, quantity: Quantity) -> dict[int, float]:
+        """The value of each replication, of which there must be one. Raises :class:`InputError`."""
+        found = self._by_replication(quantity)
+        for number, values in found.items():
+            if len(values) > 1:
+                problem = f"{len(values)} runs of replication {number} have a value of '{_name(quantity)}'"
+                remedy = f"select one swept point with where(): {', '.join(self.keys())}"
+                raise InputError(problem, remedy, source=f"runs of '{self.scenario}'")
+        return {number: values[0] for number, values in found.items()}
 
 
 class Results:
@@ -182,7 +246,17 @@ class Results:
     ) -> None:
         self.results = dict(results)
         self.quick = quick
-        self._runs = {name: Runs.of(name, result, (known or {}).get(name)) for name, result in results.items()}
+        self.missed: set[Failure] = set()
+        """The failed runs that were asked for since this was last cleared."""
+        self._runs = {
+            name: Runs.of(name, result, (known or {}).get(name), Failures.of(name, result, self.missed))
+            for name, result in results.items()
+        }
+
+    @property
+    def failed(self) -> tuple[Failure, ...]:
+        """The runs without a result, of all scenarios."""
+        return tuple(failure for runs in self._runs.values() for failure in runs.failed)
 
     def __getitem__(self, scenario: str) -> Runs:
         if scenario not in self._runs:
@@ -208,6 +282,19 @@ def _named(what: str, name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _wrong(problem: Problem, source: str) -> InputError:
     return InputError(problem.problem, problem.remedy, source=source)
+
+
+def _number(value: float | int | bool | None) -> float | None:
+    return value if value is None or isinstance(value, times.Censored) else float(value)
+
+
+def _kind(quantity: Quantity) -> Kind:
+    """What kind of number a measure declares to be; other functions declare nothing."""
+    return getattr(quantity, "kind", "number")
+
+
+def _name(quantity: Quantity) -> str:
+    return str(getattr(quantity, "name", None) or getattr(quantity, "__name__", "the measure"))
 
 
 def _same(left: object, right: object) -> bool:

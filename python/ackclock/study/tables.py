@@ -10,16 +10,23 @@ from dataclasses import dataclass
 
 from ackclock.stats import Interval
 from ackclock.study.code import Measure
+from ackclock.study.failures import Failure, reason
 from ackclock.study.model import Column, Reference, Row, TableSpec
 from ackclock.study.runs import Results, Runs
+from ackclock.study.times import Times
+from ackclock.study.verdict import span
+
+_FAR = 1e4
+"""Where the end of an interval is so many times the value, as of two ratios, its digits say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a table: what was found for each column, in its order, already scaled."""
+    """A row of a table: what was found for each column, in its order, already scaled, and which of its runs failed."""
 
     label: str
     cells: tuple[Interval, ...]
+    failed: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,8 @@ class Table:
         for index, column in enumerate(self.spec.columns):
             header.append(column.label)
             for cells, line in zip(body, self.lines, strict=True):
-                cells.append(shown(line.cells[index], column.digits))
+                found = line.cells[index]
+                cells.append("failed" if line.failed and found.n == 0 else shown(found, column.digits))
             for reference in self.spec.references:
                 values = [_of(reference, line, column) for line in self.lines]
                 if any(value is not None for value in values):
@@ -44,25 +52,29 @@ class Table:
                         cells.append("" if value is None else f"{value:.{column.digits}f}")
         return [header, *body]
 
+    def notes(self) -> list[str]:
+        """What stands below the table: the rows of which runs failed, and why."""
+        return [f"{line.label}: {reason(line.failed)}" for line in self.lines if line.failed]
+
     def csv(self) -> str:
         """The same for machines: a row for each cell."""
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(
-            ["row", "measure", "value", "low", "high", "n", *(reference.label for reference in self.spec.references)]
-        )
+        header = ["row", "measure", "value", "low", "high", "n", "more_than", "censored", "failed"]
+        writer.writerow([*header, *(reference.label for reference in self.spec.references)])
         for line in self.lines:
             for column, cell in zip(self.spec.columns, line.cells, strict=True):
+                times = (cell.beyond, cell.censored) if isinstance(cell, Times) else (None, None)
                 others = (_of(reference, line, column) for reference in self.spec.references)
-                numbers = (_digits(value) for value in (cell.value, cell.low, cell.high, cell.n, *others))
-                writer.writerow([line.label, column.measure, *numbers])
+                numbers = (cell.value, cell.low, cell.high, cell.n, *times, len(line.failed), *others)
+                writer.writerow([line.label, column.measure, *map(_digits, numbers)])
         return stream.getvalue()
 
 
 def build(spec: TableSpec, results: Results, measures: Mapping[str, Measure]) -> Table:
     """The numbers of a table."""
     lines = [
-        Line(label, tuple(_cell(runs, column, measures[column.measure]) for column in spec.columns))
+        Line(label, tuple(_cell(runs, column, measures[column.measure]) for column in spec.columns), runs.failed)
         for row in spec.rows
         for label, runs in _selected(row, results[row.scenario])
     ]
@@ -88,13 +100,31 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 def shown(found: Interval, digits: int) -> str:
     """A value with half the width of its interval, or with its ends where it is not in the middle of them."""
+    if isinstance(found, Times) and (found.censored or found.low is None or found.high is None):
+        return _time(found, digits)
     if found.value is None:
         return "-"
     if found.low is None or found.high is None:
         return f"{found.value:.{digits}f}"
     if abs(found.high + found.low - 2 * found.value) > 1e-6 * abs(found.value):
-        return f"{found.value:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
+        high = (
+            f"{found.high:.{digits}f}"
+            if found.high <= _FAR * abs(found.value) or not found.value
+            else f"{found.high:.1e}"
+        )
+        return f"{found.value:.{digits}f} ({found.low:.{digits}f} to {high})"
     return f"{found.value:.{digits}f} ± {(found.high - found.low) / 2:.{digits}f}"
+
+
+def _time(found: Times, digits: int) -> str:
+    """A median with the ends there are, and in how many runs it did not happen; more than so much where in most."""
+    value = found.value if found.beyond is None else found.beyond
+    if value is None:
+        return "-"
+    ends = span((found.low, found.high), f".{digits}f") if found.beyond is None else ""
+    missing = f"{found.censored} of {found.n} not" if found.censored else ""
+    notes = "; ".join(part for part in (ends, missing) if part)
+    return f"{'' if found.beyond is None else '> '}{value:.{digits}f}{f' ({notes})' if notes else ''}"
 
 
 def _cell(runs: Runs, column: Column, measure: Measure) -> Interval:
@@ -120,5 +150,5 @@ def _selected(row: Row, runs: Runs) -> Iterator[tuple[str, Runs]]:
         return
     for values in itertools.product(*(chosen.steps(key) for key in row.each)):
         part = chosen.where(dict(zip(row.each, values, strict=True)))
-        if len(part):
+        if len(part) or part.failed:
             yield ", ".join([*([row.label] if row.label else []), *map(str, values)]), part

@@ -16,6 +16,7 @@ from ackclock.study import (
     every,
     holds,
     labelled,
+    valued,
     whichever,
     within,
 )
@@ -135,14 +136,14 @@ def e4(results: Results) -> Verdict:
 )
 def e5(results: Results) -> Verdict:
     blbe, reno = variants(results, "single")
-    ratio = reno.ratio(settling_time, blbe)
+    alone = at_least(reno.ratio(settling_time, blbe), 3.0)
     verdict = every(
-        labelled("alone, ratio", at_least(ratio, 3.0)),
+        labelled("alone, ratio", alone),
         labelled("with, s", between(blbe.interval(settled_at), 4.0, 16.0)),
         labelled("without, s", between(reno.interval(settled_at), 12.5, 50.0)),
         *(settles_sooner(results, load) for load in SETTLING),
     )
-    return replace(verdict, value=ratio.value, interval=None)
+    return valued(verdict, alone)
 
 
 def settles_sooner(results: Results, load: int) -> Verdict:
@@ -248,10 +249,10 @@ def e11(results: Results) -> Verdict:
     for load in SETTLING:
         blbe, reno = beside(results, "load", load)
         ratio = blbe.ratio(mean_others, reno)
-        if ratio.value is None or ratio.ends is None:
-            return holds(False, detail=f"{load} kbit/s: nothing delivered")
-        ends = sorted(100 * abs(end - 1) for end in ratio.ends)
-        found.append((max(ends), 100 * abs(ratio.value - 1), load))
+        if ratio.value is None:
+            return Verdict("inconclusive", detail=f"{load} kbit/s: nothing delivered")
+        ends = [end for end in (ratio.low, ratio.high) if end is not None] or [ratio.value]
+        found.append((max(100 * abs(end - 1) for end in ends), 100 * abs(ratio.value - 1), load))
     worst, value, load = max(found)
     verdict = at_most(worst, 5.0)
     return replace(verdict, value=value, detail=f"largest beside {load} kbit/s; end of its interval {worst:.2g} %")

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable
 from fractions import Fraction
 
-from ackclock.study import Run, measure
+from ackclock.study import Censored, Run, measure
 
 SETTLING = {280: (2.2, 17.8), 800: (2.0, 9.2), 2100: (1.6, 5.6)}
 """Table 4: seconds in which the transfer settles with and without the estimate, by load in kbit/s."""
@@ -15,41 +15,41 @@ SETTLED = 0.99
 """Share of the available rate at which a flow counts as settled; the paper does not say."""
 
 
-@measure
+@measure(kind="amount")
 def estimate(run: Run) -> float | None:
     """Bandwidth that the packet pair measured, bit/s."""
     return run.flow()["start_estimate_bps"]  # type: ignore[no-any-return]
 
 
-@measure
+@measure(kind="amount")
 def threshold(run: Run) -> float | None:
     """Threshold that the slow start set, segments."""
     found = run.flow()["start_ssthresh_bytes"]
     return None if found is None else float(found) / mss(run)
 
 
-@measure
+@measure(kind="amount")
 def mean_25(run: Run) -> float:
     """Payload delivered in order from the start of the flow until 25 s, per time, bit/s."""
     begin = started(run)
     return 8 * run.series("delivered").between(begin, 25.0) / (25.0 - begin)
 
 
-@measure
+@measure(kind="amount")
 def mean_settling(run: Run) -> float:
     """Payload delivered in order from the start of the flow until Reno settled in the paper, per time, bit/s."""
     begin, span = started(run), SETTLING[load(run)][1]
     return 8 * run.series("delivered").between(begin, begin + span) / span
 
 
-@measure
+@measure(kind="amount")
 def mean_others(run: Run) -> float:
     """Payload of all other flows delivered in order in the last 12 s, per time, bit/s."""
     others = [run.series("delivered", row["id"]) for row in run.flows if row["id"] != "0"]
     return 8 * sum(other.between(run.duration - 12.0, run.duration) for other in others) / 12.0
 
 
-@measure
+@measure(kind="amount")
 def true_bandwidth(run: Run) -> float:
     """The paper's equivalent bandwidth of the way: at the bottleneck, what is left is the share of one more flow.
 
@@ -60,32 +60,33 @@ def true_bandwidth(run: Run) -> float:
     return 1e3 * float(equivalent(shared_rates(run, sharing)))
 
 
-@measure
+@measure(kind="amount")
 def rtt_of_threshold(run: Run) -> float | None:
     """Round-trip time that the estimate was multiplied with, s."""
     rate, segments = estimate(run), threshold(run)
     return None if rate is None or segments is None else segments * 8 * mss(run) / rate
 
 
-@measure
+@measure(kind="amount")
 def mean_after(run: Run) -> float:
     """Payload delivered in order from 25 s, when both variants have settled, until the end, per time, bit/s."""
     return 8 * run.series("delivered").between(25.0, run.duration) / (run.duration - 25.0)
 
 
-@measure
+@measure(kind="time")
 def settling_time(run: Run) -> float:
-    """Time from the start of the flow until a second in which it has 99 % of the rate, s; else until the end."""
+    """Time from the start of the flow until a second in which it has 99 % of the rate, s; else censored."""
     return reached(run, SETTLED, step=0.1)
 
 
-@measure
+@measure(kind="time")
 def settled_at(run: Run) -> float:
     """The same on the time axis of the run, as the paper prints it for a single connection, s."""
-    return started(run) + reached(run, SETTLED, step=0.1)
+    found = reached(run, SETTLED, step=0.1)
+    return type(found)(started(run) + found)
 
 
-@measure
+@measure(kind="amount")
 def start_up_losses(run: Run) -> float:
     """Packets that the queues refused until 0.1 s after slow start had ended, by the estimate or by a loss."""
     end = left_slow_start(run)
@@ -93,7 +94,7 @@ def start_up_losses(run: Run) -> float:
     return sum(run.series("drops", link["id"]).at(limit) for link in run.links)
 
 
-@measure
+@measure(kind="amount")
 def start_up_losses_bdp(run: Run) -> float | None:
     """The same as a share of the bandwidth-delay product in packets."""
     found = start_up_losses(run)
@@ -101,7 +102,7 @@ def start_up_losses_bdp(run: Run) -> float | None:
     return None if found is None else found * 8 * mss(run) / (available(run) * delay)
 
 
-@measure
+@measure(kind="amount")
 def longest_stall(run: Run) -> float:
     """Longest time without a delivery in order, from the first to the last one, s."""
     delivered = run.series("delivered")
@@ -109,7 +110,7 @@ def longest_stall(run: Run) -> float:
     return float(max((after - before for before, after in itertools.pairwise(times)), default=0.0))
 
 
-@measure
+@measure(kind="amount")
 def stall_in_slow_start(run: Run) -> float:
     """Longest time without a delivery in order in the first 5 s of the flow, in steps of 0.1 s."""
     delivered, begin = run.series("delivered"), started(run)
@@ -121,46 +122,46 @@ def stall_in_slow_start(run: Run) -> float:
     return longest
 
 
-@measure
+@measure(kind="amount")
 def timeouts(run: Run) -> float:
     """Retransmission timeouts in the whole run."""
     return float(run.flow()["timeouts"])
 
 
-@measure
+@measure(kind="percent")
 def retransmitted(run: Run) -> float:
     """Payload sent again, % of what was sent."""
     flow = run.flow()
     return 100 * float(flow["retransmitted_bytes"]) / float(flow["sent_bytes"])
 
 
-@measure
+@measure(kind="amount")
 def losses(run: Run) -> float:
     """Packets that the queues refused in the whole run."""
     return float(sum(link["drops"] for link in run.links))
 
 
-@measure
-def time_to_90(run: Run) -> float | None:
-    """Time from the start until a second in which the flow has 90 % of the rate, s; none if it never has."""
-    found = reached(run, 0.90, step=0.01)
-    return found if found < run.duration - 1.0 else None
+@measure(kind="time")
+def time_to_90(run: Run) -> float:
+    """Time from the start until a second in which the flow has 90 % of the rate, s; censored if it never has."""
+    return reached(run, 0.90, step=0.01)
 
 
-@measure
+@measure(kind="share")
 def share_of_10_s(run: Run) -> float:
     """Payload delivered in the first 10 s of the flow, as a share of what the link can carry in that time."""
     begin = started(run)
     return 8 * run.series("delivered").between(begin, begin + 10.0) / 10.0 / available(run)
 
 
-@measure
-def completion_time(run: Run) -> float | None:
-    """Time from the start of the connection until the last byte is delivered, s."""
-    return run.flow()["fct_s"]  # type: ignore[no-any-return]
+@measure(kind="time")
+def completion_time(run: Run) -> float:
+    """Time from the start of the connection until the last byte is delivered, s; censored if it is not."""
+    found = run.flow()["fct_s"]
+    return Censored(run.duration - started(run)) if found is None else float(found)
 
 
-@measure
+@measure(kind="amount")
 def estimated_share(run: Run) -> float | None:
     """The estimate as a share of the rate of the bottleneck."""
     found = estimate(run)
@@ -200,13 +201,13 @@ def available(run: Run) -> float:
 
 
 def reached(run: Run, share: float, *, step: float) -> float:
-    """Seconds after its start at which the flow first has `share` of the available rate over a second."""
+    """Seconds after its start at which the flow first has `share` of the rate over a second; else censored."""
     delivered, begin = run.series("delivered"), started(run)
     wanted = share * available(run) / 8
     for index in range(int((run.duration - begin - 1.0) / step) + 1):
         if delivered.between(begin + index * step, begin + index * step + 1.0) >= wanted:
             return index * step
-    return run.duration - begin
+    return Censored(run.duration - begin)
 
 
 def left_slow_start(run: Run) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ackclock.metrics import synchronisation as together_share
-from ackclock.study import Run, measure
+from ackclock.study import Censored, Run, measure
 
 WARM_UP = 1 / 6
 """Share of a run that rates leave out: 100 s of 600 s. The paper does not say that it leaves out any."""
@@ -25,25 +25,25 @@ SHARE = 0.8
 # --- Figures 1 and 2: what both flows get together ---
 
 
-@measure
+@measure(kind="amount")
 def throughput(run: Run) -> float:
     """Payload of both flows delivered in order after the first sixth of the run (100 s of 600 s), bit/s."""
     return sum(rates(run, warm(run)))
 
 
-@measure
+@measure(kind="amount")
 def throughput_whole(run: Run) -> float:
     """The same over the whole run, bit/s."""
     return sum(rates(run, 0.0))
 
 
-@measure
+@measure(kind="amount")
 def timeouts(run: Run) -> float:
     """Retransmission timeouts of both flows in the whole run."""
     return float(sum(flow["timeouts"] for flow in run.flows))
 
 
-@measure
+@measure(kind="percent")
 def lost(run: Run) -> float:
     """Packets that the queue refused, % of those that came."""
     row = run.bottleneck
@@ -53,37 +53,37 @@ def lost(run: Run) -> float:
 # --- Figure 3: equals ---
 
 
-@measure
+@measure(kind="inequality")
 def unfairness(run: Run) -> float:
     """The larger rate over the smaller, after the first sixth of the run."""
     return spread(rates(run, warm(run)))
 
 
-@measure
+@measure(kind="inequality")
 def unfairness_whole(run: Run) -> float:
     """The same from the start of the second flow on."""
     return spread(rates(run, both_started(run)))
 
 
-@measure
+@measure(kind="amount")
 def log_unfairness(run: Run) -> float:
     """Logarithm of the larger rate over the smaller, after the first sixth of the run: 0 is equal."""
     return math.log(spread(rates(run, warm(run))))
 
 
-@measure
+@measure(kind="amount")
 def log_unfairness_whole(run: Run) -> float:
     """The same from the start of the second flow on."""
     return math.log(spread(rates(run, both_started(run))))
 
 
-@measure
+@measure(kind="ratio")
 def second_over_first(run: Run) -> float:
     """Rate of the second flow over that of the first, after the first sixth of the run."""
     return ratio(rates(run, warm(run)))
 
 
-@measure
+@measure(kind="share")
 def synchronisation(run: Run) -> float | None:
     """Share of the flows that lose in the same overflow, from the second flow's start on: 1 is always both."""
     begin = both_started(run)
@@ -94,43 +94,43 @@ def synchronisation(run: Run) -> float | None:
 # --- Figure 4: different RTTs. Figure 5: beside standard TCP ---
 
 
-@measure
+@measure(kind="ratio")
 def short_over_long(run: Run) -> float:
     """Rate of the flow with the smaller RTT over that of the other, after the first sixth of the run."""
     return between_rtts(run, warm(run))
 
 
-@measure
+@measure(kind="ratio")
 def short_over_long_whole(run: Run) -> float:
     """The same over the whole run."""
     return between_rtts(run, both_started(run))
 
 
-@measure
+@measure(kind="share")
 def long_share(run: Run) -> float:
     """Share of the flow with the larger RTT in what both get, after the first sixth of the run."""
     return 1 / (1 + between_rtts(run, warm(run)))
 
 
-@measure
+@measure(kind="ratio")
 def new_over_standard(run: Run) -> float:
     """Rate of the second flow over that of the first, which is standard TCP, after the first sixth of the run."""
     return ratio(rates(run, warm(run)))
 
 
-@measure
+@measure(kind="ratio")
 def new_over_standard_whole(run: Run) -> float:
     """The same over the whole run."""
     return ratio(rates(run, both_started(run)))
 
 
-@measure
+@measure(kind="amount")
 def log_new_over_standard(run: Run) -> float:
     """How far from equal the two are, in either direction: the absolute logarithm of that ratio."""
     return abs(math.log(ratio(rates(run, warm(run)))))
 
 
-@measure
+@measure(kind="share")
 def standard_share(run: Run) -> float:
     """Share of standard TCP in what both get, after the first sixth of the run."""
     return 1 / (1 + ratio(rates(run, warm(run))))
@@ -139,33 +139,33 @@ def standard_share(run: Run) -> float:
 # --- Figure 6: how long until the second flow has its share ---
 
 
-@measure
+@measure(kind="time")
 def convergence(run: Run) -> float:
-    """Seconds from the second flow's start until both have the same within 10 %, and keep it; else until the end."""
+    """Seconds from the second flow's start until both have the same within 10 %, and keep it; else censored."""
     found = converged_after(run, _equal)
-    return horizon(run) if found is None else found
+    return Censored(horizon(run)) if found is None else found
 
 
-@measure
+@measure(kind="happened")
 def censored(run: Run) -> float:
     """1 where that did not happen before the run ended, else 0."""
     return float(converged_after(run, _equal) is None)
 
 
-@measure
+@measure(kind="time")
 def convergence_80(run: Run) -> float:
-    """Seconds from the second flow's start until it first has 80 % of a fair share; else until the end."""
+    """Seconds from the second flow's start until it first has 80 % of a fair share; else censored."""
     found = converged_after(run, _four_fifths)
-    return horizon(run) if found is None else found
+    return Censored(horizon(run)) if found is None else found
 
 
-@measure
+@measure(kind="happened")
 def censored_80(run: Run) -> float:
     """1 where that did not happen before the run ended, else 0."""
     return float(converged_after(run, _four_fifths) is None)
 
 
-@measure
+@measure(kind="amount")
 def epoch(run: Run) -> float | None:
     """Mean time between two losses of the first flow while it is alone, s; none if it has fewer than two."""
     found = run.series("recoveries", "0").time

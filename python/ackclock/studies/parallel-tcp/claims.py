@@ -16,10 +16,11 @@ from ackclock.study import (
     at_least,
     at_most,
     claim,
+    clipped,
     every,
-    holds,
     labelled,
     mean_interval,
+    valued,
     whichever,
     within,
 )
@@ -98,16 +99,13 @@ def c3(results: Results) -> Verdict:
 def grows(runs: Runs, name: str) -> Verdict:
     """Whether CUBIC's goodput does."""
     cubic = runs.where(cc="cubic")
-    verdict = at_least(mean_interval(correlations(cubic)), 0.7)
-    return replace(
-        every(
-            labelled(f"{name}: rank correlation", verdict),
-            labelled("10 over 1", at_least(ratio(cubic, 10, 1), 1.0)),
-            labelled("25 over 10", at_least(ratio(cubic, 25, 10), 0.98)),
-        ),
-        value=verdict.value,
-        interval=verdict.interval,
+    verdict = at_least(clipped(mean_interval(correlations(cubic)), -1.0, 1.0), 0.7)
+    joined = every(
+        labelled(f"{name}: rank correlation", verdict),
+        labelled("10 over 1", at_least(ratio(cubic, 10, 1), 1.0)),
+        labelled("25 over 10", at_least(ratio(cubic, 25, 10), 0.98)),
     )
+    return valued(joined, verdict)
 
 
 def correlations(runs: Runs) -> list[float | None]:
@@ -134,19 +132,19 @@ SATURATED = ("30 Mbit/s", "100 Mbit/s")
     tolerance="one has at least 0.85 of the line and of the most seen on it; 25 have at most 1.15 of one; CUBIC",
 )
 def c4(results: Results) -> Verdict:
-    found, gain = [], None
+    found, gained = [], None
     for rate in SATURATED:
         cubic = results["saturated"].where({"topology.rate": rate}, cc="cubic")
         one = cubic.where(count=1)
         most = max((goodput(run) or 0.0 for run in cubic), default=0.0)
-        gain = cubic.where(count=25).ratio(goodput, one)
+        gained = at_most(cubic.where(count=25).ratio(goodput, one), 1.15)
         found += [
             labelled(f"{rate}: share of the line", at_least(one.interval(share), 0.85)),
-            labelled("of the most seen", at_least(one.interval(relative_to(most)), 0.85)),
-            labelled("25 over 1", at_most(gain, 1.15)),
+            labelled("of the most seen", at_least(clipped(one.interval(relative_to(most)), 0.0, 1.0), 0.85)),
+            labelled("25 over 1", gained),
         ]
     verdict = every(*found)
-    return replace(verdict, value=gain.value if gain else None, interval=gain.ends if gain else None)
+    return valued(verdict, gained) if gained else verdict
 
 
 def relative_to(most: float) -> Callable[[Run], float | None]:
@@ -168,4 +166,4 @@ def c6(results: Results) -> Verdict:
         )
         for rate in reversed(SATURATED)
     ]
-    return replace(every(*found), value=found[0].value, interval=found[0].interval) if found else holds(False)
+    return valued(every(*found), found[0])

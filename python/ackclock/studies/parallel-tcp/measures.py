@@ -16,61 +16,61 @@ def connections(run: Run) -> int:
     return len(run.flows)
 
 
-@measure
+@measure(kind="amount")
 def goodput(run: Run) -> float:
     """Payload that all connections delivered in order, from the beginning to the end of the run, bit/s."""
     return 8 * sum(float(flow["goodput_bytes"]) for flow in run.flows) / run.duration
 
 
-@measure
+@measure(kind="share")
 def share(run: Run) -> float:
     """The same as a share of the payload that the line can carry, or that its policer lets pass."""
     return goodput(run) / payload_rate(run)  # type: ignore[operator]
 
 
-@measure
+@measure(kind="share")
 def share_1(run: Run) -> float | None:
     """The share of the line that one connection gets."""
     return share(run) if connections(run) == 1 else None
 
 
-@measure
+@measure(kind="share")
 def share_2(run: Run) -> float | None:
     """The share of the line that two connections get."""
     return share(run) if connections(run) == 2 else None
 
 
-@measure
+@measure(kind="share")
 def share_4(run: Run) -> float | None:
     """The share of the line that four connections get."""
     return share(run) if connections(run) == 4 else None
 
 
-@measure
+@measure(kind="share")
 def share_10(run: Run) -> float | None:
     """The share of the line that ten connections get."""
     return share(run) if connections(run) == 10 else None
 
 
-@measure
+@measure(kind="share")
 def share_25(run: Run) -> float | None:
     """The share of the line that 25 connections get."""
     return share(run) if connections(run) == 25 else None
 
 
-@measure
+@measure(kind="share")
 def formula_reno(run: Run) -> float:
     """The share by the formula for connections that keep half, as Reno does."""
     return parallel_utilisation(len(run.flows), RENO)
 
 
-@measure
+@measure(kind="share")
 def formula_cubic(run: Run) -> float:
     """The share by the formula for connections that keep 0.7, as CUBIC does."""
     return parallel_utilisation(len(run.flows), CUBIC)
 
 
-@measure
+@measure(kind="share")
 def together(run: Run) -> float | None:
     """Share of the connections that lose in the same round trip, of round trips with a loss; none for one."""
     flows = [flow["id"] for flow in run.flows]
@@ -78,7 +78,7 @@ def together(run: Run) -> float | None:
     return synchronisation(losses, max(float(flow["mean_rtt_s"] or 0.0) for flow in run.flows))
 
 
-@measure
+@measure(kind="percent")
 def retransmitted(run: Run) -> float:
     """Payload sent again, % of what was sent."""
     sent = sum(float(flow["sent_bytes"]) for flow in run.flows)

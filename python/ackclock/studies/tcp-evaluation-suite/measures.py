@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ackclock.study import Run, measure
+from ackclock.stats import jain as index
+from ackclock.study import Censored, Run, measure
 
 CHANGE = 60.0
 """When the transients begin, s."""
@@ -16,32 +17,32 @@ Row = dict[str, Any]
 # --- The congested link ---
 
 
-@measure
+@measure(kind="share")
 def utilisation(run: Run) -> float:
     """Share of the time in which the congested link transmits."""
     return float(link(run)["utilisation"])
 
 
-@measure
+@measure(kind="amount")
 def throughput(run: Run) -> float:
     """Bits per second on the congested link."""
     return 8 * float(link(run)["sent_bytes"]) / (run.duration - warmup(run))
 
 
-@measure
+@measure(kind="share")
 def drop_rate(run: Run) -> float | None:
     """Share of the packets that the queue of the congested link refuses."""
     row = link(run)
     return float(row["drops"]) / row["arrived_packets"] if row["arrived_packets"] else None
 
 
-@measure
+@measure(kind="amount")
 def mean_delay(run: Run) -> float:
     """Mean time in the queue of the congested link, s."""
     return float(link(run)["mean_queue_delay_s"])
 
 
-@measure
+@measure(kind="amount")
 def p95_delay(run: Run) -> float:
     """95th percentile of the time in the queue of the congested link, s."""
     return float(link(run)["p95_queue_delay_s"])
@@ -50,31 +51,31 @@ def p95_delay(run: Run) -> float:
 # --- Transfers ---
 
 
-@measure
+@measure(kind="amount")
 def mean_fct(run: Run) -> float | None:
     """Mean time of the transfers through the congested link that were completed, s."""
     return transfer_time(run, lambda index: index not in against(run))
 
 
-@measure
+@measure(kind="amount")
 def fct_a(run: Run) -> float | None:
     """Mean time of the transfers of camp A, s."""
     return transfer_time(run, lambda index: index < len(run.flows) // 2)
 
 
-@measure
+@measure(kind="amount")
 def fct_b(run: Run) -> float | None:
     """Mean time of the transfers of camp B, s."""
     return transfer_time(run, lambda index: index >= len(run.flows) // 2)
 
 
-@measure
+@measure(kind="amount")
 def fct_single(run: Run) -> float | None:
     """Mean time of the transfers over one of the links, s."""
     return transfer_time(run, lambda index: index >= len(run.flows) // 4)
 
 
-@measure
+@measure(kind="amount")
 def fct_multiple(run: Run) -> float | None:
     """Mean time of the transfers over all links, s."""
     return transfer_time(run, lambda index: index < len(run.flows) // 4)
@@ -83,71 +84,71 @@ def fct_multiple(run: Run) -> float | None:
 # --- Ramp-up and transients ---
 
 
-@measure
-def to_150_kb(run: Run) -> float | None:
-    """Time from the start of the newcomer until it has 150 kB, s; none if it never has."""
+@measure(kind="time")
+def to_150_kb(run: Run) -> float:
+    """Time from the start of the newcomer until it has 150 kB, s; censored if it never has."""
     return received(run, 1500 * 10**2)
 
 
-@measure
-def to_1500_kb(run: Run) -> float | None:
-    """Time from the start of the newcomer until it has 1.5 MB, s; none if it never has."""
+@measure(kind="time")
+def to_1500_kb(run: Run) -> float:
+    """Time from the start of the newcomer until it has 1.5 MB, s; censored if it never has."""
     return received(run, 1500 * 10**3)
 
 
-@measure
-def to_15_mb(run: Run) -> float | None:
-    """Time from the start of the newcomer until it has 15 MB, s; none if it never has."""
+@measure(kind="time")
+def to_15_mb(run: Run) -> float:
+    """Time from the start of the newcomer until it has 15 MB, s; censored if it never has."""
     return received(run, 1500 * 10**4)
 
 
-@measure
-def to_150_mb(run: Run) -> float | None:
-    """Time from the start of the newcomer until it has 150 MB, s; none if it never has."""
+@measure(kind="time")
+def to_150_mb(run: Run) -> float:
+    """Time from the start of the newcomer until it has 150 MB, s; censored if it never has."""
     return received(run, 1500 * 10**5)
 
 
-@measure
-def to_60(run: Run) -> float | None:
-    """Time from the release until the window is 60 % of the bandwidth-delay product, s."""
+@measure(kind="time")
+def to_60(run: Run) -> float:
+    """Time from the release until the window is 60 % of the bandwidth-delay product, s; else censored."""
     return opened(run, 0.6)
 
 
-@measure
-def to_80(run: Run) -> float | None:
-    """Time from the release until the window is 80 % of the bandwidth-delay product, s."""
+@measure(kind="time")
+def to_80(run: Run) -> float:
+    """Time from the release until the window is 80 % of the bandwidth-delay product, s; else censored."""
     return opened(run, 0.8)
 
 
-@measure
-def to_90(run: Run) -> float | None:
-    """Time from the release until the window is 90 % of the bandwidth-delay product, s."""
+@measure(kind="time")
+def to_90(run: Run) -> float:
+    """Time from the release until the window is 90 % of the bandwidth-delay product, s; else censored."""
     return opened(run, 0.9)
 
 
-@measure
+@measure(kind="amount")
 def largest_step(run: Run) -> float | None:
     """Largest change of the window in a round trip until it is 90 % of the bandwidth-delay product, segments."""
     end = opened(run, 0.9)
-    if end is None:
+    if isinstance(end, Censored):
         return None
     window, rtt = run.series("cwnd"), 0.1
     times = [CHANGE + index * rtt for index in range(round(end / rtt) + 1)]
     return max((abs(window.between(time - rtt, time)) for time in times), default=0.0) / mss(run)
 
 
-@measure
-def to_rate(run: Run) -> float | None:
-    """Time from the release until a second with 90 % of the link's payload, s; none if there is none."""
+@measure(kind="time")
+def to_rate(run: Run) -> float:
+    """Time from the release until a second with 90 % of the link's payload, s; else censored."""
     delivered, wanted = run.series("delivered"), 0.9 * payload_rate(run) / 8
     for step in range(int((run.duration - CHANGE - 1.0) * 10)):
         begin = CHANGE + step / 10
         if delivered.between(begin, begin + 1.0) >= wanted:
             return step / 10
-    return None
+    return Censored(run.duration - CHANGE)
 
 
-@measure
+@measure(kind="amount")
 def cross_lost(run: Run) -> float:
     """Datagrams lost; all come after the transient began."""
     return float(sum(row["lost_packets"] or 0 for row in run.flows))
@@ -156,42 +157,39 @@ def cross_lost(run: Run) -> float:
 # --- Shares ---
 
 
-@measure
+@measure(kind="amount")
 def camp_a(run: Run) -> float:
     """Goodput of camp A, the first half of the flows, bit/s."""
     return goodput(run.flows[: len(run.flows) // 2])
 
 
-@measure
+@measure(kind="amount")
 def camp_b(run: Run) -> float:
     """Goodput of camp B, the second half of the flows, bit/s."""
     return goodput(run.flows[len(run.flows) // 2 :])
 
 
-@measure
+@measure(kind="share")
 def jain(run: Run) -> float | None:
     """Jain's index of the long transfers."""
-    found = rates(run)
-    if not any(found):
-        return None
-    return sum(found) ** 2 / (len(found) * sum(rate**2 for rate in found))
+    return index(rates(run))
 
 
-@measure
+@measure(kind="inequality")
 def larger(run: Run) -> float | None:
     """Goodput of the faster of two long transfers over that of the slower one."""
     first, second = rates(run)
     return max(first, second) / min(first, second) if min(first, second) else None
 
 
-@measure
+@measure(kind="ratio")
 def other_over_160(run: Run) -> float | None:
     """Goodput of the second long transfer over that of the first, whose round-trip time is 160 ms."""
     first, second = rates(run)
     return second / first if first else None
 
 
-@measure
+@measure(kind="ratio")
 def single_over_multiple(run: Run) -> float | None:
     """Mean goodput over one link to that over all three."""
     quarter = len(run.flows) // 4
@@ -220,19 +218,20 @@ def transfer_time(run: Run, chosen: Callable[[int], bool]) -> float | None:
     return sum(row["mean_fct_s"] * row["transfers_completed"] for row in rows) / number if number else None
 
 
-def received(run: Run, size: int) -> float | None:
-    """When the newcomer, flow 1, has so many bytes, from its start."""
+def received(run: Run, size: int) -> float:
+    """When the newcomer, flow 1, has so many bytes, from its start; censored if it never has."""
     delivered = run.series("delivered", "1")
     at = next((float(t) for t, v in zip(delivered.time, delivered.value, strict=True) if v >= size), None)
-    return None if at is None else at - float(run.flow("1")["start_s"])
+    start = float(run.flow("1")["start_s"])
+    return Censored(run.duration - start) if at is None else at - start
 
 
-def opened(run: Run, part: float) -> float | None:
-    """When the window is so much of the bandwidth-delay product, from the change."""
+def opened(run: Run, part: float) -> float:
+    """When the window is so much of the bandwidth-delay product, from the change; censored if it never is."""
     window, wanted = run.series("cwnd"), part * payload_rate(run) * 0.1 / 8
     points = zip(window.time, window.value, strict=True)
     at = next((float(time) for time, value in points if time >= CHANGE and value >= wanted), None)
-    return None if at is None else at - CHANGE
+    return Censored(run.duration - CHANGE) if at is None else at - CHANGE
 
 
 def payload_rate(run: Run) -> float:
