@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -169,10 +168,7 @@ def _of_link(link: pl.DataFrame) -> dict[str, Estimate]:
 
 
 def _of_runs(runs: list[Row]) -> dict[str, Estimate]:
-    found = {name: estimate(run[name] for run in runs) for name in MEASURES}
-    if any(run["proportional_fairness"] == -math.inf for run in runs):  # a mean of the other runs would mislead
-        found["proportional_fairness"] = _NONE
-    return found
+    return {name: estimate(run[name] for run in runs) for name in MEASURES}
 
 
 def _flows(table: pl.DataFrame, known: list[Group]) -> tuple[FlowSummary, ...]:

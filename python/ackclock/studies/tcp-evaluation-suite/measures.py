@@ -43,9 +43,10 @@ def mean_delay(run: Run) -> float:
 
 
 @measure(kind="amount")
-def p95_delay(run: Run) -> float:
+def p95_delay(run: Run) -> float | None:
     """95th percentile of the time in the queue of the congested link, s."""
-    return float(link(run)["p95_queue_delay_s"])
+    found = link(run)["p95_queue_delay_s"]
+    return None if found is None else float(found)
 
 
 # --- Transfers ---
