@@ -3,6 +3,11 @@
 use std::process::Command;
 
 fn main() {
+    // Once a build script names what it depends on, it does not run again for anything else: what the engine is made
+    // from must be among it, or an engine built from changed sources has the name of the last clean one.
+    for source in ["../../crates", "../../Cargo.toml", "../../Cargo.lock"] {
+        println!("cargo:rerun-if-changed={source}");
+    }
     println!("cargo:rerun-if-changed=../../.git/HEAD");
     println!("cargo:rerun-if-changed=../../.git/logs/HEAD");
     let described = Command::new("git").args(["describe", "--always", "--dirty"]).output();

@@ -1,17 +1,30 @@
-"""The journal of a sweep: whatever is cut off or damaged, what was whole before it stays."""
+"""The journal of a sweep: whatever is cut off or damaged, everything that is whole stays."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ackclock
 from ackclock import InputError
-from ackclock.execution import batch
-from ackclock.execution.journal import NAME, Journal
+from ackclock.cli.app import main
+from ackclock.errors import AckclockError
+from ackclock.execution import batch, records
+from ackclock.execution import journal as journals
+from ackclock.execution.journal import ASIDE, NAME, Journal
 from ackclock.execution.keys import Task
+from ackclock.results import store
+
+Write = Callable[..., Path]
+BATCHES = (("a", "b"), ("c",), ("d", "e", "f"))
 
 
 def _payload(*keys: str) -> bytes:
@@ -23,7 +36,7 @@ def _written(folder: Path) -> tuple[bytes, list[int]]:
     """A journal of three batches, and where each ends."""
     ends = []
     with Journal(folder) as journal:
-        for keys in (("a", "b"), ("c",), ("d", "e", "f")):
+        for keys in BATCHES:
             journal.append(_payload(*keys))
             ends.append((folder / NAME).stat().st_size)
     return (folder / NAME).read_bytes(), ends
@@ -33,35 +46,196 @@ def test_what_was_appended_is_there_again(tmp_path: Path) -> None:
     _written(tmp_path)
     with Journal(tmp_path) as journal:
         assert sorted(journal.entries) == list("abcdef")
-        assert journal.dropped == 0
+        assert journal.damaged == 0
         entry = journal.entries["e"]
         assert batch.header(journal.payload(entry.offset)).runs[entry.number]["key"] == "e"
         assert (entry.rows, entry.failed) == (3, False)
 
 
+def _begins(ends: list[int]) -> list[int]:
+    return [len(journals._MAGIC), *ends[:-1]]
+
+
 @given(st.data())
-def test_a_cut_or_damaged_end_costs_only_the_last_batches(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_a_cut_end_costs_only_what_was_not_whole(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("journal")
     whole, ends = _written(folder)
     at = data.draw(st.integers(0, len(whole) - 1))
-    if data.draw(st.booleans()):
-        (folder / NAME).write_bytes(whole[:at])
-        kept = [keys for keys, end in zip(("ab", "c", "def"), ends, strict=True) if end <= at]
-    else:
-        damaged = bytes([whole[at] ^ data.draw(st.integers(1, 255))])
-        (folder / NAME).write_bytes(whole[:at] + damaged + whole[at + 1 :])
-        if at < whole.index(b"RUNS"):
-            with pytest.raises(InputError, match="is not a journal of runs"):
-                Journal(folder)
-            return
-        kept = [keys for keys, end in zip(("ab", "c", "def"), ends, strict=True) if end <= at]
+    (folder / NAME).write_bytes(whole[:at])
+    kept = [key for keys, end in zip(BATCHES, ends, strict=True) if end <= at for key in keys]
+    partial = at - max((end for end in [len(journals._MAGIC), *ends] if end <= at), default=at)
     with Journal(folder) as journal:
-        assert sorted(journal.entries) == list("".join(kept))
+        assert (sorted(journal.entries), journal.damaged) == (kept, partial)
         journal.append(_payload("x"))
+    if partial:
+        assert (folder / ASIDE).read_bytes() == whole[at - partial : at]
     with Journal(folder) as journal:
-        assert sorted(journal.entries) == sorted([*"".join(kept), "x"])
+        assert (sorted(journal.entries), journal.damaged) == ([*kept, "x"], 0)
+
+
+@given(st.data())
+def test_damage_costs_only_the_batches_that_it_is_in(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Bytes that are other ones, that are missing, or that were put in; at one place or at two."""
+    folder = tmp_path_factory.mktemp("journal")
+    whole, ends = _written(folder)
+    damaged, hit = whole, set[int]()
+    for _ in range(data.draw(st.integers(1, 2))):
+        number = data.draw(st.integers(0, len(BATCHES) - 1).filter(lambda number: number not in hit))
+        hit.add(number)
+    for number in sorted(hit, reverse=True):  # from behind, so that the places in front stay what they are
+        at = data.draw(st.integers(_begins(ends)[number], ends[number] - 1))
+        other = data.draw(
+            st.one_of(
+                st.integers(1, 255).map(lambda bits, byte=whole[at]: bytes([byte ^ bits])),
+                st.just(b""),
+                st.binary(min_size=1, max_size=40).map(lambda more, byte=whole[at]: b"#" + more + bytes([byte])),
+            )
+        )
+        damaged = damaged[:at] + other + damaged[at + 1 :]
+    (folder / NAME).write_bytes(damaged)
+    kept = [key for number, keys in enumerate(BATCHES) if number not in hit for key in keys]
+    with Journal(folder) as journal:
+        # What was put in front of a record, or at its end, leaves the record itself whole.
+        found = sorted(journal.entries)
+        assert set(kept) <= set(found)
+        assert journal.damaged > 0
+        for key, entry in journal.entries.items():
+            assert batch.header(journal.payload(entry.offset)).runs[entry.number]["key"] == key
+        journal.append(_payload("x"))
+    assert (folder / ASIDE).stat().st_size > 0
+    with Journal(folder) as journal:
+        assert (sorted(journal.entries), journal.damaged) == ([*found, "x"], 0)
+
+
+def test_one_flipped_bit_costs_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _file: None)  # thousands of them would take a minute of a busy disk
+    whole, ends = _written(tmp_path)
+    for bit in range(8 * ends[0], 8 * ends[1], 5):  # every byte, at one place or two
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        (tmp_path / NAME).write_bytes(damaged)
+        (tmp_path / ASIDE).unlink(missing_ok=True)
+        with Journal(tmp_path) as journal:
+            assert sorted(journal.entries) == list("abdef"), bit
+        assert (tmp_path / ASIDE).read_bytes() == damaged[ends[0] : ends[1]]
+        assert (tmp_path / NAME).stat().st_size == len(whole), "the others stay where they are"
+
+
+def test_damage_is_told_and_played_again(
+    scenario_file: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = scenario_file(), tmp_path / "out"
+    for replications in (1, 2, 3):
+        ackclock.sweep(file, out, replications=replications, jobs=1)
+    before = (out / "flows.parquet").read_bytes()
+    content = bytearray((out / NAME).read_bytes())
+    content[len(content) // 2] ^= 1
+    (out / NAME).write_bytes(content)
+    asked = ["sweep", str(file), "--out", str(out), "--replications", "3", "--jobs", "1"]
+    assert main(asked) == 0
+    said = capsys.readouterr()
+    assert "1 runs were played" in said.out
+    size = (out / ASIDE).stat().st_size
+    line = f"{size} bytes of runs.journal were not part of a whole record; they are in {out / ASIDE} now"
+    assert f"ackclock: {line}, and their runs are played again\n" in said.err
+    assert (out / "flows.parquet").read_bytes() == before
+    assert main(asked) == 0
+    said = capsys.readouterr()
+    assert ("were not part" in said.err, "0 runs were played" in said.out) == (False, True)
+
+
+def test_a_mark_among_the_damage_is_not_a_record(tmp_path: Path) -> None:
+    """Marks whose length is wrong, too long, or right with another checksum; and more than is read at a time."""
+    whole, ends = _written(tmp_path)
+    real = whole[ends[0] : ends[1]]
+    wrong = b"RUNS" + b"RUNS\x05\0\0\0\0\0\0\0" + real[:12] + bytes(len(real)) + bytes(3 * records._CHUNK)
+    (tmp_path / NAME).write_bytes(whole[: ends[0]] + wrong + whole[ends[0] :])
+    with Journal(tmp_path) as journal:
+        assert sorted(journal.entries) == list("abcdef")
+        assert journal.damaged == len(wrong)
+    with Journal(tmp_path) as journal:
+        assert (sorted(journal.entries), journal.damaged) == (list("abcdef"), 0)
+
+
+def test_what_is_appended_is_synced_without_another_append(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = threading.Event()
+    real = os.fsync
+
+    def fsync(file: int) -> None:
+        real(file)
+        synced.set()
+
+    monkeypatch.setattr(journals, "_SYNC_S", 0.01)
+    with Journal(tmp_path) as journal:
+        monkeypatch.setattr(os, "fsync", fsync)
+        assert not synced.is_set()
+        for key in ("a", "b"):
+            journal.append(_payload(key))
+            assert synced.wait(60), "nobody else appends, and nobody waits for the journal"
+            synced.clear()
+
+
+def test_a_disk_that_refuses_is_told_with_the_next_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fsync(_file: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(journals, "_SYNC_S", 0.0)
+    with Journal(tmp_path) as journal:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", fsync)
+            journal.append(_payload("a"))
+            journal._syncing.join(60)
+        with pytest.raises(AckclockError, match=r"runs\.journal: cannot be written \(input/output error\)"):
+            journal.append(_payload("b"))
+    with Journal(tmp_path) as journal:
+        assert (list(journal.entries), journal.damaged) == (["a"], 0)
+
+
+LIMITED = """import resource, sys
+limit = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+from ackclock.cli.app import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_full_disk_ends_in_a_line_and_the_sweep_goes_on_later(scenario_file: Write, tmp_path: Path) -> None:
+    """A limit on the size of files refuses as a full disk does: some of a record is written, and then no more."""
+    file, out = scenario_file(), tmp_path / "out"
+    ackclock.sweep(file, tmp_path / "whole", replications=60, jobs=1)
+    size = (tmp_path / "whole" / NAME).stat().st_size
+    asked = ["sweep", str(file), "--replications", "60", "--jobs", "1", "--out", str(out)]
+    for limit in (size // 3, 2 * size // 3):
+        command = [sys.executable, "-c", LIMITED, str(limit), *asked]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert ended.returncode == 1
+        assert f"ackclock: {out / NAME}: cannot be written (file too large); what had finished" in ended.stderr
+        assert ended.stderr.count("\n") == 1
+        with Journal(out) as journal:
+            assert journal.entries
+            assert journal.damaged == 0, "what was written of the last record is cut off at once"
+    assert main(asked) == 0
+    for name in ("flows.parquet", "series.parquet"):
+        assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_tables_that_do_not_fit_end_in_a_line(
+    scenario_file: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(_path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    asked = ["sweep", str(scenario_file()), "--jobs", "1", "--out", str(tmp_path / "out")]
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "_to_disk", full)
+        assert main(asked) == 1
+    said = capsys.readouterr().err
+    assert "the tables cannot be written (no space left on device); the runs are kept" in said
+    assert said.count("\n") == 1
+    assert [item.name for item in (tmp_path / "out").iterdir()] == [NAME]
+    assert main(asked) == 0
 
 
 def test_only_one_process_writes(tmp_path: Path) -> None:
@@ -84,3 +258,8 @@ def test_another_file_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a journal of runs"):
         Journal(tmp_path)
     assert (tmp_path / NAME).read_bytes() == b"something else"
+
+
+def test_both_know_the_name() -> None:
+    assert store.JOURNAL == NAME
+    assert ASIDE.startswith(NAME)

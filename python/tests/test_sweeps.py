@@ -11,10 +11,12 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import InputError, Precision
+from ackclock import InputError
 from ackclock.campaign import Event
 from ackclock.cli.app import main
-from ackclock.results import assemble
+from ackclock.errors import AckclockError
+from ackclock.execution.journal import Journal
+from ackclock.results import assemble, store
 
 Write = Callable[..., Path]
 SWEPT = {"cc": ["reno", "cubic"], "topology.rtt": ["20 ms", "40 ms"], "run.replications": 3}
@@ -141,35 +143,12 @@ def test_a_process_that_dies_costs_only_the_run_that_killed_it(scenario_file: Wr
     assert all("the process that played it died" in item["problem"] for item in report.result.manifest["failed"])
 
 
-def test_points_are_replicated_until_they_are_known(scenario_file: Write, tmp_path: Path) -> None:
-    wish = Precision(0.03, "loss_percent", most=12)
-    change = {"topology.rtt": ["20 ms", "60 ms"], "run.replications": 3}
-    report = ackclock.sweep(scenario_file(), tmp_path / "a", set=change, precision=wish, jobs=1)
-    counts = [point.n for point in report.result.points]
-    assert max(counts) > 3
-    for point in report.result.points:
-        loss = point.metrics["loss_percent"]
-        assert loss.mean is not None
-        assert loss.ci95 is not None
-        assert loss.ci95 <= 0.03 * loss.mean or point.n == 12
-    again = ackclock.sweep(scenario_file(), tmp_path / "b", set=change, precision=wish, jobs=2)
-    assert [point.n for point in again.result.points] == counts
-    assert _hashes(tmp_path / "a") == _hashes(tmp_path / "b")
-
-
-@pytest.mark.parametrize(("n", "mean", "half", "wanted"), [
-    (5, 10.0, 0.4, 5), (5, 10.0, 0.6, 8), (5, 10.0, 5.0, 10), (60, 1.0, 0.2, 100), (1, 10.0, None, 2), (4, 0.0, 0.1, 8),
-    (100, 1.0, 9.0, 100),
-])  # fmt: skip
-def test_how_many_replications_a_precision_needs(n: int, mean: float, half: float | None, wanted: int) -> None:
-    assert Precision(0.05).wanted(n, mean, half) == wanted
-
-
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
         (["--precision", "5"], "precision: '5' is not a percentage; write 5%"),
-        (["--precision", "0%"], "is not between 0 and 1"),
+        (["--precision", "0%"], "precision: '0%' is not between 0% and 100%; write 5%"),
+        (["--precision", "nan%"], "precision: 'nan%' is not between 0% and 100%; write 5%"),
         (["--precision", "5%", "--metric", "goodput"], "unknown metric 'goodput'; did you mean 'goodput_bps'?"),
         (["--max-replications", "5"], "max_replications: has no meaning without a precision"),
         (["--jobs", "0"], "jobs: 0 is too few"),
@@ -192,8 +171,105 @@ def test_what_is_not_a_sweep_is_left_alone(scenario_file: Write, tmp_path: Path)
     with pytest.raises(InputError, match=r"holds something other than a sweep \('thesis\.tex'\)"):
         ackclock.sweep(scenario_file(), tmp_path / "out", jobs=1)
     ackclock.sweep(scenario_file(), tmp_path / "sweep", jobs=1)
-    with pytest.raises(InputError, match=r"holds something other than a result \('runs\.journal'\)"):
+    with pytest.raises(InputError, match=r"sweep: is the directory of a sweep; give --out another name"):
         ackclock.run(scenario_file(), out=tmp_path / "sweep", jobs=1)
+
+
+def test_a_run_does_not_remove_a_sweep_that_began_meanwhile(scenario_file: Write, tmp_path: Path) -> None:
+    file, out = scenario_file(), tmp_path / "out"
+    ackclock.run(file, out=out, jobs=1)  # an older result, which both may replace
+
+    def meanwhile(finished: int, total: int) -> None:
+        if finished == total:
+            ackclock.sweep(file, out, set={"cc": "reno"}, jobs=1)
+
+    with pytest.raises(InputError, match=rf"is the directory of a sweep; the result is in '{out}-2'"):
+        ackclock.run(file, out=out, jobs=1, progress=meanwhile)
+    assert ackclock.Result.load(out).flows["cc"][0] == "reno"
+    assert ackclock.sweep(file, out, set={"cc": "reno"}, jobs=1).played == 0, "its runs are all there"
+    assert ackclock.Result.load(tmp_path / "out-2").flows["cc"][0] == "cubic"
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["out", "out-2", "scenario.toml"]
+
+
+def test_a_run_does_not_remove_a_sweep_that_begins_at_the_last_moment(
+    scenario_file: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, out = scenario_file(), tmp_path / "out"
+    ackclock.run(file, out=out, jobs=1)
+    real = store.tempfile.mkdtemp
+
+    def mkdtemp(prefix: str, dir: Path) -> str:
+        if ".old-" in prefix:
+            opened.append(Journal(out))
+        return real(prefix=prefix, dir=dir)
+
+    opened: list[Journal] = []
+    monkeypatch.setattr(store.tempfile, "mkdtemp", mkdtemp)
+    with pytest.raises(InputError, match="is the directory of a sweep; the result is in"):
+        ackclock.run(file, out=out, jobs=1)
+    (journal,) = opened
+    assert journal.path.samefile(out / "runs.journal")
+    with pytest.raises(InputError, match="another sweep is writing there"):
+        ackclock.sweep(file, out, jobs=1)
+    journal.close()
+    assert ackclock.sweep(file, out, jobs=1).played == 1
+
+
+HELPED = """\
+from ackclock import WindowBased
+from helpers.steps import step
+
+class Helped(WindowBased):
+    def grow(self, cx, ack, acked):
+        self.cwnd += step() * acked / self.cwnd
+
+    def reduce(self, cx, signal):
+        return self.cwnd / 2
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_change_in_a_module_that_a_controller_imports_is_played(
+    scenario_file: Write, tmp_path: Path, jobs: int
+) -> None:
+    """One module is named by the controller, another one by that; in this process the classes are fresh as well."""
+    name = f"helped{jobs}"  # what a process has imported stays there
+    (tmp_path / f"{name}.py").write_text(HELPED.replace("helpers", f"helpers{jobs}"))
+    helpers = tmp_path / f"helpers{jobs}"
+    helpers.mkdir()
+    (helpers / "__init__.py").touch()
+    (helpers / "steps.py").write_text("from . import sizes\n\ndef step():\n    return sizes.SIZE\n")
+    (helpers / "other.py").write_text("SIZE = 1\n")
+    file, out, change = scenario_file(), tmp_path / "out", {"cc": f"python:{name}:Helped"}
+    found = []
+    for size in ("1", "2.25", "1"):
+        (helpers / "sizes.py").write_text(f"SIZE = {size}\n")
+        report = ackclock.sweep(file, out, set=change, jobs=jobs)
+        usual = ackclock.run(file, set=change, jobs=1)
+        assert usual.resolved() == report.result.resolved()
+        assert usual.flows.equals(report.result.flows), size
+        found.append((report.played, report.result.flows["goodput_bps"][0]))
+    assert [played for played, _ in found] == [1, 1, 0], "the third is the first again"
+    assert found[0][1] == found[2][1] != found[1][1]
+    (helpers / "other.py").write_text("SIZE = 2\n")
+    assert ackclock.sweep(file, out, set=change, jobs=jobs).played == 0, "nobody imports it"
+
+
+def test_a_class_without_source_is_always_played(scenario_file: Write, tmp_path: Path) -> None:
+    for keep in (0.5, 0.8):
+        names: dict[str, Any] = {"__name__": "nowhere", "keep": keep}
+        exec(HELPED.replace("from helpers.steps import step", "step = lambda: keep"), names)
+        report = ackclock.sweep(scenario_file(), tmp_path / "out", set={"cc": names["Helped"]}, jobs=1)
+        assert report.played == 1
+
+
+def test_a_source_that_changes_under_way_is_noticed(scenario_file: Write, tmp_path: Path) -> None:
+    module = tmp_path / "moving.py"
+    module.write_text(HELPED.replace("from helpers.steps import step", "step = float"))
+    plan = ackclock.load(scenario_file(), set={"cc": "python:moving:Helped"})
+    module.write_text(HELPED.replace("from helpers.steps import step", "step = int"))
+    with pytest.raises(AckclockError, match="python:moving:Helped is not here what it was when the sweep began"):
+        ackclock.sweep(plan, tmp_path / "out", jobs=1)
 
 
 def test_the_command_prints_tables_and_goes_on(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ackclock.campaign import JOURNAL, Event, Precision, sweep
+from ackclock.campaign import JOURNAL, Event, Precision, Report, sweep
 from ackclock.cli import console
 from ackclock.cli.app import FAILED, INTERRUPTED, OK
 from ackclock.cli.run import show
@@ -40,13 +40,13 @@ def run(request: Request) -> int:
     """Play what is missing, and print. Returns the exit code."""
     plan = load(request.file, set=request.changes, seed=request.seed, replications=request.replications)
     out = request.out or Path("results") / request.file.stem
-    begun = time.monotonic()
+    begun, precision = time.monotonic(), _precision(request)
     try:
         with _telling(request.as_json) as tell:
             report = sweep(
                 plan,
                 out,
-                precision=_precision(request),
+                precision=precision,
                 jobs=request.jobs,
                 cluster=request.cluster,
                 retry_failed=request.retry_failed,
@@ -61,6 +61,8 @@ def run(request: Request) -> int:
             console.stdout().print(f"{report.played} runs were played, the others were there", soft_wrap=True)
     for warning in report.result.warnings:
         console.warn(warning)
+    for line in _imprecise(report, precision):
+        console.warn(line)
     for item in report.result.manifest["failed"][:_MOST_FAILURES]:
         console.warn(f"run {item['run']} failed: {item['problem']}")
     if report.failed > _MOST_FAILURES:
@@ -83,8 +85,23 @@ def _precision(request: Request) -> Precision | None:
         share = None
     if share is None:
         raise InputError(f"'{request.precision}' is not a percentage", "write 5%", key="precision")
+    if not 0 < share < 1:
+        raise InputError(f"'{request.precision}' is not between 0% and 100%", "write 5%", key="precision")
     usual = Precision()
     return Precision(share, request.metric or usual.metric, usual.most if request.most is None else request.most)
+
+
+def _imprecise(report: Report, precision: Precision | None) -> Iterator[str]:
+    """A line for each point that is not known as precisely as was asked for."""
+    if precision is None:
+        return
+    for item in report.imprecise:
+        params = report.result.manifest["points"][item.point]["params"]
+        inside = ", ".join(f"{key} = {value}" for key, value in params.items())
+        point = f"point {item.point}{f' ({inside})' if inside else ''}"
+        known = "is not known" if item.relative is None else f"is known to {100 * item.relative:.3g} %"
+        asked = f"after {item.replications} replications, not to {100 * precision.relative:.3g} %"
+        yield f"{point}: {precision.metric} {known} {asked}; raise --max-replications"
 
 
 @contextmanager
@@ -94,9 +111,22 @@ def _telling(as_json: bool) -> Iterator[Callable[[Event], None]]:
         yield _line
         return
     with console.progress() as report:
-        yield lambda event: report(event["finished"], event["runs"]) if "finished" in event else None
+
+        def tell(event: Event) -> None:
+            _warn_of_damage(event)
+            if "finished" in event:
+                report(event["finished"], event["runs"])
+
+        yield tell
 
 
 def _line(event: Event) -> None:
+    _warn_of_damage(event)
     sys.stdout.write(f"{json.dumps(event, separators=(',', ':'))}\n")
     sys.stdout.flush()
+
+
+def _warn_of_damage(event: Event) -> None:
+    if event["event"] == "damaged":
+        journal = f"{event['bytes']} bytes of {JOURNAL} were not part of a whole record"
+        console.warn(f"{journal}; they are in {event['moved_to']} now, and their runs are played again")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ackclock.controllers import sources
 from ackclock.controllers.base import CongestionControl, WindowBased
 from ackclock.errors import Problem, one_line, unknown
 
@@ -28,11 +28,13 @@ Class = type[CongestionControl] | type[WindowBased]
 
 @dataclass(frozen=True, slots=True)
 class _Import:
-    """A module imported here, its file and what was in it."""
+    """A module imported here, its file, what was in it and in what it imports nearby, and what came with it."""
 
     module: ModuleType
     file: str
     digest: str
+    brought: frozenset[str]
+    """Modules nearby that nobody had imported before."""
 
 
 # Classes that were given themselves and modules imported here, by name.
@@ -52,7 +54,8 @@ class Found:
     @property
     def importable(self) -> bool:
         """Whether another process can import it."""
-        return self.cls.__module__ != "__main__" and "<locals>" not in self.cls.__qualname__
+        module = self.cls.__module__
+        return module != "__main__" and module in sys.modules and "<locals>" not in self.cls.__qualname__
 
 
 def is_class(value: object) -> bool:
@@ -81,7 +84,8 @@ def find(name: str, folder: str | None = None) -> Found:
     params = {
         key: item for key, item in inspect.signature(cls).parameters.items() if item.kind is not item.VAR_POSITIONAL
     }
-    return Found(name, cls, params, _source(cls))
+    texts = sources.of_class(cls, (CongestionControl, WindowBased), folder)
+    return Found(name, cls, params, None if texts is None else sources.digest(texts))
 
 
 def check_params(found: Found, given: Mapping[str, Any]) -> None:
@@ -119,18 +123,21 @@ def _imported_class(name: str, folder: str | None) -> Class:
 
 
 def _module(name: str, folder: str | None) -> ModuleType:
-    """Import a module, again if its file has changed since this function imported it."""
+    """Import a module, again if its file or one that it imports nearby has changed since this function imported it."""
     with _searching(folder):
         present = sys.modules.get(name)
         mine = _imported.get(name)
         if present is not None and mine is not None and mine.module is present:
             del sys.modules[name]
             importlib.invalidate_caches()
-            if _file_of(name) == mine.file and _hash(mine.file) == mine.digest:
+            if _file_of(name) == mine.file and _hash(name, mine.file, folder) == mine.digest:
                 sys.modules[name] = present
                 return present
+            for other in frozenset().union(*(item.brought for item in _imported.values())):
+                sys.modules.pop(other, None)
         elif present is not None:
             return _same(present, name, folder)
+        before = frozenset(sys.modules)
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
@@ -143,7 +150,8 @@ def _module(name: str, folder: str | None) -> ModuleType:
             raise _broken(name, error) from error
     file = getattr(module, "__file__", None)
     if file:
-        _imported[name] = _Import(module, file, _hash(file))
+        nearby = sources.imported(name, Path(file), folder)
+        _imported[name] = _Import(module, file, _hash(name, file, folder), frozenset(nearby) - before)
     return module
 
 
@@ -189,22 +197,7 @@ def _broken(name: str, error: BaseException) -> Problem:
     return Problem(one_line(f"module '{name}' cannot be imported: {what} ({where})"), "correct it")
 
 
-def _source(cls: type) -> str | None:
-    """A hash of the files that a class and its bases come from, those of this package left out."""
-    texts: dict[str, bytes] = {}
-    for each in cls.__mro__:
-        if each in (CongestionControl, WindowBased):
-            break
-        try:
-            file = inspect.getsourcefile(each)
-            texts[each.__module__] = Path(file).read_bytes() if file else inspect.getsource(each).encode()
-        except (OSError, TypeError):
-            return None
-    digest = hashlib.sha256()
-    for name in sorted(texts):
-        digest.update(f"{name}\0{len(texts[name])}\0".encode() + texts[name])
-    return f"sha256:{digest.hexdigest()}"
-
-
-def _hash(file: str) -> str:
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+def _hash(name: str, file: str, folder: str | None) -> str:
+    """A hash of a module and of what it imports nearby."""
+    nearby = {other: text for other, (_, text) in sources.imported(name, Path(file), folder).items()}
+    return sources.digest({**nearby, name: Path(file).read_bytes()})

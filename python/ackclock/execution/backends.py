@@ -5,18 +5,26 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 
-from ackclock.errors import EngineError, InputError
+from ackclock.errors import AckclockError, EngineError, InputError, one_line
 from ackclock.execution import batch, pool
 from ackclock.execution.keys import Task
+from ackclock.scenario.plan import Plan
+
+_PATIENCE = "10s"
+"""How long a scheduler may be out of reach."""
 
 
 class LostWorker(Exception):  # noqa: N818 - an outcome of a batch, not an error of the sweep
     """The process that played a batch is gone, and the batch with it."""
+
+
+class Withdrawn(LostWorker):
+    """A batch is gone for a reason that has nothing to do with its runs."""
 
 
 class Backend(Protocol):
@@ -29,6 +37,9 @@ class Backend(Protocol):
 
     def renew(self) -> None:
         """Carry on after a process has died."""
+
+    def check(self) -> None:
+        """Raises :class:`AckclockError` if nothing will ever come of what was submitted."""
 
     def close(self) -> None:
         """End whatever is going on."""
@@ -45,11 +56,14 @@ class Here:
     def submit(self, tasks: Sequence[Task]) -> Future[bytes]:
         """Play it now."""
         future: Future[bytes] = Future()
-        future.set_result(batch.play(tasks, self._folder))
+        future.set_result(batch.play(tasks, self._folder, interruptible=True))
         return future
 
     def renew(self) -> None:
         """There is no other process."""
+
+    def check(self) -> None:
+        """Nothing is ever waited for."""
 
     def close(self) -> None:
         """Nothing goes on."""
@@ -83,6 +97,9 @@ class Processes:
         pool.stop(self._pool)
         self._pool = self._new()
 
+    def check(self) -> None:
+        """The pool itself says of every batch when a process has died."""
+
     def close(self) -> None:
         """Stop them."""
         pool.stop(self._pool)
@@ -95,20 +112,28 @@ class Cluster:
         """Join the scheduler at `address`, or begin a cluster of N processes here for ``local:N``."""
         client, local = _client(address)
         self._client, self._local = client, local
-        self._folder = folder
+        self._address, self._folder = address, folder
         self._executor: Executor = client.get_executor(pure=False)
         self.slots = max(1, sum(client.nthreads().values()))
 
     def submit(self, tasks: Sequence[Task]) -> Future[bytes]:
         """Hand it to the scheduler, which tries again elsewhere when a worker is lost."""
+        self.check()
         return _told(self._executor.submit(batch.play, list(tasks), self._folder))
 
     def renew(self) -> None:
         """The scheduler does that."""
 
+    def check(self) -> None:
+        """A client that has given up its scheduler says nothing about what it was waiting for."""
+        if self._client.status in ("closing", "closed"):
+            remedy = "what had finished is kept; begin a scheduler and call it again"
+            raise AckclockError(f"cluster: the Dask scheduler at '{self._address}' is gone; {remedy}")
+
     def close(self) -> None:
         """Cancel what is going on and leave."""
-        self._executor.shutdown(wait=False)  # which cancels what has not begun
+        if self._client.status == "running":
+            self._executor.shutdown(wait=False)  # which cancels what has not begun
         self._client.close()
         if self._local is not None:
             self._local.close()
@@ -122,7 +147,7 @@ def _client(address: str) -> tuple[Any, Any]:
         raise InputError(problem, "install it with: pip install 'ackclock[cluster]'", key="cluster") from None
     if not address.startswith("local:"):
         try:
-            return dask.Client(address, timeout="10s"), None
+            return dask.Client(address, timeout=_PATIENCE), None
         except (OSError, ValueError) as error:
             problem = f"no Dask scheduler answers at '{address}' ({type(error).__name__})"
             raise InputError(problem, "give its address, such as tcp://host:8786, or local:2", key="cluster") from None
@@ -139,29 +164,40 @@ def _told(inner: Future[bytes]) -> Future[bytes]:
     outer: Future[bytes] = Future()
 
     def done(finished: Future[bytes]) -> None:
+        # Whatever it is must come out here: nobody hears an error of this function, and the sweep would wait for ever.
         try:
+            error = finished.exception()
+        except CancelledError as cancelled:
+            error = cancelled
+        if error is None:
             outer.set_result(finished.result())
-        except (BrokenProcessPool, CancelledError) as error:
-            outer.set_exception(LostWorker(str(error) or type(error).__name__))
-        except Exception as error:
-            lost = type(error).__name__ in ("KilledWorker", "FutureCancelledError")  # of Dask, which may not be there
-            outer.set_exception(LostWorker(str(error)) if lost else _unexpected(error))
+        else:
+            outer.set_exception(_outcome(error))
 
     inner.add_done_callback(done)
     return outer
 
 
-def _unexpected(error: Exception) -> Exception:
-    return error if isinstance(error, EngineError) else EngineError(f"a worker raised {type(error).__name__}: {error}")
+def _outcome(error: BaseException) -> Exception:
+    """What became of a batch. Dask may not be there, so its exceptions are told by their names."""
+    kind = type(error).__name__
+    words = str(error) or kind
+    if isinstance(error, BrokenProcessPool) or kind == "KilledWorker":
+        return LostWorker(words)
+    if isinstance(error, CancelledError) or kind in ("FutureCancelledError", "FuturesCancelledError"):
+        return Withdrawn(words)
+    return error if isinstance(error, AckclockError) else EngineError(one_line(f"a worker raised {kind}: {error}"))
 
 
-def choose(workers: int, cluster: str | None, folder: str | None, portable: Callable[[], bool]) -> Backend:
+def choose(workers: int, cluster: str | None, plan: Plan) -> Backend:
     """The place for so many workers. Raises :class:`InputError`."""
+    portable = pool.portable(plan)
     if cluster is not None:
-        if not portable():
+        if not portable:
             problem = "other processes cannot import a controller of this script or notebook"
             raise InputError(problem, "put its class into a module of its own", key="cluster")
-        return Cluster(cluster, folder)
-    if workers <= 1 or not portable():
-        return Here(folder)
-    return Processes(workers, folder)
+        return Cluster(cluster, plan.folder)
+    # A controller in Python may end the process that it is in, so it gets one of its own.
+    if portable and (workers > 1 or pool.python_controllers(plan)):
+        return Processes(workers, plan.folder)
+    return Here(plan.folder)

@@ -1,9 +1,9 @@
 """Finished runs as bytes: what goes from process to process, and what is kept on disk.
 
-``ACKRUNS1``, the length of a JSON object, that object, and four Arrow streams. The object has `runs`, for each its
-key and either `info` (what the engine says of it) and `rows`, those it has in all tables, or `error`; and `sizes`, the
-lengths of the streams of flows, links, transfers and series. The column `run` of the streams is the place of a run
-among `runs`.
+``ACKRUNS1``, the length of a JSON object, that object, and four Arrow streams. The object has `engine`, who played
+them; `runs`, for each its key and either `info` (what the engine says of it) and `rows`, those it has in all tables, or
+`error`; and `sizes`, the lengths of the streams of flows, links, transfers and series. The column `run` of the streams
+is the place of a run among `runs`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Sequence
+import traceback
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ackclock import engine
 from ackclock.controllers import loading
-from ackclock.errors import ControllerError, EngineError
-from ackclock.execution.keys import Task
+from ackclock.errors import AckclockError, ControllerError, EngineError, Problem, one_line
+from ackclock.execution.keys import Task, engine_identity
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,10 +29,13 @@ _MAGIC = b"ACKRUNS1"
 _LENGTH = struct.Struct("<I")
 
 
-def play(tasks: Sequence[Task], folder: str | None) -> bytes:
-    """Play runs one after the other in this process. A run that fails is recorded with its error."""
+def play(tasks: Sequence[Task], folder: str | None, *, interruptible: bool = False) -> bytes:
+    """Play runs one after the other in this process. A run that fails is recorded with its error.
+
+    `interruptible`: a KeyboardInterrupt is somebody's Ctrl-C. In processes that never see one a controller raised it.
+    """
     batch = engine.Batch()
-    runs = [_played(batch, number, task, folder) for number, task in enumerate(tasks)]
+    runs = [_played(batch, number, task, folder, interruptible) for number, task in enumerate(tasks)]
     return _packed(runs, batch.take())
 
 
@@ -40,16 +44,32 @@ def failure(task: Task, problem: str) -> bytes:
     return _packed([_failed(task, problem, repeat=True)], (b"", b"", b"", b""))
 
 
-def _played(batch: engine.Batch, number: int, task: Task, folder: str | None) -> str:
+def _played(batch: engine.Batch, number: int, task: Task, folder: str | None, interruptible: bool) -> str:
     """A run as the header describes it, in JSON."""
+    classes = {name: _class(name, task, folder) for name in task.controllers}
     try:
-        classes = {name: loading.find(name, folder).cls for name in task.controllers}
         info, rows = batch.run(number, task.text, classes)
         return f'{{"key":"{task.key}","rows":{rows},"info":{info}}}'
     except ControllerError as error:
         return _failed(task, str(error), error.traceback)
     except EngineError as error:
         return _failed(task, str(error))
+    except BaseException as error:
+        # What is no Exception passes through the engine as it is: a panic of its own, for one.
+        if isinstance(error, Exception) or (interruptible and isinstance(error, KeyboardInterrupt)):
+            raise
+        return _failed(task, one_line(f"{type(error).__name__}: {error}"), traceback.format_exc())
+
+
+def _class(name: str, task: Task, folder: str | None) -> loading.Class:
+    """A class in Python, if it still is the one whose source is part of the run."""
+    try:
+        found = loading.find(name, folder)
+    except Problem as problem:  # which would not come through to another process
+        raise AckclockError(str(problem)) from None
+    if found.source is not None and f'"{found.source}"' not in task.text:
+        raise AckclockError(f"{name} is not here what it was when the sweep began; call it again")
+    return found.cls
 
 
 def _failed(task: Task, problem: str, traceback: str = "", *, repeat: bool = False) -> str:
@@ -59,14 +79,15 @@ def _failed(task: Task, problem: str, traceback: str = "", *, repeat: bool = Fal
 def _packed(runs: Sequence[str], streams: Sequence[bytes]) -> bytes:
     """A batch of runs, each described in JSON."""
     sizes = ",".join(str(len(stream)) for stream in streams)
-    header = f'{{"runs":[{",".join(runs)}],"sizes":[{sizes}]}}'.encode()
+    header = f'{{"engine":{json.dumps(engine_identity())},"runs":[{",".join(runs)}],"sizes":[{sizes}]}}'.encode()
     return b"".join((_MAGIC, _LENGTH.pack(len(header)), header, *streams))
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a batch holds. `begin` is where its streams begin."""
+    """What a batch holds, and which engine played it. `begin` is where its streams begin."""
 
+    engine: str
     runs: list[dict[str, Any]]
     sizes: list[int]
     begin: int
@@ -79,17 +100,19 @@ def header(payload: bytes | memoryview) -> Header:
     at = len(_MAGIC) + _LENGTH.size
     (length,) = _LENGTH.unpack(payload[len(_MAGIC) : at])
     content = json.loads(bytes(payload[at : at + length]))
-    return Header(content["runs"], content["sizes"], at + length)
+    return Header(content.get("engine", ""), content["runs"], content["sizes"], at + length)
 
 
-def tables(payload: bytes) -> dict[str, pl.DataFrame]:
-    """The tables of a batch by name; those of a batch without a finished run are missing."""
+def tables(payload: bytes, without: Container[str] = ()) -> dict[str, pl.DataFrame]:
+    """The tables of a batch by name; those of a batch without a finished run are missing. Some may be left empty."""
     import polars as pl
 
     found = header(payload)
     at, result = found.begin, {}
     for name, size in zip(STREAMS, found.sizes, strict=True):
         if size:
-            result[name] = pl.read_ipc_stream(io.BytesIO(payload[at : at + size]))
+            result[name] = pl.read_ipc_stream(
+                io.BytesIO(payload[at : at + size]), n_rows=0 if name in without else None
+            )
         at += size
     return result

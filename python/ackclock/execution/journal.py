@@ -1,29 +1,29 @@
 """Finished runs on disk: a file that only grows, each record with its length and checksum.
 
-Whatever ends the process that writes, even in the middle of a record, everything before stays: what is not whole at the
-end is cut off when the file is opened again. Records reach the system at once and the disk once per second.
+Whatever ends the process that writes, even in the middle of a record, and whatever happens to the file afterwards,
+what is whole stays: bytes that are not part of a whole record are moved into a file beside it when it is opened again.
+Records reach the system at once and the disk within a second.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
-import hashlib
 import os
-import struct
 import sys
-import time
-from collections.abc import Iterator
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from ackclock.errors import InputError
-from ackclock.execution import batch
+from ackclock.errors import AckclockError, InputError
+from ackclock.execution import batch, records
 
 NAME = "runs.journal"
+ASIDE = f"{NAME}.damaged"
+"""Where bytes go that were not part of a whole record."""
 _MAGIC = b"ackclock journal 1\n"
-_RECORD = struct.Struct("<4sQ16s")
-_MARK = b"RUNS"
 _SYNC_S = 1.0
 
 
@@ -47,15 +47,13 @@ class Journal:
         """Open or begin the journal of `folder`. Raises :class:`InputError`."""
         self.path = folder / NAME
         self.entries: dict[str, Entry] = {}
-        self.dropped = 0
-        """Bytes at the end that were not a whole record when it was opened."""
+        self.damaged = 0
+        """Bytes that were not part of a whole record when it was opened, and are in :data:`ASIDE` now."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            problem = f"cannot write the results there ({reason})"
-            raise InputError(problem, "give --out a directory you may write to", source=str(folder)) from None
+            raise _not_there(folder, error) from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -64,43 +62,74 @@ class Journal:
             raise InputError(problem, "wait for it, or give --out another name", source=str(folder)) from None
         try:
             self._end = self._recover()
+        except OSError as error:
+            os.close(self._file)
+            raise _not_there(folder, error) from None
         except BaseException:
             os.close(self._file)
             raise
-        self._synced = time.monotonic()
+        self._refused: OSError | None = None
+        self._unsynced, self._closing = threading.Event(), threading.Event()
+        # A thread of its own: whoever appends may be busy with the next run for hours.
+        self._syncing = threading.Thread(target=self._keep_synced, daemon=True)
+        self._syncing.start()
 
     def append(self, payload: bytes) -> batch.Header:
-        """Keep a batch of finished runs."""
-        record = _RECORD.pack(_MARK, len(payload), _checksum(payload))
-        at = self._end
-        _write(self._file, record + payload, at)
-        self._end = at + _RECORD.size + len(payload)
+        """Keep a batch of finished runs. Raises :class:`AckclockError` if it cannot be written."""
         found = batch.header(payload)
-        self._enter(found, at + _RECORD.size)
-        if time.monotonic() - self._synced >= _SYNC_S:
-            self.sync()
+        at = self._end
+        try:
+            if self._refused is not None:
+                raise self._refused
+            records.write(self._file, records.head(payload) + payload, at)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, at)  # what was written of it
+            raise self._unwritable(error) from None
+        self._end = at + records.HEAD + len(payload)
+        self._unsynced.set()
+        self._enter(found, at + records.HEAD)
         return found
 
     def payload(self, offset: int) -> bytes:
         """The batch that begins there."""
-        _, length, _ = _RECORD.unpack(os.pread(self._file, _RECORD.size, offset - _RECORD.size))
-        return _read(self._file, length, offset)
+        return records.read(self._file, records.length(self._file, offset - records.HEAD), offset)
 
     def sync(self) -> None:
-        """Have everything on the disk."""
-        os.fsync(self._file)
-        self._synced = time.monotonic()
+        """Have everything on the disk. Raises :class:`AckclockError` if it cannot be written."""
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            raise self._unwritable(error) from None
 
     def close(self) -> None:
         """Have everything on the disk and let others open it."""
-        self.sync()
-        os.close(self._file)
+        self._closing.set()
+        self._unsynced.set()
+        self._syncing.join()
+        try:
+            self.sync()
+        finally:
+            os.close(self._file)
 
     def __enter__(self) -> Journal:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self.close()
+
+    def _keep_synced(self) -> None:
+        while self._unsynced.wait() and not self._closing.wait(_SYNC_S):
+            self._unsynced.clear()
+            try:
+                os.fsync(self._file)
+            except OSError as error:
+                self._refused = error  # told with the next record
+                return
+
+    def _unwritable(self, error: OSError) -> AckclockError:
+        remedy = "what had finished before is kept; make room there and call it again"
+        return AckclockError(f"{self.path}: cannot be written ({_reason(error)}); {remedy}")
 
     def _recover(self) -> int:
         size = os.fstat(self._file).st_size
@@ -109,33 +138,39 @@ class Journal:
             if not _MAGIC.startswith(magic):
                 raise InputError("is not a journal of runs", "give --out another name", source=str(self.path))
             os.ftruncate(self._file, 0)  # new, or begun a moment before the end
-            _write(self._file, _MAGIC, 0)
+            records.write(self._file, _MAGIC, 0)
             os.fsync(self._file)
             _sync_folder(self.path.parent)
             return len(_MAGIC)
-        end = len(_MAGIC)
-        for offset, payload in self._whole(size):
+        damaged: list[records.Stretch] = []
+        for offset, payload in records.scan(self._file, len(_MAGIC), size, damaged):
             self._enter(batch.header(payload), offset)
-            end = offset + len(payload)
-        self.dropped = size - end
-        if self.dropped:
-            os.ftruncate(self._file, end)
-            os.fsync(self._file)
-        return end
+        if not damaged:
+            return size
+        self._set_aside(damaged)
+        self.damaged = sum(stretch.end - stretch.begin for stretch in damaged)
+        return self._without(damaged, size)
 
-    def _whole(self, size: int) -> Iterator[tuple[int, bytes]]:
-        """The payloads up to the first record that is not whole, and where each begins."""
-        at = len(_MAGIC)
-        while at + _RECORD.size <= size:
-            mark, length, checksum = _RECORD.unpack(os.pread(self._file, _RECORD.size, at))
-            at += _RECORD.size
-            if mark != _MARK or at + length > size:
-                return
-            payload = _read(self._file, length, at)
-            if _checksum(payload) != checksum:
-                return
-            yield at, payload
-            at += length
+    def _set_aside(self, damaged: Sequence[records.Stretch]) -> None:
+        aside = os.open(self.path.with_name(ASIDE), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            for stretch in damaged:
+                records.copy(self._file, stretch, aside)
+            os.fsync(aside)
+        finally:
+            os.close(aside)
+        _sync_folder(self.path.parent)
+
+    def _without(self, damaged: Sequence[records.Stretch], size: int) -> int:
+        """Take stretches out of the file, which stays as long as it was up to its last whole record."""
+        for stretch in damaged:
+            if stretch.end == size:
+                size = stretch.begin
+                os.ftruncate(self._file, size)
+            else:
+                records.fill(self._file, stretch)
+        os.fsync(self._file)
+        return size
 
     def _enter(self, found: batch.Header, offset: int) -> None:
         for number, run in enumerate(found.runs):
@@ -145,23 +180,13 @@ class Journal:
             self.entries[sys.intern(run["key"])] = Entry(offset, number, run.get("rows", 0), error is not None, repeat)
 
 
-def _checksum(payload: bytes) -> bytes:
-    return hashlib.sha256(payload).digest()[:16]
+def _not_there(folder: Path, error: OSError) -> InputError:
+    problem = f"cannot write the results there ({_reason(error)})"
+    return InputError(problem, "give --out a directory you may write to", source=str(folder))
 
 
-def _write(file: int, content: bytes, at: int) -> None:
-    view = memoryview(content)
-    while view:
-        written = os.pwrite(file, view, at)
-        view, at = view[written:], at + written
-
-
-def _read(file: int, length: int, at: int) -> bytes:
-    parts = []
-    while length and (part := os.pread(file, length, at)):  # a call reads two gigabytes at most
-        parts.append(part)
-        length, at = length - len(part), at + len(part)
-    return b"".join(parts)
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import secrets
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from ackclock import engine
+from ackclock.controllers import loading
 from ackclock.scenario.plan import Job, Plan, Point, resolved_text
 
 _PLACE = "@replication@"
@@ -27,7 +29,8 @@ class Task:
 class PointTexts:
     """The resolved runs of a point: its replications differ in one number, so it is compiled once."""
 
-    def __init__(self, point: Point) -> None:
+    def __init__(self, point: Point, salt: str = "") -> None:
+        """`salt` becomes part of the key where the document does not have all of what will be played."""
         document = Job(0, point, 0).document()
         document["run"] = _PLACE
         self._point = point
@@ -36,6 +39,9 @@ class PointTexts:
             self._parts = []
         self.controllers = Job(0, point, 0).controllers()
         self._hash = hashlib.sha256(engine_identity().encode())
+        used = [flow["cc"] for flow in document["flows"]]
+        if any(cc["name"].startswith(loading.PREFIX) and cc["source"] is None for cc in used):
+            self._hash.update(salt.encode())
 
     def text(self, replication: int) -> str:
         """A replication, counted from 0, as the engine reads it."""
@@ -52,12 +58,14 @@ class PointTexts:
 
 @functools.cache
 def engine_identity() -> str:
-    """What tells one engine from another: version and commit, and the build itself where these do not say it all."""
+    """What tells one engine from another: version and commit for the reader, and a hash of the build itself.
+
+    The commit does not say it all: a build from changed sources may still have the name of the last clean one.
+    """
     known = engine.catalogue()
-    name = f"ackclock {known.version} {known.commit}\n"
-    if known.commit.endswith("-dirty") or known.commit in ("", "unknown"):
-        name += hashlib.sha256(Path(engine.location()).read_bytes()).hexdigest()
-    return name
+    with Path(engine.location()).open("rb") as file:
+        build = hashlib.file_digest(file, "sha256").hexdigest()
+    return f"ackclock {known.version} {known.commit} sha256:{build}"
 
 
 class Texts:
@@ -65,6 +73,7 @@ class Texts:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._salt = secrets.token_hex()  # a class without a source is another one in the next sweep
         self._last: tuple[int, PointTexts] | None = None
         self._keys: dict[tuple[int, int], str] = {}
 
@@ -83,5 +92,5 @@ class Texts:
 
     def _of(self, point: int) -> PointTexts:
         if self._last is None or self._last[0] != point:
-            self._last = point, PointTexts(self._plan.points[point])
+            self._last = point, PointTexts(self._plan.points[point], self._salt)
         return self._last[1]

@@ -51,8 +51,13 @@ def _play(text: str, controllers: Sequence[str], folder: str | None) -> engine.O
 
 def portable(plan: Plan) -> bool:
     """Whether other processes can import what the runs need; a class of a script or notebook they cannot."""
+    return all(loading.find(name, plan.folder).importable for name in python_controllers(plan))
+
+
+def python_controllers(plan: Plan) -> set[str]:
+    """The names of the controllers in Python that the runs need."""
     names = {flow.cc.name for point in plan.points for flow in point.scenario.flows}
-    return all(loading.find(name, plan.folder).importable for name in names if name.startswith(loading.PREFIX))
+    return {name for name in names if name.startswith(loading.PREFIX)}
 
 
 def _in_processes(plan: Plan, workers: int) -> Generator[tuple[Job, engine.Output]]:

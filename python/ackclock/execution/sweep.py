@@ -13,10 +13,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
+from ackclock.errors import AckclockError
 from ackclock.execution import batch
-from ackclock.execution.backends import Backend, LostWorker
+from ackclock.execution.backends import Backend, LostWorker, Withdrawn
 from ackclock.execution.journal import Journal
-from ackclock.execution.keys import Task, Texts
+from ackclock.execution.keys import Task, Texts, engine_identity
 
 Event = dict[str, Any]
 """What is told while a sweep goes on; docs/sweeps.md lists the events."""
@@ -80,9 +81,12 @@ class Sweep:
                 tasks = self._flying.pop(future)
                 try:
                     self._keep(future.result())
+                except Withdrawn:
+                    suspects.extend(tasks)
                 except LostWorker:
                     lost = True
                     suspects.extend(self._not_given_up(tasks))
+            self._backend.check()
 
     def _next(self, todo: deque[Wanted]) -> list[Task]:
         """A batch of about :data:`BATCH_S`, and less when little is left for each worker."""
@@ -105,8 +109,11 @@ class Sweep:
                 self._keep(batch.failure(task, "the process that played it died, perhaps for want of memory"))
 
     def _keep(self, payload: bytes) -> None:
-        found = self._journal.append(payload)
-        for run in found.runs:
+        engine, here = batch.header(payload).engine, engine_identity()
+        if engine != here:
+            played = f"a worker played with {engine or 'an engine that does not say which'}, and here is {here}"
+            raise AckclockError(f"cluster: {played}; install the same build everywhere")
+        for run in self._journal.append(payload).runs:
             wanted = self._places[run["key"]]
             where = {"point": wanted.point, "replication": wanted.replication}
             if "error" in run:
