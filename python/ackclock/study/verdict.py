@@ -79,7 +79,8 @@ def labelled(label: str, verdict: Verdict) -> Verdict:
     outcome = "" if verdict.outcome == "pass" else f" [{verdict.outcome}]"
     ends = span(verdict.interval)
     if verdict.value is None:
-        return replace(verdict, detail=f"{label}: {verdict.detail or ends or 'yes'}{outcome}")
+        plain = {"pass": "yes", "fail": "no"}.get(verdict.outcome, "not known")
+        return replace(verdict, detail=f"{label}: {verdict.detail or ends or plain}{outcome}")
     also = f" ({verdict.detail})" if verdict.detail else ""
     text = f"{label}: {number(verdict)}{f' ({ends})' if ends else ''}{also}{outcome}"
     return replace(verdict, detail=text)
