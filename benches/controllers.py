@@ -1,8 +1,8 @@
 """What each controller costs: instructions per bottleneck data packet beside Reno's, counted by callgrind.
 
-On the three standard dumbbells, from the first packet on. A controller also decides what there is to do: while losses are
-repaired every packet is acknowledged at once and with SACK blocks. So every run is played a second time from a tape of
-what the controller decided: the same packets, acknowledgments, losses and pacing, without its law and without the
+On the three standard dumbbells, from the first packet on. A controller also decides what there is to do: while losses
+are repaired every packet is acknowledged at once and with SACK blocks. So every run is played a second time from a tape
+of what the controller decided: the same packets, acknowledgments, losses and pacing, without its law and without the
 measurements that it asks for. The difference is what the controller itself costs.
 
     cargo build --release -p ackclock-sim --example dumbbell

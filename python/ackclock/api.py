@@ -51,7 +51,8 @@ def run(
     InputError: the scenario or `out` cannot be used, or does not fit into memory; nothing was run.
     ControllerError: a controller in Python raised. Its `result` has the runs that had finished, also written to `out`.
     EngineError: a run failed.
-    AckclockError: `out` became a sweep's directory meanwhile, or the disk is full; the message says where the result is.
+    AckclockError: `out` became a sweep's directory meanwhile, or the disk is full; the message says where the result
+        is.
     Interrupted: Ctrl-C. Its `result` has the finished runs, which were also written to `out`.
     """
     plan = _plan(scenario, set, seed, replications)
