@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +94,33 @@ def efficiency(runs: int, seconds: float) -> tuple[float, float, float]:
     return one, two, one / (CORES * two)
 
 
-def memory(runs: int) -> tuple[float, float]:
-    """Peak memory of this process, MB, after a tenth of so many runs and after all."""
-    swept(load(scenario("1 ms", runs // 20)), 1)
-    few = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    swept(load(scenario("1 ms", runs // 2)), 1)
-    return few, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+def resident() -> float:
+    """Memory of this process now, MB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
+
+
+def memory(runs: int, answer: Connection) -> None:
+    """Memory of a process, MB: after a tenth of a sweep's runs, after all, and its peak with the tables written."""
+    told = {runs // 10: 0.0, runs: 0.0}
+
+    def tell(event: dict[str, Any]) -> None:
+        if event.get("finished") in told:
+            told[event["finished"]] = resident()
+
+    with tempfile.TemporaryDirectory() as folder:
+        ackclock.sweep(scenario("1 ms", runs // 2), Path(folder) / "out", jobs=1, tell=tell)
+    answer.send((*told.values(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
+
+
+def in_fresh_process(runs: int) -> tuple[float, float, float]:
+    """What :func:`memory` finds where nothing else has been done."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=memory, args=(runs, there))
+    process.start()
+    found: tuple[float, float, float] = here.recv()
+    process.join()
+    return found
 
 
 def main() -> None:
@@ -107,8 +129,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
     quick = parser.parse_args().quick
     most_runs = 2000 if quick else 10_000
-    small, large = memory(most_runs)
-    print(f"peak memory: {small:.0f} MB after {most_runs // 10} runs, {large:.0f} MB after {most_runs}")
+    for runs in (most_runs // 10, most_runs, 10 * most_runs):
+        tenth, whole, peak = in_fresh_process(runs)
+        print(f"memory: {tenth:.0f} MB after {runs // 10} runs, {whole:.0f} MB after {runs}; peak {peak:.0f} MB")
     found = overhead(3, 1000 if quick else 4000)
     middle, least, most = statistics.median(found), min(found), max(found)
     print(f"CPU per run beyond the engine, in process: {middle:.0f} us ({least:.0f} to {most:.0f})")

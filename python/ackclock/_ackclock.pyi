@@ -35,8 +35,8 @@ class Batch:
     """Several runs kept together, their tables as Arrow streams; a first column, run, tells the runs apart."""
 
     def __init__(self) -> None: ...
-    def add(self, number: int, output: RunOutput) -> None:
-        """Add a run under this number."""
+    def run(self, number: int, resolved: str, controllers: dict[str, Any] | None = None) -> tuple[str, int]:
+        """Play a run as :func:`run` does and keep it under this number: its info, and its rows in all tables."""
     def take(self) -> tuple[bytes, bytes, bytes, bytes]:
         """The streams of flows, links, transfers and series, empty without runs; the batch is empty then."""
 

@@ -12,6 +12,7 @@ from ackclock import host
 from ackclock.errors import ControllerError, InputError, Interrupted
 from ackclock.execution import memory, pool
 from ackclock.results import manifest, store, tables
+from ackclock.results.ledger import Ledger
 from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.override import Overrides
@@ -94,9 +95,11 @@ def _run(plan: Plan, workers: int, place: store.OutputDirectory | None, progress
 
 
 def _kept(plan: Plan, outputs: dict[int, Output], place: store.OutputDirectory | None) -> Result:
-    record = manifest.build(plan, {index: output.info for index, output in outputs.items()})
-    manifest.warn(plan, record["runs"])
-    result = Result(tables.build(plan, outputs), record)
+    runs = Ledger()
+    for job in plan.jobs():
+        if job.index in outputs:
+            runs.add(job, outputs[job.index].info)
+    result = Result(tables.build(plan, outputs, runs), manifest.build(plan, list(runs.records(plan))))
     if place is not None:
         result.manifest = place.write(result.tables, result.manifest)
     return result

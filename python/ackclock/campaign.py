@@ -19,6 +19,7 @@ from ackclock.execution import sweep as running
 from ackclock.execution.journal import Journal
 from ackclock.execution.keys import Texts
 from ackclock.results import assemble, manifest, store, summary
+from ackclock.results.ledger import Ledger
 from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.override import Overrides
@@ -179,8 +180,7 @@ def _swept(
             backend.close()
         journal.sync()
         runs, errors = campaign.finished(plan)
-        record = manifest.build(plan, {ran.job.index: ran.info for ran in runs}, errors)
-        manifest.warn(plan, record["runs"])
+        record = manifest.build(plan, runs.records(plan), errors)
         imprecise = tuple(campaign.imprecise)
         if precision is not None:
             record["precision"] = dataclasses.asdict(precision) | {"imprecise": [*map(dataclasses.asdict, imprecise)]}
@@ -276,7 +276,7 @@ class _Campaign:
             if not runs:
                 continue
             tables = assemble.in_memory(plan, runs, lambda at: batch.tables(self._journal.payload(at), without))
-            for point in summary.summarise(tables, manifest.build(plan, {ran.job.index: ran.info for ran in runs})):
+            for point in summary.summarise(tables, manifest.build(plan, runs.records(plan))):
                 found = point.metrics.get(precision.metric)
                 if found is None or found.mean is None:
                     problem = f"'{precision.metric}' has no value in point {point.point}"
@@ -296,16 +296,16 @@ class _Campaign:
         if window:
             yield window
 
-    def finished(self, plan: Plan) -> tuple[list[assemble.Ran], dict[int, Mapping[str, Any]]]:
+    def finished(self, plan: Plan) -> tuple[Ledger, dict[int, Mapping[str, Any]]]:
         """The runs of a plan, all of which have been played: those with a result, and the errors of the others."""
-        runs, errors = [], {}
+        runs, errors = Ledger(), {}
         for job in plan.jobs():
             entry = self._journal.entries[self._texts.key(job.point.index, job.replication)]
             run = self._header(entry.offset).runs[entry.number]
             if entry.failed:
                 errors[job.index] = run["error"]
             else:
-                runs.append(assemble.Ran(job, run["info"], entry.rows, entry.offset, entry.number))
+                runs.add(job, run["info"], rows=entry.rows, batch=entry.offset, place=entry.number)
         return runs, errors
 
     def tables(self, offset: int) -> Mapping[str, pl.DataFrame]:

@@ -180,10 +180,8 @@ class Batch:
         Raises as :func:`run` does.
         """
         with _errors():
-            output = _extension().run(document, dict(controllers))
-        self._batch.add(number, output)
-        rows = sum(map(len, (output.flows, output.links, output.transfers, output.series)))
-        return output.info, rows
+            told: tuple[str, int] = self._batch.run(number, document, dict(controllers))
+        return told
 
     def take(self) -> tuple[bytes, bytes, bytes, bytes]:
         """The streams of flows, links, transfers and series."""

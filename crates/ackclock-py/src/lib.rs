@@ -15,6 +15,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use recorder::{Log, Replayer};
+use std::slice;
 use std::time::Instant;
 use tables::Table;
 
@@ -26,20 +27,37 @@ fn json_error(e: serde_json::Error) -> PyErr {
     PyValueError::new_err(e.to_string())
 }
 
-/// The tables of one run.
+/// A finished run.
 #[pyclass(frozen, module = "ackclock._ackclock")]
 struct RunOutput {
-    #[pyo3(get)]
-    flows: Py<Table>,
-    #[pyo3(get)]
-    links: Py<Table>,
-    #[pyo3(get)]
-    transfers: Py<Table>,
-    #[pyo3(get)]
-    series: Py<Table>,
+    out: Output,
     /// JSON: `events`, `packets`, `wall_s`, `warnings`.
     #[pyo3(get)]
     info: String,
+}
+
+/// Its tables, made when they are asked for.
+#[pymethods]
+impl RunOutput {
+    #[getter]
+    fn flows(&self) -> PyResult<Table> {
+        tables::flows(slice::from_ref(&self.out))
+    }
+
+    #[getter]
+    fn links(&self) -> PyResult<Table> {
+        tables::links(slice::from_ref(&self.out))
+    }
+
+    #[getter]
+    fn transfers(&self) -> PyResult<Table> {
+        tables::transfers(slice::from_ref(&self.out))
+    }
+
+    #[getter]
+    fn series(&self) -> PyResult<Table> {
+        tables::series(slice::from_ref(&self.out))
+    }
 }
 
 /// Plays one resolved run (docs/resolved-run.md). Releases the interpreter lock unless a controller is written in
@@ -47,6 +65,12 @@ struct RunOutput {
 #[pyfunction]
 #[pyo3(signature = (resolved, controllers=None))]
 fn run(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>>) -> PyResult<RunOutput> {
+    let (out, info) = played(py, resolved, controllers)?;
+    Ok(RunOutput { out, info })
+}
+
+/// What a resolved run yields, and what it cost, as JSON.
+fn played(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>>) -> PyResult<(Output, String)> {
     let spec = Run::from_json(resolved).map_err(value_error)?;
     let mut maker = Maker::new(py, controllers);
     let mut sim = build(py, &spec, &mut maker)?;
@@ -61,13 +85,7 @@ fn run(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>>) 
     let info = serde_json::json!({
         "events": out.events, "packets": out.packets, "wall_s": wall_s, "warnings": out.warnings,
     });
-    Ok(RunOutput {
-        flows: Py::new(py, tables::flows(&out)?)?,
-        links: Py::new(py, tables::links(&out)?)?,
-        transfers: Py::new(py, tables::transfers(&out)?)?,
-        series: Py::new(py, tables::series(&out)?)?,
-        info: info.to_string(),
-    })
+    Ok((out, info.to_string()))
 }
 
 /// The network of a run with its controllers.

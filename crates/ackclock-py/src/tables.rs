@@ -1,8 +1,9 @@
-//! Tables as Arrow record batches, handed to Python without copying (Arrow PyCapsule interface).
+//! Tables of runs as Arrow record batches, handed to Python without copying (Arrow PyCapsule interface).
 
 use ackclock_core::queue::Reason;
 use ackclock_sim::app::rows::{DatagramRow, TransfersRow};
 use ackclock_sim::output::metric_name;
+use ackclock_sim::probe::{Sample, FLOW_METRICS, LINK_METRICS};
 use ackclock_sim::Output;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int8Type;
@@ -63,14 +64,14 @@ fn some_floats(it: impl Iterator<Item = Option<f64>>) -> ArrayRef {
     Arc::new(it.collect::<Float64Array>())
 }
 
-/// The flows table.
-pub fn flows(out: &Output) -> PyResult<Table> {
-    let r = || out.flows.iter();
+/// The flows of runs, one after the other.
+pub fn flows(outs: &[Output]) -> PyResult<Table> {
+    let r = || outs.iter().flat_map(|out| &out.flows);
     let datagrams = |f: fn(&DatagramRow) -> u64| -> ArrayRef {
-        Arc::new(out.flows.iter().map(|row| row.datagrams.as_ref().map(f)).collect::<UInt64Array>())
+        Arc::new(r().map(|row| row.datagrams.as_ref().map(f)).collect::<UInt64Array>())
     };
     let transfers = |f: fn(&TransfersRow) -> u64| -> ArrayRef {
-        Arc::new(out.flows.iter().map(|row| row.transfers.as_ref().map(f)).collect::<UInt64Array>())
+        Arc::new(r().map(|row| row.transfers.as_ref().map(f)).collect::<UInt64Array>())
     };
     let delay = |i: usize| some_floats(r().map(move |f| Some(f.datagrams?.delay_s?[i])));
     let fct = |i: usize| some_floats(r().map(move |f| Some(f.transfers?.fct_s?[i])));
@@ -121,11 +122,12 @@ pub fn flows(out: &Output) -> PyResult<Table> {
     ])
 }
 
-/// The transfers table.
-pub fn transfers(out: &Output) -> PyResult<Table> {
-    let r = || out.transfers.iter();
+/// The transfers of runs, one after the other.
+pub fn transfers(outs: &[Output]) -> PyResult<Table> {
+    let r = || outs.iter().flat_map(|out| &out.transfers);
+    let id = outs.iter().flat_map(|out| out.transfers.iter().map(|t| out.flows[t.flow as usize].id.as_str()));
     table(vec![
-        ("id", text(r().map(|t| out.flows[t.flow as usize].id.as_str())), false),
+        ("id", text(id), false),
         ("index", ints(r().map(|t| t.index)), false),
         ("start_s", floats(r().map(|t| t.start_s)), false),
         ("end_s", some_floats(r().map(|t| t.end_s)), true),
@@ -145,10 +147,10 @@ const BY_REASON: [(&str, Option<&str>, Reason); Reason::ALL.len()] = [
     ("drops_policed", None, Reason::Policed),
 ];
 
-/// The links table.
-pub fn links(out: &Output) -> PyResult<Table> {
-    let r = || out.links.iter();
-    let delay = |i: usize| some_floats(out.links.iter().map(move |l| l.queue_delay_s.map(|d| d[i])));
+/// The links of runs, one run after the other.
+pub fn links(outs: &[Output]) -> PyResult<Table> {
+    let r = || outs.iter().flat_map(|out| &out.links);
+    let delay = |i: usize| some_floats(r().map(move |l| l.queue_delay_s.map(|d| d[i])));
     let rate: ArrayRef = Arc::new(r().map(|l| l.rate_bps).collect::<UInt64Array>());
     let mut columns = vec![
         ("id", text(r().map(|l| l.id.as_str())), false),
@@ -185,22 +187,25 @@ fn words<'a>(keys: impl Iterator<Item = i8>, words: impl Iterator<Item = &'a str
     Ok(Arc::new(array.map_err(|e| PyRuntimeError::new_err(e.to_string()))?))
 }
 
-/// The series table.
-pub fn series(out: &Output) -> PyResult<Table> {
-    let r = || out.series.iter();
-    let metrics = ackclock_sim::probe::FLOW_METRICS.len() + ackclock_sim::probe::LINK_METRICS.len();
-    let id = |s: &ackclock_sim::probe::Sample| {
-        let of = s.of as usize;
-        if metric_name(s.metric).1 {
-            out.flows[of].id.as_str()
-        } else {
-            out.links[of].id.as_str()
-        }
-    };
+/// What a sample is of.
+fn sampled<'a>(out: &'a Output, sample: &Sample) -> &'a str {
+    let of = sample.of as usize;
+    if metric_name(sample.metric).1 {
+        &out.flows[of].id
+    } else {
+        &out.links[of].id
+    }
+}
+
+/// The series of runs, one run after the other.
+pub fn series(outs: &[Output]) -> PyResult<Table> {
+    let r = || outs.iter().flat_map(|out| &out.series);
+    let metrics = FLOW_METRICS.len() + LINK_METRICS.len();
+    let id = outs.iter().flat_map(|out| out.series.iter().map(|s| sampled(out, s)));
     table(vec![
         ("time_s", floats(r().map(|s| s.at.as_secs_f64())), false),
         ("kind", words(r().map(|s| i8::from(!metric_name(s.metric).1)), ["flow", "link"].into_iter())?, false),
-        ("id", text(r().map(id)), false),
+        ("id", text(id), false),
         ("metric", words(r().map(|s| s.metric as i8), (0..metrics).map(|m| metric_name(m as u8).0))?, false),
         ("value", floats(r().map(|s| s.value)), false),
     ])

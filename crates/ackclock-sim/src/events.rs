@@ -35,12 +35,16 @@ pub struct Events {
     /// The time of each element's live entry.
     live: Vec<Time>,
     few: bool,
+    /// Entries that the heap may have before those to be ignored are looked for.
+    most: usize,
 }
 
 impl Events {
     /// For elements `0..elements`, none of which is due.
     pub fn new(elements: usize) -> Events {
-        Events { heap: Vec::with_capacity(4 * elements + 16), live: vec![Time::NEVER; elements], few: elements <= FEW }
+        let most = 2 * elements;
+        let live = vec![Time::NEVER; elements];
+        Events { heap: Vec::with_capacity(most), live, few: elements <= FEW, most }
     }
 
     /// Makes sure that `element` is visited at `at` or before.
@@ -53,8 +57,20 @@ impl Events {
         if self.few {
             return;
         }
+        if self.heap.len() >= self.most {
+            self.forget_ignored();
+        }
         self.heap.push(key(at, element));
         self.sift_up(self.heap.len() - 1);
+    }
+
+    /// Drops the entries that would be ignored when their time came. A sender that is paced now and waits for
+    /// acknowledgments then leaves one each time, until its retransmission timer would have fired.
+    #[cold]
+    fn forget_ignored(&mut self) {
+        let live = &self.live;
+        self.heap.retain(|&k| live[k as u32 as usize] == time_of(k));
+        self.heap.sort_unstable(); // and what is sorted is a heap
     }
 
     /// The next element to visit and the time. It stays in the queue until [`Events::done`].

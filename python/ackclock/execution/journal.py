@@ -10,15 +10,14 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from ackclock.errors import AckclockError, InputError
 from ackclock.execution import batch, records
+from ackclock.execution.index import Entry, Index
 
 NAME = "runs.journal"
 ASIDE = f"{NAME}.damaged"
@@ -27,26 +26,13 @@ _MAGIC = b"ackclock journal 1\n"
 _SYNC_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Where a finished run is: the place of its batch in the file, and its own place in the batch."""
-
-    offset: int
-    number: int
-    rows: int
-    """What it has in all tables."""
-    failed: bool
-    repeat: bool
-    """It failed for a reason outside it, so it is worth another try."""
-
-
 class Journal:
     """The finished runs in a directory, by key. One process at a time may have it open."""
 
     def __init__(self, folder: Path) -> None:
         """Open or begin the journal of `folder`. Raises :class:`InputError`."""
         self.path = folder / NAME
-        self.entries: dict[str, Entry] = {}
+        self.entries = Index()
         self.damaged = 0
         """Bytes that were not part of a whole record when it was opened, and are in :data:`ASIDE` now."""
         try:
@@ -176,8 +162,7 @@ class Journal:
         for number, run in enumerate(found.runs):
             error = run.get("error")
             repeat = bool(error and error["repeat"])
-            # The same text is asked for again and again: of many runs it is worth having it once.
-            self.entries[sys.intern(run["key"])] = Entry(offset, number, run.get("rows", 0), error is not None, repeat)
+            self.entries.enter(run["key"], Entry(offset, number, run.get("rows", 0), error is not None, repeat))
 
 
 def _not_there(folder: Path, error: OSError) -> InputError:

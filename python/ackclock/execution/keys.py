@@ -13,6 +13,9 @@ from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.scenario.plan import Job, Plan, Point, resolved_text
 
+_HEX_DIGITS = 32
+"""Of a hash of 256 bits the first 128: a sweep of a million runs has two alike with a chance of 1e-27."""
+
 _PLACE = "@replication@"
 """What stands for the number of the replication while the document of a point is split there."""
 
@@ -53,7 +56,7 @@ class PointTexts:
         """The key of a run with such a text."""
         digest = self._hash.copy()
         digest.update(text.encode())
-        return sys.intern(digest.hexdigest())
+        return sys.intern(digest.hexdigest()[:_HEX_DIGITS])
 
 
 @functools.cache
@@ -75,15 +78,15 @@ class Texts:
         self._plan = plan
         self._salt = secrets.token_hex()  # a class without a source is another one in the next sweep
         self._last: tuple[int, PointTexts] | None = None
-        self._keys: dict[tuple[int, int], str] = {}
+        self._keys: dict[int, list[str]] = {}
 
     def key(self, point: int, replication: int) -> str:
         """The key of a run."""
-        known = self._keys.get((point, replication))
-        if known is None:
+        known = self._keys.setdefault(point, [])
+        while len(known) <= replication:
             texts = self._of(point)
-            known = self._keys[point, replication] = texts.key(texts.text(replication))
-        return known
+            known.append(texts.key(texts.text(len(known))))
+        return known[replication]
 
     def task(self, point: int, replication: int) -> Task:
         """A run, to be played."""

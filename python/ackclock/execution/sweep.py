@@ -48,6 +48,7 @@ class Sweep:
         self._mean_s = BATCH_S
         self._tries: dict[str, int] = {}
         self._places: dict[str, Wanted] = {}
+        self._failed: set[str] = set()
         self._flying: dict[Future[bytes], list[Task]] = {}
 
     def missing(self, runs: Iterable[Wanted]) -> list[Wanted]:
@@ -57,7 +58,7 @@ class Sweep:
             key = self._texts.key(wanted.point, wanted.replication)
             entry = self._journal.entries.get(key)
             again = entry is None or entry.repeat or (entry.failed and self._retry)
-            if again and key not in self._places:
+            if again and key not in self._places and key not in self._failed:
                 self._places[key] = wanted
                 result.append(wanted)
         return result
@@ -114,9 +115,10 @@ class Sweep:
             played = f"a worker played with {engine or 'an engine that does not say which'}, and here is {here}"
             raise AckclockError(f"cluster: {played}; install the same build everywhere")
         for run in self._journal.append(payload).runs:
-            wanted = self._places[run["key"]]
+            wanted = self._places.pop(run["key"])
             where = {"point": wanted.point, "replication": wanted.replication}
             if "error" in run:
+                self._failed.add(run["key"])
                 self._tell({"event": "failed", **where, "problem": run["error"]["problem"]})
             else:
                 wall_s = run["info"]["wall_s"]

@@ -21,13 +21,16 @@ FORMAT = 1
 Manifest = dict[str, Any]
 
 
-def build(plan: Plan, infos: Mapping[int, Json], errors: Mapping[int, Json] | None = None) -> Manifest:
-    """The manifest of the runs in `infos`, which has what each cost.
+def build(plan: Plan, runs: Sequence[Json], errors: Mapping[int, Json] | None = None) -> Manifest:
+    """The manifest of finished runs, which are part of it as they are given.
 
     Runs of the plan that are not among them are listed as failed if `errors` has them, and as missing otherwise.
     """
-    jobs, errors = list(plan.jobs()), errors or {}
-    missing = [job.index for job in jobs if job.index not in infos and job.index not in errors]
+    errors = errors or {}
+    missing: list[int] = []
+    if len(runs) + len(errors) < len(plan):
+        there = {entry["run"] for entry in runs} | errors.keys()
+        missing = [job.index for job in plan.jobs() if job.index not in there]
     version, commit = engine.catalogue().version, engine.catalogue().commit
     return {
         "format": FORMAT,
@@ -48,17 +51,7 @@ def build(plan: Plan, infos: Mapping[int, Json], errors: Mapping[int, Json] | No
             }
             for point in plan.points
         ],
-        "runs": [
-            {
-                "run": job.index,
-                "point": job.point.index,
-                "replication": job.replication,
-                "seed": job.point.scenario.run.seed,
-                **_cost(infos[job.index]),
-            }
-            for job in jobs
-            if job.index in infos
-        ],
+        "runs": runs,
         "failed": [
             {
                 "run": job.index,
@@ -67,7 +60,7 @@ def build(plan: Plan, infos: Mapping[int, Json], errors: Mapping[int, Json] | No
                 "problem": errors[job.index]["problem"],
                 "traceback": errors[job.index]["traceback"],
             }
-            for job in jobs
+            for job in plan.jobs()
             if job.index in errors
         ],
         "files": {},
@@ -82,13 +75,3 @@ def _written(value: Any) -> Any:
         return [_written(item) for item in value]
     finite = not isinstance(value, float) or math.isfinite(value)
     return value if value is None or (finite and isinstance(value, str | int | float)) else str(value)
-
-
-def _cost(info: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: info[key] for key in ("wall_s", "events", "packets")} | {"warnings": list(info.get("warnings", ()))}
-
-
-def warn(plan: Plan, runs: Sequence[dict[str, Any]]) -> None:
-    """Enter what was known of the points before they were run, in front of what the engine says of each run."""
-    for entry in runs:
-        entry["warnings"] = [*plan.points[entry["point"]].warnings, *entry["warnings"]]

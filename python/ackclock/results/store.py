@@ -9,9 +9,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import polars as pl
 
@@ -71,7 +71,7 @@ class OutputDirectory:
             file = self.partial / f"{name}.parquet"
             tables[name].write_parquet(file, compression="zstd", statistics=True)
             manifest["files"][file.name] = {"sha256": _sha256(file), "rows": tables[name].height}
-        (self.partial / MANIFEST).write_text(_text(manifest), encoding="utf-8")
+        _write_manifest(manifest, self.partial / MANIFEST)
         self.partial.chmod(0o777 & ~_umask())  # mkdtemp keeps others out; a result is an ordinary directory
         return manifest
 
@@ -156,7 +156,7 @@ class SweepDirectory:
                 file.name: {"sha256": _sha256(file), "rows": _rows(file)}
                 for file in (partial / f"{name}.parquet" for name in NAMES)
             }
-            (partial / MANIFEST).write_text(_text({**manifest, "files": files}), encoding="utf-8")
+            _write_manifest({**manifest, "files": files}, partial / MANIFEST)
             for file in partial.iterdir():
                 _to_disk(file)
             (self.path / MANIFEST).unlink(missing_ok=True)
@@ -167,15 +167,25 @@ class SweepDirectory:
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def _text(manifest: manifests.Manifest) -> str:
-    """A manifest as text: a line for each key and for each item of a list. Indenting it all takes ten times as long."""
+def _write_manifest(manifest: manifests.Manifest, file: Path) -> None:
+    """Write a line for each key and for each item of a list. Indenting it all takes ten times as long."""
+    with file.open("w", encoding="utf-8") as stream:
+        begin = "{\n"
+        for key, value in manifest.items():
+            stream.write(f"{begin} {json.dumps(key)}: ")
+            _write_value(value, stream)
+            begin = ",\n"
+        stream.write("\n}\n")
 
-    def written(value: Any) -> str:
-        if isinstance(value, list) and value:
-            return "[\n  " + ",\n  ".join(json.dumps(item, allow_nan=False) for item in value) + "\n ]"
-        return json.dumps(value, allow_nan=False)
 
-    return "{\n " + ",\n ".join(f"{json.dumps(key)}: {written(value)}" for key, value in manifest.items()) + "\n}\n"
+def _write_value(value: Any, stream: TextIO) -> None:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        stream.write(json.dumps(value, allow_nan=False))
+        return
+    stream.write("[")
+    for number, item in enumerate(value):  # of many thousand runs, each is made now and dropped
+        stream.write(f"{',' if number else ''}\n  {json.dumps(item, allow_nan=False)}")
+    stream.write("\n ]" if value else "]")
 
 
 def _rows(file: Path) -> int:

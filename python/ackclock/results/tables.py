@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from ackclock.results import percentiles
-from ackclock.scenario.plan import Job, Params, Plan
+from ackclock.results.ledger import BATCH, PLACE, Ledger
+from ackclock.scenario.plan import Params, Plan
 from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
 
 if TYPE_CHECKING:
@@ -17,56 +18,84 @@ if TYPE_CHECKING:
 NAMES = ("runs", "flows", "links", "transfers", "series")
 """The tables of a result, and the names of their files."""
 
-_BATCH, _PLACE = "__batch", "__place"
-
 # Fixed categories, not ones in the order of arrival: the files must not depend on which run finished first.
 _REPEATED = {"kind": pl.Enum(["flow", "link"]), "metric": pl.Enum([*FLOW_SERIES, *LINK_SERIES])}
 
 
-def build(plan: Plan, outputs: Mapping[int, Output]) -> dict[str, pl.DataFrame]:
-    """The tables of the runs in `outputs`, by table name. Rows are in the order of the plan, whoever ran them."""
-    jobs = [job for job in plan.jobs() if job.index in outputs]
-    labels = Labels(plan)
-    result = {"runs": runs([(job, outputs[job.index].info) for job in jobs], labels)}
+def build(plan: Plan, outputs: Mapping[int, Output], runs: Ledger) -> dict[str, pl.DataFrame]:
+    """The tables of the runs in `outputs`, which `runs` lists, by table name. Rows are in the order of the ledger."""
+    labels, frame = Labels(plan), runs.frame()
+    keys = labels.keys(frame).drop(BATCH, PLACE)
+    result = {"runs": labels.runs(frame)}
     for name in NAMES[1:]:
-        parts = [_labelled(getattr(outputs[job.index], name), job, labels.types(name)) for job in jobs]
-        result[name] = percentiles.told(name, pl.concat(parts))
+        parts = [_of_run(getattr(outputs[run], name), run) for run in frame["run"]]
+        result[name] = labels.table(name, parts, keys)
     return result
+
+
+def _of_run(table: pl.DataFrame, run: int) -> pl.DataFrame:
+    return table.clone().insert_column(0, pl.Series("run", [run], pl.UInt32).new_from_index(0, table.height))
 
 
 class Labels:
     """The columns that say which run a row is of."""
 
     def __init__(self, plan: Plan) -> None:
-        self._types = _types([point.params for point in plan.points])
-        self._series = _series_types(plan, self._types)
+        self._params = _types([point.params for point in plan.points])
+        self._series = _series_types(plan, self._params)
+        rows = [
+            {
+                "point": point.index,
+                **{name: _as(self._params[name], value) for name, value in point.params.items()},
+                "seed": point.scenario.run.seed,
+                "duration_s": point.scenario.run.duration / 1e9,
+                "warmup_s": point.scenario.run.warmup / 1e9,
+            }
+            for point in plan.points
+        ]
+        schema = {"point": pl.UInt32, **self._key_schema("runs"), "duration_s": pl.Float64, "warmup_s": pl.Float64}
+        del schema["run"], schema["replication"]
+        self._points = pl.DataFrame(rows, schema=schema)
 
-    def types(self, table: str) -> Mapping[str, Any]:
-        """The types of the swept keys in a table."""
-        return self._series if table == "series" else self._types
+    def runs(self, runs: pl.DataFrame) -> pl.DataFrame:
+        """The table of runs, from the frame of a ledger."""
+        more = ("point", "duration_s", "warmup_s", "events", "packets")
+        return self._with_points(runs).select(*self._key_schema("runs"), *more)
 
-    def places(self, runs: Iterable[tuple[Job, int, int]]) -> pl.DataFrame:
-        """The labels of runs that stand in batches: of each the batch, and the place in it."""
-        found = list(runs)
-        rows = [{**_key(job, self._types), _BATCH: batch, _PLACE: place} for job, batch, place in found]
-        return pl.DataFrame(rows, schema={**_key_schema(self._types), _BATCH: pl.UInt64, _PLACE: pl.UInt32})
+    def keys(self, runs: pl.DataFrame) -> pl.DataFrame:
+        """The labels of runs from the frame of a ledger, and where each is kept."""
+        return self._with_points(runs).select(*self._key_schema("runs"), BATCH, PLACE)
 
-    def of_batch(self, table: pl.DataFrame, batch: int, places: pl.DataFrame) -> pl.DataFrame:
-        """The rows of a batch whose runs are among `places`, with their labels in front."""
-        own = places.filter(pl.col(_BATCH) == batch).drop(_BATCH)
-        labels = [name for name in own.columns if name != _PLACE]
-        numbered = table.rename({"run": _PLACE}).drop(set(labels) & set(table.columns) - {"run"})
-        joined = numbered.join(own, on=_PLACE, how="inner", maintain_order="left")
-        return joined.select(*labels, pl.all().exclude(*labels, _PLACE)).cast(
-            {name: kind for name, kind in _REPEATED.items() if name in joined.columns}
-        )
+    def table(self, name: str, parts: Sequence[pl.DataFrame], keys: pl.DataFrame) -> pl.DataFrame:
+        """The whole table in the order of runs, from its parts.
 
-    def joined(self, name: str, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """The whole table from its parts, in the order of runs."""
+        The parts have a column `run`: the place of the run in the batch that a column `batch` names, and the number of
+        the run itself where there is no such column. Rows of runs that are not among `keys` are left out.
+
+        A swept `cc` takes the place of the engine's column of that name: it also tells variants of one controller
+        apart.
+        """
+        schema = self._key_schema(name)
         if not parts:
-            return pl.DataFrame(schema=_key_schema(self.types(name)))
-        table = percentiles.told(name, pl.concat(parts).sort("run", maintain_order=True))
-        return table.cast({key: kind for key, kind in self.types(name).items() if isinstance(kind, pl.Enum)})
+            return pl.DataFrame(schema=schema)
+        rows = pl.concat(parts)
+        batched = BATCH in rows.columns
+        if batched:
+            rows = rows.rename({"run": PLACE})
+        place = [BATCH, PLACE] if batched else ["run"]
+        own = [column for column in rows.columns if column not in schema and column not in place]
+        joined = rows.select(*place, *own).join(keys, on=place, how="inner", maintain_order="left")
+        found = joined.select(*schema, *own).sort("run", maintain_order=True)
+        texts = {key: kind for key, kind in schema.items() if isinstance(kind, pl.Enum)}
+        fixed = {column: kind for column, kind in _REPEATED.items() if column in own}
+        return percentiles.told(name, found).cast({key: kind for key, kind in (fixed | texts).items()})  # noqa: C416
+
+    def _with_points(self, runs: pl.DataFrame) -> pl.DataFrame:
+        return runs.join(self._points, on="point", how="left", maintain_order="left")
+
+    def _key_schema(self, table: str) -> dict[str, Any]:
+        params = self._series if table == "series" else self._params
+        return {"run": pl.UInt32, **params, "seed": pl.UInt64, "replication": pl.UInt32}
 
 
 def _series_types(plan: Plan, types: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,53 +106,6 @@ def _series_types(plan: Plan, types: Mapping[str, Any]) -> dict[str, Any]:
         if kind == pl.String
     }
     return {**types, **texts}
-
-
-def runs(found: Iterable[tuple[Job, Mapping[str, Any]]], labels: Labels) -> pl.DataFrame:
-    """The table of runs, from each and what it cost."""
-    rows, types = [], labels.types("runs")
-    for job, info in found:
-        settings = job.point.scenario.run
-        rows.append(
-            {
-                **_key(job, types),
-                "point": job.point.index,
-                "duration_s": settings.duration / 1e9,
-                "warmup_s": settings.warmup / 1e9,
-                "events": info["events"],
-                "packets": info["packets"],
-            }
-        )
-    schema = {
-        **_key_schema(types),
-        "point": pl.UInt32,
-        "duration_s": pl.Float64,
-        "warmup_s": pl.Float64,
-        "events": pl.UInt64,
-        "packets": pl.UInt64,
-    }
-    return pl.DataFrame(rows, schema=schema)
-
-
-def _labelled(table: pl.DataFrame, job: Job, types: Mapping[str, Any]) -> pl.DataFrame:
-    """`table` with the columns that say which run it is of in front.
-
-    A swept `cc` takes the place of the engine's column of that name: it also tells variants of one controller apart.
-    """
-    schema = _key_schema(types)
-    key = [pl.lit(value, dtype=schema[name]).alias(name) for name, value in _key(job, types).items()]
-    return table.select(*key, pl.all().exclude(*schema)).cast(
-        {name: kind for name, kind in _REPEATED.items() if name in table.columns}
-    )
-
-
-def _key(job: Job, types: Mapping[str, Any]) -> dict[str, Any]:
-    params = {name: _as(types[name], value) for name, value in job.point.params.items()}
-    return {"run": job.index, **params, "seed": job.point.scenario.run.seed, "replication": job.replication}
-
-
-def _key_schema(types: Mapping[str, Any]) -> dict[str, Any]:
-    return {"run": pl.UInt32, **types, "seed": pl.UInt64, "replication": pl.UInt32}
 
 
 def _types(points: Sequence[Params]) -> dict[str, Any]:

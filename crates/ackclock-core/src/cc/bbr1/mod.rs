@@ -65,7 +65,8 @@ pub struct Bbr1 {
     /// Phase of PROBE_BW and its begin.
     cycle: u64,
     cycle_begin_us: u64,
-    min_rtt_at: u64,
+    /// From when on the minimum RTT is too old.
+    min_rtt_expires: Time,
     /// When PROBE_RTT may end, in ticks; set when the path is nearly empty.
     probe_rtt_until: Option<u64>,
     probe_rtt_round_done: bool,
@@ -79,10 +80,12 @@ pub struct Bbr1 {
     /// Units.
     cwnd: u64,
     prior_cwnd: u64,
-    ssthresh: Option<u64>,
-    /// Bytes per second, and the burst that goes with it, units.
+    /// Bytes; infinite until the pipe was full.
+    ssthresh: u64,
+    /// Bytes per second, and the burst that goes with it, units and bytes.
     pacing_rate: u64,
     quantum: u64,
+    burst: u32,
     kept: Kept,
 }
 
@@ -125,7 +128,7 @@ impl Bbr1 {
             full_rounds: 0,
             cycle: 0,
             cycle_begin_us: 0,
-            min_rtt_at: 0,
+            min_rtt_expires: Time::ZERO,
             probe_rtt_until: None,
             probe_rtt_round_done: false,
             idle_restart: false,
@@ -135,9 +138,10 @@ impl Bbr1 {
             rate_from_rtt: false,
             cwnd: 0,
             prior_cwnd: 0,
-            ssthresh: None,
+            ssthresh: u64::MAX,
             pacing_rate: 0,
             quantum: 0,
+            burst: 0,
             kept: Kept::default(),
             s,
         }
@@ -146,6 +150,12 @@ impl Bbr1 {
     #[inline]
     fn ticks(&self, now: Time) -> u64 {
         now.0 / self.s.tick
+    }
+
+    /// The minimum RTT is that of a moment, in ticks.
+    fn min_rtt_seen(&mut self, at: u64) {
+        let expired = at.saturating_add(self.s.min_rtt_window).saturating_add(1);
+        self.min_rtt_expires = Time(expired.saturating_mul(self.s.tick));
     }
 
     fn min_window(&self) -> u64 {
@@ -184,16 +194,19 @@ impl Bbr1 {
         then.saturating_sub(delivered)
     }
 
+    #[inline]
     fn update_bandwidth(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         self.round_start = false;
-        let Some(rate) = ack.rate else { return };
+        let Some(rate) = &ack.rate else { return };
         if rate.prior_delivered >= self.round_end {
             self.round_end = cx.delivered;
             self.rounds += 1;
             self.round_start = true;
             self.conserving = false;
         }
-        self.look_for_policer(cx, ack.lost > 0, rate.app_limited);
+        if self.s.policer {
+            self.look_for_policer(cx, ack.lost > 0, rate.app_limited);
+        }
         let bw = bandwidth(self.path.units(rate.delivered), rate.interval.0 / 1000);
         // A sample limited by the application says only that the path has at least so much.
         if !rate.app_limited || bw >= self.path.max_bw.get() {
@@ -202,9 +215,6 @@ impl Bbr1 {
     }
 
     fn look_for_policer(&mut self, cx: &mut Cx<'_>, losses: bool, app_limited: bool) {
-        if !self.s.policer {
-            return;
-        }
         if self.path.policed_bw.is_some() {
             if self.policer.expires(&self.s, self.mode == Mode::ProbeBw, self.round_start) {
                 let sums = self.sums(cx);
@@ -232,8 +242,10 @@ impl Bbr1 {
     fn pace(&mut self, rate: u64) {
         self.pacing_rate = rate;
         self.quantum = self.path.quantum(&self.s, rate);
+        self.burst = self.path.bytes(self.quantum) as u32;
     }
 
+    #[inline]
     fn set_pacing_rate(&mut self, cx: &Cx<'_>, gain: u64) {
         if !self.rate_from_rtt && cx.rtt.smoothed.0 > 0 {
             self.rate_from_window(cx);
@@ -257,7 +269,7 @@ impl CongestionControl for Bbr1 {
         self.path.initial_window = self.path.units(initial_window);
         self.cwnd = self.path.initial_window;
         self.path.min_rtt_us = if cx.rtt.min.0 > 0 { cx.rtt.min.0 / 1000 } else { NO_RTT };
-        self.min_rtt_at = self.ticks(cx.now);
+        self.min_rtt_seen(self.ticks(cx.now));
         self.delivered_us = micros(cx.now);
         self.path.aggregation.restart(self.delivered_us);
         self.rate_from_window(cx);
@@ -298,7 +310,9 @@ impl CongestionControl for Bbr1 {
             self.full_bw = 0;
             // A timeout counts as the end of a round.
             self.round_start = true;
-            self.look_for_policer(cx, true, false);
+            if self.s.policer {
+                self.look_for_policer(cx, true, false);
+            }
         }
     }
 
@@ -333,11 +347,8 @@ impl CongestionControl for Bbr1 {
 
     #[inline]
     fn control(&self) -> Control {
-        let bytes = |units: u64| units.saturating_mul(self.path.unit);
-        // Infinite until the pipe was full.
-        let ssthresh = self.ssthresh.map_or(u64::MAX, |units| bytes(units.max(2 * self.path.segment)));
-        let burst = bytes(self.quantum) as u32;
-        Control { cwnd: bytes(self.cwnd), ssthresh, pacing: Pacing::Rate(self.pacing_rate.max(1)), burst }
+        let pacing = Pacing::Rate(self.pacing_rate.max(1));
+        Control { cwnd: self.path.bytes(self.cwnd), ssthresh: self.ssthresh, pacing, burst: self.burst }
     }
 
     fn needs(&self) -> Needs {

@@ -116,6 +116,12 @@ impl Path {
         }
     }
 
+    /// Bytes of a number of units.
+    #[inline]
+    pub fn bytes(&self, units: u64) -> u64 {
+        units.saturating_mul(self.unit)
+    }
+
     /// Bytes per second at `gain` times `bw`, less the margin.
     pub fn pacing_rate(&self, s: &Settings, bw: u64, gain: u64) -> u64 {
         let bytes = mul_div(bw.saturating_mul(self.unit), gain, GAIN_UNIT);

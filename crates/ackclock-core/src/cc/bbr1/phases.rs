@@ -49,7 +49,7 @@ impl Bbr1 {
         let bw = self.path.max_bw.get();
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
-            self.ssthresh = Some(self.inflight(bw, GAIN_UNIT));
+            self.ssthresh = self.path.bytes(self.inflight(bw, GAIN_UNIT).max(2 * self.path.segment));
         }
         if self.mode == Mode::Drain {
             let in_network = self.in_network(cx, ack, self.path.units(cx.in_flight));
@@ -60,12 +60,12 @@ impl Bbr1 {
     }
 
     pub(super) fn update_min_rtt(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
-        let now = self.ticks(cx.now);
-        let expired = now > self.min_rtt_at + self.s.min_rtt_window;
+        let expired = cx.now >= self.min_rtt_expires;
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.0 / 1000;
             if rtt < self.path.min_rtt_us || (expired && !lone_runt(cx, ack)) {
-                (self.path.min_rtt_us, self.min_rtt_at) = (rtt, now);
+                self.path.min_rtt_us = rtt;
+                self.min_rtt_seen(self.ticks(cx.now));
             }
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
@@ -81,7 +81,7 @@ impl Bbr1 {
                     self.end_probe_rtt(cx);
                 }
             } else if self.path.units(cx.in_flight) <= self.min_window() {
-                self.probe_rtt_until = Some(now + self.s.probe_rtt_time);
+                self.probe_rtt_until = Some(self.ticks(cx.now) + self.s.probe_rtt_time);
                 self.probe_rtt_round_done = false;
                 self.round_end = cx.delivered;
             }
@@ -96,7 +96,7 @@ impl Bbr1 {
         if self.probe_rtt_until.is_none_or(|until| now <= until) {
             return;
         }
-        self.min_rtt_at = now;
+        self.min_rtt_seen(now);
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         if self.full {
             self.enter_probe_bw(cx);
