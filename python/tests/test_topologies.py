@@ -359,6 +359,10 @@ def test_a_spread_of_rtts_is_drawn_for_each_flow_and_replication(kind: str) -> N
         assert len(set(beside)) > 30
     assert least["0"] != least["1"]
     assert max(least["2"]) - fixed < 0.0006
+    for path, shortest in run.flows["path_rtt_s", "min_rtt_s"].iter_rows():
+        # Beside the propagation that was drawn there is nothing but the time that a link takes to send a packet or two.
+        assert 0.036 <= path <= 0.044
+        assert 0 < shortest - path < 0.0026
 
 
 def test_a_spread_is_shown_and_must_leave_the_links_their_delay() -> None:

@@ -95,6 +95,7 @@ pub fn flows(outs: &[Output]) -> PyResult<Table> {
         ("dsacks", ints(r().map(|f| f.dsacks)), false),
         ("marked_segments", ints(r().map(|f| f.marked_segments)), false),
         ("ecn_reductions", ints(r().map(|f| f.ecn_reductions)), false),
+        ("path_rtt_s", floats(r().map(|f| f.path_rtt_s)), false),
         ("mean_rtt_s", some_floats(r().map(|f| f.mean_rtt_s)), true),
         ("min_rtt_s", some_floats(r().map(|f| f.min_rtt_s)), true),
         ("max_rtt_s", some_floats(r().map(|f| f.max_rtt_s)), true),

@@ -51,6 +51,8 @@ pub struct FlowRow {
     pub marked_segments: u64,
     /// Reductions of the window for marks.
     pub ecn_reductions: u64,
+    /// Propagation there and back, as drawn for this replication, when the run begins.
+    pub path_rtt_s: f64,
     /// Mean of the RTT samples; none without samples.
     pub mean_rtt_s: Option<f64>,
     /// Smallest sample of the connection.
@@ -264,6 +266,7 @@ impl Sim {
             dsacks: s.sender.dsacks - b.sender.dsacks,
             marked_segments: s.marked_segments - b.marked_segments,
             ecn_reductions: s.sender.ecn_reductions - b.sender.ecn_reductions,
+            path_rtt_s: f.path.rtt as f64 * 1e-9,
             mean_rtt_s: (samples > 0).then(|| (s.rtt.0 - b.rtt.0) as f64 / samples as f64 * 1e-9),
             min_rtt_s: extremes.map(|e| e.0 as f64 * 1e-9),
             max_rtt_s: extremes.map(|e| e.1 as f64 * 1e-9),
