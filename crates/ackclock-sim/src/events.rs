@@ -148,27 +148,29 @@ impl Events {
 
     #[inline]
     fn sift_down(&mut self) {
-        let n = self.heap.len();
         let k = self.heap[0];
         let mut i = 0;
-        loop {
-            let first = i * ARITY + 1;
-            if first >= n {
+        while let Some((least, key)) = self.least_child(i) {
+            if k <= key {
                 break;
             }
-            let mut least = first;
-            for c in first + 1..(first + ARITY).min(n) {
-                if self.heap[c] < self.heap[least] {
-                    least = c;
-                }
-            }
-            if k <= self.heap[least] {
-                break;
-            }
-            self.heap[i] = self.heap[least];
+            self.heap[i] = key;
             i = least;
         }
         self.heap[i] = k;
+    }
+
+    /// The earliest of the entries below one, and where it is.
+    #[inline]
+    fn least_child(&self, i: usize) -> Option<(usize, Key)> {
+        let first = i * ARITY + 1;
+        let children = self.heap.get(first..)?;
+        if let Some(&[a, b, c, d]) = children.first_chunk() {
+            let ab = if b < a { (first + 1, b) } else { (first, a) };
+            let cd = if d < c { (first + 3, d) } else { (first + 2, c) };
+            return Some(if cd.1 < ab.1 { cd } else { ab });
+        }
+        (first..).zip(children.iter().copied()).min_by_key(|child| child.1)
     }
 }
 
@@ -227,6 +229,7 @@ mod tests {
                 due[i] = Time::NEVER;
             }
             e.done(element, due[i]);
+            assert!(e.heap.len() <= 2 * n + n / 2, "what is ignored does not pile up");
         }
     }
 }
