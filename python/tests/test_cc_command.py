@@ -124,6 +124,8 @@ def test_a_figure(capsys: pytest.CaptureFixture[str], tmp_path: Path, suffix: st
         (["cubic", "--plot", "x.gif"], "end its name with .png, .svg or .pdf"),
         (["cubic", "--set", "beta=[0.5, 0.6]"], "the test is one run"),
         (["--profile", "linux"], "name a controller"),
+        (["--tcp", "--queues"], "one thing is shown at a time"),
+        (["cubic", "--tcp"], "one thing is shown at a time"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

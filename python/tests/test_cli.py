@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -109,6 +111,8 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     answer = parsed(capsys, "doctor")
     assert answer["ok"] is True
     assert {"name", "state", "found", "remedy"} == set(answer["checks"][0])
+    needed = {re.split("[<>=]", name)[0] for name in importlib.metadata.requires("ackclock") or () if ";" not in name}
+    assert needed <= {check["name"] for check in answer["checks"]}
 
 
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:

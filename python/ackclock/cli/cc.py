@@ -36,6 +36,8 @@ class Request:
 
 def describe(request: Request) -> int:
     """List everything, describe one algorithm, or list the TCP options or the queues."""
+    if request.tcp + request.queues + (request.name is not None) > 1:
+        raise InputError("one thing is shown at a time", "give a name, --tcp or --queues")
     if request.name is None and (request.plot or request.profile or request.changes):
         raise InputError("there is nothing to show it of", "name a controller: ackclock cc cubic --profile linux")
     if request.tcp:

@@ -14,7 +14,8 @@ from ackclock.cli.app import FAILED, OK
 from ackclock.engine import catalogue
 from ackclock.errors import EngineError
 
-_LIBRARIES = ("pydantic", "cyclopts", "rich", "polars", "numpy", "scipy", "matplotlib")
+_LIBRARIES = ("pydantic", "cyclopts", "rich", "polars", "duckdb", "numpy", "scipy", "statsmodels", "matplotlib")
+_EXTRAS = {"distributed": "pip install 'ackclock[cluster]' to use sweep --cluster"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,11 @@ def _python() -> list[Check]:
             checks.append(Check(name, "ok", importlib.metadata.version(name)))
         except importlib.metadata.PackageNotFoundError:
             checks.append(Check(name, "missing", "not installed", "make build"))
+    for name, remedy in _EXTRAS.items():
+        try:
+            checks.append(Check(name, "ok", importlib.metadata.version(name)))
+        except importlib.metadata.PackageNotFoundError:
+            checks.append(Check(name, "optional", "not installed", remedy))
     return checks
 
 
