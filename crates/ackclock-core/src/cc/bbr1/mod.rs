@@ -194,7 +194,7 @@ impl Bbr1 {
         then.saturating_sub(delivered)
     }
 
-    #[inline]
+    #[inline(always)] // called in one place
     fn update_bandwidth(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         self.round_start = false;
         let Some(rate) = &ack.rate else { return };
@@ -230,6 +230,7 @@ impl Bbr1 {
     }
 
     /// The rate before any delivery: the initial window per round trip, of a millisecond when none is known.
+    #[cold]
     fn rate_from_window(&mut self, cx: &Cx<'_>) {
         let mut us = 1000;
         if cx.rtt.smoothed.0 > 0 {
@@ -239,6 +240,7 @@ impl Bbr1 {
         self.pace(self.path.pacing_rate(&self.s, bandwidth(self.cwnd, us), self.s.startup_gain));
     }
 
+    #[inline(never)]
     fn pace(&mut self, rate: u64) {
         self.pacing_rate = rate;
         self.quantum = self.path.quantum(&self.s, rate);

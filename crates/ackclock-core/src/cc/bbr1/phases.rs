@@ -6,6 +6,7 @@ use super::{Bbr1, Mode};
 use crate::cc::{Ack, Cx, RateSample};
 
 impl Bbr1 {
+    #[cold]
     pub(super) fn enter_probe_bw(&mut self, cx: &mut Cx<'_>) {
         self.mode = Mode::ProbeBw;
         // Any phase but the one that drains.
@@ -91,6 +92,7 @@ impl Bbr1 {
         }
     }
 
+    #[cold]
     pub(super) fn end_probe_rtt(&mut self, cx: &mut Cx<'_>) {
         let now = self.ticks(cx.now);
         if self.probe_rtt_until.is_none_or(|until| now <= until) {
