@@ -118,6 +118,7 @@ def in_fresh_process(runs: int) -> tuple[float, float, float]:
     here, there = context.Pipe()
     process = context.Process(target=memory, args=(runs, there))
     process.start()
+    there.close()  # so that the other end is known to be gone when the process is
     found: tuple[float, float, float] = here.recv()
     process.join()
     return found

@@ -222,6 +222,9 @@ class Restart:
     def ssthresh_floor(self) -> int:
         """The threshold must not be below this, bytes."""
 
+def empty_tables() -> tuple[Table, Table, Table, Table]:
+    """The tables of no run: flows, links, transfers, series."""
+
 def run(resolved: str, controllers: dict[str, Callable[..., Any]] | None = None) -> RunOutput:
     """Run one resolved run; `controllers` makes those in Python. Ctrl-C stops it.
 

@@ -162,6 +162,14 @@ def run(document: str, controllers: Controllers | None = None) -> Output:
     return Output(flows, links, transfers, series, json.loads(raw.info))
 
 
+def empty_tables() -> dict[str, pl.DataFrame]:
+    """The tables of no run, by name: their columns and types."""
+    import polars as pl
+
+    names = ("flows", "links", "transfers", "series")
+    return {name: pl.DataFrame(table) for name, table in zip(names, _extension().empty_tables(), strict=True)}
+
+
 def run_raw(document: str) -> None:
     """Run one resolved run and drop its tables: what the engine costs by itself."""
     with _errors():

@@ -8,6 +8,7 @@ import pytest
 
 from ackclock import load
 from ackclock.errors import InputError
+from ackclock.reference import Cubic
 from ackclock.scenario.override import parse
 
 Raw = dict[str, Any]
@@ -174,3 +175,9 @@ def test_the_callers_data_is_left_alone(raw: Raw) -> None:
     before = repr(raw)
     load(raw, set={"cc": ["reno", "cubic"]}, seed=3)
     assert repr(raw) == before
+
+
+def test_classes_are_swept_like_names(raw: Raw) -> None:
+    raw["flows"] = [{"cc": ["reno", Cubic, {"name": Cubic, "beta": 0.7}]}]
+    name = f"python:{Cubic.__module__}:Cubic"
+    assert points(raw) == [{"cc": "reno"}, {"cc": name}, {"cc": f"{name}(beta=0.7)"}]

@@ -88,6 +88,12 @@ fn played(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>
     Ok((out, info.to_string()))
 }
 
+/// The tables of no run: flows, links, transfers, series.
+#[pyfunction]
+fn empty_tables() -> PyResult<(Table, Table, Table, Table)> {
+    Ok((tables::flows(&[])?, tables::links(&[])?, tables::transfers(&[])?, tables::series(&[])?))
+}
+
 /// The network of a run with its controllers.
 fn build(py: Python<'_>, spec: &Run, maker: &mut Maker<'_>) -> PyResult<Sim> {
     let failure = maker.failure.clone();
@@ -232,6 +238,7 @@ fn _ackclock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<views::Lost>()?;
     m.add("ControllerFailure", m.py().get_type::<ControllerFailure>())?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
+    m.add_function(wrap_pyfunction!(empty_tables, m)?)?;
     m.add_function(wrap_pyfunction!(record, m)?)?;
     m.add_function(wrap_pyfunction!(replay, m)?)?;
     m.add_function(wrap_pyfunction!(estimate_bytes, m)?)?;

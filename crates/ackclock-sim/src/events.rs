@@ -4,7 +4,7 @@
 //! An element's due time is what counts; the heap only has to hold an entry at or before it. A deadline that moves
 //! later pushes nothing: its old entry fires, finds nothing due and is pushed again (a retransmission timer restarted
 //! on every acknowledgment costs nothing). One that moves earlier pushes a new entry; the old one is recognised by
-//! its time and ignored. Events at the same nanosecond run in the order of the elements, which are links, delay
+//! its time and ignored, and forgotten before such entries pile up. Events at the same nanosecond run in the order of the elements, which are links, delay
 //! lines, endpoints, sampler: an arrival is handled before the timer it would have stopped. So the order does not
 //! depend on how events came to be scheduled.
 
@@ -71,6 +71,7 @@ impl Events {
         let live = &self.live;
         self.heap.retain(|&k| live[k as u32 as usize] == time_of(k));
         self.heap.sort_unstable(); // and what is sorted is a heap
+        self.heap.dedup(); // of a deadline that was left and taken up again
     }
 
     /// The next element to visit and the time. It stays in the queue until [`Events::done`].
@@ -229,7 +230,26 @@ mod tests {
                 due[i] = Time::NEVER;
             }
             e.done(element, due[i]);
-            assert!(e.heap.len() <= 2 * n + n / 2, "what is ignored does not pile up");
+            assert!(e.heap.len() <= 2 * n, "what is ignored does not pile up");
         }
+    }
+
+    #[test]
+    fn a_deadline_that_is_left_and_taken_up_again_is_there_once() {
+        let n = FEW + 1;
+        let mut e = Events::new(n);
+        let far = Time(1 << 40);
+        for element in 0..n as u32 {
+            e.schedule(element, far);
+        }
+        for now in 0..10_000 {
+            let element = (now % n as u64) as u32;
+            e.schedule(element, Time(now));
+            assert_eq!(e.earliest(), Some((Time(now), element)));
+            e.done(element, far);
+            assert!(e.heap.len() <= 2 * n);
+        }
+        e.forget_ignored();
+        assert_eq!(e.heap.len(), n);
     }
 }

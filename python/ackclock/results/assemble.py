@@ -56,12 +56,11 @@ def _windows(rows: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 def _window(labels: tables.Labels, runs: pl.DataFrame, batches: Batches) -> dict[str, pl.DataFrame]:
     keys = labels.keys(runs)
-    parts: dict[str, list[pl.DataFrame]] = {name: [] for name in tables.NAMES[1:]}
+    parts: dict[str, dict[int, pl.DataFrame]] = {name: {} for name in tables.NAMES[1:]}
     for batch in runs[BATCH].unique(maintain_order=True):
         for name, table in batches(batch).items():
-            of_batch = pl.Series(BATCH, [batch], pl.UInt64).new_from_index(0, table.height)
-            parts[name].append(table.clone().insert_column(0, of_batch))
-    return {name: labels.table(name, found, keys) for name, found in parts.items()}
+            parts[name][batch] = table
+    return {name: labels.of_batches(name, found, keys) for name, found in parts.items()}
 
 
 def _join(parts: Iterable[Path], file: Path) -> None:

@@ -55,7 +55,8 @@ class Ledger:
 
     def frame(self) -> pl.DataFrame:
         """A row per run, without what it cost in time, which differs from one machine to the next."""
-        return pl.DataFrame({name: np.frombuffer(column, column.typecode) for name, column in self._columns.items()})
+        # Copied: an array whose memory is in use elsewhere cannot grow any more.
+        return pl.DataFrame({name: np.array(column) for name, column in self._columns.items()})
 
     def records(self, plan: Plan) -> Records:
         """The runs as the manifest has them, each made when it is asked for."""

@@ -22,7 +22,7 @@ Manifest = dict[str, Any]
 
 
 def build(plan: Plan, runs: Sequence[Json], errors: Mapping[int, Json] | None = None) -> Manifest:
-    """The manifest of finished runs, which are part of it as they are given.
+    """The manifest of finished runs, which are part of it as they are given: a list, to have it as JSON.
 
     Runs of the plan that are not among them are listed as failed if `errors` has them, and as missing otherwise.
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ackclock import engine
 from ackclock.results import percentiles
 from ackclock.results.ledger import BATCH, PLACE, Ledger
 from ackclock.scenario.plan import Params, Plan
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 NAMES = ("runs", "flows", "links", "transfers", "series")
 """The tables of a result, and the names of their files."""
 
+_AT, _ROW = "__at", "__row"
+
 # Fixed categories, not ones in the order of arrival: the files must not depend on which run finished first.
 _REPEATED = {"kind": pl.Enum(["flow", "link"]), "metric": pl.Enum([*FLOW_SERIES, *LINK_SERIES])}
 
@@ -25,16 +28,12 @@ _REPEATED = {"kind": pl.Enum(["flow", "link"]), "metric": pl.Enum([*FLOW_SERIES,
 def build(plan: Plan, outputs: Mapping[int, Output], runs: Ledger) -> dict[str, pl.DataFrame]:
     """The tables of the runs in `outputs`, which `runs` lists, by table name. Rows are in the order of the ledger."""
     labels, frame = Labels(plan), runs.frame()
-    keys = labels.keys(frame).drop(BATCH, PLACE)
+    keys = labels.keys(frame).rows(named=True)
     result = {"runs": labels.runs(frame)}
     for name in NAMES[1:]:
-        parts = [_of_run(getattr(outputs[run], name), run) for run in frame["run"]]
-        result[name] = labels.table(name, parts, keys)
+        parts = [labels.of_run(name, getattr(outputs[key["run"]], name), key) for key in keys]
+        result[name] = percentiles.told(name, pl.concat(parts))
     return result
-
-
-def _of_run(table: pl.DataFrame, run: int) -> pl.DataFrame:
-    return table.clone().insert_column(0, pl.Series("run", [run], pl.UInt32).new_from_index(0, table.height))
 
 
 class Labels:
@@ -66,36 +65,52 @@ class Labels:
         """The labels of runs from the frame of a ledger, and where each is kept."""
         return self._with_points(runs).select(*self._key_schema("runs"), BATCH, PLACE)
 
-    def table(self, name: str, parts: Sequence[pl.DataFrame], keys: pl.DataFrame) -> pl.DataFrame:
-        """The whole table in the order of runs, from its parts.
-
-        The parts have a column `run`: the place of the run in the batch that a column `batch` names, and the number of
-        the run itself where there is no such column. Rows of runs that are not among `keys` are left out.
+    def of_run(self, name: str, table: pl.DataFrame, key: Mapping[str, Any]) -> pl.DataFrame:
+        """A table of one run with its labels in front, which take no memory as long as they are all the same.
 
         A swept `cc` takes the place of the engine's column of that name: it also tells variants of one controller
         apart.
         """
         schema = self._key_schema(name)
+        labels = [pl.lit(key[column], dtype=kind).alias(column) for column, kind in schema.items()]
+        return _in_categories(table.select(*labels, pl.all().exclude(*schema)))
+
+    def of_batches(self, name: str, parts: Mapping[int, pl.DataFrame], keys: pl.DataFrame) -> pl.DataFrame:
+        """A table of runs that stand in batches, in the order of `keys`; rows of other runs are left out.
+
+        `parts` are the tables by batch. Their column `run` is the place of a run in its batch.
+        """
+        schema = self._key_schema(name)
         if not parts:
-            return pl.DataFrame(schema=schema)
-        rows = pl.concat(parts)
-        batched = BATCH in rows.columns
-        if batched:
-            rows = rows.rename({"run": PLACE})
-        place = [BATCH, PLACE] if batched else ["run"]
-        own = [column for column in rows.columns if column not in schema and column not in place]
-        joined = rows.select(*place, *own).join(keys, on=place, how="inner", maintain_order="left")
-        found = joined.select(*schema, *own).sort("run", maintain_order=True)
-        texts = {key: kind for key, kind in schema.items() if isinstance(kind, pl.Enum)}
-        fixed = {column: kind for column, kind in _REPEATED.items() if column in own}
-        return percentiles.told(name, found).cast({key: kind for key, kind in (fixed | texts).items()})  # noqa: C416
+            parts = {0: engine.empty_tables()[name].with_columns(run=pl.lit(0, pl.UInt32))}
+        rows = pl.concat(parts.values())
+        of = pl.concat(
+            pl.Series([batch], dtype=pl.UInt64).new_from_index(0, part.height) for batch, part in parts.items()
+        )
+        places = pl.DataFrame({BATCH: of, PLACE: rows["run"]}).with_row_index(_AT)
+        known = keys.select(BATCH, PLACE).with_row_index(_ROW)
+        # Not the rows themselves are joined but their numbers: of a long series a copy may not fit.
+        found = places.join(known, on=[BATCH, PLACE], maintain_order="left").select(_AT, _ROW)
+        if not found[_ROW].is_sorted():
+            found = found.sort(_ROW, _AT)
+        if not found[_AT].equals(places[_AT]):
+            rows = rows[found[_AT]]
+        labels = keys.select(pl.col(column).cast(kind) for column, kind in schema.items())[found[_ROW]]
+        own = rows.select(pl.all().exclude(*schema))
+        return percentiles.told(name, _in_categories(pl.concat([labels, own], how="horizontal")))
 
     def _with_points(self, runs: pl.DataFrame) -> pl.DataFrame:
-        return runs.join(self._points, on="point", how="left", maintain_order="left")
+        among = pl.col("point").is_between(runs["point"].min(), runs["point"].max())
+        return runs.join(self._points.filter(among), on="point", how="left", maintain_order="left")
 
     def _key_schema(self, table: str) -> dict[str, Any]:
         params = self._series if table == "series" else self._params
         return {"run": pl.UInt32, **params, "seed": pl.UInt64, "replication": pl.UInt32}
+
+
+def _in_categories(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with its repeated words in fixed categories."""
+    return table.cast({name: kind for name, kind in _REPEATED.items() if name in table.columns})
 
 
 def _series_types(plan: Plan, types: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from ackclock.controllers import loading
 from ackclock.errors import Problem, unknown
 from ackclock.scenario.units import DURATION, RATE, SIZE, split
 
@@ -62,12 +63,14 @@ def label(value: Any) -> str | int | float | bool:
     """A swept value as a table cell: scalars as they are, tables as ``cubic(beta=0.8)``."""
     if isinstance(value, str | int | float | bool):
         return value
+    if loading.is_class(value):
+        return loading.name_of(value)
     if isinstance(value, Mapping):
         rest = dict(value)
         name = rest.pop("name", None) or rest.pop("kind", None)
         inside = ", ".join(f"{key}={label(item)}" for key, item in rest.items())
         return f"{name}({inside})" if name and inside else str(name or inside)
-    return ", ".join(str(label(item)) for item in value)
+    return ", ".join(str(label(item)) for item in value) if isinstance(value, Sequence) else str(value)
 
 
 def axes(raw: Raw) -> list[Axis]:
