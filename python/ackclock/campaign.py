@@ -61,6 +61,13 @@ class Precision:
             problem = unknown("metric", self.metric, summary.METRICS)
             raise InputError(problem.problem, problem.remedy, key="metric")
 
+    def check(self, replications: Iterable[int]) -> None:
+        """Raises :class:`InputError` if a scenario asks for more replications than are allowed."""
+        asked = max(replications)
+        if asked > self.most:
+            problem = f"the scenario asks for {asked} replications, more than {self.most}"
+            raise InputError(problem, "allow as many, or give fewer replications", key="max_replications")
+
     def first(self, replications: int) -> int:
         """How many replications to begin with, of a scenario that asks for so many."""
         return max(replications, min(PILOT, self.most))
@@ -151,6 +158,8 @@ def sweep(
         raise InputError(f"{jobs} is too few", "give at least 1", key="jobs")
     if jobs is not None and cluster is not None:
         raise InputError("a cluster has its own number of workers", "leave one of the two out", key="jobs")
+    if precision is not None:
+        precision.check(point.scenario.run.replications for point in plan.points)
     directory = store.SweepDirectory(out)
     workers = memory.affordable(plan, jobs or host.cores(), keeping=False)
     report = _swept(plan, directory, workers, cluster, precision, tell or _silent, retry=retry_failed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -159,3 +160,16 @@ def test_a_scheduler_that_is_killed_ends_the_sweep(
         kept = len(journal.entries)
     assert 0 < kept < 400
     assert ackclock.sweep(file, out, replications=400, jobs=1).played == 400 - kept
+
+
+def test_a_cluster_that_stays_without_workers_ends_the_sweep(
+    scenario_file: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backends, "_WITHOUT_WORKERS_S", 0.5)
+    monkeypatch.setattr(backends, "_LOOK_S", 0.1)
+    distributed: Any = importlib.import_module("distributed")
+    with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        with pytest.raises(AckclockError) as caught:
+            ackclock.sweep(scenario_file(), tmp_path / "out", replications=4, cluster=address)
+    assert str(caught.value).startswith(f"cluster: '{address}' has had no workers for 0.5 s; what had finished is kept")

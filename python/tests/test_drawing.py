@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from ackclock import engine
 from ackclock.drawing import curves
-from ackclock.drawing.curves import Chart, Curve, Panel, Scale
+from ackclock.drawing.curves import Chart, Curve, Panel, Scale, Straight
 from ackclock.drawing.style import RC, look, styles
 from ackclock.drawing.ticks import log_ticks
 from ackclock.drawing.wrapping import fitted, inches
@@ -72,8 +72,51 @@ def test_bars_stand_beside_each_other() -> None:
         assert len(bars) == 8
         assert len({low[0] for low, _ in bars}) == 8
         assert not [item for item in drawn(chart(*found, x=x)).axes[0].collections if isinstance(item, PolyCollection)]
-    places = [line.get_xdata()[0] for line in drawn(chart(*found)).axes[0].lines if line.get_linestyle() != "None"]
-    assert max(places) - min(places) < 24 / 4, "near their place"
+
+
+def moved(given: Chart) -> tuple[Any, list[list[float]]]:
+    """The axes, and where the points of each curve stand."""
+    axes = drawn(given).axes[0]
+    return axes, [list(line.get_xdata()) for line in axes.lines if line.get_linestyle() != "None"]
+
+
+@pytest.mark.parametrize("count", [2, 4, 11, 40])
+@pytest.mark.parametrize(
+    ("x", "places"),
+    [
+        (Scale("x"), (16, 40, 80)),
+        (Scale("x"), (0, 1, 100)),
+        (Scale("x", low=15, high=41), (0, 16, 40, 100)),
+        (Scale("x"), (16,)),
+        (Scale("x", log=True), (16, 40, 80, 160, 320)),
+        (Scale("x", log=True), (0.01, 0.02, 0.04, 1)),
+        (Scale("x", log=True), (1, 1.01, 1000)),
+        (Scale("x", log=True, low=1, high=1.2), (1, 1.1, 1.2)),
+        (Scale("x", log=True), (16,)),
+    ],
+)
+def test_points_are_moved_so_little_that_nobody_reads_another_x(
+    x: Scale, places: tuple[float, ...], count: int
+) -> None:
+    y = (2.0,) * len(places)
+    found = [Curve(f"line {number}", places, y, (1.0,) * len(y), (3.0,) * len(y)) for number in range(count)]
+    axes, drawn_at = moved(chart(*found, x=x))
+    assert len(drawn_at) == count
+    assert len({at[0] for at in drawn_at}) == count, "beside each other"
+    scaled = np.log10 if x.log else np.asarray
+    aside = np.abs(scaled(np.array(drawn_at)) - scaled(np.array(places, dtype=float)))
+    left, right = axes.get_xlim()
+    assert aside.max() <= 0.015 * (scaled(right) - scaled(left)) + 1e-9
+    if len(places) > 1:
+        assert aside.max() <= np.diff(scaled(np.array(places, dtype=float))).min() / 6 + 1e-9
+    if x.log:
+        assert (np.array(drawn_at) / np.array(places)).max() <= 1.04 + 1e-9
+
+
+def test_curves_around_names_have_room() -> None:
+    found = [Curve(level, (0, 1), (2, 3), (1, 2), (3, 4)) for level in ("60 %", "85 %", "110 %")]
+    places = [low[0] for low, _ in segments(chart(*found, x=Scale("controller", ticks=("reno", "cubic"))))]
+    assert sorted(places) == pytest.approx([-0.2, 0, 0.2, 0.8, 1, 1.2])
 
 
 def test_long_lines_have_bands() -> None:
@@ -138,6 +181,11 @@ def test_a_line_under_another_is_wider() -> None:
     under, over, other = drawn(chart(*found)).axes[0].lines
     assert under.get_linewidth() > over.get_linewidth() == other.get_linewidth()
     assert under.get_markersize() > over.get_markersize()
+
+
+def test_many_lines_under_each_other_are_not_ever_wider() -> None:
+    lines = drawn(chart(*(Curve(f"line {number}", (1, 2), (5, 6)) for number in range(9)))).axes[0].lines
+    assert max(line.get_linewidth() for line in lines) < 4
 
 
 @pytest.mark.parametrize(
@@ -216,6 +264,43 @@ def test_no_two_lines_are_drawn_alike() -> None:
     assert len({tuple(map(str, style.line().values())) for style in found.values()}) == len(names)
     fills = {(line["fillstyle"], line["markerfacecolor"]) for name in names[:3] for line in [found[name].line()]}
     assert len(fills) == 3
+
+
+MANY_OF_ONE = [
+    f"fast(variant={variant}, alpha={alpha})" for variant in ("ns2", "paper") for alpha in (20, 50, 100, 200)
+]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        MANY_OF_ONE,
+        ["fast", *MANY_OF_ONE, "reno", "newreno", "scalable"],
+        [f"line {number}" for number in range(60)],
+        [f"cubic(beta={number})" for number in range(100)],
+        [f"python:mine:My{number}" for number in range(10)],
+    ],
+    ids=["fast", "mixed", "free", "cubic", "own"],
+)
+def test_no_two_series_of_a_figure_share_a_look(labels: list[str]) -> None:
+    names = Scale("x", ticks=("a", "b"))
+    for x in (Scale("x"), names):
+        lines = drawn(chart(*(Curve(label, (0, 1), (2, 3)) for label in labels), x=x)).axes[0].lines
+        assert len(lines) == len(labels)
+        marks = {
+            (line.get_color(), line.get_marker(), line.get_fillstyle(), line.get_markerfacecolor()) for line in lines
+        }
+        assert len(marks) == len(labels), "what is left where no line joins the points"
+        found = styles(labels)
+        dashes = {(style.look.colour, str(style.line()["linestyle"]), style.look) for style in found.values()}
+        assert len(dashes) == len(labels), "and where points are too many for markers"
+
+
+def test_straight_lines_differ_too() -> None:
+    marks = tuple(Straight(f"mark {number}", y=number) for number in range(8))
+    given = Chart("t", Scale("x"), Scale("y"), (Panel("", (Curve("reno", (1, 2), (1, 2)),), marks),))
+    handles = drawn(given).legends[0].legend_handles
+    assert len({str(handle._dash_pattern) for handle in handles[1:]}) == 8  # type: ignore[union-attr]
 
 
 def test_the_same_chart_gives_the_same_files(tmp_path: Path) -> None:

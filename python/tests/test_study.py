@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 import re
@@ -13,10 +14,22 @@ import polars as pl
 import pytest
 
 from ackclock import Result, study
-from ackclock.cli.app import BAD_INPUT, FAILED, OK, main
+from ackclock.cli.app import BAD_INPUT, FAILED, INTERRUPTED, OK, main
 from ackclock.errors import InputError
 from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
-from ackclock.study import Verdict, at_least, at_most, between, every, figures, holds, labelled, whichever, within
+from ackclock.study import (
+    Verdict,
+    at_least,
+    at_most,
+    between,
+    every,
+    figures,
+    holds,
+    labelled,
+    output,
+    whichever,
+    within,
+)
 from ackclock.study.figures import number
 from ackclock.study.tables import aligned, markdown, shown
 from ackclock.study.verdict import soft
@@ -210,6 +223,52 @@ def test_a_study_that_was_interrupted_goes_on(tmp_path: Path, capsys: pytest.Cap
     assert json.loads(capsys.readouterr().out)["claims"] == first["claims"]
     assert (out / "runs" / "one" / "runs.journal").read_bytes() == journal, "nothing is played again"
     assert {item.name for item in (out / "runs").iterdir()} == {"one"}
+
+
+def test_ctrl_c_says_that_the_runs_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, out = write_study(tmp_path), tmp_path / "results"
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(output, "write", interrupted)
+    assert main(["study", "run", str(folder), "--jobs", "1", "--out", str(out)]) == INTERRUPTED
+    assert f"interrupted: what had finished is kept in {out / 'runs'}; the same command" in capsys.readouterr().err
+    assert (out / "runs" / "one" / "runs.journal").exists()
+
+
+def test_the_report_says_how_it_was_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, out = write_study(tmp_path), tmp_path / "results"
+    reports = []
+    for quick in (["--quick"], [], []):  # the last finds everything played
+        assert main(["study", "run", str(folder), "--jobs", "1", "--out", str(out), "--json", *quick]) == OK
+        wall = json.loads(capsys.readouterr().out)["wall_s"]
+        record = json.loads((out / "claims.json").read_text(encoding="utf-8"))
+        known = Result.load(out / "runs" / "one").manifest
+        origin = record["provenance"]
+        assert {key: origin[key] for key in ("version", "engine", "host")} == {
+            key: known[key] for key in ("version", "engine", "host")
+        }
+        assert dt.datetime.fromisoformat(origin["created"]).utcoffset() == dt.timedelta(0)
+        kind, each = ("quick", 2) if quick else ("full", 3)
+        assert origin["scenarios"] == {"one": {"runs": 2 * each, "replications": each}}
+        assert origin["runs"] == 2 * each
+        assert origin["runs_wall_s"] == pytest.approx(sum(run["wall_s"] for run in known["runs"]), abs=1e-3)
+        assert (record["quick"], record["wall_s"]) == (bool(quick), wall)
+        text = (out / "report.md").read_text(encoding="utf-8")
+        for part in (
+            f"- ackclock {known['version']}, engine of commit {known['engine']['commit']}, ",
+            f"- host: {known['host']['cores']} processors (",
+            f"- {kind} run: {2 * each} runs of 1 scenario, {each} replications of every point\n",
+            f"- date: {origin['created']}\n",
+            f"- wall time: {wall:.1f} s of the command that finished it; ",
+        ):
+            assert part in text
+        assert ("no evidence" in text) == bool(quick)
+        reports.append([line for line in text.splitlines() if not line.startswith(("- date: ", "- wall time: "))])
+    assert reports[1] == reports[2], "but for date and wall time"
 
 
 def test_run_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

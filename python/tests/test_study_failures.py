@@ -78,6 +78,7 @@ def test_tables_and_the_report_say_which(folder: Path, capsys: pytest.CaptureFix
     assert f"{BAD}: 2 of its runs failed: one, run 4" in text
     report = Path("out/report.md").read_text(encoding="utf-8")
     assert "## Failed runs" in report
+    assert "- quick run: 6 runs, of which 2 failed, of 1 scenario, 2 replications of every point\n" in report
     assert f"| one | 2 | cc={BAD} | {BAD}, flow 0" in report
     assert Path("out/figures/goodput.svg").is_file()
 

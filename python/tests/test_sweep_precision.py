@@ -163,3 +163,9 @@ def test_only_two_metrics_need_the_series(scenario_file: Write) -> None:
     without = {**result.tables, "series": result.series.clear()}
     (usual,), (less,) = (summary.summarise(tables, result.manifest) for tables in (result.tables, without))
     assert {name for name in usual.metrics if usual.metrics[name] != less.metrics.get(name)} == campaign._OF_SERIES
+
+
+def test_more_replications_than_are_allowed_are_refused(scenario_file: Write, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the scenario asks for 3 replications, more than 2; allow as many"):
+        ackclock.sweep(scenario_file(), tmp_path / "out", replications=3, precision=Precision(most=2), jobs=1)
+    assert not (tmp_path / "out").exists()

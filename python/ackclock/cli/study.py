@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock.cli import console
-from ackclock.cli.app import FAILED, OK
+from ackclock.cli.app import FAILED, INTERRUPTED, OK
 from ackclock.study import load, locate, output, runner, selections, tables
 from ackclock.study.document import read
 from ackclock.study.failures import grouped
@@ -111,6 +111,9 @@ def run(request: Request) -> int:
                 loaded, quick=request.quick, cc=request.cc, jobs=request.jobs, keep=place.runs, progress=progress
             )
         place.write(lambda folder: output.write(report, folder))
+    except KeyboardInterrupt:
+        console.warn(f"interrupted: what had finished is kept in {place.runs}; the same command goes on")
+        return INTERRUPTED
     finally:
         place.discard()
     if request.as_json:

@@ -20,7 +20,7 @@ from ackclock.drawing.chart import Scale as Scale
 from ackclock.drawing.chart import Straight as Straight
 from ackclock.drawing.figures import write
 from ackclock.drawing.scales import FEW, Heights, Places
-from ackclock.drawing.style import DASHES, NEUTRAL, RC, Style, styles
+from ackclock.drawing.style import NEUTRAL, RC, Style, dash, styles
 from ackclock.drawing.wrapping import ENTRY, TITLE, fitted, inches
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _HANDLE = 0.45  # inches of an entry of the legend, beside its words
 _MARKED = 30  # points of a line that each have a marker; of longer ones about _MARKERS have
 _MARKERS = 9
 _BANDS = 3  # more of them cannot be told apart
+_WIDER = 2  # times a line is made wider at most: more would hide what is beside it
 _ALIKE = 0.015  # of the height of a panel: lines that are nowhere farther apart hide each other
 
 
@@ -95,7 +96,7 @@ def _panel(axes: Axes, common: _Look, panel: Panel) -> None:
     bands = sum(bool(len(curve.low)) for curve in curves) <= _BANDS
     for index, curve in enumerate(curves):
         over = 0 if common.places.beside else sum(_alike(common.heights, curve, other) for other in curves[index + 1 :])
-        _curve(axes, common, curve, over, band=bands and len(curve.x) > FEW)
+        _curve(axes, common, curve, min(over, _WIDER), band=bands and len(curve.x) > FEW)
     for mark in panel.marks:
         if mark.y is not None:
             axes.axhline(mark.y, **_mark(common.chart, mark.label))
@@ -161,5 +162,5 @@ def _mark(chart: Chart, label: str) -> dict[str, Any]:
     return {
         "color": NEUTRAL,
         "linewidth": 0.7,
-        "linestyle": DASHES[(chart.marks.index(label) + 1) % len(DASHES)],
+        "linestyle": dash(chart.marks.index(label) + 1),
     }

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from ackclock.drawing.style import DASHES, NEUTRAL, RC, look
+from ackclock.drawing.style import NEUTRAL, RC, dash, look
 from ackclock.drawing.traces import Panel, Trace, panel
 from ackclock.drawing.wrapping import TITLE, fitted
 from ackclock.errors import InputError
@@ -175,7 +175,7 @@ def _line(cc: str, index: int, points: int) -> dict[str, Any]:
     spacing = max(1, points // _MARKERS)
     return {
         "color": own.colour,
-        "linestyle": DASHES[index % len(DASHES)],
+        "linestyle": dash(index),
         "marker": own.marker,
         "markerfacecolor": own.colour if index == 0 else "white",
         "markeredgewidth": 0.7,

@@ -21,15 +21,21 @@ FEW = 15
 
 _TICKS = 8  # values of a logarithmic axis that are each named
 _BEYOND = 10  # a bar goes this many times farther than the points on a logarithmic axis, and no more
-_APART = 0.02  # of an axis, between curves of the same place
-_SEEN = 0.01  # of it: nearer curves hide each other
-_SHARE = 0.6  # of the room between two places, for all curves
+_SEEN = 0.01  # of an axis: nearer curves hide each other
+_SHARE = 0.6  # of the room between two names, for all curves
+# How far a curve may stand from its place, so that nobody reads another x there: docs/studies.md.
+_ASIDE = 0.015  # of the width of the axis
+_BETWEEN = 1 / 6  # of the distance between neighbouring places
+_MORE = math.log10(1.04)  # decades, of a logarithmic axis: 4 % of x
 _MARGIN = 0.05
 _ALONE = 0.3  # decades on both sides of a single place, or the share of it
 
 
 class Places:
-    """The x axis. Curves that have intervals, or names for places, stand side by side."""
+    """The x axis. Curves that have intervals, or names for places, stand side by side.
+
+    Names have no values between them, so curves may stand anywhere near. From a number they are moved very little.
+    """
 
     def __init__(self, chart: Chart) -> None:
         self._scale = chart.x
@@ -67,6 +73,8 @@ class Places:
             axes.set_xlim(low, high)
         elif self._step and len(self.places) == 1:
             axes.set_xticks(self.places)
+            (only,), (low, high) = self.places, axes.get_xlim()  # which are the ends of what little was moved
+            axes.set_xlim(min(low, only - self._around()), max(high, only + self._around()))
         if (self._scale.low, self._scale.high) != (None, None):
             axes.set_xlim(self._scale.low, self._scale.high)
 
@@ -80,9 +88,22 @@ class Places:
         return self._place(self.places[-1]) - self._place(self.places[0])
 
     def _apart(self) -> float:
-        gaps = [self._place(b) - self._place(a) for a, b in itertools.pairwise(self.places)]
-        widest = _SHARE * min(gaps, default=self._around()) / len(self._labels) if self._labels else 0.0
-        return widest if self._scale.ticks else min(widest, _APART * (self._span() or 2 * self._around()))
+        """How far neighbouring curves are from each other."""
+        count = len(self._labels)
+        if not self.places:
+            return 0.0
+        gap = min((self._place(b) - self._place(a) for a, b in itertools.pairwise(self.places)), default=math.inf)
+        if self._scale.ticks:
+            return _SHARE * min(gap, 2 * self._around()) / count
+        most = min(_ASIDE * self._width(), _BETWEEN * gap, _MORE if self._log else math.inf)
+        return 2 * most / max(count - 1, 1)
+
+    def _width(self) -> float:
+        """How wide the axis is at least."""
+        low, high = self._scale.low, self._scale.high
+        if low is not None and high is not None and (low > 0 or not self._log):
+            return self._place(high) - self._place(low)
+        return self._span() or 2 * self._around()
 
     def _around(self) -> float:
         """What is on each side of a single place."""

@@ -5,8 +5,9 @@ The colours are told apart by colour-blind readers, and the markers by readers o
 
 from __future__ import annotations
 
+import itertools
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,16 +26,19 @@ class Style:
 
     look: Look
     rank: int = 0
+    marker: str = ""
+    """In place of the marker of the look, once that has been filled in every way."""
 
     def line(self) -> dict[str, Any]:
         """What matplotlib takes for it."""
         fill = FILLS[self.rank % len(FILLS)]
+        marker = self.marker or self.look.marker
         return {
             "color": self.look.colour,
-            "linestyle": DASHES[self.rank % len(DASHES)],
-            "marker": self.look.marker,
+            "linestyle": dash(self.rank),
+            "marker": marker,
             "markeredgewidth": 0.7,
-            "markersize": 5.0 if self.look.marker == "*" else 3.5,  # a star is mostly points
+            "markersize": 5.0 if marker == "*" or "$" in marker else 3.5,  # a star is mostly points
             # A marker without a face would have its line through it.
             "markerfacecolor": "white" if fill == "none" else self.look.colour,
             "markerfacecoloralt": "white",
@@ -91,8 +95,9 @@ _FREE = (
 NEUTRAL = "#444444"
 """Colour of what belongs to no algorithm: queues, limits."""
 
-DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
-"""Line styles of the first, second, ... flow of one algorithm."""
+_DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
+
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "<", "h", "d", ">", "8")
 
 FILLS = ("full", "none", "left", "top")
 """What of its marker is filled."""
@@ -142,6 +147,14 @@ def look(label: str) -> Look:
     return looks[zlib.crc32(_name(label).encode()) % len(looks)]
 
 
+def dash(rank: int) -> Any:
+    """The line style of the first (0), second, ... of several lines of one look: no two alike."""
+    if rank < len(_DASHES):
+        return _DASHES[rank]
+    dots = rank - len(_DASHES) + 2  # the last of the table has one
+    return (0, (5, 1, *(1, 1) * dots))
+
+
 def styles(labels: Iterable[str]) -> dict[str, Style]:
     """How the lines of a figure are drawn, by their labels: no two alike.
 
@@ -155,10 +168,23 @@ def styles(labels: Iterable[str]) -> dict[str, Style]:
     free = sorted(_FREE, key=lambda each: (each.colour in colours) + (each.marker in markers))
     others = [name for name in names if name not in known]
     chosen = {name: known[name] if name in known else free[others.index(name) % len(free)] for name in names}
+    ranks = {name: sum(chosen[other] == chosen[name] for other in names[:index]) for index, name in enumerate(names)}
+    spare = _spare({each.marker for each in chosen.values()})
+    # Names along an axis have no line whose dashes could tell more markers apart than there are ways to fill one.
+    further = {key: next(spare) for key in dict.fromkeys(_round(chosen[name], ranks[name]) for name in names) if key[1]}
     return {
-        name: Style(chosen[name], sum(chosen[other] == chosen[name] for other in names[:index]))
-        for index, name in enumerate(names)
+        name: Style(chosen[name], ranks[name], further.get(_round(chosen[name], ranks[name]), "")) for name in names
     }
+
+
+def _round(own: Look, rank: int) -> tuple[Look, int]:
+    return own, rank // len(FILLS)
+
+
+def _spare(used: Collection[str]) -> Iterator[str]:
+    """Markers that nothing of a figure has, then numbers: they do not end."""
+    yield from (marker for marker in _MARKERS if marker not in used)
+    yield from (f"${number}$" for number in itertools.count(1))
 
 
 def _name(label: str) -> str:

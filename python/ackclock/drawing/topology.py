@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ackclock.drawing.figures import drawable, write_file
-from ackclock.drawing.style import DASHES, NEUTRAL, RC, look
+from ackclock.drawing.style import NEUTRAL, RC, dash, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +100,7 @@ def _looks(routes: Sequence[Route]) -> list[tuple[str, Any]]:
     result = []
     for route in routes:
         before = seen[route.cc] = seen.get(route.cc, -1) + 1
-        result.append((look(route.cc).colour, DASHES[before % len(DASHES)]))
+        result.append((look(route.cc).colour, dash(before)))
     return result
 
 

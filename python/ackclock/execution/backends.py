@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
+import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -17,6 +18,9 @@ from ackclock.scenario.plan import Plan
 
 _PATIENCE = "10s"
 """How long a scheduler may be out of reach."""
+_WITHOUT_WORKERS_S = 30.0
+"""How long a cluster may have no worker at all: one that has lost its process begins another within seconds."""
+_LOOK_S = 2.0
 
 
 class LostWorker(Exception):  # noqa: N818 - an outcome of a batch, not an error of the sweep
@@ -115,6 +119,7 @@ class Cluster:
         self._address, self._folder = address, folder
         self._executor: Executor = client.get_executor(pure=False)
         self.slots = max(1, sum(client.nthreads().values()))
+        self._looked = self._staffed = time.monotonic()
 
     def submit(self, tasks: Sequence[Task]) -> Future[bytes]:
         """Hand it to the scheduler, which tries again elsewhere when a worker is lost."""
@@ -125,10 +130,19 @@ class Cluster:
         """The scheduler does that."""
 
     def check(self) -> None:
-        """A client that has given up its scheduler says nothing about what it was waiting for."""
+        """A client that has given up its scheduler, or whose workers are gone, says nothing of what it waits for."""
         if self._client.status in ("closing", "closed"):
             remedy = "what had finished is kept; begin a scheduler and call it again"
             raise AckclockError(f"cluster: the Dask scheduler at '{self._address}' is gone; {remedy}")
+        now = time.monotonic()
+        if now - self._looked < _LOOK_S:
+            return
+        self._looked = now
+        if self._client.nthreads():
+            self._staffed = now
+        elif now - self._staffed > _WITHOUT_WORKERS_S:
+            remedy = "what had finished is kept; begin workers and call it again"
+            raise AckclockError(f"cluster: '{self._address}' has had no workers for {_WITHOUT_WORKERS_S:g} s; {remedy}")
 
     def close(self) -> None:
         """Cancel what is going on and leave."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.drawing import curves
-from ackclock.study import figures, tables
+from ackclock.study import figures, report_origin, tables
 from ackclock.study.failures import grouped
 from ackclock.study.place import CLAIMS
 from ackclock.study.runner import Judged, Report
@@ -30,24 +30,29 @@ def write(report: Report, folder: Path) -> None:
         chart = figures.build(spec, report.results, report.code.measures)
         curves.save(chart, folder / "figures", spec.id)
         (folder / "figures" / f"{spec.id}.csv").write_text(figures.data(chart), encoding="utf-8")
-    (folder / REPORT).write_text(_report(report, built), encoding="utf-8")
-    (folder / CLAIMS).write_text(json.dumps(_record(report), indent=1) + "\n", encoding="utf-8")
+    origin = report_origin.of(report)
+    (folder / REPORT).write_text(_report(report, built, origin), encoding="utf-8")
+    (folder / CLAIMS).write_text(json.dumps(_record(report, origin), indent=1) + "\n", encoding="utf-8")
 
 
-def _record(report: Report) -> dict[str, Any]:
+def _record(report: Report, origin: dict[str, Any]) -> dict[str, Any]:
     """What ``--json`` prints, and besides tolerances, details and how it was run."""
     record = report.to_json()
     for entry, item in zip(record["claims"], report.claims, strict=True):
         entry.update(tolerance=item.claim.tolerance, soft=item.claim.soft, detail=item.verdict.detail)
-    return {**record, "quick": report.quick, **({"added": list(report.added)} if report.added else {})}
+    added = {"added": list(report.added)} if report.added else {}
+    return {**record, "quick": report.quick, **added, "provenance": origin}
 
 
-def _report(report: Report, built: list[tables.Table]) -> str:
+def _report(report: Report, built: list[tables.Table], origin: dict[str, Any]) -> str:
     """A page to read: claims, tables and figures."""
     study = report.study
     lines = [f"# {study.name}: {study.title}", "", f"{study.citation}.", ""]
     if report.quick:
-        lines += ["A quick run: fewer and shorter runs than the study asks for.", ""]
+        lines += [
+            "A quick run: its verdicts are of fewer and shorter runs than the study asks for, and no evidence.",
+            "",
+        ]
     if report.added:
         lines += [f"Beside the controllers of the study: {', '.join(report.added)}.", ""]
     header = ["claim", "verdict", "measured", "interval", "paper", "tolerance", "statement", "detail"]
@@ -55,6 +60,7 @@ def _report(report: Report, built: list[tables.Table]) -> str:
     lines += ["## Claims", "", tables.markdown(rows)]
     if report.failures:
         lines += _failures(report)
+    lines += ["## How it was run", "", *report_origin.lines(report, origin), ""]
     for table in built:
         paper = f" ({table.spec.paper})" if table.spec.paper else ""
         lines += [f"## {table.spec.title}{paper}", "", tables.markdown(table.rows())]

@@ -4,7 +4,7 @@ use super::{
     bbr1, bbr3, bic, copa, cubic, dctcp, fast, highspeed, htcp, hybla, illinois, ledbat, reno, scalable, tahoe, vegas,
     veno, westwood, westwood_plus, yeah, Avoidance, CongestionControl, WindowBased,
 };
-use crate::params::{Kind, ParamError, ParamSpec, Params, Value};
+use crate::params::{ParamError, ParamSpec, Params, Value};
 use crate::slowstart::SlowStart;
 
 /// How a controller is made from its parameters.
@@ -64,22 +64,36 @@ pub fn find(name: &str) -> Option<&'static Controller> {
     CONTROLLERS.iter().find(|c| c.name == name)
 }
 
-/// What is named the least of something must not be above what is named the most; nor Vegas' alpha above its beta,
-/// where zero is the variant's own.
+/// Of a controller, parameters the first of which must be below the second; zero of the second stands for a default.
+const RISING: &[(&str, &str, &str, Equal)] = &[
+    ("vegas", "alpha", "beta", Equal::Allowed),
+    ("fast", "alpha", "beta", Equal::Allowed),
+    ("highspeed", "low_window", "high_window", Equal::Refused),
+    ("highspeed", "high_p", "low_p", Equal::Refused),
+    ("illinois", "d1", "d2", Equal::Allowed),
+    ("illinois", "d2", "d3", Equal::Allowed),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Equal {
+    Allowed,
+    Refused,
+}
+
+/// What is named the least of something must not be above what is named the most, nor anything in [`RISING`].
 fn in_order(entry: &Controller, params: &Params) -> Result<(), ParamError> {
-    let number =
-        |name: &str| entry.params.iter().any(|s| s.name == name && s.kind == Kind::Float).then(|| params.float(name));
-    for spec in entry.params {
-        let upper = match spec.name.strip_suffix("_min") {
-            Some(stem) => format!("{stem}_max"),
-            None if (entry.name, spec.name) == ("vegas", "alpha") => "beta".to_owned(),
-            None => continue,
-        };
-        if let (Some(least), Some(most)) = (number(spec.name), number(&upper).filter(|most| *most > 0.0)) {
-            if least > most {
-                let problem = format!("{least} is above {upper} = {most}; raise one or lower the other");
-                return Err(ParamError::Conflict { name: spec.name.to_owned(), problem });
-            }
+    let ranges = entry.params.iter().filter_map(|spec| {
+        let stem = spec.name.strip_suffix("_min")?;
+        let most = entry.params.iter().find(|other| other.name.strip_suffix("_max") == Some(stem))?;
+        Some((spec.name, most.name, Equal::Allowed))
+    });
+    let named = RISING.iter().filter(|rule| rule.0 == entry.name).map(|rule| (rule.1, rule.2, rule.3));
+    for (lower, upper, equal) in ranges.chain(named) {
+        let (least, most) = (params.float(lower), params.float(upper));
+        if most > 0.0 && (least > most || (least == most && equal == Equal::Refused)) {
+            let word = if least > most { "above" } else { "equal to" };
+            let problem = format!("{least} is {word} {upper} = {most}; raise one or lower the other");
+            return Err(ParamError::Conflict { name: lower.to_owned(), problem });
         }
     }
     Ok(())

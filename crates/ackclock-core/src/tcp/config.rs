@@ -82,8 +82,13 @@ options! {
     iw: u64, Kind::Segments, Some((1.0, 1_000_000.0)), [10, 10, 10, 2], "initial window, segments (RFC 6928)";
     iw_bound: IwBound, Kind::Choice(IW_BOUNDS), None, [IwBound::Rfc6928, IwBound::None, IwBound::None, IwBound::None],
         "upper bound of the initial window";
+    iw_lost_syns: u64, Kind::Count, Some((1.0, 1000.0)), [1, 2, 1, 1],
+        "SYNs that must be lost for an initial window of one segment (RFC 6928 §2; Linux: 2)";
     rto: RtoRule, Kind::Choice(RTO_RULES), None, [RtoRule::Rfc6298, RtoRule::Linux, RtoRule::Rfc6298, RtoRule::Rfc6298],
         "retransmission timeout: rfc6298 is max(SRTT + max(G, 4 RTTVAR), min_rto), linux is SRTT + max(4 RTTVAR, min_rto)";
+    rearm_rto: bool, Kind::Bool, None, [false, false, false, false],
+        "every retransmission during recovery restarts the retransmission timer (RFC 6675 §6, \"more careful\"), not only an \
+         acknowledgment of new data (RFC 6298 §5); with rto linux the first one does anyway";
     min_rto: Span, Kind::Duration, Some((0.0, 60.0)), [S(1), MS(200), S(1), MS(200)], "smallest retransmission timeout";
     max_rto: Span, Kind::Duration, Some((0.001, 3600.0)), [S(60), S(120), S(60), S(60)], "largest retransmission timeout";
     initial_rto: Span, Kind::Duration, Some((0.001, 60.0)), [S(1), S(1), S(3), S(3)], "timeout before the first RTT sample (RFC 6298 §2.1)";
@@ -151,7 +156,7 @@ options! {
         "the acknowledgment that ends the handshake leaves alone, ahead of the first data (Linux)";
     iss: u64, Kind::Count, Some((0.0, u32::MAX as f64)), [0, 0, 0, 0], "initial send sequence number";
     pacing: PacingRule, Kind::Choice(PACING_RULES), None,
-        [PacingRule::Controller, PacingRule::Controller, PacingRule::Off, PacingRule::Controller],
+        [PacingRule::Controller, PacingRule::Controller, PacingRule::Controller, PacingRule::Controller],
         "spreads segments over time: as the controller asks; window paces the others too, at 2 windows per RTT in slow start and 1.2 \
          after it (Linux with the fq queue); off";
     pacing_credit: bool, Kind::Bool, None, [false, true, false, false],
@@ -169,6 +174,8 @@ options! {
     window_validation: bool, Kind::Bool, None, [true, true, false, false], "grow the window only when it limits the sender";
     nagle: bool, Kind::Bool, None, [false, false, false, false], "hold a short segment while data is outstanding (RFC 896)";
     syn_retries: u64, Kind::Count, Some((0.0, 100.0)), [6, 6, 6, 6], "SYN retransmissions before giving up";
+    syn_linear_timeouts: u64, Kind::Count, Some((0.0, 100.0)), [0, 4, 0, 0],
+        "SYN retransmissions before the timeout begins to double; syn_retries counts those behind them (tcp_syn_linear_timeouts of Linux)";
     data_retries: u64, Kind::Count, Some((1.0, 1000.0)), [15, 15, 6, 1000], "timeouts of one segment before giving up (R2)";
     clear_sack_on_rto: bool, Kind::Bool, None, [false, false, false, true], "forget SACK information on a timeout (RFC 2018 §8)";
 }

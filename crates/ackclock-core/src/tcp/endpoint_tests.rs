@@ -229,6 +229,19 @@ fn a_lost_syn_is_sent_again_with_doubling_timeouts_until_it_is_given_up() {
 }
 
 #[test]
+fn linux_repeats_a_syn_four_times_before_its_timeout_doubles() {
+    let mut e = with(Profile::Linux, &[("timer_tick", Value::Duration(Span::ZERO))], "reno", &[]);
+    e.connect();
+    sent(&mut e, 0);
+    let mut times = vec![];
+    while e.state() == State::SynSent {
+        times.push(expire(&mut e) / 1000);
+        sent(&mut e, times[times.len() - 1] * 1000);
+    }
+    assert_eq!(times, [1, 2, 3, 4, 5, 7, 11, 19, 35, 67, 131]);
+}
+
+#[test]
 fn after_a_lost_syn_the_window_is_one_segment_and_the_timeout_three_seconds() {
     let mut e = rfc(&[]);
     e.tx.write(100_000);
@@ -239,6 +252,31 @@ fn after_a_lost_syn_the_window_is_one_segment_and_the_timeout_three_seconds() {
     e.on_segment(at(1100), &syn_ack());
     assert_eq!(payload(&mut e, 1100), [(1, 1000)]);
     assert_eq!((e.tx.cwnd(), e.rto(), e.tx.rtt().totals().1), (1000, Span::from_secs(3), 0));
+}
+
+#[test]
+fn linux_begins_with_one_segment_after_two_lost_syns_unless_an_echo_says_they_were_not() {
+    // SYNs sent, which of them the answer echoes, and segments at the start.
+    for (syns, echoed, window) in [(1, 0, 10), (2, 0, 10), (2, 1, 10), (3, 0, 10), (3, 1, 1), (3, 2, 1)] {
+        let mut e = with(Profile::Linux, &[], "reno", &[]);
+        e.tx.write(100_000);
+        e.connect();
+        let mut stamps = vec![sent(&mut e, 0)[0].tsval];
+        for _ in 1..syns {
+            // The timer is a little late, as Linux's is.
+            let again = std::iter::repeat_with(|| {
+                let due = expire(&mut e);
+                e.poll_transmit(at(due))
+            });
+            stamps.push(again.flatten().next().unwrap().tsval);
+        }
+        let now = at(u64::from(stamps[echoed]) + 5000);
+        let mut answer = syn_ack();
+        answer.set_timestamps(900, stamps[echoed]);
+        e.on_segment(now, &answer);
+        assert_eq!(e.tx.cwnd(), window * 1000, "{syns} SYNs, {echoed}");
+        assert_eq!(e.tx.rtt().smoothed(), Span::from_secs(5), "a sample by its timestamp");
+    }
 }
 
 #[test]

@@ -277,7 +277,8 @@ impl Sender {
         self.episode.resent(now);
         // RFC 6298 §5.1 starts the timer only if it is not running; Linux restarts it for the head.
         let head = hole.seq == self.board.una();
-        let restart = self.config.rto == RtoRule::Linux && head && !timers.is_set(Timer::Reorder);
+        let linux = self.config.rto == RtoRule::Linux && head && !timers.is_set(Timer::Reorder);
+        let restart = linux || (self.config.rearm_rto && self.phase == Phase::Recovery);
         if restart || !timers.is_set(Timer::Rto) {
             timers.set_after(Timer::Rto, now, self.rtt.rto());
             timers.clear(Timer::Probe);

@@ -144,6 +144,19 @@ fn impatient_newreno_restarts_the_timer_on_the_first_partial_acknowledgment_only
 }
 
 #[test]
+fn the_timer_starts_anew_with_a_retransmission_if_asked() {
+    for (careful, waits) in [(false, 1200), (true, 1350)] {
+        let mut e = sender(20, 20_000, &[("rearm_rto", Value::Bool(careful))]);
+        numbers(&mut e, 200);
+        for now in [330, 340, 350] {
+            let left = after(&mut e, now, &sack(1, &[(2, 2 + (now - 330) as u32 / 10)]));
+            assert_eq!(left.contains(&1), now == 350);
+        }
+        assert_eq!((e.tx.phase(), e.next_deadline()), (Phase::Recovery, at(waits)));
+    }
+}
+
+#[test]
 fn newreno_leaves_at_the_threshold_if_asked() {
     let options = |full| [("recovery", text("newreno")), ("newreno_full_window", Value::Bool(full))];
     for (full, window) in [(false, 2.0), (true, 10.0)] {

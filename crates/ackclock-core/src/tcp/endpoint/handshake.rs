@@ -3,11 +3,12 @@
 use super::{Endpoint, Failure, State};
 use crate::cc::EcnUse;
 use crate::packet::Ecn;
+use crate::tcp::config::RtoRule;
 use crate::tcp::ecn::Feedback;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::segment::{flags, Segment};
 use crate::tcp::timers::Timer;
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 impl Endpoint {
     /// Opens the connection actively.
@@ -79,33 +80,58 @@ impl Endpoint {
     }
 
     pub(super) fn handshake_done(&mut self, now: Time, seg: &Segment) {
-        let lost = self.syn_retries > 0;
-        if lost {
-            self.tx.rtt.after_lost_syn();
-        } else if self.syns_sent == 1 {
-            let rtt = now.since(self.syn_sent_at);
+        let rtt = match (self.syn_retries, self.syns_sent) {
+            (0, 1) => Some(now.since(self.syn_sent_at)),
+            (1.., _) => self.echoed_syn(now, seg),
+            _ => None,
+        };
+        if let Some(rtt) = rtt {
             self.tx.rtt.sample(rtt, 0, 1);
             self.rx.established(now, rtt);
+        } else if self.syn_retries > 0 {
+            self.tx.rtt.after_lost_syn();
         }
-        self.establish(now, lost);
+        self.establish(now, self.syn_retries >= self.config.iw_lost_syns && !self.answers_first_syn(seg));
         if !seg.has(flags::SYN) {
             self.tx.peer_edge = self.tx.peer_edge.max(1 + (u64::from(seg.window) << self.tx.peer_scale));
         }
     }
 
+    /// How long ago the SYN was sent that `seg` answers. Linux takes it for a sample also of one that was repeated;
+    /// RFC 6298 §5.7 has a timeout of three seconds then, whatever timestamps say.
+    fn echoed_syn(&self, now: Time, seg: &Segment) -> Option<Span> {
+        let known = self.config.rto == RtoRule::Linux && self.timestamps && seg.has_timestamps();
+        let tick = self.config.timestamp_tick.0.max(1);
+        let ticks = ((now.0 / tick) as u32).wrapping_sub(seg.tsecr);
+        known.then(|| Span(u64::from(ticks.max(1)).saturating_mul(tick)))
+    }
+
+    /// Whether an echoed timestamp shows that the SYN was not lost, but repeated too early.
+    fn answers_first_syn(&self, seg: &Segment) -> bool {
+        let tick = self.config.timestamp_tick.0.max(1);
+        let known = self.config.eifel && self.timestamps && seg.has_timestamps();
+        known && seg.tsecr == (self.first_syn_at.0 / tick) as u32
+    }
+
     pub(super) fn on_syn_timeout(&mut self) {
-        if self.syn_retries >= self.config.syn_retries {
+        let linear = if self.state == State::SynSent { self.config.syn_linear_timeouts } else { 0 };
+        if self.syn_retries >= self.config.syn_retries + linear {
             self.fail(Failure::Connect);
             return;
         }
         self.syn_retries += 1;
-        self.tx.rtt.back_off();
+        if self.syn_retries > linear {
+            self.tx.rtt.back_off();
+        }
         self.syn_due = true;
     }
 
     pub(super) fn syn(&mut self, now: Time) -> Segment {
         self.syn_due = false;
         self.syn_sent_at = now;
+        if self.syns_sent == 0 {
+            self.first_syn_at = now;
+        }
         self.syns_sent += 1;
         self.timers.set_after(Timer::Rto, now, self.tx.rtt.rto());
         let window = self.config.receive_buffer.min(self.config.initial_receive_window).min(65_535) as u16;
