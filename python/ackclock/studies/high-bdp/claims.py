@@ -86,7 +86,10 @@ def b2(results: Results) -> Verdict:
         above = at["0.2"].difference(throughput, at["0.1"]).value
         if below is not None and above is not None:
             slopes.append((f"{cc} is steeper below 2 %", holds(below / 0.01 > above / 0.1)))
-    return every(greatest(drops), least(slopes))
+    worst = greatest(drops)
+    verdict = every(worst, least(slopes))
+    # That a slope is not steeper has no number of its own.
+    return verdict if verdict.value is not None else replace(verdict, value=worst.value, interval=worst.interval)
 
 
 @claim(
