@@ -9,7 +9,6 @@ class Table:
     """A table handed over without copying, through the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def __len__(self) -> int: ...
 
 class RunOutput:
     """What one run produced."""

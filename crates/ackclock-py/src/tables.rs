@@ -37,10 +37,6 @@ impl Table {
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
-
-    fn __len__(&self) -> usize {
-        self.batch.num_rows()
-    }
 }
 
 fn table(columns: Vec<(&str, ArrayRef, bool)>) -> PyResult<Table> {

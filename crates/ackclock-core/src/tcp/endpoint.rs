@@ -67,7 +67,8 @@ pub struct Endpoint {
     /// The acknowledgment that ends the handshake leaves before any data.
     bare_ack_due: bool,
     syn_sent_at: Time,
-    first_syn_at: Time,
+    /// The timestamp of the first SYN.
+    first_syn_stamp: u32,
     /// SYN segments sent, for whatever reason: after the first their round-trip time is ambiguous.
     syns_sent: u64,
     syn_retries: u64,
@@ -95,7 +96,7 @@ impl Endpoint {
             syn_due: false,
             bare_ack_due: false,
             syn_sent_at: Time::ZERO,
-            first_syn_at: Time::ZERO,
+            first_syn_stamp: 0,
             syns_sent: 0,
             syn_retries: 0,
             peer_closed: false,

@@ -99,18 +99,15 @@ impl Endpoint {
 
     /// How long ago the SYN was sent that `seg` answers. Linux takes it for a sample also of one that was repeated;
     /// RFC 6298 §5.7 has a timeout of three seconds then, whatever timestamps say.
-    fn echoed_syn(&self, now: Time, seg: &Segment) -> Option<Span> {
+    fn echoed_syn(&mut self, now: Time, seg: &Segment) -> Option<Span> {
         let known = self.config.rto == RtoRule::Linux && self.timestamps && seg.has_timestamps();
-        let tick = self.config.timestamp_tick.0.max(1);
-        let ticks = ((now.0 / tick) as u32).wrapping_sub(seg.tsecr);
-        known.then(|| Span(u64::from(ticks.max(1)).saturating_mul(tick)))
+        // Of less than a tick nothing is left; Linux counts it as one.
+        known.then(|| self.age(now, seg.tsecr).max(self.config.timestamp_tick))
     }
 
     /// Whether an echoed timestamp shows that the SYN was not lost, but repeated too early.
     fn answers_first_syn(&self, seg: &Segment) -> bool {
-        let tick = self.config.timestamp_tick.0.max(1);
-        let known = self.config.eifel && self.timestamps && seg.has_timestamps();
-        known && seg.tsecr == (self.first_syn_at.0 / tick) as u32
+        self.config.eifel && self.timestamps && seg.has_timestamps() && seg.tsecr == self.first_syn_stamp
     }
 
     pub(super) fn on_syn_timeout(&mut self) {
@@ -130,7 +127,7 @@ impl Endpoint {
         self.syn_due = false;
         self.syn_sent_at = now;
         if self.syns_sent == 0 {
-            self.first_syn_at = now;
+            self.first_syn_stamp = self.timestamp(now);
         }
         self.syns_sent += 1;
         self.timers.set_after(Timer::Rto, now, self.tx.rtt.rto());
