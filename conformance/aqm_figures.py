@@ -55,6 +55,7 @@ KNOWN: Mapping[tuple[Case, str], Deviation] = {
             ("ten", "red no wait"),
             ("ten", "red adaptive"),
             ("four", "red"),
+            ("four", "red no wait"),
         )
     },
 }

@@ -11,8 +11,8 @@ pub use profile::Profile;
 
 pub use choices::*;
 use choices::{
-    Field, ACK_POLICIES, ECN_RULES, IDLE_RULES, IW_BOUNDS, LOSS_DETECTIONS, PACING_RULES, PRR_RULES, RECOVERIES,
-    RTO_RULES,
+    Field, ACK_POLICIES, ECN_RULES, IDLE_RULES, IW_BOUNDS, LOSS_DETECTIONS, PACING_RULES, PRR_RULES, REARM_RULES,
+    RECOVERIES, RTO_RULES,
 };
 
 /// Describes one endpoint option.
@@ -86,9 +86,10 @@ options! {
         "SYNs that must be lost for an initial window of one segment (RFC 6928 §2; Linux: 2)";
     rto: RtoRule, Kind::Choice(RTO_RULES), None, [RtoRule::Rfc6298, RtoRule::Linux, RtoRule::Rfc6298, RtoRule::Rfc6298],
         "retransmission timeout: rfc6298 is max(SRTT + max(G, 4 RTTVAR), min_rto), linux is SRTT + max(4 RTTVAR, min_rto)";
-    rearm_rto: bool, Kind::Bool, None, [false, false, false, false],
-        "every retransmission during recovery restarts the retransmission timer (RFC 6675 §6, \"more careful\"), not only an \
-         acknowledgment of new data (RFC 6298 §5); with rto linux the first one does anyway";
+    rearm_rto: RearmRule, Kind::Choice(REARM_RULES), None,
+        [RearmRule::Never, RearmRule::Never, RearmRule::Never, RearmRule::First],
+        "which retransmissions of a recovery restart the retransmission timer: never (RFC 6298 §5: only acknowledgments of new data \
+         do), the first, every one (RFC 6675 §6, \"more careful\"); with rto linux that of the head does anyway";
     min_rto: Span, Kind::Duration, Some((0.0, 60.0)), [S(1), MS(200), S(1), MS(200)], "smallest retransmission timeout";
     max_rto: Span, Kind::Duration, Some((0.001, 3600.0)), [S(60), S(120), S(60), S(60)], "largest retransmission timeout";
     initial_rto: Span, Kind::Duration, Some((0.001, 60.0)), [S(1), S(1), S(3), S(3)], "timeout before the first RTT sample (RFC 6298 §2.1)";

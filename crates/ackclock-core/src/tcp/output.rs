@@ -1,6 +1,6 @@
 //! The sending half: what may leave now.
 
-use super::config::{IdleRule, LossDetection, RtoRule};
+use super::config::{IdleRule, LossDetection, RearmRule, RtoRule};
 use super::pacer::Leaving;
 use super::recovery::probe::Stale;
 use super::recovery::Repair;
@@ -278,12 +278,26 @@ impl Sender {
         // RFC 6298 §5.1 starts the timer only if it is not running; Linux restarts it for the head.
         let head = hole.seq == self.board.una();
         let linux = self.config.rto == RtoRule::Linux && head && !timers.is_set(Timer::Reorder);
-        let restart = linux || (self.config.rearm_rto && self.phase == Phase::Recovery);
-        if restart || !timers.is_set(Timer::Rto) {
+        if linux || self.rearms() || !timers.is_set(Timer::Rto) {
             timers.set_after(Timer::Rto, now, self.rtt.rto());
             timers.clear(Timer::Probe);
         }
         self.repeat(hole, now)
+    }
+
+    /// Whether the retransmission that leaves restarts the timer because of the recovery that it is part of.
+    fn rearms(&mut self) -> bool {
+        let first = self.repaired_last != self.stats.recoveries;
+        let in_recovery = self.phase == Phase::Recovery;
+        if in_recovery {
+            self.repaired_last = self.stats.recoveries;
+        }
+        in_recovery
+            && match self.config.rearm_rto {
+                RearmRule::Never => false,
+                RearmRule::First => first,
+                RearmRule::Every => true,
+            }
     }
 
     /// The counters of a segment that leaves again.

@@ -145,14 +145,18 @@ fn impatient_newreno_restarts_the_timer_on_the_first_partial_acknowledgment_only
 
 #[test]
 fn the_timer_starts_anew_with_a_retransmission_if_asked() {
-    for (careful, waits) in [(false, 1200), (true, 1350)] {
-        let mut e = sender(20, 20_000, &[("rearm_rto", Value::Bool(careful))]);
+    for (rule, waits) in [("never", [1200, 1200]), ("first", [1350, 1350]), ("every", [1350, 1400])] {
+        let mut e = sender(20, 20_000, &[("rearm_rto", text(rule))]);
         numbers(&mut e, 200);
         for now in [330, 340, 350] {
             let left = after(&mut e, now, &sack(1, &[(2, 2 + (now - 330) as u32 / 10)]));
             assert_eq!(left.contains(&1), now == 350);
         }
-        assert_eq!((e.tx.phase(), e.next_deadline()), (Phase::Recovery, at(waits)));
+        assert_eq!((e.tx.phase(), e.next_deadline()), (Phase::Recovery, at(waits[0])), "{rule}");
+        // Segment 5 is lost as well and leaves later in the same recovery.
+        let left = after(&mut e, 400, &sack(1, &[(2, 4), (6, 18)]));
+        assert!(left.contains(&5), "{left:?}");
+        assert_eq!((e.tx.phase(), e.next_deadline()), (Phase::Recovery, at(waits[1])), "{rule}");
     }
 }
 

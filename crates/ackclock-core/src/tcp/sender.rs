@@ -102,6 +102,8 @@ pub struct Sender {
     pub(super) reordering_seen: bool,
     /// Send the first lost segment whatever the window.
     pub(super) force: bool,
+    /// The last recovery that retransmitted, by its number in `stats.recoveries`.
+    pub(super) repaired_last: u64,
     /// Send a window probe.
     pub(super) probe: bool,
     pub(super) persist_backoff: u32,
@@ -168,6 +170,7 @@ impl Sender {
             dsacked: 0,
             reordering_seen: false,
             force: false,
+            repaired_last: 0,
             probe: false,
             persist_backoff: 0,
             retries: 0,

@@ -167,6 +167,17 @@ choice!(
     }
 );
 choice!(
+    /// Which retransmissions of a recovery restart the retransmission timer.
+    RearmRule, REARM_RULES {
+        /// None: only an acknowledgment of new data does (RFC 6298 §5).
+        Never = "never",
+        /// The first (ns-2).
+        First = "first",
+        /// Every one (RFC 6675 §6, "more careful").
+        Every = "every",
+    }
+);
+choice!(
     /// Upper bound of the initial window.
     IwBound, IW_BOUNDS {
         /// RFC 6928: max(2 MSS, 14600 bytes).
