@@ -16,7 +16,6 @@ from ackclock.results.result import Result
 from ackclock.results.summary import bottleneck
 from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
 from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
-from ackclock.stats.censored import MOST_CENSORED
 from ackclock.study import kinds, times
 from ackclock.study.failures import Failure, Failures
 from ackclock.study.kinds import Kind
@@ -192,11 +191,10 @@ class Runs:
         """The quantity here over that there, run by run: replications with the same random draws go together.
 
         With `each` it is the geometric mean over the values of that swept key, within a replication. Of times of which
-        more than a tenth are censored it is the ratio of their medians.
+        more than a tenth are censored it may be a bound (:func:`ackclock.study.times.ratio`).
         """
         groups = self._paired(quantity, over, each)
-        pairs = [pair for group in groups for pair in group]
-        if _kind(quantity) == "time" and pairs and not times.mostly_seen(pairs, MOST_CENSORED):
+        if _kind(quantity) == "time":
             return times.ratio(groups)
         return ratio_interval((kinds.quotient(found), 1.0) for found in zip(*groups, strict=True))
 
