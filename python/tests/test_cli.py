@@ -17,6 +17,7 @@ import pytest
 
 from ackclock import Result
 from ackclock.cli.app import INTERRUPTED, OK, main
+from ackclock.cli.console import Lines
 
 Write = Callable[..., Path]
 
@@ -119,6 +120,26 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert "doctor" in printed(capsys, "--help")
     assert "--replications" in printed(capsys, "run", "--help")
     assert printed(capsys, "--version").strip()[0].isdigit()
+
+
+def test_progress_in_a_log_is_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    report = Lines(lambda: now[0])
+    # An earlier session finished 100 of 400 runs; this one plays one a second.
+    for finished in range(100, 401):
+        report(finished, 400)
+        now[0] += 1.0
+    expected = [
+        "160 of 400 runs; about 4 min left",
+        "220 of 400 runs; about 3 min left",
+        "280 of 400 runs; about 2 min left",
+    ]
+    assert capsys.readouterr().err.splitlines() == [*expected, "340 of 400 runs; about 1 min left"]
+    slow = Lines(lambda: now[0])
+    slow(0, 100)
+    now[0] += 3600.0
+    slow(10, 100)
+    assert capsys.readouterr().err == "10 of 100 runs; about 9 h 0 min left\n"
 
 
 # The command line, reporting on standard output what its progress bar would show.

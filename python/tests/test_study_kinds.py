@@ -220,6 +220,14 @@ def test_runs_are_summed_up_by_kind() -> None:
     assert (bound.value, bound.beyond) == (None, pytest.approx(2**0.2))
 
 
+def test_an_interval_ends_at_the_most_that_a_run_can_have() -> None:
+    rate = own("amount")
+    rate.most = lambda run: run.params["rate"]
+    low, high = ends(runs([0.825, 0.985], rate=1.0).interval(rate))[1:]
+    assert (low, high) == (0.0, 1.0)
+    assert ends(runs([0.825, 0.985], rate=3.0).interval(rate))[2] == pytest.approx(0.905 + 1.016, abs=1e-3)
+
+
 def test_a_measure_keeps_that_a_time_is_censored() -> None:
     class Real(Run):
         def __init__(self) -> None:

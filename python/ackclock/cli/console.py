@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -56,14 +57,40 @@ def warn(message: str) -> None:
 
 @contextmanager
 def progress() -> Iterator[Callable[[int, int], None]]:
-    """A function to report (finished, all) runs to: a bar if standard error is a terminal, otherwise nothing."""
+    """A function to report (finished, all) runs to: a bar if standard error is a terminal, else a line a minute."""
     if not sys.stderr.isatty():
-        yield lambda *_: None
+        yield Lines(time.monotonic)
         return
     columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
         task = bar.add_task("runs", total=None)
         yield lambda finished, total: bar.update(task, completed=finished, total=total)
+
+
+class Lines:
+    """Progress for logs: lines with what is finished and how long the rest will take at the pace so far."""
+
+    EVERY_S = 60.0
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._begun = self._told = clock()
+        self._before: int | None = None
+        """Runs that were finished at the first report: those of an earlier session took no time in this one."""
+
+    def __call__(self, finished: int, total: int) -> None:
+        """So many of all runs are finished."""
+        now = self._clock()
+        if self._before is None:
+            self._before, self._begun = finished, now
+        played = finished - self._before
+        if now - self._told < self.EVERY_S or played == 0 or finished == total:
+            return
+        self._told = now
+        left = round((now - self._begun) * (total - finished) / played)
+        hours, minutes = divmod(math.ceil(left / 60), 60)
+        rest = f"{hours} h {minutes} min" if hours else f"{minutes} min"
+        print(f"{finished} of {total} runs; about {rest} left", file=sys.stderr, flush=True)
 
 
 def _finite(value: Any) -> Any:

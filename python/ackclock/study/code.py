@@ -32,12 +32,16 @@ FILE = "claims.py"
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that a run has, or has not. Its kind says how several are summed up."""
+    """A number that a run has, or has not. Its kind says how several are summed up.
+
+    `most` is the largest value that a run can have, where the kind does not say: of a throughput, the link's rate.
+    """
 
     name: str
     doc: str
     function: Quantity
     kind: Kind = "number"
+    most: Quantity | None = None
 
     def __call__(self, run: Run) -> float | None:
         """The number of a run; it is looked for once."""
@@ -90,14 +94,17 @@ def measure(function: Quantity, /) -> Measure: ...
 
 
 @overload
-def measure(*, kind: Kind) -> Callable[[Quantity], Measure]: ...
+def measure(*, kind: Kind = ..., most: Quantity | None = ...) -> Callable[[Quantity], Measure]: ...
 
 
-def measure(function: Quantity | None = None, /, *, kind: Kind = "number") -> Measure | Callable[[Quantity], Measure]:
+def measure(
+    function: Quantity | None = None, /, *, kind: Kind = "number", most: Quantity | None = None
+) -> Measure | Callable[[Quantity], Measure]:
     """Make a measure of a function; its docstring says what it measures, and in which unit.
 
-    `kind` decides which value stands for several runs, and where its interval ends: docs/studies.md. Raises
-    :class:`InputError` for one that is not there.
+    `kind` decides which value stands for several runs, and where its interval ends: docs/studies.md. `most` gives the
+    largest value that a run can have, where the interval ends as well. Raises :class:`InputError` for a kind that is
+    not there.
     """
     if kind not in KINDS:
         found = unknown("kind", kind, KINDS)
@@ -105,7 +112,7 @@ def measure(function: Quantity | None = None, /, *, kind: Kind = "number") -> Me
 
     def made(own: Quantity) -> Measure:
         name = getattr(own, "__name__", "measure")
-        return Measure(name, one_line(own.__doc__ or ""), own, kind)
+        return Measure(name, one_line(own.__doc__ or ""), own, kind, most)
 
     return made if function is None else made(function)
 

@@ -179,7 +179,12 @@ class Runs:
         kind = _kind(quantity)
         if kind == "time":
             return times.median(list(self._one_each(quantity).values()))
-        return kinds.estimate(kind, list(self._averaged(quantity).values()))
+        found = kinds.estimate(kind, list(self._averaged(quantity).values()))
+        most = getattr(quantity, "most", None)
+        if most is None:
+            return found
+        ends = (_number(most(run)) for run in self)
+        return kinds.clipped(found, -math.inf, max((end for end in ends if end is not None), default=math.inf))
 
     def median(self, quantity: Quantity) -> Interval:
         """Median of a quantity over the replications: for what is far from normal."""

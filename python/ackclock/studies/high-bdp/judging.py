@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ackclock.study import Interval, Measure, Results, Runs, Times, Verdict, mean_interval, whichever
 
-from .measures import convergence, short_over_long
+from .measures import convergence, link_rate, short_over_long
 
 STANDARD = "reno"
 NEW = ("highspeed", "scalable", "bic", "fast", "htcp")
@@ -36,7 +36,7 @@ def milliseconds(rtt: object) -> float:
 
 def capacity(runs: Runs) -> float:
     """Rate of the bottleneck, bit/s."""
-    return max((float(run.bottleneck["rate_bps"]) for run in runs), default=math.inf)
+    return max(map(link_rate, runs), default=math.inf)
 
 
 def starts(results: Results, judged: Callable[[Runs], Verdict]) -> Verdict:

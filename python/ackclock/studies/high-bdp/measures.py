@@ -25,13 +25,18 @@ SHARE = 0.8
 # --- Figures 1 and 2: what both flows get together ---
 
 
-@measure(kind="amount")
+def link_rate(run: Run) -> float:
+    """Rate of the bottleneck, bit/s, which with packets without headers is the most that both can get."""
+    return float(run.bottleneck["rate_bps"])
+
+
+@measure(kind="amount", most=link_rate)
 def throughput(run: Run) -> float:
     """Payload of both flows delivered in order after the first sixth of the run (100 s of 600 s), bit/s."""
     return sum(rates(run, warm(run)))
 
 
-@measure(kind="amount")
+@measure(kind="amount", most=link_rate)
 def throughput_whole(run: Run) -> float:
     """The same over the whole run, bit/s."""
     return sum(rates(run, 0.0))
