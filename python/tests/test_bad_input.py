@@ -138,6 +138,10 @@ def test_scenario(scenario_file: Write, capsys: pytest.CaptureFixture[str], old:
         ("topology.hops.0.rate=1", "topology.hops: unknown key 'hops'"),
         ("topology..rtt=1", "--set: topology..rtt: 'topology..rtt' is no key; write for instance topology.rtt"),
         ("topology.events.1.at=1 s", "--set: topology.events.1: nothing at '1'; it has"),
+        (
+            "rtt.from=1 s",
+            "flows.0.rtt: {'from': '1 s'} is not a duration; write for instance \"160 ms\", and several as { range = [",
+        ),
         ("rtt.x=1 s", "flows.0.rtt: {'x': '1 s'} is not a duration; write for instance \"160 ms\""),
         (f"topology.rate={'1' * 5000}", f"topology.rate: '{'1' * 57}...' has no unit; write for instance"),
         (f"topology.rate={'[' * 5000}", f"topology.rate: '{'[' * 57}...' is not a rate; write for instance"),

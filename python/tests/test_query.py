@@ -72,6 +72,11 @@ def test_the_command_prints_tables_json_and_csv(result: Path, capsys: pytest.Cap
     assert capsys.readouterr().out.splitlines()[0] == "cc,nothing,third"
 
 
+def test_one_form_of_output_is_asked_for(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", str(result), "select 1", "--csv", "--json"]) == 2
+    assert "csv: it is printed in one form; leave out --json or --csv" in capsys.readouterr().err
+
+
 def test_json_is_whole_whatever_the_values(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sql = (
         "select 0.5 as half, count(*) * 1.0 as n, {'a': 0.25, 'b': [1.5]} as nested, date '2020-01-02' as day, "

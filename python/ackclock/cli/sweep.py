@@ -79,16 +79,23 @@ def _precision(request: Request) -> Precision | None:
         if given is not None:
             raise InputError("has no meaning without a precision", "give --precision 5% as well", key=given)
         return None
-    try:
-        share = float(request.precision.removesuffix("%")) / 100 if request.precision.endswith("%") else None
-    except ValueError:
-        share = None
-    if share is None:
-        raise InputError(f"'{request.precision}' is not a percentage", "write 5%", key="precision")
-    if not 0 < share < 1:
-        raise InputError(f"'{request.precision}' is not between 0% and 100%", "write 5%", key="precision")
+    share = _share(request.precision)
     usual = Precision()
     return Precision(share, request.metric or usual.metric, usual.most if request.most is None else request.most)
+
+
+def _share(text: str) -> float:
+    """A percentage as a share. Raises :class:`InputError`."""
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        raise InputError(f"'{text}' is not a percentage", "write 5%", key="precision") from None
+    if text.endswith("%") and 0 < number < 100:
+        return number / 100
+    if text.endswith("%") or not 0 < number < 100:
+        raise InputError(f"'{text}' is not between 0% and 100%", "write 5%", key="precision")
+    meant = f"{100 * number:g}%, or {number:g}%" if number < 1 else f"{number:g}%"
+    raise InputError(f"'{text}' is not a percentage", f"write {meant}", key="precision")
 
 
 def _imprecise(report: Report, precision: Precision | None) -> Iterator[str]:

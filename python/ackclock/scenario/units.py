@@ -27,6 +27,10 @@ _ALIASES = {
     "pkt": "packets", "pkts": "packets", "p": "packets", "seg": "segments", "segs": "segments",
 }  # fmt: skip
 
+# What people write for a range of values, and what they need.
+_STEPS = frozenset({"from", "to", "start", "stop", "end", "step", "first", "last", "min", "max"})
+_SEVERAL = ", and several as { range = [first, last, step] } or { logrange = [first, last, n] }"
+
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
@@ -48,7 +52,8 @@ class Quantity:
         """
         limit = self.limit if most is None else most
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise Problem(f"{_show(value)} is not a {self.name}", f'write for instance "{self.example}"')
+            several = _SEVERAL if isinstance(value, Mapping) and _STEPS & value.keys() else ""
+            raise Problem(f"{_show(value)} is not a {self.name}", f'write for instance "{self.example}"{several}')
         if isinstance(value, int) and value.bit_length() > _BITS:
             raise Problem("the number is too large", f"the most is {self.format(limit)}")
         number, unit = split(str(value))
