@@ -65,6 +65,11 @@ def test_an_end_far_away_is_no_row_of_digits() -> None:
     assert shown(estimate("ratio", [0.1, 10.0]), 2) == "1.00 (0.00 to 5.1e+12)"  # 10 ** 12.706
 
 
+def test_ends_that_the_digits_do_not_tell_apart_are_a_width() -> None:
+    assert shown(Interval(99.996, 99.99, 100.0, 10), 1) == "100.0 ± 0.0"
+    assert shown(Interval(99.996, 99.99, 100.0, 10), 3) == "99.996 (99.990 to 100.000)"
+
+
 def test_every_kind_has_bounds_and_an_unknown_one_is_refused() -> None:
     assert set(BOUNDS) == set(KINDS)
     with pytest.raises(InputError, match=r"claims\.py: unknown kind 'shere'; did you mean 'share'\?"):

@@ -99,14 +99,14 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 
 def shown(found: Interval, digits: int) -> str:
-    """A value with half the width of its interval, or with its ends where it is not in the middle of them."""
+    """A value with half the width of its interval, or with its ends where the digits tell that it is not midway."""
     if isinstance(found, Times) and (found.censored or found.low is None or found.high is None):
         return _time(found, digits)
     if found.value is None:
         return "-"
     if found.low is None or found.high is None:
         return f"{found.value:.{digits}f}"
-    if abs(found.high + found.low - 2 * found.value) > 1e-6 * abs(found.value):
+    if abs(found.high + found.low - 2 * found.value) >= 10.0**-digits:
         high = (
             f"{found.high:.{digits}f}"
             if found.high <= _FAR * abs(found.value) or not found.value
