@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from ackclock.errors import InputError
-from ackclock.stats import Interval, mean_interval
+from ackclock.stats import Interval, mean_interval, median_time
 from ackclock.study import (
     Censored,
     Measure,
@@ -94,6 +95,29 @@ def test_runs_that_all_did_the_same_are_no_certainty() -> None:
     assert proportion([1.0]) == Interval(1.0, None, None, 1)
 
 
+def marked(rng: random.Random, n: int) -> list[float]:
+    values = [float(rng.randint(1, 12)) for _ in range(n)]
+    return [Censored(value) if rng.random() < 0.4 else value for value in values]
+
+
+def test_medians_of_resamples_are_those_of_kaplan_and_meier() -> None:
+    rng = random.Random(1)
+    reached = 0
+    for _ in range(300):
+        seen = marked(rng, rng.randint(1, 11))
+        draw = [rng.randrange(len(seen)) for _ in seen]
+        least_, most = times._medians(seen, np.array([draw]))
+        sample = [seen[index] for index in draw]
+        known = median_time([float(v) for v in sample], [isinstance(v, Censored) for v in sample]).value
+        reached += known is not None
+        if known is None:
+            assert most[0] == math.inf
+            assert least_[0] == sorted(sample)[(len(sample) - 1) // 2] / 2 + sorted(sample)[len(sample) // 2] / 2
+        else:
+            assert (least_[0], most[0]) == (known, known)
+    assert 100 < reached < 300
+
+
 def test_the_median_of_times_of_which_most_are_censored_is_a_bound() -> None:
     # The reviewers' case: six of ten not within the run.
     seen = [110.0, 200.0, 300.0, 400.0, *(Censored(value) for value in (505, 510, 517, 520, 525, 528))]
@@ -118,68 +142,77 @@ def pairs(ours: list[float], theirs: list[float]) -> list[tuple[float, float]]:
     return list(zip(ours, theirs, strict=True))
 
 
-def test_a_ratio_of_times() -> None:
-    fast = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 18.0, 19.0]
-    slow = [4 * value for value in fast]
-    assert ends(times.ratio([pairs(slow, fast)])) == pytest.approx((4.0, 4.0, 4.0))
-    assert times.ratio([pairs([2.0], [1.0])]) == Interval(2.0, None, None, 1)
+FAST = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 18.0, 19.0]
+SLOW = [4 * value for value in FAST]
+NEVER: list[float] = [Censored(510.0)] * 10
+
+
+def test_a_ratio_of_medians() -> None:
+    # Drawn as pairs, each resample has the same ratio.
+    assert ends(times.ratio([pairs(SLOW, FAST)])) == pytest.approx((4.0, 4.0, 4.0))
+    # Of several groups the median, in logarithms.
+    three = [pairs(SLOW, FAST), pairs(FAST, FAST), pairs([9 * value for value in FAST], FAST)]
+    assert ends(times.ratio(three)) == pytest.approx((4.0, 4.0, 4.0))
+    assert ends(times.ratio(three[:2])) == pytest.approx((2.0, 2.0, 2.0))
+    assert times.ratio([pairs([2.0], [1.0])]) == Times(2.0, None, None, 1)
     assert times.ratio([]).value is times.ratio([[]]).value is None
     assert times.ratio([pairs([0.0], [0.0])]).value is None
 
 
-def test_a_ratio_of_times_that_were_cut_off_is_a_bound() -> None:
-    fast = [10.0, 20.0] * 5
-    slow = [4 * value for value in fast]
-    never: list[float] = [Censored(510.0)] * 10
-    above = times.ratio([pairs(never, fast), pairs(slow, fast)])
-    assert isinstance(above, Times)
-    assert (above.value, above.high, above.censored, above.n) == (None, None, 10, 10)
-    assert above.beyond == pytest.approx(math.sqrt(510 / math.sqrt(200) * 4))
+def test_a_ratio_with_medians_that_are_not_reached_is_a_bound() -> None:
+    above = times.ratio([pairs(NEVER, FAST), pairs(SLOW, FAST)])
+    assert (above.value, above.high) == (None, None)
+    assert above.beyond == pytest.approx(math.sqrt(510 / 14.5 * 4))
     assert above.low is not None
     assert 4 < above.low < above.beyond
     assert at_least(above, 3.0).outcome == "pass"
     assert at_most(above, 3.0).outcome == "fail"
-    below = times.ratio([pairs(fast, never)])
-    assert isinstance(below, Times)
-    assert (below.value, below.low, below.beyond) == (None, None, None)
-    assert at_least(below, 1.0).outcome == "fail"
-    assert labelled("it", at_least(below, 1.0)).detail.startswith("it: up to 0.0")
-    # Neither was reached: nothing is known, and it is not "1 (1 to 1)".
-    nothing = times.ratio([pairs(slow, fast), pairs(never, never)])
+    # Of three groups one that is beyond everything does not matter to the median.
+    assert ends(times.ratio([pairs(NEVER, FAST), pairs(SLOW, FAST), pairs(FAST, FAST)])) == pytest.approx((4, 4, 4))
+    # Neither was reached: nothing is known. The other way around there is an upper bound.
+    nothing = times.ratio([pairs(NEVER, NEVER)])
     assert nothing == Times(None, None, None, 10, 20)
     assert at_least(nothing, 1.0) == Verdict("inconclusive", detail="there is no value")
+    below = times.ratio([pairs(FAST, NEVER)])
+    assert (below.value, below.low, below.beyond) == (None, 0.0, None)
+    assert at_least(below, 1.0).outcome == "fail"
+    assert labelled("it", at_least(below, 1.0)).detail.startswith("it: 0 to 0.0")
+    assert times.ratio([pairs([10.0], [Censored(500.0)])]) == Times(None, None, pytest.approx(0.02), 1, 1)
+    assert times.ratio([pairs([Censored(500.0)], [10.0])]) == Times(None, None, None, 1, 1, pytest.approx(50.0))
 
 
-def test_times_cut_off_on_both_sides_count_up_to_the_shortest() -> None:
-    ours: list[float] = [Censored(100.0), Censored(120.0), 110.0, 50.0]
-    theirs: list[float] = [25.0, Censored(130.0), 20.0, 10.0]
-    found = times.ratio([pairs(ours, theirs)])
-    assert isinstance(found, Times)
-    assert found.value == pytest.approx((100 / 25 * 100 / 100 * 100 / 20 * 50 / 10) ** 0.25)
-    assert (found.censored, found.n, found.beyond) == (3, 4, None)
-    low, high = ends(found)[1:]
-    assert low < found.value < high
-    # Another group is cut off by its own.
-    other = times.ratio([pairs(ours, theirs), pairs([400.0] * 4, [100.0] * 4)])
-    assert other.value == pytest.approx(math.sqrt(found.value * 4))
+def test_what_was_not_reached_supports_no_claim_that_it_could_contradict() -> None:
+    # Nearly all cut off on both sides: the medians are beyond the run, and their ratio may be anything.
+    rare = times.ratio([pairs([*[Censored(500.0)] * 9, 100.0], [*[Censored(500.0)] * 9, 90.0])])
+    # Half of the groups with a lower bound, half with an upper one: their median may be anything, too.
+    torn = times.ratio([pairs(NEVER, FAST), pairs(FAST, NEVER)])
+    for found in (rare, torn):
+        assert {at_least(found, bound).outcome for bound in (0.5, 1.0, 3.0)} == {"inconclusive"}
+        assert {at_most(found, bound).outcome for bound in (0.5, 1.5, 3.0)} == {"inconclusive"}
+    # Three of ten cut off below: the median is known, but in some draws of the runs it is not.
+    shaky = times.ratio([pairs(SLOW, [*FAST[:7], *NEVER[:3]])])
+    assert shaky.value is not None
+    assert shaky.value > 1
+    assert shaky.low == 0.0
+    assert (at_least(shaky, 1.0).outcome, at_least(shaky, 1.0).interval) == ("inconclusive", (0.0, shaky.high))
+    # A longer time above never makes a claim of "at least" weaker, or one of "at most" stronger.
+    longer = times.ratio([pairs([*SLOW[:9], Censored(505.0)], [*FAST[:8], *NEVER[:2]])])
+    plain = times.ratio([pairs(SLOW, [*FAST[:8], *NEVER[:2]])])
+    assert (longer.low or 0.0) >= (plain.low or 0.0)
 
 
-def test_the_interval_of_a_ratio_of_times_holds_it() -> None:
-    """Log-normal times, of which the runs see those below 60: what is known is never claimed to be more than it is."""
+@pytest.mark.parametrize("groups", [1, 5])
+def test_the_interval_of_a_ratio_of_medians_holds_it(groups: int) -> None:
     rng, held = np.random.default_rng(5), 0
-    for _ in range(200):
-        slow, fast = 20 * np.exp(rng.normal(0, 1, 10)), 10 * np.exp(rng.normal(0, 0.7, 10))
-        seen = [[Censored(60.0) if time > 60 else float(time) for time in side] for side in (slow, fast)]
-        found = times.ratio([pairs(*seen)])
-        # All times up to 60: the mean of min(ln T, ln 60) by the normal law.
-        means = []
-        for middle, sigma in ((math.log(20), 1.0), (math.log(10), 0.7)):
-            a = (math.log(60) - middle) / sigma
-            below, at = (1 + math.erf(a / math.sqrt(2))) / 2, math.exp(-a * a / 2) / math.sqrt(2 * math.pi)
-            means.append(middle * below - sigma * at + math.log(60) * (1 - below))
-        true = math.exp(means[0] - means[1])
-        held += (found.low or 0.0) <= true <= (found.high or math.inf)
-    assert held >= 200 * 0.95 - 4 * math.sqrt(200 * 0.95 * 0.05)  # four standard errors
+    for _ in range(100):  # log-normal times with medians of 20 and 10, those beyond 60 censored
+        drawn = []
+        for _ in range(groups):
+            slow, fast = 20 * np.exp(rng.normal(0, 1, 10)), 10 * np.exp(rng.normal(0, 0.7, 10))
+            seen = [[Censored(60.0) if time > 60 else float(time) for time in side] for side in (slow, fast)]
+            drawn.append(pairs(*seen))
+        found = times.ratio(drawn)
+        held += (found.low or 0.0) <= 2 <= (found.high or math.inf)
+    assert held >= 95 - 4 * math.sqrt(100 * 0.95 * 0.05)  # four standard errors
 
 
 @dataclass
@@ -216,13 +249,10 @@ def test_runs_are_summed_up_by_kind() -> None:
     assert isinstance(found, Times)
     assert (found.value, found.beyond, found.censored) == (None, 9.0, 2)
     assert runs([3.0, Censored(9.0), Censored(9.0)]).median(own("time")) == found
-    # A tenth censored: as if they were reached. More: a bound.
-    nearly = [10.0] * 9 + [Censored(20.0)]
-    assert runs(nearly).ratio(own("time"), runs([10.0] * 10)).value == pytest.approx(2**0.1)
+    # Of times: medians.
     two = [10.0] * 8 + [Censored(20.0)] * 2
-    bound = runs(two).ratio(own("time"), runs([10.0] * 10))
-    assert isinstance(bound, Times)
-    assert (bound.value, bound.beyond) == (None, pytest.approx(2**0.2))
+    assert runs(two).ratio(own("time"), runs([10.0] * 10)).value == 1.0
+    assert runs([10.0] * 10).ratio(own("time"), runs(two)).value == 1.0
 
 
 def test_an_interval_ends_at_the_most_that_a_run_can_have() -> None:

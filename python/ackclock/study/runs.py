@@ -195,8 +195,8 @@ class Runs:
     def ratio(self, quantity: Quantity, over: Runs, *, each: str = "") -> Interval:
         """The quantity here over that there, run by run: replications with the same random draws go together.
 
-        With `each` it is the geometric mean over the values of that swept key, within a replication. Of times of which
-        more than a tenth are censored it may be a bound (:func:`ackclock.study.times.ratio`).
+        With `each` it is the geometric mean over the values of that swept key, within a replication. Of times it is the
+        ratio of their medians, with `each` the median of these (:func:`ackclock.study.times.ratio`).
         """
         groups = self._paired(quantity, over, each)
         if _kind(quantity) == "time":

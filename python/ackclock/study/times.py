@@ -1,6 +1,8 @@
 """Times until something that did not happen in every run: their median, and how many times as long one is as another.
 
-The median is that of Kaplan and Meier (docs/statistics.md).
+The median is that of Kaplan and Meier (docs/statistics.md). A ratio is one of medians, with a bootstrap interval over
+replications (B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993, percentiles): unlike means they are known
+where less than half of the times were cut off.
 """
 
 from __future__ import annotations
@@ -8,11 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ackclock.stats import Interval, median_interval, median_time, ratio_interval
-from ackclock.stats.censored import MOST_CENSORED
-from ackclock.study import kinds
+import numpy as np
 
+from ackclock.stats import Interval, median_interval, median_time
+
+RESAMPLES = 9999
+_HALF = 0.5 + 1e-9
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
 Pair = tuple[float, float]
 
 
@@ -24,10 +31,10 @@ class Censored(float):
 
 @dataclass(frozen=True, slots=True)
 class Times(Interval):
-    """A median of times, or a ratio of times.
+    """A median of times, or a ratio of such medians.
 
-    `censored` times are known only to be longer. Where a median is among them, or only times above a ratio are,
-    there is no `value`, only that it is more than `beyond`. An end that is ``None`` beside one that is not is open.
+    `censored` times are known only to be longer. Where half or more are, there is no `value`, only that it is more
+    than `beyond`. An end that is ``None`` beside one that is not is open.
     """
 
     censored: int = 0
@@ -52,42 +59,64 @@ def median(times: Sequence[float]) -> Times:
     return Times(None, max(lows, default=None), None, found.n, count, seen.value)
 
 
-def ratio(groups: Sequence[Sequence[Pair]]) -> Interval:
-    """How many times as long: ratios within each replication, their geometric mean over groups and replications.
+def ratio(groups: Sequence[Sequence[Pair]]) -> Times:
+    """How many times as long: the ratio of the medians of a group, and of several groups the median of their ratios.
 
-    A group, such as all runs with one RTT, has a pair of times for each replication, in the same order in all groups.
-    With at most a tenth censored on a side the times count as they are. With more a censored time above makes the ratio
-    a lower bound, one below an upper bound. With some on both sides it is the ratio of times counted up to the shortest
-    of the group that was cut off, as restricted means are (P. Royston and M. Parmar, BMC Med. Res. Methodol. 13, 2013);
-    a group in which none was reached leaves it unknown.
+    A group, such as all runs with one RTT, has a pair of times for each replication, in the same order in all groups:
+    replications are drawn as a whole, since runs of the same one share their random draws. A median that is not
+    reached makes its ratio a bound, the upper one a lower bound, the lower one an upper bound, and both nothing; the
+    median over the groups and the ends of the interval are then as far away as these leave possible.
     """
-    pairs = [pair for group in groups for pair in group]
-    count = sum(_cut_off(time) for pair in pairs for time in pair)
-    ours, theirs = (any(map(_cut_off, side)) for side in zip(*pairs, strict=True)) if pairs else (False, False)
-    if pairs and _mostly_seen(pairs):
-        ours = theirs = False
-    elif ours and theirs:
-        if any(all(_cut_off(time) for pair in group for time in pair) for group in groups):
-            return Times(None, None, None, min(map(len, groups)), count)
-        groups = [_counted_up(group) for group in groups]
-    found = ratio_interval((kinds.quotient(each), 1.0) for each in zip(*groups, strict=True))
-    if ours == theirs:
-        return Times(found.value, found.low, found.high, found.n, count) if count else found
-    if ours:
-        return Times(None, found.low, None, found.n, count, found.value)
-    return Times(None, None, found.high, found.n, count)
+    count = sum(isinstance(time, Censored) for group in groups for pair in group for time in pair)
+    n = min(map(len, groups), default=0)
+    if n == 0:
+        return Times(None, None, None, 0, count)
+    least, most = (float(bound[0]) for bound in _bounds(groups, np.arange(n)[np.newaxis, :]))
+    if least == 0 and most == math.inf:
+        return Times(None, None, None, n, count)
+    value = least if least == most else None
+    beyond = least if value is None and least > 0 else None
+    if n == 1:  # a bound, if it is one, and no interval
+        high = most if value is None and beyond is None else None
+        return Times(value, None, high, 1, count, beyond)
+    draws = np.random.default_rng(0).integers(0, n, size=(RESAMPLES, n))
+    lows, highs = _bounds(groups, draws)
+    low, high = np.quantile(lows, 0.025, method="lower"), np.quantile(highs, 0.975, method="higher")
+    return Times(value, float(low), float(high) if high < math.inf else None, n, count, beyond)
 
 
-def _cut_off(time: float) -> bool:
-    return isinstance(time, Censored)
+def _bounds(groups: Sequence[Sequence[Pair]], draws: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Array, Array]:
+    """The least and the most that the ratio can be, for each draw of replications."""
+    least, most = [], []
+    with np.errstate(divide="ignore", invalid="ignore"):  # times of zero, and times without an upper end
+        for group in groups:
+            ours, theirs = (_medians([pair[side] for pair in group], draws) for side in (0, 1))
+            least.append(_known(np.log(ours[0]) - np.log(theirs[1]), -math.inf))
+            most.append(_known(np.log(ours[1]) - np.log(theirs[0]), math.inf))
+        # Of an even number of groups it is between two, and unknown if one of them is.
+        low, high = np.median(least, axis=0), np.median(most, axis=0)
+    return np.exp(_known(low, -math.inf)), np.exp(_known(high, math.inf))
 
 
-def _mostly_seen(pairs: Sequence[Pair]) -> bool:
-    """Whether on both sides so few times are censored that they may count as they are."""
-    sides = zip(*pairs, strict=True)
-    return all(sum(map(_cut_off, side)) <= MOST_CENSORED * len(side) for side in sides)
+def _known(values: Array, otherwise: float) -> Array:
+    return np.where(np.isnan(values), otherwise, values)
 
 
-def _counted_up(group: Sequence[Pair]) -> list[Pair]:
-    end = min((float(time) for pair in group for time in pair if _cut_off(time)), default=math.inf)
-    return [(min(ours, end), min(theirs, end)) for ours, theirs in group]
+def _medians(times: Sequence[float], draws: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Array, Array]:
+    """The least and the most that the median can be, for each draw: the same where that of Kaplan and Meier exists."""
+    marks = np.array([isinstance(time, Censored) for time in times])
+    # What happened comes before what was censored at the same time.
+    order = np.lexsort((marks, np.array(times, dtype=float)))
+    ranks = np.sort(np.argsort(order)[draws], axis=1)
+    at, happened = np.array(times, dtype=float)[order][ranks], ~marks[order][ranks]
+    n = draws.shape[1]
+    left = np.cumprod(np.where(happened, 1 - 1 / np.arange(n, 0, -1), 1.0), axis=1)
+    reached, below = left <= _HALF, left < 1 - _HALF
+    rows = np.arange(len(draws))
+    first, after = reached.argmax(axis=1), below.argmax(axis=1)
+    value = at[rows, first]
+    level = ~below[rows, first] & below.any(axis=1)  # it stays at a half for a while: the middle of that
+    value = np.where(level, (value + at[rows, after]) / 2, value)
+    seen = (at[:, (n - 1) // 2] + at[:, n // 2]) / 2
+    known = reached.any(axis=1)
+    return np.where(known, value, seen), np.where(known, value, math.inf)

@@ -269,8 +269,8 @@ def b12(results: Results) -> Verdict:
 @claim(
     "B13",
     "A second flow of Scalable, HighSpeed or BIC needs many times as long as one of FAST to get its share; Scalable "
-    "often does not within the run. Value: the smallest ratio of times, geometric mean over the RTTs.",
-    tolerance="at least 3; Scalable not in half of the runs or more. What is not reached counts as long as the run",
+    "often does not within the run. Value: the smallest ratio of medians, median of the RTTs.",
+    tolerance="at least 3; Scalable not in half of the runs or more",
 )
 def b13(results: Results) -> Verdict:
     runs = results["late"]
@@ -285,8 +285,8 @@ def b13(results: Results) -> Verdict:
 @claim(
     "B14",
     "A second flow of FAST has its share sooner than one of any other. Value: how many times as long the next needs, "
-    "geometric mean over the RTTs.",
-    tolerance="more than 1. What is not reached counts as long as the run",
+    "ratio of medians, median of the RTTs.",
+    tolerance="more than 1",
 )
 def b14(results: Results) -> Verdict:
     runs = results["late"]

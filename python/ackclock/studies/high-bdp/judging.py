@@ -77,7 +77,7 @@ def beside_standard(results: Results, cc: str, *, below: float) -> Iterator[tupl
 
 
 def times_as_long(runs: Runs, cc: str, than: str) -> Interval:
-    """How many times as long one controller needs to converge as another: geometric mean over the RTTs."""
+    """How many times as long one controller needs to converge as another: median of the RTTs."""
     return runs.where({CC: cc}).ratio(convergence, runs.where({CC: than}), each=RTT)
 
 
