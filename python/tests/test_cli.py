@@ -125,21 +125,24 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_progress_in_a_log_is_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
     now = [0.0]
     report = Lines(lambda: now[0])
-    # An earlier session finished 100 of 400 runs; this one plays one a second.
-    for finished in range(100, 401):
-        report(finished, 400)
-        now[0] += 1.0
-    expected = [
-        "160 of 400 runs; about 4 min left",
-        "220 of 400 runs; about 3 min left",
-        "280 of 400 runs; about 2 min left",
+    # An earlier session finished 3000 of 3300 runs, in ten parts; this one plays one in ten seconds.
+    for part in range(10):
+        report(300 * (part + 1), 3300)
+    for finished in range(3001, 3301):
+        now[0] += 10.0
+        report(finished, 3300)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:3] == [
+        "3006 of 3300 runs",
+        *(f"{n} of 3300 runs; about {m} min left" for n, m in ((3012, 48), (3018, 47))),
     ]
-    assert capsys.readouterr().err.splitlines() == [*expected, "340 of 400 runs; about 1 min left"]
+    assert lines[-1] == "3294 of 3300 runs; about 1 min left"
+    assert len(lines) == 49
     slow = Lines(lambda: now[0])
-    slow(0, 100)
-    now[0] += 3600.0
-    slow(10, 100)
-    assert capsys.readouterr().err == "10 of 100 runs; about 9 h 0 min left\n"
+    for finished in (0, 10, 20):
+        now[0] += 3600.0
+        slow(finished, 100)
+    assert capsys.readouterr().err.splitlines()[-1] == "20 of 100 runs; about 8 h 0 min left"
 
 
 # The command line, reporting on standard output what its progress bar would show.

@@ -19,7 +19,8 @@ import pytest
 
 from ackclock import study
 from ackclock.cli.app import BAD_INPUT, FAILED, OK, main
-from ackclock.study import Censored, Runs, Series, runner, selections
+from ackclock.scenario.plan import Job
+from ackclock.study import Censored, Runs, Series, at_most, runner, selections
 from shared import ROOT
 from studies import write_study
 
@@ -144,6 +145,35 @@ def test_structure() -> None:
         models = {point.params["flows.1.cc"] for point in full[f"{scenario}-model"].points}
         assert models == {"bbr1", "bbr3"}
     assert not [text for plan in full.values() for point in plan.points for text in point.warnings]
+
+
+def test_packets_are_late_where_a_phase_would_decide_and_only_there() -> None:
+    late = {"kind": "uniform", "low_ns": 0, "high_ns": 100_000}
+    scenarios = {
+        late["high_ns"]: ("rtt", "rtt-model", "standard", "standard-model", "own-queue", "forms-rtt", "late-jitter"),
+        0: ("buffer", "together", "offset", "late", "late-model", "rtt-in-phase", "standard-in-phase", "phase"),
+    }
+    plans = runner.plans(study.load(NAME).study)
+    for most, names in scenarios.items():
+        for name in names:
+            for point in plans[name].points:
+                found = [link.get("jitter") or {"high_ns": 0} for link in Job(0, point, 0).document()["links"]]
+                assert max(jitter["high_ns"] for jitter in found) == most, name
+
+
+def test_claims_about_figures_4_and_5_are_judged_with_packets_late_and_not(measures: Any) -> None:
+    module = sys.modules["ackclock_study_high_bdp.judging"]
+
+    def judged(late: float, in_phase: float, *, quick: bool) -> Any:
+        values = {"rtt": late, "rtt-in-phase": in_phase}
+        results = {name: Runs(name, [Late({}, 0, {"long_share": value})], {}) for name, value in values.items()}  # type: ignore[list-item]
+        made: Any = type("Made", (dict,), {"quick": quick})(results)
+        return module.lateness(made, module.LATENESS_4, lambda runs: at_most(runs.interval(measures.long_share), 0.05))
+
+    assert judged(0.01, 0.02, quick=False).outcome == "pass"
+    assert judged(0.01, 0.20, quick=False).outcome == "inconclusive"
+    assert judged(0.10, 0.20, quick=False).outcome == "fail"
+    assert judged(0.01, 0.20, quick=True).outcome == "pass"
 
 
 def test_the_paper_is_quoted_for_every_claim() -> None:

@@ -75,6 +75,10 @@ def test_every_kind_has_bounds_and_an_unknown_one_is_refused() -> None:
     assert set(BOUNDS) == set(KINDS)
     with pytest.raises(InputError, match=r"claims\.py: unknown kind 'shere'; did you mean 'share'\?"):
         measure(kind="shere")  # type: ignore[call-overload]
+    with pytest.raises(InputError, match=r"claims\.py: most: 5 is no function of a run"):
+        measure(kind="amount", most=5)  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="a time has no largest value"):
+        measure(kind="time", most=lambda _run: 1.0)
 
 
 def test_a_share_that_is_over_its_bound_stays_within_its_interval() -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -68,29 +69,34 @@ def progress() -> Iterator[Callable[[int, int], None]]:
 
 
 class Lines:
-    """Progress for logs: lines with what is finished and how long the rest will take at the pace so far."""
+    """Progress for logs: a line a minute at most, with how long the rest takes at the pace of the last ten of them.
+
+    The first line has no pace: what was finished in an earlier session is reported at once.
+    """
 
     EVERY_S = 60.0
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._begun = self._told = clock()
-        self._before: int | None = None
-        """Runs that were finished at the first report: those of an earlier session took no time in this one."""
+        self._begun = clock()
+        self._told: deque[tuple[float, int]] = deque(maxlen=10)
 
     def __call__(self, finished: int, total: int) -> None:
         """So many of all runs are finished."""
         now = self._clock()
-        if self._before is None:
-            self._before, self._begun = finished, now
-        played = finished - self._before
-        if now - self._told < self.EVERY_S or played == 0 or finished == total:
+        last = self._told[-1][0] if self._told else self._begun
+        if now - last < self.EVERY_S or finished == total:
             return
-        self._told = now
-        left = round((now - self._begun) * (total - finished) / played)
-        hours, minutes = divmod(math.ceil(left / 60), 60)
-        rest = f"{hours} h {minutes} min" if hours else f"{minutes} min"
-        print(f"{finished} of {total} runs; about {rest} left", file=sys.stderr, flush=True)
+        print(f"{finished} of {total} runs{self._left(now, finished, total)}", file=sys.stderr, flush=True)
+        self._told.append((now, finished))
+
+    def _left(self, now: float, finished: int, total: int) -> str:
+        if not self._told or finished <= self._told[0][1]:
+            return ""
+        then, before = self._told[0]
+        seconds = (now - then) * (total - finished) / (finished - before)
+        hours, minutes = divmod(math.ceil(seconds / 60), 60)
+        return f"; about {f'{hours} h {minutes} min' if hours else f'{minutes} min'} left"
 
 
 def _finite(value: Any) -> Any:

@@ -113,7 +113,7 @@ def _imprecise(report: Report, precision: Precision | None) -> Iterator[str]:
 
 @contextmanager
 def _telling(as_json: bool) -> Iterator[Callable[[Event], None]]:
-    """Events as lines of JSON on standard output, or as a bar where somebody watches."""
+    """Events as lines of JSON on standard output, or progress on standard error."""
     if as_json:
         yield _line
         return

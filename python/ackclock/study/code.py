@@ -109,6 +109,9 @@ def measure(
     if kind not in KINDS:
         found = unknown("kind", kind, KINDS)
         raise InputError(found.problem, found.remedy, source=FILE)
+    if most is not None and (not callable(most) or kind == "time"):
+        problem = "a time has no largest value" if kind == "time" else f"{most!r} is no function of a run"
+        raise InputError(problem, "give most a function, as in most=link_rate", source=FILE, key="most")
 
     def made(own: Quantity) -> Measure:
         name = getattr(own, "__name__", "measure")

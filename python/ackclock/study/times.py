@@ -1,8 +1,8 @@
 """Times until something that did not happen in every run: their median, and how many times as long one is as another.
 
 The median is that of Kaplan and Meier (docs/statistics.md). A ratio is one of medians, with a bootstrap interval over
-replications (B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993, percentiles): unlike means they are known
-where less than half of the times were cut off.
+replications (B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993, percentiles): unlike means these are
+known where less than half of the times were cut off.
 """
 
 from __future__ import annotations

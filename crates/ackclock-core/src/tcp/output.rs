@@ -278,7 +278,8 @@ impl Sender {
         // RFC 6298 §5.1 starts the timer only if it is not running; Linux restarts it for the head.
         let head = hole.seq == self.board.una();
         let linux = self.config.rto == RtoRule::Linux && head && !timers.is_set(Timer::Reorder);
-        if linux || self.rearms() || !timers.is_set(Timer::Rto) {
+        let careful = self.rearms();
+        if linux || careful || !timers.is_set(Timer::Rto) {
             timers.set_after(Timer::Rto, now, self.rtt.rto());
             timers.clear(Timer::Probe);
         }

@@ -145,8 +145,8 @@ fn impatient_newreno_restarts_the_timer_on_the_first_partial_acknowledgment_only
 
 #[test]
 fn the_timer_starts_anew_with_a_retransmission_if_asked() {
-    for (rule, waits) in [("never", [1200, 1200]), ("first", [1350, 1350]), ("every", [1350, 1400])] {
-        let mut e = sender(20, 20_000, &[("rearm_rto", text(rule))]);
+    for (rule, waits) in [("never", [1200, 1200, 2100]), ("first", [1350, 1350, 2320]), ("every", [1350, 1400, 2320])] {
+        let mut e = sender(20, 60_000, &[("rearm_rto", text(rule))]);
         numbers(&mut e, 200);
         for now in [330, 340, 350] {
             let left = after(&mut e, now, &sack(1, &[(2, 2 + (now - 330) as u32 / 10)]));
@@ -157,6 +157,16 @@ fn the_timer_starts_anew_with_a_retransmission_if_asked() {
         let left = after(&mut e, 400, &sack(1, &[(2, 4), (6, 18)]));
         assert!(left.contains(&5), "{left:?}");
         assert_eq!((e.tx.phase(), e.next_deadline()), (Phase::Recovery, at(waits[1])), "{rule}");
+        // A second recovery has a first retransmission of its own.
+        numbers(&mut e, 1000);
+        let end = (e.tx.board.nxt() / 1000) as u32 + 1;
+        let left = after(&mut e, 1100, &sack(end, &[]));
+        assert!(e.tx.phase() == Phase::Open && left.len() > 4, "{rule} {left:?}");
+        for now in [1300, 1310, 1320] {
+            after(&mut e, now, &sack(end, &[(end + 1, end + 1 + (now - 1300) as u32 / 10)]));
+        }
+        assert_eq!((e.tx.phase(), e.tx.stats.recoveries), (Phase::Recovery, 2), "{rule}");
+        assert_eq!(e.next_deadline(), at(waits[2]), "{rule}");
     }
 }
 

@@ -23,6 +23,8 @@ from ackclock.study import (
 
 from .judging import (
     CC,
+    LATENESS_4,
+    LATENESS_5,
     NEW,
     QUEUE,
     RTT,
@@ -31,6 +33,7 @@ from .judging import (
     beside_standard,
     capacity,
     further,
+    lateness,
     milliseconds,
     queues,
     share,
@@ -205,39 +208,49 @@ def b8(results: Results) -> Verdict:
     "Between flows of different RTTs HighSpeed, Scalable, BIC and FAST are less fair than standard TCP, by about an "
     "order of magnitude. Value: ratio short over long, over that of standard TCP, median of the RTTs below 160 ms.",
     paper=10,
-    tolerance="more than 1 at each RTT below 160 ms, and 3 or more in the median",
+    tolerance="more than 1 at each RTT below 160 ms, and 3 or more in the median, whether packets are late or not",
 )
 def b9(results: Results) -> Verdict:
-    found = []
-    for cc in ("highspeed", "scalable", "bic", "fast"):
-        ratios = [ratio for _, ratio in beside_standard(results, cc, below=160) if ratio.value is not None]
-        each = [at_least(ratio, 1.0) for ratio in ratios]
-        middle = sorted(ratios, key=lambda ratio: ratio.value or 0.0)[len(ratios) // 2] if ratios else None
-        median = labelled(f"{cc}: median", at_least(middle, 3.0))
-        found.append(
-            every(median, *(labelled(f"{cc}: each", verdict) for verdict in each if verdict.outcome != "pass"))
-        )
-    return every(*found)
+    def judged(runs: Runs) -> Verdict:
+        found = []
+        for cc in ("highspeed", "scalable", "bic", "fast"):
+            ratios = [ratio for _, ratio in beside_standard(runs, cc, below=160) if ratio.value is not None]
+            each = [at_least(ratio, 1.0) for ratio in ratios]
+            middle = sorted(ratios, key=lambda ratio: ratio.value or 0.0)[len(ratios) // 2] if ratios else None
+            median = labelled(f"{cc}: median", at_least(middle, 3.0))
+            found.append(
+                every(median, *(labelled(f"{cc}: each", verdict) for verdict in each if verdict.outcome != "pass"))
+            )
+        return every(*found)
+
+    return lateness(results, LATENESS_4, judged)
 
 
 @claim(
     "B10",
     "H-TCP is about as fair between RTTs as standard TCP. Value: its ratio short over long, over that of standard TCP, "
     "the largest.",
-    tolerance="at most 1.5 at every RTT but 160 ms",
+    tolerance="at most 1.5 at every RTT but 160 ms, whether packets are late or not",
 )
 def b10(results: Results) -> Verdict:
-    return greatest((f"at {rtt}", at_most(ratio, 1.5)) for rtt, ratio in beside_standard(results, "htcp", below=1000))
+    def judged(runs: Runs) -> Verdict:
+        return greatest((f"at {rtt}", at_most(ratio, 1.5)) for rtt, ratio in beside_standard(runs, "htcp", below=1000))
+
+    return lateness(results, LATENESS_4, judged)
 
 
 @claim(
     "B11",
     "Of two Scalable flows with 16 ms and 160 ms the second starves. Value: its share.",
     paper=0,
-    tolerance="less than 5 %",
+    tolerance="less than 5 %, whether packets are late or not",
 )
 def b11(results: Results) -> Verdict:
-    return at_most(results["rtt"].where({CC: "scalable", SECOND_RTT: "16 ms"}).interval(long_share), 0.05)
+    def judged(runs: Runs) -> Verdict:
+        found = runs.where({CC: "scalable", SECOND_RTT: "16 ms"}).interval(long_share)
+        return labelled("share", at_most(found, 0.05))
+
+    return lateness(results, LATENESS_4, judged)
 
 
 # --- Figure 5: beside standard TCP ---
@@ -247,20 +260,22 @@ def b11(results: Results) -> Verdict:
     "B12",
     "Beside standard TCP Scalable and FAST are the least fair, in whichever direction. Value: by how much the mean "
     "logarithm of the ratio is further from 0 than that of H-TCP.",
-    tolerance="more than 0 for both, and Scalable takes more than any other",
+    tolerance="more than 0 for both, and Scalable takes more than any other, whether packets are late or not",
 )
 def b12(results: Results) -> Verdict:
-    runs = results["standard"]
-    far = [
-        (f"{cc} less htcp", at_least(further(runs, cc, "htcp", log_new_over_standard), 0.0))
-        for cc in ("scalable", "fast")
-    ]
-    takes = [
-        (f"standard TCP beside {cc} less beside scalable", at_least(further(runs, cc, "scalable", standard_share), 0.0))
-        for cc in NEW
-        if cc != "scalable"
-    ]
-    return every(*(labelled(name, verdict) for name, verdict in far), least(takes))
+    def judged(runs: Runs) -> Verdict:
+        far = [
+            (f"{cc} less htcp", at_least(further(runs, cc, "htcp", log_new_over_standard), 0.0))
+            for cc in ("scalable", "fast")
+        ]
+        takes = [
+            (f"beside {cc} less beside scalable", at_least(further(runs, cc, "scalable", standard_share), 0.0))
+            for cc in NEW
+            if cc != "scalable"
+        ]
+        return every(*(labelled(name, verdict) for name, verdict in far), least(takes))
+
+    return lateness(results, LATENESS_5, judged)
 
 
 # --- Figure 6: responsiveness ---

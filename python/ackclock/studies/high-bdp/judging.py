@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ackclock.study import Interval, Measure, Results, Runs, Times, Verdict, mean_interval, whichever
@@ -17,6 +17,10 @@ CC, RTT, QUEUE, SECOND_RTT = "flows.1.cc", "topology.rtt", "topology.queue.limit
 
 STARTS = {"together": "both within 1 s", "offset": "both within 5 s", "late": "the second after 60 s to 90 s"}
 """Scenarios of figure 3, which differ in what the paper does not say."""
+
+LATENESS_4 = {"rtt": "packets late at random", "rtt-in-phase": "no packet late"}
+LATENESS_5 = {"standard": "packets late at random", "standard-in-phase": "no packet late"}
+"""Scenarios of figures 4 and 5, which differ in whether a phase decides which flow meets the full queue."""
 
 
 def queues(runs: Runs, least_share: float) -> list[str]:
@@ -39,10 +43,20 @@ def capacity(runs: Runs) -> float:
     return max(map(link_rate, runs), default=math.inf)
 
 
-def starts(results: Results, judged: Callable[[Runs], Verdict]) -> Verdict:
-    """A claim about figure 3 for each way to start, of which the paper names none."""
-    found = [(text, judged(results[name])) for name, text in STARTS.items()]
+def readings(results: Results, names: Mapping[str, str], judged: Callable[[Runs], Verdict]) -> Verdict:
+    """A claim under each of several readings, of which the paper names none."""
+    found = [(text, judged(results[name])) for name, text in names.items()]
     return whichever(*(replace(item, detail=f"{text}: {item.outcome}, {item.detail}") for text, item in found))
+
+
+def starts(results: Results, judged: Callable[[Runs], Verdict]) -> Verdict:
+    """A claim about figure 3 for each way to start."""
+    return readings(results, STARTS, judged)
+
+
+def lateness(results: Results, names: Mapping[str, str], judged: Callable[[Runs], Verdict]) -> Verdict:
+    """A claim about figure 4 or 5 with packets late at random and with none late; a quick run has the first only."""
+    return readings(results, dict([*names.items()][:1]) if results.quick else names, judged)
 
 
 def further(runs: Runs, cc: str, than: str, quantity: Measure) -> Interval:
@@ -67,9 +81,8 @@ def _spreads(runs: Runs, quantity: Measure) -> dict[int, float]:
     return {number: max(values) - min(values) for number, values in found.items() if len(values) == count > 1}
 
 
-def beside_standard(results: Results, cc: str, *, below: float) -> Iterator[tuple[str, Interval]]:
+def beside_standard(runs: Runs, cc: str, *, below: float) -> Iterator[tuple[str, Interval]]:
     """For every RTT of the second flow below that many ms: unfairness over that of standard TCP."""
-    runs = results["rtt"]
     for rtt in runs.steps(SECOND_RTT):
         if milliseconds(rtt) != 160 and milliseconds(rtt) < below:
             at = runs.where({SECOND_RTT: rtt})

@@ -26,7 +26,7 @@ SHARE = 0.8
 
 
 def link_rate(run: Run) -> float:
-    """Rate of the bottleneck, bit/s, which with packets without headers is the most that both can get."""
+    """Rate of the bottleneck, bit/s, which without headers is the most that both can get in the long run."""
     return float(run.bottleneck["rate_bps"])
 
 
