@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -263,3 +264,14 @@ def test_another_file_is_left_alone(tmp_path: Path) -> None:
 def test_both_know_the_name() -> None:
     assert store.JOURNAL == NAME
     assert ASIDE.startswith(NAME)
+
+
+def test_a_lock_that_is_given_back_soon_is_waited_for(tmp_path: Path) -> None:
+    """A sweep that is killed while it begins a process leaves its lock to that process for a moment."""
+    held = os.open(tmp_path / NAME, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    giving_back = threading.Timer(0.3, os.close, [held])
+    giving_back.start()
+    with Journal(tmp_path) as journal:
+        assert journal.damaged == 0
+    giving_back.join()

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,8 @@ ASIDE = f"{NAME}.damaged"
 """Where bytes go that were not part of a whole record."""
 _MAGIC = b"ackclock journal 1\n"
 _SYNC_S = 1.0
+_PATIENCE_S = 3.0
+"""A process that was killed while it began another leaves its lock to that one until it has begun."""
 
 
 class Journal:
@@ -40,12 +43,10 @@ class Journal:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise _not_there(folder, error) from None
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _locked(self._file):
             os.close(self._file)
             problem = "another sweep is writing there"
-            raise InputError(problem, "wait for it, or give --out another name", source=str(folder)) from None
+            raise InputError(problem, "wait for it, or give --out another name", source=str(folder))
         try:
             self._end = self._recover()
         except OSError as error:
@@ -163,6 +164,20 @@ class Journal:
             error = run.get("error")
             repeat = bool(error and error["repeat"])
             self.entries.enter(run["key"], Entry(offset, number, run.get("rows", 0), error is not None, repeat))
+
+
+def _locked(file: int) -> bool:
+    """Take the lock; false if another process keeps it."""
+    last = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() > last:
+                return False
+            time.sleep(0.05)
+        else:
+            return True
 
 
 def _not_there(folder: Path, error: OSError) -> InputError:
