@@ -3,11 +3,11 @@
 
 mod common;
 
-use ackclock_core::rng::Stream;
 use ackclock_core::time::Time;
 use ackclock_sim::{Output, Sim};
-use common::{cases, document, flow, link, play, random_document, sim, tables, MS};
-use serde_json::{json, Value};
+use common::applications::random_run;
+use common::{cases, document, flow, link, play, sim, tables, MS};
+use serde_json::json;
 
 /// Everything but the number of events.
 fn all(o: &Output) -> String {
@@ -21,42 +21,6 @@ fn undecided(mut o: Output) -> Output {
         (p.lost, p.in_flight) = (0, p.lost + p.in_flight);
     }
     o
-}
-
-fn random_app(rng: &mut Stream) -> Value {
-    let exponential = |mean: u64| json!({"kind": "exponential", "mean": mean});
-    let bytes = 50 + rng.below(1400);
-    let rate = 50_000 + rng.below(2_000_000);
-    let mut packets = json!({"kind": "cbr", "transport": if rng.below(3) == 0 { "tcp" } else { "udp" },
-        "rate_bps": rate, "packet_bytes": bytes, "jitter": rng.below(3) == 0, "ect": rng.below(2) == 0});
-    if rng.below(2) == 0 {
-        packets["kind"] = json!("on_off");
-        packets["on"] = exponential(1 + rng.below(300 * MS));
-        packets["off"] = json!({"kind": "pareto", "shape": 1.5, "mean": 1 + rng.below(300 * MS)});
-    }
-    let request = if rng.below(2) == 0 { json!(null) } else { json!(1 + rng.below(3000)) };
-    let files = json!({"kind": "files", "arrivals": {"poisson_per_s": 1 + rng.below(30)}, "request_bytes": request,
-        "size": {"kind": "pareto", "shape": 1.1, "min": 500, "max": 100_000}});
-    let requests = json!({"kind": "request_response", "request": exponential(500), "response": exponential(20_000),
-        "think": exponential(rng.below(2) * 100 * MS + 1)});
-    [packets.clone(), packets, files, requests][rng.below(4) as usize].clone()
-}
-
-/// A random document in which every other flow does something else than sending in bulk.
-fn random_run(seed: u64) -> Value {
-    let mut d = random_document(seed);
-    let mut rng = Stream::named(seed, 0, "random applications");
-    let flows = d["flows"].as_array_mut().unwrap();
-    let copies: Vec<Value> = flows.to_vec();
-    for (n, mut f) in copies.into_iter().enumerate() {
-        (f["id"], f["app"]) = (json!(format!("app {n}")), random_app(&mut rng));
-        if rng.below(3) == 0 {
-            let (a, b) = (rng.below(500) * MS, (500 + rng.below(500)) * MS);
-            f["schedule"] = json!([[a, a + 200 * MS], [a + 300 * MS, b + 900 * MS], [b + 1000 * MS, null]]);
-        }
-        flows.push(f);
-    }
-    d
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Documents for the engine's tests, and results as text that can be compared to the last bit.
 #![allow(clippy::unwrap_used, dead_code)]
 
+pub mod applications;
 pub mod rich;
 
 use ackclock_core::packet::Ecn;
