@@ -4,8 +4,8 @@
     .venv/bin/python scripts/same_runs.py record results/before   # on the code before the change
     python3 scripts/same_runs.py check results/before             # on the code after it; exit code 1 if a run differs
 
-It plays 320 random networks (every kind of link, queue, application and controller) and the paths of the recorded kernel
-runs, and keeps a digest of the tables of each. What a recording holds depends on nothing but the code.
+It plays 320 random networks (every kind of link, queue, application and controller) and the paths of the recorded
+kernel runs, and keeps a digest of the tables of each. What a recording holds depends on nothing but the code.
 """
 
 from __future__ import annotations
