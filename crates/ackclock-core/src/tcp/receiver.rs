@@ -53,6 +53,8 @@ pub struct Receiver {
     /// Right edge advertised: it never moves left (RFC 9293 §3.8.6).
     edge: u64,
     scale: u8,
+    /// The application reads by [`Receiver::read`]; otherwise everything at once.
+    by_hand: bool,
     /// Bytes the application has not read, and when that was true.
     unread: u64,
     read_at: Time,
@@ -95,6 +97,7 @@ impl Receiver {
             fin_at: None,
             edge: 0,
             scale,
+            by_hand: false,
             unread: 0,
             read_at: Time::ZERO,
             last_ack_sent: 0,
@@ -191,7 +194,7 @@ impl Receiver {
     /// Takes the payload at `pos..pos + len`, and a FIN behind it.
     pub fn on_data(&mut self, now: Time, pos: u64, len: u32, fin: bool) {
         self.said.2 = false;
-        self.read(now);
+        self.read_by_rate(now);
         if fin {
             self.fin_at = Some(pos + u64::from(len));
         }
@@ -253,14 +256,19 @@ impl Receiver {
     fn linux_in_order(&mut self, now: Time, end: u64, disorder: bool, shrunk: bool) {
         let Some(l) = &mut self.linux else { return };
         l.in_order(now);
-        if l.window.in_order(now, end) {
+        let held = if self.by_hand { l.window.hold(self.nxt, self.unread) } else { 0 };
+        if l.window.in_order(now, end, held) {
             l.opened();
         }
-        l.window.on_read(now, self.nxt - self.unread);
-        if l.in_order_due(self.nxt - self.last_ack_sent, shrunk) || (disorder && self.ooo.is_empty()) {
+        if !self.by_hand {
+            l.window.on_read(now, self.nxt - self.unread);
+        }
+        let waiting = self.nxt - self.last_ack_sent;
+        let shrunk = shrunk || (held > 0 && l.unread(waiting, held));
+        if l.in_order_due(waiting, shrunk) || (disorder && self.ooo.is_empty()) {
             self.ack_now = true;
         } else {
-            let (due, wait) = if disorder { l.wait_out_of_order(self.nxt) } else { l.wait_in_order(now) };
+            let (due, wait) = if disorder { l.wait_out_of_order(self.nxt) } else { l.wait_in_order(now, self.by_hand) };
             self.ack_now |= due;
             self.wait = wait;
         }
@@ -323,7 +331,7 @@ impl Receiver {
     }
 
     fn say(&mut self, now: Time, seg: &mut Segment, sack: bool, scaled: bool) {
-        self.read(now);
+        self.read_by_rate(now);
         let promised = self.edge.saturating_sub(self.nxt);
         seg.ack = self.origin.wrapping_add(self.nxt as u32);
         seg.window = self.window_field(if scaled { self.scale } else { 0 });
@@ -332,7 +340,7 @@ impl Receiver {
         }
         self.blocks.duplicate = None;
         let owed = self.unacked_bytes > 0 || self.ack_now;
-        let mut holds = self.read_rate == 0 && self.ooo.is_empty();
+        let mut holds = self.read_rate == 0 && self.unread == 0 && self.ooo.is_empty();
         match &mut self.linux {
             // The acknowledgment that ends the handshake is none of data.
             None => self.quick -= u64::from(self.quick > 0 && owed && (self.nxt > 1 || self.ooo_bytes > 0)),

@@ -181,3 +181,63 @@ fn fin_ends_the_stream() {
     r.on_data(Time(4), 1501, 0, true);
     assert!(r.wants_ack_now(), "a repeated FIN is acknowledged again");
 }
+
+#[test]
+fn an_application_that_does_not_read_closes_the_window() {
+    let mut r = receiver(&[("receive_buffer", Value::Int(4000))]);
+    r.read_by_hand();
+    for i in 0..4 {
+        r.on_data(Time(1), 1 + i * 1000, 1000, false);
+    }
+    assert_eq!((answer(&mut r, 1).window, r.unread(), r.stats.delivered), (0, 4000, 4000));
+    // RFC 9293 §3.8.6.2.2: no update for less than a segment, one when a segment fits.
+    assert_eq!(r.read(Time(2), 999), 999);
+    assert!(!r.wants_ack_now());
+    assert_eq!(answer(&mut r, 2).window, 0);
+    assert_eq!(r.read(Time(3), 1), 1);
+    assert!(r.wants_ack_now());
+    assert_eq!(answer(&mut r, 3).window, 1000);
+    // While a segment is welcome, reading says nothing; the next acknowledgment does.
+    assert_eq!(r.read(Time(4), 5000), 3000);
+    assert!(!r.wants_ack_now());
+    r.on_data(Time(5), 4001, 1000, false);
+    r.request_ack();
+    assert_eq!((answer(&mut r, 5).window, r.unread()), (3000, 1000));
+}
+
+#[test]
+fn a_stream_that_has_ended_can_still_be_read() {
+    let mut r = receiver(&[]);
+    r.read_by_hand();
+    r.on_data(Time(1), 1, 1500, true);
+    assert!(r.finished());
+    assert_eq!((r.unread(), r.read(Time(2), 1000), r.read(Time(3), 1000), r.read(Time(4), 1000)), (1500, 1000, 500, 0));
+}
+
+#[test]
+fn linux_tells_at_once_of_a_window_that_reading_has_doubled() {
+    let mut c = Config::profile(Profile::Linux);
+    // tcp_rmem 4096 131072 131072: a buffer that does not grow.
+    for (name, bytes) in [("receive_buffer", 131_072), ("initial_receive_window", 64_088)] {
+        c.set(name, &Value::Int(bytes)).unwrap();
+    }
+    let mut r = Receiver::new(&c, 1448);
+    r.open(0);
+    answer(&mut r, 0);
+    r.read_by_hand();
+    let mut end = 1;
+    while r.edge() - r.nxt() >= 1448 {
+        r.on_data(Time(end), end, 1448, false);
+        end += 1448;
+        answer(&mut r, end);
+    }
+    // The window never shrinks, and only what is told grows: within the buffer's share of payload, 162 of 256.
+    assert!(r.nxt() < 131_072 * 162 / 256 + 1448 && r.nxt() > 64_088, "{}", r.nxt());
+    let open = |r: &mut Receiver, now: u64| u64::from(answer(r, now).window) << r.scale();
+    let before = r.edge() - r.nxt();
+    assert_eq!(r.read(Time(end), 1448), 1448);
+    assert!(!r.wants_ack_now(), "less than a sixteenth of the buffer is free");
+    assert_eq!(r.read(Time(end), 20 * 1448), 20 * 1448);
+    assert!(r.wants_ack_now());
+    assert!(open(&mut r, end) >= (2 * before).max(20 * 1448));
+}

@@ -134,8 +134,23 @@ impl Linux {
         (waiting > self.may_wait && !shrunk) || self.quick > 0
     }
 
-    /// Data in order waits, none is held out of order: how long. True: not at all.
-    pub fn wait_in_order(&mut self, now: Time) -> (bool, Option<AckWait>) {
+    /// The application has read everything: what was pushed is acknowledged.
+    pub fn pushed_and_read(&self) -> bool {
+        self.pushed && self.until.is_some()
+    }
+
+    /// `waiting` bytes are not acknowledged and `held` of memory is unread. True when the window is smaller than said; a
+    /// buffer that is half full ends the quick acknowledgments.
+    pub fn unread(&mut self, waiting: u64, held: u64) -> bool {
+        if waiting > self.may_wait && self.window.is_low(held) {
+            self.quick = 0;
+        }
+        self.window.select(held) < self.window.said()
+    }
+
+    /// Data in order waits, none is held out of order: how long. True: not at all. `by_hand`: the application has not
+    /// read it yet.
+    pub fn wait_in_order(&mut self, now: Time, by_hand: bool) -> (bool, Option<AckWait>) {
         let mut delay = self.delay;
         if delay > self.least_delay {
             let most = if self.pushed { MAX_DELAY_PUSHED } else { Span(2 * MAX_DELAY_PUSHED.0) };
@@ -149,8 +164,8 @@ impl Linux {
             delay = delay.min(until.since(now));
         }
         self.until = Some(now + delay);
-        // The application reads at once, and what was pushed and read is acknowledged.
-        (self.pushed, Some(AckWait::Delayed(delay)))
+        // What was pushed is acknowledged when the application has read it, by default at once.
+        (self.pushed && !by_hand, Some(AckWait::Delayed(delay)))
     }
 
     /// A segment came while data is held out of order behind `nxt`. True when it is acknowledged at once.
@@ -191,6 +206,9 @@ impl Linux {
     /// An acknowledgment left. `owed`: segments had come since the last.
     #[inline]
     pub fn acknowledged(&mut self, owed: bool) {
+        if self.window.keeps_low() {
+            self.quick = 0;
+        }
         if self.quick > 0 && owed {
             self.quick -= 1;
             if self.quick == 0 {

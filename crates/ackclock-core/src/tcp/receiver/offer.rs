@@ -4,8 +4,43 @@ use super::Receiver;
 use crate::time::Time;
 
 impl Receiver {
+    /// From now on the application reads by [`Receiver::read`]; what it does not read takes room of the window.
+    pub fn read_by_hand(&mut self) {
+        self.by_hand = true;
+        self.said.2 = false;
+    }
+
+    /// Bytes that are there to be read.
+    pub fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// The application reads up to `most` bytes; returns how many there were. It may make an acknowledgment due: of what
+    /// was read, or of a window that has opened (RFC 9293 §3.8.6.2.2).
+    pub fn read(&mut self, now: Time, most: u64) -> u64 {
+        let bytes = self.unread.min(most);
+        if bytes == 0 {
+            return 0;
+        }
+        self.unread -= bytes;
+        self.said.2 = false;
+        let offered = self.edge.saturating_sub(self.nxt);
+        let (nxt, unread, waiting) = (self.nxt, self.unread, self.nxt - self.last_ack_sent);
+        match &mut self.linux {
+            None => self.ack_now |= offered < self.step() && self.free() >= offered + self.step(),
+            Some(l) => {
+                l.window.on_read(now, nxt - unread);
+                l.window.hold(nxt, unread);
+                let read_all = unread == 0 && self.ooo.is_empty() && l.pushed_and_read();
+                let open = self.fin_at.is_none_or(|f| nxt <= f);
+                self.ack_now |= waiting > self.mss || read_all || (open && l.window.reopened(offered));
+            }
+        }
+        bytes
+    }
+
     /// The application reads what its rate allows.
-    pub(super) fn read(&mut self, now: Time) {
+    pub(super) fn read_by_rate(&mut self, now: Time) {
         if self.read_rate == 0 || self.unread == 0 {
             self.read_at = now;
             return;
@@ -38,7 +73,7 @@ impl Receiver {
         if self.read_rate == 0 || self.unread == 0 {
             return None;
         }
-        self.read(now);
+        self.read_by_rate(now);
         let offered = self.edge.saturating_sub(self.nxt);
         let missing = (offered + self.step()).saturating_sub(self.free());
         if offered >= self.step() {
@@ -53,7 +88,9 @@ impl Receiver {
         let free = self.free();
         let promised = self.edge.saturating_sub(self.nxt);
         // Silly window avoidance: no small steps of the edge (RFC 9293 §3.8.6.2.2).
-        let small = free < promised + self.step();
+        // Linux only closes what would be small.
+        let by_segments = self.linux.is_none() || !self.by_hand;
+        let small = by_segments && free < promised + self.step();
         let up = |bytes: u64| (bytes + (1 << scale) - 1) >> scale;
         // Rounded down to the scale (Linux: up), but never below what was promised.
         let room = if self.linux.is_some() { up(free) } else { free >> scale };

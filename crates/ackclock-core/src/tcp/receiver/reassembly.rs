@@ -57,7 +57,7 @@ impl Receiver {
     pub(super) fn deliver(&mut self, bytes: u64) {
         let payload = bytes - u64::from(self.finished() && bytes > 0 && self.fin_at.is_some_and(|f| self.nxt == f + 1));
         self.stats.delivered += payload;
-        if self.read_rate > 0 {
+        if self.by_hand || self.read_rate > 0 {
             self.unread += payload;
         }
     }

@@ -31,6 +31,8 @@ pub(super) struct Window {
     units: u64,
     /// Units that have just come in order and are not read before the next acknowledgment leaves.
     unread: u64,
+    /// Memory of data in order that the application leaves unread.
+    held: u64,
     last_end: u64,
     paired: bool,
     /// Bytes read in the best round so far, and begin and time of the present one.
@@ -61,6 +63,7 @@ impl Window {
             unit: 1 << scale,
             units: 0,
             unread: 0,
+            held: 0,
             last_end: 0,
             paired: false,
             best: open.min(10 * mss),
@@ -84,9 +87,53 @@ impl Window {
         self.clamp.saturating_sub(in_use * self.share / PARTS)
     }
 
+    /// The application has not read the last `unread` bytes before `nxt`: notes their memory and returns it. Segments are
+    /// taken for full ones; one that is read in part keeps its memory.
+    pub fn hold(&mut self, nxt: u64, unread: u64) -> u64 {
+        let end = nxt.saturating_sub(1);
+        let segments = if unread == 0 { 0 } else { end.div_ceil(self.mss) - (end - unread.min(end)) / self.mss };
+        self.held = segments * (self.mss + OVERHEAD);
+        self.held
+    }
+
+    /// Linux's choice of a window: nothing while less than a segment or a sixteenth of the buffer is free.
+    pub fn select(&self, held: u64) -> u64 {
+        let room = self.room(self.units * OUT_OF_ORDER_UNIT + held);
+        let low = room & !(self.unit - 1);
+        if self.is_low(held) && (low < self.payload() / 16 || low < self.mss) {
+            return 0;
+        }
+        self.scaled(room.min(self.open))
+    }
+
+    /// Less than half of the buffer is free while `held` of memory is unread.
+    pub fn is_low(&self, held: u64) -> bool {
+        self.room(self.units * OUT_OF_ORDER_UNIT + held) < self.clamp.min(self.payload()) / 2
+    }
+
+    /// Less than half of the buffer is free, and the application is the reason.
+    #[inline]
+    pub fn keeps_low(&self) -> bool {
+        self.held > 0 && self.is_low(self.held)
+    }
+
+    /// The window said last.
+    pub fn said(&self) -> u64 {
+        self.said
+    }
+
+    /// Whether a read that leaves `offered` bytes of the window open is told at once: when it can be twice as large.
+    pub fn reopened(&self, offered: u64) -> bool {
+        let window = self.select(self.held);
+        2 * offered <= self.clamp && window > 0 && window >= 2 * offered
+    }
+
     /// Bytes offered.
     #[inline]
     pub fn offer(&self) -> u64 {
+        if self.held > 0 {
+            return self.select(self.held);
+        }
         if self.units + self.unread == 0 {
             return self.open;
         }
@@ -109,7 +156,7 @@ impl Window {
 
     /// Whether the window is smaller than said while what has just come is not yet read.
     pub fn shrunk(&self) -> bool {
-        let unread = self.units * OUT_OF_ORDER_UNIT + self.mss + OVERHEAD;
+        let unread = self.units * OUT_OF_ORDER_UNIT + self.held.max(self.mss + OVERHEAD);
         self.scaled(self.open.min(self.room(unread))) < self.said
     }
 
@@ -141,9 +188,9 @@ impl Window {
         room > 0
     }
 
-    /// A segment came in order and moved the stream to `nxt`. True when the window opened.
+    /// A segment came in order and moved the stream to `nxt`, while `held` of memory is unread. True when the window opened.
     #[inline]
-    pub fn in_order(&mut self, now: Time, nxt: u64) -> bool {
+    pub fn in_order(&mut self, now: Time, nxt: u64, held: u64) -> bool {
         self.measure();
         if nxt >= self.round_end {
             if let Some(start) = self.round_start {
@@ -152,14 +199,14 @@ impl Window {
             self.round_start = Some(now);
             self.round_end = nxt + self.open;
         }
-        self.grow(self.units * OUT_OF_ORDER_UNIT + self.mss + OVERHEAD)
+        self.grow(self.units * OUT_OF_ORDER_UNIT + held.max(self.mss + OVERHEAD))
     }
 
     /// A segment `pos..end` is kept out of order. True when the window opened.
     pub fn out_of_order(&mut self, pos: u64, end: u64) -> bool {
         self.measure();
         self.unread = 0;
-        let grew = self.grow(self.units * OUT_OF_ORDER_UNIT);
+        let grew = self.grow(self.units * OUT_OF_ORDER_UNIT + self.held);
         self.paired = pos == self.last_end && !self.paired && self.units > 0;
         self.units += u64::from(!self.paired);
         self.last_end = end;
