@@ -110,16 +110,12 @@ impl Sim {
             .map(|(i, l)| links::link(l, run, &classes, &format!("links.{i}"), probes.queue_events))
             .collect::<Result<_, _>>()?;
         let delays: Vec<DelayLine> = router.delays.iter().map(|d| DelayLine::new(Span(*d))).collect();
-        let layout = Layout {
-            delays: links.len() as u32,
-            sides: (links.len() + delays.len()) as u32,
-            sampler: (links.len() + delays.len() + sides.len()) as u32,
-        };
-        let mut events = Events::new(layout.sampler as usize + 1);
+        let layout = Layout { delays: links.len() as u32, sides: (links.len() + delays.len()) as u32 };
+        let mut events = Events::new(links.len() + delays.len(), sides.len());
         for (i, conn) in conns.iter().enumerate() {
             events.schedule(layout.sides + 2 * i as u32, conn.due);
         }
-        events.schedule(layout.sampler, probes.next_due().min(Time(run.warmup_ns)));
+        events.schedule_last(probes.next_due().min(Time(run.warmup_ns)));
         let mut slab = Slab::default();
         let spare = slab.reserve();
         Ok(Sim {

@@ -1,6 +1,6 @@
 //! The loop: visits elements in the order of their deadlines.
 
-use crate::events::Events;
+use crate::events::{Events, LAST};
 use crate::flow::{Conn, Flow, Side, HOP, SIDE_MASK};
 use crate::probe::Probes;
 use crate::slab::{Slab, NONE};
@@ -27,12 +27,11 @@ pub struct Delivery {
     pub segment: Segment,
 }
 
-/// Numbers of the elements, in the order in which simultaneous events run.
+/// Numbers of the first elements of a kind, in the order in which simultaneous events run. The sampler is [`LAST`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub delays: u32,
     pub sides: u32,
-    pub sampler: u32,
 }
 
 /// A network and its state: the whole run.
@@ -105,7 +104,7 @@ impl Sim {
                 self.arrive(now, p);
             }
             self.delays[i].next_due()
-        } else if element < self.layout.sampler {
+        } else if element != LAST {
             self.on_side_due(now, (element - self.layout.sides) as usize)
         } else {
             self.on_sampler_due(now)

@@ -1,5 +1,10 @@
-//! The event queue: one pending event per element, in a flat four-ary heap or, when elements are few, in no order at
-//! all: looking at a dozen deadlines is cheaper than keeping them sorted.
+//! The event queue: one pending event per element.
+//!
+//! Links and delay lines carry nearly every event and are few: their deadlines stand in no order at all, since looking
+//! at a dozen is cheaper than keeping them sorted. Endpoints are many and wait for timers that hardly ever expire:
+//! theirs are in a flat four-ary heap, of which an event on a link sees the top alone, so that it costs the same
+//! whether a thousand endpoints wait or one. Where links are many they stand in the heap, too, and where endpoints are
+//! few they do not.
 //!
 //! An element's due time is what counts; the heap only has to hold an entry at or before it. A deadline that moves
 //! later pushes nothing: its old entry fires, finds nothing due and is pushed again (a retransmission timer restarted
@@ -14,12 +19,17 @@ const ARITY: usize = 4;
 /// Most elements whose deadlines are looked at one by one.
 const FEW: usize = 20;
 
+/// The element behind all others, however many there will be: what looks at a moment sees all that happened in it.
+pub const LAST: u32 = u32::MAX;
+
 /// Time in the upper half, element in the lower: one comparison orders both.
 type Key = u128;
 
+const NOTHING: Key = key(Time::NEVER, LAST);
+
 #[inline]
-fn key(at: Time, element: u32) -> Key {
-    (u128::from(at.0) << 64) | u128::from(element)
+const fn key(at: Time, element: u32) -> Key {
+    ((at.0 as u128) << 64) | element as u128
 }
 
 #[inline]
@@ -27,24 +37,42 @@ fn time_of(k: Key) -> Time {
     Time((k >> 64) as u64)
 }
 
-/// Pending events of a fixed number of elements.
+/// Pending events of elements that are numbered from zero, and of [`LAST`].
 #[derive(Clone, Debug)]
 pub struct Events {
-    /// Empty when elements are few.
-    heap: Vec<Key>,
     /// The time of each element's live entry.
     live: Vec<Time>,
-    few: bool,
+    /// How many elements are looked at one by one, the first ones.
+    seen: usize,
+    /// The others.
+    heap: Vec<Key>,
+    /// When [`LAST`] is due.
+    last: Time,
+    /// The earliest of what is not looked at one by one.
+    top: Key,
     /// Entries that the heap may have before those to be ignored are looked for.
     most: usize,
 }
 
 impl Events {
-    /// For elements `0..elements`, none of which is due.
-    pub fn new(elements: usize) -> Events {
-        let most = 2 * elements;
-        let live = vec![Time::NEVER; elements];
-        Events { heap: Vec::with_capacity(most), live, few: elements <= FEW, most }
+    /// For elements `0..busy + others`, none of which is due. The `busy` ones have most of the events.
+    pub fn new(busy: usize, others: usize) -> Events {
+        let seen = if busy + others <= FEW {
+            busy + others
+        } else if busy <= FEW {
+            busy
+        } else {
+            0
+        };
+        let live = vec![Time::NEVER; busy + others];
+        let most = 2 * live.len();
+        Events { live, seen, heap: Vec::with_capacity(most), last: Time::NEVER, top: NOTHING, most }
+    }
+
+    /// Adds `more` elements behind those there are, none of which is due.
+    pub fn grow(&mut self, more: usize) {
+        self.live.resize(self.live.len() + more, Time::NEVER);
+        self.most = 2 * self.live.len();
     }
 
     /// Makes sure that `element` is visited at `at` or before.
@@ -54,14 +82,25 @@ impl Events {
             return;
         }
         self.live[element as usize] = at;
-        if self.few {
-            return;
+        if element as usize >= self.seen {
+            self.push(element, at);
         }
+    }
+
+    /// Makes sure that [`LAST`] is visited at `at` or before.
+    pub fn schedule_last(&mut self, at: Time) {
+        self.last = self.last.min(at);
+        self.top = self.top.min(key(at, LAST));
+    }
+
+    fn push(&mut self, element: u32, at: Time) {
         if self.heap.len() >= self.most {
             self.forget_ignored();
         }
-        self.heap.push(key(at, element));
+        let k = key(at, element);
+        self.heap.push(k);
         self.sift_up(self.heap.len() - 1);
+        self.top = self.top.min(k);
     }
 
     /// Drops the entries that would be ignored when their time came. A sender that is paced now and waits for
@@ -76,44 +115,43 @@ impl Events {
 
     /// The next element to visit and the time. It stays in the queue until [`Events::done`].
     #[inline]
-    pub fn earliest(&mut self) -> Option<(Time, u32)> {
-        if self.few {
-            let mut first = (Time::NEVER, 0);
-            for (element, &at) in self.live.iter().enumerate() {
-                // Of two at the same time the lower number comes first.
-                if at < first.0 {
-                    first = (at, element as u32);
-                }
+    pub fn earliest(&self) -> Option<(Time, u32)> {
+        let mut first = (time_of(self.top), self.top as u32);
+        // From the back: of two at the same time the lower number comes first.
+        for (element, &at) in self.live[..self.seen].iter().enumerate().rev() {
+            if at <= first.0 {
+                first = (at, element as u32);
             }
-            return first.0.is_set().then_some(first);
         }
-        loop {
-            let k = *self.heap.first()?;
-            let (at, element) = (time_of(k), k as u32);
-            if self.live[element as usize] == at {
-                return Some((at, element));
-            }
-            self.remove_top();
-        }
+        first.0.is_set().then_some(first)
     }
 
     /// The element that [`Events::earliest`] returned was visited and is due again at `at`.
     #[inline]
     pub fn done(&mut self, element: u32, at: Time) {
-        if self.few {
+        if (element as usize) < self.seen {
             self.live[element as usize] = at;
-            return;
-        }
-        if self.heap[0] as u32 != element {
-            return self.done_behind(element, at);
-        }
-        self.live[element as usize] = at;
-        if at.is_set() {
-            self.heap[0] = key(at, element);
-            self.sift_down();
+        } else if element == LAST {
+            self.last = at;
+            self.find_top();
         } else {
-            self.remove_top();
+            self.done_in_heap(element, at);
         }
+    }
+
+    fn done_in_heap(&mut self, element: u32, at: Time) {
+        if self.heap[0] as u32 != element {
+            self.done_behind(element, at);
+        } else {
+            self.live[element as usize] = at;
+            if at.is_set() {
+                self.heap[0] = key(at, element);
+                self.sift_down();
+            } else {
+                self.remove_top();
+            }
+        }
+        self.find_top();
     }
 
     /// The visit made an element of a lower number due at once: its entry stands in front, and that of `element` is
@@ -123,6 +161,18 @@ impl Events {
         if self.live[element as usize] != at {
             self.live[element as usize] = Time::NEVER;
             self.schedule(element, at);
+        }
+    }
+
+    /// Looks for the earliest of what is not looked at one by one, past the entries to be ignored.
+    fn find_top(&mut self) {
+        self.top = key(self.last, LAST);
+        while let Some(&k) = self.heap.first() {
+            if self.live[k as u32 as usize] == time_of(k) {
+                self.top = self.top.min(k);
+                return;
+            }
+            self.remove_top();
         }
     }
 
@@ -182,12 +232,13 @@ mod tests {
 
     #[test]
     fn a_visit_can_make_an_element_before_it_due_at_once() {
-        before_it(4);
-        before_it(FEW + 1);
+        before_it(4, 0);
+        before_it(2, FEW);
+        before_it(FEW + 1, 0);
     }
 
-    fn before_it(n: usize) {
-        let mut e = Events::new(n);
+    fn before_it(busy: usize, others: usize) {
+        let mut e = Events::new(busy, others);
         e.schedule(3, Time(5));
         assert_eq!(e.earliest(), Some((Time(5), 3)));
         e.schedule(1, Time(5));
@@ -201,28 +252,39 @@ mod tests {
 
     #[test]
     fn visits_come_in_order_of_time_then_element() {
-        for n in [5, FEW, FEW + 1, 50] {
-            visits_in_order(n);
+        for (busy, others) in [(2, 3), (FEW, 0), (2, FEW), (FEW, 30), (FEW + 1, 0), (50, 20)] {
+            visits_in_order(busy, others);
         }
     }
 
-    fn visits_in_order(n: usize) {
+    fn visits_in_order(busy: usize, others: usize) {
         let mut rng = Stream::named(1, 0, "events");
-        let mut e = Events::new(n);
-        let mut due = vec![Time::NEVER; n];
+        let mut e = Events::new(busy, others);
+        let mut n = busy + others;
+        // The last place is that of the last element.
+        let mut due = vec![Time::NEVER; n + 1];
         let mut last = (Time::ZERO, 0);
-        for _ in 0..20_000 {
+        for turn in 0..20_000 {
+            if turn == 10_000 {
+                e.grow(7);
+                n += 7;
+                due.splice(n - 7..n - 7, [Time::NEVER; 7]);
+            }
             for _ in 0..2 {
-                let i = rng.below(n as u64) as usize;
+                let i = rng.below(n as u64 + 1) as usize;
                 let at = Time(last.0 .0 + rng.below(40));
                 // Later deadlines are set without telling the queue.
                 due[i] = at;
-                e.schedule(i as u32, at);
+                if i == n {
+                    e.schedule_last(at);
+                } else {
+                    e.schedule(i as u32, at);
+                }
             }
             let Some((at, element)) = e.earliest() else { continue };
             assert!(at >= last.0);
             last = (at, element);
-            let i = element as usize;
+            let i = if element == LAST { n } else { element as usize };
             if due[i] <= at {
                 assert_eq!(due[i], at, "an element is visited when it is due");
                 let earliest = due.iter().enumerate().filter(|d| d.1.is_set()).map(|(j, t)| (*t, j)).min();
@@ -237,7 +299,7 @@ mod tests {
     #[test]
     fn a_deadline_that_is_left_and_taken_up_again_is_there_once() {
         let n = FEW + 1;
-        let mut e = Events::new(n);
+        let mut e = Events::new(n, 0);
         let far = Time(1 << 40);
         for element in 0..n as u32 {
             e.schedule(element, far);
