@@ -7,6 +7,7 @@
 //!
 //! Where to look:
 //!
+//! * [`app`]: applications and the host they act through
 //! * [`tcp`]: the endpoint, its sender, receiver, scoreboard and recovery
 //! * [`cc`]: congestion controllers and the registry that lists them; [`slowstart`]: start-up algorithms
 //! * [`estimator`]: what the endpoint measures (round-trip time, RTO)
@@ -14,6 +15,7 @@
 //! * [`time`], [`rng`], [`math`], [`params`]: the ground everything stands on
 #![forbid(unsafe_code)]
 
+pub mod app;
 pub mod cc;
 pub mod estimator;
 pub mod impair;

@@ -1,0 +1,209 @@
+//! Packets of one size at a given rate, always (`cbr`) or while on (`on_off`): datagrams, or writes into a connection.
+
+use super::params::{optional, required, Given, Kind, Param, Problem};
+use super::pulse::{Pulse, Turns};
+use super::registry::Entry;
+use super::{Application, Conn, Connections, Datagram, End, Host, Made, Setup};
+use crate::packet::Ecn;
+use crate::time::Time;
+use crate::variate::Variate;
+
+/// Most payload of a datagram or write.
+const MAX_PACKET: u64 = 65_507;
+/// UDP and IP.
+const HEADERS: u64 = 28;
+/// Longest wait between two packets, relative to the mean time on: more turns than this would be idle ones.
+const MAX_TURNS_PER_PACKET: f64 = 1e4;
+
+const PARAMS: &[Param] = &[
+    required("transport", Kind::Word(&["udp", "tcp"]), "udp: a datagram each; tcp: a write into the send buffer each"),
+    required("rate_bps", Kind::Whole, "payload per time while on, bit/s"),
+    required("packet_bytes", Kind::Whole, "payload of a packet, or bytes of a write"),
+    optional("header_bytes", Kind::Whole, "what a datagram has on the wire beside its payload; 28 if left out"),
+    optional(
+        "phase_ns",
+        Kind::Whole,
+        "from the begin of a time of activity to the first packet; drawn from a gap if left out",
+    ),
+    optional("jitter", Kind::Flag, "every gap is multiplied by a uniform number from 0.5 to 1.5 (ns-2's random_)"),
+    optional("ect", Kind::Flag, "datagrams are ECN-capable"),
+    optional("on", Kind::Distribution, "lengths of the times on (on_off); exponential, 500 ms if left out"),
+    optional("off", Kind::Distribution, "lengths of the times off; exponential, 500 ms if left out"),
+];
+
+/// At a constant rate.
+pub const CBR: Entry = Entry {
+    kind: "cbr",
+    summary: "packets of one size at a constant rate",
+    params: PARAMS,
+    make: |given, setup| make(given, setup, false),
+};
+
+/// While on.
+pub const ON_OFF: Entry = Entry {
+    kind: "on_off",
+    summary: "packets of one size at a constant rate while on, none while off",
+    params: PARAMS,
+    make: |given, setup| make(given, setup, true),
+};
+
+fn make(given: &Given, setup: &Setup<'_>, by_turns: bool) -> Result<Made, Problem> {
+    let bytes = given.whole("packet_bytes").unwrap_or(0);
+    let headers = given.whole("header_bytes").unwrap_or(HEADERS);
+    if bytes == 0 || bytes > MAX_PACKET || headers > 1000 {
+        let text = format!("a packet has 1 to {MAX_PACKET} bytes of payload and at most 1000 of headers");
+        return Err(Problem::new("packet_bytes", text));
+    }
+    let rate = given.whole("rate_bps").unwrap_or(0);
+    let gap = bytes as f64 * 8e9 / rate as f64;
+    if !(1.0..1e18).contains(&gap) {
+        let text = format!("a packet of {bytes} B every {gap} ns; from 1 ns to 30 years make sense");
+        return Err(Problem::new("rate_bps", text));
+    }
+    let usual = Variate::Exponential { mean: 5e8 };
+    let turns = if by_turns {
+        let times = ["on", "off"].map(|key| given.distribution(key).unwrap_or(usual.clone()));
+        if times[0].mean() * MAX_TURNS_PER_PACKET < gap {
+            let text = format!("the mean time on is too short for packets that are {gap} ns apart");
+            return Err(Problem::new("on", text));
+        }
+        Some(Turns { times, rng: ["on", "off"].map(|what| setup.stream(what)) })
+    } else if given.has("on") || given.has("off") {
+        return Err(Problem::new("on", "a source at a constant rate is always on; its kind would be on_off"));
+    } else {
+        None
+    };
+    let jitter = given.flag("jitter").then(|| setup.stream("jitter"));
+    let pulse = Pulse::new(bytes as u32, rate, given.whole("phase_ns"), setup.stream("phase"), jitter, turns);
+    let carrier = if given.word("transport") == Some("tcp") {
+        Carrier::Writes(bytes, None)
+    } else {
+        let ecn = if given.flag("ect") { Ecn::Ect0 } else { Ecn::NotEct };
+        Carrier::Datagrams(Datagram { payload: bytes as u32, headers: headers as u32, ecn })
+    };
+    let connections = if matches!(carrier, Carrier::Writes(..)) { Connections::One } else { Connections::None };
+    let source = Box::new(Paced { pulse, carrier, active: false });
+    Ok(Made { ends: [source, Box::new(Sink)], opens: End::Source, connections, once: false })
+}
+
+enum Carrier {
+    /// Of so many bytes, into this connection once it is open.
+    Writes(u64, Option<Conn>),
+    Datagrams(Datagram),
+}
+
+struct Paced {
+    pulse: Pulse,
+    carrier: Carrier,
+    active: bool,
+}
+
+impl Application for Paced {
+    fn begin(&mut self, host: &mut dyn Host) {
+        self.active = true;
+        self.pulse.begin(host.now());
+        if let Carrier::Writes(_, conn) = &mut self.carrier {
+            conn.get_or_insert_with(|| host.open());
+        }
+    }
+
+    fn pause(&mut self, host: &mut dyn Host, last: bool) {
+        self.active = false;
+        if let (true, Carrier::Writes(_, Some(conn))) = (last, &self.carrier) {
+            host.close(*conn);
+        }
+    }
+
+    fn due(&self) -> Time {
+        if self.active {
+            self.pulse.next
+        } else {
+            Time::NEVER
+        }
+    }
+
+    fn on_due(&mut self, host: &mut dyn Host) {
+        while self.pulse.next <= host.now() {
+            self.pulse.advance();
+            match self.carrier {
+                Carrier::Writes(bytes, Some(conn)) => host.write(conn, bytes),
+                Carrier::Datagrams(datagram) => host.send(datagram),
+                Carrier::Writes(_, None) => {}
+            }
+        }
+    }
+}
+
+/// Takes what comes.
+struct Sink;
+
+impl Application for Sink {
+    fn on_closed(&mut self, host: &mut dyn Host, conn: Conn) {
+        host.completed();
+        host.close(conn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::params::Value;
+    use crate::app::testing::{Did, Fake};
+
+    fn given(transport: &str) -> Vec<(&str, Value)> {
+        // 1000 B at 8 Mbit/s: a packet a millisecond.
+        vec![
+            ("transport", Value::Word(transport.into())),
+            ("rate_bps", Value::Whole(8_000_000)),
+            ("packet_bytes", Value::Whole(1000)),
+            ("phase_ns", Value::Whole(0)),
+        ]
+    }
+
+    #[test]
+    fn what_is_due_leaves_and_nothing_during_a_pause() {
+        let [mut source, _] = Fake::made(&CBR, &given("udp")).ends;
+        let mut host = Fake::default();
+        assert_eq!(source.due(), Time::NEVER);
+        host.now = Time(5);
+        source.begin(&mut host);
+        assert_eq!(source.due(), Time(5));
+        host.now = Time(2_000_005);
+        source.on_due(&mut host);
+        let datagram = Datagram { payload: 1000, headers: 28, ecn: Ecn::NotEct };
+        assert_eq!(host.did, vec![Did::Send(datagram); 3]);
+        source.pause(&mut host, true);
+        assert_eq!((source.due(), host.did.len()), (Time::NEVER, 3), "there is no connection to close");
+    }
+
+    #[test]
+    fn writes_go_into_one_connection() {
+        let [mut source, mut sink] = Fake::made(&CBR, &given("tcp")).ends;
+        let mut host = Fake::default();
+        for last in [false, true] {
+            source.begin(&mut host);
+            source.on_due(&mut host);
+            source.pause(&mut host, last);
+        }
+        let c = Conn(0);
+        assert_eq!(host.did, [Did::Open(c), Did::Write(c, 1000), Did::Write(c, 1000), Did::Close(c)]);
+        let mut host = Fake::default();
+        sink.on_closed(&mut host, c);
+        assert_eq!(host.did, [Did::Completed, Did::Close(c)]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let refused = |key: &'static str, value: Value, entry: &Entry| {
+            let mut all = given("udp");
+            all.retain(|p| p.0 != key);
+            all.push((key, value));
+            Fake::refused(entry, &all)
+        };
+        assert_eq!(refused("packet_bytes", Value::Whole(70_000), &CBR).key, "packet_bytes");
+        assert_eq!(refused("rate_bps", Value::Whole(0), &CBR).key, "rate_bps");
+        let short = Value::Distribution(Variate::Constant(1.0));
+        assert!(refused("on", short.clone(), &CBR).text.contains("on_off"));
+        assert!(refused("on", short, &ON_OFF).text.contains("too short"));
+    }
+}
