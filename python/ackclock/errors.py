@@ -5,10 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ackclock.results.result import Result
+from typing import Any
 
 
 class AckclockError(Exception):
@@ -64,10 +61,10 @@ class ControllerError(EngineError):
     traceback: the exception with its traceback, as Python prints it.
     run: the run and its parameters, if there are several.
 
-    ``result`` holds the runs that had finished, if any.
+    ``result`` is a :class:`ackclock.Result` of the runs that had finished, or ``None``.
     """
 
-    result: Result | None = None
+    result: Any = None
 
     def __init__(
         self, problem: str, controller: str, flow: str, time_s: float, method: str, traceback: str, run: str = ""
@@ -94,9 +91,9 @@ class ControllerError(EngineError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during :func:`ackclock.run`. ``result`` holds the runs that had finished."""
+    """Ctrl-C during :func:`ackclock.run`. ``result`` is a :class:`ackclock.Result` of the runs that had finished."""
 
-    def __init__(self, result: Result, missing: int) -> None:
+    def __init__(self, result: Any, missing: int) -> None:
         self.result = result
         self.missing = missing
         super().__init__(f"interrupted: {len(result.runs)} runs finished, {missing} missing")

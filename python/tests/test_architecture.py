@@ -136,7 +136,12 @@ def test_unsafe_code_is_forbidden(tmp_path: Path) -> None:
         ("drawing/figures.py", "from ackclock import run", False),
         ("drawing/figures.py", "from ..engine import run", False),
         ("drawing/figures.py", "def f():\n    from ackclock import engine", False),
-        ("drawing/figures.py", "if TYPE_CHECKING:\n    from ackclock.engine import Output", True),
+        ("drawing/figures.py", "if TYPE_CHECKING:\n    from ackclock.engine import Output", False),
+        ("drawing/figures.py", "if TYPE_CHECKING:\n    from ackclock.results.result import Result", True),
+        ("errors.py", "if typing.TYPE_CHECKING:\n    from ackclock.results.result import Result", False),
+        ("reference/reno.py", "if TYPE_CHECKING:\n    from ackclock._ackclock import Ack", True),
+        ("reference/reno.py", "from ackclock._ackclock import Ack", False),
+        ("api.py", "if TYPE_CHECKING:\n    from ackclock._ackclock import Ack", False),
         ("engine.py", "from ackclock import _ackclock", True),
         ("api.py", "from ackclock import _ackclock", False),
         ("api.py", "from ackclock._ackclock import run", False),
@@ -151,6 +156,94 @@ def test_unsafe_code_is_forbidden(tmp_path: Path) -> None:
 def test_arrows_between_python_modules(tmp_path: Path, module: str, line: str, ok: bool) -> None:
     violations = found(tmp_path, f"python/ackclock/{module}", f"{line}\n")
     assert len(violations) == (0 if ok else 1), violations
+
+
+def plant(root: Path, sources: dict[str, str]) -> list[str]:
+    """Violations of a tree of a few files."""
+    for name, text in sources.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    violations: list[str] = architecture.check(root)
+    return violations
+
+
+def test_folders_do_not_import_each_other_around_a_corner(tmp_path: Path) -> None:
+    package = "python/ackclock/scenario"
+    sources = {
+        f"{package}/__init__.py": "from ackclock.scenario.links import rate\n",
+        f"{package}/links/rate.py": "from ackclock.scenario.flows import route\n",
+        f"{package}/flows/route.py": "if TYPE_CHECKING:\n    from ackclock.scenario.model import Scenario\n",
+        f"{package}/model.py": "from ackclock.scenario.text import units\n",
+        f"{package}/text/units.py": "import math\n",
+    }
+    assert plant(tmp_path, sources) == []
+    (violation,) = plant(tmp_path, {f"{package}/text/units.py": "import ackclock.scenario.links.rate\n"})
+    assert violation == (
+        f"{package}/flows/route.py:2: folders in a circle: {package}/flows -> {package}/model.py -> {package}/text"
+        f" -> {package}/links -> {package}/flows"
+    )
+
+
+LAYERS = """[tool.importlinter]
+root_package = "ackclock"
+[[tool.importlinter.contracts]]
+id = "layers"
+layers = {layers}
+"""
+
+
+def test_the_contract_is_that_of_the_page_and_of_the_table(tmp_path: Path) -> None:
+    ours = ["cli", "api", "drawing | results", "scenario", "errors | stats"]
+    settings = LAYERS.format(layers=ours)
+    page = "\n".join(["```layers", *ours[:2], "results | drawing", *ours[3:], "```"])
+    tree = {"pyproject.toml": settings, "ARCHITECTURE.md": page}
+    (violation,) = plant(tmp_path, tree)
+    assert violation.endswith("IMPORTS lets drawing import results, which is not below it")
+    ours[2:3] = ["drawing", "results"]
+    tree["pyproject.toml"] = LAYERS.format(layers=ours)
+    (violation,) = plant(tmp_path, tree)
+    assert violation.startswith("ARCHITECTURE.md: its block of layers")
+    tree["ARCHITECTURE.md"] = page.replace("results | drawing", "drawing\nresults")
+    assert plant(tmp_path, tree) == []
+    (violation,) = plant(tmp_path, tree | {"pyproject.toml": LAYERS.format(layers=ours).replace('"layers"', '"x"')})
+    assert "no contract" in violation
+
+
+@pytest.mark.parametrize(("has_target", "broken"), [(False, ""), (True, ""), (True, "ackclock-sim")])
+def test_what_could_not_be_built_is_said_to_be_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], has_target: bool, broken: str
+) -> None:
+    tools, target = tmp_path / "tools", tmp_path / "rustlib"
+    tools.mkdir()
+    if has_target:
+        target.mkdir()
+    built = tmp_path / "built"
+    programs = {
+        "rustc": f"echo {target}",
+        "cargo": f'echo "$@" >> {built}\ncase "$*" in *"{broken or "nothing"}"*) echo no clock >&2; exit 1;; esac',
+    }
+    for name, text in programs.items():
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    monkeypatch.setattr(architecture.sys, "argv", ["architecture.py", str(tree)])
+    code = architecture.main()
+    *problems, last = capsys.readouterr().out.splitlines()
+    assert code == bool(broken)
+    if not has_target:
+        assert not built.exists()
+        assert last == (
+            "architecture: 0 violations; skipped: ackclock-core and ackclock-sim not built for"
+            " wasm32-unknown-unknown, which rustc does not have"
+        )
+        return
+    crates = [line.split()[line.split().index("--package") + 1] for line in built.read_text().splitlines()]
+    assert crates == ["ackclock-core", "ackclock-sim"]
+    assert last == f"architecture: {int(bool(broken))} violations; nothing skipped"
+    assert problems == ([f"crates/{broken}: does not build for wasm32-unknown-unknown: no clock"] if broken else [])
 
 
 def test_files_are_short(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from typing import Any, cast
 import pytest
 
 from ackclock import engine, host, load, run
-from ackclock.cli.app import BAD_INPUT, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import BAD_INPUT
 from ackclock.errors import InputError
 from shared import SMALL
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ackclock import study
-from ackclock.cli.app import BAD_INPUT, FAILED, OK, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import BAD_INPUT, FAILED, OK
 from ackclock.errors import InputError
 from ackclock.study import reader
 from studies import CLAIMS, write_study

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.cli.app import BAD_INPUT, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import BAD_INPUT
 
 Write = Callable[..., Path]
 

@@ -11,7 +11,8 @@ import pytest
 
 from ackclock import catalogue
 from ackclock.cli import cc, terminal
-from ackclock.cli.app import BAD_INPUT, OK, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import BAD_INPUT, OK
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:

@@ -11,7 +11,8 @@ import pytest
 
 import ackclock
 from ackclock import engine, load
-from ackclock.cli.app import OK, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import OK
 from ackclock.errors import InputError
 from ackclock.scenario import refusal
 from test_bad_input import refused

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from ackclock import Result
-from ackclock.cli.app import INTERRUPTED, OK, main
+from ackclock.cli.app import main
 from ackclock.cli.console import Lines
+from ackclock.cli.exit_codes import INTERRUPTED, OK
 
 Write = Callable[..., Path]
 

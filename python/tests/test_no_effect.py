@@ -10,7 +10,8 @@ import pytest
 
 import ackclock
 from ackclock import load
-from ackclock.cli.app import OK, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import OK
 from ackclock.engine import catalogue
 from ackclock.errors import InputError
 from ackclock.scenario.queue import WEIGHTED

@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock.cli.app import FAILED, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import FAILED
 
 MODULE = """\
 import ackclock

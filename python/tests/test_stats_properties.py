@@ -10,7 +10,7 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ackclock.stats import (
@@ -150,7 +150,6 @@ def test_equivalence_is_the_90_per_cent_interval_within_the_bounds(
         assert (tost(a, b, -bound, bound) < 0.05) == (gap > 0)  # type: ignore[operator]
 
 
-@settings(max_examples=20)  # statsmodels collects garbage at each call, which takes its time
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_by_its_definition(values: list[float]) -> None:
     found = holm(values)

@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 from ackclock import Result, study
-from ackclock.cli.app import BAD_INPUT, FAILED, INTERRUPTED, OK, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.errors import InputError
 from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
 from ackclock.study import (

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from ackclock import study
-from ackclock.cli.app import FAILED, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import FAILED
 from studies import write_study
 
 BREAKS = '''\

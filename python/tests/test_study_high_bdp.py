@@ -18,7 +18,8 @@ import polars as pl
 import pytest
 
 from ackclock import study
-from ackclock.cli.app import BAD_INPUT, FAILED, OK, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import BAD_INPUT, FAILED, OK
 from ackclock.scenario.plan import Job
 from ackclock.study import Censored, Runs, Series, at_most, runner, selections
 from shared import ROOT

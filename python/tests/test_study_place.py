@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.cli.app import BAD_INPUT, OK, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import BAD_INPUT, OK
 from studies import write_study
 
 SECOND = """

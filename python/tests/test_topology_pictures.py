@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ackclock import InputError, load
-from ackclock.cli.app import BAD_INPUT, main
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import BAD_INPUT
 from ackclock.drawing import topology
 from ackclock.scenario.sketch import Sketch, sketch
 from shared import ROOT

@@ -12,10 +12,8 @@ import cyclopts
 from cyclopts import App, Parameter
 
 import ackclock
+from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.errors import AckclockError, ControllerError, EngineError, InputError, one_line
-
-OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes."""
 
 app = App(
     name="ackclock",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.cli import console, terminal
-from ackclock.cli.app import OK
+from ackclock.cli.exit_codes import OK
 from ackclock.controllers import loading
 from ackclock.engine import Algorithm, Option, catalogue
 from ackclock.errors import InputError, Problem, unknown

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from ackclock.cli import console
-from ackclock.cli.app import FAILED, OK
+from ackclock.cli.exit_codes import FAILED, OK
 from ackclock.comparison import text
 from ackclock.comparison.compare import Comparison, compare
 

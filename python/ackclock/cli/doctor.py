@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 
 from ackclock import host
 from ackclock.cli import console
-from ackclock.cli.app import FAILED, OK
+from ackclock.cli.exit_codes import FAILED, OK
 from ackclock.engine import catalogue
 from ackclock.errors import EngineError
 
-_LIBRARIES = ("pydantic", "cyclopts", "rich", "polars", "duckdb", "numpy", "scipy", "statsmodels", "matplotlib")
+_LIBRARIES = ("pydantic", "cyclopts", "rich", "polars", "duckdb", "numpy", "scipy", "matplotlib")
 _EXTRAS = {"distributed": "pip install 'ackclock[cluster]' to use sweep --cluster"}
 
 

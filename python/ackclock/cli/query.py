@@ -15,7 +15,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from ackclock.cli import console
-from ackclock.cli.app import OK
+from ackclock.cli.exit_codes import OK
 from ackclock.errors import InputError
 from ackclock.results.query import Answer, query
 

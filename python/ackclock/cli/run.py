@@ -13,7 +13,7 @@ from rich.console import Console
 
 from ackclock import api
 from ackclock.cli import console
-from ackclock.cli.app import INTERRUPTED, OK
+from ackclock.cli.exit_codes import INTERRUPTED, OK
 from ackclock.errors import InputError, Interrupted
 from ackclock.results import text
 from ackclock.results.result import Result

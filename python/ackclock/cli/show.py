@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.cli import console
-from ackclock.cli.app import OK
+from ackclock.cli.exit_codes import OK
 from ackclock.errors import InputError
 from ackclock.results import warnings
 from ackclock.results.summary import rate_of

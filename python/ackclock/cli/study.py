@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock.cli import console
-from ackclock.cli.app import FAILED, INTERRUPTED, OK
+from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
 from ackclock.study import load, locate, output, runner, selections, tables
 from ackclock.study.document import read
 from ackclock.study.failures import grouped

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ackclock.campaign import JOURNAL, Event, Precision, Report, sweep
 from ackclock.cli import console
-from ackclock.cli.app import FAILED, INTERRUPTED, OK
+from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
 from ackclock.cli.run import show
 from ackclock.errors import InputError
 from ackclock.scenario.plan import load

@@ -1,6 +1,6 @@
 """Statistics of runs: intervals, comparisons, equivalence, censored times, warm-up (docs/statistics.md).
 
-scipy and statsmodels do the work; what they need of time to load is paid by the first function that needs them.
+scipy does most of the work; what it needs of time to load is paid by the first function that needs it.
 """
 
 from __future__ import annotations

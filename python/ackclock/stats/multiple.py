@@ -26,15 +26,9 @@ def holm(values: Sequence[float | None], groups: Sequence[Hashable] | None = Non
         raise ValueError(f"{len(values)} p-values have {len(groups)} groups")
     if not known:
         return [None] * len(values)
-    if groups is None:
-        from statsmodels.stats.multitest import multipletests
-
-        adjusted = multipletests(known, method="holm")[1].tolist()
-    else:
-        of = [group for value, group in zip(values, groups, strict=True) if there(value)]
-        adjusted = _in_groups(known, of)
-    following = iter(adjusted)
-    return [float(next(following)) if there(value) else None for value in values]
+    each = range(len(values)) if groups is None else groups  # a group of its own is Holm's procedure itself
+    adjusted = iter(_in_groups(known, [group for value, group in zip(values, each, strict=True) if there(value)]))
+    return [next(adjusted) if there(value) else None for value in values]
 
 
 def _in_groups(values: Sequence[float], groups: Sequence[Hashable]) -> list[float]:
