@@ -118,7 +118,7 @@ def test_what_another_engine_played_is_refused(
 SCHEDULER = """\
 import sys, distributed
 if __name__ == "__main__":
-    cluster = distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=None)
+    cluster = distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=":0")
     print(cluster.scheduler_address, flush=True)
     sys.stdin.read()
 """
@@ -168,7 +168,7 @@ def test_a_cluster_that_stays_without_workers_ends_the_sweep(
     monkeypatch.setattr(backends, "_WITHOUT_WORKERS_S", 0.5)
     monkeypatch.setattr(backends, "_LOOK_S", 0.1)
     distributed: Any = importlib.import_module("distributed")
-    with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=":0") as cluster:
         address = cluster.scheduler_address
         with pytest.raises(AckclockError) as caught:
             ackclock.sweep(scenario_file(), tmp_path / "out", replications=4, cluster=address)

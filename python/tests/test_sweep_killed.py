@@ -120,7 +120,7 @@ def _children(pid: int) -> list[int]:
 
 def test_a_cluster_that_loses_a_worker(scenario_file: Write, tmp_path: Path) -> None:
     distributed = importlib.import_module("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         killed: list[int] = []
 
         def kill_one(event: dict[str, Any]) -> None:

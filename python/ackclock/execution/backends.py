@@ -138,7 +138,11 @@ class Cluster:
         if now - self._looked < _LOOK_S:
             return
         self._looked = now
-        if self._client.nthreads():
+        try:
+            workers = self._client.nthreads()
+        except OSError:  # the client tries for a while to reach its scheduler again, and closes if it cannot
+            return
+        if workers:
             self._staffed = now
         elif now - self._staffed > _WITHOUT_WORKERS_S:
             remedy = "what had finished is kept; begin workers and call it again"
@@ -169,7 +173,7 @@ def _client(address: str) -> tuple[Any, Any]:
     if not count.isdigit() or int(count) < 1:
         raise InputError(f"'{address}' has no number of workers", "write local:2", key="cluster")
     with pool.main_module_hidden():
-        cluster = dask.LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None)
+        cluster = dask.LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=":0")
     return dask.Client(cluster), cluster
 
 
