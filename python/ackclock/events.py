@@ -31,14 +31,18 @@ class Control:
     """Slow start threshold, bytes; None is none yet."""
     pacing: Mapping[str, int] | None = None
     """None, {"rate": bytes per second} or {"percent": windows per round-trip time, times 100}."""
+    wake_at_ns: int | None = None
+    """When the controller wants to be woken; None is never."""
 
     @classmethod
     def _of(cls, raw: Mapping[str, Any]) -> Control:
-        return cls(raw["cwnd"], raw["ssthresh"], raw.get("pacing"))
+        return cls(raw["cwnd"], raw["ssthresh"], raw.get("pacing"), raw.get("wake_at_ns"))
 
     def _raw(self) -> dict[str, Any]:
         raw: dict[str, Any] = {"cwnd": self.cwnd, "ssthresh": self.ssthresh}
-        return raw if self.pacing is None else {**raw, "pacing": dict(self.pacing)}
+        if self.pacing is not None:
+            raw["pacing"] = dict(self.pacing)
+        return raw if self.wake_at_ns is None else {**raw, "wake_at_ns": self.wake_at_ns}
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ pub enum Call {
         lost: u64,
         app_limited: bool,
     },
+    OnWake {},
     PacketPair {},
     OnPacketPair {
         bytes: [u32; 2],
@@ -285,6 +286,9 @@ pub struct Control {
     pub ssthresh: Option<u64>,
     #[serde(default, skip_serializing_if = "usual")]
     pub pacing: Option<Spread>,
+    /// When it wants to be woken; none: never.
+    #[serde(default, skip_serializing_if = "usual")]
+    pub wake_at_ns: Option<u64>,
 }
 
 /// [`cc::Pacing`], when it is not off.
@@ -307,6 +311,7 @@ impl From<cc::Control> for Control {
             Pacing::ByWindow { percent } => Some(Spread::Percent(percent)),
             Pacing::Rate(rate) => Some(Spread::Rate(rate)),
         };
-        Control { cwnd: c.cwnd, ssthresh: threshold(c.ssthresh), pacing }
+        let wake_at_ns = c.wake_at.is_set().then_some(c.wake_at.0);
+        Control { cwnd: c.cwnd, ssthresh: threshold(c.ssthresh), pacing, wake_at_ns }
     }
 }

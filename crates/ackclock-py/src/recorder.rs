@@ -2,7 +2,7 @@
 
 use crate::events::{threshold, Ack, Call, Context, Event};
 use ackclock_core::cc::{
-    self, CongestionControl, Control, Cx, Lost, Needs, PacketPair, Restart, Signal, StartEstimate,
+    self, CongestionControl, Control, Cx, Decision, Interval, Lost, Needs, PacketPair, Restart, Signal, StartEstimate,
 };
 use ackclock_core::rng::Stream;
 use ackclock_core::time::Span;
@@ -121,6 +121,15 @@ impl CongestionControl for Recorder {
             }
         });
     }
+    fn on_wake(&mut self, cx: &mut Cx<'_>) {
+        self.note(cx, Call::OnWake {}, |cc, cx| cc.on_wake(cx));
+    }
+    fn on_decision(&mut self, cx: &mut Cx<'_>, decision: &Decision) -> bool {
+        self.inner.on_decision(cx, decision)
+    }
+    fn interval(&self) -> Option<&Interval> {
+        self.inner.interval()
+    }
     fn limits_itself(&self) -> bool {
         self.needs.rate && self.inner.limits_itself()
     }
@@ -186,6 +195,7 @@ impl Replayer {
                 controller.on_restart(cx, Restart { idle: Span(*idle_ns), window, ssthresh_floor });
             }
             Call::OnTransmitStart {} => controller.on_transmit_start(cx),
+            Call::OnWake {} => controller.on_wake(cx),
             Call::OnLimitedStart {} if needs.rate => controller.on_limited_start(cx),
             Call::PacketPair {} if needs.pairs => {
                 controller.packet_pair(cx);

@@ -196,14 +196,19 @@ fn sampled<'a>(out: &'a Output, sample: &Sample) -> &'a str {
 
 /// The series of runs, one run after the other.
 pub fn series(outs: &[Output]) -> PyResult<Table> {
-    let r = || outs.iter().flat_map(|out| &out.series);
+    samples(outs.iter().flat_map(|out| out.series.iter().map(move |s| (s, sampled(out, s)))))
+}
+
+/// Samples with the names of what they are of.
+pub fn samples<'a>(r: impl Iterator<Item = (&'a Sample, &'a str)> + Clone) -> PyResult<Table> {
     let metrics = FLOW_METRICS.len() + LINK_METRICS.len();
-    let id = outs.iter().flat_map(|out| out.series.iter().map(|s| sampled(out, s)));
+    let kinds = r.clone().map(|(s, _)| i8::from(!metric_name(s.metric).1));
+    let names = (0..metrics).map(|m| metric_name(m as u8).0);
     table(vec![
-        ("time_s", floats(r().map(|s| s.at.as_secs_f64())), false),
-        ("kind", words(r().map(|s| i8::from(!metric_name(s.metric).1)), ["flow", "link"].into_iter())?, false),
-        ("id", text(id), false),
-        ("metric", words(r().map(|s| s.metric as i8), (0..metrics).map(|m| metric_name(m as u8).0))?, false),
-        ("value", floats(r().map(|s| s.value)), false),
+        ("time_s", floats(r.clone().map(|(s, _)| s.at.as_secs_f64())), false),
+        ("kind", words(kinds, ["flow", "link"].into_iter())?, false),
+        ("id", text(r.clone().map(|(_, name)| name)), false),
+        ("metric", words(r.clone().map(|(s, _)| s.metric as i8), names)?, false),
+        ("value", floats(r.map(|(s, _)| s.value)), false),
     ])
 }

@@ -133,6 +133,7 @@ impl Sim {
             end: Time(run.duration_ns),
             measuring: run.warmup_ns == 0,
             visits: 0,
+            now: Time::ZERO,
             log: run.engine.log_deliveries.then(Vec::new),
             link_names: run.links.iter().map(|l| (l.id.clone(), l.rate_bps)).collect(),
             warnings,

@@ -9,7 +9,7 @@ use ackclock_core::tcp::{Endpoint, Segment};
 use ackclock_core::time::Time;
 
 /// Events between two looks at the caller's interrupt.
-const INTERRUPT_INTERVAL: u64 = 1 << 16;
+pub(crate) const INTERRUPT_INTERVAL: u64 = 1 << 16;
 
 /// A run was interrupted by its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +51,8 @@ pub struct Sim {
     pub(crate) end: Time,
     pub(crate) measuring: bool,
     pub(crate) visits: u64,
+    /// How far the run was stepped; only its steps keep this.
+    pub(crate) now: Time,
     pub(crate) log: Option<Vec<Delivery>>,
     pub(crate) link_names: Vec<(String, Option<u64>)>,
     /// What to know about the run before it is played.
@@ -64,14 +66,17 @@ impl Sim {
     /// [`Interrupted`] when it said so.
     pub fn run(&mut self, interrupted: impl FnMut() -> bool) -> Result<(), Interrupted> {
         self.advance(self.end, interrupted)?;
+        self.now = self.end;
         self.finish();
         Ok(())
     }
 
     /// Plays the run up to and including `until`; [`Sim::run`] plays the rest.
     pub fn run_until(&mut self, until: Time) {
-        let never: Result<(), Interrupted> = self.advance(until.min(self.end), || false);
+        let until = until.min(self.end);
+        let never: Result<(), Interrupted> = self.advance(until, || false);
         debug_assert_eq!(never, Ok(()));
+        self.now = self.now.max(until);
     }
 
     fn advance(&mut self, until: Time, mut interrupted: impl FnMut() -> bool) -> Result<(), Interrupted> {
@@ -89,7 +94,7 @@ impl Sim {
     }
 
     #[inline]
-    fn visit(&mut self, now: Time, element: u32) {
+    pub(crate) fn visit(&mut self, now: Time, element: u32) {
         let next = if element < self.layout.delays {
             let i = element as usize;
             while let Some(p) = self.links[i].pull(now, &mut self.slab) {
@@ -200,10 +205,15 @@ impl Sim {
         }
     }
 
-    fn on_side_due(&mut self, now: Time, side: usize) -> Time {
+    #[inline]
+    pub(crate) fn on_application_due(&mut self, now: Time, side: usize) {
         if side & 1 == 0 && self.conns[side / 2].due <= now {
             self.act(now, side / 2);
         }
+    }
+
+    fn on_side_due(&mut self, now: Time, side: usize) -> Time {
+        self.on_application_due(now, side);
         if let Some(endpoint) = &mut self.sides[side].endpoint {
             endpoint.on_timer(now);
             self.transmit(now, side);

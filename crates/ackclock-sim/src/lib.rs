@@ -7,6 +7,7 @@
 //! * [`events`]: the heap, one pending event per element
 //! * [`slab`]: packets in flight; [`wire`]: links and delay lines
 //! * [`flow`]: flows and their connections; [`app`]: what their sources do; [`probe`]: series
+//! * [`step`]: the run driven from outside; [`snapshot`]: where it stands
 //! * [`engine`]: the loop; [`build`] and [`endpoint`]: from specification to network; [`output`]: the tables
 #![forbid(unsafe_code)]
 
@@ -24,7 +25,9 @@ mod network;
 pub mod output;
 pub mod probe;
 pub mod slab;
+pub mod snapshot;
 pub mod spec;
+pub mod step;
 pub mod wire;
 
 pub use engine::Sim;

@@ -187,13 +187,28 @@ impl Probes {
 
     /// The run has ended: takes the links' own records and puts everything in order.
     pub fn finish(&mut self, links: &mut [Link]) {
+        self.collect(links, Time::NEVER);
+    }
+
+    /// Takes the links' own records from before `until`, and puts everything in order.
+    fn collect(&mut self, links: &mut [Link], until: Time) {
         let queue = FLOW_METRICS.len() as u8;
         for (l, link) in links.iter_mut().enumerate() {
-            for (at, packets) in link.stats_mut().log.take().unwrap_or_default() {
-                self.samples.push(Sample { at, metric: queue, of: l as u32, value: packets as f64 });
-            }
+            let Some(log) = &mut link.stats_mut().log else { continue };
+            let (taken, rest) = std::mem::take(log).into_iter().partition(|entry| entry.0 < until);
+            *log = rest;
+            let taken: Vec<(Time, u64)> = taken;
+            let sample = |(at, packets)| Sample { at, metric: queue, of: l as u32, value: packets as f64 };
+            self.samples.extend(taken.into_iter().map(sample));
         }
         self.samples.sort_by_key(|s| s.at);
+    }
+
+    /// Takes everything recorded before `now`, in order. Of the same instant more may come: all of it waits.
+    pub fn drain(&mut self, links: &mut [Link], now: Time) -> Vec<Sample> {
+        self.collect(links, now);
+        let rest = self.samples.split_off(self.samples.partition_point(|s| s.at < now));
+        std::mem::replace(&mut self.samples, rest)
     }
 
     /// Bytes the records of a run of this length will take, for the events that are predictable.

@@ -65,6 +65,8 @@ class CongestionControl(_Controller):
     """Congestion window, bytes; fractions are cut off."""
     ssthresh: float = math.inf
     """Slow start threshold, bytes; infinite (or None) while there is none."""
+    wake_at: float | None = None
+    """When :meth:`on_wake` is wanted, seconds; None is never. One that has passed means at once."""
     limits_itself: bool = False
     """Whether the controller keeps the sender below what the network may carry (with `wants_rate`)."""
 
@@ -116,6 +118,10 @@ class CongestionControl(_Controller):
     @_empty
     def on_transmit_start(self, cx: Cx) -> None:
         """Data leaves while nothing is in flight: at the start, after an idle time, after a timeout."""
+
+    @_empty
+    def on_wake(self, cx: Cx) -> None:
+        """The time `wake_at` has come. Without another one it is not minded again."""
 
     @_empty
     def on_limited_start(self, cx: Cx) -> None:

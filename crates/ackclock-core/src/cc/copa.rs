@@ -286,7 +286,7 @@ impl CongestionControl for Copa {
     fn control(&self) -> Control {
         // Without any RTT nothing can be paced.
         let pacing = if self.pacing_rate > 0 { Pacing::Rate(self.pacing_rate) } else { Pacing::Off };
-        Control { cwnd: self.bytes(self.w), ssthresh: self.ssthresh, pacing, burst: self.burst_bytes }
+        Control { pacing, burst: self.burst_bytes, ..Control::window(self.bytes(self.w), self.ssthresh) }
     }
 
     fn needs(&self) -> Needs {

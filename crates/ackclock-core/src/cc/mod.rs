@@ -13,11 +13,13 @@ mod bbr1;
 mod bbr3;
 mod bic;
 mod bic_integer;
+mod control;
 mod copa;
 mod cubic;
 mod cubic_integer;
 mod cubic_ns3;
 mod dctcp;
+mod external;
 mod fast;
 mod fast_ns2;
 mod highspeed;
@@ -25,6 +27,7 @@ mod htcp;
 mod htcp_integer;
 mod hybla;
 mod illinois;
+mod interval;
 mod ledbat;
 pub mod registry;
 mod reno;
@@ -47,17 +50,20 @@ pub use bbr1::Bbr1;
 pub use bbr3::Bbr3;
 pub use bic::Bic;
 pub use bic_integer::BicCount;
+pub use control::{Control, Decision, Pacing};
 pub use copa::Copa;
 pub use cubic::Cubic;
 pub use cubic_integer::CubicInteger;
 pub use cubic_ns3::CubicNs3;
 pub use dctcp::Dctcp;
+pub use external::External;
 pub use fast::Fast;
 pub use fast_ns2::FastNs2;
 pub use highspeed::{HighSpeed, HighSpeedTable};
 pub use htcp::Htcp;
 pub use htcp_integer::HtcpInteger;
 pub use hybla::{Hybla, HyblaInteger};
+pub use interval::Interval;
 pub use ledbat::Ledbat;
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableCount};
@@ -242,42 +248,6 @@ pub struct Undo {
     pub ssthresh: u64,
 }
 
-/// How segments are spread over time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pacing {
-    /// The controller does not ask for it: segments leave as acknowledgments allow, or as the endpoint's own option
-    /// `pacing` says.
-    #[default]
-    Off,
-    /// `percent` / 100 windows per smoothed round-trip time.
-    ByWindow {
-        /// The gain, per cent.
-        percent: u32,
-    },
-    /// Payload bytes per second.
-    Rate(u64),
-}
-
-/// What a controller wants: read by the endpoint after every event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Control {
-    /// Congestion window, bytes.
-    pub cwnd: u64,
-    /// Slow start threshold, bytes; `u64::MAX` is "none yet".
-    pub ssthresh: u64,
-    /// How segments are spread over time.
-    pub pacing: Pacing,
-    /// Bytes that may leave together when pacing lets something out; a single segment always may.
-    pub burst: u32,
-}
-
-impl Control {
-    /// A window without pacing.
-    pub const fn window(cwnd: u64, ssthresh: u64) -> Control {
-        Control { cwnd, ssthresh, pacing: Pacing::Off, burst: 0 }
-    }
-}
-
 /// Who moves the window while losses are repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecoveryBy {
@@ -375,6 +345,22 @@ pub trait CongestionControl: Send {
     }
     /// Both segments of a pair were acknowledged. A pair of which one was lost is not heard of again.
     fn on_packet_pair(&mut self, _cx: &mut Cx<'_>, _pair: &PacketPair) {}
+    /// The time that [`Control::wake_at`] asked for has come: before anything else that is due then, and once, unless
+    /// the decision asks for another.
+    fn on_wake(&mut self, _cx: &mut Cx<'_>) {}
+    /// Takes a decision from outside. False when there is something in it that it decides itself: by default
+    /// everything but the window, from which it goes on as after [`CongestionControl::set_window`].
+    fn on_decision(&mut self, cx: &mut Cx<'_>, decision: &Decision) -> bool {
+        let Decision { cwnd: Some(cwnd), ssthresh: None, pacing: None, wake_at: None } = *decision else {
+            return false;
+        };
+        self.set_window(cx, cwnd);
+        true
+    }
+    /// What it measured up to its last waking, if it measures for somebody outside.
+    fn interval(&self) -> Option<&Interval> {
+        None
+    }
     /// What the start measured, if it did.
     fn start_estimate(&self) -> Option<StartEstimate> {
         None

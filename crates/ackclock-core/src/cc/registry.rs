@@ -1,8 +1,8 @@
 //! The list of controllers: name, source, parameters, builder.
 
 use super::{
-    bbr1, bbr3, bic, copa, cubic, dctcp, fast, highspeed, htcp, hybla, illinois, ledbat, reno, scalable, tahoe, vegas,
-    veno, westwood, westwood_plus, yeah, Avoidance, CongestionControl, WindowBased,
+    bbr1, bbr3, bic, copa, cubic, dctcp, external, fast, highspeed, htcp, hybla, illinois, ledbat, reno, scalable,
+    tahoe, vegas, veno, westwood, westwood_plus, yeah, Avoidance, CongestionControl, WindowBased,
 };
 use crate::params::{ParamError, ParamSpec, Params, Value};
 use crate::slowstart::SlowStart;
@@ -59,9 +59,12 @@ pub const CONTROLLERS: &[Controller] = &[
     yeah::ENTRY,
 ];
 
+/// The controller that decides nothing itself: it is none of the published ones, and no list of them has it.
+pub const OUTSIDE: &Controller = &external::ENTRY;
+
 /// The entry of controller `name`.
 pub fn find(name: &str) -> Option<&'static Controller> {
-    CONTROLLERS.iter().find(|c| c.name == name)
+    CONTROLLERS.iter().chain([OUTSIDE]).find(|c| c.name == name)
 }
 
 /// Of a controller, parameters the first of which must be below the second; zero of the second stands for a default.

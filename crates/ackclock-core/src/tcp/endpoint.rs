@@ -55,7 +55,9 @@ pub struct Endpoint {
     pub tx: Sender,
     /// The receiving half.
     pub rx: Receiver,
-    timers: Timers,
+    pub(super) timers: Timers,
+    /// The waking that the timers know of.
+    pub(super) wake_at: Time,
     sack: bool,
     timestamps: bool,
     scaled: bool,
@@ -86,6 +88,7 @@ impl Endpoint {
             tx: Sender::new(config, mss, cc, rng),
             rx: Receiver::new(config, mss),
             timers: Timers::new(config.timer_tick),
+            wake_at: Time::NEVER,
             sack: false,
             timestamps: false,
             scaled: false,
@@ -204,6 +207,7 @@ impl Endpoint {
         }
         if seg.has(flags::ACK) {
             self.tx.on_ack(now, seg, &mut self.timers);
+            self.mind_wake(now);
         }
         let fin = seg.has(flags::FIN);
         if seg.len > 0 || fin {
@@ -256,6 +260,7 @@ impl Endpoint {
         if self.timers.only_pacing_due(now) {
             return;
         }
+        self.wake(now);
         if self.timers.take_due(Timer::CompressedAck, now) {
             self.rx.request_ack();
         }
@@ -291,6 +296,7 @@ impl Endpoint {
             // What it will clear must not set the bound.
             self.clear_ack_timers();
         }
+        self.mind_wake(now);
         self.timers.tighten();
     }
 
@@ -323,6 +329,7 @@ impl Endpoint {
                 self.write(now, out, segment);
                 return true;
             }
+            self.mind_wake(now);
         }
         if self.rx.wants_ack_now() {
             self.bare_ack_due = false;

@@ -22,6 +22,8 @@ mod recovery;
 mod undo;
 #[path = "validation_tests.rs"]
 mod validation;
+#[path = "wake_tests.rs"]
+mod wake;
 #[path = "window_tests.rs"]
 mod window;
 

@@ -13,6 +13,7 @@ pub mod endpoint;
 mod input;
 mod intervals;
 pub mod output;
+mod outside;
 mod pacer;
 mod pair;
 mod pushes;
@@ -25,5 +26,5 @@ mod timers;
 mod validation;
 
 pub use config::{Config, Profile};
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, State};
 pub use segment::Segment;

@@ -101,6 +101,16 @@ impl Pacer {
         self.rate(control, outstanding, srtt).map(|rate| (f64::from(len) * 1e9 / rate) as u64)
     }
 
+    /// Another rate is in force from `now` on: what waits for the gate waits for one segment at it at most.
+    #[cold]
+    pub fn renew(&mut self, now: Time, control: &Control, outstanding: u64, srtt: Span) {
+        let gap = if self.acts(control) { self.gap(self.mss, control, outstanding, srtt) } else { None };
+        let at = now + Span(gap.unwrap_or(0));
+        if self.gate > at {
+            (self.gate, self.next, self.left) = (at, at, 0);
+        }
+    }
+
     /// A segment leaves at `now` while `outstanding` bytes are unacknowledged; only where the pacer [acts](Pacer::acts).
     #[inline(always)]
     pub fn sent(&mut self, now: Time, s: Leaving, control: &Control, outstanding: u64, srtt: Span) {

@@ -20,11 +20,13 @@ pub(super) enum Timer {
     Probe,
     /// The application frees room of the receive buffer.
     WindowUpdate,
+    /// The controller asked to be woken.
+    Wake,
     /// Pacing lets the next segment out. The last one: see [`Timers::only_pacing_due`].
     Pace,
 }
 
-const COUNT: usize = 8;
+const COUNT: usize = 9;
 /// Linux's timers up to this many ticks are exact to a tick; an eighth of the resolution for each eightfold length.
 const EXACT_TICKS: u64 = 63;
 

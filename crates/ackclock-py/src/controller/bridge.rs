@@ -2,7 +2,7 @@
 
 use super::views::{Ack, Cx, Lent};
 use ackclock_core::cc::{self, EcnUse, Needs, Pacing, RecoveryBy};
-use ackclock_core::time::Time;
+use ackclock_core::time::{Span, Time};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -57,6 +57,7 @@ pub enum Call {
     OnTransmitStart,
     OnLimitedStart,
     OnLost,
+    OnWake,
     Grow,
     Reduce,
     SlowStart,
@@ -67,7 +68,7 @@ pub enum Call {
     TransmitStart,
 }
 
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "start",
     "observe",
     "on_ack",
@@ -80,6 +81,7 @@ const NAMES: [&str; 20] = [
     "on_transmit_start",
     "on_limited_start",
     "on_lost",
+    "on_wake",
     "grow",
     "reduce",
     "slow_start",
@@ -221,6 +223,16 @@ impl Bridge {
             return Ok(Pacing::ByWindow { percent: number(percent, "pacing.percent")? as u32 });
         }
         Ok(Pacing::Rate(number(value, "pacing")? as u64))
+    }
+
+    /// When it wants to be woken, seconds; None is never.
+    #[inline]
+    pub fn wake_at(&self, py: Python<'_>) -> PyResult<Time> {
+        let value = self.object.bind(py).getattr(intern!(py, "wake_at"))?;
+        if value.is_none() {
+            return Ok(Time::NEVER);
+        }
+        Ok(Time(Span::from_secs_f64(number(value, "wake_at")?).0))
     }
 
     /// What it says it needs of the endpoint.

@@ -2,7 +2,8 @@
 
 use super::bridge::{Bridge, Call};
 use super::views::{threshold, Lost, Restart, Signal, Undo};
-use ackclock_core::cc::{self, CongestionControl, Control, Needs, Pacing};
+use ackclock_core::cc::{self, CongestionControl, Control, Needs};
+use ackclock_core::time::Time;
 use pyo3::prelude::*;
 
 /// The controller as the endpoint sees it.
@@ -25,7 +26,8 @@ impl Whole {
     fn decision(&self, py: Python<'_>, (cwnd, ssthresh): (f64, f64)) -> PyResult<Control> {
         // A conversion to whole bytes truncates, and infinity becomes the largest. 1e-6 bytes hide rounding.
         let (cwnd, ssthresh) = ((cwnd + 1e-6) as u64, (ssthresh + 1e-6) as u64);
-        Ok(Control { cwnd, ssthresh, pacing: self.bridge.pacing(py)?, burst: 0 })
+        let wake_at = if self.bridge.has(Call::OnWake) { self.bridge.wake_at(py)? } else { Time::NEVER };
+        Ok(Control { pacing: self.bridge.pacing(py)?, wake_at, ..Control::window(cwnd, ssthresh) })
     }
 
     /// Calls a method with what `args` makes, and reads the decision.
@@ -122,6 +124,10 @@ impl CongestionControl for Whole {
         self.event(cx, Call::OnLost, |b, py, cx| Ok((b.cx(py, cx)?.unbind(), lost)));
     }
 
+    fn on_wake(&mut self, cx: &mut cc::Cx<'_>) {
+        self.event(cx, Call::OnWake, |b, py, cx| Ok((b.cx(py, cx)?.unbind(),)));
+    }
+
     fn limits_itself(&self) -> bool {
         self.limits_itself
     }
@@ -159,7 +165,7 @@ impl CongestionControl for Passive {
     }
     fn on_restart(&mut self, _cx: &mut cc::Cx<'_>, _restart: cc::Restart) {}
     fn control(&self) -> Control {
-        Control { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Off, burst: 0 }
+        Control::window(self.cwnd, u64::MAX)
     }
     fn needs(&self) -> Needs {
         self.needs

@@ -350,7 +350,7 @@ impl CongestionControl for Bbr1 {
     #[inline]
     fn control(&self) -> Control {
         let pacing = Pacing::Rate(self.pacing_rate.max(1));
-        Control { cwnd: self.path.bytes(self.cwnd), ssthresh: self.ssthresh, pacing, burst: self.burst }
+        Control { pacing, burst: self.burst, ..Control::window(self.path.bytes(self.cwnd), self.ssthresh) }
     }
 
     fn needs(&self) -> Needs {

@@ -389,7 +389,7 @@ impl CongestionControl for Bbr3 {
     fn control(&self) -> Control {
         let ssthresh = self.ssthresh.max(2 * self.mss);
         let burst = self.quantum() as u32;
-        Control { cwnd: self.cwnd, ssthresh, pacing: Pacing::Rate(self.pacing_rate.max(1)), burst }
+        Control { pacing: Pacing::Rate(self.pacing_rate.max(1)), burst, ..Control::window(self.cwnd, ssthresh) }
     }
 
     fn needs(&self) -> Needs {

@@ -42,6 +42,7 @@ impl Endpoint {
         self.timers.clear(Timer::Rto);
         self.tx.board = Scoreboard::new(1);
         self.tx.established(now, self.sack, syn_was_lost);
+        self.mind_wake(now);
     }
 
     /// A reset counts when it answers our SYN or is exactly what we expect next (RFC 9293 §3.10.7, RFC 5961 §3.2).

@@ -1,0 +1,114 @@
+//! What reaches a controller otherwise than by acknowledgments and losses: the time it asked for, and decisions from
+//! outside.
+
+use super::endpoint::{Endpoint, State};
+use super::sender::{Phase, Sender};
+use super::timers::Timer;
+use crate::cc::{Decision, Interval, Pacing};
+use crate::time::{Span, Time};
+
+impl Sender {
+    fn on_wake(&mut self, now: Time) {
+        let pacing = self.control.pacing;
+        self.with_cc(now, |cc, cx| cc.on_wake(cx));
+        self.decided(now, pacing);
+    }
+
+    fn decide(&mut self, now: Time, decision: &Decision) -> bool {
+        let pacing = self.control.pacing;
+        let taken = self.with_cc(now, |cc, cx| cc.on_decision(cx, decision));
+        self.decided(now, pacing);
+        taken
+    }
+
+    /// Puts in force what the controller decided at a time of its own or another's; `before` it paced like this.
+    fn decided(&mut self, now: Time, before: Pacing) {
+        let endpoints = self.phase == Phase::Recovery || self.marks.reducing;
+        if self.controller_recovers() || !endpoints {
+            self.window = self.control.cwnd;
+        }
+        if self.control.pacing != before {
+            self.pacer.renew(now, &self.control, self.board.outstanding(), self.rtt.smoothed());
+        }
+    }
+
+    /// What the controller measured up to its last waking, if it measures for somebody outside.
+    pub fn interval(&self) -> Option<&Interval> {
+        self.cc.interval()
+    }
+
+    /// Payload bytes acknowledged so far, selectively or cumulatively.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Payload bytes declared lost so far.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+impl Endpoint {
+    /// Sees to it that the controller is woken when it asks for it. Costs a comparison as long as it does not.
+    #[inline(always)]
+    pub(super) fn mind_wake(&mut self, now: Time) {
+        if self.tx.control.wake_at != self.wake_at {
+            self.set_wake(now);
+        }
+    }
+
+    #[cold]
+    fn set_wake(&mut self, now: Time) {
+        self.wake_at = self.tx.control.wake_at;
+        if self.wake_at.is_set() && self.state() == State::Established {
+            // One that has passed would otherwise be due before now.
+            self.timers.set(Timer::Wake, self.wake_at.max(now + Span(1)));
+        } else {
+            self.timers.clear(Timer::Wake);
+        }
+    }
+
+    /// Whether the controller is to be woken at `now`.
+    #[inline]
+    pub fn wakes(&self, now: Time) -> bool {
+        self.timers.at(Timer::Wake) <= now
+    }
+
+    /// Whether the connection is established.
+    pub fn is_established(&self) -> bool {
+        self.state() == State::Established
+    }
+
+    /// Wakes the controller if it asked for this time. [`Endpoint::on_timer`] does so before all else: whoever calls this
+    /// before that may let somebody outside decide in between.
+    #[inline]
+    pub fn wake(&mut self, now: Time) -> bool {
+        self.wakes(now) && self.wake_controller(now)
+    }
+
+    #[cold]
+    fn wake_controller(&mut self, now: Time) -> bool {
+        self.timers.clear(Timer::Wake);
+        // Nothing is left to decide when everything is closed and acknowledged.
+        if self.state() != State::Established || self.finished() {
+            return false;
+        }
+        self.tx.on_wake(now);
+        self.mind_wake(now);
+        true
+    }
+
+    /// Wakes the controller before the time it asked for.
+    pub fn wake_early(&mut self, now: Time) {
+        self.wake_controller(now);
+    }
+
+    /// Lets somebody outside decide for the controller at `now`; what may leave by it is then waiting in
+    /// [`Endpoint::poll_transmit`]. False when the controller decides some of it itself, and while the connection is not
+    /// established.
+    pub fn decide(&mut self, now: Time, decision: &Decision) -> bool {
+        let taken = self.state() == State::Established && self.tx.decide(now, decision);
+        self.mind_wake(now);
+        taken
+    }
+}
