@@ -212,7 +212,7 @@ pub fn snapshot(client: &Endpoint, server: &Endpoint) -> Snapshot {
     Snapshot {
         delivered: rx.delivered,
         marked_segments: rx.ce_segments,
-        sender: client.tx.stats,
+        sender: *client.tx.stats(),
         rtt: rtt.totals(),
         extremes: if rtt.max().0 > 0 { (rtt.min().0, rtt.max().0) } else { (u64::MAX, 0) },
     }

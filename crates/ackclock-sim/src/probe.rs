@@ -61,10 +61,10 @@ fn flow_value(metric: u8, client: &Side, server: &Side) -> Option<f64> {
         2 => tx.rtt().smoothed().as_secs_f64(),
         3 => tx.in_flight() as f64,
         4 => server.rx.stats.delivered as f64,
-        5 => tx.stats.sent_bytes as f64,
-        6 => tx.stats.retransmitted_bytes as f64,
-        7 => tx.stats.recoveries as f64,
-        8 => tx.stats.timeouts as f64,
+        5 => tx.stats().sent_bytes as f64,
+        6 => tx.stats().retransmitted_bytes as f64,
+        7 => tx.stats().recoveries as f64,
+        8 => tx.stats().timeouts as f64,
         _ => tx.pacing_rate().map_or(f64::INFINITY, |bytes| 8.0 * bytes),
     })
 }

@@ -37,7 +37,7 @@ pub struct DeliveryRate {
     delivered_at: Time,
     /// C.app_limited: samples are limited until so many bytes are delivered; zero when they are not.
     limited_until: u64,
-    /// Segments declared lost that the controller has not heard of: `lost` is what was lost before they were sent.
+    /// Segments declared lost not yet reported to the controller: `lost` is what was lost before they were sent.
     losses: Vec<Lost>,
     /// The most recently sent segment delivered by this acknowledgment: when it was sent, its end, its number.
     newest: Option<(Time, u64, u64)>,
@@ -88,13 +88,13 @@ impl DeliveryRate {
         self.losses.push(Lost { pos, len, tx_in_flight, lost, app_limited });
     }
 
-    /// Whether losses are to be told.
+    /// Whether losses are to be reported.
     #[inline]
     pub fn has_losses(&self) -> bool {
         !self.losses.is_empty()
     }
 
-    /// Takes the losses to be told, `total` bytes having been lost so far; [`DeliveryRate::told`] gives the list back.
+    /// Takes the losses to report, `total` bytes having been lost so far; [`DeliveryRate::give_back`] gives the list back.
     pub fn take_losses(&mut self, total: u64) -> Vec<Lost> {
         let newly: u64 = self.losses.iter().map(|l| l.len).sum();
         let mut sum = total.saturating_sub(newly);
@@ -106,7 +106,7 @@ impl DeliveryRate {
     }
 
     /// Gives an empty list of losses back for later use.
-    pub fn told(&mut self, mut losses: Vec<Lost>) {
+    pub fn give_back(&mut self, mut losses: Vec<Lost>) {
         losses.clear();
         self.losses = losses;
     }

@@ -87,7 +87,7 @@ fn a_mark_halves_the_window_once_and_the_next_new_data_says_so() {
     assert_eq!(after(&mut e, 200, &echo(3)), NONE);
     assert_eq!((windows(&e), e.tx.phase()), ((5.0, 5.0), Phase::Reduction));
     assert_eq!(after(&mut e, 201, &echo(5)), NONE);
-    assert_eq!(e.tx.stats.ecn_reductions, 1, "once per window");
+    assert_eq!(e.tx.stats().ecn_reductions, 1, "once per window");
     // Six outstanding at 7, four at 9: two may leave.
     let mut left = give(&mut e, 202, &echo(7));
     left.extend(give(&mut e, 203, &echo(8)));
@@ -95,11 +95,11 @@ fn a_mark_halves_the_window_once_and_the_next_new_data_says_so() {
     assert_eq!(left, [(10_001, Ecn::Ect0, true), (11_001, Ecn::Ect0, false)]);
     assert_eq!(windows(&e).0, 5.0, "no growth on an echo (RFC 3168 §6.1.2)");
     // Everything outstanding at the mark is acknowledged: the next echo counts again once more than that is.
-    assert_eq!(e.tx.stats.ecn_reductions, 1);
+    assert_eq!(e.tx.stats().ecn_reductions, 1);
     after(&mut e, 300, &echo(11));
-    assert_eq!((e.tx.stats.ecn_reductions, e.tx.phase()), (1, Phase::Reduction));
+    assert_eq!((e.tx.stats().ecn_reductions, e.tx.phase()), (1, Phase::Reduction));
     after(&mut e, 301, &echo(12));
-    assert_eq!((e.tx.stats.ecn_reductions, e.tx.phase()), (2, Phase::Reduction));
+    assert_eq!((e.tx.stats().ecn_reductions, e.tx.phase()), (2, Phase::Reduction));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn with_a_window_of_one_segment_the_next_waits_for_a_timeout() {
     // RTO is a second (RFC 6298).
     assert_eq!(expire(&mut e), 1200);
     assert_eq!(numbers(&mut e, 1200), [2]);
-    assert_eq!(e.tx.stats.timeouts, 0);
+    assert_eq!(e.tx.stats().timeouts, 0);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn linux_reduces_proportionally() {
     assert_eq!(e.tx.phase(), Phase::Reduction);
     assert_eq!(windows(&e), (10.0, 10.0));
     after(&mut e, 300, &sack(23, &[]));
-    assert_eq!((e.tx.phase(), e.tx.stats.ecn_reductions), (Phase::Open, 1));
+    assert_eq!((e.tx.phase(), e.tx.stats().ecn_reductions), (Phase::Open, 1));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_loss_in_the_window_of_a_mark_does_not_reduce_again() {
             after(&mut e, 201, &sack(3, &[(4, last)]));
         }
         assert_eq!((e.tx.phase(), windows(&e).1), (Phase::Recovery, kept), "{profile:?}");
-        assert_eq!((e.tx.stats.recoveries, e.tx.stats.ecn_reductions), (1, 1));
+        assert_eq!((e.tx.stats().recoveries, e.tx.stats().ecn_reductions), (1, 1));
     }
 }
 
@@ -227,7 +227,7 @@ fn accurate_feedback_counts() {
         (count(10, 4), 3000, 1),
     ] {
         let left = give(&mut e, 200, &s);
-        assert_eq!((e.tx.stats.marked_bytes, e.tx.stats.ecn_reductions), (marked, reductions));
+        assert_eq!((e.tx.stats().marked_bytes, e.tx.stats().ecn_reductions), (marked, reductions));
         assert!(left.iter().all(|s| !s.has(flags::CWR)), "RFC 9768 has no CWR");
     }
 }

@@ -5,7 +5,6 @@ mod handshake;
 mod marks;
 
 use super::config::Config;
-use super::ecn::Feedback;
 use super::output::Output;
 use super::receiver::{AckWait, Receiver};
 use super::segment::{flags, seq_before, unwrap_seq, Segment};
@@ -44,13 +43,40 @@ pub enum Failure {
     Reset,
 }
 
+/// What a segment takes on the wire beside its payload, bytes: options `header_bytes`, `ack_bytes`, `count_options`.
+#[derive(Clone, Copy, Debug)]
+struct WireSize {
+    header: u32,
+    /// The whole of a segment without payload; 0: by its headers.
+    ack: u32,
+    counts_options: bool,
+}
+
+impl WireSize {
+    fn new(config: &Config) -> WireSize {
+        WireSize {
+            header: config.header_bytes as u32,
+            ack: config.ack_bytes as u32,
+            counts_options: config.count_options,
+        }
+    }
+
+    #[inline]
+    fn of(&self, seg: &Segment) -> u32 {
+        if seg.len == 0 && self.ack > 0 {
+            return self.ack;
+        }
+        self.header + if self.counts_options { seg.option_bytes() } else { 0 } + seg.len
+    }
+}
+
 /// One side of a connection.
 pub struct Endpoint {
-    config: Config,
     state: State,
     failure: Option<Failure>,
     flow: u32,
     mss: u32,
+    wire: WireSize,
     /// The sending half.
     pub tx: Sender,
     /// The receiving half.
@@ -63,6 +89,8 @@ pub struct Endpoint {
     scaled: bool,
     ts_recent: u32,
     ts_recent_at: Time,
+    /// The timestamp clock: its tick in ns, what it shows, when it will show the next.
+    ts_tick: u64,
     ts_now: u64,
     ts_next: Time,
     syn_due: bool,
@@ -85,6 +113,7 @@ impl Endpoint {
             failure: None,
             flow,
             mss,
+            wire: WireSize::new(config),
             tx: Sender::new(config, mss, cc, rng),
             rx: Receiver::new(config, mss),
             timers: Timers::new(config.timer_tick),
@@ -94,6 +123,7 @@ impl Endpoint {
             scaled: false,
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
+            ts_tick: config.timestamp_tick.0,
             ts_now: 0,
             ts_next: Time::ZERO,
             syn_due: false,
@@ -103,13 +133,12 @@ impl Endpoint {
             syns_sent: 0,
             syn_retries: 0,
             peer_closed: false,
-            config: config.clone(),
         }
     }
 
     /// The application closes its direction: a FIN follows what it wrote.
     pub fn close(&mut self) {
-        self.tx.closing = true;
+        self.tx.stream.close();
     }
 
     /// Where the connection stands.
@@ -135,11 +164,7 @@ impl Endpoint {
     /// Bytes of `seg` on the wire, IP header included, link framing not.
     #[inline]
     pub fn wire_bytes(&self, seg: &Segment) -> u32 {
-        if seg.len == 0 && self.config.ack_bytes > 0 {
-            return self.config.ack_bytes as u32;
-        }
-        let options = if self.config.count_options { seg.option_bytes() } else { 0 };
-        self.config.header_bytes as u32 + options + seg.len
+        self.wire.of(seg)
     }
 
     /// The earliest time at which [`Endpoint::on_timer`] has something to do.
@@ -165,14 +190,14 @@ impl Endpoint {
                 self.state = State::SynReceived;
                 self.syn_due = true;
             }
-            State::SynSent if seg.has(flags::SYN | flags::ACK) && seg.ack == self.tx.iss.wrapping_add(1) => {
+            State::SynSent if seg.has(flags::SYN | flags::ACK) && seg.ack == self.tx.tcb.iss.wrapping_add(1) => {
                 self.take_syn(now, seg);
                 self.handshake_done(now, seg);
                 self.rx.request_ack();
-                self.bare_ack_due = self.config.handshake_ack;
+                self.bare_ack_due = self.tx.config().handshake_ack;
             }
             State::SynReceived if seg.has(flags::SYN) => self.syn_due = true,
-            State::SynReceived if seg.has(flags::ACK) && seg.ack == self.tx.iss.wrapping_add(1) => {
+            State::SynReceived if seg.has(flags::ACK) && seg.ack == self.tx.tcb.iss.wrapping_add(1) => {
                 self.handshake_done(now, seg);
                 self.on_established(now, seg);
             }
@@ -215,7 +240,7 @@ impl Endpoint {
                 let age = self.age(now, seg.tsecr);
                 self.rx.on_echo(age);
             }
-            if self.tx.marks.feedback != Feedback::Off && seg.len > 0 {
+            if self.tx.marks.on() && seg.len > 0 {
                 self.on_marking(pos, seg);
             }
             self.rx.on_data(now, pos, seg.len, fin);
@@ -230,7 +255,7 @@ impl Endpoint {
 
     /// How long a timestamp can be compared with: 24 days of a clock in milliseconds (RFC 7323 §5.5).
     fn paws_lifetime(&self) -> Span {
-        self.config.timestamp_tick * (24 * 86_400 * 1000)
+        self.tx.config().timestamp_tick * (24 * 86_400 * 1000)
     }
 
     #[inline]
@@ -333,7 +358,7 @@ impl Endpoint {
         }
         if self.rx.wants_ack_now() {
             self.bare_ack_due = false;
-            self.write(now, Output { pos: self.tx.board.nxt(), len: 0, fin: false, push: false }, segment);
+            self.write(now, Output { pos: self.tx.tcb.board.nxt(), len: 0, fin: false, push: false }, segment);
             return true;
         }
         false
@@ -343,7 +368,7 @@ impl Endpoint {
     #[inline]
     fn timestamp(&mut self, now: Time) -> u32 {
         if now >= self.ts_next {
-            let tick = self.config.timestamp_tick.0.max(1);
+            let tick = self.ts_tick.max(1);
             self.ts_now = now.0 / tick;
             self.ts_next = Time((self.ts_now + 1) * tick);
         }
@@ -353,12 +378,12 @@ impl Endpoint {
     /// How long ago the timestamp `echo` was sent.
     #[inline]
     fn age(&mut self, now: Time, echo: u32) -> Span {
-        Span(u64::from(self.timestamp(now).wrapping_sub(echo)).saturating_mul(self.config.timestamp_tick.0))
+        Span(u64::from(self.timestamp(now).wrapping_sub(echo)).saturating_mul(self.ts_tick))
     }
 
     #[inline]
     fn write(&mut self, now: Time, out: Output, seg: &mut Segment) {
-        seg.seq = self.tx.iss.wrapping_add(out.pos as u32);
+        seg.seq = self.tx.tcb.iss.wrapping_add(out.pos as u32);
         seg.len = out.len;
         seg.flow = self.flow;
         seg.mss_or_marks = 0;
@@ -370,7 +395,7 @@ impl Endpoint {
             let tsval = self.timestamp(now);
             seg.set_timestamps(tsval, self.ts_recent);
         }
-        if self.tx.marks.feedback != Feedback::Off && self.write_marks(out, seg) {
+        if self.tx.marks.on() && self.write_marks(out, seg) {
             return;
         }
         self.rx.acknowledge(now, seg, self.sack, self.scaled);
@@ -388,7 +413,7 @@ impl Endpoint {
 
     /// Smallest span between a segment and the retransmission it can cause, for tests: the present timeout.
     pub fn rto(&self) -> Span {
-        self.tx.rtt.rto()
+        self.tx.tcb.rtt.rto()
     }
 }
 

@@ -183,7 +183,7 @@ fn windows_are_scaled_only_if_both_sides_offered_it_and_never_in_a_syn() {
         let (mut e, answer) = answering(&[("timestamps", Value::Bool(false))], &s);
         assert_eq!(answer.window, 65_535);
         assert_eq!(e.tx.positions().2, 65_536, "the window of the SYN is taken as it is");
-        e.tx.peer_edge = 0;
+        e.tx.peer = crate::tcp::peer_window::PeerWindow::new(0, scale.unwrap_or(0));
         let told = give(&mut e, 10, &Segment { window: 1000, ..data(1, 2000) });
         assert_eq!(e.tx.positions().2, right_edge);
         // Ours: 2^30 - 1 bytes with a shift of 14, or as much as the field holds.

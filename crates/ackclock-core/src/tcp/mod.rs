@@ -8,6 +8,8 @@
 //! (handshake, options, FIN: the whole).
 
 pub mod config;
+mod congestion;
+mod control_block;
 pub mod ecn;
 pub mod endpoint;
 mod input;
@@ -16,13 +18,17 @@ pub mod output;
 mod outside;
 mod pacer;
 mod pair;
+mod peer_window;
 mod pushes;
 pub mod receiver;
-pub mod recovery;
+mod recovery;
+mod sack_blocks;
 pub mod scoreboard;
 pub mod segment;
+mod send_stream;
 pub mod sender;
 mod timers;
+mod usage;
 mod validation;
 
 pub use config::{Config, Profile};

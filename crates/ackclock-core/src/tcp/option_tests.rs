@@ -189,13 +189,12 @@ fn grown(validated: bool, slow_start: bool, used: u64) -> f64 {
     // A first segment, so that the round before is none of the handshake's.
     numbers(&mut e, 200);
     after(&mut e, 300, &sack(2, &[]));
-    e.tx.with_cc(at(300), |cc, cx| {
+    e.tx.tcb.decide(at(300), |cc, cx| {
         if !slow_start {
             cc.on_congestion(cx, Signal::Loss { flight: 20_000 });
         }
         cc.set_window(cx, 10_000);
     });
-    e.tx.window = 10_000;
     e.tx.write(1000 * used);
     assert_eq!(numbers(&mut e, 300).len() as u64, used);
     for n in 1..=used as u32 {
@@ -225,9 +224,9 @@ fn a_timeout_forgets_what_was_selectively_acknowledged_if_asked() {
             let mut e = sender(10, 100_000, &[on("clear_sack_on_rto", forgets), ("loss_detection", text(detection))]);
             assert_eq!(numbers(&mut e, 200).len(), 10);
             after(&mut e, 300, &sack(1, &[(4, 10)]));
-            assert_eq!(e.tx.board.sacked(), 7000);
+            assert_eq!(e.tx.tcb.board.sacked(), 7000);
             let due = next_departure(&mut e).0 / 1000;
-            assert_eq!((e.tx.stats.timeouts, e.tx.board.sacked()), (1, if forgets { 0 } else { 7000 }));
+            assert_eq!((e.tx.stats().timeouts, e.tx.tcb.board.sacked()), (1, if forgets { 0 } else { 7000 }));
             assert_eq!(e.tx.in_flight(), 1000, "the first segment");
             // The receiver has thrown away what lay beyond the hole, as RFC 2018 §8 allows, and reports it no more.
             assert_eq!(after(&mut e, due + 100, &sack(2, &[])), [2, 3]);

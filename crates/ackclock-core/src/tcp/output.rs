@@ -1,15 +1,12 @@
 //! The sending half: what may leave now.
 
-use super::config::{IdleRule, LossDetection, RearmRule, RtoRule};
+use super::config::IdleRule;
 use super::pacer::Leaving;
-use super::recovery::probe::Stale;
-use super::recovery::Repair;
 use super::scoreboard::Hole;
-use super::sender::{Phase, Sender};
+use super::sender::Sender;
 use super::timers::{Timer, Timers};
 use crate::cc::Restart;
-use crate::estimator::delivery_rate::Totals;
-use crate::time::{Span, Time};
+use crate::time::Time;
 
 /// What the sender puts on the wire next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,99 +25,97 @@ impl Sender {
     /// True when there is nothing to send, now or later, until the application or the peer does something.
     #[inline]
     pub(super) fn quiet(&self) -> bool {
-        let closed = self.fin_sent || !self.closing;
-        self.board.outstanding() == 0 && self.stream_end <= self.board.nxt() && closed && !self.probe
+        let board = &self.tcb.board;
+        board.outstanding() == 0 && self.stream.exhausted(board.nxt()) && !self.peer.probe_due()
     }
 
     /// The next segment allowed to leave at `now`, if any.
     pub(super) fn poll(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
-        if self.force {
-            self.force = false;
-            if self.tail.due {
+        // A tail loss probe, or the first retransmission, whatever the window (RFC 8985 §7.3, RFC 6675 §5).
+        if self.recovery.take_forced() {
+            if self.recovery.take_probe() {
                 return self.send_probe(now, timers);
             }
-            if let Some(hole) = self.board.next_lost() {
+            if let Some(hole) = self.tcb.board.next_lost() {
                 return Some(self.resend(hole, now, timers));
             }
         }
-        if self.needs.pairs {
+        if self.tcb.congestion.needs().pairs {
             if let Some(out) = self.pair_segment(now, timers) {
                 return Some(out);
             }
         }
-        let pipe = self.board.pipe();
+        let pipe = self.tcb.board.pipe();
         if self.pacer.gate() > now {
-            if self.could_leave(pipe) {
-                timers.set(Timer::Pace, self.pacer.gate());
-            }
-            self.note_usage(pipe);
-            if self.tail.stale != Stale::No {
-                self.renew_probe(now, timers);
-            }
-            return None;
+            self.wait_for_pacing(pipe, timers);
+            return self.rest(now, pipe, timers);
         }
-        if self.board.pending() > 0 && !self.hold {
-            // Repairs go before new data: nothing else leaves while one is waiting for the window.
-            let hole = self.board.next_lost()?;
-            if pipe + u64::from(hole.len) <= self.window + self.room_for_duplicates() {
+        // Repairs go before new data: nothing else leaves while one is waiting for the window.
+        if self.tcb.board.pending() > 0 && self.recovery.may_repair() {
+            let hole = self.tcb.board.next_lost()?;
+            if pipe + u64::from(hole.len) <= self.room() {
                 return Some(self.resend(hole, now, timers));
             }
-            self.note_usage(pipe);
+            self.tcb.note_usage(pipe);
             return None;
         }
         if let Some(out) = self.new_data(now, pipe, timers) {
             return Some(out);
         }
-        if self.end_hold() {
+        if self.recovery.end_frto_step(self.tcb.board.nxt()) {
             return self.poll(now, timers);
         }
-        if let Some(out) = self.speculative(now, pipe, timers) {
-            return Some(out);
+        // RFC 6675 `NextSeg` rules 3 and 4.
+        if self.recovery.is_recovering() {
+            if let Some(hole) = self.recovery.speculative(pipe, &mut self.tcb) {
+                return Some(self.resend(hole, now, timers));
+            }
         }
-        self.note_usage(pipe);
-        if self.tail.stale != Stale::No {
-            self.renew_probe(now, timers);
+        if self.tcb.congestion.needs().rate && pipe < self.tcb.window() && self.exhausted() {
+            self.tcb.board.note_app_limited(self.tcb.congestion.delivered());
         }
-        if self.needs.rate && pipe < self.window && self.available() == (0, false) {
-            self.board.note_app_limited(self.delivered);
-        }
-        if self.probe {
-            self.probe = false;
-            return Some(Output { pos: self.board.nxt() - 1, len: 0, fin: false, push: false });
+        self.rest(now, pipe, timers);
+        // A window probe (RFC 9293 §3.8.6.1): just below the window, which no receiver takes for new (Linux).
+        if self.peer.take_probe() {
+            return Some(Output { pos: self.tcb.board.nxt() - 1, len: 0, fin: false, push: false });
         }
         None
     }
 
-    /// Whether something could leave but for pacing: no use waking for what the window holds back.
+    /// Nothing leaves now, with `pipe` bytes in the network.
     #[inline]
-    fn could_leave(&self, pipe: u64) -> bool {
+    fn rest(&mut self, now: Time, pipe: u64, timers: &mut Timers) -> Option<Output> {
+        self.tcb.note_usage(pipe);
+        self.recovery.renew_probe(now, &self.tcb, timers);
+        None
+    }
+
+    /// Bytes that may be in the network.
+    #[inline]
+    fn room(&self) -> u64 {
+        self.tcb.window() + self.recovery.room_for_duplicates(&self.tcb)
+    }
+
+    /// Payload bytes ready to send, and whether a FIN follows them.
+    #[inline]
+    fn available(&self) -> (u32, bool) {
+        self.stream.available(self.tcb.board.nxt(), self.tcb.mss)
+    }
+
+    /// Nothing new is ready to send.
+    #[inline]
+    fn exhausted(&self) -> bool {
+        self.stream.exhausted(self.tcb.board.nxt())
+    }
+
+    /// Sets the timer for when the pacer lets something out, if that is what it waits for: no use waking for what the
+    /// window holds back.
+    #[inline]
+    fn wait_for_pacing(&self, pipe: u64, timers: &mut Timers) {
         let (len, _) = self.available();
-        len == 0 || self.board.pending() > 0 || pipe + u64::from(len) <= self.window + self.room_for_duplicates()
-    }
-
-    /// RFC 3042: each of the first two duplicates lets one segment out.
-    #[inline]
-    fn room_for_duplicates(&self) -> u64 {
-        let without_sack = matches!(self.repair, Repair::Tahoe | Repair::Reno | Repair::NewReno);
-        if self.dup_acks == 0 || !without_sack || !self.config.limited_transmit {
-            return 0;
+        if len == 0 || self.tcb.board.pending() > 0 || pipe + u64::from(len) <= self.room() {
+            timers.set(Timer::Pace, self.pacer.gate());
         }
-        match self.phase {
-            Phase::Open => {}
-            Phase::Loss if self.config.limited_transmit_after_timeout && self.dup_acks < self.config.dupthresh => {}
-            _ => return 0,
-        }
-        self.dup_acks.min(2) * u64::from(self.mss)
-    }
-
-    /// Payload positions ready to send, and whether a FIN follows them.
-    #[inline]
-    pub(super) fn available(&self) -> (u32, bool) {
-        let nxt = self.board.nxt();
-        let left = self.stream_end.saturating_sub(nxt);
-        let len = left.min(u64::from(self.mss)) as u32;
-        let fin = self.stream_end != u64::MAX && left == u64::from(len) && self.closing && !self.fin_sent;
-        (len, fin)
     }
 
     #[inline]
@@ -129,31 +124,30 @@ impl Sender {
         if len == 0 && !fin {
             return None;
         }
-        let nxt = self.board.nxt();
-        let outstanding = self.board.outstanding();
-        if nxt + u64::from(len) > self.peer_edge {
+        let nxt = self.tcb.board.nxt();
+        let outstanding = self.tcb.board.outstanding();
+        if nxt + u64::from(len) > self.peer.edge() {
             (len, fin) = (self.part_for_window(now, timers)?, false);
         }
         if outstanding == 0 {
             self.resume_from_idle(now);
         }
-        let mss = u64::from(self.mss);
-        let duplicates = self.phase == Phase::Open && self.dup_acks > 0;
-        let (used, room) = if duplicates && !self.config.limited_transmit {
-            (outstanding, self.window)
+        let duplicates = self.recovery.on_duplicates();
+        let (used, room) = if duplicates && !self.recovery.transmits_limited() {
+            (outstanding, self.tcb.window())
         } else {
-            (pipe, self.window + self.room_for_duplicates())
+            (pipe, self.room())
         };
         if used + u64::from(len) > room {
             return None;
         }
         // Nagle and silly window avoidance: a short segment only ends the stream or finds nothing outstanding.
-        let ends = self.stream_end != u64::MAX && nxt + u64::from(len) == self.stream_end;
-        if u64::from(len) < mss && outstanding > 0 && !fin && (self.config.nagle || !ends) {
+        let short = len < self.tcb.mss && outstanding > 0 && !fin;
+        if short && (self.tcb.config.nagle || !self.stream.ends_at(nxt + u64::from(len))) {
             return None;
         }
         if duplicates {
-            self.limited_sent += u64::from(len);
+            self.recovery.sent_limited(u64::from(len));
         }
         Some(self.emit(now, len, fin, timers))
     }
@@ -161,185 +155,138 @@ impl Sender {
     /// The next `len` bytes, and a FIN behind them, leave for the first time.
     #[inline(always)]
     pub(super) fn emit(&mut self, now: Time, len: u32, fin: bool, timers: &mut Timers) -> Output {
-        let nxt = self.board.nxt();
-        let pipe = self.board.pipe();
+        let nxt = self.tcb.board.nxt();
+        let pipe = self.tcb.board.pipe();
         if pipe == 0 {
             self.starts(now);
         }
-        self.board.sent(len + u32::from(fin), now);
-        if self.needs.rate || self.pacer.acts(&self.control) {
+        self.tcb.board.sent(len + u32::from(fin), now);
+        if self.tcb.congestion.needs().rate || self.pacer.acts(self.tcb.congestion.control()) {
             self.measured_left(now, len, nxt, pipe + u64::from(len) + u64::from(fin));
         }
-        self.fin_sent |= fin;
-        if self.tail.on {
-            self.tail.stale = Stale::Sent;
-        }
-        if self.phase == Phase::Recovery || self.marks.reducing {
-            self.prr.sent(u64::from(len));
-        }
-        self.stats.sent_bytes += u64::from(len);
-        self.stats.sent_segments += u64::from(len > 0);
-        self.last_sent = now;
+        self.recovery.probe_waits_for_new_data();
+        self.recovery.sent(u64::from(len));
+        self.tcb.stats.sent_bytes += u64::from(len);
+        self.tcb.stats.sent_segments += u64::from(len > 0);
         if !timers.is_set(Timer::Rto) {
-            timers.set_after(Timer::Rto, now, self.rtt.rto());
+            timers.set_after(Timer::Rto, now, self.tcb.rtt.rto());
         }
-        Output { pos: nxt, len, fin, push: self.pushes.take(nxt + u64::from(len)) }
+        Output { pos: nxt, len, fin, push: self.stream.leaves(now, nxt + u64::from(len), fin) }
     }
 
-    /// The next segment does not fit the peer's window: the part of it to send, if any. A window smaller than a segment
-    /// is filled when it is half of the largest ever or the persist timer overrides (RFC 9293 §3.8.6.2.1).
+    /// The next segment does not fit the peer's window: the part of it to send, if any.
     fn part_for_window(&mut self, now: Time, timers: &mut Timers) -> Option<u32> {
-        if self.board.outstanding() > 0 {
+        if self.tcb.board.outstanding() > 0 {
             return None;
         }
-        let open = self.peer_edge.saturating_sub(self.board.nxt());
-        if open > 0 && (self.probe || 2 * open >= self.largest_window) {
-            self.probe = false;
-            return Some(open as u32);
+        let part = self.peer.part(self.tcb.board.nxt());
+        if part.is_none() && !timers.is_set(Timer::Persist) {
+            let wait = self.peer.persist_interval(self.tcb.rtt.rto(), self.tcb.config.max_rto);
+            timers.set_after(Timer::Persist, now, wait);
         }
-        if !timers.is_set(Timer::Persist) {
-            timers.set_after(Timer::Persist, now, self.persist_interval());
-        }
-        None
+        part
     }
 
-    /// RFC 6675 `NextSeg` rules 3 and 4: with nothing known to be lost and nothing new to send, a hole or the tail is
-    /// sent again, so that acknowledgments keep coming.
-    fn speculative(&mut self, now: Time, pipe: u64, timers: &mut Timers) -> Option<Output> {
-        let by_count = self.config.loss_detection == LossDetection::Dupack;
-        if self.phase != Phase::Recovery || self.hold || !by_count || !matches!(self.repair, Repair::Sack | Repair::Prr)
-        {
-            return None;
+    /// The persist timer expired: probe the peer's closed window (RFC 9293 §3.8.6.1).
+    pub(super) fn on_persist(&mut self, now: Time, timers: &mut Timers) {
+        if self.tcb.board.outstanding() == 0 && !self.exhausted() {
+            self.peer.persist(now, self.tcb.rtt.rto(), self.tcb.config.max_rto, timers);
         }
-        if pipe + u64::from(self.mss) > self.window {
-            return None;
-        }
-        let (hole, rescue) = match self.board.next_hole() {
-            Some(hole) => (hole, false),
-            None if self.rescued => return None,
-            None => (self.board.last_undelivered()?, true),
+    }
+
+    /// The tail loss probe (RFC 8985 §7.3): a new segment if there is one and the peer's window has room, else the last
+    /// one again.
+    #[cold]
+    #[inline(never)]
+    fn send_probe(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
+        let (len, fin) = self.available();
+        let fits = self.tcb.board.nxt() + u64::from(len) <= self.peer.edge();
+        let new = (len > 0 || fin) && fits;
+        let out = if new {
+            self.emit(now, len, fin, timers)
+        } else {
+            let hole = self.tcb.board.last_undelivered()?;
+            self.leaves_again(now, hole.len);
+            self.tcb.board.probed(hole.number, now, self.tcb.totals());
+            self.repeat(hole, now)
         };
-        // The second segment of a packet pair may be larger than an MSS.
-        if pipe + u64::from(hole.len) > self.window {
-            return None;
-        }
-        self.rescued |= rescue;
-        Some(self.resend(hole, now, timers))
+        self.recovery.probed(!new, &mut self.tcb);
+        timers.clear(Timer::Probe);
+        Some(out)
     }
 
     /// `len` payload bytes are about to leave again.
-    pub(super) fn leaves_again(&mut self, now: Time, len: u32) {
-        if self.board.pipe() == 0 {
+    fn leaves_again(&mut self, now: Time, len: u32) {
+        if self.tcb.board.pipe() == 0 {
             self.starts(now);
         }
-        self.pace(now, len, self.board.outstanding());
+        self.pace(now, len, self.tcb.board.outstanding());
     }
 
     /// Data is about to leave while nothing is in flight.
     #[cold]
     fn starts(&mut self, now: Time) {
-        self.with_cc(now, |cc, cx| cc.on_transmit_start(cx));
-        if self.board.app_limited() {
-            self.with_cc(now, |cc, cx| cc.on_limited_start(cx));
+        self.tcb.decide(now, |cc, cx| cc.on_transmit_start(cx));
+        if self.tcb.board.app_limited() {
+            self.tcb.decide(now, |cc, cx| cc.on_limited_start(cx));
         }
-        if self.board.outstanding() == 0 {
-            self.board.note_start(now);
+        if self.tcb.board.outstanding() == 0 {
+            self.tcb.board.note_start(now);
         }
     }
 
     /// A new segment of a paced or measured sender left from position `from` on; with it `pipe` bytes are in flight.
     #[inline(never)]
     fn measured_left(&mut self, now: Time, len: u32, from: u64, pipe: u64) {
-        self.board.note_sent(now, pipe, self.totals());
-        self.pace(now, len, from - self.board.una());
+        self.tcb.board.note_sent(now, pipe, self.tcb.totals());
+        self.pace(now, len, from - self.tcb.board.una());
     }
 
     #[inline]
     fn pace(&mut self, now: Time, len: u32, outstanding: u64) {
-        if self.pacer.acts(&self.control) {
-            let leaving = Leaving { len, number: self.stats.sent_segments };
-            self.pacer.sent(now, leaving, &self.control, outstanding, self.rtt.smoothed());
+        let control = self.tcb.congestion.control();
+        if self.pacer.acts(control) {
+            let leaving = Leaving { len, number: self.tcb.stats.sent_segments };
+            self.pacer.sent(now, leaving, control, outstanding, self.tcb.rtt.smoothed());
         }
-    }
-
-    /// What delivery-rate samples remember of the connection.
-    #[inline]
-    pub(super) fn totals(&self) -> Totals {
-        Totals { delivered: self.delivered, lost: self.lost }
     }
 
     fn resend(&mut self, hole: Hole, now: Time, timers: &mut Timers) -> Output {
-        if self.needs.pairs {
+        if self.tcb.congestion.needs().pairs {
             self.pair.resent(hole.seq);
         }
         self.leaves_again(now, hole.len);
-        self.board.retransmitted(hole.number, now, self.totals());
-        self.episode.resent(now);
-        // RFC 6298 §5.1 starts the timer only if it is not running; Linux restarts it for the head.
-        let head = hole.seq == self.board.una();
-        let linux = self.config.rto == RtoRule::Linux && head && !timers.is_set(Timer::Reorder);
-        let careful = self.rearms();
-        if linux || careful || !timers.is_set(Timer::Rto) {
-            timers.set_after(Timer::Rto, now, self.rtt.rto());
-            timers.clear(Timer::Probe);
-        }
+        self.tcb.board.retransmitted(hole.number, now, self.tcb.totals());
+        self.recovery.resent(now);
+        self.recovery.rearm(now, hole, &self.tcb, timers);
         self.repeat(hole, now)
     }
 
-    /// Whether the retransmission that leaves restarts the timer because of the recovery that it is part of.
-    fn rearms(&mut self) -> bool {
-        let first = self.repaired_last != self.stats.recoveries;
-        let in_recovery = self.phase == Phase::Recovery;
-        if in_recovery {
-            self.repaired_last = self.stats.recoveries;
-        }
-        in_recovery
-            && match self.config.rearm_rto {
-                RearmRule::Never => false,
-                RearmRule::First => first,
-                RearmRule::Every => true,
-            }
-    }
-
     /// The counters of a segment that leaves again.
-    pub(super) fn repeat(&mut self, hole: Hole, now: Time) -> Output {
-        let fin = self.fin_sent && hole.seq + u64::from(hole.len) == self.board.nxt();
+    fn repeat(&mut self, hole: Hole, now: Time) -> Output {
+        let end = hole.seq + u64::from(hole.len);
+        let fin = self.stream.fin_sent() && end == self.tcb.board.nxt();
         let len = hole.len - u32::from(fin);
-        if self.phase == Phase::Recovery || self.marks.reducing {
-            self.prr.sent(u64::from(len));
-        }
-        self.stats.sent_bytes += u64::from(len);
-        self.stats.sent_segments += u64::from(len > 0);
-        self.stats.retransmitted_bytes += u64::from(len);
-        self.stats.retransmitted_segments += u64::from(len > 0);
-        self.last_sent = now;
-        Output { pos: hole.seq, len, fin, push: self.pushes.is(hole.seq + u64::from(len)) }
-    }
-
-    /// Remembers whether the window was used up, for the decision to let it grow.
-    #[inline]
-    fn note_usage(&mut self, pipe: u64) {
-        let limited = pipe + u64::from(self.mss) > self.window;
-        let outstanding = self.board.outstanding();
-        if limited || self.board.una() >= self.usage_end || (!self.limited && outstanding > self.max_outstanding) {
-            self.limited = limited;
-            self.max_outstanding = outstanding;
-            self.usage_end = self.board.nxt();
-        }
+        self.recovery.sent(u64::from(len));
+        let stats = &mut self.tcb.stats;
+        stats.sent_bytes += u64::from(len);
+        stats.sent_segments += u64::from(len > 0);
+        stats.retransmitted_bytes += u64::from(len);
+        stats.retransmitted_segments += u64::from(len > 0);
+        Output { pos: hole.seq, len, fin, push: self.stream.leaves_again(now, end) }
     }
 
     /// RFC 5681 §4.1: after an idle time the window no longer describes the path.
     pub(super) fn resume_from_idle(&mut self, now: Time) {
-        let idle = now.since(self.last_sent);
-        let rto = self.rtt.rto();
-        if idle <= rto || self.stats.sent_segments == 0 {
+        let (idle, rto) = (self.stream.idle(now), self.tcb.rtt.rto());
+        if idle <= rto || self.tcb.stats.sent_segments == 0 {
             return;
         }
-        let iw = self.config.initial_window(self.mss);
-        let cwnd = self.window;
-        let restart = match self.config.idle {
+        let iw = self.tcb.config.initial_window(self.tcb.mss);
+        let cwnd = self.tcb.window();
+        let restart = match self.tcb.config.idle {
             IdleRule::None => return,
-            IdleRule::Rfc7661 => return self.resume_validated(now, idle),
+            IdleRule::Rfc7661 => return self.tcb.resume_validated(now, idle),
             IdleRule::Rfc5681 => Restart { idle, window: iw, ssthresh_floor: 0 },
             IdleRule::Linux => {
                 let halvings = idle.0 / rto.0.max(1);
@@ -347,24 +294,7 @@ impl Sender {
                 Restart { idle, window: window.max(iw.min(cwnd)), ssthresh_floor: cwnd / 4 * 3 }
             }
         };
-        self.with_cc(now, |cc, cx| cc.on_restart(cx, restart));
-        self.window = self.control.cwnd;
-        self.last_sent = now;
-    }
-
-    fn persist_interval(&self) -> Span {
-        let rto = self.rtt.rto();
-        Span((u128::from(rto.0) << self.persist_backoff.min(20)).min(u128::from(self.config.max_rto.0)) as u64)
-    }
-
-    /// The persist timer expired: probe the peer's closed window (RFC 9293 §3.8.6.1).
-    pub(super) fn on_persist(&mut self, now: Time, timers: &mut Timers) {
-        let (len, fin) = self.available();
-        if self.board.outstanding() > 0 || (len == 0 && !fin) {
-            return;
-        }
-        self.probe = true;
-        self.persist_backoff += 1;
-        timers.set_after(Timer::Persist, now, self.persist_interval());
+        self.tcb.restart(now, restart);
+        self.stream.resume(now);
     }
 }

@@ -4,10 +4,11 @@
 //! pacing. Both are pushed, so that the receiver does not delay their acknowledgments. A pair of which a segment is
 //! sent again, or whose two segments are acknowledged together, says nothing and is given up.
 
+use super::control_block::ControlBlock;
 use super::output::Output;
-use super::sender::{Phase, Sender};
+use super::sender::Sender;
 use super::timers::Timers;
-use crate::cc::{PacketPair, StartEstimate};
+use crate::cc::PacketPair;
 use crate::time::Time;
 
 /// Largest segment an IP packet can carry.
@@ -34,6 +35,32 @@ impl Pair {
             *self = Pair::default();
         }
     }
+
+    /// Where it ends in the stream, if there is one.
+    pub fn end(&self) -> Option<u64> {
+        (self.ends[1] > 0).then_some(self.ends[1])
+    }
+
+    /// The cumulative acknowledgment may have advanced.
+    pub fn acknowledged(&mut self, now: Time, tcb: &mut ControlBlock) {
+        let una = tcb.board.una();
+        if self.ends[1] == 0 || una < self.ends[0] {
+            return;
+        }
+        let rtt = now.since(self.sent);
+        if una < self.ends[1] {
+            // Not when a part of the second is acknowledged with the first.
+            if una == self.ends[0] {
+                self.measured.rtt[0] = rtt;
+            }
+            return;
+        }
+        let mut measured = std::mem::take(self).measured;
+        measured.rtt[1] = rtt;
+        if measured.rtt[0].0 > 0 {
+            tcb.decide(now, |cc, cx| cc.on_packet_pair(cx, &measured));
+        }
+    }
 }
 
 impl Sender {
@@ -43,28 +70,30 @@ impl Sender {
             self.pair.half = false;
             return Some(self.emit_pushed(now, self.pair.measured.bytes[1], timers));
         }
-        let calm = self.phase == Phase::Open && self.dup_acks == 0 && self.board.pending() == 0;
-        if self.pair.ends[1] > 0 || !calm || self.pacer.gate() > now || self.window <= self.board.pipe() {
+        let calm = self.recovery.is_calm() && self.tcb.board.pending() == 0;
+        let full = self.tcb.window() <= self.tcb.board.pipe();
+        if self.pair.ends[1] > 0 || !calm || self.pacer.gate() > now || full {
             return None;
         }
-        let [first, second] = self.with_cc(now, |cc, cx| cc.packet_pair(cx))?;
-        let most = match self.config.mtu {
+        let [first, second] = self.tcb.decide(now, |cc, cx| cc.packet_pair(cx))?;
+        let most = match self.tcb.config.mtu {
             0 => MOST,
-            mtu => mtu.saturating_sub(self.config.header_bytes + OPTIONS).min(MOST),
+            mtu => mtu.saturating_sub(self.tcb.config.header_bytes + OPTIONS).min(MOST),
         };
         let second = second.min(most as u32);
         if first == 0 || second <= first {
             return None;
         }
-        let ends = [self.board.nxt() + u64::from(first), self.board.nxt() + u64::from(first) + u64::from(second)];
+        let nxt = self.tcb.board.nxt();
+        let ends = [nxt + u64::from(first), nxt + u64::from(first) + u64::from(second)];
         // Data that ends with the pair would have to carry the FIN.
-        if ends[1] > self.peer_edge || ends[1] >= self.stream_end {
+        if ends[1] > self.peer.edge() || self.stream.ended_by(ends[1]) {
             return None;
         }
-        if self.board.outstanding() == 0 {
+        if self.tcb.board.outstanding() == 0 {
             self.resume_from_idle(now);
         }
-        if self.board.pipe() + u64::from(first) > self.window {
+        if self.tcb.board.pipe() + u64::from(first) > self.tcb.window() {
             return None;
         }
         let measured = PacketPair { bytes: [first, second], ..PacketPair::default() };
@@ -74,36 +103,5 @@ impl Sender {
 
     fn emit_pushed(&mut self, now: Time, len: u32, timers: &mut Timers) -> Output {
         Output { push: true, ..self.emit(now, len, false, timers) }
-    }
-
-    /// The cumulative acknowledgment advanced.
-    pub(super) fn pair_acknowledged(&mut self, now: Time) {
-        let una = self.board.una();
-        if self.pair.ends[1] == 0 || una < self.pair.ends[0] {
-            return;
-        }
-        let rtt = now.since(self.pair.sent);
-        if una < self.pair.ends[1] {
-            // Not when a part of the second is acknowledged with the first.
-            if una == self.pair.ends[0] {
-                self.pair.measured.rtt[0] = rtt;
-            }
-            return;
-        }
-        let mut measured = std::mem::take(&mut self.pair).measured;
-        measured.rtt[1] = rtt;
-        if measured.rtt[0].0 > 0 {
-            self.with_cc(now, |cc, cx| cc.on_packet_pair(cx, &measured));
-        }
-    }
-
-    /// Where the pair under way ends in the stream, for tests.
-    pub fn pair_end(&self) -> Option<u64> {
-        (self.pair.ends[1] > 0).then_some(self.pair.ends[1])
-    }
-
-    /// What the slow start measured to set its threshold by, if it does.
-    pub fn start_estimate(&self) -> Option<StartEstimate> {
-        self.cc.start_estimate()
     }
 }

@@ -36,10 +36,10 @@ fn the_probe_leaves_after_two_round_trip_times_or_with_one_segment_after_the_del
         assert_eq!(numbers(&mut e, 200).len() as u64, segments);
         assert_eq!(expire(&mut e), 200 + wait);
         assert_eq!(numbers(&mut e, 200 + wait), [segments as u32], "the last one again");
-        assert_eq!((e.tx.stats.tlp_probes, e.tx.stats.timeouts, windows(&e).0), (1, 0, 10.0));
+        assert_eq!((e.tx.stats().tlp_probes, e.tx.stats().timeouts, windows(&e).0), (1, 0, 10.0));
         // One probe; the timeout counts from it.
         assert_eq!(expire(&mut e), 200 + wait + 1000);
-        assert_eq!((e.tx.stats.timeouts, e.tx.phase()), (1, Phase::Loss));
+        assert_eq!((e.tx.stats().timeouts, e.tx.phase()), (1, Phase::Loss));
     }
 }
 
@@ -51,12 +51,12 @@ fn linux_probes_with_the_slack_of_its_timers_and_never_after_the_timeout() {
         let mut e = prober(10, 1000 * segments, &linux);
         numbers(&mut e, 200);
         let mut due = 0;
-        while e.tx.stats.tlp_probes == 0 {
+        while e.tx.stats().tlp_probes == 0 {
             due = expire(&mut e);
             numbers(&mut e, due);
         }
         assert_eq!(due, 200 + wait, "{segments} segments");
-        assert_eq!(e.tx.stats.timeouts, 0);
+        assert_eq!(e.tx.stats().timeouts, 0);
     }
 }
 
@@ -70,10 +70,10 @@ fn new_data_is_the_better_probe_if_the_peer_has_room() {
     assert_eq!(numbers(&mut e, 200).len(), 10);
     expire(&mut e);
     assert_eq!(numbers(&mut e, 300), [11], "one beyond the window");
-    assert_eq!(e.tx.stats.retransmitted_segments, 0);
+    assert_eq!(e.tx.stats().retransmitted_segments, 0);
     // Nothing was lost: the probe is acknowledged with all the others.
     after(&mut e, 400, &sack(12, &[]));
-    assert_eq!((e.tx.stats.tlp_recoveries, e.tx.ssthresh()), (0, u64::MAX));
+    assert_eq!((e.tx.stats().tlp_recoveries, e.tx.ssthresh()), (0, u64::MAX));
 }
 
 #[test]
@@ -85,11 +85,11 @@ fn an_acknowledgment_moves_the_probe_and_what_needs_repair_ends_it() {
     // Something is selectively acknowledged: no probe, the timeout stands.
     after(&mut e, 310, &sack(3, &[(4, 4)]));
     after(&mut e, 320, &sack(5, &[(7, 7)]));
-    while e.tx.stats.timeouts == 0 {
+    while e.tx.stats().timeouts == 0 {
         expire(&mut e);
-        assert_eq!(numbers(&mut e, 320).len() as u64, e.tx.stats.timeouts);
+        assert_eq!(numbers(&mut e, 320).len() as u64, e.tx.stats().timeouts);
     }
-    assert_eq!(e.tx.stats.tlp_probes, 0);
+    assert_eq!(e.tx.stats().tlp_probes, 0);
 }
 
 /// Ten segments are out; the last one's acknowledgment does not come, and a probe repeats it.
@@ -97,11 +97,11 @@ fn repaired() -> Endpoint {
     let mut e = prober(10, 10_000, &[("idle", text("none"))]);
     numbers(&mut e, 200);
     after(&mut e, 250, &sack(10, &[]));
-    while e.tx.stats.tlp_probes == 0 {
+    while e.tx.stats().tlp_probes == 0 {
         let now = expire(&mut e);
         numbers(&mut e, now);
     }
-    assert_eq!(e.tx.stats.retransmitted_segments, 1);
+    assert_eq!(e.tx.stats().retransmitted_segments, 1);
     e
 }
 
@@ -112,14 +112,14 @@ fn a_loss_that_the_probe_repaired_reduces_the_window_once_something_later_is_ack
         let window = windows(&e).0;
         // The probe's acknowledgment alone could be the original's.
         after(&mut e, 600, &sack(11, &[]));
-        assert_eq!(e.tx.stats.tlp_recoveries, 0);
+        assert_eq!(e.tx.stats().tlp_recoveries, 0);
         if duplicate {
             after(&mut e, 601, &dsack(11, 10));
         }
         e.tx.write(3000);
         assert_eq!(numbers(&mut e, 610).len(), 3);
         after(&mut e, 660, &sack(13, &[]));
-        assert_eq!(e.tx.stats.tlp_recoveries, recoveries);
+        assert_eq!(e.tx.stats().tlp_recoveries, recoveries);
         // Flight 3: the threshold is two segments, the least.
         assert_eq!(windows(&e).1 == 2.0, recoveries == 1, "{:?}", windows(&e));
         assert_eq!(windows(&e).0 < window, recoveries == 1, "{:?}", windows(&e));
@@ -160,17 +160,17 @@ fn reports_of_duplicates_widen_the_reordering_window_for_sixteen_recoveries() {
     assert_eq!(expire(&mut e), 325);
     assert_eq!(numbers(&mut e, 325)[0], 1);
     after(&mut e, 330, &sack(3, &[]));
-    assert_eq!(e.tx.reo_wnd.steps(), 1);
+    assert_eq!(e.tx.recovery.rack().steps(), 1);
     after(&mut e, 425, &dsack(3, 1));
-    assert_eq!(e.tx.reo_wnd.steps(), 1, "reordering has not been seen");
-    e.tx.reordering_seen = true;
-    e.tx.stats.retransmitted_segments += 2;
+    assert_eq!(e.tx.recovery.rack().steps(), 1, "reordering has not been seen");
+    e.tx.recovery.rack().see_reordering(true);
+    e.tx.tcb.stats.retransmitted_segments += 2;
     after(&mut e, 426, &dsack(3, 1));
     after(&mut e, 427, &dsack(3, 1));
-    assert_eq!(e.tx.reo_wnd.steps(), 2, "once a round trip");
+    assert_eq!(e.tx.recovery.rack().steps(), 2, "once a round trip");
     for left in (0..16).rev() {
-        assert_eq!(e.tx.reo_wnd.steps(), 2, "{left}");
-        e.tx.reo_wnd.recovered();
+        assert_eq!(e.tx.recovery.rack().steps(), 2, "{left}");
+        e.tx.recovery.rack().recovered();
     }
-    assert_eq!(e.tx.reo_wnd.steps(), 1);
+    assert_eq!(e.tx.recovery.rack().steps(), 1);
 }

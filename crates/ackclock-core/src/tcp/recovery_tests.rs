@@ -125,7 +125,7 @@ fn newreno_vector() {
     after(&mut e, 500, &sack(29, &[]));
     let flight = before - 24;
     assert_eq!((windows(&e).0, e.tx.phase()), ((flight + 1).min(10) as f64, Phase::Open));
-    assert_eq!(e.tx.stats.recoveries, 1);
+    assert_eq!(e.tx.stats().recoveries, 1);
 }
 
 #[test]
@@ -159,13 +159,13 @@ fn the_timer_starts_anew_with_a_retransmission_if_asked() {
         assert_eq!((e.tx.phase(), e.next_deadline()), (Phase::Recovery, at(waits[1])), "{rule}");
         // A second recovery has a first retransmission of its own.
         numbers(&mut e, 1000);
-        let end = (e.tx.board.nxt() / 1000) as u32 + 1;
+        let end = (e.tx.tcb.board.nxt() / 1000) as u32 + 1;
         let left = after(&mut e, 1100, &sack(end, &[]));
         assert!(e.tx.phase() == Phase::Open && left.len() > 4, "{rule} {left:?}");
         for now in [1300, 1310, 1320] {
             after(&mut e, now, &sack(end, &[(end + 1, end + 1 + (now - 1300) as u32 / 10)]));
         }
-        assert_eq!((e.tx.phase(), e.tx.stats.recoveries), (Phase::Recovery, 2), "{rule}");
+        assert_eq!((e.tx.phase(), e.tx.stats().recoveries), (Phase::Recovery, 2), "{rule}");
         assert_eq!(e.next_deadline(), at(waits[2]), "{rule}");
     }
 }
@@ -191,11 +191,11 @@ fn duplicates_below_the_recovery_point_start_no_second_recovery() {
     expire(&mut e);
     numbers(&mut e, 1200);
     after(&mut e, 1300, &sack(2, &[]));
-    let (timeouts, window) = (e.tx.stats.timeouts, e.tx.ssthresh());
+    let (timeouts, window) = (e.tx.stats().timeouts, e.tx.ssthresh());
     for n in 0..6 {
         after(&mut e, 1310 + n, &sack(2, &[]));
     }
-    assert_eq!((e.tx.stats.recoveries, e.tx.stats.timeouts, e.tx.ssthresh()), (0, timeouts, window));
+    assert_eq!((e.tx.stats().recoveries, e.tx.stats().timeouts, e.tx.ssthresh()), (0, timeouts, window));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn an_overtaken_acknowledgment_is_no_duplicate() {
     for n in 2..5 {
         after(&mut e, 300 + u64::from(n), &sack(n, &[]));
     }
-    assert_eq!((e.tx.stats.dup_acks, e.tx.phase()), (0, Phase::Open));
+    assert_eq!((e.tx.stats().dup_acks, e.tx.phase()), (0, Phase::Open));
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn timeouts_double_until_an_acknowledgment_and_the_connection_gives_up_at_last()
     }
     let gaps: Vec<u64> = times.windows(2).map(|t| (t[1] - t[0]) / 1000).collect();
     assert_eq!(gaps, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
-    assert_eq!((e.failure(), e.tx.stats.timeouts, e.next_deadline()), (Some(Failure::Timeout), 8, Time::NEVER));
+    assert_eq!((e.failure(), e.tx.stats().timeouts, e.next_deadline()), (Some(Failure::Timeout), 8, Time::NEVER));
 }
 
 #[test]

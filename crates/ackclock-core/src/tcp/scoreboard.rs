@@ -137,6 +137,8 @@ pub struct Scoreboard {
     retrans: u64,
     /// Lost, not delivered, and no retransmission under way.
     pending: u64,
+    /// Bytes ever marked lost, each time they were (C.lost).
+    total_lost: u64,
     /// Every record below this number has been judged by the counting rule.
     judged: u64,
     /// No pending record has a smaller number.
@@ -201,6 +203,12 @@ impl Scoreboard {
     #[inline]
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Bytes ever marked lost, each time they were (C.lost).
+    #[inline]
+    pub fn total_lost(&self) -> u64 {
+        self.total_lost
     }
 
     /// Bytes of retransmissions in the network.

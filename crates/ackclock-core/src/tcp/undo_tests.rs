@@ -28,7 +28,7 @@ fn timed_out(options: &[(&str, Value)]) -> Endpoint {
 }
 
 fn undone(e: &Endpoint) -> (u64, u64) {
-    (e.tx.stats.undos, e.tx.stats.spurious_timeouts)
+    (e.tx.stats().undos, e.tx.stats().spurious_timeouts)
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn f_rto_takes_a_spurious_timeout_back() {
     let left = after(&mut e, 1220, &sack(3, &[]));
     assert_eq!((e.tx.phase(), undone(&e), e.tx.ssthresh()), (Phase::Open, (1, 1), u64::MAX));
     assert!(windows(&e).0 >= 10.0 && left.iter().all(|n| *n > 12), "{:?} {left:?}", windows(&e));
-    assert_eq!(e.tx.stats.retransmitted_segments, 1);
+    assert_eq!(e.tx.stats().retransmitted_segments, 1);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_recovery_is_taken_back_when_the_receiver_has_everything_twice() {
         assert_eq!((e.tx.phase(), undone(&e), windows(&e).1), (Phase::Open, (0, 0), 5.0));
         // The retransmission, after the recovery has ended.
         after(&mut e, 400, &dsack(13, (1, 1), &[]));
-        assert_eq!((undone(&e).0, e.tx.ssthresh(), e.tx.stats.dsacks), (u64::from(on), ssthresh, 1));
+        assert_eq!((undone(&e).0, e.tx.ssthresh(), e.tx.stats().dsacks), (u64::from(on), ssthresh, 1));
         assert_eq!(windows(&e).0 >= 10.0, on);
     }
 }
@@ -138,11 +138,11 @@ fn all_retransmissions_must_be_duplicates() {
 fn a_duplicate_inside_the_second_block_counts_and_copies_of_the_network_do_not() {
     let mut e = recovering(&[]);
     after(&mut e, 310, &dsack(1, (3, 3), &[(2, 4)]));
-    assert_eq!((e.tx.stats.dsacks, e.tx.stats.dup_acks), (1, 3), "nothing new");
+    assert_eq!((e.tx.stats().dsacks, e.tx.stats().dup_acks), (1, 3), "nothing new");
     let mut quiet = sender(10, 10_000, &[("dsack_undo", ON)]);
     numbers(&mut quiet, 200);
     after(&mut quiet, 300, &dsack(5, (1, 1), &[]));
-    assert_eq!((quiet.tx.stats.dsacks, undone(&quiet)), (1, (0, 0)), "nothing was sent again");
+    assert_eq!((quiet.tx.stats().dsacks, undone(&quiet)), (1, (0, 0)), "nothing was sent again");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn recovering_with_timestamps(eifel: bool) -> Endpoint {
     for n in 2..=4 {
         after(&mut e, 298 + u64::from(n), &stamped(sack(1, &[(2, n)]), 0));
     }
-    assert_eq!((e.tx.phase(), e.tx.stats.retransmitted_segments, windows(&e).1), (Phase::Recovery, 1, 5.0));
+    assert_eq!((e.tx.phase(), e.tx.stats().retransmitted_segments, windows(&e).1), (Phase::Recovery, 1, 5.0));
     e
 }
 
@@ -215,5 +215,5 @@ fn without_the_options_nothing_is_taken_back() {
     assert_eq!(after(&mut e, 1210, &sack(2, &[])), [2, 3]);
     after(&mut e, 1220, &sack(11, &[]));
     after(&mut e, 1230, &dsack(11, (1, 3), &[]));
-    assert_eq!((undone(&e), windows(&e).1, e.tx.stats.dsacks), ((0, 0), 5.0, 1));
+    assert_eq!((undone(&e), windows(&e).1, e.tx.stats().dsacks), ((0, 0), 5.0, 1));
 }

@@ -3,6 +3,7 @@
 use super::recovery::{after, numbers, sack, sender, text, windows, NONE};
 use super::*;
 use crate::cc::Signal;
+use crate::tcp::peer_window::PeerWindow;
 
 #[test]
 fn an_idle_time_shrinks_the_window_as_the_rule_says() {
@@ -12,11 +13,10 @@ fn an_idle_time_shrinks_the_window_as_the_rule_says() {
             numbers(&mut e, 200);
             after(&mut e, 300, &sack(2, &[]));
             // A window of 40 above a threshold of 4.
-            e.tx.with_cc(at(300), |cc, cx| {
+            e.tx.tcb.decide(at(300), |cc, cx| {
                 cc.on_congestion(cx, Signal::Loss { flight: 8000 });
                 cc.set_window(cx, 40_000);
             });
-            e.tx.window = 40_000;
             e.tx.write(1000);
             assert_eq!(numbers(&mut e, 200 + idle), [2]);
             let expected = if shrinks { (window, threshold) } else { (40.0, 4.0) };
@@ -31,8 +31,7 @@ fn linux_halves_the_window_once_per_idle_timeout() {
         let mut e = sender(10, 1000, &[("idle", text("linux"))]);
         numbers(&mut e, 200);
         after(&mut e, 300, &sack(2, &[]));
-        e.tx.with_cc(at(300), |cc, cx| cc.set_window(cx, 40_000));
-        e.tx.window = 40_000;
+        e.tx.tcb.set_window(at(300), 40_000);
         e.tx.write(1000);
         numbers(&mut e, 200 + (1000.0 * seconds) as u64);
         assert_eq!(windows(&e).0, window, "{seconds} s");
@@ -42,7 +41,7 @@ fn linux_halves_the_window_once_per_idle_timeout() {
 #[test]
 fn a_closed_window_is_probed_with_doubling_intervals_and_nothing_else_changes() {
     let mut e = sender(10, 10_000, &[]);
-    (e.tx.peer_edge, e.tx.peer_scale) = (2001, 0);
+    e.tx.peer = PeerWindow::new(2001, 0);
     assert_eq!(numbers(&mut e, 200), [1, 2]);
     let shut = Segment { window: 0, ..sack(3, &[]) };
     assert_eq!(after(&mut e, 300, &shut), NONE);
@@ -56,7 +55,7 @@ fn a_closed_window_is_probed_with_doubling_intervals_and_nothing_else_changes() 
     }
     let gaps: Vec<u64> = times.windows(2).map(|t| (t[1] - t[0]) / 1000).collect();
     assert_eq!(gaps, [1, 2, 4, 8, 16, 32, 60, 60]);
-    assert_eq!((e.tx.cwnd(), e.tx.ssthresh(), e.tx.stats.timeouts), (window, u64::MAX, 0), "no congestion");
+    assert_eq!((e.tx.cwnd(), e.tx.ssthresh(), e.tx.stats().timeouts), (window, u64::MAX, 0), "no congestion");
     let now = times[8] + 100;
     assert_eq!(after(&mut e, now, &Segment { window: 3000, ..sack(3, &[]) }), [3, 4, 5]);
     assert_eq!(e.state(), State::Established);
@@ -77,11 +76,11 @@ fn data_beyond_the_window_is_refused_and_answered() {
 fn a_window_below_one_segment_is_used_when_it_is_half_of_the_largest_or_stays() {
     // The largest window ever was 300 bytes: filled at once.
     let mut e = sender(10, 10_000, &[]);
-    (e.tx.peer_edge, e.tx.largest_window) = (301, 300);
+    e.tx.peer = PeerWindow::new(301, 0).with_largest(300);
     assert_eq!(payload(&mut e, 200), [(1, 300)]);
     // It was 5000 before: only after the persist timer.
     let mut e = sender(10, 10_000, &[]);
-    (e.tx.peer_edge, e.tx.largest_window) = (301, 5000);
+    e.tx.peer = PeerWindow::new(301, 0).with_largest(5000);
     assert!(payload(&mut e, 200).is_empty());
     assert_eq!(expire(&mut e), 1200);
     assert_eq!(payload(&mut e, 1200), [(1, 300)]);

@@ -62,7 +62,7 @@ impl View {
             cwnd: e.tx.cwnd(),
             ssthresh: e.tx.ssthresh(),
             phase: e.tx.phase(),
-            stats: e.tx.stats,
+            stats: *e.tx.stats(),
             pair_end: e.tx.pair_end(),
             sacked,
             rcv_nxt: e.rx.nxt(),

@@ -14,7 +14,7 @@ impl Endpoint {
     /// # Errors
     /// What does not hold.
     pub fn audit(&self) -> Result<(), String> {
-        self.tx.board.audit()?;
+        self.tx.tcb.board.audit()?;
         if self.timers.bound() > self.timers.next() {
             return Err("a timer is due before its bound".to_owned());
         }
@@ -22,11 +22,11 @@ impl Endpoint {
             return Ok(());
         }
         // Every kind of repair can fail; the retransmission timer is what always remains (RFC 6298 §5.1).
-        if self.tx.board.outstanding() > 0 && !self.timers.is_set(Timer::Rto) {
+        if self.tx.tcb.board.outstanding() > 0 && !self.timers.is_set(Timer::Rto) {
             return Err("data is outstanding without a retransmission timer".to_owned());
         }
-        let (rto, c) = (self.tx.rtt.rto(), &self.config);
-        let sampled = self.tx.rtt.totals().1 > 0;
+        let (rto, c) = (self.tx.tcb.rtt.rto(), self.tx.config());
+        let sampled = self.tx.tcb.rtt.totals().1 > 0;
         let most = if sampled { c.max_rto } else { c.max_rto.max(c.initial_rto).max(AFTER_LOST_SYN) };
         if rto > most || (sampled && rto < c.min_rto) {
             return Err(format!("RTO {rto:?} is outside {:?}..{most:?}", c.min_rto));
@@ -36,6 +36,6 @@ impl Endpoint {
 
     /// What the sender knows of the outstanding segment that contains stream position `pos`.
     pub fn known(&self, pos: u64) -> Option<Known> {
-        self.tx.board.known(pos)
+        self.tx.tcb.board.known(pos)
     }
 }

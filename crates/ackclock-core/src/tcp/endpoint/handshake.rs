@@ -4,8 +4,8 @@ use super::{Endpoint, Failure, State};
 use crate::cc::EcnUse;
 use crate::packet::Ecn;
 use crate::tcp::config::RtoRule;
-use crate::tcp::ecn::Feedback;
-use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::ecn::{Feedback, Marks};
+use crate::tcp::peer_window::PeerWindow;
 use crate::tcp::segment::{flags, Segment};
 use crate::tcp::timers::Timer;
 use crate::time::{Span, Time};
@@ -24,30 +24,28 @@ impl Endpoint {
 
     /// Starts established, without handshake; the peer has the same options.
     pub fn assume_established(&mut self, now: Time) {
-        self.sack = self.config.offers_sack();
-        self.timestamps = self.config.timestamps;
+        self.sack = self.tx.config().offers_sack();
+        self.timestamps = self.tx.config().timestamps;
         self.scaled = true;
-        self.tx.peer_scale = self.rx.scale();
-        self.rx.open(self.config.iss as u32);
+        self.rx.open(self.tx.config().iss as u32);
         self.agree_on_ecn(self.wanted_feedback());
         self.establish(now, false);
-        let window = self.config.receive_buffer.min(self.config.initial_receive_window);
-        let window = window.min(65_535 << self.tx.peer_scale);
-        self.tx.peer_edge = 1 + window;
+        let window = self.tx.config().receive_buffer.min(self.tx.config().initial_receive_window);
+        let window = window.min(65_535 << self.rx.scale());
+        self.tx.peer = PeerWindow::new(1 + window, self.rx.scale());
         self.rx.note_promise(window);
     }
 
     pub(super) fn establish(&mut self, now: Time, syn_was_lost: bool) {
         self.state = State::Established;
         self.timers.clear(Timer::Rto);
-        self.tx.board = Scoreboard::new(1);
         self.tx.established(now, self.sack, syn_was_lost);
         self.mind_wake(now);
     }
 
     /// A reset counts when it answers our SYN or is exactly what we expect next (RFC 9293 §3.10.7, RFC 5961 §3.2).
     pub(super) fn on_reset_in_handshake(&mut self, seg: &Segment) {
-        let ours = seg.has(flags::ACK) && seg.ack == self.tx.iss.wrapping_add(1);
+        let ours = seg.has(flags::ACK) && seg.ack == self.tx.tcb.iss.wrapping_add(1);
         let expected = seg.seq == self.rx.origin().wrapping_add(1);
         if (self.state == State::SynSent && ours) || (self.state == State::SynReceived && expected) {
             self.fail(Failure::Reset);
@@ -57,26 +55,25 @@ impl Endpoint {
     /// Agrees on options with the peer's SYN (RFC 7323, RFC 2018).
     pub(super) fn take_syn(&mut self, now: Time, seg: &Segment) {
         self.rx.open(seg.seq);
-        self.sack = self.config.offers_sack() && seg.sack_permitted();
-        self.timestamps = self.config.timestamps && seg.has_timestamps();
+        self.sack = self.tx.config().offers_sack() && seg.sack_permitted();
+        self.timestamps = self.tx.config().timestamps && seg.has_timestamps();
         self.scaled = seg.window_scale().is_some();
-        self.tx.peer_scale = seg.window_scale().unwrap_or(0);
         let peer_mss = if seg.mss_or_marks == 0 { 536 } else { u32::from(seg.mss_or_marks) };
         self.mss = self.mss.min(peer_mss);
-        self.tx.mss = self.mss;
+        self.tx.set_mss(self.mss);
         self.rx.set_mss(self.mss);
         (self.ts_recent, self.ts_recent_at) = (seg.tsval, now);
         // The window of a SYN is never scaled (RFC 7323 §2.2).
-        self.tx.peer_edge = 1 + u64::from(seg.window);
-        self.agree_on_ecn(self.wanted_feedback().agree(seg, self.tx.needs.ecn));
+        self.tx.peer = PeerWindow::new(1 + u64::from(seg.window), seg.window_scale().unwrap_or(0));
+        self.agree_on_ecn(self.wanted_feedback().agree(seg, self.tx.tcb.congestion.needs().ecn));
     }
 
     fn wanted_feedback(&self) -> Feedback {
-        Feedback::wanted(&self.config, self.tx.needs.ecn)
+        Feedback::wanted(self.tx.config(), self.tx.tcb.congestion.needs().ecn)
     }
 
     fn agree_on_ecn(&mut self, feedback: Feedback) {
-        self.tx.marks.feedback = feedback;
+        self.tx.marks = Marks::new(feedback, self.tx.tcb.congestion.needs().ecn);
         self.rx.set_feedback(feedback);
     }
 
@@ -87,39 +84,39 @@ impl Endpoint {
             _ => None,
         };
         if let Some(rtt) = rtt {
-            self.tx.rtt.sample(rtt, 0, 1);
+            self.tx.tcb.rtt.sample(rtt, 0, 1);
             self.rx.established(now, rtt);
         } else if self.syn_retries > 0 {
-            self.tx.rtt.after_lost_syn();
+            self.tx.tcb.rtt.after_lost_syn();
         }
-        self.establish(now, self.syn_retries >= self.config.iw_lost_syns && !self.answers_first_syn(seg));
+        self.establish(now, self.syn_retries >= self.tx.config().iw_lost_syns && !self.answers_first_syn(seg));
         if !seg.has(flags::SYN) {
-            self.tx.peer_edge = self.tx.peer_edge.max(1 + (u64::from(seg.window) << self.tx.peer_scale));
+            self.tx.peer.offer(1, seg.window);
         }
     }
 
     /// How long ago the SYN was sent that `seg` answers. Linux takes it for a sample also of one that was repeated;
     /// RFC 6298 §5.7 has a timeout of three seconds then, whatever timestamps say.
     fn echoed_syn(&mut self, now: Time, seg: &Segment) -> Option<Span> {
-        let known = self.config.rto == RtoRule::Linux && self.timestamps && seg.has_timestamps();
+        let known = self.tx.config().rto == RtoRule::Linux && self.timestamps && seg.has_timestamps();
         // Of less than a tick nothing is left; Linux counts it as one.
-        known.then(|| self.age(now, seg.tsecr).max(self.config.timestamp_tick))
+        known.then(|| self.age(now, seg.tsecr).max(self.tx.config().timestamp_tick))
     }
 
     /// Whether an echoed timestamp shows that the SYN was not lost, but repeated too early.
     fn answers_first_syn(&self, seg: &Segment) -> bool {
-        self.config.eifel && self.timestamps && seg.has_timestamps() && seg.tsecr == self.first_syn_stamp
+        self.tx.config().eifel && self.timestamps && seg.has_timestamps() && seg.tsecr == self.first_syn_stamp
     }
 
     pub(super) fn on_syn_timeout(&mut self) {
-        let linear = if self.state == State::SynSent { self.config.syn_linear_timeouts } else { 0 };
-        if self.syn_retries >= self.config.syn_retries + linear {
+        let linear = if self.state == State::SynSent { self.tx.config().syn_linear_timeouts } else { 0 };
+        if self.syn_retries >= self.tx.config().syn_retries + linear {
             self.fail(Failure::Connect);
             return;
         }
         self.syn_retries += 1;
         if self.syn_retries > linear {
-            self.tx.rtt.back_off();
+            self.tx.tcb.rtt.back_off();
         }
         self.syn_due = true;
     }
@@ -131,12 +128,12 @@ impl Endpoint {
             self.first_syn_stamp = self.timestamp(now);
         }
         self.syns_sent += 1;
-        self.timers.set_after(Timer::Rto, now, self.tx.rtt.rto());
-        let window = self.config.receive_buffer.min(self.config.initial_receive_window).min(65_535) as u16;
+        self.timers.set_after(Timer::Rto, now, self.tx.tcb.rtt.rto());
+        let window = self.tx.config().receive_buffer.min(self.tx.config().initial_receive_window).min(65_535) as u16;
         self.rx.note_promise(u64::from(window));
         let answer = self.state == State::SynReceived;
         let mut seg = Segment {
-            seq: self.tx.iss,
+            seq: self.tx.tcb.iss,
             flow: self.flow,
             window,
             mss_or_marks: self.mss.min(65_535) as u16,
@@ -145,22 +142,22 @@ impl Endpoint {
         };
         if answer {
             seg.flags |= flags::ACK;
-            self.tx.marks.feedback.answer(&mut seg);
+            self.tx.marks.feedback().answer(&mut seg);
             seg.ack = self.rx.origin().wrapping_add(1);
         } else {
             self.wanted_feedback().ask(&mut seg);
         }
-        if self.tx.needs.ecn == EcnUse::Dctcp {
+        if self.tx.tcb.congestion.needs().ecn == EcnUse::Dctcp {
             // RFC 8257 §3.5: a full queue would otherwise be worse to it than to the data.
             seg.ecn = Ecn::Ect0;
         }
         if !answer || self.scaled {
             seg.set_window_scale(self.rx.scale());
         }
-        if if answer { self.sack } else { self.config.offers_sack() } {
+        if if answer { self.sack } else { self.tx.config().offers_sack() } {
             seg.set_sack_permitted();
         }
-        if if answer { self.timestamps } else { self.config.timestamps } {
+        if if answer { self.timestamps } else { self.tx.config().timestamps } {
             let tsval = self.timestamp(now);
             seg.set_timestamps(tsval, self.ts_recent);
         }

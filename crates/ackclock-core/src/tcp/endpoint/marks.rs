@@ -15,7 +15,7 @@ impl Endpoint {
     /// Writes ECN into a header. True when the segment is complete with it.
     #[cold]
     pub(super) fn write_marks(&mut self, out: Output, seg: &mut Segment) -> bool {
-        self.tx.write_ecn(out.pos, out.len, seg);
+        self.tx.marks.write(out.pos, out.len, self.tx.tcb.reductions(), seg);
         self.rx.write_marks(seg, self.scaled)
     }
 }

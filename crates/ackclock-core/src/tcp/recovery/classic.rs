@@ -1,35 +1,35 @@
 //! Recovery without SACK: Tahoe, Reno (RFC 5681 §3.2) and NewReno (RFC 6582).
 
-use super::super::input::AckEvent;
+use super::super::control_block::ControlBlock;
 use super::super::scoreboard::Delivery;
-use super::super::sender::{Phase, Sender};
 use super::super::timers::{Timer, Timers};
-use super::Repair;
+use super::{AckEvent, Recovery, Repair};
+use crate::cc::Phase;
 
-impl Sender {
+impl Recovery {
     /// Handles one acknowledgment. Returns whether the controller may grow the window.
-    pub(in super::super) fn repair_without_sack(
+    pub(super) fn repair_without_sack(
         &mut self,
         e: &AckEvent<'_>,
         d: &Delivery,
+        tcb: &mut ControlBlock,
         timers: &mut Timers,
     ) -> bool {
         match self.phase {
             Phase::Open => {
                 if e.advanced {
-                    self.dup_acks = 0;
-                    self.limited_sent = 0;
+                    self.no_duplicates();
                 } else if e.duplicate {
-                    self.count_duplicate(e, timers);
+                    self.count_duplicate(e, tcb, timers);
                 }
                 true
             }
             Phase::Recovery => {
                 if e.advanced {
-                    self.new_ack_in_recovery(e, d);
+                    self.new_ack_in_recovery(e, d, tcb);
                 } else if e.duplicate {
                     // Each duplicate is a segment that left the network (RFC 5681 §3.2 step 4).
-                    self.window += u64::from(self.mss);
+                    tcb.congestion.hold_at(tcb.window() + u64::from(tcb.mss));
                 }
                 false
             }
@@ -39,7 +39,7 @@ impl Sender {
                 } else if e.duplicate {
                     self.dup_acks += 1;
                 }
-                if self.board.una() >= self.recover {
+                if tcb.board.una() >= self.point {
                     self.phase = Phase::Open;
                 }
                 true
@@ -47,61 +47,52 @@ impl Sender {
         }
     }
 
-    fn count_duplicate(&mut self, e: &AckEvent<'_>, timers: &mut Timers) {
+    fn count_duplicate(&mut self, e: &AckEvent<'_>, tcb: &mut ControlBlock, timers: &mut Timers) {
         self.dup_acks += 1;
         // RFC 6582 §3.2 step 2: duplicates of what was sent before the last recovery do not start another. RFC 5681's
         // Reno has no such rule; after a timeout, whose retransmissions bring duplicates of their own, it is kept.
-        let guarded = self.careful || self.repair == Repair::NewReno || self.config.careful;
-        if self.dup_acks != self.config.dupthresh || (guarded && self.board.una() <= self.recover) {
+        let guarded = self.careful || self.repair == Repair::NewReno || tcb.config.careful;
+        if self.dup_acks != tcb.config.dupthresh || (guarded && tcb.board.una() <= self.point) {
             return;
         }
-        let flight = self.board.outstanding().saturating_sub(self.limited_sent);
-        self.signal_loss(e.now, flight);
-        self.stats.recoveries += 1;
-        self.recover = self.board.nxt();
+        let mss = u64::from(tcb.mss);
+        let flight = tcb.board.outstanding().saturating_sub(self.limited_sent);
+        self.signal_loss(e.now, flight, false, tcb);
+        tcb.stats.recoveries += 1;
+        self.point = tcb.board.nxt();
         self.careful = self.repair == Repair::Tahoe;
-        self.force = true;
+        self.forced = true;
         self.first_partial = true;
         self.limited_sent = 0;
         if self.repair == Repair::Tahoe {
-            self.lost += self.board.mark_all();
-            self.with_cc(e.now, |cc, cx| {
-                let one = u64::from(cx.mss);
-                cc.set_window(cx, one);
-            });
-            self.window = self.control.cwnd;
+            tcb.board.mark_all();
+            tcb.set_window(e.now, mss);
             self.phase = Phase::Loss;
         } else {
-            self.lost += self.board.mark_head();
+            tcb.board.mark_head();
             // A controller that runs its own recovery may have no threshold.
-            self.window = self.control.ssthresh.saturating_add(self.config.dupthresh * u64::from(self.mss));
-            if self.controller_recovers() {
-                self.window = self.control.cwnd;
-            }
+            tcb.congestion.hold_at(tcb.ssthresh().saturating_add(tcb.config.dupthresh * mss));
             self.phase = Phase::Recovery;
         }
-        timers.set_after(Timer::Rto, e.now, self.rtt.rto());
+        timers.set_after(Timer::Rto, e.now, tcb.rtt.rto());
     }
 
-    fn new_ack_in_recovery(&mut self, e: &AckEvent<'_>, d: &Delivery) {
-        let mss = u64::from(self.mss);
-        let ssthresh = self.control.ssthresh;
-        if self.repair == Repair::NewReno && self.board.una() < self.recover {
+    fn new_ack_in_recovery(&mut self, e: &AckEvent<'_>, d: &Delivery, tcb: &mut ControlBlock) {
+        let mss = u64::from(tcb.mss);
+        if self.repair == Repair::NewReno && tcb.board.una() < self.point {
             // Partial acknowledgment: the next hole is lost too (RFC 6582 §3.2 step 3).
-            self.lost += self.board.mark_head();
-            self.force = true;
-            self.window = self.window.saturating_sub(d.acked).max(mss);
-            if d.acked >= mss {
-                self.window += mss;
-            }
+            tcb.board.mark_head();
+            self.forced = true;
+            let deflated = tcb.window().saturating_sub(d.acked).max(mss);
+            tcb.congestion.hold_at(if d.acked >= mss { deflated + mss } else { deflated });
             return;
         }
+        let ssthresh = tcb.ssthresh();
         let window = match self.repair {
-            Repair::NewReno if !self.config.newreno_full_window => ssthresh.min(self.board.pipe().max(mss) + mss),
+            Repair::NewReno if !tcb.config.newreno_full_window => ssthresh.min(tcb.board.pipe().max(mss) + mss),
             _ => ssthresh,
         };
-        self.with_cc(e.now, |cc, cx| cc.on_recovered(cx, window));
-        self.window = self.control.cwnd;
+        tcb.recovered(e.now, window);
         self.phase = Phase::Open;
         self.dup_acks = 0;
     }

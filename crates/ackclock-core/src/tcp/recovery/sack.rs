@@ -2,82 +2,76 @@
 //! the window.
 
 use super::super::config::PrrRule;
-use super::super::input::AckEvent;
+use super::super::control_block::ControlBlock;
 use super::super::scoreboard::Delivery;
-use super::super::sender::{Phase, Sender};
 use super::super::timers::{Timer, Timers};
 use super::prr::Prr;
-use super::Repair;
-use crate::time::{Span, Time};
+use super::{AckEvent, Recovery, Repair};
+use crate::cc::Phase;
+use crate::time::Time;
 
-/// SACKed segments after which a hole below them is a loss although reordering was never seen (RFC 8985 §6.2).
-const REORDERING_THRESHOLD: u64 = 3;
-
-impl Sender {
+impl Recovery {
     /// Handles one acknowledgment. Returns whether the controller may grow the window.
-    pub(in super::super) fn repair_with_sack(&mut self, e: &AckEvent<'_>, d: &Delivery, timers: &mut Timers) -> bool {
-        if self.phase == Phase::Open && d.sacked == 0 && self.board.sacked() == 0 && e.report.is_none() {
-            self.dup_acks = 0;
-            self.limited_sent = 0;
-            return true;
-        }
-        self.hold = false;
+    pub(super) fn repair_with_sack(
+        &mut self,
+        e: &AckEvent<'_>,
+        d: &Delivery,
+        tcb: &mut ControlBlock,
+        timers: &mut Timers,
+    ) -> bool {
+        self.repairs_wait = false;
         if self.phase == Phase::Loss {
-            self.repair_timeout(e, d);
+            self.repair_timeout(e, d, tcb);
         }
-        if self.phase != Phase::Open && self.board.una() >= self.recover {
-            self.leave(e);
+        if self.phase != Phase::Open && tcb.board.una() >= self.point {
+            self.leave(e, tcb);
         }
-        if self.phase == Phase::Recovery && e.advanced && self.undo_partial(e) {
-            self.hold = true;
-            self.reduce(self.counted(e, d), true);
+        if self.phase == Phase::Recovery && e.advanced && self.undo_partial(e, tcb) {
+            self.repairs_wait = true;
+            self.reduce_for(Self::counted(e, d, tcb), true, tcb);
             return false;
         }
         if e.report.is_some() && self.phase != Phase::Loss {
-            self.undo_duplicates(e.now);
+            self.undo_duplicates(e.now, tcb);
         }
-        let lost_before = self.lost;
-        let retransmitting = self.board.retransmitting();
-        self.find_losses(e, timers);
-        let lost_retransmission = self.board.retransmitting() < retransmitting;
-        let newly_lost = self.lost - lost_before;
+        let lost_before = tcb.board.total_lost();
+        let retransmitting = tcb.board.retransmitting();
+        self.find_losses(e, tcb, timers);
+        let lost_retransmission = tcb.board.retransmitting() < retransmitting;
+        let newly_lost = tcb.board.total_lost() - lost_before;
         let enter = match self.phase {
-            Phase::Open => self.board.lost() > 0,
+            Phase::Open => tcb.board.lost() > 0,
             Phase::Loss => lost_retransmission && newly_lost > 0,
             Phase::Disorder | Phase::Reduction | Phase::Recovery => false,
         };
         if enter {
-            self.enter(e.now, d);
+            self.enter(e.now, d, tcb);
         }
-        if self.phase == Phase::Recovery {
-            // A loss takes its bytes out of the network; room for as many more comes with deliveries only. Linux lets
-            // the window be until something is delivered.
-            let delivered = self.counted(e, d);
-            if delivered > 0 || (newly_lost > 0 && self.config.prr != PrrRule::Linux) {
-                let safe = match self.config.prr {
-                    PrrRule::Ns3 => d.resent_end == self.board.una(),
-                    PrrRule::Rfc9937 | PrrRule::Linux => newly_lost == 0,
-                };
-                self.reduce(delivered, e.advanced && safe);
-            }
-            return false;
+        if self.phase != Phase::Recovery {
+            return true;
         }
-        true
+        // A loss takes its bytes out of the network; room for as many more comes with deliveries only. Linux lets
+        // the window be until something is delivered.
+        let delivered = Self::counted(e, d, tcb);
+        if delivered > 0 || (newly_lost > 0 && !Self::is_linux(tcb)) {
+            let safe = match tcb.config.prr {
+                PrrRule::Ns3 => d.resent_end == tcb.board.una(),
+                PrrRule::Rfc9937 | PrrRule::Linux => newly_lost == 0,
+            };
+            self.reduce_for(delivered, e.advanced && safe, tcb);
+        }
+        false
     }
 
     /// Bytes that `e` delivered, to reduce the window by; Linux counts duplicates of its retransmissions too.
-    fn counted(&self, e: &AckEvent<'_>, d: &Delivery) -> u64 {
-        let again = if self.config.prr == PrrRule::Linux {
-            e.report.map_or(0, |r| r.segments) * u64::from(self.mss)
-        } else {
-            0
-        };
+    fn counted(e: &AckEvent<'_>, d: &Delivery, tcb: &ControlBlock) -> u64 {
+        let again = if Self::is_linux(tcb) { e.report.map_or(0, |r| r.segments) * u64::from(tcb.mss) } else { 0 };
         d.bytes + again
     }
 
-    fn find_losses(&mut self, e: &AckEvent<'_>, timers: &mut Timers) {
-        if self.uses_rack() {
-            self.mark_overdue(e.now, timers);
+    fn find_losses(&mut self, e: &AckEvent<'_>, tcb: &mut ControlBlock, timers: &mut Timers) {
+        if self.rack.is_on() {
+            self.mark_overdue(e.now, tcb, timers);
             return;
         }
         if e.advanced {
@@ -91,104 +85,99 @@ impl Sender {
         if self.phase == Phase::Loss {
             return;
         }
-        self.lost += self.board.mark_by_count(self.config.dupthresh, self.mss);
-        if self.phase == Phase::Open && self.board.lost() == 0 && self.dup_acks >= self.config.dupthresh {
-            self.lost += self.board.mark_head();
+        let dupthresh = tcb.config.dupthresh;
+        tcb.board.mark_by_count(dupthresh, tcb.mss);
+        if self.phase == Phase::Open && tcb.board.lost() == 0 && self.dup_acks >= dupthresh {
+            tcb.board.mark_head();
         }
     }
 
     /// RFC 8985 §6.2: marks what is overdue; sets the reordering timer for the rest.
-    fn mark_overdue(&mut self, now: Time, timers: &mut Timers) {
-        let many = self.board.sacked() >= REORDERING_THRESHOLD * u64::from(self.mss);
-        let reo_wnd = if !self.reordering_seen && (self.phase != Phase::Open || many) {
-            Span::ZERO
-        } else {
-            Span((self.rtt.min().0 / 4 * self.reo_wnd.steps()).min(self.rtt.smoothed().0))
-        };
-        let (newly, wait) = self.board.mark_overdue(now, &self.rack, reo_wnd);
-        self.lost += newly;
+    fn mark_overdue(&mut self, now: Time, tcb: &mut ControlBlock, timers: &mut Timers) {
+        let repairing = self.phase != Phase::Open;
+        let reo_wnd = self.rack.reo_wnd(repairing, tcb.board.sacked(), tcb.mss, &tcb.rtt);
+        let (_, wait) = tcb.board.mark_overdue(now, self.rack.newest(), reo_wnd);
         match wait {
-            Some(wait) => self.set_reorder_timer(now, wait, timers),
+            Some(wait) => self.timer.start_reordering(now, wait, tcb, timers),
             None => timers.clear(Timer::Reorder),
         }
     }
 
     /// The reordering timer expired.
-    pub(in super::super) fn on_reorder_timer(&mut self, now: Time, timers: &mut Timers) {
-        let lost_before = self.lost;
-        self.mark_overdue(now, timers);
-        self.hold = false;
-        if self.lost == lost_before {
-            self.set_timeout_after_reordering(now, false, timers);
+    pub fn on_reorder_timer(&mut self, now: Time, tcb: &mut ControlBlock, timers: &mut Timers) {
+        let lost_before = tcb.board.total_lost();
+        self.mark_overdue(now, tcb, timers);
+        self.repairs_wait = false;
+        if tcb.board.total_lost() == lost_before {
+            self.timer.after_reordering(now, false, tcb, timers);
             return;
         }
-        let linux = self.config.prr == PrrRule::Linux;
+        let linux = Self::is_linux(tcb);
         match self.phase {
             Phase::Open => {
-                self.enter(now, &Delivery::default());
+                self.enter(now, &Delivery::default(), tcb);
                 // Linux counts the expiry as a delivered segment.
-                self.reduce(if linux { u64::from(self.mss) } else { 0 }, false);
+                self.reduce_for(if linux { u64::from(tcb.mss) } else { 0 }, false, tcb);
             }
             // Nothing was delivered, so nothing is added to what may be sent; Linux leaves the window as it was.
-            Phase::Recovery if !linux => self.reduce(0, false),
+            Phase::Recovery if !linux => self.reduce_for(0, false, tcb),
             _ => {}
         }
-        self.set_timeout_after_reordering(now, true, timers);
+        self.timer.after_reordering(now, true, tcb, timers);
     }
 
-    fn enter(&mut self, now: Time, d: &Delivery) {
-        let flight = (self.board.outstanding() + d.acked).saturating_sub(self.limited_sent);
-        self.begin_episode((self.window, self.control.ssthresh));
-        if self.marks.reducing {
-            self.episode.stands();
+    /// Fast recovery begins (RFC 6675 §5 step 4, RFC 9937 §6).
+    fn enter(&mut self, now: Time, d: &Delivery, tcb: &mut ControlBlock) {
+        let outstanding = tcb.board.outstanding();
+        let flight = (outstanding + d.acked).saturating_sub(self.limited_sent);
+        self.begin_episode((tcb.window(), tcb.ssthresh()), tcb);
+        if self.reduction.is_active() {
+            self.undo.stands();
         }
-        self.tail.end = None;
-        if self.reduction_becomes_recovery(now, flight) {
+        self.tail.end();
+        if self.reduction_becomes_recovery(now, flight, tcb) {
             return;
         }
-        let window_before = self.window;
-        self.signal_loss(now, flight);
-        self.stats.recoveries += 1;
-        self.phase = Phase::Recovery;
-        self.recover = self.board.nxt();
-        self.rescued = false;
-        self.dup_acks = 0;
-        self.limited_sent = 0;
-        self.board.begin_recovery();
-        let reference = match self.config.prr {
+        let window_before = tcb.window();
+        self.signal_loss(now, flight, true, tcb);
+        self.begin_recovery(tcb.board.nxt(), tcb);
+        let reference = match tcb.config.prr {
             PrrRule::Rfc9937 => {
                 // RecoverFS: outstanding before this acknowledgment less what was SACKed before it (RFC 9937 §6).
-                self.board.outstanding() + d.acked - (self.board.sacked() - d.sacked.min(self.board.sacked()))
+                outstanding + d.acked - (tcb.board.sacked() - d.sacked.min(tcb.board.sacked()))
             }
             PrrRule::Linux => window_before,
-            PrrRule::Ns3 => self.board.outstanding(),
+            PrrRule::Ns3 => outstanding,
         };
-        self.prr = Prr::new(reference, self.config.prr);
+        self.prr = Prr::new(reference, tcb.config.prr);
         if self.repair == Repair::Sack {
-            self.window = self.control.ssthresh;
+            tcb.congestion.hold_at(tcb.ssthresh());
             // The first retransmission leaves whatever the pipe (RFC 6675 §5 step 4.3).
-            self.force = true;
+            self.forced = true;
         }
     }
 
-    fn reduce(&mut self, delivered: u64, safe: bool) {
-        if self.repair == Repair::Prr && !self.controller_recovers() {
-            let ssthresh = self.control.ssthresh;
-            self.window = self.prr.on_ack(delivered, self.board.pipe(), ssthresh, safe, u64::from(self.mss));
+    /// Proportional rate reduction, where it is the algorithm.
+    fn reduce_for(&mut self, delivered: u64, safe: bool, tcb: &mut ControlBlock) {
+        if self.repair == Repair::Prr && !tcb.congestion.recovers() {
+            self.reduce(delivered, safe, tcb);
         }
     }
 
-    fn leave(&mut self, e: &AckEvent<'_>) {
-        let undone = self.undo_at_the_end(e);
-        if self.phase == Phase::Recovery {
-            let window = if undone { self.control.cwnd } else { self.control.ssthresh };
-            self.with_cc(e.now, |cc, cx| cc.on_recovered(cx, window));
-            self.window = self.control.cwnd;
+    /// The recovery point is acknowledged, of fast recovery or of a timeout's repair.
+    fn leave(&mut self, e: &AckEvent<'_>, tcb: &mut ControlBlock) {
+        let recovering = self.phase == Phase::Recovery;
+        if recovering {
+            tcb.congestion.release();
+        }
+        let undone = self.undo_at_the_end(e, tcb);
+        if recovering {
+            let control = tcb.congestion.control();
+            tcb.recovered(e.now, if undone { control.cwnd } else { control.ssthresh });
         }
         self.phase = Phase::Open;
-        self.frto = None;
-        self.dup_acks = 0;
-        self.limited_sent = 0;
-        self.forget_first_retransmission();
+        self.frto.end();
+        self.no_duplicates();
+        self.undo.forget_first(&tcb.board);
     }
 }

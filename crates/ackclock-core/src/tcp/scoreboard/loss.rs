@@ -18,6 +18,7 @@ impl Scoreboard {
         }
         r.flags = (r.flags & !RETRANS) | LOST;
         self.pending += len;
+        self.total_lost += len;
         self.hint = self.hint.min(n);
         self.lost_tail = self.lost_tail.max(n + 1);
         let seq = r.seq;

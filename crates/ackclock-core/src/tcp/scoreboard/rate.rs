@@ -42,19 +42,20 @@ impl Scoreboard {
 
     /// Whether [`Scoreboard::take_losses`] has something.
     #[inline]
-    pub fn has_losses_to_tell(&self) -> bool {
+    pub fn has_losses_to_report(&self) -> bool {
         self.rate.as_ref().is_some_and(|r| r.has_losses())
     }
 
     /// See [`DeliveryRate::take_losses`].
-    pub fn take_losses(&mut self, total: u64) -> Vec<Lost> {
+    pub fn take_losses(&mut self) -> Vec<Lost> {
+        let total = self.total_lost;
         self.rate.as_mut().map_or_else(Vec::new, |r| r.take_losses(total))
     }
 
-    /// See [`DeliveryRate::told`].
-    pub fn told(&mut self, losses: Vec<Lost>) {
+    /// See [`DeliveryRate::give_back`].
+    pub fn give_back(&mut self, losses: Vec<Lost>) {
         if let Some(rate) = &mut self.rate {
-            rate.told(losses);
+            rate.give_back(losses);
         }
     }
 

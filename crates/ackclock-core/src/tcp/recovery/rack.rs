@@ -1,0 +1,118 @@
+//! Losses by time of transmission (RFC 8985 §6): the newest delivered segment, and how much later an older one may
+//! still arrive.
+
+use super::super::scoreboard::{Delivery, RackSegment};
+use crate::estimator::rtt::RttEstimator;
+use crate::time::Span;
+
+/// SACKed segments after which a hole below them is a loss although reordering was never seen (RFC 8985 §6.2).
+const REORDERING_THRESHOLD: u64 = 3;
+/// Recoveries for which a reordering window widened by a duplicate report lasts (RFC 8985 §6.2, Linux).
+const REO_WND_RECOVERIES: u64 = 16;
+/// Most steps of a quarter of the round-trip time, as in Linux.
+const MOST_REO_WND_STEPS: u64 = 255;
+
+/// RACK's state.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in super::super) struct Rack {
+    /// It finds the losses, instead of counting.
+    on: bool,
+    /// A segment was delivered after one that was sent later (RACK.reordering_seen).
+    reordering_seen: bool,
+    /// The most recently sent segment that was delivered (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
+    newest: RackSegment,
+    reo_wnd: ReoWnd,
+}
+
+/// The adaptation of the reordering window.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReoWnd {
+    /// Steps beyond the first quarter of the smallest round-trip time (RACK.reo_wnd_mult - 1).
+    extra: u64,
+    /// Recoveries until it is narrow again (RACK.reo_wnd_persist).
+    persist: u64,
+    /// Where the round ends in which the window was widened last.
+    round: Option<u64>,
+}
+
+impl Rack {
+    /// `on`: it finds the losses.
+    pub fn new(on: bool) -> Rack {
+        Rack { on, ..Rack::default() }
+    }
+
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// The most recently sent segment that was delivered.
+    #[inline]
+    pub fn newest(&self) -> &RackSegment {
+        &self.newest
+    }
+
+    /// Round-trip time of the segment delivered last.
+    pub fn rtt(&self) -> Span {
+        self.newest.rtt
+    }
+
+    /// Takes what an acknowledgment delivered (§6.2 steps 1 to 3).
+    #[inline]
+    pub fn update(&mut self, d: &Delivery) {
+        self.reordering_seen |= d.reordering > 0;
+        if let Some(k) = d.rack {
+            let newer = (k.xmit, k.end) > (self.newest.xmit, self.newest.end);
+            self.newest.rtt = k.rtt;
+            if newer {
+                self.newest = k;
+            }
+        }
+    }
+
+    /// Reordering is known from something else than the order of deliveries.
+    pub fn see_reordering(&mut self, seen: bool) {
+        self.reordering_seen |= seen;
+    }
+
+    /// Quarters of the smallest round-trip time in the reordering window (RACK.reo_wnd_mult).
+    #[inline]
+    pub fn steps(&self) -> u64 {
+        1 + self.reo_wnd.extra
+    }
+
+    /// How much later than the newest delivered segment another may arrive (§6.2 step 4), with `sacked` bytes
+    /// selectively acknowledged; `repairing`: losses are being repaired.
+    pub fn reo_wnd(&self, repairing: bool, sacked: u64, mss: u32, rtt: &RttEstimator) -> Span {
+        let many = sacked >= REORDERING_THRESHOLD * u64::from(mss);
+        if !self.reordering_seen && (repairing || many) {
+            return Span::ZERO;
+        }
+        Span((rtt.min().0 / 4 * self.steps()).min(rtt.smoothed().0))
+    }
+
+    /// A duplicate was reported: once per round trip the window gets wider, where there is reordering.
+    pub fn widen(&mut self, una: u64, nxt: u64) {
+        let w = &mut self.reo_wnd;
+        if self.reordering_seen && w.round.is_none_or(|end| una >= end) {
+            *w = ReoWnd {
+                extra: (w.extra + 1).min(MOST_REO_WND_STEPS - 1),
+                persist: REO_WND_RECOVERIES,
+                round: Some(nxt),
+            };
+        }
+    }
+
+    /// A recovery ended and was justified.
+    pub fn recovered(&mut self) {
+        self.reo_wnd.persist = self.reo_wnd.persist.saturating_sub(1);
+        if self.reo_wnd.persist == 0 {
+            self.reo_wnd.extra = 0;
+        }
+    }
+
+    /// A recovery was taken back for duplicates.
+    pub fn undone(&mut self) {
+        self.reo_wnd.persist = (self.reo_wnd.persist + 1).min(REO_WND_RECOVERIES);
+    }
+}

@@ -1,0 +1,96 @@
+//! The byte stream that the application writes: how far it goes, whether a FIN follows it, when it last left.
+
+use super::config::Config;
+use super::pushes::Pushes;
+use crate::time::{Span, Time};
+
+/// The outgoing stream.
+#[derive(Clone, Debug)]
+pub(super) struct SendStream {
+    /// One past the last payload position, `u64::MAX` while the source is unbounded.
+    end: u64,
+    /// When a segment with data left last, for the first time or again.
+    last_sent: Time,
+    /// The application closed: a FIN follows the stream.
+    closing: bool,
+    fin_sent: bool,
+    pushes: Pushes,
+}
+
+impl SendStream {
+    pub fn new(config: &Config, mss: u32) -> SendStream {
+        SendStream { end: 1, last_sent: Time::ZERO, closing: false, fin_sent: false, pushes: Pushes::new(config, mss) }
+    }
+
+    /// The application offers `bytes` more; `u64::MAX` for ever.
+    pub fn write(&mut self, bytes: u64) {
+        self.end = self.end.saturating_add(bytes);
+    }
+
+    /// The application offers nothing beyond what was sent, up to `nxt`.
+    pub fn stop(&mut self, nxt: u64) {
+        self.end = self.end.min(nxt.max(1));
+    }
+
+    /// A FIN follows what was written.
+    pub fn close(&mut self) {
+        self.closing = true;
+    }
+
+    /// Its FIN has left.
+    #[inline]
+    pub fn fin_sent(&self) -> bool {
+        self.fin_sent
+    }
+
+    /// Position `pos` is its end, which is known.
+    #[inline]
+    pub fn ends_at(&self, pos: u64) -> bool {
+        self.end != u64::MAX && pos == self.end
+    }
+
+    /// Position `pos` is at its end or beyond.
+    #[inline]
+    pub fn ended_by(&self, pos: u64) -> bool {
+        pos >= self.end
+    }
+
+    /// Nothing new can leave from position `nxt` on, neither data nor FIN.
+    #[inline]
+    pub fn exhausted(&self, nxt: u64) -> bool {
+        self.end <= nxt && (self.fin_sent || !self.closing)
+    }
+
+    /// Payload bytes ready from `nxt` on, at most `mss`, and whether a FIN follows them.
+    #[inline]
+    pub fn available(&self, nxt: u64, mss: u32) -> (u32, bool) {
+        let left = self.end.saturating_sub(nxt);
+        let len = left.min(u64::from(mss)) as u32;
+        let fin = self.end != u64::MAX && left == u64::from(len) && self.closing && !self.fin_sent;
+        (len, fin)
+    }
+
+    /// New data up to position `end`, and a FIN behind it, leaves. True when the application's data was pushed there.
+    #[inline]
+    pub fn leaves(&mut self, now: Time, end: u64, fin: bool) -> bool {
+        self.fin_sent |= fin;
+        self.last_sent = now;
+        self.pushes.take(end)
+    }
+
+    /// Data up to position `end` leaves again. True when it was pushed there.
+    pub fn leaves_again(&mut self, now: Time, end: u64) -> bool {
+        self.last_sent = now;
+        self.pushes.is(end)
+    }
+
+    /// How long nothing has left.
+    pub fn idle(&self, now: Time) -> Span {
+        now.since(self.last_sent)
+    }
+
+    /// An idle time that ends now has been accounted for.
+    pub fn resume(&mut self, now: Time) {
+        self.last_sent = now;
+    }
+}
