@@ -3,6 +3,7 @@
 mod audit;
 mod handshake;
 mod marks;
+mod wire_size;
 
 use super::config::Config;
 use super::output::Output;
@@ -14,6 +15,7 @@ use crate::cc::CongestionControl;
 use crate::packet::Ecn;
 use crate::rng::Stream;
 use crate::time::{Span, Time};
+use wire_size::WireSize;
 
 /// Where the connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,33 +43,6 @@ pub enum Failure {
     Timeout,
     /// The peer reset the connection.
     Reset,
-}
-
-/// What a segment takes on the wire beside its payload, bytes: options `header_bytes`, `ack_bytes`, `count_options`.
-#[derive(Clone, Copy, Debug)]
-struct WireSize {
-    header: u32,
-    /// The whole of a segment without payload; 0: by its headers.
-    ack: u32,
-    counts_options: bool,
-}
-
-impl WireSize {
-    fn new(config: &Config) -> WireSize {
-        WireSize {
-            header: config.header_bytes as u32,
-            ack: config.ack_bytes as u32,
-            counts_options: config.count_options,
-        }
-    }
-
-    #[inline]
-    fn of(&self, seg: &Segment) -> u32 {
-        if seg.len == 0 && self.ack > 0 {
-            return self.ack;
-        }
-        self.header + if self.counts_options { seg.option_bytes() } else { 0 } + seg.len
-    }
 }
 
 /// One side of a connection.

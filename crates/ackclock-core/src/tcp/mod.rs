@@ -4,8 +4,8 @@
 //! when to call `on_timer(now)`. Positions in the stream are 64-bit inside and 32-bit on the wire.
 //!
 //! One concept, one file: [`config`] (options and profiles), [`segment`], [`receiver`] (reassembly and the ACK
-//! policy), [`scoreboard`] (what is outstanding), [`sender`] with [`recovery`] and [`output`], [`endpoint`]
-//! (handshake, options, FIN: the whole).
+//! policy), [`scoreboard`] (what is outstanding), [`sender`] with its parts (`input` and [`output`] are what it does,
+//! `congestion` its window, `recovery` its answer to losses), [`endpoint`] (handshake, options, FIN: the whole).
 
 pub mod config;
 mod congestion;
