@@ -1,6 +1,6 @@
 //! The controller and the window in force: the one place where a decision is asked for and applied.
 
-use crate::cc::{CongestionControl, Control, Cx, Needs, Phase, RecoveryBy, RttView, StartEstimate};
+use crate::cc::{CongestionControl, Control, Cx, Interval, Needs, Phase, RecoveryBy, RttView, StartEstimate};
 use crate::rng::Stream;
 use crate::time::Time;
 
@@ -155,6 +155,11 @@ impl Congestion {
     #[inline]
     pub fn limits_itself(&self) -> bool {
         self.cc.limits_itself()
+    }
+
+    /// What the controller measured for somebody outside.
+    pub fn interval(&self) -> Option<&Interval> {
+        self.cc.interval()
     }
 
     /// What the slow start measured, if it did.

@@ -2,49 +2,52 @@
 //! outside.
 
 use super::endpoint::{Endpoint, State};
-use super::sender::{Phase, Sender};
+use super::sender::Sender;
 use super::timers::Timer;
-use crate::cc::{Decision, Interval, Pacing};
+use crate::cc::{Control, Decision, Interval, Pacing};
 use crate::time::{Span, Time};
 
 impl Sender {
     fn on_wake(&mut self, now: Time) {
-        let pacing = self.control.pacing;
-        self.with_cc(now, |cc, cx| cc.on_wake(cx));
-        self.decided(now, pacing);
+        let pacing = self.control().pacing;
+        self.tcb.decide(now, |cc, cx| cc.on_wake(cx));
+        self.renew_pacing(now, pacing);
     }
 
     fn decide(&mut self, now: Time, decision: &Decision) -> bool {
-        let pacing = self.control.pacing;
-        let taken = self.with_cc(now, |cc, cx| cc.on_decision(cx, decision));
-        self.decided(now, pacing);
+        let pacing = self.control().pacing;
+        let taken = self.tcb.decide(now, |cc, cx| cc.on_decision(cx, decision));
+        self.renew_pacing(now, pacing);
         taken
     }
 
-    /// Puts in force what the controller decided at a time of its own or another's; `before` it paced like this.
-    fn decided(&mut self, now: Time, before: Pacing) {
-        let endpoints = self.phase == Phase::Recovery || self.marks.reducing;
-        if self.controller_recovers() || !endpoints {
-            self.window = self.control.cwnd;
+    /// The controller decided at a time of its own or another's; `before` it paced like this.
+    fn renew_pacing(&mut self, now: Time, before: Pacing) {
+        let tcb = &self.tcb;
+        let control = tcb.congestion.control();
+        if control.pacing != before {
+            self.pacer.renew(now, control, tcb.board.outstanding(), tcb.rtt.smoothed());
         }
-        if self.control.pacing != before {
-            self.pacer.renew(now, &self.control, self.board.outstanding(), self.rtt.smoothed());
-        }
+    }
+
+    #[inline]
+    fn control(&self) -> &Control {
+        self.tcb.congestion.control()
     }
 
     /// What the controller measured up to its last waking, if it measures for somebody outside.
     pub fn interval(&self) -> Option<&Interval> {
-        self.cc.interval()
+        self.tcb.congestion.interval()
     }
 
     /// Payload bytes acknowledged so far, selectively or cumulatively.
     pub fn delivered(&self) -> u64 {
-        self.delivered
+        self.tcb.congestion.delivered()
     }
 
     /// Payload bytes declared lost so far.
     pub fn lost(&self) -> u64 {
-        self.lost
+        self.tcb.board.total_lost()
     }
 }
 
@@ -52,14 +55,14 @@ impl Endpoint {
     /// Sees to it that the controller is woken when it asks for it. Costs a comparison as long as it does not.
     #[inline(always)]
     pub(super) fn mind_wake(&mut self, now: Time) {
-        if self.tx.control.wake_at != self.wake_at {
+        if self.tx.control().wake_at != self.wake_at {
             self.set_wake(now);
         }
     }
 
     #[cold]
     fn set_wake(&mut self, now: Time) {
-        self.wake_at = self.tx.control.wake_at;
+        self.wake_at = self.tx.control().wake_at;
         if self.wake_at.is_set() && self.state() == State::Established {
             // One that has passed would otherwise be due before now.
             self.timers.set(Timer::Wake, self.wake_at.max(now + Span(1)));

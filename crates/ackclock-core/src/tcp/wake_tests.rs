@@ -157,7 +157,7 @@ fn an_agents_window_survives_losses_and_begins_anew_after_a_timeout() {
     let rto = loop {
         let now = expire(&mut e);
         numbers(&mut e, now);
-        if e.tx.stats.timeouts > 0 {
+        if e.tx.stats().timeouts > 0 {
             break now;
         }
     };
