@@ -9,6 +9,7 @@ use crate::links;
 use crate::marking;
 use crate::network::Network;
 use crate::probe::Probes;
+use crate::routes::{Route, Routes};
 use crate::slab::Slab;
 use crate::spec::{self, Hop, Run, SpecError, Start};
 use crate::wire::{DelayLine, Link};
@@ -30,34 +31,35 @@ pub(crate) struct Router<'a> {
     links: BTreeMap<&'a str, u32>,
     delays: Vec<u64>,
     numbers: BTreeMap<u64, u32>,
+    routes: Routes,
 }
 
 impl<'a> Router<'a> {
     pub(crate) fn new(links: &'a [spec::Link]) -> Router<'a> {
         let links = links.iter().zip(0..).map(|(l, i)| (l.id.as_str(), i)).collect();
-        Router { links, delays: Vec::new(), numbers: BTreeMap::new() }
+        Router { links, delays: Vec::new(), numbers: BTreeMap::new(), routes: Routes::default() }
     }
 
-    pub(crate) fn route(&mut self, hops: &[Hop], path: &str) -> Result<Arc<[u32]>, SpecError> {
+    pub(crate) fn route(&mut self, hops: &[Hop], path: &str) -> Result<Route, SpecError> {
         if hops.is_empty() || hops.len() > MAX_HOPS {
             return Err(SpecError::new(path, format!("a route has 1 to {MAX_HOPS} hops, not {}", hops.len())));
         }
-        hops.iter()
-            .map(|hop| match hop {
-                Hop::Link(id) => {
-                    let i = self.links.get(id.as_str()).copied();
-                    i.ok_or_else(|| SpecError::new(path, format!("no link has the id '{id}'")))
-                }
-                // Those that are drawn are drawn before.
-                Hop::Delay(ns) | Hop::Uniform([ns, _]) => {
-                    let i = *self.numbers.entry(*ns).or_insert_with(|| {
-                        self.delays.push(*ns);
-                        self.delays.len() as u32 - 1
-                    });
-                    Ok(self.links.len() as u32 + i)
-                }
-            })
-            .collect()
+        let elements = hops.iter().map(|hop| match hop {
+            Hop::Link(id) => {
+                let i = self.links.get(id.as_str()).copied();
+                i.ok_or_else(|| SpecError::new(path, format!("no link has the id '{id}'")))
+            }
+            // Those that are drawn are drawn before.
+            Hop::Delay(ns) | Hop::Uniform([ns, _]) => {
+                let i = *self.numbers.entry(*ns).or_insert_with(|| {
+                    self.delays.push(*ns);
+                    self.delays.len() as u32 - 1
+                });
+                Ok(self.links.len() as u32 + i)
+            }
+        });
+        let elements = elements.collect::<Result<Vec<_>, SpecError>>()?;
+        Ok(self.routes.add(elements))
     }
 }
 
@@ -127,6 +129,7 @@ impl Sim {
             flows,
             conns,
             slab,
+            routes: router.routes,
             spare,
             probes,
             from: Time(run.warmup_ns),

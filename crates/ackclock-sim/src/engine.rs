@@ -1,11 +1,13 @@
 //! The loop: visits elements in the order of their deadlines.
 
 use crate::events::{Events, LAST};
-use crate::flow::{Conn, Flow, Side, HOP, SIDE_MASK};
+use crate::flow::{Conn, Flow, Side};
 use crate::probe::Probes;
+use crate::routes::{Routes, END};
 use crate::slab::{Slab, NONE};
 use crate::wire::{DelayLine, InFlight, Link};
-use ackclock_core::tcp::{Endpoint, Segment};
+use ackclock_core::packet::Packet;
+use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
 
 /// Events between two looks at the caller's interrupt.
@@ -21,10 +23,12 @@ pub struct Interrupted;
 pub struct Delivery {
     /// When.
     pub at: Time,
-    /// Twice the flow's number, plus one for its server.
+    /// Twice the connection's number, plus one for its server.
     pub to: u32,
     /// The packet.
-    pub segment: Segment,
+    pub packet: Packet,
+    /// Whether it is the second of two that a medium made of one.
+    pub copy: bool,
 }
 
 /// Numbers of the first elements of a kind, in the order in which simultaneous events run. The sampler is [`LAST`].
@@ -44,6 +48,7 @@ pub struct Sim {
     pub(crate) flows: Vec<Flow>,
     pub(crate) conns: Vec<Conn>,
     pub(crate) slab: Slab,
+    pub(crate) routes: Routes,
     /// A reserved slot that the next segment is written into.
     pub(crate) spare: u32,
     pub(crate) probes: Probes,
@@ -120,21 +125,23 @@ impl Sim {
     /// A packet has come out of an element: on to the next, or to its endpoint.
     #[inline]
     fn arrive(&mut self, now: Time, p: InFlight) {
-        let segment = self.slab.get_mut(p.id);
-        let t = segment.flow;
-        let side = (t & SIDE_MASK) as usize;
-        let hop = (t / HOP) as usize + 1;
-        if let Some(&element) = self.sides[side].route.get(hop) {
-            segment.flow = t + HOP;
+        let slot = self.slab.get_mut(p.id);
+        slot.at += 1;
+        let element = self.routes.stop(slot.at);
+        if element != END {
             self.enter(now, element, p.id, p.len);
             return;
         }
-        let to = side ^ 1;
+        let to = (slot.side ^ 1) as usize;
         if let Some(log) = &mut self.log {
-            log.push(Delivery { at: now, to: to as u32, segment: *segment });
+            log.push(Delivery { at: now, to: to as u32, packet: slot.packet, copy: slot.copy });
         }
         let Side { endpoint: Some(endpoint), watch, .. } = &mut self.sides[to] else {
             return self.on_datagram(now, to, p.id);
+        };
+        let Packet::Tcp(segment) = &slot.packet else {
+            // A host that has no use for it: connections take segments only.
+            return self.slab.remove(p.id);
         };
         endpoint.on_segment(now, segment);
         let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());
@@ -173,16 +180,21 @@ impl Sim {
     #[inline]
     pub(crate) fn transmit(&mut self, now: Time, side: usize) {
         let (due, cwnd) = loop {
-            let Side { endpoint: Some(endpoint), first_hop, .. } = &mut self.sides[side] else { return };
+            let Side { endpoint: Some(endpoint), route, .. } = &mut self.sides[side] else { return };
             let id = self.spare;
-            let segment = self.slab.get_mut(id);
+            let slot = self.slab.get_mut(id);
+            let Packet::Tcp(segment) = &mut slot.packet else {
+                slot.packet = Packet::default();
+                continue;
+            };
             if !endpoint.poll_into(now, segment) {
                 break (endpoint.deadline_bound(), endpoint.tx.cwnd());
             }
             let len = endpoint.wire_bytes(segment);
-            let first = *first_hop;
+            let route = *route;
+            slot.leaves(side as u32, route);
             self.spare = self.slab.reserve();
-            self.enter(now, first, id, len);
+            self.enter(now, route.first, id, len);
         };
         self.events.schedule(self.layout.sides + side as u32, due);
         if side & 1 == 0 {

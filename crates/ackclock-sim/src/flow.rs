@@ -1,35 +1,23 @@
 //! Connections and their applications.
 
 use crate::app::{App, Periods};
+use crate::routes::Route;
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::sender::SenderStats;
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
-use std::sync::Arc;
 
-/// Bits of a routing tag that name the side: connection number and direction.
-pub const SIDE_MASK: u32 = (1 << 25) - 1;
-/// One hop in a routing tag.
-pub const HOP: u32 = 1 << 25;
 /// Most hops of a route.
 pub const MAX_HOPS: usize = 127;
 /// Most connections of a run.
 pub const MAX_FLOWS: usize = 1 << 24;
 
-/// The tag in [`Segment::flow`](ackclock_core::tcp::Segment): hop in the upper 7 bits, connection in the next 24,
-/// direction in the last (0 from the client).
-pub fn tag(flow: usize, server: bool) -> u32 {
-    ((flow as u32) << 1) | u32::from(server)
-}
-
 /// One side of a connection and the route of what it sends.
 pub struct Side {
     /// The endpoint; none for datagrams, and before and after a transfer.
     pub endpoint: Option<Box<Endpoint>>,
-    /// Elements its segments pass.
-    pub route: Arc<[u32]>,
-    /// The first of them.
-    pub first_hop: u32,
+    /// The elements that its packets pass.
+    pub route: Route,
     /// The application acts when so many bytes have been delivered here.
     pub watch: u64,
 }

@@ -5,7 +5,7 @@
 //! result to the last byte.
 //!
 //! * [`events`]: the heap, one pending event per element
-//! * [`slab`]: packets in flight; [`wire`]: links and delay lines
+//! * [`slab`]: packets in flight, [`routes`]: where they go; [`wire`]: links and delay lines
 //! * [`flow`]: flows and their connections; [`app`]: what their sources do; [`probe`]: series
 //! * [`step`]: the run driven from outside; [`snapshot`]: where it stands
 //! * [`engine`]: the loop; [`build`] and [`endpoint`]: from specification to network; [`output`]: the tables
@@ -24,6 +24,7 @@ mod marking;
 mod network;
 pub mod output;
 pub mod probe;
+pub mod routes;
 pub mod slab;
 pub mod snapshot;
 pub mod spec;

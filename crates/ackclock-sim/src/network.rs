@@ -3,14 +3,14 @@
 use crate::app::files::{self, Blueprint, Files};
 use crate::app::{make, App};
 use crate::endpoint::{self, Make};
-use crate::flow::{tag, Conn, Flow, Path, Side, Snapshot, MAX_FLOWS};
+use crate::flow::{Conn, Flow, Path, Side, Snapshot, MAX_FLOWS};
 use crate::marking;
+use crate::routes::Route;
 use crate::spec::{self, Hop, Run, SpecError, Start};
 use ackclock_core::cc::registry;
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
-use std::sync::Arc;
 
 /// What has been put together so far.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Network {
         &mut self,
         f: &spec::Flow,
         run: &Run,
-        routes: [Arc<[u32]>; 2],
+        routes: [Route; 2],
         path: &str,
         make: &mut Make<'_>,
     ) -> Result<(), SpecError> {
@@ -90,14 +90,14 @@ impl Network {
                 let mut sides = [false, true].into_iter().zip(cc).map(|(server, cc)| {
                     let name = format!("flow {} endpoint {}", f.id, u8::from(server));
                     let rng = Stream::named(run.seed, run.run, &name);
-                    Some(Box::new(Endpoint::new(&config, f.mss, cc, rng, tag(i, server))))
+                    Some(Box::new(Endpoint::new(&config, f.mss, cc, rng)))
                 });
                 endpoints = [sides.next().flatten(), sides.next().flatten()];
                 make::app(f, run, path)?
             }
         };
         for (endpoint, route) in endpoints.into_iter().zip(routes) {
-            self.sides.push(Side { endpoint, first_hop: route[0], route, watch: u64::MAX });
+            self.sides.push(Side { endpoint, route, watch: u64::MAX });
         }
         self.conns.push(conn);
         self.flows.push(Flow {
@@ -118,13 +118,10 @@ impl Network {
     pub fn add_transfers(&mut self) {
         for (g, list) in std::mem::take(&mut self.arrivals) {
             let first = self.conns.len();
-            let routes = [2 * g, 2 * g + 1].map(|s| Arc::clone(&self.sides[s].route));
+            let routes = [2 * g, 2 * g + 1].map(|s| self.sides[s].route);
             for (at, bytes) in &list {
                 self.conns.push(Conn::new(g, *at, *bytes));
-                for route in &routes {
-                    let side = Side { endpoint: None, first_hop: route[0], route: Arc::clone(route), watch: u64::MAX };
-                    self.sides.push(side);
-                }
+                self.sides.extend(routes.map(|route| Side { endpoint: None, route, watch: u64::MAX }));
             }
             if let App::Files(files) = &mut self.flows[g].app {
                 (files.first, files.next, files.oldest) = (first, first, first);

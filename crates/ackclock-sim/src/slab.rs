@@ -1,36 +1,77 @@
-//! Packets in flight: headers in a slab, named by their slot.
+//! Packets in flight: headers in a slab, named by their slot, and beside each where it comes from and how far it is.
 
-use ackclock_core::tcp::Segment;
+use crate::routes::Route;
+use ackclock_core::packet::Packet;
 
 /// No packet: a place on a link whose packet was lost.
 pub const NONE: u32 = u32::MAX;
 
-/// Segments with a free list. Freed slots are used again first, while they are in the cache.
+/// A packet in flight, in a cache line of its own.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub struct Slot {
+    /// The packet.
+    pub packet: Packet,
+    /// Who sent it: twice the connection's number, plus one for its server.
+    pub side: u32,
+    /// The element it is in, by its place in the table of routes.
+    pub at: u32,
+    /// Whether it is the second of two that a medium made of one.
+    pub copy: bool,
+}
+
+const _: () = assert!(std::mem::size_of::<Slot>() == 64);
+
+impl Slot {
+    /// The packet leaves `side` on `route`.
+    #[inline]
+    pub fn leaves(&mut self, side: u32, route: Route) {
+        (self.side, self.at, self.copy) = (side, route.at, false);
+    }
+
+    /// Number of the connection it belongs to.
+    #[inline]
+    pub fn connection(&self) -> u32 {
+        self.side / 2
+    }
+}
+
+/// Packets with a free list. Freed slots are used again first, while they are in the cache.
 #[derive(Clone, Debug, Default)]
 pub struct Slab {
-    slots: Vec<Segment>,
+    slots: Vec<Slot>,
     free: Vec<u32>,
 }
 
 impl Slab {
-    /// Takes a slot, which may hold an old header.
+    /// Takes a slot, which may hold an old packet.
     #[inline]
     pub fn reserve(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Segment::default());
-            (self.slots.len() - 1) as u32
-        })
+        match self.free.pop() {
+            Some(id) => id,
+            None => self.grow(),
+        }
     }
 
-    /// The segment in slot `id`.
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        if self.slots.len() == self.slots.capacity() {
+            // In large steps: what is aligned to cache lines cannot grow in place.
+            self.slots.reserve_exact((3 * self.slots.len()).max(256));
+        }
+        self.slots.push(Slot::default());
+        (self.slots.len() - 1) as u32
+    }
+
+    /// Slot `id`.
     #[inline]
-    pub fn get(&self, id: u32) -> &Segment {
+    pub fn get(&self, id: u32) -> &Slot {
         &self.slots[id as usize]
     }
 
-    /// The segment in slot `id`.
+    /// Slot `id`.
     #[inline]
-    pub fn get_mut(&mut self, id: u32) -> &mut Segment {
+    pub fn get_mut(&mut self, id: u32) -> &mut Slot {
         &mut self.slots[id as usize]
     }
 
@@ -41,13 +82,13 @@ impl Slab {
     }
 
     /// Every slot that is taken.
-    pub fn each(&self, mut f: impl FnMut(u32, &Segment)) {
+    pub fn each(&self, mut f: impl FnMut(u32, &Slot)) {
         let mut taken = vec![true; self.slots.len()];
         for id in &self.free {
             taken[*id as usize] = false;
         }
-        for (id, segment) in self.slots.iter().enumerate().filter(|(id, _)| taken[*id]) {
-            f(id as u32, segment);
+        for (id, slot) in self.slots.iter().enumerate().filter(|(id, _)| taken[*id]) {
+            f(id as u32, slot);
         }
     }
 

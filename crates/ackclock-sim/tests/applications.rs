@@ -279,8 +279,9 @@ fn sources_are_active_as_scheduled() {
     let arrived = s.take_deliveries();
     // Queue, link and way take 31 ms at most; the connection is opened once and closed once.
     let quiet = |t: u64| (1040..2000).contains(&(t / MS)) || (3040..4000).contains(&(t / MS)) || t > 5200 * MS;
-    assert!(arrived.iter().filter(|a| a.segment.len > 0).all(|a| !quiet(a.at.0)));
-    let flagged = |flag: u8| arrived.iter().filter(|a| a.to == 3 && a.segment.has(flag)).count();
+    assert!(arrived.iter().filter(|a| a.packet.payload() > 0).all(|a| !quiet(a.at.0)));
+    let flagged =
+        |flag: u8| arrived.iter().filter(|a| a.to == 3 && a.packet.tcp().is_some_and(|s| s.has(flag))).count();
     use ackclock_core::tcp::segment::flags;
     assert_eq!((flagged(flags::SYN), flagged(flags::FIN)), (1, 1));
     let out = s.output();

@@ -49,7 +49,6 @@ pub enum Failure {
 pub struct Endpoint {
     state: State,
     failure: Option<Failure>,
-    flow: u32,
     mss: u32,
     wire: WireSize,
     /// The sending half.
@@ -81,12 +80,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint that sends segments of up to `mss` payload bytes, marked with `flow`, controlled by `cc`.
-    pub fn new(config: &Config, mss: u32, cc: Box<dyn CongestionControl>, rng: Stream, flow: u32) -> Endpoint {
+    /// An endpoint that sends segments of up to `mss` payload bytes, controlled by `cc`.
+    pub fn new(config: &Config, mss: u32, cc: Box<dyn CongestionControl>, rng: Stream) -> Endpoint {
         Endpoint {
             state: State::Closed,
             failure: None,
-            flow,
             mss,
             wire: WireSize::new(config),
             tx: Sender::new(config, mss, cc, rng),
@@ -196,13 +194,13 @@ impl Endpoint {
             return;
         }
         if self.timestamps && seg.has_timestamps() {
-            if seq_before(seg.tsval, self.ts_recent) && now.since(self.ts_recent_at) <= self.paws_lifetime() {
+            if seq_before(seg.tsval(), self.ts_recent) && now.since(self.ts_recent_at) <= self.paws_lifetime() {
                 // An old duplicate (RFC 7323 §5, PAWS).
                 self.rx.on_old_timestamp(pos, u64::from(seg.seq_len()));
                 return;
             }
             if pos <= self.rx.last_ack_sent() {
-                (self.ts_recent, self.ts_recent_at) = (seg.tsval, now);
+                (self.ts_recent, self.ts_recent_at) = (seg.tsval(), now);
             }
         }
         if seg.has(flags::ACK) {
@@ -211,8 +209,8 @@ impl Endpoint {
         }
         let fin = seg.has(flags::FIN);
         if seg.len > 0 || fin {
-            if self.rx.on_header(seg.has(flags::PSH), seg.tsecr) && self.timestamps && seg.has_timestamps() {
-                let age = self.age(now, seg.tsecr);
+            if self.rx.on_header(seg.has(flags::PSH), seg.tsecr()) && self.timestamps && seg.has_timestamps() {
+                let age = self.age(now, seg.tsecr());
                 self.rx.on_echo(age);
             }
             if self.tx.marks.on() && seg.len > 0 {
@@ -360,7 +358,6 @@ impl Endpoint {
     fn write(&mut self, now: Time, out: Output, seg: &mut Segment) {
         seg.seq = self.tx.tcb.iss.wrapping_add(out.pos as u32);
         seg.len = out.len;
-        seg.flow = self.flow;
         seg.mss_or_marks = 0;
         seg.flags = flags::ACK | if out.fin { flags::FIN } else { 0 } | if out.push { flags::PSH } else { 0 };
         seg.options = 0;

@@ -45,7 +45,7 @@ impl Sender {
         let advanced = ack > una;
         if advanced {
             if tcb.board.may_be_resent() && seg.has_timestamps() {
-                d.unanswered = Some(tcb.next_tick(now, seg.tsecr));
+                d.unanswered = Some(tcb.next_tick(now, seg.tsecr()));
             }
             tcb.board.acknowledge(ack, &mut d);
             recovery.on_progress();
@@ -183,6 +183,6 @@ impl ControlBlock {
     /// One-way delay of what caused `seg`, up to the difference of the two clocks.
     fn one_way(&self, seg: &Segment) -> Option<Span> {
         let tick = self.config.timestamp_tick.0;
-        seg.has_timestamps().then(|| Span(u64::from(seg.tsval.wrapping_sub(seg.tsecr)).saturating_mul(tick)))
+        seg.has_timestamps().then(|| Span(u64::from(seg.tsval().wrapping_sub(seg.tsecr())).saturating_mul(tick)))
     }
 }

@@ -119,7 +119,7 @@ fn a_short_path_compresses_for_a_twentieth_of_its_round_trip_time_and_at_most_44
         c.set(window, &Value::Int(64_000)).unwrap();
     }
     let cc = registry::build("reno", &[], slowstart::build("standard", &[]).unwrap()).unwrap();
-    let mut e = Endpoint::new(&c, MSS, cc, Stream::named(1, 0, "test"), 7);
+    let mut e = Endpoint::new(&c, MSS, cc, Stream::named(1, 0, "test"));
     e.connect();
     sent(&mut e, 0);
     give(&mut e, 4, &syn_ack());

@@ -391,9 +391,9 @@ fn sample_of_the_copy_that_arrived(rule: &str, rounded: Span) {
     e.on_segment(at(100), &syn_ack());
     sent(&mut e, 100);
     e.tx.write(1000);
-    assert_eq!(sent(&mut e, 200)[0].tsval, 200);
+    assert_eq!(sent(&mut e, 200)[0].tsval(), 200);
     let due = expire(&mut e);
-    assert_eq!(sent(&mut e, due)[0].tsval, due as u32);
+    assert_eq!(sent(&mut e, due)[0].tsval(), due as u32);
     // The echo names the first copy.
     e.on_segment(at(due + 30) + Span(700_000), &timestamped(sack(2, &[]), 950, 200));
     assert_eq!(e.tx.rtt().max() + rounded, Span::from_millis(due + 30 - 200) + Span(700_000));

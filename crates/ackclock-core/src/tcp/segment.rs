@@ -1,4 +1,4 @@
-//! A TCP segment's header, without its payload, in 64 bytes.
+//! A TCP segment's header, without its payload, in 52 bytes.
 
 use crate::packet::Ecn;
 
@@ -14,9 +14,6 @@ pub mod flags {
     pub const PSH: u8 = 0x08;
     /// The acknowledgment field counts.
     pub const ACK: u8 = 0x10;
-    /// The second of two copies that a medium made. It stands where URG does, which nothing here uses; endpoints do not
-    /// look at it.
-    pub const COPY: u8 = 0x20;
     /// The receiver echoes a congestion mark (RFC 3168); on a SYN: it can.
     pub const ECE: u8 = 0x40;
     /// The sender has reduced its window; on a SYN: see [`ECE`].
@@ -42,14 +39,8 @@ pub struct Segment {
     pub seq: u32,
     /// Acknowledgment number.
     pub ack: u32,
-    /// Timestamp value and echo (RFC 7323), if [`Segment::has_timestamps`].
-    pub tsval: u32,
-    /// Timestamp echo.
-    pub tsecr: u32,
     /// Payload bytes.
     pub len: u32,
-    /// The owner's connection number and direction.
-    pub flow: u32,
     /// Window field, before scaling.
     pub window: u16,
     /// On SYN segments the MSS option; on all others the packets marked CE that arrived so far, modulo 2^16, if the
@@ -61,10 +52,13 @@ pub struct Segment {
     pub(super) sack_count: u8,
     /// ECN field of the IP header.
     pub ecn: Ecn,
+    /// As in a real header, timestamps take the room of the last block.
     pub(super) sack: [SackBlock; MAX_SACK_BLOCKS],
 }
 
-const _: () = assert!(std::mem::size_of::<Segment>() <= 64);
+const _: () = assert!(std::mem::size_of::<Segment>() <= 52);
+/// Where the timestamps stand.
+const STAMPS: usize = MAX_SACK_BLOCKS - 1;
 
 const OPT_TIMESTAMPS: u8 = 0x10;
 const OPT_SACK_PERMITTED: u8 = 0x20;
@@ -86,12 +80,24 @@ impl Segment {
         self.options & OPT_TIMESTAMPS != 0
     }
 
-    /// Adds the timestamp option.
+    /// Adds the timestamp option (RFC 7323). A fourth SACK block gives way.
     #[inline]
     pub fn set_timestamps(&mut self, tsval: u32, tsecr: u32) {
         self.options |= OPT_TIMESTAMPS;
-        self.tsval = tsval;
-        self.tsecr = tsecr;
+        self.sack_count = self.sack_count.min(STAMPS as u8);
+        self.sack[STAMPS] = SackBlock { start: tsval, end: tsecr };
+    }
+
+    /// Timestamp value, meaningful if [`Segment::has_timestamps`].
+    #[inline]
+    pub fn tsval(&self) -> u32 {
+        self.sack[STAMPS].start
+    }
+
+    /// Timestamp echo, meaningful if [`Segment::has_timestamps`].
+    #[inline]
+    pub fn tsecr(&self) -> u32 {
+        self.sack[STAMPS].end
     }
 
     /// True when SACK is offered (SYN segments).
@@ -131,8 +137,10 @@ impl Segment {
     }
 
     /// Adds a SACK block; ignored when there is no room.
+    #[inline]
     pub fn push_sack(&mut self, block: SackBlock) {
-        if (self.sack_count as usize) < MAX_SACK_BLOCKS {
+        let room = MAX_SACK_BLOCKS - usize::from(self.has_timestamps());
+        if (self.sack_count as usize) < room {
             self.sack[self.sack_count as usize] = block;
             self.sack_count += 1;
         }
@@ -220,5 +228,17 @@ mod tests {
             ack.push_sack(SackBlock { start: n, end: n + 1 });
             assert_eq!(ack.option_bytes(), 12 + 4 + 8 * n);
         }
+    }
+
+    #[test]
+    fn a_fourth_block_and_timestamps_exclude_each_other() {
+        let block = |n: u32| SackBlock { start: n, end: n + 1 };
+        let mut ack = Segment { flags: flags::ACK, ..Segment::default() };
+        (1..=5).for_each(|n| ack.push_sack(block(n)));
+        assert_eq!((ack.sack().len(), ack.option_bytes()), (4, 4 + 8 * 4), "no room for a fifth");
+        ack.set_timestamps(70, 60);
+        ack.push_sack(block(6));
+        assert_eq!((ack.sack(), ack.tsval(), ack.tsecr()), (&[block(1), block(2), block(3)][..], 70, 60));
+        assert_eq!(ack.option_bytes(), 40, "all that a header has room for");
     }
 }

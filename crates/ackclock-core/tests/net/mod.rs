@@ -150,7 +150,7 @@ impl Net {
             let rng = Stream::named(case.seed, i as u64, "endpoint");
             let spy = Box::new(Spy { inner, signals: signals[i].clone() });
             i += 1;
-            Endpoint::new(&configs[i - 1], case.ends[i - 1].mss, spy, rng, i as u32 - 1)
+            Endpoint::new(&configs[i - 1], case.ends[i - 1].mss, spy, rng)
         });
         let mss = case.ends[0].mss.min(case.ends[1].mss);
         let sack = configs.iter().all(|c| c.offers_sack());
@@ -302,9 +302,9 @@ impl Net {
         }
         if s.has_timestamps() {
             let clock = (self.now.0 / self.ticks[1 - i]) as u32;
-            let future = clock.wrapping_sub(s.tsecr) as i32;
-            holds!(12, s.tsval == t.tsval as u32, "TSval {} at {}", s.tsval, t.tsval);
-            holds!(12, future >= 0, "TSecr {} is in the future of {clock}", s.tsecr);
+            let future = clock.wrapping_sub(s.tsecr()) as i32;
+            holds!(12, s.tsval() == t.tsval as u32, "TSval {} at {}", s.tsval(), t.tsval);
+            holds!(12, future >= 0, "TSecr {} is in the future of {clock}", s.tsecr());
         }
         Ok(t)
     }
@@ -356,7 +356,7 @@ impl Net {
         let mut words = vec![self.now.0, i as u64, u64::from(s.seq), u64::from(s.ack), u64::from(s.len)];
         words.extend([u64::from(s.window), u64::from(s.flags), s.ecn as u64, u64::from(s.mss_or_marks)]);
         if s.has_timestamps() {
-            words.extend([u64::from(s.tsval), u64::from(s.tsecr)]);
+            words.extend([u64::from(s.tsval()), u64::from(s.tsecr())]);
         }
         words.extend(s.sack().iter().map(|b| u64::from(b.start) << 32 | u64::from(b.end)));
         for w in words {

@@ -1,8 +1,9 @@
 //! What an application does when something is due, when its data has come, and when a stream has ended.
 
-use super::{App, Datagrams};
+use super::App;
 use crate::engine::Sim;
-use crate::flow::{snapshot, tag};
+use crate::flow::snapshot;
+use ackclock_core::packet::Packet;
 use ackclock_core::time::{Span, Time};
 
 impl Sim {
@@ -38,10 +39,12 @@ impl Sim {
                 App::Datagrams(d) if d.pulse.next <= now => {
                     d.pulse.advance();
                     let id = self.spare;
-                    d.write(now, tag(c, false), self.slab.get_mut(id));
-                    let len = d.wire;
+                    let (packet, len, route) = (d.next_packet(now), d.wire, self.sides[2 * c].route);
+                    let slot = self.slab.get_mut(id);
+                    slot.packet = Packet::Datagram(packet);
+                    slot.leaves(2 * c as u32, route);
                     self.spare = self.slab.reserve();
-                    self.enter(now, self.sides[2 * c].first_hop, id, len);
+                    self.enter(now, route.first, id, len);
                 }
                 App::Requests(r) if r.next <= now => {
                     self.ask(now, c);
@@ -140,9 +143,7 @@ impl Sim {
             }
             files.next += 1;
             let (n, request, handshake) = (c - files.first, files.request, files.blueprint.handshake());
-            let [Ok(mut source), Ok(mut sink)] =
-                [0, 1].map(|side| files.blueprint.endpoint(n, side, tag(c, side == 1)))
-            else {
+            let [Ok(mut source), Ok(mut sink)] = [0, 1].map(|side| files.blueprint.endpoint(n, side)) else {
                 continue;
             };
             if request > 0 {
@@ -249,8 +250,9 @@ impl Sim {
     #[cold]
     pub(crate) fn on_datagram(&mut self, now: Time, side: usize, id: u32) {
         let flow = &mut self.flows[self.conns[side / 2].flow as usize];
-        if let App::Datagrams(d) = &mut flow.app {
-            d.arrived(now, self.slab.get(id));
+        let slot = self.slab.get(id);
+        if let (App::Datagrams(d), Packet::Datagram(packet), false) = (&mut flow.app, &slot.packet, slot.copy) {
+            d.arrived(now, packet);
         }
         self.slab.remove(id);
     }
@@ -261,13 +263,14 @@ impl Sim {
             return;
         }
         let (flows, conns, spare) = (&mut self.flows, &self.conns, self.spare);
-        self.slab.each(|id, segment| {
-            let c = Datagrams::connection(segment);
-            if id == spare || c >= conns.len() {
+        self.slab.each(|id, slot| {
+            let Packet::Datagram(packet) = &slot.packet else { return };
+            if id == spare || slot.copy {
                 return;
             }
+            let c = slot.side as usize / 2;
             if let App::Datagrams(d) = &mut flows[conns[c].flow as usize].app {
-                d.under_way(segment);
+                d.under_way(packet);
             }
         });
     }
@@ -291,12 +294,5 @@ impl Sim {
         while files.oldest < files.next && self.sides[2 * files.oldest].endpoint.is_none() {
             files.oldest += 1;
         }
-    }
-}
-
-impl Datagrams {
-    /// The connection number in a packet's routing tag.
-    fn connection(segment: &ackclock_core::tcp::Segment) -> usize {
-        ((segment.flow & crate::flow::SIDE_MASK) >> 1) as usize
     }
 }

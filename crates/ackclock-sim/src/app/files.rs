@@ -56,11 +56,11 @@ impl Blueprint {
     ///
     /// # Errors
     /// The controller cannot be made; that was tried when the run was built.
-    pub fn endpoint(&mut self, n: usize, side: usize, tag: u32) -> Result<Endpoint, SpecError> {
+    pub fn endpoint(&mut self, n: usize, side: usize) -> Result<Endpoint, SpecError> {
         let made = self.made.pop();
         let cc = made.map_or_else(|| endpoint::controller(&self.spec, self.profile, "flow"), Ok)?;
         let rng = Stream::named(self.seed, self.run, &format!("flow {}.{n} endpoint {side}", self.spec.id));
-        Ok(Endpoint::new(&self.config, self.spec.mss, cc, rng, tag))
+        Ok(Endpoint::new(&self.config, self.spec.mss, cc, rng))
     }
 
     pub fn handshake(&self) -> bool {

@@ -125,6 +125,7 @@ pub(crate) fn app(f: &spec::Flow, run: &Run, path: &str) -> Result<App, SpecErro
             pulse: pulse(p, f, run, path)?,
             payload: p.packet_bytes,
             wire: p.packet_bytes + p.header_bytes,
+            next: 0,
             ecn: if p.ect { Ecn::Ect0 } else { Ecn::NotEct },
             from: Time(run.warmup_ns),
             total_sent: 0,

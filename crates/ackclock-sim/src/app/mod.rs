@@ -13,10 +13,8 @@ pub mod pulse;
 pub mod rows;
 
 use crate::histogram::Histogram;
-use ackclock_core::packet::Ecn;
+use ackclock_core::packet::{Datagram, Ecn};
 use ackclock_core::rng::Stream;
-use ackclock_core::tcp::segment::flags;
-use ackclock_core::tcp::Segment;
 use ackclock_core::time::Time;
 use ackclock_core::variate::Variate;
 use files::Files;
@@ -87,6 +85,8 @@ pub struct Datagrams {
     /// Bytes of a datagram, headers included.
     pub(crate) wire: u32,
     pub(crate) ecn: Ecn,
+    /// Number of the next, modulo 2^32.
+    pub(crate) next: u32,
     /// Begin of the measurement.
     pub(crate) from: Time,
     /// Payload sent and received since the start, for series.
@@ -109,42 +109,31 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    /// Writes the header of the next datagram. The fields of the timestamps carry the time it leaves.
-    fn write(&mut self, now: Time, tag: u32, segment: &mut Segment) {
-        *segment = Segment::default();
-        segment.len = self.payload;
-        segment.flow = tag;
-        segment.ecn = self.ecn;
-        (segment.tsval, segment.tsecr) = (now.0 as u32, (now.0 >> 32) as u32);
+    /// The next datagram, which leaves at `now`.
+    fn next_packet(&mut self, now: Time) -> Datagram {
+        let sequence = self.next;
+        self.next = sequence.wrapping_add(1);
         self.total_sent += u64::from(self.payload);
         self.sent += u64::from(now >= self.from);
+        Datagram::new(now, sequence, self.payload, self.ecn)
     }
 
-    /// When the datagram with this header left.
-    fn left(segment: &Segment) -> Time {
-        Time(u64::from(segment.tsecr) << 32 | u64::from(segment.tsval))
-    }
-
-    /// A datagram arrived. Copies that a medium made count for nothing.
-    fn arrived(&mut self, now: Time, segment: &Segment) {
-        if segment.has(flags::COPY) {
-            return;
-        }
-        self.total_received += u64::from(segment.len);
+    /// A datagram arrived; not a copy that a medium made, those count for nothing.
+    fn arrived(&mut self, now: Time, packet: &Datagram) {
+        self.total_received += u64::from(packet.len);
         if now < self.from {
             return;
         }
-        let left = Datagrams::left(segment);
         self.received += 1;
         self.last = now;
-        self.of_sent += u64::from(left >= self.from);
-        self.marked += u64::from(segment.ecn == Ecn::Ce);
-        self.delay.record(now.since(left).0);
+        self.of_sent += u64::from(packet.sent() >= self.from);
+        self.marked += u64::from(packet.ecn == Ecn::Ce);
+        self.delay.record(now.since(packet.sent()).0);
     }
 
-    /// A datagram that is still under way as the run ends.
-    pub(crate) fn under_way(&mut self, segment: &Segment) {
-        self.in_flight += u64::from(!segment.has(flags::COPY) && Datagrams::left(segment) >= self.from);
+    /// A datagram, not a copy, is still under way as the run ends.
+    pub(crate) fn under_way(&mut self, packet: &Datagram) {
+        self.in_flight += u64::from(packet.sent() >= self.from);
     }
 }
 

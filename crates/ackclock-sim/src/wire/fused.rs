@@ -1,11 +1,10 @@
 //! A DropTail link solved on arrival: queue, transmission and propagation in one ring.
 
 use super::{Common, InFlight, Outcome};
-use crate::slab::NONE;
+use crate::slab::{Slot, NONE};
 use ackclock_core::link::Serializer;
 use ackclock_core::queue::{Backlog, Limits, Reason, Step};
 use ackclock_core::ring::Ring;
-use ackclock_core::tcp::segment::Segment;
 use ackclock_core::time::Time;
 
 /// A FIFO at a constant rate. Without a serialiser it only delays.
@@ -85,22 +84,22 @@ impl FusedLink {
 
     /// A packet of `len` bytes arrives.
     #[inline]
-    pub fn push(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
+    pub fn push(&mut self, now: Time, id: u32, len: u32, slot: &Slot) -> Outcome {
         self.settle(super::just_before(now));
         let wire = len + self.common.overhead;
         let Some(serializer) = &mut self.serializer else {
-            return self.pass(now, id, len, segment);
+            return self.pass(now, id, len, slot);
         };
         let (packets, bytes) = (self.ring.tail() - self.queued_from, self.queued_bytes + u64::from(wire));
         // The cheap test first: it decides all but the cases near the limit.
         if packets >= self.calm.packets || bytes > self.calm.bytes {
-            return self.near_a_limit(now, id, len, segment);
+            return self.near_a_limit(now, id, len, slot);
         }
         let (start, end) = serializer.transmit(now, wire);
-        self.enqueue(now, id, len, segment, start, end)
+        self.enqueue(now, id, len, slot, start, end)
     }
 
-    fn near_a_limit(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
+    fn near_a_limit(&mut self, now: Time, id: u32, len: u32, slot: &Slot) -> Outcome {
         let wire = len + self.common.overhead;
         let (waiting, in_service) = self.queue();
         if !self.limits.admit(waiting, in_service, wire) {
@@ -108,9 +107,9 @@ impl FusedLink {
             self.common.stats.drop_at(now, Reason::Full);
             return Outcome::Dropped;
         }
-        let marked = self.step.marks(self.limits.counted(waiting, in_service), segment.ecn);
+        let marked = self.step.marks(self.limits.counted(waiting, in_service), slot.packet.ecn());
         let (start, end) = self.serializer.as_mut().map_or((now, now), |s| s.transmit(now, wire));
-        let outcome = self.enqueue(now, id, len, segment, start, end);
+        let outcome = self.enqueue(now, id, len, slot, start, end);
         if marked {
             self.common.stats.mark_at(now, Reason::Threshold);
         }
@@ -121,10 +120,10 @@ impl FusedLink {
     }
 
     #[inline(always)]
-    fn enqueue(&mut self, now: Time, id: u32, len: u32, segment: &Segment, start: Time, end: Time) -> Outcome {
+    fn enqueue(&mut self, now: Time, id: u32, len: u32, slot: &Slot, start: Time, end: Time) -> Outcome {
         let wire = len + self.common.overhead;
         self.common.stats.service(now, start, end, wire);
-        let lost = self.common.loses(segment, wire, end);
+        let lost = self.common.loses(slot, wire, end);
         let id = if lost { NONE } else { id };
         self.ring.push(InFlight { exit: Time(end.0.saturating_add(self.common.delay)), id, len });
         self.queued_bytes += u64::from(wire);
@@ -139,12 +138,12 @@ impl FusedLink {
     }
 
     /// An unlimited link only delays.
-    fn pass(&mut self, now: Time, id: u32, len: u32, segment: &Segment) -> Outcome {
+    fn pass(&mut self, now: Time, id: u32, len: u32, slot: &Slot) -> Outcome {
         let wire = len + self.common.overhead;
         self.common.stats.service(now, now, now, wire);
         self.common.stats.total_bytes += u64::from(wire);
         self.common.stats.level(now, 0, 0);
-        if self.common.loses(segment, wire, now) {
+        if self.common.loses(slot, wire, now) {
             return Outcome::Lost;
         }
         self.ring.push(InFlight { exit: Time(now.0.saturating_add(self.common.delay)), id, len });

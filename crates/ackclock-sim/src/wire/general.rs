@@ -5,12 +5,11 @@
 //! packet arrives or comes out, each with the time that was its own: they cost no events.
 
 use super::{Common, Flight, InFlight};
-use crate::slab::{Slab, NONE};
+use crate::slab::{Slab, Slot, NONE};
 use ackclock_core::impair::Medium;
 use ackclock_core::link::{Policer, Server};
 use ackclock_core::packet::{Ecn, Parcel};
 use ackclock_core::queue::{Backlog, Queue, Reason, Sink};
-use ackclock_core::tcp::segment::flags;
 use ackclock_core::time::Time;
 use std::sync::Arc;
 
@@ -77,7 +76,7 @@ impl Sink for Consequences<'_> {
 
     fn marked(&mut self, at: Time, parcel: &Parcel, reason: Reason) {
         self.common.stats.mark_at(at, reason);
-        self.slab.get_mut(parcel.id).ecn = Ecn::Ce;
+        self.slab.get_mut(parcel.id).packet.set_ecn(Ecn::Ce);
     }
 }
 
@@ -159,7 +158,7 @@ impl GeneralLink {
 
     /// `packet` passes a medium that is not ideal.
     fn pass(&mut self, parcel: Parcel, mut packet: InFlight, end: Time, slab: &mut Slab) {
-        let data = slab.get(parcel.id).len > 0;
+        let data = slab.get(parcel.id).packet.payload() > 0;
         let fate = self.medium.fate(parcel.flow, data, parcel.len, end);
         packet.exit = Time(packet.exit.0.saturating_add(fate.extra.0));
         if fate.lost {
@@ -171,9 +170,7 @@ impl GeneralLink {
         if fate.duplicate {
             self.common.stats.duplicated += u64::from(self.common.stats.covers(end));
             let id = slab.reserve();
-            let mut copy = *slab.get(parcel.id);
-            copy.flags |= flags::COPY;
-            *slab.get_mut(id) = copy;
+            *slab.get_mut(id) = Slot { copy: true, ..*slab.get(parcel.id) };
             self.wire.push(InFlight { id, ..packet });
         }
     }
@@ -181,10 +178,10 @@ impl GeneralLink {
     /// A packet of `len` bytes arrives. What the queue drops leaves `slab`.
     pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &mut Slab) {
         self.settle(super::just_before(now), slab);
-        let segment = slab.get(id);
-        let flow = super::flow_number(segment.flow);
+        let slot = slab.get(id);
+        let flow = slot.connection();
         let class = self.classes.get(flow as usize).copied().unwrap_or(0);
-        let parcel = Parcel { id, len: len + self.common.overhead, flow, class, ecn: segment.ecn, arrived: now };
+        let parcel = Parcel { id, len: len + self.common.overhead, flow, class, ecn: slot.packet.ecn(), arrived: now };
         self.common.stats.arrive(now);
         let mut sink = Consequences { common: &mut self.common, slab, dropped: NONE };
         if !self.server.fits(parcel.len) || self.policer.as_mut().is_some_and(|p| !p.conforms(now, parcel.len)) {

@@ -19,10 +19,9 @@ pub use fused::FusedLink;
 pub use general::{GeneralLink, Parts};
 pub use stats::LinkStats;
 
-use crate::slab::Slab;
+use crate::slab::{Slab, Slot};
 use ackclock_core::impair::Loss;
 use ackclock_core::packet::Ecn;
-use ackclock_core::tcp::segment::Segment;
 use ackclock_core::time::Time;
 
 /// A packet on a wire: due at its far end at `exit`.
@@ -63,13 +62,13 @@ pub struct Common {
 }
 
 impl Common {
-    /// Whether the medium loses `segment`, whose `len` bytes on the wire end at `end`.
+    /// Whether the medium loses the packet in `slot`, whose `len` bytes on the wire end at `end`.
     #[inline]
-    fn loses(&mut self, segment: &Segment, len: u32, end: Time) -> bool {
+    fn loses(&mut self, slot: &Slot, len: u32, end: Time) -> bool {
         if matches!(self.loss, Loss::None) {
             return false;
         }
-        let lost = self.loss.strikes(flow_number(segment.flow), segment.len > 0, len);
+        let lost = self.loss.strikes(slot.connection(), slot.packet.payload() > 0, len);
         self.stats.lost += u64::from(lost && self.stats.covers(end));
         lost
     }
@@ -79,11 +78,6 @@ impl Common {
 #[inline]
 fn just_before(now: Time) -> Time {
     Time(now.0.saturating_sub(1))
-}
-
-/// Connection number in a packet's routing tag; see [`crate::flow::tag`].
-fn flow_number(tag: u32) -> u32 {
-    (tag & crate::flow::SIDE_MASK) >> 1
 }
 
 /// One link.
@@ -103,7 +97,7 @@ impl Link {
         match self {
             Link::Fused(l) => match l.push(now, id, len, slab.get(id)) {
                 Outcome::Taken => {}
-                Outcome::Marked => slab.get_mut(id).ecn = Ecn::Ce,
+                Outcome::Marked => slab.get_mut(id).packet.set_ecn(Ecn::Ce),
                 Outcome::Lost | Outcome::Dropped => slab.remove(id),
             },
             Link::General(l) => l.push(now, id, len, slab),

@@ -4,9 +4,10 @@
 pub mod applications;
 pub mod rich;
 
-use ackclock_core::packet::Ecn;
+use ackclock_core::packet::{Ecn, Packet::Datagram};
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::segment::SackBlock;
+use ackclock_core::time::Time;
 use ackclock_sim::engine::Delivery;
 use ackclock_sim::{Output, Run, Sim};
 use serde_json::{json, Value};
@@ -64,6 +65,9 @@ pub struct Packet {
     pub window: u16,
     pub flags: u8,
     pub ecn: Ecn,
+    pub copy: bool,
+    /// Of a datagram, its number and when it left.
+    pub datagram: Option<(u32, Time)>,
     pub marks: u16,
     pub timestamps: Option<(u32, u32)>,
     pub sack: Vec<SackBlock>,
@@ -71,19 +75,21 @@ pub struct Packet {
 
 impl From<&Delivery> for Packet {
     fn from(d: &Delivery) -> Packet {
-        let s = &d.segment;
+        let s = d.packet.tcp().copied().unwrap_or_default();
         Packet {
             at: d.at.0,
             to_server: d.to & 1 == 1,
             flow: d.to / 2,
             seq: s.seq,
             ack: s.ack,
-            len: s.len,
+            len: d.packet.payload(),
             window: s.window,
             flags: s.flags,
-            ecn: s.ecn,
+            ecn: d.packet.ecn(),
+            copy: d.copy,
+            datagram: if let Datagram(u) = d.packet { Some((u.sequence, u.sent())) } else { None },
             marks: s.mss_or_marks,
-            timestamps: s.has_timestamps().then_some((s.tsval, s.tsecr)),
+            timestamps: s.has_timestamps().then_some((s.tsval(), s.tsecr())),
             sack: s.sack().to_vec(),
         }
     }

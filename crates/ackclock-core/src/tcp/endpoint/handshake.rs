@@ -62,7 +62,7 @@ impl Endpoint {
         self.mss = self.mss.min(peer_mss);
         self.tx.set_mss(self.mss);
         self.rx.set_mss(self.mss);
-        (self.ts_recent, self.ts_recent_at) = (seg.tsval, now);
+        (self.ts_recent, self.ts_recent_at) = (seg.tsval(), now);
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.tx.peer = PeerWindow::new(1 + u64::from(seg.window), seg.window_scale().unwrap_or(0));
         self.agree_on_ecn(self.wanted_feedback().agree(seg, self.tx.tcb.congestion.needs().ecn));
@@ -100,12 +100,12 @@ impl Endpoint {
     fn echoed_syn(&mut self, now: Time, seg: &Segment) -> Option<Span> {
         let known = self.tx.config().rto == RtoRule::Linux && self.timestamps && seg.has_timestamps();
         // Of less than a tick nothing is left; Linux counts it as one.
-        known.then(|| self.age(now, seg.tsecr).max(self.tx.config().timestamp_tick))
+        known.then(|| self.age(now, seg.tsecr()).max(self.tx.config().timestamp_tick))
     }
 
     /// Whether an echoed timestamp shows that the SYN was not lost, but repeated too early.
     fn answers_first_syn(&self, seg: &Segment) -> bool {
-        self.tx.config().eifel && self.timestamps && seg.has_timestamps() && seg.tsecr == self.first_syn_stamp
+        self.tx.config().eifel && self.timestamps && seg.has_timestamps() && seg.tsecr() == self.first_syn_stamp
     }
 
     pub(super) fn on_syn_timeout(&mut self) {

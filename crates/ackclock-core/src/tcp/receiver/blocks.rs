@@ -55,13 +55,12 @@ impl Blocks {
     pub fn write(&mut self, seg: &mut Segment, origin: u32) {
         let wire =
             |(a, b): (u64, u64)| SackBlock { start: origin.wrapping_add(a as u32), end: origin.wrapping_add(b as u32) };
-        let mut left = if seg.has_timestamps() { 3 } else { MAX_SACK_BLOCKS };
         if let Some(d) = self.duplicate {
             seg.push_sack(wire(d));
-            left -= 1;
         }
         let instead = self.instead.take();
-        for r in instead.as_ref().unwrap_or(&self.recent).iter().take(left).take_while(|r| r.1 > r.0) {
+        // As many as there is room for.
+        for r in instead.as_ref().unwrap_or(&self.recent).iter().take_while(|r| r.1 > r.0) {
             seg.push_sack(wire(*r));
         }
     }
