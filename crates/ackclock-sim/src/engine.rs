@@ -126,9 +126,9 @@ impl Sim {
     #[inline]
     fn arrive(&mut self, now: Time, p: InFlight) {
         let slot = self.slab.get_mut(p.id);
-        slot.at += 1;
-        let element = self.routes.stop(slot.at);
+        let element = self.routes.stop(slot.next);
         if element != END {
+            slot.next += 1;
             self.enter(now, element, p.id, p.len);
             return;
         }

@@ -13,8 +13,8 @@ pub const END: u32 = u32::MAX;
 pub struct Route {
     /// The first element.
     pub first: u32,
-    /// Where it stands in the table.
-    pub at: u32,
+    /// Where the table says what comes after it.
+    pub next: u32,
 }
 
 /// The routes of a run, each ended by [`END`].
@@ -33,7 +33,7 @@ impl Routes {
         let at = self.table.len() as u32;
         self.table.extend(&elements);
         self.table.push(END);
-        let route = Route { first: self.table[at as usize], at };
+        let route = Route { first: self.table[at as usize], next: at + 1 };
         self.known.insert(elements.into(), route);
         route
     }
@@ -53,9 +53,10 @@ mod tests {
     fn equal_routes_share_their_entries() {
         let mut routes = Routes::default();
         let (a, b) = (routes.add(vec![3, 1]), routes.add(vec![3, 1, 2]));
-        assert_eq!((a, routes.add(vec![3, 1])), (Route { first: 3, at: 0 }, a));
-        assert_eq!((b.first, b.at), (3, 3));
-        let walk = |route: Route| (route.at..).map(|at| routes.stop(at)).take_while(|e| *e != END).collect::<Vec<_>>();
-        assert_eq!((walk(a), walk(b)), (vec![3, 1], vec![3, 1, 2]));
+        assert_eq!((a, routes.add(vec![3, 1])), (Route { first: 3, next: 1 }, a));
+        assert_eq!((b.first, b.next), (3, 4));
+        let walk =
+            |route: Route| (route.next..).map(|at| routes.stop(at)).take_while(|e| *e != END).collect::<Vec<_>>();
+        assert_eq!((walk(a), walk(b)), (vec![1], vec![1, 2]));
     }
 }

@@ -14,8 +14,8 @@ pub struct Slot {
     pub packet: Packet,
     /// Who sent it: twice the connection's number, plus one for its server.
     pub side: u32,
-    /// The element it is in, by its place in the table of routes.
-    pub at: u32,
+    /// Where the table of routes says what comes after the element it is in.
+    pub next: u32,
     /// Whether it is the second of two that a medium made of one.
     pub copy: bool,
 }
@@ -26,7 +26,7 @@ impl Slot {
     /// The packet leaves `side` on `route`.
     #[inline]
     pub fn leaves(&mut self, side: u32, route: Route) {
-        (self.side, self.at, self.copy) = (side, route.at, false);
+        (self.side, self.next, self.copy) = (side, route.next, false);
     }
 
     /// Number of the connection it belongs to.

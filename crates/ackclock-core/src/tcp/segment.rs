@@ -136,6 +136,17 @@ impl Segment {
         &self.sack[..self.sack_count as usize]
     }
 
+    /// Adds SACK blocks, as many as there is room for.
+    #[inline]
+    pub fn extend_sack(&mut self, blocks: impl Iterator<Item = SackBlock>) {
+        let room = MAX_SACK_BLOCKS - usize::from(self.has_timestamps());
+        let used = usize::from(self.sack_count).min(room);
+        for (slot, block) in self.sack[used..room].iter_mut().zip(blocks) {
+            *slot = block;
+            self.sack_count += 1;
+        }
+    }
+
     /// Adds a SACK block; ignored when there is no room.
     #[inline]
     pub fn push_sack(&mut self, block: SackBlock) {

@@ -59,9 +59,7 @@ impl Blocks {
             seg.push_sack(wire(d));
         }
         let instead = self.instead.take();
-        // As many as there is room for.
-        for r in instead.as_ref().unwrap_or(&self.recent).iter().take_while(|r| r.1 > r.0) {
-            seg.push_sack(wire(*r));
-        }
+        let report = instead.as_ref().unwrap_or(&self.recent);
+        seg.extend_sack(report.iter().take_while(|r| r.1 > r.0).map(|r| wire(*r)));
     }
 }
