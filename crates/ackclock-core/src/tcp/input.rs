@@ -154,7 +154,7 @@ impl ControlBlock {
             _ => d.sack_xmit,
         };
         let Some((first, last)) = exact else {
-            return if advanced && seg.has_timestamps() { self.sample_echo(now, seg.tsecr) } else { None };
+            return if advanced && seg.has_timestamps() { self.sample_echo(now, seg.tsecr()) } else { None };
         };
         // The newest delivered segment was delayed least; selectively acknowledged ones are newer.
         let newest = d.sack_xmit.map_or(last, |s| s.1);

@@ -19,7 +19,7 @@ impl Alarm {
         let woken = Arc::default();
         let cc = Alarm { cwnd: 4, times: times.to_vec(), woken: Arc::clone(&woken), recovery };
         let config = Config::profile(Profile::Rfc);
-        let mut e = connected(Endpoint::new(&config, MSS, Box::new(cc), Stream::named(1, 0, "test"), 7));
+        let mut e = connected(Endpoint::new(&config, MSS, Box::new(cc), Stream::named(1, 0, "test")));
         e.tx.write(u64::MAX);
         (e, woken)
     }

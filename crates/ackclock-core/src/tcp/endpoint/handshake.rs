@@ -134,7 +134,6 @@ impl Endpoint {
         let answer = self.state == State::SynReceived;
         let mut seg = Segment {
             seq: self.tx.tcb.iss,
-            flow: self.flow,
             window,
             mss_or_marks: self.mss.min(65_535) as u16,
             flags: flags::SYN,

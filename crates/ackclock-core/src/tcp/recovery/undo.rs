@@ -89,7 +89,7 @@ impl Undo {
             return false;
         }
         let Some(first) = self.first else { return true };
-        seg.has_timestamps() && seq_before(seg.tsecr, (first.0 / self.tick) as u32)
+        seg.has_timestamps() && seq_before(seg.tsecr(), (first.0 / self.tick) as u32)
     }
 
     /// The episode turned out to be unfounded, as this acknowledgment shows.
