@@ -25,37 +25,34 @@ IMPORTS: dict[str, set[str]] = {
     "drawing": {"errors", "results"},
     "drawing.probes": {"scenario"},  # which series a figure needs: asked before the run
     "drawing.topology": {"scenario"},  # what is drawn there is a scenario
-    "api": {"engine", "errors", "execution", "host", "results", "scenario"},
-    "campaign": {"errors", "execution", "host", "results", "scenario"},
-    "study": {"api", "campaign", "errors", "drawing", "metrics", "results", "scenario", "stats"},
+    "sweeps": {"errors", "execution", "host", "results", "scenario"},
+    "study": {"sweeps", "errors", "drawing", "metrics", "results", "scenario", "stats"},
     "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
         "",
-        "api",
-        "campaign",
         "comparison",
         "controllers",
+        "drawing",
         "engine",
         "errors",
+        "execution",
         "host",
-        "drawing",
         "results",
         "scenario",
         "study",
+        "sweeps",
     },
     "__main__": {"cli"},
     "": {
-        "api",
-        "campaign",
         "comparison",
         "controllers",
-        "engine",
-        "events",
-        "errors",
-        "metrics",
         "drawing",
+        "engine",
+        "errors",
+        "events",
         "results",
         "scenario",
+        "sweeps",
     },  # ackclock/__init__.py
 }
 """What each part of the package may import from the others, for type checkers too. The most specific name counts."""

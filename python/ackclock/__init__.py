@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ackclock._ackclock import Ack, Cx, Lost, RateSample, Restart, Signal, Undo
-    from ackclock.api import run
-    from ackclock.campaign import Precision, sweep
     from ackclock.comparison.compare import Comparison, compare
     from ackclock.controllers.base import ByWindow, CongestionControl, WindowBased
     from ackclock.drawing.figures import save as plot
@@ -26,6 +24,9 @@ if TYPE_CHECKING:
     from ackclock.results.result import Result
     from ackclock.scenario.model import Scenario
     from ackclock.scenario.plan import Plan, load
+    from ackclock.sweeps.precision import Precision
+    from ackclock.sweeps.run import run
+    from ackclock.sweeps.sweep import sweep
 
     __version__: str
 
@@ -81,7 +82,7 @@ _HOMES = {
     "Interrupted": ("ackclock.errors", "Interrupted"),
     "Lost": ("ackclock._ackclock", "Lost"),
     "Plan": ("ackclock.scenario.plan", "Plan"),
-    "Precision": ("ackclock.campaign", "Precision"),
+    "Precision": ("ackclock.sweeps.precision", "Precision"),
     "RateSample": ("ackclock._ackclock", "RateSample"),
     "Restart": ("ackclock._ackclock", "Restart"),
     "Result": ("ackclock.results.result", "Result"),
@@ -97,9 +98,9 @@ _HOMES = {
     "query": ("ackclock.results.query", "query"),
     "record_events": ("ackclock.events", "record_events"),
     "replay": ("ackclock.events", "replay"),
-    "run": ("ackclock.api", "run"),
+    "run": ("ackclock.sweeps.run", "run"),
     "save_events": ("ackclock.events", "save_events"),
-    "sweep": ("ackclock.campaign", "sweep"),
+    "sweep": ("ackclock.sweeps.sweep", "sweep"),
 }
 
 

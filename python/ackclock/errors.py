@@ -81,13 +81,15 @@ class ControllerError(EngineError):
 
     def of_run(self, run: str) -> ControllerError:
         """The same error, naming the run."""
-        return ControllerError(*self._fields()[:-1], run)
+        return ControllerError(**{**self.fields(), "run": run})
 
-    def _fields(self) -> tuple[str, str, str, float, str, str, str]:
-        return self.problem, self.controller, self.flow, self.time_s, self.method, self.traceback, self.run
+    def fields(self) -> dict[str, Any]:
+        """What it was made of, by name: plain values, which go from process to process."""
+        names = ("problem", "controller", "flow", "time_s", "method", "traceback", "run")
+        return {name: getattr(self, name) for name in names}
 
     def __reduce__(self) -> tuple[type[ControllerError], tuple[object, ...]]:
-        return type(self), self._fields()
+        return type(self), tuple(self.fields().values())
 
 
 class Interrupted(KeyboardInterrupt):

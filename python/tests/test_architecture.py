@@ -127,7 +127,7 @@ def test_unsafe_code_is_forbidden(tmp_path: Path) -> None:
         ("cli/run.py", "from ackclock.results import text", True),
         ("cli/run.py", "import ackclock", True),
         ("results/text.py", "from ackclock.cli import console", False),
-        ("results/text.py", "from ackclock import api", False),
+        ("results/text.py", "from ackclock.sweeps import run", False),
         ("drawing/figures.py", "from ackclock.results.result import Result", True),
         ("drawing/figures.py", "from ackclock.drawing import style", True),
         ("drawing/figures.py", "from ackclock import engine", False),
@@ -141,11 +141,11 @@ def test_unsafe_code_is_forbidden(tmp_path: Path) -> None:
         ("errors.py", "if typing.TYPE_CHECKING:\n    from ackclock.results.result import Result", False),
         ("reference/reno.py", "if TYPE_CHECKING:\n    from ackclock._ackclock import Ack", True),
         ("reference/reno.py", "from ackclock._ackclock import Ack", False),
-        ("api.py", "if TYPE_CHECKING:\n    from ackclock._ackclock import Ack", False),
+        ("sweeps/run.py", "if TYPE_CHECKING:\n    from ackclock._ackclock import Ack", False),
         ("engine.py", "from ackclock import _ackclock", True),
-        ("api.py", "from ackclock import _ackclock", False),
-        ("api.py", "from ackclock._ackclock import run", False),
-        ("api.py", "import ackclock.drawing.figures", False),
+        ("sweeps/run.py", "from ackclock import _ackclock", False),
+        ("sweeps/run.py", "from ackclock._ackclock import run", False),
+        ("sweeps/run.py", "import ackclock.drawing.figures", False),
         ("scenario/model.py", "import pydantic", True),
         ("results/result.py", "from pydantic import BaseModel", False),
         ("stats.py", "from scipy.special import stdtrit", True),
@@ -194,7 +194,7 @@ layers = {layers}
 
 
 def test_the_contract_is_that_of_the_page_and_of_the_table(tmp_path: Path) -> None:
-    ours = ["cli", "api", "drawing | results", "scenario", "errors | stats"]
+    ours = ["cli", "sweeps", "drawing | results", "scenario", "errors | stats"]
     settings = LAYERS.format(layers=ours)
     page = "\n".join(["```layers", *ours[:2], "results | drawing", *ours[3:], "```"])
     tree = {"pyproject.toml": settings, "ARCHITECTURE.md": page}

@@ -19,7 +19,7 @@ import ackclock
 from ackclock import InputError
 from ackclock.errors import AckclockError, EngineError
 from ackclock.execution import backends, keys
-from ackclock.execution import sweep as running
+from ackclock.execution import scheduler as running
 from ackclock.execution.journal import Journal
 
 Write = Callable[..., Path]

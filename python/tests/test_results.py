@@ -7,6 +7,7 @@ import json
 import statistics
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -156,15 +157,15 @@ def test_altered_results_are_refused(result: Result, tmp_path: Path) -> None:
 def test_an_interrupted_plan_keeps_what_finished(
     scenario_file: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, calls = engine.run, []
+    real, calls = engine.Batch.run, []
 
-    def third_is_interrupted(document: str, controllers: engine.Controllers) -> engine.Output:
+    def third_is_interrupted(batch: engine.Batch, number: int, document: str, own: engine.Controllers) -> Any:
         calls.append(document)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return real(document, controllers)
+        return real(batch, number, document, own)
 
-    monkeypatch.setattr(engine, "run", third_is_interrupted)
+    monkeypatch.setattr(engine.Batch, "run", third_is_interrupted)
     with pytest.raises(Interrupted) as caught:
         ackclock.run(scenario_file(SWEPT), replications=2, jobs=1, out=tmp_path / "out")
     assert caught.value.missing == 2
@@ -178,10 +179,10 @@ def test_an_interrupted_plan_keeps_what_finished(
 def test_a_failing_run_leaves_nothing_and_is_named(
     scenario_file: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(document: str, controllers: engine.Controllers) -> engine.Output:
+    def fails(batch: engine.Batch, number: int, document: str, own: engine.Controllers) -> Any:
         raise EngineError("out of order")
 
-    monkeypatch.setattr(engine, "run", fails)
+    monkeypatch.setattr(engine.Batch, "run", fails)
     with pytest.raises(EngineError, match=r"run 0 \(cc = reno\): out of order"):
         ackclock.run(scenario_file(SWEPT), jobs=1, out=tmp_path / "out")
     assert [item.name for item in tmp_path.iterdir()] == ["scenario.toml"]

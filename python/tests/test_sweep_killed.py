@@ -18,7 +18,7 @@ from typing import Any
 
 import ackclock
 from ackclock.cli.app import main
-from ackclock.execution import pool
+from ackclock.execution import processes
 
 Write = Callable[..., Path]
 KILLS = int(os.environ.get("ACKCLOCK_KILLS", "20"))
@@ -148,6 +148,6 @@ def test_processes_end_in_the_middle_of_a_result() -> None:
     executor.submit(bytes, 600_000_000)
     while not results._reader.poll(0.001):  # it has begun to send them
         pass
-    pool.stop(executor)
+    processes.stop(executor)
     reading.join(30)
     assert not reading.is_alive()

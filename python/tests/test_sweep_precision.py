@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 import ackclock
-from ackclock import InputError, Precision, campaign
-from ackclock.campaign import PILOT, Event
+from ackclock import InputError, Precision
 from ackclock.cli.app import main
 from ackclock.execution import batch
 from ackclock.execution.journal import Journal
+from ackclock.execution.scheduler import Event
 from ackclock.results import summary
+from ackclock.sweeps import session
+from ackclock.sweeps.precision import PILOT
 
 Write = Callable[..., Path]
 
@@ -150,7 +152,7 @@ def test_only_what_the_metric_needs_is_read(
     change = {"topology.rtt": ["20 ms", "40 ms", "60 ms"]}
     wish = Precision(0.02, "loss_percent", most=9)
     ackclock.sweep(scenario_file(), tmp_path / "a", set=change, precision=wish, jobs=1)
-    monkeypatch.setattr(campaign, "_MOST_ROWS", 1)
+    monkeypatch.setattr(session, "_MOST_ROWS", 1)
     ackclock.sweep(scenario_file(), tmp_path / "b", set=change, precision=wish, jobs=1)
     assert read
     assert not any(read)
@@ -162,7 +164,7 @@ def test_only_two_metrics_need_the_series(scenario_file: Write) -> None:
     result = ackclock.run(scenario_file(('interval = "50 ms"', probes)), replications=2, jobs=1)
     without = {**result.tables, "series": result.series.clear()}
     (usual,), (less,) = (summary.summarise(tables, result.manifest) for tables in (result.tables, without))
-    assert {name for name in usual.metrics if usual.metrics[name] != less.metrics.get(name)} == campaign._OF_SERIES
+    assert {name for name in usual.metrics if usual.metrics[name] != less.metrics.get(name)} == session._OF_SERIES
 
 
 def test_more_replications_than_are_allowed_are_refused(scenario_file: Write, tmp_path: Path) -> None:

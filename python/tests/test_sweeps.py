@@ -12,10 +12,10 @@ import pytest
 
 import ackclock
 from ackclock import InputError
-from ackclock.campaign import Event
 from ackclock.cli.app import main
 from ackclock.errors import AckclockError
 from ackclock.execution.journal import Journal
+from ackclock.execution.scheduler import Event
 from ackclock.results import assemble, store
 
 Write = Callable[..., Path]

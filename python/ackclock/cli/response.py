@@ -11,11 +11,11 @@ from typing import Any
 
 import polars as pl
 
-from ackclock import api
 from ackclock.errors import InputError, Problem, unknown
 from ackclock.results.result import Result
 from ackclock.scenario.override import is_key, parse
 from ackclock.scenario.plan import load
+from ackclock.sweeps.run import run
 
 DURATION_S = 30
 MARK_ABOVE = "20 packets"
@@ -89,7 +89,7 @@ def measure(
     plan = load(raw, set=others)
     if len(plan) > 1:
         raise InputError("the test is one run", "give single values", source="--set")
-    result = api.run(plan, jobs=1)
+    result = run(plan, jobs=1)
     series = result.series.filter((pl.col("metric") == "cwnd") & (pl.col("id") == "0"))
     mss = _mss(result)
     link = result.resolved()["links"][0]

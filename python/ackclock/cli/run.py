@@ -11,7 +11,6 @@ from typing import Any
 
 from rich.console import Console
 
-from ackclock import api
 from ackclock.cli import console
 from ackclock.cli.exit_codes import INTERRUPTED, OK
 from ackclock.errors import InputError, Interrupted
@@ -19,6 +18,7 @@ from ackclock.results import text
 from ackclock.results.result import Result
 from ackclock.results.summary import to_json
 from ackclock.scenario.plan import Plan, load
+from ackclock.sweeps import run as sweeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def run(request: Request) -> int:
     missing = 0
     try:
         with console.progress() as report:
-            result = api.run(plan, jobs=request.jobs, out=request.out, progress=report)
+            result = sweeps.run(plan, jobs=request.jobs, out=request.out, progress=report)
     except Interrupted as interruption:
         result, missing = interruption.result, interruption.missing
     elapsed = time.monotonic() - begun

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ackclock.campaign import JOURNAL, Event, Precision, Report, sweep
 from ackclock.cli import console
 from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
 from ackclock.cli.run import show
 from ackclock.errors import InputError
+from ackclock.execution.scheduler import Event
 from ackclock.scenario.plan import load
+from ackclock.sweeps.precision import Precision
+from ackclock.sweeps.sweep import JOURNAL, Report, sweep
 
 
 @dataclass(frozen=True, slots=True)

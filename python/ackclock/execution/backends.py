@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 
 from ackclock.errors import AckclockError, EngineError, InputError, one_line
-from ackclock.execution import batch, pool
+from ackclock.execution import batch, processes
 from ackclock.execution.keys import Task
 from ackclock.scenario.plan import Plan
 
@@ -35,6 +35,8 @@ class Backend(Protocol):
     """Plays batches; `slots` at a time."""
 
     slots: int
+    cause: BaseException | None
+    """What the run raised that failed last, if it was in this process: of others there is only text."""
 
     def submit(self, tasks: Sequence[Task]) -> Future[bytes]:
         """Begin to play a batch. The future raises :class:`LostWorker` if its process has died."""
@@ -53,15 +55,20 @@ class Here:
     """In this process, one batch after the other."""
 
     slots = 1
+    cause: BaseException | None = None
 
-    def __init__(self, folder: str | None) -> None:
-        self._folder = folder
+    def __init__(self, folder: str | None, *, stop: bool = False) -> None:
+        self._folder, self._stop = folder, stop
 
     def submit(self, tasks: Sequence[Task]) -> Future[bytes]:
         """Play it now."""
         future: Future[bytes] = Future()
-        future.set_result(batch.play(tasks, self._folder, interruptible=True))
+        played = batch.play(tasks, self._folder, stop=self._stop, interruptible=True, failed=self._failed)
+        future.set_result(played)
         return future
+
+    def _failed(self, error: BaseException) -> None:
+        self.cause = error
 
     def renew(self) -> None:
         """There is no other process."""
@@ -76,21 +83,23 @@ class Here:
 class Processes:
     """Other processes of this computer."""
 
-    def __init__(self, slots: int, folder: str | None) -> None:
+    cause: BaseException | None = None
+
+    def __init__(self, slots: int, folder: str | None, *, stop: bool = False) -> None:
         self.slots = slots
-        self._folder = folder
+        self._folder, self._stop = folder, stop
         self._pool = self._new()
 
     def _new(self) -> ProcessPoolExecutor:
         # Forking would copy the threads' locks of polars; a fresh interpreter has none.
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.slots, context, pool.outlive_no_parent, (os.getpid(),))
+        return ProcessPoolExecutor(self.slots, context, processes.outlive_no_parent, (os.getpid(),))
 
     def submit(self, tasks: Sequence[Task]) -> Future[bytes]:
         """Hand it to the next process that is free."""
         try:
-            with pool.interrupts_held(), pool.main_module_hidden():
-                return _told(self._pool.submit(batch.play, list(tasks), self._folder))
+            with processes.interrupts_held(), processes.main_module_hidden():
+                return _told(self._pool.submit(batch.play, list(tasks), self._folder, stop=self._stop))
         except BrokenProcessPool as error:
             future: Future[bytes] = Future()
             future.set_exception(LostWorker(str(error)))
@@ -98,7 +107,7 @@ class Processes:
 
     def renew(self) -> None:
         """New processes in place of those of which one has died."""
-        pool.stop(self._pool)
+        processes.stop(self._pool)
         self._pool = self._new()
 
     def check(self) -> None:
@@ -106,11 +115,13 @@ class Processes:
 
     def close(self) -> None:
         """Stop them."""
-        pool.stop(self._pool)
+        processes.stop(self._pool)
 
 
 class Cluster:
     """Workers of a Dask cluster, which may come and go. They need this package in the same build."""
+
+    cause: BaseException | None = None
 
     def __init__(self, address: str, folder: str | None) -> None:
         """Join the scheduler at `address`, or begin a cluster of N processes here for ``local:N``."""
@@ -172,7 +183,7 @@ def _client(address: str) -> tuple[Any, Any]:
     count = address.removeprefix("local:")
     if not count.isdigit() or int(count) < 1:
         raise InputError(f"'{address}' has no number of workers", "write local:2", key="cluster")
-    with pool.main_module_hidden():
+    with processes.main_module_hidden():
         cluster = dask.LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=":0")
     return dask.Client(cluster), cluster
 
@@ -207,15 +218,19 @@ def _outcome(error: BaseException) -> Exception:
     return error if isinstance(error, AckclockError) else EngineError(one_line(f"a worker raised {kind}: {error}"))
 
 
-def choose(workers: int, cluster: str | None, plan: Plan) -> Backend:
-    """The place for so many workers. Raises :class:`InputError`."""
-    portable = pool.portable(plan)
+def choose(workers: int, cluster: str | None, plan: Plan, *, isolate: bool = True, stop: bool = False) -> Backend:
+    """The place for so many workers. Raises :class:`InputError`.
+
+    isolate: one worker is a process of its own if the runs have controllers in Python.
+    stop: a batch ends with the first run that fails.
+    """
+    portable = processes.portable(plan)
     if cluster is not None:
         if not portable:
             problem = "other processes cannot import a controller of this script or notebook"
             raise InputError(problem, "put its class into a module of its own", key="cluster")
         return Cluster(cluster, plan.folder)
     # A controller in Python may end the process that it is in, so it gets one of its own.
-    if portable and (workers > 1 or pool.python_controllers(plan)):
-        return Processes(workers, plan.folder)
-    return Here(plan.folder)
+    if portable and (workers > 1 or (isolate and processes.python_controllers(plan))):
+        return Processes(workers, plan.folder, stop=stop)
+    return Here(plan.folder, stop=stop)

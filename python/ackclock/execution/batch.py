@@ -12,7 +12,7 @@ import io
 import json
 import struct
 import traceback
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +29,31 @@ _MAGIC = b"ACKRUNS1"
 _LENGTH = struct.Struct("<I")
 
 
-def play(tasks: Sequence[Task], folder: str | None, *, interruptible: bool = False) -> bytes:
+Failed = Callable[[BaseException], None]
+"""Called with what a run raised."""
+
+
+def play(
+    tasks: Sequence[Task],
+    folder: str | None,
+    *,
+    stop: bool = False,
+    interruptible: bool = False,
+    failed: Failed | None = None,
+) -> bytes:
     """Play runs one after the other in this process. A run that fails is recorded with its error.
 
-    `interruptible`: a KeyboardInterrupt is somebody's Ctrl-C. In processes that never see one a controller raised it.
+    stop: the first run that fails is the last one that is played.
+    interruptible: a KeyboardInterrupt is somebody's Ctrl-C. In processes that never see one a controller raised it.
+    failed: called with each error.
     """
-    batch = engine.Batch()
-    runs = [_played(batch, number, task, folder, interruptible) for number, task in enumerate(tasks)]
+    batch, runs, errors = engine.Batch(), list[str](), list[BaseException]()
+    for number, task in enumerate(tasks):
+        runs.append(_played(batch, number, task, folder, interruptible, errors.append))
+        if errors and failed is not None:
+            failed(errors[-1])
+        if errors and stop:
+            break
     return _packed(runs, batch.take())
 
 
@@ -44,20 +62,25 @@ def failure(task: Task, problem: str) -> bytes:
     return _packed([_failed(task, problem, repeat=True)], (b"", b"", b"", b""))
 
 
-def _played(batch: engine.Batch, number: int, task: Task, folder: str | None, interruptible: bool) -> str:
+def _played(
+    batch: engine.Batch, number: int, task: Task, folder: str | None, interruptible: bool, failed: Failed
+) -> str:
     """A run as the header describes it, in JSON."""
     classes = {name: _class(name, task, folder) for name in task.controllers}
     try:
         info, rows = batch.run(number, task.text, classes)
         return f'{{"key":"{task.key}","rows":{rows},"info":{info}}}'
     except ControllerError as error:
-        return _failed(task, str(error), error.traceback)
+        failed(error)
+        return _failed(task, str(error), error.traceback, raised=error.fields())
     except EngineError as error:
+        failed(error)
         return _failed(task, str(error))
     except BaseException as error:
         # What is no Exception passes through the engine as it is: a panic of its own, for one.
         if isinstance(error, Exception) or (interruptible and isinstance(error, KeyboardInterrupt)):
             raise
+        failed(error)
         return _failed(task, one_line(f"{type(error).__name__}: {error}"), traceback.format_exc())
 
 
@@ -72,8 +95,11 @@ def _class(name: str, task: Task, folder: str | None) -> loading.Class:
     return found.cls
 
 
-def _failed(task: Task, problem: str, traceback: str = "", *, repeat: bool = False) -> str:
-    return json.dumps({"key": task.key, "error": {"problem": problem, "traceback": traceback, "repeat": repeat}})
+def _failed(
+    task: Task, problem: str, traceback: str = "", *, repeat: bool = False, raised: Mapping[str, Any] | None = None
+) -> str:
+    error = {"problem": problem, "traceback": traceback, "repeat": repeat, "raised": raised}
+    return json.dumps({"key": task.key, "error": error})
 
 
 def _packed(runs: Sequence[str], streams: Sequence[bytes]) -> bytes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 _FAILED, _REPEAT = 1, 2
 
@@ -40,6 +41,13 @@ class Index(Mapping[str, Entry]):
         self._numbers.append(entry.number)
         self._rows.append(entry.rows)
         self._states.append(_FAILED * entry.failed | _REPEAT * entry.repeat)
+
+    def enter_batch(self, runs: Sequence[Mapping[str, Any]], offset: int) -> None:
+        """Enter the runs of a batch's header, which begins there."""
+        for number, run in enumerate(runs):
+            error = run.get("error")
+            repeat = bool(error and error["repeat"])
+            self.enter(run["key"], Entry(offset, number, run.get("rows", 0), error is not None, repeat))
 
     def __getitem__(self, key: str) -> Entry:
         at = self._at[key]

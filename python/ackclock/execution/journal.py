@@ -18,7 +18,7 @@ from types import TracebackType
 
 from ackclock.errors import AckclockError, InputError
 from ackclock.execution import batch, records
-from ackclock.execution.index import Entry, Index
+from ackclock.execution.index import Index
 
 NAME = "runs.journal"
 ASIDE = f"{NAME}.damaged"
@@ -75,7 +75,7 @@ class Journal:
             raise self._unwritable(error) from None
         self._end = at + records.HEAD + len(payload)
         self._unsynced.set()
-        self._enter(found, at + records.HEAD)
+        self.entries.enter_batch(found.runs, at + records.HEAD)
         return found
 
     def payload(self, offset: int) -> bytes:
@@ -131,7 +131,7 @@ class Journal:
             return len(_MAGIC)
         damaged: list[records.Stretch] = []
         for offset, payload in records.scan(self._file, len(_MAGIC), size, damaged):
-            self._enter(batch.header(payload), offset)
+            self.entries.enter_batch(batch.header(payload).runs, offset)
         if not damaged:
             return size
         self._set_aside(damaged)
@@ -158,12 +158,6 @@ class Journal:
                 records.fill(self._file, stretch)
         os.fsync(self._file)
         return size
-
-    def _enter(self, found: batch.Header, offset: int) -> None:
-        for number, run in enumerate(found.runs):
-            error = run.get("error")
-            repeat = bool(error and error["repeat"])
-            self.entries.enter(run["key"], Entry(offset, number, run.get("rows", 0), error is not None, repeat))
 
 
 def _locked(file: int) -> bool:

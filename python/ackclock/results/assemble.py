@@ -12,7 +12,9 @@ from ackclock.results.ledger import BATCH, ROWS, Ledger
 from ackclock.scenario.plan import Plan
 
 MOST_ROWS = 5_000
-"""Rows, of all tables, that are in memory at a time."""
+"""Rows, of all tables, that are in memory at a time while files are written."""
+_MOST_IN_MEMORY = 500_000
+"""Rows that are labelled at a time where all of them stay in memory."""
 
 _CELLS = 1_000_000
 """Rows times columns of a row group in the files of a result that does not fit. One is in memory as it is written."""
@@ -23,16 +25,19 @@ Batches = Callable[[int], Mapping[str, pl.DataFrame]]
 
 
 def in_memory(plan: Plan, runs: Ledger, batches: Batches) -> dict[str, pl.DataFrame]:
-    """All tables of some runs at once."""
+    """All tables of some runs at once, made window by window: series take several times their room meanwhile."""
     labels, frame = tables.Labels(plan), runs.frame()
-    return {"runs": labels.runs(frame)} | _window(labels, frame, batches)
+    windows = [_window(labels, frame[begin:end], batches) for begin, end in _windows(frame[ROWS], _MOST_IN_MEMORY)]
+    # In one piece a sum has one order, whether the table is read from a file or was made here. Series are too long.
+    joined = {name: pl.concat([window[name] for window in windows], rechunk=name != "series") for name in windows[0]}
+    return {"runs": labels.runs(frame)} | joined
 
 
 def write(plan: Plan, runs: Ledger, batches: Batches, folder: Path) -> None:
     """Write the table files of a result into `folder`. The files do not depend on how the runs are batched."""
     labels, frame = tables.Labels(plan), runs.frame()
     _write(labels.runs(frame), folder / "runs.parquet")
-    windows = list(_windows(frame[ROWS]))
+    windows = list(_windows(frame[ROWS], MOST_ROWS))
     for number, (begin, end) in enumerate(windows):
         for name, table in _window(labels, frame[begin:end], batches).items():
             whole = len(windows) == 1
@@ -42,11 +47,11 @@ def write(plan: Plan, runs: Ledger, batches: Batches, folder: Path) -> None:
             _join([folder / f"{name}.{number}.part" for number in range(len(windows))], folder / f"{name}.parquet")
 
 
-def _windows(rows: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Runs in order, from one to before another, as many at a time as fit. At least one window, which may be empty."""
+def _windows(rows: Iterable[int], most: int) -> Iterator[tuple[int, int]]:
+    """Runs in order, from one to before another, with so many rows at most, or one. At least one window, even empty."""
     begin = end = held = 0
     for own in rows:
-        if end > begin and held + own > MOST_ROWS:
+        if end > begin and held + own > most:
             yield begin, end
             begin, held = end, 0
         end += 1

@@ -1,20 +1,17 @@
-"""From the outputs of single runs to the tables of a result."""
+"""The tables of a result: their columns, and the labels that say which run a row is of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from ackclock import engine
 from ackclock.results import percentiles
-from ackclock.results.ledger import BATCH, PLACE, Ledger
+from ackclock.results.ledger import BATCH, PLACE
 from ackclock.scenario.plan import Params, Plan
 from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
-
-if TYPE_CHECKING:
-    from ackclock.engine import Output
 
 NAMES = ("runs", "flows", "links", "transfers", "series")
 """The tables of a result, and the names of their files."""
@@ -23,17 +20,6 @@ _AT, _ROW = "__at", "__row"
 
 # Fixed categories, not ones in the order of arrival: the files must not depend on which run finished first.
 _REPEATED = {"kind": pl.Enum(["flow", "link"]), "metric": pl.Enum([*FLOW_SERIES, *LINK_SERIES])}
-
-
-def build(plan: Plan, outputs: Mapping[int, Output], runs: Ledger) -> dict[str, pl.DataFrame]:
-    """The tables of the runs in `outputs`, which `runs` lists, by table name. Rows are in the order of the ledger."""
-    labels, frame = Labels(plan), runs.frame()
-    keys = labels.keys(frame).rows(named=True)
-    result = {"runs": labels.runs(frame)}
-    for name in NAMES[1:]:
-        parts = [labels.of_run(name, getattr(outputs[key["run"]], name), key) for key in keys]
-        result[name] = percentiles.told(name, pl.concat(parts))
-    return result
 
 
 class Labels:
@@ -65,20 +51,11 @@ class Labels:
         """The labels of runs from the frame of a ledger, and where each is kept."""
         return self._with_points(runs).select(*self._key_schema("runs"), BATCH, PLACE)
 
-    def of_run(self, name: str, table: pl.DataFrame, key: Mapping[str, Any]) -> pl.DataFrame:
-        """A table of one run with its labels in front, which take no memory as long as they are all the same.
-
-        A swept `cc` takes the place of the engine's column of that name: it also tells variants of one controller
-        apart.
-        """
-        schema = self._key_schema(name)
-        labels = [pl.lit(key[column], dtype=kind).alias(column) for column, kind in schema.items()]
-        return _in_categories(table.select(*labels, pl.all().exclude(*schema)))
-
     def of_batches(self, name: str, parts: Mapping[int, pl.DataFrame], keys: pl.DataFrame) -> pl.DataFrame:
         """A table of runs that stand in batches, in the order of `keys`; rows of other runs are left out.
 
-        `parts` are the tables by batch. Their column `run` is the place of a run in its batch.
+        `parts` are the tables by batch. Their column `run` is the place of a run in its batch. A swept `cc` takes the
+        place of the engine's column of that name: it also tells variants of one controller apart.
         """
         schema = self._key_schema(name)
         if not parts:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ackclock.campaign import JOURNAL
 from ackclock.errors import InputError
 from ackclock.study.model import Study
+from ackclock.sweeps.sweep import JOURNAL
 
 CLAIMS, RUNS, OWNER = "claims.json", "runs", "study.json"
 _REMEDY = "give --out another name"

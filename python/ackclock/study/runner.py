@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ackclock import api, campaign
 from ackclock.errors import AckclockError, InputError, one_line, unknown
-from ackclock.results.result import Result
 from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.plan import load as load_plan
 from ackclock.study import code, document, extension, locate, selections
@@ -23,6 +20,8 @@ from ackclock.study.failures import Failure, reason
 from ackclock.study.model import Setting, Study
 from ackclock.study.runs import Results
 from ackclock.study.verdict import BETWEEN, Verdict
+from ackclock.sweeps.run import Progress, counted, in_memory
+from ackclock.sweeps.sweep import sweep
 
 _FEW = 2_000_000
 """Segments that are simulated sooner than other processes could begin to."""
@@ -109,7 +108,7 @@ def run(
     cc: Sequence[Any] | str = (),
     jobs: int | None = None,
     keep: Path | None = None,
-    progress: api.Progress | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Run a study and judge its claims.
 
@@ -140,29 +139,15 @@ def run(
                 progress(before + finished, total)
 
         workers = 1 if jobs is None and _packets(plan) < _FEW else jobs
-        found[name] = _in_memory(plan, workers, report) if keep is None else _kept(plan, keep / name, workers, report)
+        if keep is None:
+            found[name] = in_memory(plan, jobs=workers, progress=report)
+        else:
+            found[name] = sweep(plan, keep / name, jobs=workers, retry_failed=True, tell=counted(report)).result
         done += len(plan)
     results = Results(found, quick=quick, known={name: selections.known(plan) for name, plan in full.items()})
     claims = judge(loaded.code.claims, results)
     names = tuple(item.label for item in added)
     return Report(loaded.study, loaded.code, results, claims, quick, time.monotonic() - begun, names)
-
-
-def _kept(plan: Plan, folder: Path, jobs: int | None, progress: api.Progress) -> Result:
-    """The result of a scenario whose runs are kept in a directory."""
-
-    def tell(event: campaign.Event) -> None:
-        if "finished" in event:
-            progress(event["finished"], event["runs"])
-
-    return campaign.sweep(plan, folder, jobs=jobs, retry_failed=True, tell=tell).result
-
-
-def _in_memory(plan: Plan, jobs: int | None, progress: api.Progress) -> Result:
-    """The same without a directory of its own: only there does a run that fails leave the others alone."""
-    with tempfile.TemporaryDirectory(prefix="ackclock-study-") as folder:
-        result = _kept(plan, Path(folder), jobs, progress)
-        return Result({name: result.tables[name] for name in result.tables}, result.manifest)
 
 
 def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:

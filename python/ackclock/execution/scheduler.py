@@ -1,6 +1,6 @@
 """Playing every run of a plan once, whatever happens in between.
 
-Runs that the journal has are not repeated. The others are played in batches of about a quarter of a second, so that
+Runs that are kept already are not repeated. The others are played in batches of about a quarter of a second, so that
 short runs cost little more than themselves and little is lost when the process is killed.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +16,8 @@ from typing import Any
 from ackclock.errors import AckclockError
 from ackclock.execution import batch
 from ackclock.execution.backends import Backend, LostWorker, Withdrawn
-from ackclock.execution.journal import Journal
 from ackclock.execution.keys import Task, Texts, engine_identity
+from ackclock.execution.store import Store
 
 Event = dict[str, Any]
 """What is told while a sweep goes on; docs/sweeps.md lists the events."""
@@ -39,12 +39,23 @@ class Wanted:
     replication: int
 
 
-class Sweep:
-    """The runs of a plan on their way into a journal."""
+class RunFailed(Exception):  # noqa: N818 - an outcome of a run, for whoever wanted it to end everything
+    """A run failed, and nothing more is to be played. `error` is what its batch says of it."""
 
-    def __init__(self, texts: Texts, journal: Journal, backend: Backend, tell: Tell, *, retry: bool = False) -> None:
-        self._texts, self._journal, self._backend, self._tell = texts, journal, backend, tell
-        self._retry = retry
+    def __init__(self, run: Wanted, error: Mapping[str, Any]) -> None:
+        super().__init__(error["problem"])
+        self.run, self.error = run, error
+
+
+class Scheduler:
+    """The runs of a plan on their way into a store."""
+
+    def __init__(
+        self, texts: Texts, store: Store, backend: Backend, tell: Tell, *, retry: bool = False, stop: bool = False
+    ) -> None:
+        """`retry` plays failed runs again; with `stop` the first that fails ends it all with :class:`RunFailed`."""
+        self._texts, self._store, self._backend, self._tell = texts, store, backend, tell
+        self._retry, self._stop = retry, stop
         self._mean_s = BATCH_S
         self._tries: dict[str, int] = {}
         self._places: dict[str, Wanted] = {}
@@ -52,11 +63,11 @@ class Sweep:
         self._flying: dict[Future[bytes], list[Task]] = {}
 
     def missing(self, runs: Iterable[Wanted]) -> list[Wanted]:
-        """Those of `runs` that the journal does not have, each once: two points may be the same run."""
+        """Those of `runs` that the store does not have, each once: two points may be the same run."""
         result = []
         for wanted in runs:
             key = self._texts.key(wanted.point, wanted.replication)
-            entry = self._journal.entries.get(key)
+            entry = self._store.entries.get(key)
             again = entry is None or entry.repeat or (entry.failed and self._retry)
             if again and key not in self._places and key not in self._failed:
                 self._places[key] = wanted
@@ -114,12 +125,14 @@ class Sweep:
         if engine != here:
             played = f"a worker played with {engine or 'an engine that does not say which'}, and here is {here}"
             raise AckclockError(f"cluster: {played}; install the same build everywhere")
-        for run in self._journal.append(payload).runs:
+        for run in self._store.append(payload).runs:
             wanted = self._places.pop(run["key"])
             where = {"point": wanted.point, "replication": wanted.replication}
             if "error" in run:
                 self._failed.add(run["key"])
                 self._tell({"event": "failed", **where, "problem": run["error"]["problem"]})
+                if self._stop:
+                    raise RunFailed(wanted, run["error"]) from self._backend.cause
             else:
                 wall_s = run["info"]["wall_s"]
                 self._mean_s += 0.2 * (max(wall_s, 1e-6) - self._mean_s)
