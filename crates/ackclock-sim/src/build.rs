@@ -1,10 +1,10 @@
 //! From the resolved run to the network.
 
-use crate::app::files;
 use crate::endpoint::{self, Make};
 use crate::engine::{Layout, Sim};
 use crate::events::Events;
 use crate::flow::{MAX_FLOWS, MAX_HOPS};
+use crate::host::{Maker, Talk, Work};
 use crate::links;
 use crate::marking;
 use crate::network::Network;
@@ -13,11 +13,11 @@ use crate::routes::{Route, Routes};
 use crate::slab::Slab;
 use crate::spec::{self, Hop, Run, SpecError, Start};
 use crate::wire::{DelayLine, Link};
+use ackclock_core::app::Connections;
 use ackclock_core::rng::Stream;
 use ackclock_core::time::{Span, Time};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Longest run, delay and interval: 10 years, so that sums of times cannot overflow.
 const MAX_DURATION: u64 = 10 * 366 * 86_400 * 1_000_000_000;
@@ -102,21 +102,21 @@ impl Sim {
             let [forward, reverse] = routes.map(|(hops, name)| router.route(hops, &format!("{path}.{name}")));
             net.flow(f, run, [forward?, reverse?], &path, make)?;
         }
-        net.add_transfers();
-        let Network { sides, flows, conns, marks, mut warnings, .. } = net;
-        warnings.extend(marking::warnings(run, &marks));
+        let Network { sides, flows, conns, marks } = net;
+        let warnings = marking::warnings(run, &marks);
         let probes = Probes::new(&run.probes, flows.len())?;
-        let classes: Arc<[u8]> = conns.iter().map(|c| run.flows[c.flow as usize].class).collect();
         let links = run.links.iter().enumerate();
         let links: Vec<Link> = links
-            .map(|(i, l)| links::link(l, run, &classes, &format!("links.{i}"), probes.queue_events))
+            .map(|(i, l)| links::link(l, run, &format!("links.{i}"), probes.queue_events))
             .collect::<Result<_, _>>()?;
         let delays: Vec<DelayLine> = router.delays.iter().map(|d| DelayLine::new(Span(*d))).collect();
-        let layout = Layout { delays: links.len() as u32, sides: (links.len() + delays.len()) as u32 };
-        let mut events = Events::new(links.len() + delays.len(), sides.len());
+        let busy = links.len() + delays.len();
+        let layout = Layout { delays: links.len() as u32, sides: busy as u32 };
+        let mut events = Events::new(busy, sides.len());
         for (i, conn) in conns.iter().enumerate() {
             events.schedule(layout.sides + 2 * i as u32, conn.due);
         }
+        let talks = sides.iter().map(|_| Talk::default()).collect();
         events.schedule_last(probes.next_due().min(Time(run.warmup_ns)));
         let mut slab = Slab::default();
         let spare = slab.reserve();
@@ -126,6 +126,9 @@ impl Sim {
             links,
             delays,
             sides,
+            talks,
+            work: Work::default(),
+            maker: None,
             flows,
             conns,
             slab,
@@ -143,6 +146,12 @@ impl Sim {
         })
     }
 
+    /// From now on the controllers of connections that are opened during the run are made by `maker`; without it by the
+    /// registry.
+    pub fn set_maker(&mut self, maker: Maker) {
+        self.maker = Some(maker);
+    }
+
     /// Bytes of memory the run will need at most, roughly: full queues and paths, scoreboards and series.
     ///
     /// # Errors
@@ -151,13 +160,14 @@ impl Sim {
         check(run)?;
         const PER_PACKET: u64 = 64 + 16 + 24;
         const PER_FLOW: u64 = 8 * 1024;
-        let packet = |f: &spec::Flow| f.app.datagrams().map_or(f.mss, |p| p.packet_bytes);
+        let packet = |f: &spec::Flow| f.app.datagrams().map_or(f.mss, |d| d.payload);
         let mss = u64::from(run.flows.iter().map(packet).min().unwrap_or(1460)).max(1);
-        let transfers = |f: &spec::Flow| match &f.app {
-            spec::App::Files(app) => files::expected(app, run.duration_ns) as u64,
-            _ => 0,
-        };
-        let transfers = run.flows.iter().map(transfers).fold(0, u64::saturating_add);
+        let mut transfers = 0u64;
+        for (i, f) in run.flows.iter().enumerate() {
+            if let Connections::Many(n) = spec::made(f, run, &format!("flows.{i}"))?.connections {
+                transfers = transfers.saturating_add(n.min(MAX_FLOWS as f64) as u64);
+            }
+        }
         let packets = |l: &spec::Link| {
             let rate = l.fastest();
             let flight = rate.map_or(0, |r| (u128::from(r) * u128::from(l.delay_ns) / 8_000_000_000) as u64 / mss);

@@ -8,8 +8,7 @@ use crate::links;
 use crate::marking;
 use crate::network::Network;
 use crate::probe::Probes;
-use crate::spec::{App, Flow, Link, Run, SpecError};
-use std::sync::Arc;
+use crate::spec::{Flow, Link, Run, SpecError};
 
 /// Most different flows or links that are remembered; any more are made each time.
 const REMEMBERED: usize = 16;
@@ -34,7 +33,7 @@ impl Sim {
                 continue;
             }
             let mut net = Network::default();
-            net.flow(&with_one_transfer(f), run, [forward, reverse], &path, make)?;
+            net.flow(f, run, [forward, reverse], &path, make)?;
             let how = net.marks.first().copied().unwrap_or(marking::Use::None);
             uses.push(how);
             if known.len() < REMEMBERED {
@@ -42,28 +41,18 @@ impl Sim {
             }
         }
         Probes::new(&run.probes, run.flows.len())?;
-        let classes: Arc<[u8]> = Arc::new([]);
         let mut known: Vec<&Link> = Vec::new();
         for (i, l) in run.links.iter().enumerate() {
             if known.iter().any(|other| same_link(l, other)) {
                 continue;
             }
-            links::link(l, run, &classes, &format!("links.{i}"), false)?;
+            links::link(l, run, &format!("links.{i}"), false)?;
             if known.len() < REMEMBERED {
                 known.push(l);
             }
         }
         Ok(marking::warnings(run, &uses))
     }
-}
-
-/// The flow with one transfer in place of all that will arrive: one shows whether they can be made.
-fn with_one_transfer(f: &Flow) -> Flow {
-    let mut f = f.clone();
-    if let App::Files(files) = &mut f.app {
-        files.count = Some(files.count.map_or(1, |n| n.min(1)));
-    }
-    f
 }
 
 /// Whether two flows differ in name and way only. The list is complete, or this does not compile.

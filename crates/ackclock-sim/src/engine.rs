@@ -2,6 +2,7 @@
 
 use crate::events::{Events, LAST};
 use crate::flow::{Conn, Flow, Side};
+use crate::host::{Maker, Talk, Work};
 use crate::probe::Probes;
 use crate::routes::{Routes, END};
 use crate::slab::{Slab, NONE};
@@ -45,6 +46,11 @@ pub struct Sim {
     pub(crate) links: Vec<Link>,
     pub(crate) delays: Vec<DelayLine>,
     pub(crate) sides: Vec<Side>,
+    /// What applications know of the sides.
+    pub(crate) talks: Vec<Talk>,
+    pub(crate) work: Work,
+    /// Makes controllers that only the caller can make, for connections that are opened during the run.
+    pub(crate) maker: Option<Maker>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) conns: Vec<Conn>,
     pub(crate) slab: Slab,
@@ -136,24 +142,26 @@ impl Sim {
         if let Some(log) = &mut self.log {
             log.push(Delivery { at: now, to: to as u32, packet: slot.packet, copy: slot.copy });
         }
-        let Side { endpoint: Some(endpoint), watch, .. } = &mut self.sides[to] else {
+        let Side { endpoint: Some(endpoint), watch, stamp, .. } = &mut self.sides[to] else {
             return self.on_datagram(now, to, p.id);
         };
         let Packet::Tcp(segment) = &slot.packet else {
             // A host that has no use for it: connections take segments only.
             return self.slab.remove(p.id);
         };
+        if slot.generation != stamp.generation {
+            // Of a connection that is over.
+            return self.slab.remove(p.id);
+        }
         endpoint.on_segment(now, segment);
         let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());
-        let progress = endpoint.peer_closed() || endpoint.rx.stats.delivered >= *watch;
+        let progress = endpoint.has_news() || endpoint.rx.stats.delivered >= *watch;
         self.slab.remove(p.id);
-        if progress {
-            self.on_progress(now, to);
-        }
-        if busy || progress {
+        let asked = progress && self.on_progress(now, to);
+        if busy || asked {
             self.transmit(now, to);
             if progress {
-                self.reap(to / 2);
+                self.reap(now, to / 2);
             }
         } else {
             self.events.schedule(self.layout.sides + to as u32, due);
@@ -180,7 +188,7 @@ impl Sim {
     #[inline]
     pub(crate) fn transmit(&mut self, now: Time, side: usize) {
         let (due, cwnd) = loop {
-            let Side { endpoint: Some(endpoint), route, .. } = &mut self.sides[side] else { return };
+            let Side { endpoint: Some(endpoint), route, stamp, .. } = &mut self.sides[side] else { return };
             let id = self.spare;
             let slot = self.slab.get_mut(id);
             let Packet::Tcp(segment) = &mut slot.packet else {
@@ -192,7 +200,7 @@ impl Sim {
             }
             let len = endpoint.wire_bytes(segment);
             let route = *route;
-            slot.leaves(side as u32, route);
+            slot.leaves(side as u32, route, *stamp);
             self.spare = self.slab.reserve();
             self.enter(now, route.first, id, len);
         };
@@ -220,7 +228,7 @@ impl Sim {
     #[inline]
     pub(crate) fn on_application_due(&mut self, now: Time, side: usize) {
         if side & 1 == 0 && self.conns[side / 2].due <= now {
-            self.act(now, side / 2);
+            self.on_app_due(now, side / 2);
         }
     }
 
@@ -228,7 +236,12 @@ impl Sim {
         self.on_application_due(now, side);
         if let Some(endpoint) = &mut self.sides[side].endpoint {
             endpoint.on_timer(now);
+            let failed = endpoint.has_failed_now();
             self.transmit(now, side);
+            if failed {
+                self.on_progress(now, side);
+                self.reap(now, side / 2);
+            }
         }
         self.side_due(side)
     }
@@ -245,7 +258,7 @@ impl Sim {
     fn begin_measurement(&mut self) {
         self.measuring = true;
         for i in 0..self.flows.len() {
-            self.flows[i].baseline = self.flows[i].totals(i, &self.sides);
+            self.flows[i].baseline = self.flows[i].totals(&self.sides);
         }
     }
 

@@ -87,6 +87,14 @@ impl Events {
         }
     }
 
+    /// `element` is not due any more: it begins anew, and no entry of before wakes it. It may be the one that is visited.
+    pub fn forget(&mut self, element: u32) {
+        self.live[element as usize] = Time::NEVER;
+        if self.top as u32 == element {
+            self.find_top();
+        }
+    }
+
     /// Makes sure that [`LAST`] is visited at `at` or before.
     pub fn schedule_last(&mut self, at: Time) {
         self.last = self.last.min(at);
@@ -140,7 +148,7 @@ impl Events {
     }
 
     fn done_in_heap(&mut self, element: u32, at: Time) {
-        if self.heap[0] as u32 != element {
+        if self.heap.first().map(|k| *k as u32) != Some(element) {
             self.done_behind(element, at);
         } else {
             self.live[element as usize] = at;

@@ -1,8 +1,10 @@
 //! Connections and their applications.
 
-use crate::app::{App, Periods};
+use crate::host::{Blueprint, Datagrams};
+use crate::periods::Periods;
 use crate::routes::Route;
-use ackclock_core::rng::Stream;
+use crate::slab::Stamp;
+use ackclock_core::app::Application;
 use ackclock_core::tcp::sender::SenderStats;
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
@@ -14,11 +16,13 @@ pub const MAX_FLOWS: usize = 1 << 24;
 
 /// One side of a connection and the route of what it sends.
 pub struct Side {
-    /// The endpoint; none for datagrams, and before and after a transfer.
+    /// The endpoint; none for datagrams, and where there is no connection now.
     pub endpoint: Option<Box<Endpoint>>,
     /// The elements that its packets pass.
     pub route: Route,
-    /// The application acts when so many bytes have been delivered here.
+    /// Marks its packets: a place is used again, and a packet of the connection that had it before is not of this one.
+    pub stamp: Stamp,
+    /// The application is called when so many bytes have been delivered here.
     pub watch: u64,
 }
 
@@ -88,8 +92,8 @@ impl Snapshot {
     }
 }
 
-/// A flow of the document: a source and what it is known by. Connection number `i` is that of flow number `i`;
-/// those of transfers come after all flows.
+/// A flow of the document: two applications and what they are known by. The place of its own connection, or of its
+/// datagrams, has the number of the flow; those of further connections come after all flows.
 pub struct Flow {
     /// Name.
     pub id: String,
@@ -101,8 +105,34 @@ pub struct Flow {
     pub start: Time,
     /// When it is active.
     pub periods: Periods,
-    /// What it does.
-    pub app: App,
+    /// The applications at its two ends; none while it is called.
+    pub apps: [Option<Box<dyn Application>>; 2],
+    /// Which of them opens connections and is told of the periods.
+    pub opens: usize,
+    /// It has become active.
+    pub began: bool,
+    /// It has connections as it needs them, none of its own.
+    pub many: bool,
+    /// It consists of transfers.
+    pub in_transfers: bool,
+    /// What its connections are made from; none for one that has its own alone.
+    pub blueprint: Option<Box<Blueprint>>,
+    /// Places of its connections.
+    pub open: Vec<u32>,
+    /// How many it has opened.
+    pub opened: u64,
+    /// Counters of those that are over, and the integral of their windows.
+    pub ended: Snapshot,
+    /// See [`Conn::cwnd_area`].
+    pub ended_area: u128,
+    /// Of those that are over and failed: number of the first, why, and how many.
+    pub failed: Option<(u64, &'static str, usize)>,
+    /// What its applications reported.
+    pub transfers: Vec<Transfer>,
+    /// When they reported that everything is done.
+    pub completed: Option<Time>,
+    /// Datagrams, if it sends such.
+    pub datagrams: Option<Box<Datagrams>>,
     /// Whether its connections are opened by a handshake.
     pub handshake: bool,
     /// What the way would take at best.
@@ -112,18 +142,22 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The next thing the application does, of one whose connections are not its transfers'.
-    #[inline]
+    /// The next thing that happens at its ends by itself.
     pub fn due(&self) -> Time {
-        let turn = self.periods.due();
-        match &self.app {
-            _ if !self.periods.active() => turn,
-            App::Writes(_, pulse) => turn.min(pulse.next),
-            App::Datagrams(d) => turn.min(d.pulse.next),
-            App::Requests(r) => turn.min(r.next),
-            App::Bulk(_) | App::Files(_) => turn,
-        }
+        let app = |end: usize| self.apps[end].as_ref().map_or(Time::NEVER, |a| a.due());
+        self.periods.due().min(app(0)).min(app(1))
     }
+}
+
+/// A transfer as the applications reported it.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    /// When it began.
+    pub start: Time,
+    /// When its last byte was delivered.
+    pub end: Option<Time>,
+    /// Its payload.
+    pub bytes: u64,
 }
 
 /// The best that a way allows.
@@ -140,14 +174,10 @@ pub struct Path {
 pub struct Conn {
     /// The flow it belongs to.
     pub flow: u32,
-    /// The source has become active.
-    pub opened: bool,
-    /// When it does.
-    pub start: Time,
-    /// Next thing its application does.
+    /// Its number among those of the flow.
+    pub number: u64,
+    /// At the place that has the number of a flow: the next thing that happens at the flow's ends by itself.
     pub due: Time,
-    /// Payload to send; zero: not known beforehand.
-    pub bytes: u64,
     /// When the last byte was delivered and the stream closed.
     pub completed: Option<Time>,
     /// Integral of the window over the measurement, byte-nanoseconds, up to `cwnd_at`.
@@ -160,23 +190,8 @@ pub struct Conn {
 
 impl Conn {
     /// One of flow number `flow` that begins at `start`.
-    pub fn new(flow: usize, start: Time, bytes: u64) -> Conn {
-        Conn {
-            flow: flow as u32,
-            opened: false,
-            start,
-            due: Time::NEVER,
-            bytes,
-            completed: None,
-            cwnd_area: 0,
-            cwnd_at: start,
-            cwnd: 0,
-        }
-    }
-
-    /// Draws a start time uniformly from `[a, b]` nanoseconds.
-    pub fn draw_start(rng: &mut Stream, a: u64, b: u64) -> Time {
-        Time(a + rng.below(b.saturating_sub(a).saturating_add(1)))
+    pub fn new(flow: usize, number: u64, start: Time) -> Conn {
+        Conn { flow: flow as u32, number, due: Time::NEVER, completed: None, cwnd_area: 0, cwnd_at: start, cwnd: 0 }
     }
 
     /// Accounts for the window from `from` up to `now`, or up to the flow's completion, and notes its new value.

@@ -6,12 +6,11 @@
 //!
 //! * [`events`]: the heap, one pending event per element
 //! * [`slab`]: packets in flight, [`routes`]: where they go; [`wire`]: links and delay lines
-//! * [`flow`]: flows and their connections; [`app`]: what their sources do; [`probe`]: series
+//! * [`flow`]: flows and their connections; [`host`]: what their applications do; [`probe`]: series
 //! * [`step`]: the run driven from outside; [`snapshot`]: where it stands
 //! * [`engine`]: the loop; [`build`] and [`endpoint`]: from specification to network; [`output`]: the tables
 #![forbid(unsafe_code)]
 
-pub mod app;
 pub mod build;
 mod check;
 pub mod endpoint;
@@ -19,12 +18,15 @@ pub mod engine;
 pub mod events;
 pub mod flow;
 pub mod histogram;
+pub mod host;
 mod links;
 mod marking;
 mod network;
 pub mod output;
+pub mod periods;
 pub mod probe;
 pub mod routes;
+pub mod rows;
 pub mod slab;
 pub mod snapshot;
 pub mod spec;

@@ -10,7 +10,6 @@ use ackclock_core::queue::registry::{self, Site};
 use ackclock_core::queue::{DropTail, Limits, Queue, Step};
 use ackclock_core::rng::Stream;
 use ackclock_core::time::{Span, Time};
-use std::sync::Arc;
 
 /// What a part of the engine says is wrong, at `path` and the key it names.
 fn wrong(path: &str, e: &ParamError) -> SpecError {
@@ -232,7 +231,7 @@ fn mean_rate(server: &Server, run: &Run) -> u64 {
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub(crate) fn link(l: &spec::Link, run: &Run, classes: &Arc<[u8]>, path: &str, log: bool) -> Result<Link, SpecError> {
+pub(crate) fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<Link, SpecError> {
     if l.rate_bps == Some(0) {
         return Err(SpecError::new(format!("{path}.rate_bps"), "a rate must be above zero"));
     }
@@ -266,8 +265,7 @@ pub(crate) fn link(l: &spec::Link, run: &Run, classes: &Arc<[u8]>, path: &str, l
         let problem = "a policer, jitter, reordering, duplicates and events need a rate; give the link one";
         return Err(SpecError::new(path, problem));
     };
-    let classes = Arc::clone(classes);
     let includes_service = limits.includes_service;
-    let parts = Parts { common, server, policer, queue, includes_service, medium, classes };
+    let parts = Parts { common, server, policer, queue, includes_service, medium };
     Ok(Link::General(Box::new(GeneralLink::new(parts))))
 }

@@ -1,13 +1,14 @@
-//! Flows and connections of a run as they are put together.
+//! Flows and their own connections as they are put together.
 
-use crate::app::files::{self, Blueprint, Files};
-use crate::app::{make, App};
 use crate::endpoint::{self, Make};
-use crate::flow::{Conn, Flow, Path, Side, Snapshot, MAX_FLOWS};
+use crate::flow::{Conn, Flow, Path, Side, Snapshot};
+use crate::host::{Blueprint, Datagrams};
 use crate::marking;
+use crate::periods::Periods;
 use crate::routes::Route;
+use crate::slab::Stamp;
 use crate::spec::{self, Hop, Run, SpecError, Start};
-use ackclock_core::cc::registry;
+use ackclock_core::app::Connections;
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
@@ -20,9 +21,6 @@ pub(crate) struct Network {
     pub conns: Vec<Conn>,
     /// How each flow comes to use ECN.
     pub marks: Vec<marking::Use>,
-    pub warnings: Vec<String>,
-    /// Arrivals and sizes of the transfers of each group, which is named by its flow's number.
-    arrivals: Vec<(usize, Vec<(Time, u64)>)>,
 }
 
 impl Network {
@@ -40,94 +38,72 @@ impl Network {
             Start::At(ns) => Time(ns),
             Start::Uniform([a, b]) => {
                 let mut rng = Stream::named(run.seed, run.run, &format!("flow {} start", f.id));
-                Conn::draw_start(&mut rng, a, b)
+                Time(a + rng.below(b.saturating_sub(a).saturating_add(1)))
             }
         };
-        let periods = make::periods(f, start, path)?;
-        let start = periods.all().first().map_or(start, |p| p.0);
-        let bytes = if let spec::App::Bulk { bytes: Some(bytes) } = f.app { bytes } else { 0 };
-        let mut conn = Conn::new(i, start, bytes);
-        conn.due = start;
+        let periods = Periods::of(f, start, path)?;
+        let entry = f.app.entry(path)?;
         let mut endpoints = [None, None];
         let mut handshake = false;
-        let app = if let Some(packets) = f.app.datagrams() {
-            self.marks.push(if packets.ect { marking::Use::Asked } else { marking::Use::None });
-            make::app(f, run, path)?
+        let mut blueprint = None;
+        if let Some(datagrams) = f.app.datagrams() {
+            self.marks.push(if datagrams.ect { marking::Use::Asked } else { marking::Use::None });
+        }
+        let made = if f.app.datagrams().is_some() {
+            spec::made(f, run, path)?
         } else {
             let (profile, config) = endpoint::config(f, path)?;
             handshake = config.handshake;
-            let mut both = || Ok::<_, SpecError>([make(f, false, profile, path)?, make(f, true, profile, path)?]);
-            let cc = both()?;
+            let cc = [make(f, false, profile, path)?, make(f, true, profile, path)?];
             self.marks.push(marking::Use::of(&config, cc[0].needs().ecn));
-            if let spec::App::Files(files) = &f.app {
-                let taken: usize = self.arrivals.iter().map(|(_, list)| list.len()).sum();
-                let room = MAX_FLOWS - run.flows.len() - taken;
-                let drawn = files::draw(f, files, run, periods.all(), room, path)?;
-                let n = drawn.list.len();
-                if drawn.cut {
-                    self.warnings.push(format!("flow {}: only the first {n} transfers fit into a run", f.id));
-                }
-                // What the registry makes can be made when it is needed.
-                let mut made = Vec::new();
-                if registry::find(&f.cc.name).is_none() && n > 0 {
-                    made.extend(cc);
-                    for _ in 1..n {
-                        made.extend(both()?);
-                    }
-                }
-                conn.due = drawn.list.first().map_or(Time::NEVER, |t| t.0);
-                self.arrivals.push((i, drawn.list));
-                App::Files(Box::new(Files {
-                    first: 0,
-                    next: 0,
-                    end: 0,
-                    oldest: 0,
-                    request: files.request_bytes.unwrap_or(0),
-                    ended: Snapshot::default(),
-                    blueprint: Blueprint::new(f, profile, config, run, made),
-                }))
+            let made = spec::made(f, run, path)?;
+            if let Connections::Many(_) = made.connections {
+                blueprint = Some(Box::new(Blueprint::new(f, profile, config, (run.seed, run.run), cc)));
             } else {
-                let mut sides = [false, true].into_iter().zip(cc).map(|(server, cc)| {
+                for ((server, cc), endpoint) in [false, true].into_iter().zip(cc).zip(&mut endpoints) {
                     let name = format!("flow {} endpoint {}", f.id, u8::from(server));
                     let rng = Stream::named(run.seed, run.run, &name);
-                    Some(Box::new(Endpoint::new(&config, f.mss, cc, rng)))
-                });
-                endpoints = [sides.next().flatten(), sides.next().flatten()];
-                make::app(f, run, path)?
+                    *endpoint = Some(Box::new(Endpoint::new(&config, f.mss, cc, rng)));
+                }
             }
+            made
         };
-        for (endpoint, route) in endpoints.into_iter().zip(routes) {
-            self.sides.push(Side { endpoint, route, watch: u64::MAX });
+        if made.once && periods.all().len() > 1 {
+            let problem = "several intervals are for sources without an end; leave bytes out";
+            return Err(SpecError::new(format!("{path}.schedule"), problem));
         }
-        self.conns.push(conn);
+        let own = endpoints[0].is_some();
+        for (endpoint, route) in endpoints.into_iter().zip(routes) {
+            let stamp = Stamp { generation: 0, class: f.class };
+            self.sides.push(Side { endpoint, route, stamp, watch: u64::MAX });
+        }
+        let start = periods.all().first().map_or(start, |p| p.0);
+        self.conns.push(Conn { due: start, ..Conn::new(i, 0, start) });
         self.flows.push(Flow {
             id: f.id.clone(),
             cc: if f.app.datagrams().is_some() { "none".to_owned() } else { f.cc.name.clone() },
-            kind: f.app.kind(),
+            kind: entry.kind,
             start,
             periods,
-            app,
+            apps: made.ends.map(Some),
+            opens: made.opens as usize,
+            began: false,
+            many: matches!(made.connections, Connections::Many(_)),
+            in_transfers: made.in_transfers,
+            blueprint,
+            open: if own { vec![i as u32] } else { Vec::new() },
+            opened: 0,
+            ended: Snapshot::default(),
+            ended_area: 0,
+            failed: None,
+            transfers: Vec::new(),
+            completed: None,
+            datagrams: f.app.datagrams().map(|_| Box::new(Datagrams::new(Time(run.warmup_ns)))),
             handshake,
             path: best(f, run),
             baseline: Snapshot::default(),
         });
         Ok(())
-    }
-
-    /// Adds the connections of all transfers, behind those of the flows.
-    pub fn add_transfers(&mut self) {
-        for (g, list) in std::mem::take(&mut self.arrivals) {
-            let first = self.conns.len();
-            let routes = [2 * g, 2 * g + 1].map(|s| self.sides[s].route);
-            for (at, bytes) in &list {
-                self.conns.push(Conn::new(g, *at, *bytes));
-                self.sides.extend(routes.map(|route| Side { endpoint: None, route, watch: u64::MAX }));
-            }
-            if let App::Files(files) = &mut self.flows[g].app {
-                (files.first, files.next, files.oldest) = (first, first, first);
-                files.end = self.conns.len();
-            }
-        }
     }
 }
 

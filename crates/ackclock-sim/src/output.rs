@@ -1,10 +1,9 @@
 //! The tables of a finished run.
 
-use crate::app::rows::{DatagramRow, TransferRow, TransfersRow};
-use crate::app::App;
 use crate::engine::Sim;
 use crate::flow::Flow;
 use crate::probe::{Sample, FLOW_METRICS, LINK_METRICS};
+use crate::rows::{DatagramRow, TransferRow, TransfersRow};
 use crate::wire::stats::REASONS;
 use ackclock_core::tcp::endpoint::Failure;
 use ackclock_core::time::Time;
@@ -160,51 +159,48 @@ impl Sim {
             transfers.extend(own);
         }
         let links: Vec<LinkRow> = (0..self.links.len()).map(|i| self.link_row(i)).collect();
-        let packets = self.flows.iter().enumerate().map(|(i, f)| self.packets(i, f)).sum();
+        let packets = self.flows.iter().map(|f| self.packets(f)).sum();
         let warnings = self.warnings();
         let series = std::mem::take(&mut self.probes.samples);
         Output { flows, links, transfers, series, events: self.visits, packets, warnings }
     }
 
-    /// Data packets that flow number `i` has sent since the start.
-    fn packets(&self, i: usize, flow: &Flow) -> u64 {
-        match &flow.app {
-            App::Datagrams(d) => d.total_sent / u64::from(d.payload.max(1)),
-            _ => flow.totals(i, &self.sides).sender.sent_segments,
+    /// Data packets that `flow` has sent since the start.
+    fn packets(&self, flow: &Flow) -> u64 {
+        match &flow.datagrams {
+            Some(d) => d.total_packets,
+            None => flow.totals(&self.sides).sender.sent_segments,
         }
     }
 
     /// Why a connection of flow number `i` failed, if one did, and how many did.
     fn failed(&self, i: usize) -> (Option<&'static str>, usize) {
-        let conns = match &self.flows[i].app {
-            App::Files(files) => files.first..files.next,
-            _ => i..i + 1,
-        };
-        let why = self.sides[2 * conns.start..2 * conns.end].chunks_exact(2).filter_map(|pair| {
-            let failure = |side: usize| pair[side].endpoint.as_ref().and_then(|e| e.failure());
-            failure(0).or(failure(1)).map(failure_text)
-        });
-        why.fold((None, 0), |(first, n), text| (first.or(Some(text)), n + 1))
+        let flow = &self.flows[i];
+        let mut found: Vec<(u64, &'static str, usize)> = flow.failed.into_iter().collect();
+        for c in flow.open.iter().map(|c| *c as usize) {
+            let failure = |side: usize| self.sides[2 * c + side].endpoint.as_ref().and_then(|e| e.failure());
+            found.extend(failure(0).or(failure(1)).map(|why| (self.conns[c].number, failure_text(why), 1)));
+        }
+        (found.iter().min_by_key(|f| f.0).map(|f| f.1), found.iter().map(|f| f.2).sum())
     }
 
     fn warnings(&self) -> Vec<String> {
         let mut w = self.warnings.clone();
         for (i, f) in self.flows.iter().enumerate() {
             let (failed, n) = self.failed(i);
-            let group = matches!(f.app, App::Files(_));
             if let Some(why) = failed {
-                let what = if group { format!("{n} transfers of flow {}", f.id) } else { format!("flow {}", f.id) };
+                let what = if f.many { format!("{n} transfers of flow {}", f.id) } else { format!("flow {}", f.id) };
                 w.push(format!("{what} failed: {why}"));
             }
-            let delivered = match &f.app {
-                App::Datagrams(d) => d.received,
-                _ => f.totals(i, &self.sides).delivered - f.baseline.delivered,
+            let delivered = match &f.datagrams {
+                Some(d) => d.received,
+                None => f.totals(&self.sides).delivered - f.baseline.delivered,
             };
-            if group && self.conns[i].due > self.end && delivered == 0 && failed.is_none() {
+            if f.many && delivered == 0 && failed.is_none() {
                 w.push(format!("flow {}: no transfer was delivered within the measurement", f.id));
-            } else if !group && !self.conns[i].opened {
+            } else if !f.many && !f.began {
                 w.push(format!("flow {} starts after the end of the run", f.id));
-            } else if !group && delivered == 0 {
+            } else if !f.many && delivered == 0 {
                 w.push(format!("flow {} delivered nothing within the measurement", f.id));
             }
         }
@@ -212,30 +208,29 @@ impl Sim {
     }
 
     /// When the flow was over: everything that it will ever send is delivered.
-    fn completed(&self, i: usize, transfers: &[TransferRow]) -> Option<Time> {
-        match &self.flows[i].app {
-            App::Files(files) if files.next < files.end || transfers.iter().any(|t| t.end_s.is_none()) => None,
-            App::Files(files) => self.conns[files.first..files.end].iter().filter_map(|c| c.completed).max(),
-            _ => self.conns[i].completed,
+    pub(crate) fn completed(&self, i: usize) -> Option<Time> {
+        let flow = &self.flows[i];
+        if !flow.many {
+            return flow.completed;
         }
+        // Each transfer is complete by itself.
+        let more = flow.apps[flow.opens].as_ref().is_some_and(|app| app.due().is_set());
+        if more || flow.transfers.iter().any(|t| t.end.is_none()) {
+            return None;
+        }
+        flow.transfers.iter().filter_map(|t| t.end).max()
     }
 
     fn flow_row(&self, i: usize, transfers: &[TransferRow]) -> FlowRow {
         let f = &self.flows[i];
-        let (mut s, b) = (f.totals(i, &self.sides), f.baseline);
-        let mut own = i..i + 1;
-        let completed = self.completed(i, transfers);
+        let (mut s, b) = (f.totals(&self.sides), f.baseline);
+        let completed = self.completed(i);
         let mut to = completed.map_or(self.end, |t| t.min(self.end));
-        match &f.app {
-            App::Files(files) => own = files.first..files.next,
-            App::Datagrams(d) => {
-                let payload = u64::from(d.payload);
-                (s.delivered, s.marked_segments) = (d.received * payload, d.marked);
-                (s.sender.sent_bytes, s.sender.sent_segments) = (d.sent * payload, d.sent);
-                // What it sent may arrive long after it has stopped.
-                to = f.periods.all().last().map_or(to, |p| p.1.max(d.last).min(to));
-            }
-            _ => {}
+        if let Some(d) = &f.datagrams {
+            (s.delivered, s.marked_segments) = (d.received_bytes, d.marked);
+            (s.sender.sent_bytes, s.sender.sent_segments) = (d.sent_bytes, d.sent);
+            // What it sent may arrive long after it has stopped.
+            to = f.periods.all().last().map_or(to, |p| p.1.max(d.last).min(to));
         }
         let from = f.start.max(self.from);
         let span = to.since(from).as_secs_f64();
@@ -244,8 +239,8 @@ impl Sim {
         let extremes = (s.extremes.0 <= s.extremes.1).then_some(s.extremes);
         let source = self.sides[2 * i].endpoint.as_deref();
         let estimate = source.and_then(|e| e.tx.start_estimate());
-        let area: u128 = self.conns[own].iter().map(|c| c.cwnd_area).sum();
-        let in_transfers = matches!(f.app, App::Files(_) | App::Requests(_));
+        let open = f.open.iter().map(|c| self.conns[*c as usize].cwnd_area);
+        let area = f.ended_area + open.sum::<u128>();
         FlowRow {
             id: f.id.clone(),
             app: f.kind,
@@ -278,8 +273,8 @@ impl Sim {
             fct_s: completed.map(|t| t.since(f.start).as_secs_f64()),
             completed: completed.is_some(),
             failed: self.failed(i).0,
-            datagrams: if let App::Datagrams(d) = &f.app { Some(d.row()) } else { None },
-            transfers: in_transfers.then(|| self.summary(transfers)),
+            datagrams: f.datagrams.as_ref().map(|d| d.row()),
+            transfers: f.in_transfers.then(|| self.summary(transfers)),
         }
     }
 
@@ -313,7 +308,7 @@ impl Sim {
     }
 }
 
-fn failure_text(why: Failure) -> &'static str {
+pub(crate) fn failure_text(why: Failure) -> &'static str {
     match why {
         Failure::Connect => "no answer to the connection request",
         Failure::Timeout => "the same segment timed out too often",

@@ -1,6 +1,5 @@
 //! Series: typed columns with declared sampling.
 
-use crate::app::App;
 use crate::flow::{Flow, Side};
 use crate::slab::Slab;
 use crate::spec::{Sampling, SpecError};
@@ -71,28 +70,28 @@ fn flow_value(metric: u8, client: &Side, server: &Side) -> Option<f64> {
 
 /// The value of flow number `f`; none where the series means nothing for its application.
 fn value_of(metric: u8, f: usize, flow: &Flow, sides: &[Side]) -> Option<f64> {
-    match &flow.app {
-        App::Datagrams(d) => match metric {
+    if let Some(d) = &flow.datagrams {
+        return match metric {
             4 => Some(d.total_received as f64),
             5 => Some(d.total_sent as f64),
             _ => None,
-        },
-        App::Files(files) => {
-            let live = || sides[2 * files.oldest..2 * files.next].chunks_exact(2);
-            let sum = live().filter_map(|pair| flow_value(metric, &pair[0], &pair[1])).sum::<f64>();
-            let ended = &files.ended;
-            match metric {
-                // Windows and what is in flight add up; a threshold or a round-trip time does not.
-                0 | 3 => Some(sum),
-                4 => Some(sum + ended.delivered as f64),
-                5 => Some(sum + ended.sender.sent_bytes as f64),
-                6 => Some(sum + ended.sender.retransmitted_bytes as f64),
-                7 => Some(sum + ended.sender.recoveries as f64),
-                8 => Some(sum + ended.sender.timeouts as f64),
-                _ => None,
-            }
-        }
-        _ => flow_value(metric, &sides[2 * f], &sides[2 * f + 1]),
+        };
+    }
+    if !flow.many {
+        return flow_value(metric, &sides[2 * f], &sides[2 * f + 1]);
+    }
+    let open = flow.open.iter().map(|c| 2 * *c as usize);
+    let sum = open.filter_map(|s| flow_value(metric, &sides[s], &sides[s + 1])).sum::<f64>();
+    let ended = &flow.ended;
+    match metric {
+        // Windows and what is in flight add up; a threshold or a round-trip time does not.
+        0 | 3 => Some(sum),
+        4 => Some(sum + ended.delivered as f64),
+        5 => Some(sum + ended.sender.sent_bytes as f64),
+        6 => Some(sum + ended.sender.retransmitted_bytes as f64),
+        7 => Some(sum + ended.sender.recoveries as f64),
+        8 => Some(sum + ended.sender.timeouts as f64),
+        _ => None,
     }
 }
 

@@ -16,8 +16,22 @@ pub struct Slot {
     pub side: u32,
     /// Where the table of routes says what comes after the element it is in.
     pub next: u32,
+    /// Class of service.
+    pub class: u8,
+    /// Which of the connections that had the sender's place sent it.
+    pub generation: u16,
     /// Whether it is the second of two that a medium made of one.
     pub copy: bool,
+}
+
+/// What a connection puts on its packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// How many connections had the place before, modulo 2^16: a packet would have to be under way for as many of them to
+    /// be taken for one of another connection.
+    pub generation: u16,
+    /// Class of service.
+    pub class: u8,
 }
 
 const _: () = assert!(std::mem::size_of::<Slot>() == 64);
@@ -25,8 +39,9 @@ const _: () = assert!(std::mem::size_of::<Slot>() == 64);
 impl Slot {
     /// The packet leaves `side` on `route`.
     #[inline]
-    pub fn leaves(&mut self, side: u32, route: Route) {
+    pub fn leaves(&mut self, side: u32, route: Route, stamp: Stamp) {
         (self.side, self.next, self.copy) = (side, route.next, false);
+        (self.generation, self.class) = (stamp.generation, stamp.class);
     }
 
     /// Number of the connection it belongs to.

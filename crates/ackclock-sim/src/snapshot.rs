@@ -1,6 +1,5 @@
 //! Where a run stands, without ending it: counters since the start, and what is in force now.
 
-use crate::app::App;
 use crate::engine::Sim;
 use crate::flow::Snapshot;
 use crate::probe::Sample;
@@ -92,9 +91,9 @@ impl Sim {
     /// When there is no such flow.
     pub fn flow_state(&self, flow: usize) -> FlowState {
         let f = &self.flows[flow];
-        let Snapshot { delivered, sender, rtt, .. } = f.totals(flow, &self.sides);
+        let Snapshot { delivered, sender, rtt, .. } = f.totals(&self.sides);
         let mut state = FlowState {
-            completed: self.conns[flow].completed.is_some(),
+            completed: self.completed(flow).is_some(),
             received: delivered,
             sent: sender.sent_bytes,
             retransmitted: sender.retransmitted_bytes,
@@ -105,7 +104,7 @@ impl Sim {
             ssthresh: u64::MAX,
             ..FlowState::default()
         };
-        if let App::Datagrams(d) = &f.app {
+        if let Some(d) = &f.datagrams {
             (state.received, state.sent) = (d.total_received, d.total_sent);
         }
         if let Some(e) = self.sender(flow) {

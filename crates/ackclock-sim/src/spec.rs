@@ -6,7 +6,8 @@ mod link;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use app::{App, Arrivals, Dist, Files, Packets, Requests, Transport};
+pub(crate) use app::made;
+pub use app::{App, Datagrams};
 pub use link::{Bucket, Drop, Event, Jitter, Link, Loss, Queue, Reorder, Schedule, Trace};
 
 /// What is wrong with a document, and where.

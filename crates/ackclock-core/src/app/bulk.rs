@@ -37,7 +37,13 @@ fn make(given: &Given, setup: &Setup<'_>) -> Result<Made, Problem> {
         Box::new(Sink { bytes })
     };
     let source = Box::new(Source { bytes, conn: None });
-    Ok(Made { ends: [source, sink], opens: End::Source, connections: Connections::One, once: bytes.is_some() })
+    Ok(Made {
+        ends: [source, sink],
+        opens: End::Source,
+        connections: Connections::One,
+        once: bytes.is_some(),
+        in_transfers: false,
+    })
 }
 
 struct Source {

@@ -201,7 +201,7 @@ pub enum End {
 pub enum Connections {
     /// None: it sends datagrams.
     None,
-    /// One for all its life.
+    /// One for all its life; opening another fails.
     One,
     /// Any number, each with a transfer of its own; during a run about so many at most.
     Many(f64),
@@ -217,6 +217,8 @@ pub struct Made {
     pub connections: Connections,
     /// All that it has to do happens in its first time of activity.
     pub once: bool,
+    /// It consists of transfers, whose number and times the results summarise.
+    pub in_transfers: bool,
 }
 
 /// What an application is made with besides its parameters.

@@ -83,7 +83,7 @@ fn make(given: &Given, setup: &Setup<'_>, by_turns: bool) -> Result<Made, Proble
     };
     let connections = if matches!(carrier, Carrier::Writes(..)) { Connections::One } else { Connections::None };
     let source = Box::new(Paced { pulse, carrier, active: false });
-    Ok(Made { ends: [source, Box::new(Sink)], opens: End::Source, connections, once: false })
+    Ok(Made { ends: [source, Box::new(Sink)], opens: End::Source, connections, once: false, in_transfers: false })
 }
 
 enum Carrier {

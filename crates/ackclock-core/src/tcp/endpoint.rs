@@ -1,5 +1,6 @@
 //! The whole endpoint: handshake, options, both halves, timers.
 
+mod abort;
 mod audit;
 mod handshake;
 mod marks;
@@ -77,6 +78,10 @@ pub struct Endpoint {
     syns_sent: u64,
     syn_retries: u64,
     peer_closed: bool,
+    /// It was established or failed, and nobody has looked since.
+    news: bool,
+    /// A reset is to be sent with this sequence number.
+    reset_due: Option<u32>,
 }
 
 impl Endpoint {
@@ -106,6 +111,8 @@ impl Endpoint {
             syns_sent: 0,
             syn_retries: 0,
             peer_closed: false,
+            news: false,
+            reset_due: None,
         }
     }
 
@@ -156,7 +163,8 @@ impl Endpoint {
     pub fn on_segment(&mut self, now: Time, seg: &Segment) {
         match self.state {
             State::Established => self.on_established(now, seg),
-            State::Closed | State::Failed => {}
+            State::Closed => {}
+            State::Failed => self.on_segment_when_over(seg),
             _ if seg.has(flags::RST) => self.on_reset_in_handshake(seg),
             State::Listen if seg.has(flags::SYN) => {
                 self.take_syn(now, seg);
@@ -250,6 +258,7 @@ impl Endpoint {
     fn fail(&mut self, why: Failure) {
         self.state = State::Failed;
         self.failure = Some(why);
+        self.news = true;
         self.timers.clear_all();
     }
 
@@ -320,6 +329,7 @@ impl Endpoint {
                 *segment = self.syn(now);
                 return true;
             }
+            State::Failed => return self.reset(segment),
             _ => return false,
         }
         if !self.bare_ack_due && !self.tx.quiet() {

@@ -32,6 +32,15 @@ impl SendStream {
         self.end = self.end.min(nxt.max(1));
     }
 
+    /// Bytes offered so far; `u64::MAX` while the source is unbounded.
+    pub fn written(&self) -> u64 {
+        if self.end == u64::MAX {
+            u64::MAX
+        } else {
+            self.end - 1
+        }
+    }
+
     /// A FIN follows what was written.
     pub fn close(&mut self) {
         self.closing = true;

@@ -109,6 +109,11 @@ impl Sender {
         self.stream.stop(self.tcb.board.nxt());
     }
 
+    /// Bytes that the application has offered so far; [`u64::MAX`]: without end.
+    pub fn offered(&self) -> u64 {
+        self.stream.written()
+    }
+
     /// Everything offered, FIN included, is acknowledged.
     pub fn all_acknowledged(&self) -> bool {
         self.tcb.board.outstanding() == 0 && self.stream.fin_sent()

@@ -1,141 +1,138 @@
-//! Applications in the resolved run.
+//! Applications in the resolved run: a kind and its parameters, which the list in `ackclock_core::app::registry` describes.
 
+use super::{Flow, Run, SpecError};
+use ackclock_core::app::params::{Arrivals, Given, Kind, Value};
+use ackclock_core::app::registry::{self, Entry, APPLICATIONS};
+use ackclock_core::app::{Made, Setup};
+use ackclock_core::time::Time;
+use ackclock_core::variate::Variate;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
-/// What the source of a flow does.
+/// What the two ends of a flow do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum App {
-    /// As fast as the transport allows.
-    Bulk {
-        /// How much; none: unbounded.
-        #[serde(default)]
-        bytes: Option<u64>,
-    },
-    /// Packets, or writes into a connection, at a constant rate.
-    Cbr(Packets),
-    /// The same while on, nothing while off.
-    OnOff(Packets),
-    /// Transfers that arrive one after another, each over a connection of its own.
-    Files(Files),
-    /// Requests and answers over one connection.
-    RequestResponse(Requests),
+pub struct App {
+    /// Its name.
+    pub kind: String,
+    /// Its parameters.
+    #[serde(flatten)]
+    pub params: BTreeMap<String, Json>,
+}
+
+/// Packets that need no connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagrams {
+    /// Payload of each, bytes.
+    pub payload: u32,
+    /// They are ECN-capable.
+    pub ect: bool,
 }
 
 impl App {
-    /// Its name in documents and tables.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            App::Bulk { .. } => "bulk",
-            App::Cbr(_) => "cbr",
-            App::OnOff(_) => "on_off",
-            App::Files(_) => "files",
-            App::RequestResponse(_) => "request_response",
-        }
+    /// What it sends if it sends datagrams: its `transport` is `udp` then.
+    pub fn datagrams(&self) -> Option<Datagrams> {
+        (self.params.get("transport")? == "udp").then(|| Datagrams {
+            payload: self.params.get("packet_bytes").and_then(Json::as_u64).unwrap_or(0).min(u64::from(u32::MAX))
+                as u32,
+            ect: self.params.get("ect") == Some(&Json::Bool(true)),
+        })
     }
 
-    /// A source of datagrams, if it is one.
-    pub fn datagrams(&self) -> Option<&Packets> {
-        match self {
-            App::Cbr(p) | App::OnOff(p) if p.transport == Transport::Udp => Some(p),
-            _ => None,
-        }
+    /// Its description; `path` is the flow's.
+    ///
+    /// # Errors
+    /// There is none of this kind.
+    pub(crate) fn entry(&self, path: &str) -> Result<&'static Entry, SpecError> {
+        registry::find(&self.kind).ok_or_else(|| {
+            let known: Vec<_> = APPLICATIONS.iter().map(|e| e.kind).collect();
+            let problem = format!("unknown application '{}'; known are {}", self.kind, known.join(", "));
+            SpecError::new(format!("{path}.app.kind"), problem)
+        })
     }
 }
 
-/// What carries packets at a given rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Transport {
-    /// A datagram each.
-    Udp,
-    /// A write into the send buffer each.
-    Tcp,
+/// The applications at the two ends of `f`; `path` is its own, for messages.
+///
+/// # Errors
+/// What is wrong with its parameters, and where.
+pub(crate) fn made(f: &Flow, run: &Run, path: &str) -> Result<Made, SpecError> {
+    let entry = f.app.entry(path)?;
+    let at = |key: &str| format!("{path}.app.{key}");
+    let mut given = Given::default();
+    for (key, json) in &f.app.params {
+        let known = || entry.params.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+        let param = entry.params.iter().find(|p| p.name == key).ok_or_else(|| {
+            SpecError::new(at(key), format!("{} has no such parameter; it has {}", entry.kind, known()))
+        })?;
+        if !json.is_null() {
+            given.insert(key, value(param.kind, json).map_err(|problem| SpecError::new(at(key), problem))?);
+        }
+    }
+    if let Some(missing) = entry.params.iter().find(|p| p.required && !given.has(p.name)) {
+        return Err(SpecError::new(at(missing.name), format!("{} needs it: {}", entry.kind, missing.doc)));
+    }
+    let setup = Setup { seed: (run.seed, run.run), flow: &f.id, end: Time(run.duration_ns) };
+    (entry.make)(&given, &setup).map_err(|p| SpecError::new(at(p.key), p.text))
 }
 
-/// Packets of one size at a given rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Packets {
-    /// What carries them.
-    pub transport: Transport,
-    /// Payload per time while on, bit/s.
-    pub rate_bps: u64,
-    /// Payload of a packet, or bytes of a write.
-    pub packet_bytes: u32,
-    /// What a datagram has on the wire beside its payload: UDP and IP headers, link framing not included.
-    #[serde(default = "udp_and_ip")]
-    pub header_bytes: u32,
-    /// From the begin of an interval of activity to the first packet; none: drawn from one gap between packets.
-    #[serde(default)]
-    pub phase_ns: Option<u64>,
-    /// Every gap is multiplied by a uniform number between 0.5 and 1.5 (ns-2's `random_`).
-    #[serde(default)]
-    pub jitter: bool,
-    /// Datagrams are ECN-capable.
-    #[serde(default)]
-    pub ect: bool,
-    /// Lengths of the times on, nanoseconds (`on_off` only).
-    #[serde(default)]
-    pub on: Option<Dist>,
-    /// Lengths of the times off, nanoseconds.
-    #[serde(default)]
-    pub off: Option<Dist>,
+fn value(kind: Kind, json: &Json) -> Result<Value, String> {
+    let list = || json.as_array()?.iter().map(Json::as_u64).collect::<Option<Vec<_>>>();
+    match kind {
+        Kind::Whole => json.as_u64().map(Value::Whole).ok_or_else(|| format!("{json} is not a whole number")),
+        Kind::Flag => json.as_bool().map(Value::Flag).ok_or_else(|| format!("{json} is neither true nor false")),
+        Kind::Word(words) => {
+            let word = json.as_str().filter(|w| words.contains(w));
+            word.map(|w| Value::Word(w.to_owned())).ok_or_else(|| format!("{json} is none of {}", words.join(", ")))
+        }
+        Kind::List => list().map(Value::List).ok_or_else(|| format!("{json} is not a list of whole numbers")),
+        Kind::Arrivals => match Several::deserialize(json).map_err(|e| e.to_string())? {
+            Several::PoissonPerS(rate) => Ok(Value::Arrivals(Arrivals::PoissonPerS(rate))),
+            Several::EveryNs(ns) => Ok(Value::Arrivals(Arrivals::EveryNs(ns))),
+        },
+        Kind::Distribution => variate(&Dist::deserialize(json).map_err(|e| e.to_string())?).map(Value::Distribution),
+    }
 }
 
-fn udp_and_ip() -> u32 {
-    28
-}
-
-/// Transfers that arrive.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Files {
-    /// When.
-    pub arrivals: Arrivals,
-    /// Bytes of each.
-    pub size: Dist,
-    /// How many at most.
-    #[serde(default)]
-    pub count: Option<u64>,
-    /// When the last may arrive.
-    #[serde(default)]
-    pub until_ns: Option<u64>,
-    /// The receiver opens the connection and asks with this many bytes; none: the sender opens it and sends.
-    #[serde(default)]
-    pub request_bytes: Option<u64>,
+/// The distribution `d`.
+fn variate(d: &Dist) -> Result<Variate, String> {
+    let v = match *d {
+        Dist::Constant { value } => Variate::Constant(value),
+        Dist::Exponential { mean } => Variate::Exponential { mean },
+        Dist::Pareto { shape, mean: None, min: Some(min), max: None } => Variate::Pareto { shape, min },
+        Dist::Pareto { shape, mean: None, min: Some(min), max: Some(max) } => {
+            Variate::BoundedPareto { shape, min, max }
+        }
+        Dist::Pareto { shape, mean: Some(mean), min: None, max: None } if shape > 1.0 => {
+            Variate::Pareto { shape, min: mean * (shape - 1.0) / shape }
+        }
+        Dist::Pareto { .. } => return Err(
+            "a Pareto distribution is given by shape and min, with max if it is truncated, or by shape > 1 and mean"
+                .into(),
+        ),
+        Dist::Lognormal { mean, sd, min, max } => {
+            Variate::lognormal(mean, sd, min.unwrap_or(0.0), max.unwrap_or(f64::INFINITY))
+        }
+        Dist::Empirical { ref points, interpolate } => Variate::Empirical { points: points.clone(), interpolate },
+    };
+    match v.check() {
+        Ok(()) => Ok(v),
+        Err(problem) => Err(problem.to_owned()),
+    }
 }
 
 /// When transfers arrive, counted from the flow's start.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Arrivals {
-    /// A Poisson process with this many arrivals per second.
+enum Several {
     PoissonPerS(f64),
-    /// One at the start and one after each interval.
     EveryNs(u64),
 }
 
-/// Requests and answers. The answers take the forward route.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Requests {
-    /// Bytes of a request.
-    pub request: Dist,
-    /// Bytes of its answer.
-    pub response: Dist,
-    /// From the end of an answer to the next request, nanoseconds; none: no time.
-    #[serde(default)]
-    pub think: Option<Dist>,
-    /// How many requests; none: until the flow stops.
-    #[serde(default)]
-    pub count: Option<u64>,
-}
-
 /// A distribution of sizes in bytes or times in nanoseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Dist {
+enum Dist {
     /// Always the same.
     Constant {
         /// The value.

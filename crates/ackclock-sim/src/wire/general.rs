@@ -11,7 +11,6 @@ use ackclock_core::link::{Policer, Server};
 use ackclock_core::packet::{Ecn, Parcel};
 use ackclock_core::queue::{Backlog, Queue, Reason, Sink};
 use ackclock_core::time::Time;
-use std::sync::Arc;
 
 /// Queue, serialiser and propagation as separate steps.
 pub struct GeneralLink {
@@ -30,8 +29,6 @@ pub struct GeneralLink {
     medium: Medium,
     /// Whether the medium delivers everything as it came.
     ideal: bool,
-    /// The class of each flow's packets.
-    classes: Arc<[u8]>,
 }
 
 /// What a general link is made of.
@@ -48,8 +45,6 @@ pub struct Parts {
     pub includes_service: bool,
     /// What happens at the output.
     pub medium: Medium,
-    /// The class of each flow's packets.
-    pub classes: Arc<[u8]>,
 }
 
 impl std::fmt::Debug for GeneralLink {
@@ -83,11 +78,11 @@ impl Sink for Consequences<'_> {
 impl GeneralLink {
     /// An idle link.
     pub fn new(parts: Parts) -> GeneralLink {
-        let Parts { common, server, policer, queue, includes_service, medium, classes } = parts;
+        let Parts { common, server, policer, queue, includes_service, medium } = parts;
         let wire = Flight::new(medium.keeps_order());
         let ideal = medium.is_ideal();
         let (service, turn) = (Backlog::default(), Time::NEVER);
-        GeneralLink { common, server, policer, queue, includes_service, service, turn, wire, medium, ideal, classes }
+        GeneralLink { common, server, policer, queue, includes_service, service, turn, wire, medium, ideal }
     }
 
     /// Packets and bytes in the queue as its limit counts them.
@@ -180,7 +175,7 @@ impl GeneralLink {
         self.settle(super::just_before(now), slab);
         let slot = slab.get(id);
         let flow = slot.connection();
-        let class = self.classes.get(flow as usize).copied().unwrap_or(0);
+        let class = slot.class;
         let parcel = Parcel { id, len: len + self.common.overhead, flow, class, ecn: slot.packet.ecn(), arrived: now };
         self.common.stats.arrive(now);
         let mut sink = Consequences { common: &mut self.common, slab, dropped: NONE };

@@ -38,6 +38,7 @@ impl Endpoint {
 
     pub(super) fn establish(&mut self, now: Time, syn_was_lost: bool) {
         self.state = State::Established;
+        self.news = true;
         self.timers.clear(Timer::Rto);
         self.tx.established(now, self.sack, syn_was_lost);
         self.mind_wake(now);

@@ -1,8 +1,8 @@
 //! What is reported of datagrams and transfers.
 
-use super::{App, Datagrams};
 use crate::engine::Sim;
-use crate::flow::{snapshot, Flow, Side, Snapshot};
+use crate::flow::{snapshot, Flow, Side, Snapshot, Transfer};
+use crate::host::Datagrams;
 use ackclock_core::time::Time;
 
 /// A transfer: a bulk flow of given size, one of a group of transfers, or a request with its answer.
@@ -62,22 +62,16 @@ impl Datagrams {
 }
 
 impl Flow {
-    /// The counters of flow number `i` so far, of all its connections.
-    pub(crate) fn totals(&self, i: usize, sides: &[Side]) -> Snapshot {
-        let of = |pair: &[Side]| match (&pair[0].endpoint, &pair[1].endpoint) {
-            (Some(source), Some(sink)) => snapshot(source, sink),
-            _ => Snapshot::default(),
-        };
-        match &self.app {
-            App::Files(files) => {
-                let mut sum = files.ended;
-                for pair in sides[2 * files.oldest..2 * files.next].chunks_exact(2) {
-                    sum.add(&of(pair));
-                }
-                sum
+    /// The counters of the flow so far, of all its connections.
+    pub(crate) fn totals(&self, sides: &[Side]) -> Snapshot {
+        let mut sum = self.ended;
+        for c in &self.open {
+            let pair = &sides[2 * *c as usize..];
+            if let (Some(source), Some(sink)) = (&pair[0].endpoint, &pair[1].endpoint) {
+                sum.add(&snapshot(source, sink));
             }
-            _ => of(&sides[2 * i..2 * i + 2]),
         }
+        sum
     }
 
     /// Seconds that a transfer of `bytes` takes at best.
@@ -91,36 +85,21 @@ impl Sim {
     /// The transfers of flow number `i`, in the order in which they began.
     pub(crate) fn transfers(&self, i: usize) -> Vec<TransferRow> {
         let flow = &self.flows[i];
-        let row = |index: u64, start: Time, end: Option<Time>, bytes: u64, handshake: bool| {
-            let fct = end.map(|t| t.since(start).as_secs_f64());
-            let ideal = flow.ideal(bytes, handshake);
+        let row = |(index, t): (usize, &Transfer)| {
+            let fct = t.end.map(|end| end.since(t.start).as_secs_f64());
+            // Over one connection the first alone waits for a handshake.
+            let ideal = flow.ideal(t.bytes, flow.handshake && (flow.many || index == 0));
             TransferRow {
                 flow: i as u32,
-                index,
-                start_s: start.as_secs_f64(),
-                end_s: end.map(Time::as_secs_f64),
-                bytes,
+                index: index as u64,
+                start_s: t.start.as_secs_f64(),
+                end_s: t.end.map(Time::as_secs_f64),
+                bytes: t.bytes,
                 fct_s: fct,
                 slowdown: fct.filter(|_| ideal > 0.0).map(|t| t / ideal),
             }
         };
-        match &flow.app {
-            App::Bulk(Some(bytes)) if self.conns[i].opened => {
-                let whole = self.sides[2 * i + 1].endpoint.as_ref().is_some_and(|e| e.rx.stats.delivered >= *bytes);
-                let end = self.conns[i].completed.filter(|_| whole);
-                vec![row(0, self.conns[i].start, end, *bytes, flow.handshake)]
-            }
-            App::Files(files) => {
-                let conns = self.conns[files.first..files.next].iter().enumerate();
-                conns.map(|(n, c)| row(n as u64, c.start, c.completed, c.bytes, flow.handshake)).collect()
-            }
-            App::Requests(r) => {
-                let done = r.done.iter().map(|(start, end, bytes)| (*start, Some(*end), *bytes));
-                let all = done.chain(r.begun.map(|start| (start, None, r.size))).enumerate();
-                all.map(|(n, (start, end, bytes))| row(n as u64, start, end, bytes, flow.handshake && n == 0)).collect()
-            }
-            _ => Vec::new(),
-        }
+        flow.transfers.iter().enumerate().map(row).collect()
     }
 
     /// What became of `transfers`, those of one flow.
