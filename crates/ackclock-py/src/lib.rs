@@ -98,7 +98,12 @@ fn empty_tables() -> PyResult<(Table, Table, Table, Table)> {
 fn build(py: Python<'_>, spec: &Run, maker: &mut Maker<'_>) -> PyResult<Sim> {
     let failure = maker.failure.clone();
     let built = Sim::new_with(spec, &mut |flow, server, profile, path| maker.make(flow, server, profile, path));
-    built.map_err(|e| failure.take().map_or_else(|| value_error(e), |failed| controller::raised(py, failed)))
+    let mut sim =
+        built.map_err(|e| failure.take().map_or_else(|| value_error(e), |failed| controller::raised(py, failed)))?;
+    if controller::any(spec) {
+        sim.set_maker(maker.later());
+    }
+    Ok(sim)
 }
 
 /// Plays a run whose controllers call Python: the lock is held all the time, as taking it anew for every call costs

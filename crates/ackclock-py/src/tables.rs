@@ -1,9 +1,9 @@
 //! Tables of runs as Arrow record batches, handed to Python without copying (Arrow PyCapsule interface).
 
 use ackclock_core::queue::Reason;
-use ackclock_sim::app::rows::{DatagramRow, TransfersRow};
 use ackclock_sim::output::metric_name;
 use ackclock_sim::probe::{Sample, FLOW_METRICS, LINK_METRICS};
+use ackclock_sim::rows::{DatagramRow, TransfersRow};
 use ackclock_sim::Output;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int8Type;

@@ -69,7 +69,6 @@ fn link(general: bool, limits: Limits, delay: u64, end: Time) -> Link {
             queue: Box::new(DropTail::new(limits, Step::NEVER)),
             includes_service: limits.includes_service,
             medium: Medium::new(1, 0, "link"),
-            classes: Vec::new().into(),
         })))
     } else {
         Link::Fused(FusedLink::new(common, Some(RATE), limits, Step::NEVER))

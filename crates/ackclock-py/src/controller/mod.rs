@@ -70,6 +70,20 @@ impl<'py> Maker<'py> {
         Maker { classes, failure: Failure::default(), needs: Needs::default(), record: None }
     }
 
+    /// Makes the controllers of connections that are opened during the run.
+    pub fn later(&self) -> ackclock_sim::host::Maker {
+        let (classes, failure, mut needs) = (self.classes.clone().unbind(), self.failure.clone(), self.needs);
+        Box::new(move |flow, server, profile, path| {
+            Python::attach(|py| {
+                let classes = classes.bind(py).clone();
+                let mut maker = Maker { classes, failure: failure.clone(), needs, record: None };
+                let made = maker.make(flow, server, profile, path);
+                needs = maker.needs;
+                made
+            })
+        })
+    }
+
     /// The controller of one end of a flow, recorded if it is the one to record.
     pub fn make(
         &mut self,
