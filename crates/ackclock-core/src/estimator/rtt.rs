@@ -5,24 +5,26 @@ use crate::time::Span;
 
 /// Smoothed round-trip time, its variation, and the timeout that follows from them.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct RttEstimator {
+    srtt: u64,
+    min: u64,
+    base_rto: u64,
+    backoff: u32,
     rule: RtoRule,
+    rttvar: u64,
+    max: u64,
+    /// Of all samples, ns: five centuries of them fit.
+    sum: u64,
+    count: u64,
     granularity: u64,
     min_rto: u64,
     max_rto: u64,
     initial_rto: u64,
-    srtt: u64,
-    rttvar: u64,
-    min: u64,
-    max: u64,
-    sum: u128,
-    count: u64,
     /// Linux: the variance term in force (four times the variation), its maximum in this round, the round's end.
     var_term: u64,
     var_max: u64,
     round_end: u64,
-    base_rto: u64,
-    backoff: u32,
 }
 
 impl RttEstimator {
@@ -52,7 +54,7 @@ impl RttEstimator {
     pub fn sample(&mut self, rtt: Span, una: u64, nxt: u64) {
         let r = rtt.0.max(1);
         self.count += 1;
-        self.sum += u128::from(r);
+        self.sum += r;
         self.max = self.max.max(r);
         self.note_min(rtt);
         match self.rule {
@@ -155,7 +157,7 @@ impl RttEstimator {
 
     /// Sum in nanoseconds and number of the samples.
     pub fn totals(&self) -> (u128, u64) {
-        (self.sum, self.count)
+        (u128::from(self.sum), self.count)
     }
 }
 

@@ -18,19 +18,22 @@ pub(super) struct Measured {
 }
 
 /// A controller, its last decision, and what of it is in force.
+#[repr(C)]
 pub(super) struct Congestion {
     /// The window in force, bytes: the controller's, or recovery's while it holds it.
     window: u64,
     control: Control,
-    cc: Box<dyn CongestionControl>,
     /// Recovery moves the window; the controller's comes into force again when it is released.
     held: bool,
     /// The phase that was reported to the controller last.
     reported: Phase,
     needs: Needs,
-    mss: u32,
+    /// Both sides use ECN.
+    ecn: bool,
+    cc: Box<dyn CongestionControl>,
     /// Payload bytes delivered (C.delivered).
     delivered: u64,
+    mss: u32,
     rng: Stream,
 }
 
@@ -42,6 +45,7 @@ impl Congestion {
             needs: cc.needs(),
             cc,
             held: false,
+            ecn: false,
             reported: Phase::Open,
             mss,
             delivered: 0,
@@ -120,6 +124,17 @@ impl Congestion {
     #[inline]
     pub fn needs(&self) -> &Needs {
         &self.needs
+    }
+
+    /// Both sides use ECN.
+    #[inline]
+    pub fn ecn(&self) -> bool {
+        self.ecn
+    }
+
+    /// Whether both sides use ECN.
+    pub fn set_ecn(&mut self, on: bool) {
+        self.ecn = on;
     }
 
     /// Delivery-rate samples are needed for another reason.

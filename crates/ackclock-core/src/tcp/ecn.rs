@@ -97,12 +97,6 @@ impl Marks {
         self.feedback
     }
 
-    /// Packets are ECN-capable.
-    #[inline]
-    pub fn on(&self) -> bool {
-        self.feedback != Feedback::Off
-    }
-
     /// Writes the ECN field and the CWR flag of a segment at `pos` with `len` bytes of payload, after so many
     /// `reductions` of the window. New data is ECN-capable, retransmissions, probes and bare acknowledgments are not
     /// (RFC 3168 §6.1.4 to §6.1.6); those of DCTCP are (RFC 8257 §3.5, as in Linux).

@@ -62,6 +62,8 @@ pub struct Endpoint {
     sack: bool,
     timestamps: bool,
     scaled: bool,
+    /// Both sides use ECN.
+    ecn: bool,
     ts_recent: u32,
     ts_recent_at: Time,
     /// The timestamp clock: its tick in ns, what it shows, when it will show the next.
@@ -99,6 +101,7 @@ impl Endpoint {
             sack: false,
             timestamps: false,
             scaled: false,
+            ecn: false,
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
             ts_tick: config.timestamp_tick.0,
@@ -221,7 +224,7 @@ impl Endpoint {
                 let age = self.age(now, seg.tsecr());
                 self.rx.on_echo(age);
             }
-            if self.tx.marks.on() && seg.len > 0 {
+            if self.ecn && seg.len > 0 {
                 self.on_marking(pos, seg);
             }
             self.rx.on_data(now, pos, seg.len, fin);
@@ -377,7 +380,7 @@ impl Endpoint {
             let tsval = self.timestamp(now);
             seg.set_timestamps(tsval, self.ts_recent);
         }
-        if self.tx.marks.on() && self.write_marks(out, seg) {
+        if self.ecn && self.write_marks(out, seg) {
             return;
         }
         self.rx.acknowledge(now, seg, self.sack, self.scaled);

@@ -48,7 +48,6 @@ impl Sender {
                 d.unanswered = Some(tcb.next_tick(now, seg.tsecr()));
             }
             tcb.board.acknowledge(ack, &mut d);
-            recovery.on_progress();
         }
         if tcb.congestion.needs().pairs {
             pair.acknowledged(now, tcb);
@@ -64,7 +63,9 @@ impl Sender {
         let bare = seg.len == 0 && seg.flags & (flags::SYN | flags::FIN) == 0;
         let repeated = ack == una && same_window;
         let duplicate = !advanced && bare && recovery.is_duplicate(&d, repeated);
-        tcb.stats.dup_acks += u64::from(duplicate);
+        if duplicate {
+            tcb.stats.dup_acks += 1;
+        }
         recovery.update_rack(&d);
         let event = AckEvent { now, advanced, duplicate, same_window, seg, report, stream, peer };
         recovery.judge_probe(&event, &d, tcb);
@@ -88,7 +89,7 @@ impl Sender {
             ack.rate = tcb.board.rate_sample(now, tcb.congestion.delivered(), d.bytes, tcb.rtt.min());
             ack.departs = pacer.gate();
         }
-        if marks.on() {
+        if tcb.congestion.ecn() {
             marks.take(seg, tcb.mss, &mut ack);
             tcb.stats.marked_bytes += ack.marked;
             if ack.ece {
@@ -105,7 +106,7 @@ impl Sender {
         recovery.end_reduction(now, tcb);
         let mut grow = recovery.on_ack(&event, &d, tcb, timers);
         ack.lost = tcb.board.total_lost() - lost_before;
-        if marks.on() {
+        if tcb.congestion.ecn() {
             let safe = advanced && ack.lost == 0;
             grow = recovery.respond_to_marks(now, &ack, (safe, grow), tcb, pacer);
         }
@@ -116,7 +117,7 @@ impl Sender {
 
         // The window grows, if it may (RFC 5681 §3.1, RFC 7661).
         ack.grow = grow && advanced;
-        if tcb.validation.is_some() && recovery.is_open() {
+        if needs.rate && tcb.validation.is_some() && recovery.is_open() {
             tcb.validate(now, &mut ack);
         }
         if (ack.grow && d.bytes > 0) || tcb.congestion.recovers() {

@@ -8,6 +8,7 @@ const MOST_DOUBLINGS: u32 = 20;
 
 /// The peer's window and the probes into a closed one.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(super) struct PeerWindow {
     /// Right edge of the window, a position of the stream (SND.UNA + SND.WND at its furthest).
     edge: u64,

@@ -11,30 +11,60 @@ const QUEUED: u64 = 65_535 / 2;
 /// Memory of a queued segment beyond its payload.
 const OVERHEAD: u64 = 832;
 
-/// The rule, and the next segment it finds.
+/// The next segment that is pushed, and the rule that finds it.
 #[derive(Clone, Debug)]
 pub(super) struct Pushes {
+    /// Its end in the stream; `u64::MAX`: nothing is pushed.
+    next: u64,
+    rule: Option<Box<Rule>>,
+}
+
+/// Sizes, bytes.
+#[derive(Clone, Debug)]
+struct Rule {
     mss: u64,
     block: u64,
-    /// Bytes that fill the buffer, and that fill it again when a third of it is free.
+    /// What fills the buffer, and what fills it again when a third of it is free.
     first_fill: u64,
     refill: u64,
-    /// End of the next segment pushed.
-    next: u64,
 }
 
 impl Pushes {
     pub fn new(config: &Config, mss: u32) -> Pushes {
+        let rule = Rule::new(config, mss).map(Box::new);
+        Pushes { next: rule.as_ref().map_or(u64::MAX, |r| r.after(0)), rule }
+    }
+
+    /// New data up to stream position `end` (1 is the first byte's) leaves. True when it is pushed.
+    #[inline]
+    pub fn take(&mut self, end: u64) -> bool {
+        if end <= self.next {
+            return false;
+        }
+        self.advance(end)
+    }
+
+    #[cold]
+    fn advance(&mut self, end: u64) -> bool {
+        let pushed = end - 1 == self.next;
+        self.next = self.rule.as_ref().map_or(u64::MAX, |r| r.after(end - 1));
+        pushed
+    }
+
+    /// Whether data up to stream position `end`, sent before, was pushed.
+    pub fn is(&self, end: u64) -> bool {
+        self.rule.as_ref().is_some_and(|r| end >= 2 && r.after(end - 2) == end - 1)
+    }
+}
+
+impl Rule {
+    fn new(config: &Config, mss: u32) -> Option<Rule> {
         let mss = u64::from(mss.max(1));
         // The segment that exceeds the buffer is still taken.
         let full = config.send_buffer.div_ceil(mss + OVERHEAD);
         let kept = 2 * config.send_buffer / 3 / (mss + OVERHEAD);
         let (first_fill, refill) = (full * mss, (full - kept).max(1) * mss);
-        let mut p = Pushes { mss, block: config.write_bytes, first_fill, refill, next: u64::MAX };
-        if p.block > 0 {
-            p.next = p.after(0);
-        }
-        p
+        (config.write_bytes > 0).then_some(Rule { mss, block: config.write_bytes, first_fill, refill })
     }
 
     /// First segment end beyond `end` that is pushed, in bytes of the stream.
@@ -52,27 +82,6 @@ impl Pushes {
             start += self.block;
         }
         self.first_fill + (end + self.refill).saturating_sub(self.first_fill) / self.refill * self.refill
-    }
-
-    /// New data up to stream position `end` (1 is the first byte's) leaves. True when it is pushed.
-    #[inline]
-    pub fn take(&mut self, end: u64) -> bool {
-        if end <= self.next {
-            return false;
-        }
-        self.advance(end)
-    }
-
-    #[cold]
-    fn advance(&mut self, end: u64) -> bool {
-        let pushed = end - 1 == self.next;
-        self.next = self.after(end - 1);
-        pushed
-    }
-
-    /// Whether data up to stream position `end`, sent before, was pushed.
-    pub fn is(&self, end: u64) -> bool {
-        self.block > 0 && end >= 2 && self.after(end - 2) == end - 1
     }
 }
 

@@ -5,9 +5,10 @@ use super::segment::{unwrap_seq, SackBlock, Segment, MAX_SACK_BLOCKS};
 
 /// The SACK blocks of the last acknowledgment. A receiver repeats them; what they report is known.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(super) struct SackBlocks {
-    blocks: [SackBlock; MAX_SACK_BLOCKS],
     count: u8,
+    blocks: [SackBlock; MAX_SACK_BLOCKS],
 }
 
 impl SackBlocks {

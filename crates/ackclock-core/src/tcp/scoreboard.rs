@@ -126,12 +126,16 @@ pub struct Hole {
 }
 
 /// The sender's record of everything above the cumulative acknowledgment.
+///
+/// The numbers of records `judged`, `hint`, `rack_from` and `high_rxt` may lie below the first record: what was
+/// acknowledged needs no second look, and an acknowledgment in order need not touch them.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Scoreboard {
+    // What every acknowledgment and every transmission touches, in two cache lines.
     records: Ring<Record>,
     una: u64,
     nxt: u64,
-    ranges: IntervalSet,
     sacked: u64,
     lost: u64,
     retrans: u64,
@@ -139,6 +143,15 @@ pub struct Scoreboard {
     pending: u64,
     /// Bytes ever marked lost, each time they were (C.lost).
     total_lost: u64,
+    /// Highest position delivered by a never-retransmitted segment.
+    forward: u64,
+    /// One past the largest number ever sent again.
+    resent_tail: u64,
+    /// Delivery rate, when the controller wants it.
+    rate: Option<Box<DeliveryRate>>,
+    // What losses touch.
+    /// Delivered out of order: what is SACKed, as positions.
+    ranges: IntervalSet,
     /// Every record below this number has been judged by the counting rule.
     judged: u64,
     /// No pending record has a smaller number.
@@ -147,14 +160,10 @@ pub struct Scoreboard {
     lost_tail: u64,
     /// Every original transmission below this number is delivered, lost or retransmitted.
     rack_from: u64,
-    /// Retransmissions in the order they left: number and time.
-    resent: Ring<(u64, Time)>,
-    /// Highest position delivered by a never-retransmitted segment.
-    forward: u64,
     /// HighRxt: records below this number were retransmitted or passed over in this recovery.
     high_rxt: u64,
-    /// Delivery rate, when the controller wants it.
-    rate: Option<Box<DeliveryRate>>,
+    /// Retransmissions in the order they left: number and time.
+    resent: Ring<(u64, Time)>,
 }
 
 impl Scoreboard {
@@ -265,6 +274,7 @@ impl Scoreboard {
     pub fn acknowledge(&mut self, ack: u64, d: &mut Delivery) {
         debug_assert!(ack > self.una && ack <= self.nxt);
         d.acked += ack - self.una;
+        let in_order = self.sacked == 0;
         while let Some(&r) = self.records.front() {
             if r.end() > ack {
                 break;
@@ -298,12 +308,9 @@ impl Scoreboard {
             }
         }
         self.una = ack;
-        self.ranges.trim_below(ack);
-        let head = self.records.head();
-        self.judged = self.judged.max(head);
-        self.hint = self.hint.max(head);
-        self.rack_from = self.rack_from.max(head);
-        self.high_rxt = self.high_rxt.max(head);
+        if !in_order {
+            self.ranges.trim_below(ack);
+        }
     }
 
     /// Takes `len` bytes of a record with flags out of the counters.

@@ -6,15 +6,16 @@ use crate::time::{Span, Time};
 
 /// The outgoing stream.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct SendStream {
-    /// One past the last payload position, `u64::MAX` while the source is unbounded.
-    end: u64,
+    pushes: Pushes,
     /// When a segment with data left last, for the first time or again.
     last_sent: Time,
+    /// One past the last payload position, `u64::MAX` while the source is unbounded.
+    end: u64,
     /// The application closed: a FIN follows the stream.
     closing: bool,
     fin_sent: bool,
-    pushes: Pushes,
 }
 
 impl SendStream {

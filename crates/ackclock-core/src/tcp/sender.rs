@@ -26,6 +26,8 @@ pub struct SenderStats {
     pub sent_bytes: u64,
     /// Segments with payload sent, retransmissions included.
     pub sent_segments: u64,
+    /// Acknowledgments received.
+    pub acks: u64,
     /// Payload bytes sent again.
     pub retransmitted_bytes: u64,
     /// Segments sent again.
@@ -34,8 +36,6 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Fast recoveries entered.
     pub recoveries: u64,
-    /// Acknowledgments received.
-    pub acks: u64,
     /// Duplicate acknowledgments (RFC 5681 §2, RFC 6675 §2).
     pub dup_acks: u64,
     /// Duplicate deliveries the receiver reported (RFC 2883).
@@ -54,13 +54,14 @@ pub struct SenderStats {
     pub marked_bytes: u64,
 }
 
-/// The sending half of an endpoint.
+/// The sending half of an endpoint; in the order of use, so that one of many connections needs few cache lines.
+#[repr(C, align(64))]
 pub struct Sender {
+    pub(super) stream: SendStream,
+    pub(super) peer: PeerWindow,
     /// What is outstanding, the congestion state, the options.
     pub(super) tcb: ControlBlock,
     pub(super) recovery: Recovery,
-    pub(super) peer: PeerWindow,
-    pub(super) stream: SendStream,
     pub(super) pacer: Pacer,
     pub(super) marks: Marks,
     pub(super) pair: Pair,

@@ -75,6 +75,8 @@ impl Endpoint {
 
     fn agree_on_ecn(&mut self, feedback: Feedback) {
         self.tx.marks = Marks::new(feedback, self.tx.tcb.congestion.needs().ecn);
+        self.ecn = feedback != Feedback::Off;
+        self.tx.tcb.congestion.set_ecn(self.ecn);
         self.rx.set_feedback(feedback);
     }
 

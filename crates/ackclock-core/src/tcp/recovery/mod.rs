@@ -83,7 +83,8 @@ pub(super) struct AckEvent<'a> {
     pub peer: &'a PeerWindow,
 }
 
-/// The state of loss recovery.
+/// The state of loss recovery; first what every acknowledgment looks at, in a cache line.
+#[repr(C, align(64))]
 pub(super) struct Recovery {
     phase: Phase,
     repair: Repair,
@@ -104,8 +105,8 @@ pub(super) struct Recovery {
     limited_sent: u64,
     /// Where the present or last recovery ends (RFC 6582 `recover`, RFC 6675 RecoveryPoint), a position of the stream.
     point: u64,
-    reduction: Reduction,
     tail: TailProbe,
+    reduction: Reduction,
     timer: RetransmissionTimer,
     rack: Rack,
     prr: Prr,

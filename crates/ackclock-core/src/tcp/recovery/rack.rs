@@ -15,7 +15,7 @@ const MOST_REO_WND_STEPS: u64 = 255;
 /// RACK's state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct Rack {
-    /// It finds the losses, instead of counting.
+    /// It finds the losses, instead of counting: otherwise it knows nothing.
     on: bool,
     /// A segment was delivered after one that was sent later (RACK.reordering_seen).
     reordering_seen: bool,
@@ -60,6 +60,9 @@ impl Rack {
     /// Takes what an acknowledgment delivered (§6.2 steps 1 to 3).
     #[inline]
     pub fn update(&mut self, d: &Delivery) {
+        if !self.on {
+            return;
+        }
         self.reordering_seen |= d.reordering > 0;
         if let Some(k) = d.rack {
             let newer = (k.xmit, k.end) > (self.newest.xmit, self.newest.end);

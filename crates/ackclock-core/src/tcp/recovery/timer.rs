@@ -13,6 +13,7 @@ use crate::time::{Span, Time};
 
 /// How the retransmission timer is set, and how often it expired.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(super) struct RetransmissionTimer {
     /// One timer for everything, as in Linux.
     shared: bool,
@@ -66,12 +67,6 @@ impl RetransmissionTimer {
         self.retries
     }
 
-    /// The path works: timeouts are counted anew.
-    #[inline]
-    pub fn answered(&mut self) {
-        self.retries = 0;
-    }
-
     /// What is left of the timeout since the first outstanding segment was sent last.
     pub fn since_head(now: Time, tcb: &ControlBlock) -> Span {
         let head = tcb.board.head_xmit().unwrap_or(now);
@@ -81,10 +76,10 @@ impl RetransmissionTimer {
     /// Restarts it in the place of the others.
     fn restart(&self, now: Time, tcb: &ControlBlock, timers: &mut Timers) {
         let other = timers.is_set(Timer::Probe) || timers.is_set(Timer::Reorder);
-        let wait = if self.shared && other { Self::since_head(now, tcb) } else { tcb.rtt.rto() };
-        timers.set_after(Timer::Rto, now, wait);
+        let shares = other && self.shared;
+        timers.set_after(Timer::Rto, now, if shares { Self::since_head(now, tcb) } else { tcb.rtt.rto() });
         timers.clear(Timer::Probe);
-        if self.shared {
+        if shares {
             timers.clear(Timer::Reorder);
         }
     }
@@ -123,12 +118,6 @@ impl RetransmissionTimer {
 }
 
 impl Recovery {
-    /// New data is acknowledged: the path works.
-    #[inline]
-    pub fn on_progress(&mut self) {
-        self.timer.answered();
-    }
-
     /// RFC 6298 §5.2 and §5.3: an acknowledgment of new data restarts or stops the timer.
     #[inline]
     pub fn restart_timer(&mut self, now: Time, tcb: &ControlBlock, timers: &mut Timers) {
@@ -144,7 +133,7 @@ impl Recovery {
         }
         self.first_partial = false;
         let repairing = self.phase != Phase::Open || tcb.board.sacked() > 0;
-        if self.timer.shared && repairing && timers.is_set(Timer::Reorder) {
+        if repairing && self.timer.shared && timers.is_set(Timer::Reorder) {
             // The reordering timer that this acknowledgment has set stands.
             return;
         }

@@ -8,6 +8,7 @@ use super::timer::RetransmissionTimer;
 use super::{AckEvent, Recovery};
 use crate::cc::{Phase, Signal};
 use crate::time::{Span, Time};
+use std::num::NonZeroU64;
 
 /// How long the peer may delay an acknowledgment (RFC 8985 §7.2, TLP.max_ack_delay).
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
@@ -17,6 +18,8 @@ const WITHOUT_SAMPLE: Span = Span::from_secs(1);
 /// The state of tail loss probes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailProbe {
+    /// SND.NXT behind the outstanding probe (TLP.end_seq).
+    end: Option<NonZeroU64>,
     /// Probes are sent at all.
     on: bool,
     /// The timer is to be set anew when nothing more leaves.
@@ -25,8 +28,6 @@ pub(super) struct TailProbe {
     due: bool,
     /// The outstanding probe repeated data (TLP.is_retrans).
     repeated: bool,
-    /// SND.NXT behind the outstanding probe (TLP.end_seq).
-    end: Option<u64>,
 }
 
 /// Why the probe timer must be set anew.
@@ -55,7 +56,7 @@ impl TailProbe {
 
     /// A probe is outstanding and ends at `pos`.
     pub fn ends_at(&self, pos: u64) -> bool {
-        self.end == Some(pos)
+        self.end.is_some_and(|end| end.get() == pos)
     }
 
     /// A probe is outstanding that repeated data.
@@ -141,7 +142,7 @@ impl Recovery {
 
     /// A probe left, which was new data or (`repeated`) the last segment again.
     pub fn probed(&mut self, repeated: bool, tcb: &mut ControlBlock) {
-        self.tail.end = Some(tcb.board.nxt());
+        self.tail.end = NonZeroU64::new(tcb.board.nxt());
         self.tail.repeated = repeated;
         self.tail.stale = Stale::No;
         tcb.stats.tlp_probes += 1;
@@ -151,7 +152,7 @@ impl Recovery {
     #[inline]
     pub fn judge_probe(&mut self, e: &AckEvent<'_>, d: &Delivery, tcb: &mut ControlBlock) {
         if let Some(end) = self.tail.end {
-            self.judge_outstanding_probe(end, e, d, tcb);
+            self.judge_outstanding_probe(end.get(), e, d, tcb);
         }
     }
 

@@ -208,7 +208,6 @@ impl Recovery {
         }
         self.take_back(e.now, true, tcb);
         tcb.stats.spurious_timeouts += 1;
-        self.timer.answered();
         self.reopen(tcb);
         true
     }

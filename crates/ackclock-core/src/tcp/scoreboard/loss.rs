@@ -45,6 +45,7 @@ impl Scoreboard {
         let Some(boundary) = boundary else { return 0 };
         let until = self.find(boundary);
         let mut newly = 0;
+        self.judged = self.judged.max(self.records.head());
         while self.judged < until {
             if !self.records.get(self.judged).is(RETRANS) {
                 newly += self.mark(self.judged);
@@ -87,6 +88,7 @@ impl Scoreboard {
         let before = |r: &Record| (r.xmit, r.end()) < (k.xmit, k.end);
         let mut newly = 0;
         let mut wait = Span::ZERO;
+        self.rack_from = self.rack_from.max(self.records.head());
         while self.rack_from < self.records.tail() {
             let r = *self.records.get(self.rack_from);
             if r.flags & !FORGOTTEN == 0 {

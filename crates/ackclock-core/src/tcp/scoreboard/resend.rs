@@ -23,6 +23,7 @@ impl Scoreboard {
         if self.pending == 0 {
             return None;
         }
+        self.hint = self.hint.max(self.records.head());
         while self.hint < self.lost_tail.min(self.records.tail()) {
             let r = self.records.get(self.hint);
             if r.flags & (LOST | RETRANS | SACKED) == LOST {
@@ -36,6 +37,7 @@ impl Scoreboard {
     /// A hole below the highest SACKed position that is not known to be lost (RFC 6675 `NextSeg` rule 3).
     pub fn next_hole(&mut self) -> Option<Hole> {
         let (_, top) = self.ranges.last()?;
+        self.high_rxt = self.high_rxt.max(self.records.head());
         while self.high_rxt < self.records.tail() {
             let r = self.records.get(self.high_rxt);
             if r.seq >= top {
@@ -78,7 +80,7 @@ impl Scoreboard {
     /// Something that was sent again may be outstanding.
     #[inline]
     pub fn may_be_resent(&self) -> bool {
-        !self.resent.is_empty()
+        self.resent_tail > self.records.head() && !self.resent.is_empty()
     }
 
     /// How many segments that start in `start..end` were sent again, and whether one of them is selectively
@@ -140,6 +142,7 @@ impl Scoreboard {
             rate.sent_again(number, now, in_flight, totals);
         }
         self.high_rxt = self.high_rxt.max(number + 1);
+        self.resent_tail = self.resent_tail.max(number + 1);
         // Only RFC 8985 reads the list: without it, what is acknowledged leaves it here.
         while self.resent.front().is_some_and(|r| r.0 < self.records.head()) {
             self.resent.pop();
