@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::estimator::delivery_rate::Totals;
+use crate::time::Span;
 use proptest::prelude::*;
 
 const MSS: u32 = 1;
