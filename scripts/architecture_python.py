@@ -19,13 +19,14 @@ IMPORTS: dict[str, set[str]] = {
     "scenario": {"controllers", "engine", "errors"},
     "events": {"controllers", "engine", "errors", "scenario"},
     "execution": {"controllers", "engine", "errors", "host", "scenario"},
-    "results": {"engine", "errors", "host", "scenario", "stats"},
-    "metrics": {"results", "stats"},
+    "metrics": {"stats"},
+    "results": {"errors", "metrics", "stats"},  # a saved result is read without the models of a scenario
+    "assembly": {"engine", "errors", "host", "results", "scenario"},
     "comparison": {"errors", "results", "stats"},
-    "drawing": {"errors", "results"},
+    "drawing": {"errors", "metrics", "results"},
     "drawing.probes": {"scenario"},  # which series a figure needs: asked before the run
     "drawing.topology": {"scenario"},  # what is drawn there is a scenario
-    "sweeps": {"errors", "execution", "host", "results", "scenario"},
+    "sweeps": {"assembly", "errors", "execution", "host", "results", "scenario"},
     "study": {"sweeps", "errors", "drawing", "metrics", "results", "scenario", "stats"},
     "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
@@ -37,6 +38,7 @@ IMPORTS: dict[str, set[str]] = {
         "errors",
         "execution",
         "host",
+        "metrics",
         "results",
         "scenario",
         "study",

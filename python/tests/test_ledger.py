@@ -12,9 +12,11 @@ import pytest
 
 import ackclock
 from ackclock import engine
+from ackclock.assembly import manifest
+from ackclock.assembly import tables as assembly
+from ackclock.assembly.ledger import Ledger
 from ackclock.execution.index import Entry, Index
-from ackclock.results import assemble, manifest, store
-from ackclock.results.ledger import Ledger
+from ackclock.results import store
 from ackclock.scenario.plan import load
 
 Raw = dict[str, Any]
@@ -86,7 +88,7 @@ def test_failed_runs_between_others_leave_no_rows(
     scenario_file: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int
 ) -> None:
     (tmp_path / "fails.py").write_text(FAILS_AT_TIMES)
-    monkeypatch.setattr(assemble, "MOST_ROWS", most_rows)
+    monkeypatch.setattr(assembly, "MOST_ROWS", most_rows)
     swept = {"cc": [{"name": "python:fails:Fails", "seed": seed} for seed in range(5)], "run.duration": "1 s"}
     report = ackclock.sweep(scenario_file(), tmp_path / "out", set={**swept, "run.replications": 2}, jobs=1)
     result = report.result

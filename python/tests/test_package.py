@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import ackclock
@@ -22,6 +23,27 @@ def test_reading_a_scenario_needs_no_tables() -> None:
     code = "import ackclock, sys; ackclock.load; print(sorted({'polars', 'scipy', 'matplotlib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_saved_result_opens_without_the_models_of_a_scenario(
+    scenario_file: Callable[..., Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    probes = {"probes.cwnd": "50 ms", "probes.delivered": "50 ms", "probes.queue": "50 ms"}
+    ackclock.run(scenario_file(), set={"cc": ["reno", "cubic"], **probes}, replications=2, jobs=1, out=out)
+    code = f"""
+import ackclock, sys
+result = ackclock.Result.load({str(out)!r})
+assert result.summary("group").height == 2 and "cubic" in result._repr_html_() and result.series.height
+assert ackclock.query({str(out)!r}, "select count(*) from flows").rows == [(result.flows.height,)]
+from ackclock import metrics
+assert metrics.of(result).height == 4
+assert ackclock.compare(result, by="cc").frame.height
+ackclock.plot(result, {str(out)!r})
+print(sorted(name for name in sys.modules if name.startswith(("pydantic", "ackclock.scenario", "ackclock._ackclock"))))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 def test_every_public_name_is_there() -> None:

@@ -11,8 +11,9 @@ import pytest
 import ackclock
 from ackclock import InputError, Result
 from ackclock.drawing.figures import draw, save, save_file
-from ackclock.drawing.probes import nice, recorded
+from ackclock.drawing.probes import recorded
 from ackclock.drawing.style import RC, look
+from ackclock.drawing.ticks import nice
 from ackclock.drawing.traces import Panel, panel
 
 

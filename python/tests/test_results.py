@@ -14,7 +14,7 @@ import pytest
 
 import ackclock
 from ackclock import EngineError, InputError, Interrupted, Result, engine
-from ackclock.results.tables import NAMES
+from ackclock.results.manifest import TABLES
 
 Write = Callable[..., Path]
 
@@ -23,7 +23,7 @@ SWEPT = ('"cubic"', '["reno", "cubic"]')
 
 def hashes(folder: Path) -> dict[str, str]:
     """The hash of each table of a result directory."""
-    return {name: hashlib.sha256((folder / f"{name}.parquet").read_bytes()).hexdigest() for name in NAMES}
+    return {name: hashlib.sha256((folder / f"{name}.parquet").read_bytes()).hexdigest() for name in TABLES}
 
 
 @pytest.fixture(scope="module")

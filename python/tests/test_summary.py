@@ -12,8 +12,9 @@ import pytest
 
 import ackclock
 from ackclock import Result
+from ackclock.assembly import groups as assembly_groups
+from ackclock.metrics.runs import MEASURES
 from ackclock.results import groups, sources, text, warnings
-from ackclock.results.measures import MEASURES
 from ackclock.results.summary import _of_runs, to_json
 from ackclock.stats import Estimate, max_min_shares
 
@@ -29,7 +30,7 @@ def scenario(*flows: Raw, duration: str = "5 s", **topology: Any) -> Raw:
 
 
 def labels(raw: Raw) -> list[str]:
-    return [group.label for group in groups.of(ackclock.load(raw).points[0].scenario)]
+    return [group.label for group in assembly_groups.of(ackclock.load(raw).points[0].scenario)]
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,12 @@ import pytest
 
 import ackclock
 from ackclock import InputError
+from ackclock.assembly import tables as assembly
 from ackclock.cli.app import main
 from ackclock.errors import AckclockError
 from ackclock.execution.journal import Journal
 from ackclock.execution.scheduler import Event
-from ackclock.results import assemble, store
+from ackclock.results import store
 
 Write = Callable[..., Path]
 SWEPT = {"cc": ["reno", "cubic"], "topology.rtt": ["20 ms", "40 ms"], "run.replications": 3}
@@ -80,7 +81,7 @@ def test_a_result_too_large_for_memory_is_the_same(
     scenario_file: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = ackclock.sweep(scenario_file(), tmp_path / "a", set=SWEPT, jobs=1).result
-    monkeypatch.setattr(assemble, "MOST_ROWS", 1000)
+    monkeypatch.setattr(assembly, "MOST_ROWS", 1000)
     for folder, jobs in (("b", 1), ("c", 2)):
         parts = ackclock.sweep(scenario_file(), tmp_path / folder, set=SWEPT, jobs=jobs).result
         assert all(parts.tables[name].equals(table) for name, table in whole.tables.items())

@@ -11,8 +11,8 @@ from typing import Any
 from ackclock.cli import console
 from ackclock.cli.exit_codes import OK
 from ackclock.errors import InputError
+from ackclock.metrics.capacity import rate_of
 from ackclock.results import warnings
-from ackclock.results.summary import rate_of
 from ackclock.scenario import sketch, words
 from ackclock.scenario.compile import full_packet
 from ackclock.scenario.links import bdp_packets

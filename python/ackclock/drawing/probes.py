@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
+from ackclock.drawing.ticks import nice
 from ackclock.scenario.plan import Plan, Point
 from ackclock.scenario.settings import Probes
 
@@ -24,11 +24,3 @@ def _recorded(point: Point) -> Point:
     added = {name: every for name in NEEDED if name not in present}
     updated: Probes = probes.model_copy(update=added)
     return dataclasses.replace(point, scenario=point.scenario.model_copy(update={"probes": updated}))
-
-
-def nice(value: float) -> int:
-    """The smallest of 1, 2, 5, 10, 20, 50, ... that is not below `value`."""
-    if value <= 1:
-        return 1
-    scale: int = 10 ** math.floor(math.log10(value))
-    return next(step * scale for step in (1, 2, 5, 10) if step * scale >= value * (1 - 1e-9))

@@ -1,4 +1,4 @@
-"""Ticks of a logarithmic axis, as plain numbers: 2, 5, 10, 20, 50."""
+"""Round numbers: ticks of a logarithmic axis (2, 5, 10, 20, 50), and intervals."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ def log_ticks(low: float, high: float) -> list[float]:
         if len(found) >= _FEWEST:
             break
     return _thinned(found)
+
+
+def nice(value: float) -> int:
+    """The smallest of 1, 2, 5, 10, 20, 50, ... that is not below `value`."""
+    if value <= 1:
+        return 1
+    scale: int = 10 ** math.floor(math.log10(value))
+    return next(step * scale for step in (1, 2, 5, 10) if step * scale >= value * (1 - 1e-9))
 
 
 def _times(step: float, ten: int) -> float:

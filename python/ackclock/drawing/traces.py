@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ackclock.drawing.probes import nice
+from ackclock.drawing.ticks import nice
+from ackclock.metrics.capacity import bottleneck, rate_of
 from ackclock.results import groups
-from ackclock.results.capacity import bottleneck, rate_of
 from ackclock.results.result import Result
 
 _MOST = 3000  # points per line; more cannot be seen and make the vector file heavy

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Protocol
+
 import polars as pl
 
-from ackclock.results.measures import BIN_S, MEASURES, per_run
-from ackclock.results.result import Result
+from ackclock.metrics.runs import BIN_S, MEASURES, per_run
 
 
-def of(result: Result, *, bin_s: float = BIN_S) -> pl.DataFrame:
+class Measured(Protocol):
+    """What metrics are taken of; an :class:`ackclock.Result` is one."""
+
+    manifest: dict[str, Any]
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The tables by name."""
+
+    @property
+    def params(self) -> list[str]:
+        """The swept keys."""
+
+
+def of(result: Measured, *, bin_s: float = BIN_S) -> pl.DataFrame:
     """A row per run: its keys, then fairness, loss events, synchronisation and smoothness.
 
     `jain`, `max_min_index` and `proportional_fairness` are of the flows' goodputs (bit/s); the max-min shares suppose
@@ -23,6 +39,6 @@ def of(result: Result, *, bin_s: float = BIN_S) -> pl.DataFrame:
     rows = [
         {key: run[key] for key in ("run", *result.params, "seed", "replication")}
         | {name: found[run["run"]][name] for name in MEASURES}
-        for run in result.runs.iter_rows(named=True)
+        for run in result.tables["runs"].iter_rows(named=True)
     ]
     return pl.DataFrame(rows, infer_schema_length=None)

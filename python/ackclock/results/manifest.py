@@ -1,77 +1,15 @@
-"""The record beside the tables: what was run, by what, where, and what to know about it."""
+"""The record beside the tables of a result: what it is, and where what it says can be found."""
 
 from __future__ import annotations
 
-import dataclasses
-import datetime as dt
-import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-from ackclock import engine, host
-from ackclock.results import groups
-from ackclock.scenario.compile import compile_run
-from ackclock.scenario.plan import Plan
-
-if TYPE_CHECKING:
-    from ackclock.engine import Json
+from typing import Any
 
 FORMAT = 1
+"""What a reader of results must know: it grows when a manifest or a table means something else."""
+
+TABLES = ("runs", "flows", "links", "transfers", "series")
+"""The tables of a result, and the names of their files."""
 
 Manifest = dict[str, Any]
-
-
-def build(plan: Plan, runs: Sequence[Json], errors: Mapping[int, Json] | None = None) -> Manifest:
-    """The manifest of finished runs, which are part of it as they are given: a list, to have it as JSON.
-
-    Runs of the plan that are not among them are listed as failed if `errors` has them, and as missing otherwise.
-    """
-    errors = errors or {}
-    missing: list[int] = []
-    if len(runs) + len(errors) < len(plan):
-        there = {entry["run"] for entry in runs} | errors.keys()
-        missing = [job.index for job in plan.jobs() if job.index not in there]
-    version, commit = engine.catalogue().version, engine.catalogue().commit
-    return {
-        "format": FORMAT,
-        "status": "interrupted" if missing else "complete",
-        "missing": missing,
-        "version": version,
-        "engine": {"name": "sim", "version": version, "commit": commit},
-        "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
-        "host": host.facts(),
-        "scenario": {"source": plan.source, "text": plan.text, "changes": _written(plan.changes)},
-        "params": list(plan.params),
-        "points": [
-            {
-                "point": point.index,
-                "params": point.params,
-                "groups": [dataclasses.asdict(group) for group in groups.of(point.scenario)],
-                "resolved": compile_run(point.scenario),
-            }
-            for point in plan.points
-        ],
-        "runs": runs,
-        "failed": [
-            {
-                "run": job.index,
-                "point": job.point.index,
-                "replication": job.replication,
-                "problem": errors[job.index]["problem"],
-                "traceback": errors[job.index]["traceback"],
-            }
-            for job in plan.jobs()
-            if job.index in errors
-        ],
-        "files": {},
-    }
-
-
-def _written(value: Any) -> Any:
-    """A value of a change as JSON has it: what it has no form for, such as an infinity, is text."""
-    if isinstance(value, Mapping):
-        return {str(key): _written(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_written(item) for item in value]
-    finite = not isinstance(value, float) or math.isfinite(value)
-    return value if value is None or (finite and isinstance(value, str | int | float)) else str(value)
+Params = dict[str, str | int | float | bool]
+"""The values of the swept keys of a point."""

@@ -13,8 +13,7 @@ import duckdb
 
 from ackclock.errors import InputError, one_line
 from ackclock.results import store
-from ackclock.results.manifest import Manifest
-from ackclock.results.tables import NAMES
+from ackclock.results.manifest import TABLES, Manifest
 
 _NO_TABLE = re.compile(r'Table with name "?(.+?)"? does not exist')
 _SAID = ("Candidate bindings", "Did you mean")
@@ -47,7 +46,7 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
             ):
                 raise InputError("not a single statement that only reads", "give one SELECT", key="sql")
             # A table that is not even named cannot be read; to check one may take long.
-            for name in (name for name in NAMES if name in sql.casefold()):
+            for name in (name for name in TABLES if name in sql.casefold()):
                 connection.read_parquet(str(_checked(folder, name, manifest))).create_view(name)
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("SET allowed_directories = ?", [[str(folder)]])
@@ -91,7 +90,7 @@ def _refusal(error: Exception) -> InputError:
     """What DuckDB says, in one line, with a remedy that fits."""
     first, *others = str(error).split("\n\nLINE ")[0].split("\n")
     said = one_line(" ".join([first, *(line for line in others if line.startswith(_SAID))]))
-    tables = f"the tables are {', '.join(NAMES)}"
+    tables = f"the tables are {', '.join(TABLES)}"
     if (missing := _NO_TABLE.search(first)) is not None:
         return InputError(f"no table '{missing[1]}'", tables, key="sql")
     if isinstance(error, duckdb.PermissionException):

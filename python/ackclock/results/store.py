@@ -17,12 +17,12 @@ import polars as pl
 
 from ackclock.errors import AckclockError, InputError, one_line
 from ackclock.results import manifest as manifests
-from ackclock.results.tables import NAMES
+from ackclock.results.manifest import TABLES
 
 MANIFEST = "manifest.json"
 JOURNAL = "runs.journal"
 """What makes a directory one of a sweep, together with what is moved aside from it."""
-_OURS = {f"{name}.parquet" for name in NAMES} | {MANIFEST}
+_OURS = {f"{name}.parquet" for name in TABLES} | {MANIFEST}
 _FIGURES = ("overview*.png", "overview*.svg")
 _PARTIAL = ".tables-"
 
@@ -67,7 +67,7 @@ class OutputDirectory:
 
     def _written(self, tables: Mapping[str, pl.DataFrame], manifest: manifests.Manifest) -> manifests.Manifest:
         manifest = {**manifest, "files": {}}
-        for name in NAMES:
+        for name in TABLES:
             file = self.partial / f"{name}.parquet"
             tables[name].write_parquet(file, compression="zstd", statistics=True)
             manifest["files"][file.name] = {"sha256": _sha256(file), "rows": tables[name].height}
@@ -154,7 +154,7 @@ class SweepDirectory:
             write(partial)
             files = {
                 file.name: {"sha256": _sha256(file), "rows": _rows(file)}
-                for file in (partial / f"{name}.parquet" for name in NAMES)
+                for file in (partial / f"{name}.parquet" for name in TABLES)
             }
             _write_manifest({**manifest, "files": files}, partial / MANIFEST)
             for file in partial.iterdir():
@@ -249,7 +249,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Tables, manifests.Manifest]:
     folder = Path(path)
     remedy = _REMEDY
     files = {}
-    for name in NAMES:
+    for name in TABLES:
         file = folder / f"{name}.parquet"
         try:
             same = _sha256(file) == manifest["files"][file.name]["sha256"]

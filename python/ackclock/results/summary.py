@@ -8,13 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from ackclock.metrics.capacity import bottleneck
+from ackclock.metrics.runs import MEASURES, Row, per_run
 from ackclock.results import groups, percentiles, sources
-from ackclock.results.capacity import bottleneck as bottleneck
-from ackclock.results.capacity import rate_of as rate_of
 from ackclock.results.groups import Group
-from ackclock.results.manifest import Manifest
-from ackclock.results.measures import MEASURES, Row, per_run
-from ackclock.scenario.plan import Params
+from ackclock.results.manifest import Manifest, Params
 from ackclock.stats import Estimate, estimate
 
 ALWAYS = (

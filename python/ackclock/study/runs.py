@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from ackclock.errors import InputError, Problem, unknown
+from ackclock.metrics.capacity import bottleneck
 from ackclock.results.result import Result
-from ackclock.results.summary import bottleneck
 from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
 from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
 from ackclock.study import kinds, times

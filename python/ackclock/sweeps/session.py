@@ -7,14 +7,16 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ackclock.assembly import manifest
+from ackclock.assembly import tables as assembly
+from ackclock.assembly.ledger import Ledger
 from ackclock.errors import InputError
 from ackclock.execution import backends, batch
 from ackclock.execution import scheduler as scheduling
 from ackclock.execution.keys import Texts
 from ackclock.execution.scheduler import Event
 from ackclock.execution.store import Store
-from ackclock.results import assemble, manifest, summary
-from ackclock.results.ledger import Ledger
+from ackclock.results import summary
 from ackclock.results.result import Result
 from ackclock.scenario.plan import Plan, Point
 from ackclock.sweeps.precision import Imprecise, Precision
@@ -117,7 +119,7 @@ class Session:
             runs, _ = self.finished(plan)
             if not runs:
                 continue
-            tables = assemble.in_memory(plan, runs, lambda at: batch.tables(self._store.payload(at), without))
+            tables = assembly.in_memory(plan, runs, lambda at: batch.tables(self._store.payload(at), without))
             for point in summary.summarise(tables, manifest.build(plan, runs.records(plan))):
                 found = point.metrics.get(precision.metric)
                 if found is None or found.mean is None:
@@ -156,7 +158,7 @@ class Session:
         """The result of a plan in memory: of its runs that have been played."""
         runs, errors = self.finished(plan)
         return Result(
-            assemble.in_memory(plan, runs, lambda at: batch.tables(self._store.payload(at))),
+            assembly.in_memory(plan, runs, lambda at: batch.tables(self._store.payload(at))),
             manifest.build(plan, list(runs.records(plan)), {} if self._stop else errors),
         )
 

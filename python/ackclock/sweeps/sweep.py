@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ackclock.assembly import manifest
+from ackclock.assembly import tables as assembly
 from ackclock.errors import InputError
 from ackclock.execution import backends
 from ackclock.execution import journal as journals
 from ackclock.execution.journal import Journal
 from ackclock.execution.scheduler import Event
-from ackclock.results import assemble, manifest, store
+from ackclock.results import store
 from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.override import Overrides
@@ -117,7 +119,7 @@ def _swept(
         imprecise = tuple(session.imprecise)
         if precision is not None:
             record["precision"] = dataclasses.asdict(precision) | {"imprecise": [*map(dataclasses.asdict, imprecise)]}
-        directory.finish(lambda folder: assemble.write(plan, runs, session.tables, folder), record)
+        directory.finish(lambda folder: assembly.write(plan, runs, session.tables, folder), record)
         damaged, failed = journal.damaged, len(errors)
     tell({"event": "end", "runs": len(plan), "played": played, "failed": failed})
     return lambda result: Report(result, played, failed, imprecise, damaged)

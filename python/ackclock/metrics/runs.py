@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.results.capacity import rate_of
-from ackclock.results.manifest import Manifest
+from ackclock.metrics.capacity import rate_of
+from ackclock.metrics.losses import synchronisation
+from ackclock.metrics.rates import rate_over, smoothness
 from ackclock.stats import jain, max_min_index, max_min_shares, proportional_fairness
 
 BIN_S = 1.0
@@ -39,7 +40,7 @@ Row = Mapping[str, Any]
 Samples = Mapping[tuple[int, str, str], tuple[pl.Series, pl.Series]]
 
 
-def per_run(tables: Mapping[str, pl.DataFrame], manifest: Manifest, bin_s: float = BIN_S) -> dict[int, Row]:
+def per_run(tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any], bin_s: float = BIN_S) -> dict[int, Row]:
     """The :data:`MEASURES` of every finished run, by its number."""
     resolved = {entry["point"]: entry["resolved"] for entry in manifest["points"]}
     samples = _samples(tables["series"])
@@ -117,8 +118,6 @@ def _losses(flows: Sequence[Row]) -> Row:
 def _synchronisation(flows: Sequence[Row], samples: Samples, run: Row, probes: Mapping[str, Any]) -> float | None:
     if not any(metric in probes for metric in _EVENTS) or any(map(_interval, map(probes.get, _EVENTS))):
         return None
-    from ackclock.results.series import synchronisation  # numpy, which most results can do without
-
     rtts = [row["mean_rtt_s"] for row in flows if row["mean_rtt_s"] is not None]
     events = [list(_rises(samples, run["run"], row["id"], run["warmup_s"])) for row in flows]
     return synchronisation(events, max(rtts)) if rtts else None
@@ -137,8 +136,6 @@ def _smoothness(
 ) -> float | None:
     if "delivered" not in probes or _interval(probes["delivered"]) * _PER_BIN > bin_s * 1e9:
         return None
-    from ackclock.results.series import rate_over, smoothness
-
     found = []
     for row in flows:
         series = samples.get((run["run"], "delivered", row["id"]))

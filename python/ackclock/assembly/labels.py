@@ -8,13 +8,10 @@ from typing import Any
 import polars as pl
 
 from ackclock import engine
+from ackclock.assembly.ledger import BATCH, PLACE
 from ackclock.results import percentiles
-from ackclock.results.ledger import BATCH, PLACE
 from ackclock.scenario.plan import Params, Plan
 from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
-
-NAMES = ("runs", "flows", "links", "transfers", "series")
-"""The tables of a result, and the names of their files."""
 
 _AT, _ROW = "__at", "__row"
 

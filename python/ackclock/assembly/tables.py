@@ -7,8 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from ackclock.results import tables
-from ackclock.results.ledger import BATCH, ROWS, Ledger
+from ackclock.assembly.labels import Labels
+from ackclock.assembly.ledger import BATCH, ROWS, Ledger
+from ackclock.results.manifest import TABLES
 from ackclock.scenario.plan import Plan
 
 MOST_ROWS = 5_000
@@ -26,7 +27,7 @@ Batches = Callable[[int], Mapping[str, pl.DataFrame]]
 
 def in_memory(plan: Plan, runs: Ledger, batches: Batches) -> dict[str, pl.DataFrame]:
     """All tables of some runs at once, made window by window: series take several times their room meanwhile."""
-    labels, frame = tables.Labels(plan), runs.frame()
+    labels, frame = Labels(plan), runs.frame()
     windows = [_window(labels, frame[begin:end], batches) for begin, end in _windows(frame[ROWS], _MOST_IN_MEMORY)]
     # In one piece a sum has one order, whether the table is read from a file or was made here. Series are too long.
     joined = {name: pl.concat([window[name] for window in windows], rechunk=name != "series") for name in windows[0]}
@@ -35,7 +36,7 @@ def in_memory(plan: Plan, runs: Ledger, batches: Batches) -> dict[str, pl.DataFr
 
 def write(plan: Plan, runs: Ledger, batches: Batches, folder: Path) -> None:
     """Write the table files of a result into `folder`. The files do not depend on how the runs are batched."""
-    labels, frame = tables.Labels(plan), runs.frame()
+    labels, frame = Labels(plan), runs.frame()
     _write(labels.runs(frame), folder / "runs.parquet")
     windows = list(_windows(frame[ROWS], MOST_ROWS))
     for number, (begin, end) in enumerate(windows):
@@ -43,7 +44,7 @@ def write(plan: Plan, runs: Ledger, batches: Batches, folder: Path) -> None:
             whole = len(windows) == 1
             _write(table, folder / (f"{name}.parquet" if whole else f"{name}.{number}.part"))
     if len(windows) > 1:
-        for name in tables.NAMES[1:]:
+        for name in TABLES[1:]:
             _join([folder / f"{name}.{number}.part" for number in range(len(windows))], folder / f"{name}.parquet")
 
 
@@ -59,9 +60,9 @@ def _windows(rows: Iterable[int], most: int) -> Iterator[tuple[int, int]]:
     yield begin, end
 
 
-def _window(labels: tables.Labels, runs: pl.DataFrame, batches: Batches) -> dict[str, pl.DataFrame]:
+def _window(labels: Labels, runs: pl.DataFrame, batches: Batches) -> dict[str, pl.DataFrame]:
     keys = labels.keys(runs)
-    parts: dict[str, dict[int, pl.DataFrame]] = {name: {} for name in tables.NAMES[1:]}
+    parts: dict[str, dict[int, pl.DataFrame]] = {name: {} for name in TABLES[1:]}
     for batch in runs[BATCH].unique(maintain_order=True):
         for name, table in batches(batch).items():
             parts[name][batch] = table

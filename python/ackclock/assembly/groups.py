@@ -1,0 +1,61 @@
+"""The groups of flows of a scenario, and what tells one from another."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+
+from ackclock.results.groups import Group
+from ackclock.scenario.app import Bulk, Cbr, Files, OnOff, RequestResponse
+from ackclock.scenario.flow import Flow
+from ackclock.scenario.layout import Way
+from ackclock.scenario.model import Scenario
+from ackclock.scenario.units import DURATION, RATE, SIZE
+
+
+def of(scenario: Scenario) -> list[Group]:
+    """The groups of a scenario: application and controller, and where that is not enough what else tells them apart."""
+    labels = [_label(flow) for flow in scenario.flows]
+    ways = scenario.layout().ways
+    for told in zip(*map(_telling, scenario.flows, ways), strict=True):
+        kinds: dict[str, set[str]] = defaultdict(set)
+        for label, own in zip(labels, told, strict=True):
+            kinds[label].add(own)
+        labels = [
+            f"{label}, {own}" if own and len(kinds[label]) > 1 else label
+            for label, own in zip(labels, told, strict=True)
+        ]
+    alike = Counter(labels)
+    found: list[Group] = []
+    first = 0
+    for flow, label in zip(scenario.flows, labels, strict=True):
+        group = Group(first, flow.count, label)
+        found.append(replace(group, label=f"{label}, no. {group.numbers}") if alike[label] > 1 else group)
+        first += flow.count
+    return found
+
+
+def _telling(flow: Flow, way: Way) -> tuple[str, ...]:
+    """What may tell a group from another with the same application and controller, the most telling first."""
+    return (
+        DURATION.format(way.rtt),
+        "" if flow.over is None else "hop " + " to ".join(map(str, dict.fromkeys(flow.over))),
+        f"{way.out[0]}->{way.out[-1]}" if way.out else "",
+        "" if flow.bytes is None else SIZE.format(flow.bytes),
+        "" if flow.slow_start is None else str(flow.slow_start),
+        flow.profile,
+        f"class {flow.service}",
+        f"from {DURATION.format(flow.start.latest)}",
+    )
+
+
+def _label(flow: Flow) -> str:
+    app = _app(flow.app)
+    return app if flow.datagrams else f"{app} {flow.cc}".lstrip()
+
+
+def _app(app: Bulk | Cbr | OnOff | Files | RequestResponse) -> str:
+    """What a source does; nothing of one that sends as much as it can."""
+    if isinstance(app, Cbr | OnOff):
+        return f"{app.kind} {RATE.format(app.rate)}"
+    return "" if isinstance(app, Bulk) else app.kind
