@@ -204,8 +204,8 @@ def main() -> int:
     violations = check(root) + not_portable
     for violation in violations:
         print(violation)
-    said = f"{len(violations)} violations" + (f"; skipped: {'; '.join(skipped)}" if skipped else "; nothing skipped")
-    print(f"architecture: {said}")
+    summary = f"{len(violations)} violations" + (f"; skipped: {'; '.join(skipped)}" if skipped else "; nothing skipped")
+    print(f"architecture: {summary}")
     return 1 if violations else 0
 
 

@@ -113,7 +113,7 @@ def arrows(root: Path, names: list[str]) -> Iterator[str]:
         package = entry.split(".")[0]
         allowed = IMPORTS[entry] | {package}
         tree = ast.parse((root / name).read_text(encoding="utf-8"), name)
-        said = set()
+        problems = set()
         for line, target, typing in sorted(imports(tree, f"ackclock.{module}")):
             top, _, rest = target.partition(".")
             if top == "ackclock":
@@ -122,10 +122,10 @@ def arrows(root: Path, names: list[str]) -> Iterator[str]:
                 part = part if part in IMPORTS or part == "_ackclock" else ""
                 names_types = part == "_ackclock" and typing and package in NAME_ITS_TYPES
                 if part not in allowed and not names_types:
-                    said.add((line, f"{module or 'ackclock'} must not import {f'ackclock.{part}'.rstrip('.')}"))
+                    problems.add((line, f"{module or 'ackclock'} must not import {f'ackclock.{part}'.rstrip('.')}"))
             elif OWNERS.get(top, package) != package:
-                said.add((line, f"only ackclock.{OWNERS[top]} may import {top}"))
-        yield from (f"{name}:{line}: {problem}" for line, problem in sorted(said))
+                problems.add((line, f"only ackclock.{OWNERS[top]} may import {top}"))
+        yield from (f"{name}:{line}: {problem}" for line, problem in sorted(problems))
 
 
 def circles(root: Path, names: list[str]) -> Iterator[str]:
@@ -163,22 +163,22 @@ def _circles(edges: dict[str, dict[str, str]]) -> Iterator[str]:
     """One line for each folder that imports one from which it can be reached again; the smallest name of a circle."""
     for start in sorted(edges):
         for first in sorted(edges[start]):
-            way = _way(edges, first, start)
-            if way is not None and start == min(way):
-                yield f"{edges[start][first]}: folders in a circle: {' -> '.join([start, *way])}"
+            path = _path(edges, first, start)
+            if path is not None and start == min(path):
+                yield f"{edges[start][first]}: folders in a circle: {' -> '.join([start, *path])}"
                 break
 
 
-def _way(edges: dict[str, dict[str, str]], begin: str, end: str) -> list[str] | None:
+def _path(edges: dict[str, dict[str, str]], begin: str, end: str) -> list[str] | None:
     """The shortest way along the edges."""
     before: dict[str, str | None] = {begin: None}
     pending = [begin]
     for at in pending:
         if at == end:
-            way = [at]
-            while (previous := before[way[-1]]) is not None:
-                way.append(previous)
-            return way[::-1]
+            path = [at]
+            while (previous := before[path[-1]]) is not None:
+                path.append(previous)
+            return path[::-1]
         for following in sorted(edges.get(at, {})):
             if following not in before:
                 before[following] = at

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from ackclock.drawing import topology
 from ackclock.engine import Algorithm, Discipline, Option, catalogue
-from ackclock.scenario import schema
-from ackclock.scenario.options import show
+from ackclock.scenario.display import schema
+from ackclock.scenario.display.sketch import sketch
 from ackclock.scenario.plan import load
-from ackclock.scenario.sketch import sketch
+from ackclock.scenario.values.options import show
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -188,8 +188,8 @@ class Batch:
         Raises as :func:`run` does.
         """
         with _errors():
-            told: tuple[str, int] = self._batch.run(number, document, dict(controllers))
-        return told
+            counted: tuple[str, int] = self._batch.run(number, document, dict(controllers))
+        return counted
 
     def take(self) -> tuple[bytes, bytes, bytes, bytes]:
         """The streams of flows, links, transfers and series."""

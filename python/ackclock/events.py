@@ -14,8 +14,8 @@ from ackclock.controllers import loading
 from ackclock.controllers.base import CongestionControl, WindowBased
 from ackclock.errors import ControllerError, EngineError, InputError
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.override import Overrides
 from ackclock.scenario.plan import Job, Plan, load, resolved_flow
+from ackclock.scenario.reading.override import Overrides
 
 Given = str | Mapping[str, Any] | loading.Class | CongestionControl | WindowBased
 """A controller: its name, a table of its name and parameters, a class in Python, or an object of one."""

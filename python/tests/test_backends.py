@@ -98,7 +98,7 @@ _KilledWorker.__name__ = "KilledWorker"
 )
 def test_every_outcome_is_told(error: BaseException, kind: type[Exception]) -> None:
     inner: Future[bytes] = Future()
-    outer = backends._told(inner)
+    outer = backends._with_outcome(inner)
     inner.set_exception(error)
     assert type(outer.exception(timeout=30)) is kind
 

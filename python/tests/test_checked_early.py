@@ -14,7 +14,7 @@ from ackclock import engine, load
 from ackclock.cli.app import main
 from ackclock.cli.exit_codes import OK
 from ackclock.errors import InputError
-from ackclock.scenario import refusal
+from ackclock.scenario.checks import refusal
 from test_bad_input import refused
 
 Write = Callable[..., Path]

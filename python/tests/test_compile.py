@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from ackclock import load
-from ackclock.scenario.links import bdp_packets
+from ackclock.scenario.topology.resolved import bdp_packets
 
 Raw = dict[str, Any]
 

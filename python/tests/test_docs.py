@@ -10,8 +10,10 @@ import pytest
 import ackclock
 from ackclock.cli.app import app
 from ackclock.results.summary import METRICS
-from ackclock.scenario import access, flow, link, loss, model, network, path, queue, settings
-from ackclock.scenario.base import fields
+from ackclock.scenario import model, settings
+from ackclock.scenario.topology import access, link, loss, network, queue, topologies
+from ackclock.scenario.traffic import flow
+from ackclock.scenario.values.base import fields
 from shared import ROOT
 
 DOCS = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")}
@@ -35,7 +37,9 @@ def test_every_key_is_described(table: type[model.Model]) -> None:
         assert info.exclude or re.search(rf"\b{name}\b", DOCS["scenario"]), name
 
 
-@pytest.mark.parametrize("table", [*path.KINDS.values(), link.Hop, network.NetworkLink, network.Node, access.Access])
+@pytest.mark.parametrize(
+    "table", [*topologies.KINDS.values(), link.Hop, network.NetworkLink, network.Node, access.Access]
+)
 def test_every_key_of_a_topology_is_described(table: type[model.Model]) -> None:
     of_links = fields(link.LinkKeys)  # docs/scenario.md has them once for all links
     for name in fields(table):

@@ -12,8 +12,8 @@ import pytest
 from ackclock import load
 from ackclock.engine import catalogue
 from ackclock.errors import InputError
-from ackclock.scenario.link import LinkKeys
-from ackclock.scenario.sweep import Path
+from ackclock.scenario.reading.expansion import Path
+from ackclock.scenario.topology.link import LinkKeys
 
 Raw = dict[str, Any]
 

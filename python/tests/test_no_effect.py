@@ -14,7 +14,7 @@ from ackclock.cli.app import main
 from ackclock.cli.exit_codes import OK
 from ackclock.engine import catalogue
 from ackclock.errors import InputError
-from ackclock.scenario.queue import WEIGHTED
+from ackclock.scenario.topology.queue import WEIGHTED
 
 Raw = dict[str, Any]
 Write = Callable[..., Path]

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from ackclock.scenario import schema
+from ackclock.scenario.display import schema
 from shared import ROOT, SMALL
 
 COMMITTED = ROOT / "schema" / "scenario.schema.json"
@@ -25,7 +25,7 @@ def validator() -> Any:
 
 
 def test_is_up_to_date() -> None:
-    stale = "run: python -m ackclock.scenario.schema > schema/scenario.schema.json"
+    stale = "run: python -m ackclock.scenario.display.schema > schema/scenario.schema.json"
     assert COMMITTED.read_text(encoding="utf-8") == schema.text(), stale
 
 

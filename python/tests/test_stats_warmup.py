@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ackclock.stats import Truncation, after, mser
-from ackclock.stats.warmup import _spreads
+from ackclock.stats.samples.warmup import _spreads
 
 
 def exact(values: Sequence[float], batch: int = 5) -> tuple[list[Fraction], int]:

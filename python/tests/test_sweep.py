@@ -9,7 +9,7 @@ import pytest
 from ackclock import load
 from ackclock.errors import InputError
 from ackclock.reference import Cubic
-from ackclock.scenario.override import parse
+from ackclock.scenario.reading.override import parse
 
 Raw = dict[str, Any]
 

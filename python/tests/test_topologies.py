@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import ackclock
 from ackclock import load
 from ackclock.errors import Problem
-from ackclock.scenario.network import Network, NetworkLink
-from ackclock.scenario.routes import Routes
-from ackclock.scenario.way import WayKeys
+from ackclock.scenario.topology.network import Network, NetworkLink
+from ackclock.scenario.traffic.route import RouteKeys
+from ackclock.scenario.traffic.shortest_path import Routes
 
 Raw = dict[str, Any]
 
@@ -200,7 +200,7 @@ def test_access_without_a_rate_is_a_delay() -> None:
 def test_access_links_of_a_parking_lot_add_to_the_rtt() -> None:
     hop = {"rate": "10 Mbit/s", "delay": "5 ms", "count": 2}
     raw = parking_lot([hop], {"over": 1}, access={"rate": "1 Gbit/s", "delay": "1 ms", "side": "sender"})
-    assert load(raw).points[0].scenario.layout().ways[0].rtt == 12 * 10**6
+    assert load(raw).points[0].scenario.layout().routes[0].rtt == 12 * 10**6
     assert route(raw) == (["sender0", "hop1"], ["hop1-reverse", "sender0-reverse"])
 
 
@@ -217,7 +217,7 @@ def test_the_way_back_has_its_own_rate_delay_and_queue() -> None:
     assert (out["rate_bps"], out["delay_ns"], out["queue"]["limit_packets"]) == (100_000_000, 5_000_000, 333)
     assert (back["rate_bps"], back["delay_ns"], back["queue"]["limit_packets"]) == (1_000_000, 35_000_000, 7)
     raw = parking_lot([{"rate": "10 Mbit/s", "delay": "5 ms", "count": 2}], {}, reverse={"delay": "20 ms"})
-    assert load(raw).points[0].scenario.layout().ways[0].rtt == 50 * 10**6
+    assert load(raw).points[0].scenario.layout().routes[0].rtt == 50 * 10**6
 
 
 def test_an_unlimited_way_back_is_nothing_but_a_delay() -> None:
@@ -328,7 +328,7 @@ def test_routes_are_the_best_of_all(data: st.DataObject) -> None:
     back = {**costs, ("b", "a"): 1}
     if len(back) != len(costs):  # the way back is there whatever the draw
         model = model.model_copy(update={"links": (*model.links, NetworkLink.model_validate(link("b", "a", **keys)))})
-    flow = WayKeys.model_validate({"from": "a", "to": "b"})
+    flow = RouteKeys.model_validate({"from": "a", "to": "b"})
     if every:
         assert Routes(model).of(flow, 0)[0] == min(every)[2]
     else:

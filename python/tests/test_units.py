@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ackclock.errors import Problem
-from ackclock.scenario import units
-from ackclock.scenario.units import DURATION, PACKETS, RATE, SIZE, Quantity, QueueLimit
+from ackclock.scenario.values import units
+from ackclock.scenario.values.units import DURATION, PACKETS, RATE, SIZE, Quantity, QueueLimit
 
 
 @pytest.mark.parametrize(

@@ -6,24 +6,24 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 
 from ackclock.results.groups import Group
-from ackclock.scenario.app import Bulk, Cbr, Files, OnOff, RequestResponse
-from ackclock.scenario.flow import Flow
-from ackclock.scenario.layout import Way
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.units import DURATION, RATE, SIZE
+from ackclock.scenario.traffic.application import Bulk, Cbr, Files, OnOff, RequestResponse
+from ackclock.scenario.traffic.flow import Flow
+from ackclock.scenario.traffic.layout import Route
+from ackclock.scenario.values.units import DURATION, RATE, SIZE
 
 
 def of(scenario: Scenario) -> list[Group]:
     """The groups of a scenario: application and controller, and where that is not enough what else tells them apart."""
     labels = [_label(flow) for flow in scenario.flows]
-    ways = scenario.layout().ways
-    for told in zip(*map(_telling, scenario.flows, ways), strict=True):
+    routes = scenario.layout().routes
+    for features in zip(*map(_features, scenario.flows, routes), strict=True):
         kinds: dict[str, set[str]] = defaultdict(set)
-        for label, own in zip(labels, told, strict=True):
+        for label, own in zip(labels, features, strict=True):
             kinds[label].add(own)
         labels = [
             f"{label}, {own}" if own and len(kinds[label]) > 1 else label
-            for label, own in zip(labels, told, strict=True)
+            for label, own in zip(labels, features, strict=True)
         ]
     alike = Counter(labels)
     found: list[Group] = []
@@ -35,12 +35,12 @@ def of(scenario: Scenario) -> list[Group]:
     return found
 
 
-def _telling(flow: Flow, way: Way) -> tuple[str, ...]:
+def _features(flow: Flow, route: Route) -> tuple[str, ...]:
     """What may tell a group from another with the same application and controller, the most telling first."""
     return (
-        DURATION.format(way.rtt),
+        DURATION.format(route.rtt),
         "" if flow.over is None else "hop " + " to ".join(map(str, dict.fromkeys(flow.over))),
-        f"{way.out[0]}->{way.out[-1]}" if way.out else "",
+        f"{route.out[0]}->{route.out[-1]}" if route.out else "",
         "" if flow.bytes is None else SIZE.format(flow.bytes),
         "" if flow.slow_start is None else str(flow.slow_start),
         flow.profile,

@@ -71,7 +71,7 @@ class Labels:
             rows = rows[found[_AT]]
         labels = keys.select(pl.col(column).cast(kind) for column, kind in schema.items())[found[_ROW]]
         own = rows.select(pl.all().exclude(*schema))
-        return percentiles.told(name, _in_categories(pl.concat([labels, own], how="horizontal")))
+        return percentiles.with_enough_values(name, _in_categories(pl.concat([labels, own], how="horizontal")))
 
     def _with_points(self, runs: pl.DataFrame) -> pl.DataFrame:
         among = pl.col("point").is_between(runs["point"].min(), runs["point"].max())

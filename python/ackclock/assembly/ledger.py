@@ -29,13 +29,13 @@ class Ledger:
         self._columns = {name: array(code) for name, code in _CODES.items()}
         self._wall_s = array("d")
         self._warnings: dict[int, tuple[str, ...]] = {}
-        self._said: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._distinct: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def add(self, job: Job, info: Mapping[str, Any], *, rows: int = 0, batch: int = 0, place: int = 0) -> None:
         """Enter a run behind the others: what the engine says of it, and where it is kept."""
-        said = tuple(info.get("warnings", ()))
-        if said:  # the same in most runs that have any
-            self._warnings[len(self)] = self._said.setdefault(said, said)
+        warnings = tuple(info.get("warnings", ()))
+        if warnings:  # the same in most runs that have any
+            self._warnings[len(self)] = self._distinct.setdefault(warnings, warnings)
         known = {
             "run": job.index,
             "point": job.point.index,

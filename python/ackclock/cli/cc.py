@@ -18,7 +18,7 @@ from ackclock.cli.exit_codes import OK
 from ackclock.controllers import loading
 from ackclock.engine import Algorithm, Option, catalogue
 from ackclock.errors import InputError, Problem, unknown
-from ackclock.scenario.options import show
+from ackclock.scenario.values.options import show
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,21 +79,21 @@ class Lines:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._begun = clock()
-        self._told: deque[tuple[float, int]] = deque(maxlen=10)
+        self._reports: deque[tuple[float, int]] = deque(maxlen=10)
 
     def __call__(self, finished: int, total: int) -> None:
         """So many of all runs are finished."""
         now = self._clock()
-        last = self._told[-1][0] if self._told else self._begun
+        last = self._reports[-1][0] if self._reports else self._begun
         if now - last < self.EVERY_S or finished == total:
             return
         print(f"{finished} of {total} runs{self._left(now, finished, total)}", file=sys.stderr, flush=True)
-        self._told.append((now, finished))
+        self._reports.append((now, finished))
 
     def _left(self, now: float, finished: int, total: int) -> str:
-        if not self._told or finished <= self._told[0][1]:
+        if not self._reports or finished <= self._reports[0][1]:
             return ""
-        then, before = self._told[0]
+        then, before = self._reports[0]
         seconds = (now - then) * (total - finished) / (finished - before)
         hours, minutes = divmod(math.ceil(seconds / 60), 60)
         return f"; about {f'{hours} h {minutes} min' if hours else f'{minutes} min'} left"

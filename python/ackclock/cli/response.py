@@ -13,8 +13,8 @@ import polars as pl
 
 from ackclock.errors import InputError, Problem, unknown
 from ackclock.results.result import Result
-from ackclock.scenario.override import is_key, parse
 from ackclock.scenario.plan import load
+from ackclock.scenario.reading.override import is_key, parse
 from ackclock.sweeps.run import run
 
 DURATION_S = 30

@@ -13,11 +13,11 @@ from ackclock.cli.exit_codes import OK
 from ackclock.errors import InputError
 from ackclock.metrics.capacity import rate_of
 from ackclock.results import warnings
-from ackclock.scenario import sketch, words
 from ackclock.scenario.compile import full_packet
-from ackclock.scenario.links import bdp_packets
+from ackclock.scenario.display import description, sketch
 from ackclock.scenario.plan import Plan, Point, load
-from ackclock.scenario.units import DURATION, SIZE
+from ackclock.scenario.topology.resolved import bdp_packets
+from ackclock.scenario.values.units import DURATION, SIZE
 
 _MOST = 12  # points printed in full
 
@@ -103,13 +103,13 @@ def _links(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
         rows.append(
             [
                 link["id"],
-                words.rate(link) or "unlimited",
+                description.rate(link) or "unlimited",
                 DURATION.format(link["delay_ns"]),
-                words.queue(link) or "unlimited",
+                description.queue(link) or "unlimited",
                 bdp,
                 SIZE.format(link["overhead_bytes"]),
-                words.loss(link) or "none",
-                ", ".join(words.others(link)),
+                description.loss(link) or "none",
+                ", ".join(description.others(link)),
             ]
         )
     if not any(row[-1] for row in rows[1:]):
@@ -127,7 +127,7 @@ def _of_first_flows(point: Point, own: Sequence[Mapping[str, Any]]) -> list[Mapp
 def _flows(point: Point) -> list[list[str]]:
     rows = [["flows", "cc", "slow start", "profile", "start", "RTT", "sends", "MSS"]]
     first = 0
-    for flow, way in zip(point.scenario.flows, point.scenario.layout().ways, strict=True):
+    for flow, route in zip(point.scenario.flows, point.scenario.layout().routes, strict=True):
         last = first + flow.count - 1
         start = flow.start
         rows.append(
@@ -137,7 +137,7 @@ def _flows(point: Point) -> list[list[str]]:
                 str(flow.slow_start or "by profile"),
                 flow.profile,
                 " to ".join(map(DURATION.format, start.uniform)) if start.uniform else DURATION.format(start.at or 0),
-                DURATION.format(way.rtt) + (f" ± {DURATION.format(way.spread)}" if way.spread else ""),
+                DURATION.format(route.rtt) + (f" ± {DURATION.format(route.spread)}" if route.spread else ""),
                 SIZE.format(flow.bytes) if flow.bytes else "without end",
                 SIZE.format(flow.mss),
             ]
@@ -151,7 +151,7 @@ def _ways(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
     rows = [["flows", "way out", "way back"]]
     first = 0
     for flow, numbers in zip(point.scenario.flows, sketch.numbers(point.scenario), strict=True):
-        way = document["flows"][first]
-        rows.append([numbers, words.way(way["forward"]), words.way(way["reverse"])])
+        route = document["flows"][first]
+        rows.append([numbers, description.route(route["forward"]), description.route(route["reverse"])])
         first += flow.count
     return rows

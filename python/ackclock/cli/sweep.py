@@ -44,7 +44,7 @@ def run(request: Request) -> int:
     out = request.out or Path("results") / request.file.stem
     begun, precision = time.monotonic(), _precision(request)
     try:
-        with _telling(request.as_json) as tell:
+        with _reporting(request.as_json) as tell:
             report = sweep(
                 plan,
                 out,
@@ -114,7 +114,7 @@ def _imprecise(report: Report, precision: Precision | None) -> Iterator[str]:
 
 
 @contextmanager
-def _telling(as_json: bool) -> Iterator[Callable[[Event], None]]:
+def _reporting(as_json: bool) -> Iterator[Callable[[Event], None]]:
     """Events as lines of JSON on standard output, or progress on standard error."""
     if as_json:
         yield _line

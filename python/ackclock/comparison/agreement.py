@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ackclock import stats
 from ackclock.comparison.rows import ALPHA, EQUAL, Row
-from ackclock.stats.ranks import LEAST
+from ackclock.stats.samples.ranks import LEAST
 
 
 @dataclass(frozen=True, slots=True)

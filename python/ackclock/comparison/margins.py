@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ackclock.comparison.values import chosen
 from ackclock.errors import InputError
-from ackclock.stats.equivalence import margin_share
+from ackclock.stats.hypotheses.equivalence import margin_share
 
 AGREEMENT: Mapping[str, float] = {"goodput_bps": 0.05, "mean_rtt_s": 0.10}
 """Metrics and margins by which two engines are said to agree."""

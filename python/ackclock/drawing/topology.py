@@ -19,7 +19,7 @@ from ackclock.drawing.style import NEUTRAL, RC, dash, look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ackclock.scenario.sketch import Line, Route, Sketch
+    from ackclock.scenario.display.sketch import DrawnRoute, Line, Sketch
 
 Point = tuple[float, float]
 
@@ -85,7 +85,7 @@ def _inches(point: Point) -> Point:
     return point[0] * _LENGTH, point[1] * _LENGTH
 
 
-def _users(routes: Sequence[Route], lines: dict[tuple[str, str], list[Point]]) -> dict[tuple[str, str], list[int]]:
+def _users(routes: Sequence[DrawnRoute], lines: dict[tuple[str, str], list[Point]]) -> dict[tuple[str, str], list[int]]:
     """Which routes pass each line."""
     users: dict[tuple[str, str], list[int]] = {ends: [] for ends in lines}
     for number, route in enumerate(routes):
@@ -94,7 +94,7 @@ def _users(routes: Sequence[Route], lines: dict[tuple[str, str], list[Point]]) -
     return users
 
 
-def _looks(routes: Sequence[Route]) -> list[tuple[str, Any]]:
+def _looks(routes: Sequence[DrawnRoute]) -> list[tuple[str, Any]]:
     """A colour for each controller, a line style for each group of flows that has it."""
     seen: dict[str, int] = {}
     result = []
@@ -147,7 +147,7 @@ def _link(axes: Axes, line: Line, points: Sequence[Point], users: int, along: fl
 def _route(
     axes: Axes,
     number: int,
-    route: Route,
+    route: DrawnRoute,
     lines: dict[tuple[str, str], list[Point]],
     users: dict[tuple[str, str], list[int]],
     style: tuple[str, Any],

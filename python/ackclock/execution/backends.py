@@ -99,7 +99,7 @@ class Processes:
         """Hand it to the next process that is free."""
         try:
             with processes.interrupts_held(), processes.main_module_hidden():
-                return _told(self._pool.submit(batch.play, list(tasks), self._folder, stop=self._stop))
+                return _with_outcome(self._pool.submit(batch.play, list(tasks), self._folder, stop=self._stop))
         except BrokenProcessPool as error:
             future: Future[bytes] = Future()
             future.set_exception(LostWorker(str(error)))
@@ -135,7 +135,7 @@ class Cluster:
     def submit(self, tasks: Sequence[Task]) -> Future[bytes]:
         """Hand it to the scheduler, which tries again elsewhere when a worker is lost."""
         self.check()
-        return _told(self._executor.submit(batch.play, list(tasks), self._folder))
+        return _with_outcome(self._executor.submit(batch.play, list(tasks), self._folder))
 
     def renew(self) -> None:
         """The scheduler does that."""
@@ -188,7 +188,7 @@ def _client(address: str) -> tuple[Any, Any]:
     return dask.Client(cluster), cluster
 
 
-def _told(inner: Future[bytes]) -> Future[bytes]:
+def _with_outcome(inner: Future[bytes]) -> Future[bytes]:
     """A future that says :class:`LostWorker` for whatever its backend calls the death of a process."""
     outer: Future[bytes] = Future()
 

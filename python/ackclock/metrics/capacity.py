@@ -36,5 +36,5 @@ def bottleneck(resolved: Mapping[str, Any]) -> str | None:
     rates = {
         link["id"]: rate for link in resolved["links"] if (rate := rate_of(link, resolved["duration_ns"])) is not None
     }
-    way = [hop["link"] for hop in resolved["flows"][0]["forward"] if "link" in hop]
-    return min((name for name in way if name in rates), key=lambda name: rates[name], default=None)
+    route = [hop["link"] for hop in resolved["flows"][0]["forward"] if "link" in hop]
+    return min((name for name in route if name in rates), key=lambda name: rates[name], default=None)

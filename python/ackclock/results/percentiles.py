@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ackclock.stats.percentiles import least
+from ackclock.stats.samples.percentiles import least
 
 PERCENTILES = {percent: least(percent) for percent in (50, 95, 99)}
 """The percentiles that tables and summaries have, and of how many values at least."""
@@ -17,7 +17,7 @@ _COUNTS = {
 }
 
 
-def told(name: str, table: pl.DataFrame) -> pl.DataFrame:
+def with_enough_values(name: str, table: pl.DataFrame) -> pl.DataFrame:
     """The table of that name without the percentiles that have too few values: the engine gives the largest then."""
     columns = [
         pl.when(pl.col(count) >= fewest).then(pl.col(column)).alias(column)

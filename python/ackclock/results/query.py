@@ -16,7 +16,7 @@ from ackclock.results import store
 from ackclock.results.manifest import TABLES, Manifest
 
 _NO_TABLE = re.compile(r'Table with name "?(.+?)"? does not exist')
-_SAID = ("Candidate bindings", "Did you mean")
+_HINTS = ("Candidate bindings", "Did you mean")
 _INSTANT = "TIMESTAMP WITH TIME ZONE"
 
 
@@ -89,14 +89,14 @@ def _checked(folder: Path, name: str, manifest: Manifest) -> Path:
 def _refusal(error: Exception) -> InputError:
     """What DuckDB says, in one line, with a remedy that fits."""
     first, *others = str(error).split("\n\nLINE ")[0].split("\n")
-    said = one_line(" ".join([first, *(line for line in others if line.startswith(_SAID))]))
+    message = one_line(" ".join([first, *(line for line in others if line.startswith(_HINTS))]))
     tables = f"the tables are {', '.join(TABLES)}"
     if (missing := _NO_TABLE.search(first)) is not None:
         return InputError(f"no table '{missing[1]}'", tables, key="sql")
     if isinstance(error, duckdb.PermissionException):
-        return InputError(said, f"only the result can be read; {tables}", key="sql")
+        return InputError(message, f"only the result can be read; {tables}", key="sql")
     if isinstance(error, duckdb.BinderException) and "column" in first:
-        return InputError(said, "docs/results.md has the columns", key="sql")
+        return InputError(message, "docs/results.md has the columns", key="sql")
     if isinstance(error, duckdb.Error):
-        return InputError(said, "correct the statement", key="sql")
-    return InputError(f"the answer cannot be read ({said})", "cast its columns, as in cast(x as varchar)", key="sql")
+        return InputError(message, "correct the statement", key="sql")
+    return InputError(f"the answer cannot be read ({message})", "cast its columns, as in cast(x as varchar)", key="sql")

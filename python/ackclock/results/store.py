@@ -60,7 +60,7 @@ class OutputDirectory:
 
         Raises :class:`AckclockError` if it cannot be written, or may not have its name any more.
         """
-        with _told(self.path, "make room there and run it again"):
+        with _reported(self.path, "make room there and run it again"):
             manifest = self._written(tables, manifest)
             self._swap()
         return manifest
@@ -109,7 +109,7 @@ class OutputDirectory:
 
 
 @contextlib.contextmanager
-def _told(path: Path, remedy: str) -> Iterator[None]:
+def _reported(path: Path, remedy: str) -> Iterator[None]:
     """Say in a line that a disk is full, or whatever else a system answers to who writes."""
     try:
         yield
@@ -143,7 +143,7 @@ class SweepDirectory:
 
         Raises :class:`AckclockError` if they cannot be written.
         """
-        with _told(self.path, "the runs are kept; make room there and call it again"):
+        with _reported(self.path, "the runs are kept; make room there and call it again"):
             self._finish(write, manifest)
 
     def _finish(self, write: Callable[[Path], None], manifest: manifests.Manifest) -> None:

@@ -157,7 +157,7 @@ def _estimates(found: Mapping[str, list[float | None]]) -> dict[str, Estimate]:
 def _of_link(link: pl.DataFrame) -> dict[str, Estimate]:
     drops = {f"drops_{reason}_percent": [f"drops_{reason}"] for reason in REASONS}
     shares = {"loss_percent": ["drops", "lost"], **drops, "lost_percent": ["lost"], "marks_percent": ["marks"]}
-    p95 = percentiles.told("links", link)["p95_queue_delay_s"]  # results written before they were left out have them
+    p95 = percentiles.with_enough_values("links", link)["p95_queue_delay_s"]  # older results have them all
     return {
         **{name: estimate(link[name]) for name in ("utilisation", "mean_queue_delay_s")},
         "p95_queue_delay_s": _NONE if p95.null_count() else estimate(p95),

@@ -215,13 +215,13 @@ def _columns(section: Section, points: Sequence[PointSummary]) -> list[Column]:
         alone = alone and len(point.flows) == 1
         every.extend([each.metrics for each in point.groups] if section.each else [point.metrics])
 
-    def told(column: Column) -> bool:
+    def has_value(column: Column) -> bool:
         if column.compares and alone:
             return False
         means = (metrics[column.metric].mean for metrics in every if column.metric in metrics)
         return any(mean is not None and (section.zeros or mean != 0) for mean in means)
 
-    return [column for column in section.columns if told(column)]
+    return [column for column in section.columns if has_value(column)]
 
 
 def _lines(

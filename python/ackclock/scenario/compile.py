@@ -10,13 +10,13 @@ from typing import Any
 
 from ackclock import engine
 from ackclock.controllers import loading
-from ackclock.scenario import links
-from ackclock.scenario.app import Cbr, OnOff, resolve_intervals
-from ackclock.scenario.flow import Choice, Flow, Start
-from ackclock.scenario.layout import Drawn, Layout, Step, around
-from ackclock.scenario.links import Link, Sizing
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.options import convert
+from ackclock.scenario.topology import resolved
+from ackclock.scenario.topology.resolved import Link, Sizing
+from ackclock.scenario.traffic.application import Cbr, OnOff, resolve_intervals
+from ackclock.scenario.traffic.flow import Choice, Flow, Start
+from ackclock.scenario.traffic.layout import Drawn, Layout, Step, around
+from ackclock.scenario.values.options import convert
 
 FORMAT = 1
 _TIMESTAMPS = 12  # bytes of the option, padded
@@ -34,7 +34,7 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
     typical = next((flow for flow in scenario.flows if not flow.datagrams), scenario.flows[0])
     sizing = Sizing(layout.rtt, full_packet(typical), sum(flow.count for flow in scenario.flows))
     flows, own = _flows(scenario, layout)
-    rows = [links.resolve_link(link, sizing) for link in (*layout.links, *own)]
+    rows = [resolved.resolve_link(link, sizing) for link in (*layout.links, *own)]
     return {
         "format": FORMAT,
         "seed": scenario.run.seed,
@@ -47,7 +47,7 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
     }
 
 
-def link_key(scenario: Scenario, number: int) -> links.Key:
+def link_key(scenario: Scenario, number: int) -> resolved.Key:
     """Where the link with this number in the resolved run is written."""
     layout = scenario.layout()
     return (*layout.links, *_flows(scenario, layout)[1])[number].key
@@ -66,11 +66,11 @@ def _flows(scenario: Scenario, layout: Layout) -> tuple[list[Document], list[Lin
     """Every flow with its way, and the links that are its own."""
     result: list[Document] = []
     own: list[Link] = []
-    for group, way in zip(scenario.flows, layout.ways, strict=True):
+    for group, route in zip(scenario.flows, layout.routes, strict=True):
         shared = resolved_flow(group)
         for number in range(len(result), len(result) + group.count):
-            if way.access is not None or "id" not in shared:
-                out, back = around(way, str(number))
+            if route.access is not None or "id" not in shared:
+                out, back = around(route, str(number))
                 shared |= {"id": str(number), "forward": _hops(out), "reverse": _hops(back)}
                 own.extend(step for step in (*out, *back) if isinstance(step, Link) and step.own)
             result.append(shared | {"id": str(number)})

@@ -7,12 +7,12 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from ackclock.errors import Problem
-from ackclock.scenario import layout
-from ackclock.scenario.base import Model
-from ackclock.scenario.flow import Flow
-from ackclock.scenario.layout import Layout
-from ackclock.scenario.path import Topology
 from ackclock.scenario.settings import Probes, Run
+from ackclock.scenario.topology.topologies import Topology
+from ackclock.scenario.traffic import layout
+from ackclock.scenario.traffic.flow import Flow
+from ackclock.scenario.traffic.layout import Layout
+from ackclock.scenario.values.base import Model
 
 _MOST_FLOWS = 100_000
 

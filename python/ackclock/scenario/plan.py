@@ -17,11 +17,12 @@ from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.errors import EngineError, InputError, Problem
 from ackclock.scenario import compile as compiler
-from ackclock.scenario import fit, idle, override, refusal, repeats, sweep
-from ackclock.scenario.diagnose import finding
-from ackclock.scenario.flow import Flow
-from ackclock.scenario.lines import line_of
+from ackclock.scenario.checks import fit, no_effect, refusal, repeats
 from ackclock.scenario.model import Scenario
+from ackclock.scenario.reading import expansion, override
+from ackclock.scenario.reading.diagnosis import finding
+from ackclock.scenario.reading.line_numbers import line_of
+from ackclock.scenario.traffic.flow import Flow
 
 Params = dict[str, str | int | float | bool]
 
@@ -128,14 +129,14 @@ def load(
     points: list[Point] = []
     documents: list[bytes] = []
     try:
-        for index, (params, current) in enumerate(sweep.points(raw)):
+        for index, (params, current) in enumerate(expansion.points(raw)):
             checked = Scenario.model_validate(current, context={"folder": folder})
             point, document = _checked(index, params, checked, changed)
             points.append(point)
             documents.append(document)
     except (Problem, ValidationError) as error:
         found = finding(error, current)
-        key = sweep.dotted(found.key)
+        key = expansion.dotted(found.key)
         line = line_of(text, found.key) if text and not _given(found.key, changed, text) else None
         raise InputError(found.problem, found.remedy, source=source, key=key or None, line=line) from None
     for index, more in repeats.warnings([point.params for point in points], documents).items():
@@ -151,12 +152,12 @@ def load(
     return plan
 
 
-def _given(key: sweep.Path, changed: Set[str], text: str) -> bool:
+def _given(key: expansion.Path, changed: Set[str], text: str) -> bool:
     """Whether a key was changed, or is there only because one below it was."""
-    name = sweep.dotted(key)
+    name = expansion.dotted(key)
     below = any(path.startswith(f"{name}.") for path in changed)
     return any(f"{name}.".startswith(f"{path}.") for path in changed) or (
-        below and not sweep.present(tomllib.loads(text), list(map(str, key)))
+        below and not expansion.present(tomllib.loads(text), list(map(str, key)))
     )
 
 
@@ -169,7 +170,7 @@ def _checked(index: int, params: Params, scenario: Scenario, changed: Set[str]) 
         foreseen = engine.validate(text)
     except EngineError as error:
         raise refusal.problem(scenario, str(error)) from None
-    found = idle.warnings(scenario, document, changed)
+    found = no_effect.warnings(scenario, document, changed)
     return Point(index, params, scenario, tuple(found), tuple(foreseen)), hashlib.sha256(text.encode()).digest()
 
 
@@ -185,7 +186,7 @@ def resolved_flow(raw: Mapping[str, Any], source: str) -> dict[str, Any]:
         return compiler.resolved_flow(Flow.model_validate(table))
     except (Problem, ValidationError) as error:
         found = finding(error, table)
-        raise InputError(found.problem, found.remedy, source=source, key=sweep.dotted(found.key) or None) from None
+        raise InputError(found.problem, found.remedy, source=source, key=expansion.dotted(found.key) or None) from None
 
 
 def _override(
@@ -198,7 +199,7 @@ def _override(
         return frozenset(changed | override.apply(raw, {key: item for key, item in named.items() if item is not None}))
     except Problem as error:
         where = f"{source}: --set"
-        raise InputError(error.problem, error.remedy, source=where, key=sweep.dotted(error.key) or None) from None
+        raise InputError(error.problem, error.remedy, source=where, key=expansion.dotted(error.key) or None) from None
 
 
 def _recorded(changes: override.Overrides, seed: int | None, replications: int | None) -> dict[str, Any]:

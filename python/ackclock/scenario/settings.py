@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from ackclock.errors import Problem
-from ackclock.scenario.base import Model
-from ackclock.scenario.types import Count, Duration, PositiveDuration, RunLength
-from ackclock.scenario.units import DURATION
+from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.types import Count, Duration, PositiveDuration, RunLength
+from ackclock.scenario.values.units import DURATION
 
 FLOW_SERIES = (
     "cwnd",

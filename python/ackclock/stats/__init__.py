@@ -5,17 +5,17 @@ scipy does most of the work; what it needs of time to load is paid by the first 
 
 from __future__ import annotations
 
-from ackclock.stats.bootstrap import bca_interval
-from ackclock.stats.censored import Times, kaplan_meier, median_time, typical_time
-from ackclock.stats.contrasts import Contrast, paired, unpaired
-from ackclock.stats.equivalence import tost, tost_relative
 from ackclock.stats.fairness import jain, max_min_index, max_min_shares, proportional_fairness
-from ackclock.stats.intervals import Estimate, Interval, estimate, mean_interval, median_interval, t_quantile
-from ackclock.stats.multiple import holm
-from ackclock.stats.percentiles import least, percentile
-from ackclock.stats.ranks import kendall, spearman
-from ackclock.stats.ratios import ratio_interval
-from ackclock.stats.warmup import Truncation, after, mser
+from ackclock.stats.hypotheses.difference import Contrast, paired, unpaired
+from ackclock.stats.hypotheses.equivalence import tost, tost_relative
+from ackclock.stats.hypotheses.multiple import holm
+from ackclock.stats.intervals.bootstrap import bca_interval
+from ackclock.stats.intervals.censored import Times, kaplan_meier, median_time, typical_time
+from ackclock.stats.intervals.mean import Estimate, Interval, estimate, mean_interval, median_interval, t_quantile
+from ackclock.stats.intervals.ratio import ratio_interval
+from ackclock.stats.samples.percentiles import least, percentile
+from ackclock.stats.samples.ranks import kendall, spearman
+from ackclock.stats.samples.warmup import Truncation, after, mser
 
 __all__ = [
     "Contrast",

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from ackclock.stats.missing import known, known_pairs, there
+from ackclock.stats.samples.missing import known, known_pairs, there
 
 
 def jain(values: Iterable[float | None]) -> float | None:
@@ -35,12 +35,12 @@ def max_min_shares(
         raise ValueError("a capacity or a demand is missing; write math.inf for what has no limit")
     left = {link: capacity for link, capacity in capacities.items() if capacity < math.inf}
     most = list(demands) if demands is not None else [math.inf] * len(routes)
-    ways = [{link for link in route if link in left} for route in routes]
+    remaining = [{link for link in route if link in left} for route in routes]
     shares = [0.0] * len(routes)
     growing = set(range(len(routes)))
     while growing:
         # Flow by flow, not link by link: with access links there are more links than flows.
-        users = Counter(link for flow in growing for link in ways[flow])
+        users = Counter(link for flow in growing for link in remaining[flow])
         steps = [left[link] / count for link, count in users.items()]
         steps += [most[flow] - shares[flow] for flow in growing]
         step = max(0.0, min(steps))
@@ -53,7 +53,7 @@ def max_min_shares(
         for link, count in users.items():
             left[link] -= step * count
         full = {link for link in users if left[link] <= 1e-9 * capacities[link]}
-        done = {flow for flow in growing if ways[flow] & full or shares[flow] >= most[flow] * (1 - 1e-12)}
+        done = {flow for flow in growing if remaining[flow] & full or shares[flow] >= most[flow] * (1 - 1e-12)}
         growing -= done
     return shares
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock.errors import InputError
-from ackclock.scenario import override, sweep
-from ackclock.scenario.flow import Flow
 from ackclock.scenario.plan import json_copy, resolved_flow
+from ackclock.scenario.reading import expansion, override
+from ackclock.scenario.traffic.flow import Flow
 from ackclock.study.model import Setting, Study
 
 OPTION = "--cc"
@@ -60,7 +60,7 @@ def lists(setting: Setting, changes: Mapping[str, Any], added: Sequence[Added]) 
     for place, keys in setting.extend.items():
         for key in keys if wanted[place] else ():
             present = found.get(key) or _values(raw, key)  # a list may take both kinds
-            known = [str(sweep.label(value)) for value in present]
+            known = [str(expansion.label(value)) for value in present]
             found[key] = [*present, *(item.value for item in wanted[place] if item.label not in known)]
     return found
 
@@ -75,7 +75,7 @@ def _read(given: Any) -> Added:
             raise InputError(f"not a table in TOML: {error}", remedy, source=OPTION) from None
     resolved_flow({"cc": value}, OPTION)  # refuses what is no controller
     own_start = Flow.model_validate({"cc": value}).cc.own_start
-    return Added(value, str(sweep.label(value)), "own_start" if own_start else "cc")
+    return Added(value, str(expansion.label(value)), "own_start" if own_start else "cc")
 
 
 def _values(raw: Mapping[str, Any], key: str) -> list[Any]:

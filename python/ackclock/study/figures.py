@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ackclock.drawing.curves import Chart, Curve, Panel, Scale, Straight
-from ackclock.scenario.units import DURATION, RATE, SIZE, split
+from ackclock.scenario.values.units import DURATION, RATE, SIZE, split
 from ackclock.stats import Interval
 from ackclock.study.code import Measure
 from ackclock.study.model import GOODPUT, Axis, FigureSpec, SeriesSpec

@@ -78,8 +78,8 @@ def _failures(report: Report) -> list[str]:
     for first, count in grouped(report.failures):
         swept = ", ".join(f"{key}={value}" for key, value in first.params.items())
         rows.append([first.scenario, str(count), swept, first.problem])
-    said = "These runs have no result. Claims that rest on one of them are inconclusive; tables are of the others."
-    return ["## Failed runs", "", said, "", tables.markdown(rows)]
+    text = "These runs have no result. Claims that rest on one of them are inconclusive; tables are of the others."
+    return ["## Failed runs", "", text, "", tables.markdown(rows)]
 
 
 def claim_cells(item: Judged) -> list[str]:

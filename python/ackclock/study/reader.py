@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ackclock.errors import InputError, unknown
-from ackclock.scenario.lines import line_of
+from ackclock.scenario.reading.line_numbers import line_of
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from ackclock import host
 from ackclock.errors import InputError
 from ackclock.execution import limits
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.override import Overrides
 from ackclock.scenario.plan import Plan, load
+from ackclock.scenario.reading.override import Overrides
 
 
 def planned(

@@ -14,8 +14,8 @@ from ackclock.execution.store import InMemory
 from ackclock.results import store
 from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.override import Overrides
 from ackclock.scenario.plan import Plan
+from ackclock.scenario.reading.override import Overrides
 from ackclock.sweeps.arguments import planned, workers
 from ackclock.sweeps.session import Session
 

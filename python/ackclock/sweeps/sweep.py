@@ -19,8 +19,8 @@ from ackclock.execution.scheduler import Event
 from ackclock.results import store
 from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.override import Overrides
 from ackclock.scenario.plan import Plan
+from ackclock.scenario.reading.override import Overrides
 from ackclock.sweeps.arguments import checked_jobs, planned, workers
 from ackclock.sweeps.precision import Imprecise, Precision
 from ackclock.sweeps.session import Session

@@ -1,0 +1,125 @@
+"""Settings without effect: nothing is wrong with them, but whoever wrote them expected something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from typing import Any
+
+from ackclock.scenario.compile import Document
+from ackclock.scenario.model import Scenario
+from ackclock.scenario.reading.expansion import Path, dotted
+from ackclock.scenario.topology.queue import WEIGHTED
+from ackclock.scenario.topology.rate import VaryingRate
+from ackclock.scenario.topology.resolved import Link
+from ackclock.scenario.traffic.application import Cbr, Files, OnOff
+from ackclock.scenario.traffic.flow import Flow
+from ackclock.scenario.traffic.layout import around
+from ackclock.scenario.values.units import DURATION, PACKETS, SIZE
+
+_OF_CONNECTIONS = ("cc", "slow_start", "recovery", "profile", "mss", "iw", "min_rto", "delayed_ack", "tcp")
+"""Keys of a flow that datagrams do not know."""
+_OF_DATAGRAMS = ("headers", "ect")
+"""Keys of a source of packets that writes into a connection do not know."""
+
+
+def warnings(scenario: Scenario, document: Document, changed: Set[str] = frozenset()) -> list[str]:
+    """What has no effect in `scenario`, whose resolved run is `document`: a line each, with key and remedy.
+
+    `changed` are the keys that ``--set`` gave: one that was meant for all flows may well not be for each.
+    """
+    return [f"{dotted(key)}: {text}" for key, text in _found(scenario, document, changed)]
+
+
+def _found(scenario: Scenario, document: Document, changed: Set[str]) -> Iterator[tuple[Path, str]]:
+    end = scenario.run.duration
+    for link in _links(scenario):
+        yield from _too_late(link, end)
+        queue = link.keys.queue
+        if queue.weights and queue.kind not in WEIGHTED:
+            text = f"'{queue.kind}' does not share by weight; remove weights, or use one of {', '.join(WEIGHTED)}"
+            yield (*link.key, "queue", "weights"), text
+    names = {link["id"]: link for link in document["links"]}
+    for link in _links(scenario):
+        if (early := _never_early(names.get(link.name))) is not None:
+            yield (*link.key, "queue"), early
+    for index, flow in enumerate(scenario.flows):
+        for key, text in _of_flow(flow, end):
+            if dotted(("flows", index, *key)) not in changed:
+                yield ("flows", index, *key), text
+
+
+def _links(scenario: Scenario) -> list[Link]:
+    """Every link that has keys of its own, once."""
+    layout = scenario.layout()
+    found: dict[Path, Link] = {}
+    for link in layout.links:
+        found.setdefault(link.key, link)
+    first = 0
+    for group, route in zip(scenario.flows, layout.routes, strict=True):
+        for steps in around(route, str(first)):
+            for step in steps:
+                if isinstance(step, Link):
+                    found.setdefault(step.key, step)
+        first += group.count
+    return list(found.values())
+
+
+def _too_late(link: Link, end: int) -> Iterator[tuple[Path, str]]:
+    for index, event in enumerate(link.keys.events):
+        if event.at >= end:
+            yield (*link.key, "events", index), _late("comes", event.at, end)
+    if isinstance(link.rate, VaryingRate):
+        late = [at for at, _ in link.rate.document.get("schedule", {}).get("steps", ()) if at >= end]
+        if late:
+            yield (*link.key, "rate"), _late("changes", late[0], end)
+
+
+def _late(what: str, at: int, end: int) -> str:
+    ends = f"the run ends at {DURATION.format(end)}"
+    remedy = "give an earlier time, or a longer run.duration"
+    return f"it {what} at {DURATION.format(at)} and {ends}: it has no effect; {remedy}"
+
+
+def _never_early(link: Mapping[str, Any] | None) -> str | None:
+    """Of a RED queue that is full before its average can reach the lower threshold."""
+    if link is None or link["queue"]["kind"] != "red":
+        return None
+    queue = link["queue"]
+    params, packet = queue.get("params", {}), queue["packet_bytes"]
+    packets, size = queue["limit_packets"], queue["limit_bytes"]
+    preset, mode = params.get("preset", "ns2"), params.get("mode", "preset")
+    lengths = mode == "bytes" or (mode == "preset" and preset == "ns2-auto")
+    least = params.get("min", 0)
+    if not least:
+        if params.get("thresholds_from") == "link" or preset in ("ns2-auto", "ared"):
+            return None  # it follows from the link
+        least = 5 * (params.get("mean_packet") or 500) if lengths else 5
+    if lengths:
+        most = size if size is not None else packets and packets * packet
+    else:
+        most = packets if packets is not None else size and size // packet
+    if most is None or most >= least:
+        return None
+    held = SIZE.format(most) if lengths else PACKETS.format(most)
+    begin = f"{least:g} {'B' if lengths else 'packets'}"
+    problem = f"RED acts from an average of {begin} on (min) and the queue holds {held}: it never does"
+    return f"{problem}; raise the limit or lower min"
+
+
+def _of_flow(flow: Flow, end: int) -> Iterator[tuple[Path, str]]:
+    app = flow.app
+    if flow.datagrams:
+        for name in _OF_CONNECTIONS:
+            if name in flow.model_fields_set and getattr(flow, name) not in (None, {}):
+                yield (name,), 'datagrams take no notice of it; remove it, or give the app transport = "tcp"'
+    elif isinstance(app, Cbr | OnOff):
+        for name in _OF_DATAGRAMS:
+            if name in app.model_fields_set:
+                yield ("app", name), 'it is for datagrams; remove it, or give the app transport = "udp"'
+    if isinstance(app, Files) and app.until is not None and app.until > end:
+        yield ("app", "until"), _late("is", app.until, end)
+    if flow.stop is not None and flow.stop > end:
+        yield ("stop",), _late("is", flow.stop, end)
+    for index, interval in enumerate(flow.active):
+        if interval.begin >= end:
+            yield ("active", index), _late("begins", interval.begin, end)

@@ -1,0 +1,89 @@
+"""What the engine refuses, said of the scenario's own key: some mistakes only the engine can see."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from ackclock.errors import Problem
+from ackclock.scenario import compile as compiler
+from ackclock.scenario.model import Scenario
+from ackclock.scenario.traffic.flow import TCP_KEYS, Flow
+
+_OF_LINKS = {"burst_bytes": "burst", "rate_bps": "rate", "delay_ns": "delay", "schedule": "rate", "trace": "rate"}
+_OF_FLOWS = {
+    "packet_bytes": "packet",
+    "header_bytes": "headers",
+    "rate_bps": "rate",
+    "request_bytes": "request",
+    "count": "most",
+    "until_ns": "until",
+    "stop_ns": "stop",
+    "schedule": "active",
+}
+_OF_RUNS = {"duration_ns": "run.duration", "warmup_ns": "run.warmup"}
+"""Keys of the resolved run that have another name in a scenario."""
+
+Key = tuple[str | int, ...]
+
+
+def problem(scenario: Scenario, refusal: str) -> Problem:
+    """What to say of `refusal`, which the engine gives for the resolved run of `scenario`."""
+    place, colon, message = refusal.partition(": ")
+    head, *inner = place.split(".")
+    if not colon or not re.fullmatch(r"[\w.]+", place):
+        return Problem(f"the engine refuses it: {refusal}", "see docs/scenario.md")
+    numbered = bool(inner) and inner[0].isdecimal()
+    if head == "links" and numbered:
+        key, guide = _link_key(scenario, inner), "docs/queues.md and docs/links.md"
+    elif head == "flows":
+        key, guide = _flow_key(scenario, inner) if numbered else ("flows",), _guide(inner)
+    elif place in _OF_RUNS or head == "probes":
+        key, guide = tuple(_OF_RUNS.get(place, place).split(".")), "docs/scenario.md"
+    else:
+        return Problem(f"the engine refuses it: {refusal}", "see docs/scenario.md")
+    return _worded(key, message, guide)
+
+
+def _worded(key: Key, message: str, guide: str) -> Problem:
+    """The engine's words in two parts; a parameter that they begin with belongs to the key."""
+    named = re.fullmatch(r"'(\w+)'(?:: | (?=is |must ))(.*)", message, re.DOTALL)
+    if named is not None:
+        message = named[2]
+        key = key if key and key[-1] == named[1] else (*key, named[1])
+    bounds = re.fullmatch(r"is (\S+), outside (\S+)\.\.(\S+)", message)
+    if bounds is not None:
+        return Problem(f"{bounds[1]} is out of range", f"give {bounds[2]} to {bounds[3]}", *key)
+    what, *rest = re.split(r"[:;] ", message, maxsplit=1)
+    return Problem(what, rest[0] if rest else f"see {guide}", *key)
+
+
+def _link_key(scenario: Scenario, inner: list[str]) -> Key:
+    number, *rest = inner
+    if "events" in rest:  # their numbers in the resolved run are not those in the scenario
+        rest = rest[: rest.index("events") + 1]
+    return (
+        *compiler.link_key(scenario, int(number)),
+        *(_OF_LINKS.get(part, part) for part in rest if part != "params"),
+    )
+
+
+def _guide(inner: list[str]) -> str:
+    pages = {"app": "applications", "cc": "controllers", "slow_start": "controllers", "tcp": "tcp"}
+    return f"docs/{pages.get(inner[1] if len(inner) > 1 else '', 'scenario')}.md"
+
+
+def _flow_key(scenario: Scenario, inner: list[str]) -> Key:
+    number, *rest = inner
+    ends = itertools.accumulate(flow.count for flow in scenario.flows)
+    group = next(index for index, end in enumerate(ends) if int(number) < end)
+    if rest[:1] in (["forward"], ["reverse"]):
+        rest = []
+    if rest[:1] == ["tcp"] and len(rest) > 1:
+        rest = _tcp_key(scenario.flows[group], rest[1])
+    return ("flows", group, *(_OF_FLOWS.get(part, part) for part in rest if part != "params"))
+
+
+def _tcp_key(flow: Flow, name: str) -> list[str]:
+    """Where a TCP option is written: some stand beside the other keys of a flow."""
+    return [name] if name in TCP_KEYS and getattr(flow, name) is not None else ["tcp", name]

@@ -1,0 +1,1 @@
+"""A scenario for its readers: pictures, descriptions, the JSON schema."""

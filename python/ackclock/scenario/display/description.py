@@ -1,0 +1,92 @@
+"""The parts of a resolved run in words, for tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ackclock.scenario.values.units import DURATION, RATE, SIZE
+
+Document = Mapping[str, Any]
+
+
+def rate(link: Document) -> str | None:
+    """The rate of a link, or what it varies between; ``None`` if it is unlimited."""
+    if trace := link.get("trace"):
+        mean = 8000 * len(trace["times_ms"]) * trace["opportunity_bytes"] // trace["times_ms"][-1]
+        return f"trace of {RATE.format(mean)}"
+    if schedule := link.get("schedule"):
+        rates = sorted({each for _, each in schedule["steps"]})
+        low, high = (RATE.format(each) if each else "off" for each in (rates[0], rates[-1]))
+        return f"{low} to {high}" if low != high else high
+    return RATE.format(link["rate_bps"]) if link["rate_bps"] else None
+
+
+def queue(link: Document) -> str | None:
+    """Discipline and limit of the queue of a link; ``None`` if it is a plain one without a limit."""
+    held = link["queue"]
+    if held["limit_packets"] is not None:
+        return f"{held['kind']} {held['limit_packets']} packets"
+    if held["limit_bytes"] is not None:
+        return f"{held['kind']} {SIZE.format(held['limit_bytes'])}"
+    return None if held["kind"] == "droptail" else f"{held['kind']} unlimited"
+
+
+def loss(link: Document) -> str | None:
+    """The loss at the output of a link, if there is one."""
+    medium = link["loss"]
+    if medium is None:
+        return None
+    match medium["kind"]:
+        case "bernoulli":
+            return f"{100 * medium['p']:g} %"
+        case "every":
+            return f"every {medium['n']} packets"
+        case "scripted":
+            return f"{len(medium['drops'])} chosen packets"
+        case "bit_errors":
+            return f"bit errors {medium['ber']:g}"
+        case "gilbert_elliott":
+            return f"bursts p = {medium['p']:g}, r = {medium['r']:g}"
+        case other:
+            return str(other)
+
+
+def others(link: Document) -> list[str]:
+    """What else a link does to packets."""
+    buckets = (
+        f"{name} {RATE.format(link[name]['rate_bps'])}, {SIZE.format(link[name]['burst_bytes'])}"
+        for name in ("shaper", "policer")
+        if link.get(name)
+    )
+    named = (f"{link[name]['kind']} {name}" for name in ("jitter",) if link.get(name))
+    shares = []
+    if link.get("reorder"):
+        shares.append(f"reorders {100 * link['reorder']['probability']:g} %")
+    if link.get("duplicate"):
+        shares.append(f"duplicates {100 * link['duplicate']:g} %")
+    events = len(link.get("events", ()))
+    return [*buckets, *named, *shares, *([f"{events} event{'s'[: events > 1]}"] if events else [])]
+
+
+def link(document: Document) -> tuple[str, ...]:
+    """A link in lines: rate and delay, queue, and what happens to packets besides."""
+    lost = loss(document)
+    lines = [
+        ", ".join(part for part in (rate(document), DURATION.format(document["delay_ns"])) if part),
+        queue(document),
+        f"loss: {lost}" if lost else None,
+        *others(document),
+    ]
+    return tuple(line for line in lines if line)
+
+
+def route(hops: Sequence[Document]) -> str:
+    """The hops of a flow: ``5 ms, hop0, hop1``."""
+    return ", ".join(hop["link"] if "link" in hop else _delay(hop) for hop in hops)
+
+
+def _delay(hop: Document) -> str:
+    if "uniform_ns" in hop:
+        return " to ".join(map(DURATION.format, hop["uniform_ns"]))
+    return DURATION.format(hop["delay_ns"])

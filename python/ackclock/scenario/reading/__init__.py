@@ -1,0 +1,1 @@
+"""From a text to points: sweeps, changes, and where in the file something is wrong."""
