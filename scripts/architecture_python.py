@@ -10,24 +10,25 @@ from pathlib import Path
 
 IMPORTS: dict[str, set[str]] = {
     "errors": set(),
+    "files": {"errors"},
     "host": set(),
     "stats": set(),
     "models": set(),
     "engine": {"_ackclock", "errors"},
     "controllers": {"errors"},
     "reference": {"controllers"},
-    "scenario": {"controllers", "engine", "errors"},
-    "events": {"controllers", "engine", "errors", "scenario"},
-    "execution": {"controllers", "engine", "errors", "host", "scenario"},
+    "scenario": {"files", "controllers", "engine", "errors"},
+    "events": {"files", "controllers", "engine", "errors", "scenario"},
+    "execution": {"files", "controllers", "engine", "errors", "host", "scenario"},
     "metrics": {"stats"},
-    "results": {"errors", "metrics", "stats"},  # a saved result is read without the models of a scenario
+    "results": {"files", "errors", "metrics", "stats"},  # a saved result is read without the models of a scenario
     "assembly": {"engine", "errors", "host", "results", "scenario"},
     "comparison": {"errors", "results", "stats"},
-    "drawing": {"errors", "metrics", "results"},
+    "drawing": {"files", "errors", "metrics", "results"},
     "drawing.probes": {"scenario"},  # which series a figure needs: asked before the run
     "drawing.topology": {"scenario"},  # what is drawn there is a scenario
     "sweeps": {"assembly", "errors", "execution", "host", "results", "scenario"},
-    "study": {"sweeps", "errors", "drawing", "metrics", "results", "scenario", "stats"},
+    "study": {"files", "sweeps", "errors", "drawing", "metrics", "results", "scenario", "stats"},
     "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
         "",

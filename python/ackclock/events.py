@@ -13,6 +13,7 @@ from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.controllers.base import CongestionControl, WindowBased
 from ackclock.errors import ControllerError, EngineError, InputError
+from ackclock.files import reason
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Job, Plan, load, resolved_flow
 from ackclock.scenario.reading.override import Overrides
@@ -144,7 +145,7 @@ def load_events(path: str | os.PathLike[str]) -> list[Event]:
         with Path(path).open(encoding="utf-8") as stream:
             events.extend(map(Event.parse, stream))
     except OSError as error:
-        raise InputError((error.strerror or str(error)).lower(), remedy, source=str(path)) from None
+        raise InputError(reason(error), remedy, source=str(path)) from None
     except (ValueError, KeyError, TypeError):
         raise InputError("is no event", remedy, source=str(path), line=len(events) + 1) from None
     return events

@@ -230,7 +230,7 @@ def test_tables_that_do_not_fit_end_in_a_line(
 
     asked = ["sweep", str(scenario_file()), "--jobs", "1", "--out", str(tmp_path / "out")]
     with monkeypatch.context() as patched:
-        patched.setattr(store, "_to_disk", full)
+        patched.setattr(store, "to_disk", full)
         assert main(asked) == 1
     said = capsys.readouterr().err
     assert "the tables cannot be written (no space left on device); the runs are kept" in said

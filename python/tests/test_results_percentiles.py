@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock.results.percentiles import PERCENTILES, told
+from ackclock.results.percentiles import PERCENTILES, with_enough_values
 from ackclock.results.summary import summarise
 
 # 12 Mbit/s into 10 Mbit/s: 1 packet of 1500 bytes each millisecond, so about as many as milliseconds.
@@ -69,6 +69,6 @@ def test_a_percentile_of_some_runs_only_has_no_mean() -> None:
 @pytest.mark.parametrize(("n", "known"), [(1, []), (2, [50]), (19, [50]), (20, [50, 95]), (100, [50, 95, 99])])
 def test_the_rule(n: int, known: list[int]) -> None:
     table = pl.DataFrame({"sent_packets": [n], **{f"p{percent}_queue_delay_s": [1.0] for percent in PERCENTILES}})
-    row = told("links", table).row(0, named=True)
+    row = with_enough_values("links", table).row(0, named=True)
     assert [percent for percent in PERCENTILES if row[f"p{percent}_queue_delay_s"] is not None] == known
-    assert told("series", table).equals(table)
+    assert with_enough_values("series", table).equals(table)

@@ -22,20 +22,29 @@ app = App(
     help_format="plaintext",
 )
 
+
+def flag(text: str, name: str | None = None) -> Parameter:
+    """An option without a value."""
+    return Parameter(name=name, negative=(), show_default=False, help=text)
+
+
+def repeatable(text: str, name: str | None = None) -> Parameter:
+    """An option that may be given several times, each time with one value."""
+    return Parameter(name=name, negative=(), consume_multiple=False, show_default=False, help=text)
+
+
 File = Annotated[Path, Parameter(help="A scenario in TOML.")]
 Changes = Annotated[
     tuple[str, ...],
-    Parameter(
+    repeatable(
+        'Change a key: cc=cubic, topology.rtt="40 ms", run.duration="10 s". A list is a sweep. Repeatable.',
         name="--set",
-        negative=(),
-        consume_multiple=False,
-        show_default=False,
-        help='Change a key: cc=cubic, topology.rtt="40 ms", run.duration="10 s". A list is a sweep. Repeatable.',
     ),
 ]
-Json = Annotated[
-    bool, Parameter(name="--json", negative=(), show_default=False, help="Print one JSON object instead of tables.")
-]
+Json = Annotated[bool, flag("Print one JSON object instead of tables.", name="--json")]
+Seed = Annotated[int | None, Parameter(help="Master seed, in place of run.seed.")]
+Replications = Annotated[int | None, Parameter(help="In place of run.replications.")]
+Jobs = Annotated[int | None, Parameter(help="Runs at a time. Default: as many as there are processors.")]
 
 
 @app.command(name="run")
@@ -45,13 +54,11 @@ def run_command(
     *,
     out: Annotated[Path | None, Parameter(help="Write Parquet tables and a manifest to this directory.")] = None,
     changes: Changes = (),
-    seed: Annotated[int | None, Parameter(help="Master seed, in place of run.seed.")] = None,
-    replications: Annotated[int | None, Parameter(help="In place of run.replications.")] = None,
-    jobs: Annotated[int | None, Parameter(help="Runs at a time. Default: as many as there are processors.")] = None,
+    seed: Seed = None,
+    replications: Replications = None,
+    jobs: Jobs = None,
     json: Json = False,
-    plot: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="Draw cwnd, queue and goodput over time (PNG, SVG).")
-    ] = False,
+    plot: Annotated[bool, flag("Draw cwnd, queue and goodput over time (PNG, SVG).")] = False,
 ) -> int:
     """Run a scenario and show a table of means and 95 % confidence intervals."""
     try:
@@ -74,8 +81,8 @@ def sweep_command(
         Path | None, Parameter(help="Directory that keeps the runs and the tables. Default: results/NAME of the file.")
     ] = None,
     changes: Changes = (),
-    seed: Annotated[int | None, Parameter(help="Master seed, in place of run.seed.")] = None,
-    replications: Annotated[int | None, Parameter(help="In place of run.replications.")] = None,
+    seed: Seed = None,
+    replications: Replications = None,
     precision: Annotated[
         str | None,
         Parameter(help="Replicate each point until the 95 % confidence interval is this narrow: 5% of the mean."),
@@ -86,12 +93,8 @@ def sweep_command(
     cluster: Annotated[
         str | None, Parameter(help="Play on Dask: the address of a scheduler, or local:N for N processes here.")
     ] = None,
-    retry_failed: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="Play runs again that failed before.")
-    ] = False,
-    json: Annotated[
-        bool, Parameter(name="--json", negative=(), show_default=False, help="Print events as lines of JSON.")
-    ] = False,
+    retry_failed: Annotated[bool, flag("Play runs again that failed before.")] = False,
+    json: Annotated[bool, flag("Print events as lines of JSON.", name="--json")] = False,
 ) -> int:
     """Play every run of a scenario that is not there yet; go on after an interruption."""
     from ackclock.cli.sweep import Request, run
@@ -121,7 +124,7 @@ def query_command(
     /,
     *,
     json: Json = False,
-    csv: Annotated[bool, Parameter(negative=(), show_default=False, help="Print CSV.")] = False,
+    csv: Annotated[bool, flag("Print CSV.")] = False,
 ) -> int:
     """Ask a result in SQL (DuckDB)."""
     from ackclock.cli.query import run
@@ -164,24 +167,17 @@ def compare_command(
     base: Annotated[str | None, Parameter(help="The value of --by to compare with. Default: the first.")] = None,
     metric: Annotated[
         tuple[str, ...],
-        Parameter(negative=(), consume_multiple=False, show_default=False, help="Only this metric. Repeatable."),
+        repeatable("Only this metric. Repeatable."),
     ] = (),
     margin: Annotated[
         tuple[str, ...],
-        Parameter(
-            negative=(),
-            consume_multiple=False,
-            show_default=False,
-            help="Up to where a difference does not matter: 5%, or METRIC=5%. Tests for equivalence too. Repeatable.",
+        repeatable(
+            "Up to where a difference does not matter: 5%, or METRIC=5%. Tests for equivalence too. Repeatable."
         ),
     ] = (),
     agreement: Annotated[
         bool,
-        Parameter(
-            negative=(),
-            show_default=False,
-            help="Ask whether goodput agrees within 5 %, RTT within 10 %, and the order of points; exit code 1 if not.",
-        ),
+        flag("Ask whether goodput agrees within 5 %, RTT within 10 %, and the order of points; exit code 1 if not."),
     ] = False,
     json: Json = False,
 ) -> int:
@@ -198,23 +194,13 @@ def cc_command(
     ] = None,
     /,
     *,
-    tcp: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="List the TCP options and their value in each profile.")
-    ] = False,
-    queues: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="List the queueing disciplines with their parameters.")
-    ] = False,
+    tcp: Annotated[bool, flag("List the TCP options and their value in each profile.")] = False,
+    queues: Annotated[bool, flag("List the queueing disciplines with their parameters.")] = False,
     json: Json = False,
     profile: Annotated[str | None, Parameter(help="Profile of the test, such as linux. Default: rfc.")] = None,
     changes: Annotated[
         tuple[str, ...],
-        Parameter(
-            name="--set",
-            negative=(),
-            consume_multiple=False,
-            show_default=False,
-            help="Change a parameter or the test: variant=linux, topology.rtt='100 ms'. Repeatable.",
-        ),
+        repeatable("Change a parameter or the test: variant=linux, topology.rtt='100 ms'. Repeatable.", name="--set"),
     ] = (),
     plot: Annotated[Path | None, Parameter(help="Draw the test into this file (PNG, SVG or PDF).")] = None,
 ) -> int:
@@ -259,20 +245,15 @@ def study_run_command(
     name: StudyName,
     /,
     *,
-    quick: Annotated[bool, Parameter(negative=(), show_default=False, help="Fewer and shorter runs.")] = False,
+    quick: Annotated[bool, flag("Fewer and shorter runs.")] = False,
     cc: Annotated[
         tuple[str, ...],
-        Parameter(
-            negative=(),
-            consume_multiple=False,
-            show_default=False,
-            help="A controller beside those that the study compares: cubic, python:my_module:MyCC. Repeatable.",
-        ),
+        repeatable("A controller beside those that the study compares: cubic, python:my_module:MyCC. Repeatable."),
     ] = (),
     out: Annotated[
         Path | None, Parameter(help="Directory for report, tables, figures and runs. Default: results/NAME.")
     ] = None,
-    jobs: Annotated[int | None, Parameter(help="Runs at a time. Default: as many as there are processors.")] = None,
+    jobs: Jobs = None,
     json: Json = False,
 ) -> int:
     """Run a study and judge its claims; the exit code is 1 if one fails."""

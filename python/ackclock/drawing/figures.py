@@ -18,6 +18,7 @@ from ackclock.drawing.style import NEUTRAL, RC, dash, look
 from ackclock.drawing.traces import Panel, Trace, panel
 from ackclock.drawing.wrapping import TITLE, fitted
 from ackclock.errors import InputError
+from ackclock.files import reason
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -242,5 +243,4 @@ def write_file(figure: Figure, file: Path) -> None:
     try:
         figure.savefig(file, metadata=_METADATA[file.suffix])
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot write the figure ({reason})", "choose another place", source=folder) from None
+        raise InputError(f"cannot write the figure ({reason(error)})", "choose another place", source=folder) from None

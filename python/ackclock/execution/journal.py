@@ -19,6 +19,7 @@ from types import TracebackType
 from ackclock.errors import AckclockError, InputError
 from ackclock.execution import batch, records
 from ackclock.execution.index import Index
+from ackclock.files import reason, to_disk, unwritable
 
 NAME = "runs.journal"
 ASIDE = f"{NAME}.damaged"
@@ -42,7 +43,7 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise _not_there(folder, error) from None
+            raise unwritable(folder, error) from None
         if not _locked(self._file):
             os.close(self._file)
             problem = "another sweep is writing there"
@@ -51,7 +52,7 @@ class Journal:
             self._end = self._recover()
         except OSError as error:
             os.close(self._file)
-            raise _not_there(folder, error) from None
+            raise unwritable(folder, error) from None
         except BaseException:
             os.close(self._file)
             raise
@@ -116,7 +117,7 @@ class Journal:
 
     def _unwritable(self, error: OSError) -> AckclockError:
         remedy = "what had finished before is kept; make room there and call it again"
-        return AckclockError(f"{self.path}: cannot be written ({_reason(error)}); {remedy}")
+        return AckclockError(f"{self.path}: cannot be written ({reason(error)}); {remedy}")
 
     def _recover(self) -> int:
         size = os.fstat(self._file).st_size
@@ -127,7 +128,7 @@ class Journal:
             os.ftruncate(self._file, 0)  # new, or begun a moment before the end
             records.write(self._file, _MAGIC, 0)
             os.fsync(self._file)
-            _sync_folder(self.path.parent)
+            to_disk(self.path.parent)
             return len(_MAGIC)
         damaged: list[records.Stretch] = []
         for offset, payload in records.scan(self._file, len(_MAGIC), size, damaged):
@@ -146,7 +147,7 @@ class Journal:
             os.fsync(aside)
         finally:
             os.close(aside)
-        _sync_folder(self.path.parent)
+        to_disk(self.path.parent)
 
     def _without(self, damaged: Sequence[records.Stretch], size: int) -> int:
         """Take stretches out of the file, which stays as long as it was up to its last whole record."""
@@ -172,20 +173,3 @@ def _locked(file: int) -> bool:
             time.sleep(0.05)
         else:
             return True
-
-
-def _not_there(folder: Path, error: OSError) -> InputError:
-    problem = f"cannot write the results there ({_reason(error)})"
-    return InputError(problem, "give --out a directory you may write to", source=str(folder))
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -15,7 +15,8 @@ from typing import Any, TextIO
 
 import polars as pl
 
-from ackclock.errors import AckclockError, InputError, one_line
+from ackclock.errors import AckclockError, InputError
+from ackclock.files import reason, to_disk, unwritable
 from ackclock.results import manifest as manifests
 from ackclock.results.manifest import TABLES
 
@@ -42,9 +43,7 @@ class OutputDirectory:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             folder = tempfile.mkdtemp(prefix=f".{self.path.name}.partial-", dir=self.path.parent)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            problem = f"cannot write the results there ({reason})"
-            raise InputError(problem, "give --out a directory you may write to", source=str(self.path)) from None
+            raise unwritable(self.path, error) from None
         self.partial = Path(folder)
 
     def _check_old(self) -> None:
@@ -116,8 +115,7 @@ def _reported(path: Path, remedy: str) -> Iterator[None]:
     except (OSError, pl.exceptions.ComputeError) as error:
         if not isinstance(error, OSError) and "os error" not in str(error):
             raise
-        reason = one_line((getattr(error, "strerror", None) or str(error)).lower())
-        raise AckclockError(f"{path}: the tables cannot be written ({reason}); {remedy}") from None
+        raise AckclockError(f"{path}: the tables cannot be written ({reason(error)}); {remedy}") from None
 
 
 class SweepDirectory:
@@ -158,11 +156,11 @@ class SweepDirectory:
             }
             _write_manifest({**manifest, "files": files}, partial / MANIFEST)
             for file in partial.iterdir():
-                _to_disk(file)
+                to_disk(file)
             (self.path / MANIFEST).unlink(missing_ok=True)
             for name in (*files, MANIFEST):
                 (partial / name).replace(self.path / name)
-            _to_disk(self.path)
+            to_disk(self.path)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
@@ -190,14 +188,6 @@ def _write_value(value: Any, stream: TextIO) -> None:
 
 def _rows(file: Path) -> int:
     return int(pl.scan_parquet(file).select(pl.len()).collect().item())
-
-
-def _to_disk(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 _REMEDY = "give a directory written by ackclock run --out or ackclock sweep"

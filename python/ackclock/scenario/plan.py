@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.errors import EngineError, InputError, Problem
+from ackclock.files import reason
 from ackclock.scenario import compile as compiler
 from ackclock.scenario.checks import fit, no_effect, refusal, repeats
 from ackclock.scenario.model import Scenario
@@ -231,8 +232,7 @@ def _read(scenario: Scenario | Mapping[str, Any] | str | FilePath) -> tuple[str,
     except UnicodeDecodeError:
         raise InputError("not a text file", "give a scenario in TOML, encoded in UTF-8", source=source) from None
     except (OSError, ValueError) as error:  # the latter of a path with a zero byte
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(reason, "give the path of a scenario file", source=source) from None
+        raise InputError(reason(error), "give the path of a scenario file", source=source) from None
     try:
         return source, text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.errors import InputError
+from ackclock.files import unwritable
 from ackclock.study.model import Study
 from ackclock.sweeps.sweep import JOURNAL
 
@@ -39,7 +40,7 @@ class Place:
             self._own(self._old["scenarios"] + self._scenarios, self._old["files"])
             self._partial = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.partial-", dir=self.path.parent))
         except OSError as error:
-            raise _unwritable(self.path, error, "give --out a directory you may write to") from None
+            raise unwritable(self.path, error) from None
 
     def write(self, made: Callable[[Path], None]) -> None:
         """Put what `made` writes into a directory in place of what an earlier run has left."""
@@ -47,7 +48,7 @@ class Place:
             made(self._partial)
             self._replace()
         except OSError as error:
-            raise _unwritable(self.path, error, "give --out another directory") from None
+            raise unwritable(self.path, error, "give --out another directory") from None
 
     def discard(self) -> None:
         """Leave nothing behind of what was not finished, but for the runs."""
@@ -121,9 +122,3 @@ class Place:
         if not isinstance(found, dict) or not isinstance(found.get("study"), str):
             raise InputError(_OTHER, _REMEDY, source=str(self.path))
         return found
-
-
-def _unwritable(path: Path, error: OSError, remedy: str) -> InputError:
-    return InputError(
-        f"cannot write the results there ({(error.strerror or str(error)).lower()})", remedy, source=str(path)
-    )

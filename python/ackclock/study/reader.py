@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ackclock.errors import InputError, unknown
+from ackclock.files import reason
 from ackclock.scenario.reading.line_numbers import line_of
 
 T = TypeVar("T")
@@ -36,8 +37,7 @@ class Source:
             self.text = path.read_text(encoding="utf-8")
             self.raw = tomllib.loads(self.text)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(reason, "a study is a directory with a study.toml", source=str(path)) from None
+            raise InputError(reason(error), "a study is a directory with a study.toml", source=str(path)) from None
         except (ValueError, RecursionError) as error:
             raise InputError(f"not valid TOML: {error}", "correct it", source=str(path)) from None
 

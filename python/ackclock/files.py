@@ -1,0 +1,27 @@
+"""What the system says of a file, and what is on its disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ackclock.errors import InputError, one_line
+
+
+def reason(error: BaseException) -> str:
+    """Why the system refused something, in one line of small letters: "no space left on device"."""
+    return one_line((getattr(error, "strerror", None) or str(error)).lower())
+
+
+def to_disk(path: Path) -> None:
+    """Have a file on the disk, or the names in a directory. Raises :class:`OSError`."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def unwritable(folder: Path, error: OSError, remedy: str = "give --out a directory you may write to") -> InputError:
+    """The error of a directory that takes no results."""
+    return InputError(f"cannot write the results there ({reason(error)})", remedy, source=str(folder))
