@@ -69,9 +69,9 @@ def progress() -> Iterator[Callable[[int, int], None]]:
 
 
 class Lines:
-    """Progress for logs: a line a minute at most, with how long the rest takes at the pace of the last ten of them.
+    """Progress for logs: a line a minute at most, with how long the rest takes at the rate of the last ten of them.
 
-    The first line has no pace: what was finished in an earlier session is reported at once.
+    The first line has no rate: what was finished in an earlier session is reported at once.
     """
 
     EVERY_S = 60.0

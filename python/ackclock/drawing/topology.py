@@ -1,4 +1,4 @@
-"""The picture of a topology: links with what they do to packets, and the ways of flows in colour."""
+"""The picture of a topology: links with what they do to packets, and the routes of flows in colour."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Point = tuple[float, float]
 
 _LENGTH = 1.65  # inches of a link
 _MARGIN, _BELOW = 0.55, 0.42  # around it all, inches
-_APART, _WIDEST = 0.055, 0.4  # between the ways of flows over one link, and of all of them, inches
+_APART, _WIDEST = 0.055, 0.4  # between the routes of flows over one link, and of all of them, inches
 _LINK, _PALE = "#D4D4D4", "#F7F7F7"
 _TEXT = 6.0
 
@@ -152,7 +152,7 @@ def _route(
     users: dict[tuple[str, str], list[int]],
     style: tuple[str, Any],
 ) -> None:
-    """The way of a group: beside those of others where they share a line."""
+    """The route of a group: beside those of others where they share a line."""
     xs: list[float] = []
     ys: list[float] = []
     for ends in itertools.pairwise(route.stops):

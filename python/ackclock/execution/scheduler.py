@@ -20,9 +20,9 @@ from ackclock.execution.keys import Task, Texts, engine_identity
 from ackclock.execution.store import Store
 
 Event = dict[str, Any]
-"""What is told while a sweep goes on; docs/sweeps.md lists the events."""
+"""What is reported while a sweep goes on; docs/sweeps.md lists the events."""
 
-Tell = Callable[[Event], None]
+Notify = Callable[[Event], None]
 
 BATCH_S = 0.25
 MOST_IN_BATCH = 256
@@ -51,10 +51,10 @@ class Scheduler:
     """The runs of a plan on their way into a store."""
 
     def __init__(
-        self, texts: Texts, store: Store, backend: Backend, tell: Tell, *, retry: bool = False, stop: bool = False
+        self, texts: Texts, store: Store, backend: Backend, notify: Notify, *, retry: bool = False, stop: bool = False
     ) -> None:
         """`retry` plays failed runs again; with `stop` the first that fails ends it all with :class:`RunFailed`."""
-        self._texts, self._store, self._backend, self._tell = texts, store, backend, tell
+        self._texts, self._store, self._backend, self._notify = texts, store, backend, notify
         self._retry, self._stop = retry, stop
         self._mean_s = BATCH_S
         self._tries: dict[str, int] = {}
@@ -130,20 +130,20 @@ class Scheduler:
             where = {"point": wanted.point, "replication": wanted.replication}
             if "error" in run:
                 self._failed.add(run["key"])
-                self._tell({"event": "failed", **where, "problem": run["error"]["problem"]})
+                self._notify({"event": "failed", **where, "problem": run["error"]["problem"]})
                 if self._stop:
                     raise RunFailed(wanted, run["error"]) from self._backend.cause
             else:
                 wall_s = run["info"]["wall_s"]
                 self._mean_s += 0.2 * (max(wall_s, 1e-6) - self._mean_s)
-                self._tell({"event": "run", **where, "wall_s": wall_s})
+                self._notify({"event": "run", **where, "wall_s": wall_s})
 
 
 class Watch:
     """Counts runs and adds to every event how many there are, how many are finished, and when the rest will be."""
 
-    def __init__(self, total: int, tell: Tell) -> None:
-        self._total, self._tell = total, tell
+    def __init__(self, total: int, notify: Notify) -> None:
+        self._total, self._notify = total, notify
         self._begun = time.monotonic()
         self.finished = self.before = 0
         self.failed = 0
@@ -151,14 +151,14 @@ class Watch:
     def begin(self, kept: int) -> None:
         """So many runs are there already."""
         self.finished = self.before = kept
-        self._tell({"event": "begin", "runs": self._total, "finished": kept})
+        self._notify({"event": "begin", "runs": self._total, "finished": kept})
 
     def more(self, runs: int, kept: int) -> None:
         """More runs are wanted than were known, of which `kept` are there already."""
         self._total += runs
         self.finished += kept
         self.before += kept
-        self._tell({"event": "more", "runs": self._total, "finished": self.finished})
+        self._notify({"event": "more", "runs": self._total, "finished": self.finished})
 
     def __call__(self, event: Event) -> None:
         """A run has been played, or has failed."""
@@ -166,7 +166,7 @@ class Watch:
         self.failed += event["event"] == "failed"
         played, elapsed = self.finished - self.before, time.monotonic() - self._begun
         eta = elapsed / played * (self._total - self.finished)
-        self._tell({**event, "runs": self._total, "finished": self.finished, "eta_s": round(eta, 1)})
+        self._notify({**event, "runs": self._total, "finished": self.finished, "eta_s": round(eta, 1)})
 
 
 def all_runs(replications: Sequence[int]) -> Iterator[Wanted]:

@@ -63,7 +63,7 @@ def full_packet(flow: Flow) -> int:
 
 
 def _flows(scenario: Scenario, layout: Layout) -> tuple[list[Document], list[Link]]:
-    """Every flow with its way, and the links that are its own."""
+    """Every flow with its route, and the links that are its own."""
     result: list[Document] = []
     own: list[Link] = []
     for group, route in zip(scenario.flows, layout.routes, strict=True):
@@ -93,7 +93,7 @@ def _hops(steps: Sequence[Step]) -> list[Document]:
 
 
 def resolved_flow(flow: Flow) -> Document:
-    """A flow as the engine reads it, on its own: without its number and a way through a network."""
+    """A flow as the engine reads it, on its own: without its number and a route through a network."""
     return _flow(flow, [], [])
 
 

@@ -44,5 +44,5 @@ class Scenario(Model):
         return self
 
     def layout(self) -> Layout:
-        """The way of every group of flows through the topology."""
+        """The route of every group of flows through the topology."""
         return layout.build(self.topology, self.flows)

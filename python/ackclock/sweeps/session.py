@@ -39,18 +39,18 @@ class Session:
         plan: Plan,
         store: Store,
         backend: backends.Backend,
-        tell: scheduling.Tell,
+        notify: scheduling.Notify,
         *,
         precision: Precision | None = None,
         retry: bool = False,
         stop: bool = False,
     ) -> None:
         """`retry` and `stop` are those of the :class:`Scheduler`."""
-        self._plan, self._store, self._precision, self._tell = plan, store, precision, tell
+        self._plan, self._store, self._precision, self._notify = plan, store, precision, notify
         self._texts = Texts(plan)
         asked = [point.scenario.run.replications for point in plan.points]
         self._counts = [precision.first(count) for count in asked] if precision is not None else asked
-        self._watch = scheduling.Watch(sum(self._counts), tell)
+        self._watch = scheduling.Watch(sum(self._counts), notify)
         self._scheduler = scheduling.Scheduler(self._texts, store, backend, self._on_event, retry=retry, stop=stop)
         self._stop = stop
         self._measured, self._unmeasured = 0, list[int]()
@@ -107,7 +107,7 @@ class Session:
             unsure = more
         self.imprecise.sort(key=lambda item: item.point)
         for item in self.imprecise:
-            self._tell({"event": "imprecise", "metric": precision.metric, **dataclasses.asdict(item)})
+            self._notify({"event": "imprecise", "metric": precision.metric, **dataclasses.asdict(item)})
 
     def _estimates(self, precision: Precision, counts: Mapping[int, int]) -> Iterator[tuple[int, float, float | None]]:
         """Points, mean and half-width of the metric in so many replications. Raises :class:`InputError`."""

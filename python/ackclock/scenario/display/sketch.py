@@ -1,4 +1,4 @@
-"""A topology as something to draw: places, lines between them, and the ways of flows."""
+"""A topology as something to draw: places, lines between them, and the routes of flows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class DrawnRoute:
-    """The way out of a group of flows, from place to place."""
+    """The route out of a group of flows, from place to place."""
 
     flows: str
     cc: str

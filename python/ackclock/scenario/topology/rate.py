@@ -1,4 +1,4 @@
-"""The pace of a link: a constant rate, rates that change at known times, a recorded trace, token buckets."""
+"""The rate of a link: constant, or with rates that change at known times, a recorded trace, token buckets."""
 
 from __future__ import annotations
 

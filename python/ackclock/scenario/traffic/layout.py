@@ -1,4 +1,4 @@
-"""From a topology to the way of every group of flows: which links it crosses, and how long it takes."""
+"""From a topology to the route of every group of flows: which links it crosses, and how long it takes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Step = Link | int | Drawn
 """A link, or a pure delay in ns."""
 
 MOST_HOPS = 127
-"""On the way of a flow, links and pure delays together: what the engine has room for."""
+"""On the route of a flow, links and pure delays together: what the engine has room for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class OwnAccess:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way of a group of flows, there and back. `rtt` is all its propagation delay, ns.
+    """The route of a group of flows, there and back. `rtt` is all its propagation delay, ns.
 
     `before` and `behind` are pure delays of its own, before all links of the way out and behind those of the way back.
     A flow's RTT is drawn from `rtt` ± `spread`; `before` and `behind` belong to the shortest.
@@ -70,7 +70,7 @@ class Layout:
 
 
 def build(topology: Shape, flows: Sequence[RouteKeys]) -> Layout:
-    """The ways of `flows` through `topology`. Raises :class:`Problem` with the full key of what does not fit."""
+    """The routes of `flows` through `topology`. Raises :class:`Problem` with the full key of what does not fit."""
     for index, flow in enumerate(flows):
         _only_known(topology, flow, index)
     if isinstance(topology, Network):

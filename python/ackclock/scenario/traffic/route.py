@@ -1,4 +1,4 @@
-"""Which way flows take: the keys that every kind of flow has for it."""
+"""Which route flows take: the keys that every kind of flow has for it."""
 
 from __future__ import annotations
 
