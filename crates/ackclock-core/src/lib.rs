@@ -11,18 +11,21 @@
 //! * [`tcp`]: the endpoint, its sender, receiver, scoreboard and recovery
 //! * [`cc`]: congestion controllers and the registry that lists them; [`slowstart`]: start-up algorithms
 //! * [`estimator`]: what the endpoint measures (round-trip time, RTO)
-//! * [`queue`], [`link`], [`impair`]: the parts of a path
+//! * [`path`]: elements that packets pass; [`queue`], [`link`], [`impair`]: what links are made of
+//! * [`packet`]: what they carry
 //! * [`time`], [`rng`], [`math`], [`params`]: the ground everything stands on
 #![forbid(unsafe_code)]
 
 pub mod app;
 pub mod cc;
 pub mod estimator;
+pub mod histogram;
 pub mod impair;
 pub mod link;
 pub mod math;
 pub mod packet;
 pub mod params;
+pub mod path;
 pub mod queue;
 pub mod ring;
 pub mod rng;

@@ -228,7 +228,7 @@ impl Link<'_> {
 
     fn arrive(&mut self, id: u32, (_, len, flow, class, ecn): Sent) {
         let now = self.ledger.now;
-        let parcel = Parcel { id, len, flow, class, ecn, arrived: now };
+        let parcel = Parcel { id, len, flow, class, ecn, arrived: now, ..Parcel::default() };
         self.ledger.inside.insert(id, (parcel, false));
         self.ledger.bytes += u64::from(len);
         self.queue.enqueue(now, parcel, self.in_service, &mut self.ledger);

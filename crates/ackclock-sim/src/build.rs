@@ -1,7 +1,7 @@
 //! From the resolved run to the network.
 
 use crate::endpoint::{self, Make};
-use crate::engine::{Layout, Sim};
+use crate::engine::{Bare, Layout, Sim};
 use crate::events::Events;
 use crate::flow::{MAX_FLOWS, MAX_HOPS};
 use crate::host::{Maker, Talk, Work};
@@ -11,9 +11,10 @@ use crate::network::Network;
 use crate::probe::Probes;
 use crate::routes::{Route, Routes};
 use crate::slab::Slab;
-use crate::spec::{self, Hop, Run, SpecError, Start};
-use crate::wire::{DelayLine, Link};
+use crate::spec::{self, Hop, Run, SpecError, Start, Through};
+use crate::wire::Link;
 use ackclock_core::app::Connections;
+use ackclock_core::path::{DelayLine, Element, Port};
 use ackclock_core::rng::Stream;
 use ackclock_core::time::{Span, Time};
 use std::borrow::Cow;
@@ -26,18 +27,31 @@ const MAX_OVERHEAD: u32 = 65_535;
 /// Fastest link, bit/s.
 const MAX_RATE: u64 = 1_000_000_000_000_000;
 
-/// Numbers the elements that routes pass: links first, then one delay line per distinct delay.
+/// Numbers the elements that routes pass: links first, then every port of the other elements, then one delay line per
+/// distinct delay.
 pub(crate) struct Router<'a> {
     links: BTreeMap<&'a str, u32>,
+    /// The other elements: number of the first port, and how many there are.
+    elements: BTreeMap<&'a str, (u32, Port)>,
+    /// How many links and ports there are.
+    before_delays: u32,
     delays: Vec<u64>,
     numbers: BTreeMap<u64, u32>,
     routes: Routes,
 }
 
 impl<'a> Router<'a> {
-    pub(crate) fn new(links: &'a [spec::Link]) -> Router<'a> {
-        let links = links.iter().zip(0..).map(|(l, i)| (l.id.as_str(), i)).collect();
-        Router { links, delays: Vec::new(), numbers: BTreeMap::new(), routes: Routes::default() }
+    /// For `run`, whose elements have so many `ports`.
+    pub(crate) fn new(run: &'a Run, ports: &[Port]) -> Router<'a> {
+        let links: BTreeMap<_, _> = run.links.iter().zip(0..).map(|(l, i)| (l.id.as_str(), i)).collect();
+        let mut before_delays = links.len() as u32;
+        let mut elements = BTreeMap::new();
+        for (e, n) in run.elements.iter().zip(ports) {
+            elements.insert(e.id.as_str(), (before_delays, *n));
+            before_delays += u32::from(*n);
+        }
+        let (delays, numbers, routes) = (Vec::new(), BTreeMap::new(), Routes::default());
+        Router { links, elements, before_delays, delays, numbers, routes }
     }
 
     pub(crate) fn route(&mut self, hops: &[Hop], path: &str) -> Result<Route, SpecError> {
@@ -49,13 +63,18 @@ impl<'a> Router<'a> {
                 let i = self.links.get(id.as_str()).copied();
                 i.ok_or_else(|| SpecError::new(path, format!("no link has the id '{id}'")))
             }
+            Hop::Element(Through { id, port }) => match self.elements.get(id.as_str()) {
+                Some((first, n)) if port < n => Ok(first + u32::from(*port)),
+                Some((_, n)) => Err(SpecError::new(path, format!("'{id}' has ports 0 to {}, not {port}", n - 1))),
+                None => Err(SpecError::new(path, format!("no element has the id '{id}'"))),
+            },
             // Those that are drawn are drawn before.
             Hop::Delay(ns) | Hop::Uniform([ns, _]) => {
                 let i = *self.numbers.entry(*ns).or_insert_with(|| {
                     self.delays.push(*ns);
                     self.delays.len() as u32 - 1
                 });
-                Ok(self.links.len() as u32 + i)
+                Ok(self.before_delays + i)
             }
         });
         let elements = elements.collect::<Result<Vec<_>, SpecError>>()?;
@@ -93,7 +112,9 @@ impl Sim {
     /// As [`Sim::new`], and what `make` says.
     pub fn new_with(run: &Run, make: &mut Make<'_>) -> Result<Sim, SpecError> {
         check(run)?;
-        let mut router = Router::new(&run.links);
+        let others = elements(run)?;
+        let ports: Vec<Port> = others.iter().map(|e| e.ports()).collect();
+        let mut router = Router::new(run, &ports);
         let mut net = Network::default();
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
@@ -109,10 +130,14 @@ impl Sim {
         let links: Vec<Link> = links
             .map(|(i, l)| links::link(l, run, &format!("links.{i}"), probes.queue_events))
             .collect::<Result<_, _>>()?;
-        let delays: Vec<DelayLine> = router.delays.iter().map(|d| DelayLine::new(Span(*d))).collect();
-        let busy = links.len() + delays.len();
-        let layout = Layout { delays: links.len() as u32, sides: busy as u32 };
-        let mut events = Events::new(busy, sides.len());
+        let delays: Vec<DelayLine<Bare>> = router.delays.iter().map(|d| DelayLine::new(Span(*d))).collect();
+        let doors = others.iter().zip(0..).flat_map(|(e, i)| (0..e.ports()).map(move |port| (i, port))).collect();
+        let layout = Layout {
+            others: links.len() as u32,
+            delays: router.before_delays,
+            sides: router.before_delays + delays.len() as u32,
+        };
+        let mut events = Events::new(layout.sides as usize, sides.len());
         for (i, conn) in conns.iter().enumerate() {
             events.schedule(layout.sides + 2 * i as u32, conn.due);
         }
@@ -125,6 +150,8 @@ impl Sim {
             layout,
             links,
             delays,
+            others,
+            doors,
             sides,
             talks,
             work: Work::default(),
@@ -189,6 +216,11 @@ impl Sim {
     }
 }
 
+/// The elements of `run` that are neither links nor delays.
+pub(crate) fn elements(run: &Run) -> Result<Vec<Box<dyn Element>>, SpecError> {
+    run.elements.iter().enumerate().map(|(i, e)| links::element(e, &format!("elements.{i}"))).collect()
+}
+
 pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
     let err = |path: &str, problem: String| Err(SpecError::new(path, problem));
     if run.duration_ns == 0 || run.duration_ns > MAX_DURATION {
@@ -227,6 +259,11 @@ pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
             return err(&format!("links.{i}.rate_bps"), format!("faster than {MAX_RATE} bit/s"));
         }
     }
+    for (i, e) in run.elements.iter().enumerate() {
+        if run.elements[..i].iter().any(|other| other.id == e.id) {
+            return err(&format!("elements.{i}.id"), format!("two elements have the id '{}'", e.id));
+        }
+    }
     for (i, f) in run.flows.iter().enumerate() {
         let hops = || f.forward.iter().chain(&f.reverse);
         if hops().any(|h| matches!(h, Hop::Uniform([low, high]) if low > high)) {
@@ -239,6 +276,8 @@ pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
         let later = |h: &Hop| match h {
             Hop::Delay(ns) | Hop::Uniform([ns, _]) => *ns > 0,
             Hop::Link(id) => takes_time.get(id.as_str()).copied().unwrap_or(true),
+            // It may, but nobody says so.
+            Hop::Element(_) => false,
         };
         if !hops().any(later) {
             return err(&format!("flows.{i}"), "nothing on its way takes time; give a link a rate or a delay".into());

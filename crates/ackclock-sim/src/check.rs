@@ -1,7 +1,7 @@
 //! Whether a run can be built, found out without building it: everything is made once and let go again, and what is
 //! there many times is made the first time only.
 
-use crate::build::{check, Router};
+use crate::build::{check, elements, Router};
 use crate::endpoint::Make;
 use crate::engine::Sim;
 use crate::links;
@@ -21,7 +21,8 @@ impl Sim {
     /// As [`Sim::new_with`].
     pub fn check_with(run: &Run, make: &mut Make<'_>) -> Result<Vec<String>, SpecError> {
         check(run)?;
-        let mut router = Router::new(&run.links);
+        let ports: Vec<_> = elements(run)?.iter().map(|e| e.ports()).collect();
+        let mut router = Router::new(run, &ports);
         let mut known: Vec<(&Flow, marking::Use)> = Vec::new();
         let mut uses = Vec::with_capacity(run.flows.len());
         for (i, f) in run.flows.iter().enumerate() {

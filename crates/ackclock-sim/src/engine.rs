@@ -6,8 +6,9 @@ use crate::host::{Maker, Talk, Work};
 use crate::probe::Probes;
 use crate::routes::{Routes, END};
 use crate::slab::{Slab, NONE};
-use crate::wire::{DelayLine, InFlight, Link};
+use crate::wire::Link;
 use ackclock_core::packet::Packet;
+use ackclock_core::path::{DelayLine, Element, Port};
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
 
@@ -32,9 +33,17 @@ pub struct Delivery {
     pub copy: bool,
 }
 
+/// A packet on a delay line: the rest of what a parcel says is in its slot.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bare {
+    pub id: u32,
+    pub len: u32,
+}
+
 /// Numbers of the first elements of a kind, in the order in which simultaneous events run. The sampler is [`LAST`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
+    pub others: u32,
     pub delays: u32,
     pub sides: u32,
 }
@@ -44,7 +53,10 @@ pub struct Sim {
     pub(crate) events: Events,
     pub(crate) layout: Layout,
     pub(crate) links: Vec<Link>,
-    pub(crate) delays: Vec<DelayLine>,
+    pub(crate) delays: Vec<DelayLine<Bare>>,
+    pub(crate) others: Vec<Box<dyn Element>>,
+    /// Of each port of these, which of them and which of its ports.
+    pub(crate) doors: Vec<(usize, Port)>,
     pub(crate) sides: Vec<Side>,
     /// What applications know of the sides.
     pub(crate) talks: Vec<Talk>,
@@ -106,20 +118,22 @@ impl Sim {
 
     #[inline]
     pub(crate) fn visit(&mut self, now: Time, element: u32) {
-        let next = if element < self.layout.delays {
+        let next = if element < self.layout.others {
             let i = element as usize;
             while let Some(p) = self.links[i].pull(now, &mut self.slab) {
                 if p.id != NONE {
-                    self.arrive(now, p);
+                    self.arrive(now, p.id, p.len);
                 }
             }
             self.links[i].next_due()
+        } else if element < self.layout.delays {
+            self.on_other_due(now, element)
         } else if element < self.layout.sides {
             let i = (element - self.layout.delays) as usize;
-            while let Some(p) = self.delays[i].pull(now) {
-                self.arrive(now, p);
+            while let Some((_, p)) = self.delays[i].leave(now) {
+                self.arrive(now, p.id, p.len);
             }
-            self.delays[i].next_due()
+            self.delays[i].due()
         } else if element != LAST {
             self.on_side_due(now, (element - self.layout.sides) as usize)
         } else {
@@ -130,12 +144,12 @@ impl Sim {
 
     /// A packet has come out of an element: on to the next, or to its endpoint.
     #[inline]
-    fn arrive(&mut self, now: Time, p: InFlight) {
-        let slot = self.slab.get_mut(p.id);
+    fn arrive(&mut self, now: Time, id: u32, len: u32) {
+        let slot = self.slab.get_mut(id);
         let element = self.routes.stop(slot.next);
         if element != END {
             slot.next += 1;
-            self.enter(now, element, p.id, p.len);
+            self.enter(now, element, id, len);
             return;
         }
         let to = (slot.side ^ 1) as usize;
@@ -143,20 +157,20 @@ impl Sim {
             log.push(Delivery { at: now, to: to as u32, packet: slot.packet, copy: slot.copy });
         }
         let Side { endpoint: Some(endpoint), watch, stamp, .. } = &mut self.sides[to] else {
-            return self.on_datagram(now, to, p.id);
+            return self.on_datagram(now, to, id);
         };
         let Packet::Tcp(segment) = &slot.packet else {
             // A host that has no use for it: connections take segments only.
-            return self.slab.remove(p.id);
+            return self.slab.remove(id);
         };
         if slot.generation != stamp.generation {
             // Of a connection that is over.
-            return self.slab.remove(p.id);
+            return self.slab.remove(id);
         }
         endpoint.on_segment(now, segment);
         let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());
         let progress = endpoint.has_news() || endpoint.rx.stats.delivered >= *watch;
-        self.slab.remove(p.id);
+        self.slab.remove(id);
         let asked = progress && self.on_progress(now, to);
         if busy || asked {
             self.transmit(now, to);
@@ -171,17 +185,37 @@ impl Sim {
     /// A packet enters an element.
     #[inline]
     pub(crate) fn enter(&mut self, now: Time, element: u32, id: u32, len: u32) {
-        if element < self.layout.delays {
+        if element < self.layout.others {
             let link = &mut self.links[element as usize];
             link.push(now, id, len, &mut self.slab);
             if link.was_idle() {
                 self.events.schedule(element, link.next_due());
             }
-        } else {
+        } else if element >= self.layout.delays {
             let line = &mut self.delays[(element - self.layout.delays) as usize];
-            line.push(now, id, len);
-            self.events.schedule(element, line.next_due());
+            line.enter(now, Bare { id, len });
+            self.events.schedule(element, line.due());
+        } else {
+            self.enter_other(now, element, id, len);
         }
+    }
+
+    /// A packet enters an element by the port that has the number `door`.
+    fn enter_other(&mut self, now: Time, door: u32, id: u32, len: u32) {
+        let (i, port) = self.doors[(door - self.layout.others) as usize];
+        let other = &mut self.others[i];
+        let parcel = self.slab.parcel(id, len);
+        other.push(now, port, parcel, &mut self.slab);
+        self.events.schedule(door - u32::from(port), other.next_due());
+    }
+
+    /// An element is due. The events of all its ports are those of the first.
+    fn on_other_due(&mut self, now: Time, door: u32) -> Time {
+        let (i, _) = self.doors[(door - self.layout.others) as usize];
+        while let Some(out) = self.others[i].pull(now, &mut self.slab) {
+            self.arrive(now, out.parcel.id, out.parcel.len);
+        }
+        self.others[i].next_due()
     }
 
     /// Sends what the endpoint has ready and sees to it that its timers are minded.

@@ -17,7 +17,6 @@ pub mod endpoint;
 pub mod engine;
 pub mod events;
 pub mod flow;
-pub mod histogram;
 pub mod host;
 mod links;
 mod marking;
@@ -33,6 +32,7 @@ pub mod spec;
 pub mod step;
 pub mod wire;
 
+pub use ackclock_core::histogram;
 pub use engine::Sim;
 pub use output::Output;
 pub use spec::{Run, SpecError};

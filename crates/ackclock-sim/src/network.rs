@@ -111,11 +111,12 @@ impl Network {
 fn best(f: &spec::Flow, run: &Run) -> Path {
     let link = |hop: &Hop| match hop {
         Hop::Link(id) => run.links.iter().find(|l| l.id == *id),
-        Hop::Delay(_) | Hop::Uniform(_) => None,
+        Hop::Delay(_) | Hop::Uniform(_) | Hop::Element(_) => None,
     };
     let delay = |hop: &Hop| match hop {
         Hop::Delay(ns) | Hop::Uniform([ns, _]) => *ns,
         Hop::Link(_) => link(hop).map_or(0, |l| l.first_delay_ns()),
+        Hop::Element(_) => 0,
     };
     let rtt = f.forward.iter().chain(&f.reverse).map(delay).fold(0, u64::saturating_add);
     Path { rtt, rate: f.forward.iter().filter_map(link).filter_map(|l| l.fastest()).min() }

@@ -4,7 +4,7 @@ use crate::engine::Sim;
 use crate::flow::Flow;
 use crate::probe::{Sample, FLOW_METRICS, LINK_METRICS};
 use crate::rows::{DatagramRow, TransferRow, TransfersRow};
-use crate::wire::stats::REASONS;
+use ackclock_core::path::REASONS;
 use ackclock_core::tcp::endpoint::Failure;
 use ackclock_core::time::Time;
 

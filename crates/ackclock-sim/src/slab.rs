@@ -1,7 +1,8 @@
 //! Packets in flight: headers in a slab, named by their slot, and beside each where it comes from and how far it is.
 
 use crate::routes::Route;
-use ackclock_core::packet::Packet;
+use ackclock_core::packet::{Ecn, Packet, Parcel};
+use ackclock_core::path::Store;
 
 /// No packet: a place on a link whose packet was lost.
 pub const NONE: u32 = u32::MAX;
@@ -42,6 +43,13 @@ impl Slot {
     pub fn leaves(&mut self, side: u32, route: Route, stamp: Stamp) {
         (self.side, self.next, self.copy) = (side, route.next, false);
         (self.generation, self.class) = (stamp.generation, stamp.class);
+    }
+
+    /// What an element is told of the packet, besides its name and length.
+    #[inline]
+    pub fn parcel(&self) -> Parcel {
+        let (ecn, data) = (self.packet.ecn(), self.packet.payload() > 0);
+        Parcel { flow: self.connection(), class: self.class, ecn, data, ..Parcel::default() }
     }
 
     /// Number of the connection it belongs to.
@@ -90,6 +98,12 @@ impl Slab {
         &mut self.slots[id as usize]
     }
 
+    /// Packet `id` of `len` bytes as an element sees it.
+    #[inline]
+    pub fn parcel(&self, id: u32, len: u32) -> Parcel {
+        Parcel { id, len, ..self.get(id).parcel() }
+    }
+
     /// Frees slot `id`.
     #[inline]
     pub fn remove(&mut self, id: u32) {
@@ -110,5 +124,21 @@ impl Slab {
     /// Packets in flight.
     pub fn live(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+}
+
+impl Store for Slab {
+    fn drop(&mut self, id: u32) {
+        self.remove(id);
+    }
+
+    fn mark(&mut self, id: u32) {
+        self.get_mut(id).packet.set_ecn(Ecn::Ce);
+    }
+
+    fn duplicate(&mut self, id: u32) -> Option<u32> {
+        let copy = self.reserve();
+        *self.get_mut(copy) = Slot { copy: true, ..*self.get(id) };
+        Some(copy)
     }
 }

@@ -47,6 +47,9 @@ pub struct Run {
     pub warmup_ns: u64,
     /// Links.
     pub links: Vec<Link>,
+    /// What else routes may pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elements: Vec<Element>,
     /// Flows.
     pub flows: Vec<Flow>,
     /// Series to record.
@@ -92,6 +95,33 @@ pub enum Hop {
     /// A pure delay between two, drawn once from the flow's own stream.
     #[serde(rename = "uniform_ns")]
     Uniform([u64; 2]),
+    /// Through an element.
+    #[serde(rename = "element")]
+    Element(Through),
+}
+
+/// Where a route enters an element.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Through {
+    /// Name of the element.
+    pub id: String,
+    /// Which of its ways, from 0.
+    #[serde(default)]
+    pub port: u16,
+}
+
+/// A path element that is neither a link nor a delay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Element {
+    /// Name.
+    pub id: String,
+    /// Its kind in the registry (`ackclock_core::path::registry`).
+    pub kind: String,
+    /// Parameters of the kind.
+    #[serde(default)]
+    pub params: BTreeMap<String, serde_json::Value>,
 }
 
 /// A connection and its application.

@@ -8,11 +8,12 @@
 
 use ackclock_core::impair::{Loss, Medium};
 use ackclock_core::link::{Serializer, Server};
+use ackclock_core::path::{self, Common, LinkStats, Parts};
 use ackclock_core::queue::{DropTail, Limits, Step};
 use ackclock_core::rng::Stream;
 use ackclock_core::time::Time;
 use ackclock_sim::slab::Slab;
-use ackclock_sim::wire::{Common, FusedLink, GeneralLink, Link, LinkStats, Parts};
+use ackclock_sim::wire::{FusedLink, Link};
 
 /// A link of 100 Mbit/s serves 1000 packets of this mean size per second.
 const RATE: u64 = 100_000_000;
@@ -60,9 +61,9 @@ fn traffic(rho: f64, service: Service, n: usize, seed: u64) -> Vec<(Time, u32)> 
 
 fn link(general: bool, limits: Limits, delay: u64, end: Time) -> Link {
     let stats = LinkStats::new(Time::ZERO, end, limits.includes_service);
-    let common = Common { delay, overhead: 0, loss: Loss::None, stats };
+    let common = Common { delay, overhead: 0, stats };
     if general {
-        Link::General(Box::new(GeneralLink::new(Parts {
+        Link::General(Box::new(path::Link::new(Parts {
             common,
             server: Server::Constant(Serializer::new(RATE)),
             policer: None,
@@ -71,7 +72,7 @@ fn link(general: bool, limits: Limits, delay: u64, end: Time) -> Link {
             medium: Medium::new(1, 0, "link"),
         })))
     } else {
-        Link::Fused(FusedLink::new(common, Some(RATE), limits, Step::NEVER))
+        Link::Fused(FusedLink::new(common, Loss::None, Some(RATE), limits, Step::NEVER))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::probability;
 use crate::math::{exp_m1, ln_1p};
+use crate::packet::Parcel;
 use crate::params::ParamError;
 use crate::rng::Stream;
 
@@ -143,22 +144,22 @@ impl Loss {
         Loss::Scripted { drops, counts: vec![0; flows] }
     }
 
-    /// Whether the packet of `len` bytes that leaves the link now is lost. `data`: it carries payload.
+    /// Whether `parcel`, which leaves the link now, is lost.
     #[inline]
-    pub fn strikes(&mut self, flow: u32, data: bool, len: u32) -> bool {
+    pub fn strikes(&mut self, parcel: &Parcel) -> bool {
         match self {
             Loss::None => false,
             Loss::Bernoulli { p, rng } => rng.uniform() < *p,
             Loss::GilbertElliott(channel) => channel.strikes(),
-            Loss::Bits(errors) => errors.strikes(len),
+            Loss::Bits(errors) => errors.strikes(parcel.len),
             Loss::Every { n, count } => {
                 *count += 1;
                 *count % (*n).max(1) == 0
             }
             Loss::Scripted { drops, counts } => {
-                let Some(count) = counts.get_mut(flow as usize).filter(|_| data) else { return false };
+                let Some(count) = counts.get_mut(parcel.flow as usize).filter(|_| parcel.data) else { return false };
                 *count += 1;
-                drops.binary_search(&ScriptedDrop { flow, nth: *count }).is_ok()
+                drops.binary_search(&ScriptedDrop { flow: parcel.flow, nth: *count }).is_ok()
             }
         }
     }

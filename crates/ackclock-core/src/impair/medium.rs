@@ -5,6 +5,7 @@
 //! they would have had without it. That includes order: a packet that is lost still holds back those behind it.
 
 use super::{probability, Jitter, Loss};
+use crate::packet::Parcel;
 use crate::params::ParamError;
 use crate::rng::Stream;
 use crate::time::{Span, Time};
@@ -184,14 +185,13 @@ impl Medium {
         self.next_event = self.events.last().map_or(Time::NEVER, |e| e.0);
     }
 
-    /// What becomes of the packet of `len` bytes whose transmission ends at `end`; these times do not run back. `data`:
-    /// it carries payload.
+    /// What becomes of `parcel`, whose transmission ends at `end`; these times do not run back.
     #[inline]
-    pub fn fate(&mut self, flow: u32, data: bool, len: u32, end: Time) -> Fate {
+    pub fn fate(&mut self, parcel: &Parcel, end: Time) -> Fate {
         if end >= self.next_event {
             self.change(end);
         }
-        let lost = self.loss.strikes(flow, data, len);
+        let lost = self.loss.strikes(parcel);
         let mut extra = self.delay;
         if !self.jitter.is_none() {
             extra = extra + self.jitter.draw(self.jitter_rng.uniform());

@@ -5,6 +5,10 @@ use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
+fn data(len: u32) -> Parcel {
+    Parcel { data: true, len, ..Parcel::default() }
+}
+
 fn medium() -> Medium {
     Medium::new(11, 0, "link test")
 }
@@ -23,7 +27,7 @@ fn reorder(probability: f64, ms: u64) -> Reorder {
 
 /// Fates of `n` packets, one per 100 us.
 fn fates(mut m: Medium, n: u64) -> Vec<Fate> {
-    (0..n).map(|k| m.fate(0, true, 1500, Time(k * 100_000))).collect()
+    (0..n).map(|k| m.fate(&data(1500), Time(k * 100_000))).collect()
 }
 
 /// When packets of [`fates`] come out.
@@ -97,7 +101,7 @@ fn changes_apply_from_their_instant_on() {
         (Time(4 * MS), Change::Reorder(reorder(1.0, 1))),
     ];
     let mut m = medium().with_events(events).unwrap();
-    let mut at = |t: u64| m.fate(0, true, 1500, Time(t));
+    let mut at = |t: u64| m.fate(&data(1500), Time(t));
     let fate = |lost, extra, duplicate| Fate { lost, extra: Span(extra), duplicate };
     assert_eq!(at(MS - 1), fate(false, 0, false));
     assert_eq!(at(MS), fate(true, 0, false));
@@ -110,7 +114,7 @@ fn changes_apply_from_their_instant_on() {
 fn a_shorter_delay_does_not_let_packets_overtake() {
     let events = vec![(Time(5), Change::Delay(Span(2)))];
     let mut m = medium().with_delay(Span(100)).with_events(events).unwrap();
-    let exits: Vec<u64> = [0, 4, 5, 50, 103].iter().map(|&t| t + m.fate(0, true, 1, Time(t)).extra.0).collect();
+    let exits: Vec<u64> = [0, 4, 5, 50, 103].iter().map(|&t| t + m.fate(&data(1), Time(t)).extra.0).collect();
     assert_eq!(exits, [100, 104, 104, 104, 105]);
 }
 
@@ -142,7 +146,7 @@ proptest! {
         let (mut now, mut last) = (0, Time::ZERO);
         for gap in gaps {
             now += gap;
-            let exit = Time(now) + m.fate(0, true, 1500, Time(now)).extra;
+            let exit = Time(now) + m.fate(&data(1500), Time(now)).extra;
             prop_assert!(exit >= last && exit >= Time(now));
             last = exit;
         }

@@ -86,20 +86,24 @@ impl Packet {
     }
 }
 
-/// A packet as queues and links see it: its owner keeps the headers or bytes under `id`.
+/// A packet as the elements of a path see it: its owner keeps the header or the bytes under `id`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parcel {
     /// The owner's name for the packet.
     pub id: u32,
-    /// Bytes on this link, its framing included.
+    /// Bytes; within a link its framing included.
     pub len: u32,
-    /// Flow number, for fair queueing and statistics.
+    /// Flow number, for fair queueing and scripts of loss.
     pub flow: u32,
+    /// For the element it is in: which of its ways it takes, the user of a cell.
+    pub way: u16,
     /// Class of service, for schedulers with priorities or weights; 0 is the first.
     pub class: u8,
     /// ECN field.
     pub ecn: Ecn,
-    /// When the packet reached this queue.
+    /// Whether it carries payload.
+    pub data: bool,
+    /// When the packet reached the element it is in.
     pub arrived: Time,
 }
 

@@ -1,8 +1,11 @@
 //! A DropTail link solved on arrival: queue, transmission and propagation in one ring.
 
-use super::{Common, InFlight, Outcome};
+use super::{InFlight, Outcome};
 use crate::slab::{Slot, NONE};
+use ackclock_core::impair::Loss;
 use ackclock_core::link::Serializer;
+use ackclock_core::packet::Parcel;
+use ackclock_core::path::{just_before, Common};
 use ackclock_core::queue::{Backlog, Limits, Reason, Step};
 use ackclock_core::ring::Ring;
 use ackclock_core::time::Time;
@@ -11,6 +14,7 @@ use ackclock_core::time::Time;
 #[derive(Debug)]
 pub struct FusedLink {
     pub(super) common: Common,
+    loss: Loss,
     serializer: Option<Serializer>,
     limits: Limits,
     step: Step,
@@ -25,10 +29,11 @@ pub struct FusedLink {
 
 impl FusedLink {
     /// An idle link; `rate` in bit/s, none is unlimited.
-    pub fn new(common: Common, rate: Option<u64>, limits: Limits, step: Step) -> FusedLink {
+    pub fn new(common: Common, loss: Loss, rate: Option<u64>, limits: Limits, step: Step) -> FusedLink {
         let calm = Backlog { packets: limits.packets.min(step.packets), bytes: limits.bytes.min(step.bytes) };
         FusedLink {
             common,
+            loss,
             serializer: rate.map(Serializer::new),
             limits,
             step,
@@ -85,7 +90,7 @@ impl FusedLink {
     /// A packet of `len` bytes arrives.
     #[inline]
     pub fn push(&mut self, now: Time, id: u32, len: u32, slot: &Slot) -> Outcome {
-        self.settle(super::just_before(now));
+        self.settle(just_before(now));
         let wire = len + self.common.overhead;
         let Some(serializer) = &mut self.serializer else {
             return self.pass(now, id, len, slot);
@@ -123,7 +128,7 @@ impl FusedLink {
     fn enqueue(&mut self, now: Time, id: u32, len: u32, slot: &Slot, start: Time, end: Time) -> Outcome {
         let wire = len + self.common.overhead;
         self.common.stats.service(now, start, end, wire);
-        let lost = self.common.loses(slot, wire, end);
+        let lost = self.loses(slot, wire, end);
         let id = if lost { NONE } else { id };
         self.ring.push(InFlight { exit: Time(end.0.saturating_add(self.common.delay)), id, len });
         self.queued_bytes += u64::from(wire);
@@ -137,13 +142,25 @@ impl FusedLink {
         }
     }
 
+    /// Whether the medium loses the packet in `slot`, whose `len` bytes on the wire end at `end`.
+    #[inline]
+    fn loses(&mut self, slot: &Slot, len: u32, end: Time) -> bool {
+        if matches!(self.loss, Loss::None) {
+            return false;
+        }
+        let parcel = Parcel { len, ..slot.parcel() };
+        let lost = self.loss.strikes(&parcel);
+        self.common.stats.lost += u64::from(lost && self.common.stats.covers(end));
+        lost
+    }
+
     /// An unlimited link only delays.
     fn pass(&mut self, now: Time, id: u32, len: u32, slot: &Slot) -> Outcome {
         let wire = len + self.common.overhead;
         self.common.stats.service(now, now, now, wire);
         self.common.stats.total_bytes += u64::from(wire);
         self.common.stats.level(now, 0, 0);
-        if self.common.loses(slot, wire, now) {
+        if self.loses(slot, wire, now) {
             return Outcome::Lost;
         }
         self.ring.push(InFlight { exit: Time(now.0.saturating_add(self.common.delay)), id, len });

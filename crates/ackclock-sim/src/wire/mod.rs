@@ -1,30 +1,21 @@
-//! Links and delay lines in virtual time.
+//! Links in virtual time: those of [`ackclock_core::path`], and a shortcut.
 //!
 //! A DropTail link is solved when a packet arrives: first-in-first-out at a constant rate leaves nothing to decide
 //! later, so its departure is known at once and costs no event ([`fused`]). Any other queue runs through the general
-//! link, which makes up for departures when something arrives or comes out ([`general`]). Both give the same packets at the same nanoseconds; a test
-//! compares them. A link first settles everything due before now when it accepts a packet: a transmission that ends at
-//! the very instant of an arrival still takes its place in the queue, as in Linux, ns-3 and ns-2. Acknowledgments come
-//! back at the pace of the link, so this happens for hundreds of packets in a row, not by accident.
+//! link of the core, which makes up for departures when something arrives or comes out. Both give the same packets at the
+//! same nanoseconds; a test compares them.
 
-pub mod delay;
-pub mod flight;
 pub mod fused;
-pub mod general;
-pub mod stats;
 
-pub use delay::DelayLine;
-pub use flight::Flight;
 pub use fused::FusedLink;
-pub use general::{GeneralLink, Parts};
-pub use stats::LinkStats;
 
-use crate::slab::{Slab, Slot};
-use ackclock_core::impair::Loss;
+use crate::slab::Slab;
 use ackclock_core::packet::Ecn;
+use ackclock_core::path::{self, LinkStats};
 use ackclock_core::time::Time;
 
-/// A packet on a wire: due at its far end at `exit`.
+/// A packet on a wire: due at its far end at `exit`. The rest of what a [`Parcel`](ackclock_core::packet::Parcel) says is
+/// in its slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InFlight {
     /// When it comes out.
@@ -48,38 +39,6 @@ pub enum Outcome {
     Dropped,
 }
 
-/// What every link has besides its queue.
-#[derive(Clone, Debug)]
-pub struct Common {
-    /// Propagation delay, nanoseconds.
-    pub delay: u64,
-    /// Bytes added to every packet.
-    pub overhead: u32,
-    /// Loss at the output.
-    pub loss: Loss,
-    /// Measurements.
-    pub stats: LinkStats,
-}
-
-impl Common {
-    /// Whether the medium loses the packet in `slot`, whose `len` bytes on the wire end at `end`.
-    #[inline]
-    fn loses(&mut self, slot: &Slot, len: u32, end: Time) -> bool {
-        if matches!(self.loss, Loss::None) {
-            return false;
-        }
-        let lost = self.loss.strikes(slot.connection(), slot.packet.payload() > 0, len);
-        self.stats.lost += u64::from(lost && self.stats.covers(end));
-        lost
-    }
-}
-
-/// The last instant before `now`.
-#[inline]
-fn just_before(now: Time) -> Time {
-    Time(now.0.saturating_sub(1))
-}
-
 /// One link.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // the usual link stays in place: a box would cost every packet a detour
@@ -87,7 +46,7 @@ pub enum Link {
     /// DropTail or unlimited, solved on arrival.
     Fused(FusedLink),
     /// Any queue.
-    General(Box<GeneralLink>),
+    General(Box<path::Link>),
 }
 
 impl Link {
@@ -100,7 +59,7 @@ impl Link {
                 Outcome::Marked => slab.get_mut(id).packet.set_ecn(Ecn::Ce),
                 Outcome::Lost | Outcome::Dropped => slab.remove(id),
             },
-            Link::General(l) => l.push(now, id, len, slab),
+            Link::General(l) => l.push(now, slab.parcel(id, len), slab),
         }
     }
 
@@ -127,7 +86,10 @@ impl Link {
     pub fn pull(&mut self, now: Time, slab: &mut Slab) -> Option<InFlight> {
         match self {
             Link::Fused(l) => l.pull(now),
-            Link::General(l) => l.pull(now, slab),
+            Link::General(l) => {
+                let (exit, parcel) = l.pull(now, slab)?;
+                Some(InFlight { exit, id: parcel.id, len: parcel.len })
+            }
         }
     }
 
@@ -147,7 +109,7 @@ impl Link {
         }
     }
 
-    /// See [`GeneralLink::varying_capacity`].
+    /// See [`path::Link::varying_capacity`].
     pub fn varying_capacity(&self, from: Time, to: Time) -> Option<(f64, f64)> {
         match self {
             Link::Fused(_) => None,

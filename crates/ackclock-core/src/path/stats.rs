@@ -1,8 +1,8 @@
 //! What is measured at a link.
 
 use crate::histogram::Histogram;
-use ackclock_core::queue::Reason;
-use ackclock_core::time::Time;
+use crate::queue::Reason;
+use crate::time::Time;
 
 /// Number of reasons for drops and marks.
 pub const REASONS: usize = Reason::ALL.len();

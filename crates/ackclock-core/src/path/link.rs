@@ -4,17 +4,28 @@
 //! tell the difference before the packet is out, propagation included. So transmissions begin late, in one go, whenever a
 //! packet arrives or comes out, each with the time that was its own: they cost no events.
 
-use super::{Common, Flight, InFlight};
-use crate::slab::{Slab, Slot, NONE};
-use ackclock_core::impair::Medium;
-use ackclock_core::link::{Policer, Server};
-use ackclock_core::packet::{Ecn, Parcel};
-use ackclock_core::queue::{Backlog, Queue, Reason, Sink};
-use ackclock_core::time::Time;
+use super::{just_before, Element, Flight, LinkStats, Out, Port, Store};
+use crate::impair::Medium;
+use crate::link::{Policer, Server};
+use crate::packet::Parcel;
+use crate::queue::{Backlog, Queue, Reason, Sink};
+use crate::time::Time;
+
+/// What every link has besides its queue.
+#[derive(Clone, Debug)]
+pub struct Common {
+    /// Propagation delay, nanoseconds.
+    pub delay: u64,
+    /// Bytes added to every packet.
+    pub overhead: u32,
+    /// Measurements.
+    pub stats: LinkStats,
+}
 
 /// Queue, serialiser and propagation as separate steps.
-pub struct GeneralLink {
-    pub(super) common: Common,
+pub struct Link {
+    /// What every link has.
+    pub common: Common,
     server: Server,
     policer: Option<Policer>,
     queue: Box<dyn Queue>,
@@ -31,9 +42,9 @@ pub struct GeneralLink {
     ideal: bool,
 }
 
-/// What a general link is made of.
+/// What a link is made of.
 pub struct Parts {
-    /// What every link has. Its loss is not used: the medium has one.
+    /// What every link has.
     pub common: Common,
     /// What sets the pace.
     pub server: Server,
@@ -47,42 +58,42 @@ pub struct Parts {
     pub medium: Medium,
 }
 
-impl std::fmt::Debug for GeneralLink {
+impl std::fmt::Debug for Link {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GeneralLink").field("service", &self.service).field("wire", &self.wire).finish()
+        f.debug_struct("Link").field("service", &self.service).field("wire", &self.wire).finish()
     }
 }
 
-/// Carries out what the queue decides: frees the slots of what it drops and marks headers.
-struct Consequences<'a> {
-    common: &'a mut Common,
-    slab: &'a mut Slab,
+/// Counts what the queue decides and tells the owner of the packets.
+struct Consequences<'a, S: Store + ?Sized> {
+    stats: &'a mut LinkStats,
+    store: &'a mut S,
     /// The last one dropped.
-    dropped: u32,
+    dropped: Option<u32>,
 }
 
-impl Sink for Consequences<'_> {
+impl<S: Store + ?Sized> Sink for Consequences<'_, S> {
     fn dropped(&mut self, at: Time, parcel: Parcel, reason: Reason) {
-        self.common.stats.drop_at(at, reason);
-        self.common.stats.stayed(parcel.arrived, at, parcel.len);
-        self.slab.remove(parcel.id);
-        self.dropped = parcel.id;
+        self.stats.drop_at(at, reason);
+        self.stats.stayed(parcel.arrived, at, parcel.len);
+        self.store.drop(parcel.id);
+        self.dropped = Some(parcel.id);
     }
 
     fn marked(&mut self, at: Time, parcel: &Parcel, reason: Reason) {
-        self.common.stats.mark_at(at, reason);
-        self.slab.get_mut(parcel.id).packet.set_ecn(Ecn::Ce);
+        self.stats.mark_at(at, reason);
+        self.store.mark(parcel.id);
     }
 }
 
-impl GeneralLink {
+impl Link {
     /// An idle link.
-    pub fn new(parts: Parts) -> GeneralLink {
+    pub fn new(parts: Parts) -> Link {
         let Parts { common, server, policer, queue, includes_service, medium } = parts;
         let wire = Flight::new(medium.keeps_order());
         let ideal = medium.is_ideal();
         let (service, turn) = (Backlog::default(), Time::NEVER);
-        GeneralLink { common, server, policer, queue, includes_service, service, turn, wire, medium, ideal }
+        Link { common, server, policer, queue, includes_service, service, turn, wire, medium, ideal }
     }
 
     /// Packets and bytes in the queue as its limit counts them.
@@ -95,18 +106,18 @@ impl GeneralLink {
 
     /// Ends and begins the transmissions due up to `now`.
     #[inline]
-    pub fn settle(&mut self, now: Time, slab: &mut Slab) {
+    pub fn settle<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) {
         if self.turn <= now {
-            self.catch_up(now, slab);
+            self.catch_up(now, store);
         }
     }
 
-    fn catch_up(&mut self, now: Time, slab: &mut Slab) {
+    fn catch_up<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) {
         while self.turn <= now {
             let at = self.turn;
             self.common.stats.total_bytes += self.service.bytes;
             self.service = Backlog::default();
-            self.begin(at, slab);
+            self.begin(at, store);
             self.log_level(at);
         }
     }
@@ -121,7 +132,7 @@ impl GeneralLink {
 
     /// The link is free at `now`: the next transmission begins, or waits until the server opens.
     #[inline]
-    fn begin(&mut self, now: Time, slab: &mut Slab) {
+    fn begin<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) {
         self.turn = Time::NEVER;
         let opens = self.server.opens(now);
         if opens > now {
@@ -130,86 +141,84 @@ impl GeneralLink {
             }
             return;
         }
-        let mut sink = Consequences { common: &mut self.common, slab, dropped: NONE };
+        let mut sink = Consequences { stats: &mut self.common.stats, store, dropped: None };
         let Some(parcel) = self.queue.dequeue(now, &mut sink) else { return };
         let (start, end) = self.server.transmit(now, parcel.len);
         self.common.stats.service(parcel.arrived, start, end, parcel.len);
-        self.leave(parcel, end, slab);
+        self.leave(parcel, end, store);
         self.service = Backlog { packets: 1, bytes: u64::from(parcel.len) };
         self.turn = end;
     }
 
     /// The medium decides what becomes of `parcel`, whose transmission ends at `end`.
     #[inline]
-    fn leave(&mut self, parcel: Parcel, end: Time, slab: &mut Slab) {
-        let len = parcel.len - self.common.overhead;
+    fn leave<S: Store + ?Sized>(&mut self, mut parcel: Parcel, end: Time, store: &mut S) {
         let exit = Time(end.0.saturating_add(self.common.delay));
         if self.ideal {
-            self.wire.push(InFlight { exit, id: parcel.id, len });
+            parcel.len -= self.common.overhead;
+            self.wire.push(exit, parcel);
         } else {
-            self.pass(parcel, InFlight { exit, id: parcel.id, len }, end, slab);
+            self.pass(parcel, exit, end, store);
         }
     }
 
-    /// `packet` passes a medium that is not ideal.
-    fn pass(&mut self, parcel: Parcel, mut packet: InFlight, end: Time, slab: &mut Slab) {
-        let data = slab.get(parcel.id).packet.payload() > 0;
-        let fate = self.medium.fate(parcel.flow, data, parcel.len, end);
-        packet.exit = Time(packet.exit.0.saturating_add(fate.extra.0));
+    /// `parcel` passes a medium that is not ideal.
+    fn pass<S: Store + ?Sized>(&mut self, mut parcel: Parcel, exit: Time, end: Time, store: &mut S) {
+        let fate = self.medium.fate(&parcel, end);
+        let exit = Time(exit.0.saturating_add(fate.extra.0));
+        parcel.len -= self.common.overhead;
         if fate.lost {
             self.common.stats.lost += u64::from(self.common.stats.covers(end));
-            slab.remove(parcel.id);
-            packet.id = NONE;
+            return store.drop(parcel.id);
         }
-        self.wire.push(packet);
-        if fate.duplicate {
+        self.wire.push(exit, parcel);
+        if !fate.duplicate {
+            return;
+        }
+        if let Some(id) = store.duplicate(parcel.id) {
             self.common.stats.duplicated += u64::from(self.common.stats.covers(end));
-            let id = slab.reserve();
-            *slab.get_mut(id) = Slot { copy: true, ..*slab.get(parcel.id) };
-            self.wire.push(InFlight { id, ..packet });
+            self.wire.push(exit, Parcel { id, ..parcel });
         }
     }
 
-    /// A packet of `len` bytes arrives. What the queue drops leaves `slab`.
-    pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &mut Slab) {
-        self.settle(super::just_before(now), slab);
-        let slot = slab.get(id);
-        let flow = slot.connection();
-        let class = slot.class;
-        let parcel = Parcel { id, len: len + self.common.overhead, flow, class, ecn: slot.packet.ecn(), arrived: now };
+    /// A parcel arrives; its length has no framing.
+    pub fn push<S: Store + ?Sized>(&mut self, now: Time, mut parcel: Parcel, store: &mut S) {
+        self.settle(just_before(now), store);
+        parcel.len += self.common.overhead;
+        parcel.arrived = now;
         self.common.stats.arrive(now);
-        let mut sink = Consequences { common: &mut self.common, slab, dropped: NONE };
+        let mut sink = Consequences { stats: &mut self.common.stats, store, dropped: None };
         if !self.server.fits(parcel.len) || self.policer.as_mut().is_some_and(|p| !p.conforms(now, parcel.len)) {
             return sink.dropped(now, parcel, Reason::Policed);
         }
         self.queue.enqueue(now, parcel, self.service, &mut sink);
-        if sink.dropped == id {
+        if sink.dropped == Some(parcel.id) {
             return;
         }
         if self.service.packets == 0 && !self.turn.is_set() {
-            self.idle(now, slab);
+            self.begin(now, store);
         }
         let (packets, bytes) = self.backlog();
         self.common.stats.peak(now, packets, bytes);
         self.common.stats.log_level(now, packets);
     }
 
-    /// What arrived finds an idle link.
-    fn idle(&mut self, now: Time, slab: &mut Slab) {
-        self.begin(now, slab);
-    }
-
-    /// When a packet may be out: one on the wire, or the next to be transmitted, which the transmission under way or the
-    /// server keeps from it for at least the propagation delay more.
+    /// When the next packet is out. While it is not known who that will be, because the next transmission has not begun,
+    /// this is when it begins, and the propagation delay, before which nobody can tell.
     #[inline]
     pub fn next_due(&self) -> Time {
-        Time(self.turn.0.saturating_add(self.common.delay)).min(self.wire.next_due())
+        let out = self.wire.next_due();
+        let decision = Time(self.turn.0.saturating_add(self.common.delay));
+        if out <= decision || self.queue.backlog().packets == 0 {
+            return out;
+        }
+        decision
     }
 
-    /// The next packet that is out at `now`.
+    /// The next packet that is out at `now`, and since when.
     #[inline]
-    pub fn pull(&mut self, now: Time, slab: &mut Slab) -> Option<InFlight> {
-        self.settle(if self.common.delay > 0 { super::just_before(now) } else { now }, slab);
+    pub fn pull<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) -> Option<(Time, Parcel)> {
+        self.settle(if self.common.delay > 0 { just_before(now) } else { now }, store);
         self.wire.pull(now)
     }
 
@@ -237,5 +246,23 @@ impl GeneralLink {
         while let Some(p) = self.queue.dequeue(now, &mut Nobody(&mut self.common)) {
             self.common.stats.stayed(p.arrived, now, p.len);
         }
+    }
+}
+
+impl Element for Link {
+    fn keeps_order(&self) -> bool {
+        self.wire.in_order()
+    }
+
+    fn push(&mut self, now: Time, _port: Port, parcel: Parcel, store: &mut dyn Store) {
+        Link::push(self, now, parcel, store);
+    }
+
+    fn pull(&mut self, now: Time, store: &mut dyn Store) -> Option<Out> {
+        Link::pull(self, now, store).map(|(at, parcel)| Out { at, port: 0, parcel })
+    }
+
+    fn next_due(&self) -> Time {
+        Link::next_due(self)
     }
 }
