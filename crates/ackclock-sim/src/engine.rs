@@ -201,6 +201,7 @@ impl Sim {
     }
 
     /// A packet enters an element by the port that has the number `door`.
+    #[cold]
     fn enter_other(&mut self, now: Time, door: u32, id: u32, len: u32) {
         let (i, port) = self.doors[(door - self.layout.others) as usize];
         let other = &mut self.others[i];
@@ -210,6 +211,7 @@ impl Sim {
     }
 
     /// An element is due. The events of all its ports are those of the first.
+    #[cold]
     fn on_other_due(&mut self, now: Time, door: u32) -> Time {
         let (i, _) = self.doors[(door - self.layout.others) as usize];
         while let Some(out) = self.others[i].pull(now, &mut self.slab) {
