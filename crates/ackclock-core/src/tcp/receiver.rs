@@ -30,47 +30,60 @@ pub struct ReceiverStats {
 }
 
 /// The receiving half of an endpoint.
+///
+/// The fields stand in memory as they stand here: what a segment in order touches comes first, in three cache lines.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Receiver {
-    /// State of `ack_policy` linux.
-    linux: Option<Box<Linux>>,
-    delayed_ack: u64,
-    /// Segments still acknowledged at once, without Linux's policy.
-    quick: u64,
-    delay: Span,
-    buffer: u64,
-    count_ooo: bool,
-    read_rate: u64,
-    mss: u64,
     /// Wire number of position 0: the peer's ISS.
     origin: u32,
-    /// Next position expected (RCV.NXT).
-    nxt: u64,
-    ooo: IntervalSet,
-    ooo_bytes: u64,
-    blocks: Blocks,
-    fin_at: Option<u64>,
-    /// Right edge advertised: it never moves left (RFC 9293 §3.8.6).
-    edge: u64,
     scale: u8,
+    ack_now: bool,
     /// The application reads by [`Receiver::read`]; otherwise everything at once.
     by_hand: bool,
-    /// Bytes the application has not read, and when that was true.
-    unread: u64,
-    read_at: Time,
-    last_ack_sent: u64,
+    /// There are SACK blocks to write.
+    blocks_due: bool,
     /// The last acknowledgment and window, and whether they still hold.
     said: (u32, u16, bool),
+    /// Next position expected (RCV.NXT).
+    nxt: u64,
+    /// Right edge advertised: it never moves left (RFC 9293 §3.8.6).
+    edge: u64,
     unacked_bytes: u64,
-    ack_now: bool,
-    /// How long the acknowledgment may wait.
-    wait: Option<AckWait>,
+    last_ack_sent: u64,
+    /// Bytes that are acknowledged at once.
+    ack_at: u64,
+    /// State of `ack_policy` linux.
+    linux: Option<Box<Linux>>,
+
+    /// Bytes the application has not read.
+    unread: u64,
+    read_rate: u64,
+    delay: Span,
+    /// Position of the peer's FIN; `u64::MAX` while none came.
+    fin_at: u64,
+    buffer: u64,
+    mss: u64,
+    ooo_bytes: u64,
+    /// Segments still acknowledged at once, without Linux's policy.
+    quick: u32,
+    delayed_ack: u16,
+    count_ooo: bool,
     /// What waited is acknowledged without the segment that came.
     flushed: bool,
-    marks: Marks,
+
     /// Counters.
     pub stats: ReceiverStats,
+    ooo: IntervalSet,
+    /// How long the acknowledgment may wait.
+    wait: Option<AckWait>,
+    /// When `unread` was true.
+    read_at: Time,
+    blocks: Blocks,
+    marks: Marks,
 }
+
+const _: () = assert!(std::mem::offset_of!(Receiver, unread) == 64 && std::mem::offset_of!(Receiver, stats) == 128);
 
 impl Receiver {
     /// For a connection with these options.
@@ -82,8 +95,9 @@ impl Receiver {
         }
         Receiver {
             linux: (config.ack_policy == AckPolicy::Linux).then(|| Box::new(Linux::new(config, u64::from(mss), scale))),
-            delayed_ack: config.delayed_ack,
-            quick: config.quick_acks,
+            delayed_ack: config.delayed_ack.min(u64::from(u16::MAX)) as u16,
+            ack_at: config.delayed_ack.saturating_mul(u64::from(mss)),
+            quick: config.quick_acks.min(u64::from(u32::MAX)) as u32,
             delay: config.delayed_ack_timeout,
             buffer,
             count_ooo: config.window_counts_ooo,
@@ -94,7 +108,8 @@ impl Receiver {
             ooo: IntervalSet::default(),
             ooo_bytes: 0,
             blocks: Blocks::default(),
-            fin_at: None,
+            blocks_due: false,
+            fin_at: u64::MAX,
             edge: 0,
             scale,
             by_hand: false,
@@ -148,6 +163,7 @@ impl Receiver {
     /// The peer sends segments of up to `mss` bytes.
     pub fn set_mss(&mut self, mss: u32) {
         self.mss = u64::from(mss);
+        self.ack_at = u64::from(self.delayed_ack) * self.mss;
         if let Some(l) = &mut self.linux {
             l.set_mss(self.mss);
         }
@@ -182,7 +198,7 @@ impl Receiver {
 
     /// The peer closed and everything before its FIN was delivered.
     pub fn finished(&self) -> bool {
-        self.fin_at.is_some_and(|f| self.nxt > f)
+        self.nxt > self.fin_at
     }
 
     /// Position up to which acknowledgments were sent (Last.ACK.sent of RFC 7323).
@@ -196,14 +212,14 @@ impl Receiver {
         self.said.2 = false;
         self.read_by_rate(now);
         if fin {
-            self.fin_at = Some(pos + u64::from(len));
+            self.fin_at = pos + u64::from(len);
         }
         let end = pos + u64::from(len) + u64::from(fin);
         if end <= self.nxt || pos >= self.edge.max(self.nxt + 1) {
             // Duplicate, or a probe beyond the window: say where we are.
             if end <= self.nxt && end > pos {
                 self.stats.duplicate += u64::from(len);
-                self.blocks.duplicate = Some((pos, end));
+                self.report_duplicate(pos, end);
             }
             if let Some(l) = &mut self.linux {
                 l.quicken();
@@ -218,12 +234,12 @@ impl Receiver {
         }
         if pos < self.nxt {
             self.stats.duplicate += self.nxt - pos;
-            self.blocks.duplicate = Some((pos, self.nxt));
+            self.report_duplicate(pos, self.nxt);
             self.ack_now = true;
         }
         let from = self.nxt;
         self.nxt = end;
-        let disorder = !self.ooo.is_empty();
+        let disorder = self.ooo_bytes > 0;
         let shrunk = disorder && self.linux.as_ref().is_some_and(|l| l.window.shrunk());
         if disorder {
             self.fill_gap(end);
@@ -234,7 +250,7 @@ impl Receiver {
         self.ack_now |= fin || self.finished();
         match &mut self.linux {
             None => {
-                let enough = self.unacked_bytes >= self.delayed_ack * self.mss;
+                let enough = self.unacked_bytes >= self.ack_at;
                 self.ack_now |= disorder || enough || self.delayed_ack <= 1 || self.quick > 0;
             }
             Some(_) => self.linux_in_order(now, end, disorder, shrunk),
@@ -246,7 +262,7 @@ impl Receiver {
     pub fn on_old_timestamp(&mut self, pos: u64, len: u64) {
         if len > 0 && pos < self.nxt {
             self.said.2 = false;
-            self.blocks.duplicate = Some((pos, self.nxt.min(pos + len)));
+            self.report_duplicate(pos, self.nxt.min(pos + len));
         }
         self.ack_now = true;
     }
@@ -265,7 +281,7 @@ impl Receiver {
         }
         let waiting = self.nxt - self.last_ack_sent;
         let shrunk = shrunk || (held > 0 && l.unread(waiting, held));
-        if l.in_order_due(waiting, shrunk) || (disorder && self.ooo.is_empty()) {
+        if l.in_order_due(waiting, shrunk) || (disorder && self.ooo_bytes == 0) {
             self.ack_now = true;
         } else {
             let (due, wait) = if disorder { l.wait_out_of_order(self.nxt) } else { l.wait_in_order(now, self.by_hand) };
@@ -335,15 +351,14 @@ impl Receiver {
         let promised = self.edge.saturating_sub(self.nxt);
         seg.ack = self.origin.wrapping_add(self.nxt as u32);
         seg.window = self.window_field(if scaled { self.scale } else { 0 });
-        if sack {
-            self.blocks.write(seg, self.origin);
+        if self.blocks_due {
+            self.write_blocks(seg, sack);
         }
-        self.blocks.duplicate = None;
         let owed = self.unacked_bytes > 0 || self.ack_now;
-        let mut holds = self.read_rate == 0 && self.unread == 0 && self.ooo.is_empty();
+        let mut holds = self.read_rate == 0 && self.unread == 0 && self.ooo_bytes == 0;
         match &mut self.linux {
             // The acknowledgment that ends the handshake is none of data.
-            None => self.quick -= u64::from(self.quick > 0 && owed && (self.nxt > 1 || self.ooo_bytes > 0)),
+            None => self.quick -= u32::from(self.quick > 0 && owed && (self.nxt > 1 || self.ooo_bytes > 0)),
             Some(l) => {
                 holds &= !l.window.say(promised);
                 l.acknowledged(owed || l.compressing());
@@ -353,6 +368,16 @@ impl Receiver {
         self.ack_now = false;
         self.last_ack_sent = self.nxt;
         self.said = (seg.ack, seg.window, holds);
+    }
+
+    #[inline(never)]
+    fn write_blocks(&mut self, seg: &mut Segment, sack: bool) {
+        if sack {
+            self.blocks.write(seg, self.origin);
+        }
+        self.blocks.duplicate = None;
+        // As long as something is held out of order, its blocks are repeated.
+        self.blocks_due = self.ooo_bytes > 0;
     }
 
     /// Bytes held out of order.

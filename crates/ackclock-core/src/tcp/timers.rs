@@ -30,16 +30,17 @@ const COUNT: usize = 9;
 /// Linux's timers up to this many ticks are exact to a tick; an eighth of the resolution for each eightfold length.
 const EXACT_TICKS: u64 = 63;
 
-/// One deadline per [`Timer`].
+/// One deadline per [`Timer`]. What a segment touches is in the first 64 bytes.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Timers {
-    at: [Time; COUNT],
-    /// When a timer was set that still has to be rounded up to a tick.
-    rounded_from: [Time; COUNT],
-    tick: u64,
     /// Not later than any deadline. A deadline that moves later leaves it alone: whoever waits for it wakes early,
     /// finds nothing due and asks again, which is cheaper than looking at every deadline on every segment.
     bound: Time,
+    tick: u64,
+    at: [Time; COUNT],
+    /// When a timer was set that still has to be rounded up to a tick.
+    rounded_from: [Time; COUNT],
 }
 
 impl Timers {
@@ -53,17 +54,21 @@ impl Timers {
     #[inline]
     pub fn set(&mut self, t: Timer, at: Time) {
         self.at[t as usize] = at;
-        self.rounded_from[t as usize] = Time::NEVER;
+        if self.tick > 0 {
+            self.rounded_from[t as usize] = Time::NEVER;
+        }
         self.bound = self.bound.min(at);
     }
 
     /// Sets timer `t` to expire `after` from now, or on the tick that follows.
     #[inline]
     pub fn set_after(&mut self, t: Timer, now: Time, after: Span) {
-        self.set(t, now + after);
+        let at = now + after;
+        self.at[t as usize] = at;
         if self.tick > 0 {
             self.rounded_from[t as usize] = now;
         }
+        self.bound = self.bound.min(at);
     }
 
     /// Sets timer `t` to expire `after` from now unless it is due before.

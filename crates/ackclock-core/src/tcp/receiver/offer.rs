@@ -32,7 +32,7 @@ impl Receiver {
                 l.window.on_read(now, nxt - unread);
                 l.window.hold(nxt, unread);
                 let read_all = unread == 0 && self.ooo.is_empty() && l.pushed_and_read();
-                let open = self.fin_at.is_none_or(|f| nxt <= f);
+                let open = nxt <= self.fin_at;
                 self.ack_now |= waiting > self.mss || read_all || (open && l.window.reopened(offered));
             }
         }
@@ -40,8 +40,15 @@ impl Receiver {
     }
 
     /// The application reads what its rate allows.
+    #[inline]
     pub(super) fn read_by_rate(&mut self, now: Time) {
-        if self.read_rate == 0 || self.unread == 0 {
+        if self.read_rate > 0 {
+            self.read_slowly(now);
+        }
+    }
+
+    fn read_slowly(&mut self, now: Time) {
+        if self.unread == 0 {
             self.read_at = now;
             return;
         }
@@ -69,10 +76,15 @@ impl Receiver {
     }
 
     /// The application has freed enough room for a window update (RFC 9293 §3.8.6.2.2), or when it will have.
+    #[inline]
     pub fn window_update_due(&mut self, now: Time) -> Option<Time> {
         if self.read_rate == 0 || self.unread == 0 {
             return None;
         }
+        self.update_due(now)
+    }
+
+    fn update_due(&mut self, now: Time) -> Option<Time> {
         self.read_by_rate(now);
         let offered = self.edge.saturating_sub(self.nxt);
         let missing = (offered + self.step()).saturating_sub(self.free());

@@ -8,7 +8,7 @@ impl Receiver {
         self.stats.out_of_order += 1;
         let mut new = 0;
         // A FIN is no payload.
-        let fin_again = self.fin_at.is_some_and(|f| f + 1 == end && self.ooo.covers(f, end));
+        let fin_again = self.fin_ends_at(end) && self.ooo.covers(self.fin_at, end);
         // The first contiguous part that was there before (RFC 2883 §4).
         let mut again = (pos, end);
         let merged = self.ooo.insert(pos, end, |a, b| {
@@ -31,6 +31,7 @@ impl Receiver {
             }
         }
         self.blocks.first(merged);
+        self.blocks_due = true;
     }
 
     /// A segment up to `end` came in order: takes what it joins.
@@ -42,7 +43,7 @@ impl Receiver {
             if again > 0 {
                 self.blocks.duplicate.get_or_insert((start, start + again));
             }
-            self.stats.duplicate += again - u64::from(self.fin_at.is_some_and(|f| f + 1 == start + again));
+            self.stats.duplicate += again - u64::from(self.fin_ends_at(start + again));
             self.nxt = self.nxt.max(stop);
             self.ooo_bytes -= stop - start;
             self.ooo.trim_below(stop);
@@ -51,11 +52,24 @@ impl Receiver {
             l.window.released(before, self.ooo_bytes);
         }
         self.blocks.trim(self.nxt);
+        self.blocks_due = true;
+    }
+
+    /// `start..end` came again, which the next acknowledgment says (RFC 2883).
+    #[cold]
+    pub(super) fn report_duplicate(&mut self, start: u64, end: u64) {
+        self.blocks.duplicate = Some((start, end));
+        self.blocks_due = true;
+    }
+
+    /// The peer's FIN is known and the last position before `end`.
+    pub(super) fn fin_ends_at(&self, end: u64) -> bool {
+        self.fin_at < end && self.fin_at + 1 == end
     }
 
     /// Gives `bytes` positions to the application.
     pub(super) fn deliver(&mut self, bytes: u64) {
-        let payload = bytes - u64::from(self.finished() && bytes > 0 && self.fin_at.is_some_and(|f| self.nxt == f + 1));
+        let payload = bytes - u64::from(bytes > 0 && self.fin_ends_at(self.nxt));
         self.stats.delivered += payload;
         if self.by_hand || self.read_rate > 0 {
             self.unread += payload;
