@@ -3,8 +3,7 @@
 //! Links and delay lines carry nearly every event and are few: their deadlines stand in no order at all, since looking
 //! at a dozen is cheaper than keeping them sorted. Endpoints are many and wait for timers that hardly ever expire:
 //! theirs are in a flat four-ary heap, of which an event on a link sees the top alone, so that it costs the same
-//! whether a thousand endpoints wait or one. Where links are many they stand in the heap, too, and where endpoints are
-//! few they do not.
+//! whether a thousand endpoints wait or one. Where links are many they stand in the heap, too.
 //!
 //! An element's due time is what counts; the heap only has to hold an entry at or before it. A deadline that moves
 //! later pushes nothing: its old entry fires, finds nothing due and is pushed again (a retransmission timer restarted
@@ -57,13 +56,7 @@ pub struct Events {
 impl Events {
     /// For elements `0..busy + others`, none of which is due. The `busy` ones have most of the events.
     pub fn new(busy: usize, others: usize) -> Events {
-        let seen = if busy + others <= FEW {
-            busy + others
-        } else if busy <= FEW {
-            busy
-        } else {
-            0
-        };
+        let seen = if busy <= FEW { busy } else { 0 };
         let live = vec![Time::NEVER; busy + others];
         let most = 2 * live.len();
         Events { live, seen, heap: Vec::with_capacity(most), last: Time::NEVER, top: NOTHING, most }
@@ -124,12 +117,15 @@ impl Events {
     /// The next element to visit and the time. It stays in the queue until [`Events::done`].
     #[inline]
     pub fn earliest(&self) -> Option<(Time, u32)> {
-        let mut first = (time_of(self.top), self.top as u32);
-        // From the back: of two at the same time the lower number comes first.
-        for (element, &at) in self.live[..self.seen].iter().enumerate().rev() {
-            if at <= first.0 {
+        let mut first = (Time::NEVER, 0);
+        for (element, &at) in self.live[..self.seen].iter().enumerate() {
+            // Of two at the same time the lower number comes first.
+            if at < first.0 {
                 first = (at, element as u32);
             }
+        }
+        if time_of(self.top) < first.0 {
+            first = (time_of(self.top), self.top as u32);
         }
         first.0.is_set().then_some(first)
     }
