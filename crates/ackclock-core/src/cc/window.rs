@@ -80,17 +80,18 @@ pub trait Avoidance: Send {
 }
 
 /// An [`Avoidance`] law and a [`SlowStart`] as one controller.
+#[repr(C, align(64))]
 pub struct WindowBased {
     law: Box<dyn Avoidance>,
     slow_start: Box<dyn SlowStart>,
     w: Window,
     mss: f64,
-    /// Bytes are whole: the window is rounded down to them once per event.
-    control: Control,
     /// Linux counts the window in whole segments.
     whole_segments: bool,
     validates_itself: bool,
     recovery: RecoveryBy,
+    /// Bytes are whole: the window is rounded down to them once per event.
+    control: Control,
 }
 
 impl WindowBased {

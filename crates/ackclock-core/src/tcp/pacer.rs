@@ -6,7 +6,10 @@ use crate::time::{Span, Time};
 
 /// When the next segment may leave.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Pacer {
+    /// When the next segment may leave.
+    gate: Time,
     /// The option `pacing`: never at all, or also where the controller does not ask for it.
     off: bool,
     always: bool,
@@ -16,8 +19,6 @@ pub(super) struct Pacer {
     mss: u32,
     /// Segments with payload that leave unpaced at the start.
     unpaced: u64,
-    /// When the next segment may leave.
-    gate: Time,
     /// When it would leave were every segment sent alone; later than the gate within a burst.
     next: Time,
     /// Bytes that the burst under way still has.

@@ -32,7 +32,7 @@ const EXACT_TICKS: u64 = 63;
 
 /// One deadline per [`Timer`]. What a segment touches is in the first 64 bytes.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Timers {
     /// Not later than any deadline. A deadline that moves later leaves it alone: whoever waits for it wakes early,
     /// finds nothing due and asks again, which is cheaper than looking at every deadline on every segment.
