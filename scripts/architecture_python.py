@@ -66,6 +66,7 @@ NAME_ITS_TYPES = {"", "controllers", "reference"}
 OWNERS = {
     "cyclopts": "cli",
     "rich": "cli",
+    "gymnasium": "gym",
     "matplotlib": "drawing",
     "pydantic": "scenario",
     "scipy": "stats",

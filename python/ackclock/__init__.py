@@ -13,8 +13,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ackclock._ackclock import Ack, Cx, Lost, RateSample, Restart, Signal, Undo
+    from ackclock._ackclock import Ack, Cx, Interval, Lost, RateSample, Restart, Signal, Undo
     from ackclock.comparison.compare import Comparison, compare
+    from ackclock.controllers.agent import Agent, Decision
     from ackclock.controllers.base import ByWindow, CongestionControl, WindowBased
     from ackclock.drawing.figures import save as plot
     from ackclock.engine import catalogue
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ackclock.results.result import Result
     from ackclock.scenario.model import Scenario
     from ackclock.scenario.plan import Plan, load
+    from ackclock.simulation import Simulation
     from ackclock.sweeps.precision import Precision
     from ackclock.sweeps.run import run
     from ackclock.sweeps.sweep import sweep
@@ -33,16 +35,19 @@ if TYPE_CHECKING:
 __all__ = [
     "Ack",
     "AckclockError",
+    "Agent",
     "ByWindow",
     "Comparison",
     "CongestionControl",
     "Control",
     "ControllerError",
     "Cx",
+    "Decision",
     "EngineError",
     "Event",
     "InputError",
     "Interrupted",
+    "Interval",
     "Lost",
     "Plan",
     "Precision",
@@ -51,6 +56,7 @@ __all__ = [
     "Result",
     "Scenario",
     "Signal",
+    "Simulation",
     "Undo",
     "WindowBased",
     "__version__",
@@ -70,16 +76,19 @@ __all__ = [
 _HOMES = {
     "Ack": ("ackclock._ackclock", "Ack"),
     "AckclockError": ("ackclock.errors", "AckclockError"),
+    "Agent": ("ackclock.controllers.agent", "Agent"),
     "ByWindow": ("ackclock.controllers.base", "ByWindow"),
     "Comparison": ("ackclock.comparison.compare", "Comparison"),
     "CongestionControl": ("ackclock.controllers.base", "CongestionControl"),
     "Control": ("ackclock.events", "Control"),
     "ControllerError": ("ackclock.errors", "ControllerError"),
+    "Decision": ("ackclock.controllers.agent", "Decision"),
     "Cx": ("ackclock._ackclock", "Cx"),
     "Event": ("ackclock.events", "Event"),
     "EngineError": ("ackclock.errors", "EngineError"),
     "InputError": ("ackclock.errors", "InputError"),
     "Interrupted": ("ackclock.errors", "Interrupted"),
+    "Interval": ("ackclock._ackclock", "Interval"),
     "Lost": ("ackclock._ackclock", "Lost"),
     "Plan": ("ackclock.scenario.plan", "Plan"),
     "Precision": ("ackclock.sweeps.precision", "Precision"),
@@ -88,6 +97,7 @@ _HOMES = {
     "Result": ("ackclock.results.result", "Result"),
     "Scenario": ("ackclock.scenario.model", "Scenario"),
     "Signal": ("ackclock._ackclock", "Signal"),
+    "Simulation": ("ackclock.simulation", "Simulation"),
     "Undo": ("ackclock._ackclock", "Undo"),
     "WindowBased": ("ackclock.controllers.base", "WindowBased"),
     "catalogue": ("ackclock.engine", "catalogue"),

@@ -39,6 +39,114 @@ class Batch:
     def take(self) -> tuple[bytes, bytes, bytes, bytes]:
         """The streams of flows, links, transfers and series, empty without runs; the batch is empty then."""
 
+class Interval:
+    """What a sender saw between two decisions. Times are seconds, sizes payload bytes."""
+
+    @property
+    def at(self) -> float:
+        """Its end."""
+    @property
+    def span(self) -> float:
+        """Its length."""
+    @property
+    def delivered(self) -> float:
+        """Bytes acknowledged within it."""
+    @property
+    def lost(self) -> float:
+        """Bytes declared lost."""
+    @property
+    def sent(self) -> float:
+        """Bytes that left, retransmissions included."""
+    @property
+    def marked(self) -> float:
+        """Bytes acknowledged that the network had marked (CE)."""
+    @property
+    def acks(self) -> float:
+        """Acknowledgments."""
+    @property
+    def rtt(self) -> float:
+        """Mean of the RTT samples; that of the last interval that had any where this has none, 0 before."""
+    @property
+    def rtt_gradient(self) -> float:
+        """Slope of the RTT samples over time, by least squares."""
+    @property
+    def samples(self) -> float:
+        """RTT samples."""
+    @property
+    def srtt(self) -> float:
+        """Smoothed RTT at its end."""
+    @property
+    def min_rtt(self) -> float:
+        """Smallest RTT sample of the connection."""
+    @property
+    def max_rate(self) -> float:
+        """Largest rate of delivery in any interval so far, bytes per second."""
+    @property
+    def in_flight(self) -> float:
+        """Bytes in flight at its end."""
+    @property
+    def cwnd(self) -> float:
+        """Congestion window at its end."""
+    @property
+    def rate(self) -> float:
+        """Pacing rate decided, bytes per second; 0: none."""
+    @property
+    def mss(self) -> float:
+        """Bytes of a full segment."""
+    @property
+    def index(self) -> float:
+        """Intervals before it."""
+
+class Stepper:
+    """One run that is stepped. Flows and links are named by their numbers, times are ns."""
+
+    def __init__(self, resolved: str, controllers: dict[str, Any] | None = None) -> None: ...
+    @property
+    def flows(self) -> list[str]:
+        """Ids of the flows."""
+    @property
+    def links(self) -> list[str]:
+        """Ids of the links."""
+    @property
+    def times(self) -> tuple[int, int]:
+        """The time that the run has come to, and its end."""
+    @property
+    def next_event(self) -> int | None:
+        """When the next event is."""
+    def step(self) -> int | None:
+        """Handle one event; when it was."""
+    def play(self, until: int | None, wakes: bool) -> tuple[Literal["time", "wake", "closed", "end"], int | None]:
+        """Play up to a time or until a controller is woken: why it stopped, and whose controller."""
+    def decide(
+        self,
+        flow: int,
+        cwnd: float | None = None,
+        ssthresh: float | None = None,
+        rate: float | None = None,
+        wake_at: int | None = None,
+    ) -> None:
+        """Decide for the controller of a flow."""
+    def flow_state(self, flow: int) -> dict[str, Any]:
+        """A flow as it stands."""
+    def link_state(self, link: int) -> dict[str, Any]:
+        """A link as it stands."""
+    def interval(self, flow: int) -> Interval | None:
+        """What the controller of a flow measured up to its last waking."""
+    def drain(self) -> Table:
+        """The samples recorded since the last call."""
+    def finish(self) -> RunOutput:
+        """Play the rest; the run is gone after it."""
+
+class Fleet:
+    """Simulations that are stepped together on threads, without the interpreter lock."""
+
+    def __init__(self, documents: list[tuple[str, int]], size: int, threads: int) -> None: ...
+    def step(self, decisions: bytes, begins: list[tuple[int, tuple[int, int, int]]], idle: list[int]) -> bytes:
+        """Begin and step: three numbers (f64) for each in, those of `columns` for each out."""
+    @staticmethod
+    def columns() -> list[str]:
+        """Names of the numbers of an outcome."""
+
 def describe() -> str:
     """JSON object: version, profiles, tcp_options, controllers, slow_starts, flow_series, link_series."""
 

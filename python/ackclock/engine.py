@@ -84,8 +84,15 @@ class Catalogue:
     profiles: tuple[str, ...]
     tcp_options: Mapping[str, TcpOption]
     controllers: Mapping[str, Algorithm]
+    outside: Algorithm
+    """The controller that holds what an agent outside decides: none of the list."""
     slow_starts: Mapping[str, Algorithm]
     queues: Mapping[str, Discipline]
+
+    @property
+    def named(self) -> Mapping[str, Algorithm]:
+        """Every controller that a scenario can name."""
+        return {**self.controllers, self.outside.name: self.outside}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +125,7 @@ def catalogue() -> Catalogue:
         profiles=tuple(raw["profiles"]),
         tcp_options={item["name"]: _tcp_option(item) for item in raw["tcp_options"]},
         controllers={item["name"]: _algorithm(item) for item in raw["controllers"]},
+        outside=_algorithm(raw["outside"]),
         slow_starts={item["name"]: _algorithm(item) for item in raw["slow_starts"]},
         queues={item["name"]: _discipline(item) for item in raw["queues"]},
     )
@@ -154,10 +162,14 @@ def run(document: str, controllers: Controllers | None = None) -> Output:
     `controllers` has the classes of those written in Python, by name. Raises :class:`ControllerError` if one of them
     raises, and :class:`EngineError` if the engine refuses the document.
     """
+    with translated():
+        return output(_extension().run(document, dict(controllers or {})))
+
+
+def output(raw: Any) -> Output:
+    """The tables of a finished run of the extension."""
     import polars as pl
 
-    with _errors():
-        raw = _extension().run(document, dict(controllers or {}))
     flows, links, transfers, series = map(pl.DataFrame, (raw.flows, raw.links, raw.transfers, raw.series))
     return Output(flows, links, transfers, series, json.loads(raw.info))
 
@@ -172,7 +184,7 @@ def empty_tables() -> dict[str, pl.DataFrame]:
 
 def run_raw(document: str) -> None:
     """Run one resolved run and drop its tables: what the engine costs by itself."""
-    with _errors():
+    with translated():
         _extension().run(document)
 
 
@@ -187,7 +199,7 @@ class Batch:
 
         Raises as :func:`run` does.
         """
-        with _errors():
+        with translated():
             counted: tuple[str, int] = self._batch.run(number, document, dict(controllers))
         return counted
 
@@ -197,6 +209,26 @@ class Batch:
         return streams
 
 
+def stepper(document: str, controllers: Controllers | None = None) -> Any:
+    """A resolved run to be stepped; the object of the extension. Raises :class:`EngineError` for a wrong one."""
+    with translated():
+        return _extension().Stepper(document, dict(controllers or {}))
+
+
+def fleet(documents: Sequence[tuple[str, int]], size: int, threads: int) -> Any:
+    """`size` simulations stepped together on `threads`, of resolved runs with the number of the flow to decide for.
+
+    The object of the extension. Raises :class:`EngineError` for a wrong run, or one with a controller in Python.
+    """
+    with translated():
+        return _extension().Fleet(list(documents), size, threads)
+
+
+def fleet_columns() -> list[str]:
+    """Names of the numbers that a step of a fleet yields for each simulation."""
+    return list(_extension().Fleet.columns())
+
+
 def location() -> str:
     """The file of the compiled engine."""
     return str(_extension().__file__)
@@ -204,18 +236,18 @@ def location() -> str:
 
 def record(document: str, flow: str, controllers: Controllers) -> list[str]:
     """Run one resolved run and return what the controller of `flow` was told and decided, one JSON object each."""
-    with _errors():
+    with translated():
         return list(_extension().record(document, flow, dict(controllers)))
 
 
 def replay(events: Sequence[str], flow: str, controllers: Controllers) -> list[str]:
     """Tell the controller of a resolved flow what was recorded; what it decides, one JSON object each."""
-    with _errors():
+    with translated():
         return list(_extension().replay(list(events), flow, dict(controllers)))
 
 
 @contextmanager
-def _errors() -> Iterator[None]:
+def translated() -> Iterator[None]:
     """Turn the extension's errors into those of this package."""
     extension = _extension()
     try:

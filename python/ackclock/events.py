@@ -11,6 +11,7 @@ from typing import Any
 
 from ackclock import engine
 from ackclock.controllers import loading
+from ackclock.controllers.agent import Agent
 from ackclock.controllers.base import CongestionControl, WindowBased
 from ackclock.errors import ControllerError, EngineError, InputError
 from ackclock.files import reason
@@ -18,7 +19,7 @@ from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Job, Plan, load, resolved_flow
 from ackclock.scenario.reading.override import Overrides
 
-Given = str | Mapping[str, Any] | loading.Class | CongestionControl | WindowBased
+Given = str | Mapping[str, Any] | loading.Class | CongestionControl | WindowBased | Agent
 """A controller: its name, a table of its name and parameters, a class in Python, or an object of one."""
 
 
@@ -113,7 +114,7 @@ def replay(
     that cannot be used and :class:`ControllerError` if it raises.
     """
     classes: dict[str, Any] = {}
-    if isinstance(controller, CongestionControl | WindowBased):
+    if isinstance(controller, CongestionControl | WindowBased | Agent):
         name = loading.name_of(type(controller))
         classes[name] = lambda: controller
         document = {**_flow("reno", slow_start, profile), "cc": {"name": name, "params": {}}}

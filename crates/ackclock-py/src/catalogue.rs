@@ -1,6 +1,6 @@
 //! The engine's names, kinds, defaults and sources as JSON.
 
-use ackclock_core::cc::registry::{Builder, CONTROLLERS};
+use ackclock_core::cc::registry::{Builder, Controller, CONTROLLERS, OUTSIDE};
 use ackclock_core::params::{Kind, ParamSpec, Value as Param};
 use ackclock_core::queue::registry::DISCIPLINES;
 use ackclock_core::slowstart::SLOW_STARTS;
@@ -40,6 +40,15 @@ pub fn config(c: &Config) -> Value {
     Value::Object(options)
 }
 
+fn controller(c: &Controller) -> Value {
+    let params: Vec<Value> = c.params.iter().map(param).collect();
+    let own_start = matches!(c.builder, Builder::Whole(_));
+    json!({
+        "name": c.name, "family": c.family, "source": c.source, "summary": c.summary,
+        "differences": c.differences, "own_start": own_start, "params": params,
+    })
+}
+
 /// Everything with a name.
 pub fn everything() -> Value {
     let tcp: Vec<Value> = OPTIONS
@@ -56,17 +65,7 @@ pub fn everything() -> Value {
             })
         })
         .collect();
-    let controllers: Vec<Value> = CONTROLLERS
-        .iter()
-        .map(|c| {
-            let params: Vec<Value> = c.params.iter().map(param).collect();
-            let own_start = matches!(c.builder, Builder::Whole(_));
-            json!({
-                "name": c.name, "family": c.family, "source": c.source, "summary": c.summary,
-                "differences": c.differences, "own_start": own_start, "params": params,
-            })
-        })
-        .collect();
+    let controllers: Vec<Value> = CONTROLLERS.iter().map(controller).collect();
     let slow_starts: Vec<Value> = SLOW_STARTS
         .iter()
         .map(|s| {
@@ -86,6 +85,7 @@ pub fn everything() -> Value {
     let profiles: Vec<&str> = Profile::ALL.iter().map(|p| p.name()).collect();
     json!({
         "version": env!("CARGO_PKG_VERSION"), "commit": env!("ACKCLOCK_COMMIT"), "profiles": profiles, "tcp_options": tcp, "controllers": controllers,
+        "outside": controller(OUTSIDE),
         "slow_starts": slow_starts, "queues": queues, "flow_series": FLOW_METRICS, "link_series": LINK_METRICS,
     })
 }

@@ -4,7 +4,9 @@ mod batch;
 mod catalogue;
 mod controller;
 mod events;
+mod fleet;
 mod recorder;
+mod stepping;
 mod tables;
 
 use ackclock_sim::spec::Flow;
@@ -69,6 +71,20 @@ fn run(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>>) 
     Ok(RunOutput { out, info })
 }
 
+/// What a run cost, as JSON.
+fn info(out: &Output, wall_s: f64) -> String {
+    let info = serde_json::json!({
+        "events": out.events, "packets": out.packets, "wall_s": wall_s, "warnings": out.warnings,
+    });
+    info.to_string()
+}
+
+impl RunOutput {
+    fn of(out: Output, wall_s: f64) -> RunOutput {
+        RunOutput { info: info(&out, wall_s), out }
+    }
+}
+
 /// What a resolved run yields, and what it cost, as JSON.
 fn played(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>>) -> PyResult<(Output, String)> {
     let spec = Run::from_json(resolved).map_err(value_error)?;
@@ -81,11 +97,8 @@ fn played(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>
     } else {
         play_detached(py, sim)?
     };
-    let wall_s = begun.elapsed().as_secs_f64();
-    let info = serde_json::json!({
-        "events": out.events, "packets": out.packets, "wall_s": wall_s, "warnings": out.warnings,
-    });
-    Ok((out, info.to_string()))
+    let info = info(&out, begun.elapsed().as_secs_f64());
+    Ok((out, info))
 }
 
 /// The tables of no run: flows, links, transfers, series.
@@ -233,6 +246,9 @@ fn _ackclock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<RunOutput>()?;
     m.add_class::<batch::Batch>()?;
+    m.add_class::<stepping::Stepper>()?;
+    m.add_class::<fleet::Fleet>()?;
+    m.add_class::<controller::agent::Interval>()?;
     m.add_class::<Table>()?;
     m.add_class::<views::Cx>()?;
     m.add_class::<views::Ack>()?;

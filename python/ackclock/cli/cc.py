@@ -163,7 +163,7 @@ def _class(found: loading.Found) -> Algorithm:
     }
     summary = inspect.cleandoc(found.cls.__doc__ or "a controller in Python").partition("\n")[0].rstrip(".")
     source = found.cls.__module__ + (f", {found.source[:19]}" if found.source else "")
-    return Algorithm(found.name, "python", source, summary, params, "", not found.cls.window_based)
+    return Algorithm(found.name, "python", source, summary, params, "", found.cls.kind != "law")
 
 
 def _works_with_marks(item: Algorithm) -> bool:

@@ -31,10 +31,10 @@ class ByWindow:
     percent: int = 100
 
 
-class _Controller:
-    """What both kinds have: attributes that the engine reads."""
+class Controller:
+    """What all kinds have: attributes that the engine reads. Derive from one of the kinds, not from this."""
 
-    window_based: ClassVar[bool]
+    kind: ClassVar[Literal["whole", "law", "agent"]]
 
     wants_rate: bool = False
     """Whether ``ack.rate`` (a delivery-rate sample) is wanted."""
@@ -52,14 +52,15 @@ def _higher(ssthresh: float | None, least: float) -> float:
     return math.inf if ssthresh is None else max(ssthresh, least)
 
 
-class CongestionControl(_Controller):
+class CongestionControl(Controller):
     """A controller that decides everything itself, in bytes.
 
-    After every call the engine reads `cwnd`, `ssthresh` and `pacing`. Only :meth:`on_ack` and :meth:`on_congestion`
-    have no default. Parameters of a scenario arrive as keyword arguments of ``__init__``.
+    After every call the engine reads `cwnd`, `ssthresh`, `pacing`, and `wake_at` if there is an `on_wake`. Only
+    :meth:`on_ack` and :meth:`on_congestion` have no default. Parameters of a scenario arrive as keyword arguments of
+    ``__init__``.
     """
 
-    window_based: ClassVar[bool] = False
+    kind = "whole"
 
     cwnd: float = 0
     """Congestion window, bytes; fractions are cut off."""
@@ -128,14 +129,14 @@ class CongestionControl(_Controller):
         """As before, while samples are limited by the application: an idle time is over (with `wants_rate`)."""
 
 
-class WindowBased(_Controller):
+class WindowBased(Controller):
     """A law of the window, in segments: how it grows in congestion avoidance and shrinks on congestion.
 
     The engine's own frame does the rest: slow start (any of a scenario's ``slow_start``), the timeout's window of one
     segment, undo, idle times. During a call `cwnd` and `ssthresh` are the window of the frame and may be changed.
     """
 
-    window_based: ClassVar[bool] = True
+    kind = "law"
 
     cwnd: float = 1.0
     """Congestion window, segments."""

@@ -18,12 +18,17 @@ from types import ModuleType
 from typing import Any
 
 from ackclock.controllers import sources
-from ackclock.controllers.base import CongestionControl, WindowBased
+from ackclock.controllers.agent import Agent
+from ackclock.controllers.base import CongestionControl, Controller, WindowBased
 from ackclock.errors import Problem, one_line, unknown
 
 PREFIX = "python:"
 
-Class = type[CongestionControl] | type[WindowBased]
+Class = type[CongestionControl] | type[WindowBased] | type[Agent]
+
+_KINDS = (CongestionControl, WindowBased, Agent)
+_NEEDED = {"whole": ("on_ack", "on_congestion"), "law": ("grow", "reduce"), "agent": ("decide",)}
+"""Methods without a default, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class Found:
 
 def is_class(value: object) -> bool:
     """Whether `value` is a controller's class itself."""
-    return isinstance(value, type) and issubclass(value, CongestionControl | WindowBased)
+    return isinstance(value, type) and issubclass(value, _KINDS)
 
 
 def name_of(cls: Class) -> str:
@@ -78,13 +83,13 @@ def find(name: str, folder: str | None = None) -> Found:
     cls = _given.get(name)
     if cls is None:
         cls = _imported_class(name, folder)
-    for method in ("grow", "reduce") if cls.window_based else ("on_ack", "on_congestion"):
-        if getattr(cls, method) in (getattr(WindowBased, method, None), getattr(CongestionControl, method, None)):
+    for method in _NEEDED[cls.kind]:
+        if getattr(cls, method) in [getattr(kind, method, None) for kind in _KINDS]:
             raise Problem(f"{cls.__name__} has no method '{method}'", "define it; see docs/controllers.md")
     params = {
         key: item for key, item in inspect.signature(cls).parameters.items() if item.kind is not item.VAR_POSITIONAL
     }
-    texts = sources.of_class(cls, (CongestionControl, WindowBased), folder)
+    texts = sources.of_class(cls, (Controller, *_KINDS), folder)
     return Found(name, cls, params, None if texts is None else sources.digest(texts))
 
 
@@ -116,7 +121,7 @@ def _imported_class(name: str, folder: str | None) -> Class:
         known = [key for key, value in vars(module).items() if is_class(value) and not key.startswith("_")]
         raise unknown(f"class in {module_name}", attribute, known) from None
     if not is_class(cls):
-        remedy = "derive it from ackclock.CongestionControl or ackclock.WindowBased"
+        remedy = "derive it from ackclock.CongestionControl, ackclock.WindowBased or ackclock.Agent"
         raise Problem(f"{attribute} in {module_name} is no controller", remedy)
     found: Class = cls
     return found

@@ -122,7 +122,7 @@ def _flow(flow: Flow, forward: list[Document], reverse: list[Document]) -> Docum
 def _controller(choice: Choice) -> Document:
     if choice.name.startswith(loading.PREFIX):
         return {"name": choice.name, "params": dict(choice.params), "source": choice.source}
-    return {"name": choice.name, "params": _params(choice, engine.catalogue().controllers)}
+    return {"name": choice.name, "params": _params(choice, engine.catalogue().named)}
 
 
 def _params(choice: Choice, known: Mapping[str, engine.Algorithm]) -> Document:

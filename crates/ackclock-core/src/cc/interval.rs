@@ -33,6 +33,8 @@ pub struct Interval {
     pub srtt: Span,
     /// Smallest RTT sample of the connection.
     pub min_rtt: Span,
+    /// Largest rate of delivery in any interval so far, this one included, bytes per second.
+    pub max_rate: f64,
     /// Bytes in flight at its end.
     pub in_flight: u64,
     /// Congestion window in force at its end, bytes.
@@ -58,6 +60,7 @@ pub(super) struct Monitor {
     /// Sums of the samples' times since the begin (t) and values (r), in seconds: t, r, tt, tr.
     sums: [f64; 4],
     last_rtt: f64,
+    max_rate: f64,
     index: u64,
 }
 
@@ -90,9 +93,11 @@ impl Monitor {
         }
         let spread = n * tt - t * t;
         let (delivered, lost) = (cx.delivered - self.delivered, cx.lost.saturating_sub(self.lost));
+        let span = cx.now.since(self.began);
+        self.max_rate = self.max_rate.max(float(delivered) * 1e9 / float(span.0.max(1)));
         let complete = Interval {
             at: cx.now,
-            span: cx.now.since(self.began),
+            span,
             delivered,
             lost,
             sent: (delivered + lost + cx.in_flight).saturating_sub(self.in_flight),
@@ -103,6 +108,7 @@ impl Monitor {
             samples: self.samples,
             srtt: cx.rtt.smoothed,
             min_rtt: cx.rtt.min,
+            max_rate: self.max_rate,
             in_flight: cx.in_flight,
             cwnd,
             rate,

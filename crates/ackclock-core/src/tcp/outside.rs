@@ -103,7 +103,8 @@ impl Endpoint {
 
     /// Wakes the controller before the time it asked for.
     pub fn wake_early(&mut self, now: Time) {
-        self.wake_controller(now);
+        self.tx.on_wake(now);
+        self.mind_wake(now);
     }
 
     /// Lets somebody outside decide for the controller at `now`; what may leave by it is then waiting in

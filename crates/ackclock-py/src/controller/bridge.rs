@@ -58,6 +58,7 @@ pub enum Call {
     OnLimitedStart,
     OnLost,
     OnWake,
+    Decide,
     Grow,
     Reduce,
     SlowStart,
@@ -68,7 +69,7 @@ pub enum Call {
     TransmitStart,
 }
 
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     "start",
     "observe",
     "on_ack",
@@ -82,6 +83,7 @@ const NAMES: [&str; 21] = [
     "on_limited_start",
     "on_lost",
     "on_wake",
+    "decide",
     "grow",
     "reduce",
     "slow_start",

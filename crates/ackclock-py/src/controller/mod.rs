@@ -1,5 +1,6 @@
 //! Controllers written in Python. The engine knows them as it knows every other: by the trait.
 
+pub mod agent;
 mod bridge;
 mod law;
 pub mod views;
@@ -123,9 +124,11 @@ impl<'py> Maker<'py> {
             let params = serde_json::to_string(&flow.cc.params).unwrap_or_default();
             let params = py.import("json")?.call_method1("loads", (params,))?;
             let object = class.call((), Some(params.cast::<PyDict>()?))?;
-            let window_based = object.getattr("window_based")?.is_truthy()?;
+            let kind: String = object.getattr("kind")?.extract()?;
             let bridge = Bridge::new(&object, &flow.cc.name, &flow.id, &self.failure)?;
-            Ok(Some(if window_based {
+            Ok(Some(if kind == "agent" {
+                Box::new(agent::Agent::new(&object, bridge, slow_start)?)
+            } else if kind == "law" {
                 let law = law::Law::new(py, bridge)?;
                 let lent = law.lent();
                 Box::new(law::Framed { frame: WindowBased::new(Box::new(law), slow_start, false), lent })

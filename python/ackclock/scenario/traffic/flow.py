@@ -73,13 +73,13 @@ def _choice(value: Any, what: str, key: str, known: Mapping[str, Description]) -
 
 def _controller(value: Any, info: ValidationInfo) -> Choice:
     """A controller of the engine's, or a class in Python, looked for beside the scenario's file."""
-    known = catalogue().controllers
+    known = catalogue().named
     choice = _written(loading.name_of(value) if loading.is_class(value) else value, "controller", "name", known)
     if not choice.name.startswith(loading.PREFIX):
         return _choice(choice, "controller", "name", known)
     found = loading.find(choice.name, (info.context or {}).get("folder"))
     loading.check_params(found, choice.params)
-    return Choice(choice.name, choice.params, found.source, not found.cls.window_based)
+    return Choice(choice.name, choice.params, found.source, found.cls.kind != "law")
 
 
 def _choice_field(key: str, description: str) -> tuple[PlainSerializer, WithJsonSchema]:

@@ -1,0 +1,247 @@
+//! One simulation that Python drives: stopped between events, asked, and told what controllers shall do.
+
+use crate::controller::{self, Failure, Maker};
+use crate::tables::{self, Table};
+use crate::{build, interrupted, value_error, RunOutput};
+use ackclock_core::cc::{Decision, Pacing};
+use ackclock_core::time::Time;
+use ackclock_sim::output::metric_name;
+use ackclock_sim::snapshot::{FlowState, LinkState};
+use ackclock_sim::step::{Refused, Stop};
+use ackclock_sim::{Run, Sim};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// A decision as Python gives it: what is none stays as it is, a rate of zero ends pacing.
+pub fn decision(cwnd: Option<f64>, ssthresh: Option<f64>, rate: Option<f64>) -> Result<Decision, String> {
+    let bytes = |name: &str, value: Option<f64>| match value {
+        // A conversion to whole bytes truncates, and infinity becomes the largest.
+        Some(x) if x >= 0.0 => Ok(Some(x as u64)),
+        Some(x) => Err(format!("{name} is {x}; it must be zero or more")),
+        None => Ok(None),
+    };
+    let rate = bytes("rate", rate)?;
+    let pacing = rate.map(|rate| if rate == 0 { Pacing::Off } else { Pacing::Rate(rate) });
+    Ok(Decision { cwnd: bytes("cwnd", cwnd)?, ssthresh: bytes("ssthresh", ssthresh)?, pacing, wake_at: None })
+}
+
+pub fn refused(why: Refused) -> PyErr {
+    PyValueError::new_err(why.to_string())
+}
+
+/// A run that is stepped.
+#[pyclass(frozen, module = "ackclock._ackclock")]
+pub struct Stepper {
+    /// None once it is finished.
+    sim: Mutex<Option<Sim>>,
+    flows: Vec<String>,
+    links: Vec<String>,
+    failure: Failure,
+    in_python: bool,
+}
+
+impl Stepper {
+    fn locked(&self) -> MutexGuard<'_, Option<Sim>> {
+        self.sim.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with the simulation, without the interpreter lock unless its controllers need it.
+    fn with<R: Send>(&self, py: Python<'_>, f: impl Send + FnOnce(&mut Sim) -> R) -> PyResult<R> {
+        let work = || self.locked().as_mut().map(f);
+        let done = if self.in_python { work() } else { py.detach(work) };
+        if let Some(failed) = self.failure.take() {
+            return Err(controller::raised(py, failed));
+        }
+        done.ok_or_else(|| PyValueError::new_err("the run is finished; make a new one"))
+    }
+
+    fn flow(&self, flow: usize) -> PyResult<usize> {
+        if flow < self.flows.len() {
+            return Ok(flow);
+        }
+        Err(refused(Refused::NoFlow(self.flows.len(), flow)))
+    }
+}
+
+#[pymethods]
+impl Stepper {
+    #[new]
+    #[pyo3(signature = (resolved, controllers=None))]
+    fn new(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>>) -> PyResult<Stepper> {
+        let spec = Run::from_json(resolved).map_err(value_error)?;
+        let mut maker = Maker::new(py, controllers);
+        let sim = build(py, &spec, &mut maker)?;
+        Ok(Stepper {
+            sim: Mutex::new(Some(sim)),
+            flows: spec.flows.iter().map(|f| f.id.clone()).collect(),
+            links: spec.links.iter().map(|l| l.id.clone()).collect(),
+            failure: maker.failure.clone(),
+            in_python: controller::any(&spec),
+        })
+    }
+
+    /// Names of the flows.
+    #[getter]
+    fn flows(&self) -> Vec<String> {
+        self.flows.clone()
+    }
+
+    /// Names of the links.
+    #[getter]
+    fn links(&self) -> Vec<String> {
+        self.links.clone()
+    }
+
+    /// The time that the run has come to, and its end, ns.
+    #[getter]
+    fn times(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        self.with(py, |sim| (sim.now().0, sim.end().0))
+    }
+
+    /// When the next event is, ns.
+    #[getter]
+    fn next_event(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.with(py, |sim| sim.next_event().map(|at| at.0))
+    }
+
+    /// Handles one event.
+    fn step(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.with(py, |sim| sim.step().map(|at| at.0))
+    }
+
+    /// Plays up to a time, ns, or until a controller is woken: why it stopped, and whose controller.
+    #[pyo3(signature = (until, wakes))]
+    fn play(&self, py: Python<'_>, until: Option<u64>, wakes: bool) -> PyResult<(&'static str, Option<usize>)> {
+        let until = until.map_or(Time::NEVER, Time);
+        let mut signal = None;
+        let stop = self.with(py, |sim| loop {
+            let stop = sim.play_until(until, || {
+                signal = Python::attach(|py| py.check_signals().err());
+                signal.is_some() || self.failure.happened()
+            });
+            match stop {
+                Ok(Stop::Wake(_) | Stop::Closed(_)) if !wakes => {}
+                other => return other,
+            }
+        })?;
+        Ok(match stop.map_err(|_| signal.unwrap_or_else(interrupted))? {
+            Stop::Time => ("time", None),
+            Stop::Wake(flow) => ("wake", Some(flow)),
+            Stop::Closed(flow) => ("closed", Some(flow)),
+            Stop::End => ("end", None),
+        })
+    }
+
+    /// Decides for the controller of a flow.
+    #[pyo3(signature = (flow, cwnd=None, ssthresh=None, rate=None, wake_at=None))]
+    fn decide(
+        &self,
+        py: Python<'_>,
+        flow: usize,
+        cwnd: Option<f64>,
+        ssthresh: Option<f64>,
+        rate: Option<f64>,
+        wake_at: Option<u64>,
+    ) -> PyResult<()> {
+        let decision = decision(cwnd, ssthresh, rate).map_err(PyValueError::new_err)?;
+        let decision = Decision { wake_at: wake_at.map(Time), ..decision };
+        self.with(py, |sim| sim.decide(flow, &decision))?.map_err(refused)
+    }
+
+    /// A flow as it stands.
+    fn flow_state<'py>(&self, py: Python<'py>, flow: usize) -> PyResult<Bound<'py, PyDict>> {
+        let flow = self.flow(flow)?;
+        let FlowState {
+            established,
+            completed,
+            failed,
+            received,
+            acknowledged,
+            sent,
+            retransmitted,
+            lost,
+            marked,
+            recoveries,
+            timeouts,
+            cwnd,
+            ssthresh,
+            pacing_rate,
+            in_flight,
+            srtt,
+            min_rtt,
+            rtt_total,
+            phase,
+        } = self.with(py, |sim| sim.flow_state(flow))?;
+        let d = PyDict::new(py);
+        d.set_item("established", established)?;
+        d.set_item("completed", completed)?;
+        d.set_item("failed", failed)?;
+        d.set_item("received", received)?;
+        d.set_item("acknowledged", acknowledged)?;
+        d.set_item("sent", sent)?;
+        d.set_item("retransmitted", retransmitted)?;
+        d.set_item("lost", lost)?;
+        d.set_item("marked", marked)?;
+        d.set_item("recoveries", recoveries)?;
+        d.set_item("timeouts", timeouts)?;
+        d.set_item("cwnd", cwnd)?;
+        d.set_item("ssthresh", (ssthresh != u64::MAX).then_some(ssthresh))?;
+        d.set_item("pacing_rate", pacing_rate)?;
+        d.set_item("in_flight", in_flight)?;
+        d.set_item("srtt", srtt.as_secs_f64())?;
+        d.set_item("min_rtt", min_rtt.as_secs_f64())?;
+        let (sum, samples) = rtt_total;
+        d.set_item("mean_rtt", (samples > 0).then(|| sum as f64 / samples as f64 * 1e-9))?;
+        d.set_item("rtt_samples", samples)?;
+        d.set_item("phase", controller::views::phase_name(phase))?;
+        Ok(d)
+    }
+
+    /// A link as it stands.
+    fn link_state<'py>(&self, py: Python<'py>, link: usize) -> PyResult<Bound<'py, PyDict>> {
+        if link >= self.links.len() {
+            let problem = format!("a run of {} links has no link {link}", self.links.len());
+            return Err(PyValueError::new_err(problem));
+        }
+        let LinkState { queue, queue_bytes, sent, drops } = self.with(py, |sim| sim.link_state(link))?;
+        let d = PyDict::new(py);
+        d.set_item("queue", queue)?;
+        d.set_item("queue_bytes", queue_bytes)?;
+        d.set_item("sent", sent)?;
+        d.set_item("drops", drops)?;
+        Ok(d)
+    }
+
+    /// What the controller of a flow measured up to its last waking.
+    fn interval(&self, py: Python<'_>, flow: usize) -> PyResult<Option<controller::agent::Interval>> {
+        let flow = self.flow(flow)?;
+        self.with(py, |sim| sim.interval(flow).map(controller::agent::Interval::from))
+    }
+
+    /// The samples recorded since the last call.
+    fn drain(&self, py: Python<'_>) -> PyResult<Table> {
+        let samples = self.with(py, Sim::drain_series)?;
+        tables::samples(samples.iter().map(|s| {
+            let names = if metric_name(s.metric).1 { &self.flows } else { &self.links };
+            (s, names[s.of as usize].as_str())
+        }))
+    }
+
+    /// Plays the rest and yields the tables; the run is gone after it.
+    fn finish(&self, py: Python<'_>) -> PyResult<RunOutput> {
+        let begun = Instant::now();
+        let mut signal = None;
+        let played = self.with(py, |sim| {
+            sim.run(|| {
+                signal = Python::attach(|py| py.check_signals().err());
+                signal.is_some() || self.failure.happened()
+            })
+        })?;
+        played.map_err(|_| signal.unwrap_or_else(interrupted))?;
+        let sim = self.locked().take().ok_or_else(|| PyValueError::new_err("the run is finished; make a new one"))?;
+        Ok(RunOutput::of(sim.output(), begun.elapsed().as_secs_f64()))
+    }
+}
