@@ -66,12 +66,12 @@ class Simulation:
     @property
     def time(self) -> float:
         """The time that the run has come to, seconds."""
-        return self._times()[0] / 1e9
+        return self._times()[0] * 1e-9
 
     @property
     def end(self) -> float:
         """When it ends, seconds."""
-        return self._times()[1] / 1e9
+        return self._times()[1] * 1e-9
 
     def _times(self) -> tuple[int, int]:
         with engine.translated():
@@ -83,13 +83,13 @@ class Simulation:
         """When the next event is, seconds; None once the run is over."""
         with engine.translated():
             at: int | None = self._stepper.next_event
-        return None if at is None else at / 1e9
+        return None if at is None else at * 1e-9
 
     def step(self) -> float | None:
         """Handle one event; when it was, or None once the run is over."""
         with engine.translated():
             at: int | None = self._stepper.step()
-        return None if at is None else at / 1e9
+        return None if at is None else at * 1e-9
 
     def run_until(self, time: float) -> None:
         """Play up to and including a time, seconds."""
@@ -130,8 +130,9 @@ class Simulation:
         `pacing_rate` (bytes per second, None: not paced), `in_flight`, `srtt`, `min_rtt`, `mean_rtt`, `phase`,
         `established`, `completed`, `failed`.
         """
+        number = self._flow(flow)
         with engine.translated():
-            state: dict[str, Any] = self._stepper.flow_state(self._flow(flow))
+            state: dict[str, Any] = self._stepper.flow_state(number)
         return state
 
     def link(self, link: int | str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ackclock.gym.actions import ACTIONS, Action
 from ackclock.gym.measures import Interval
 from ackclock.gym.observations import OBSERVATIONS, Observation
 from ackclock.gym.policy import LinearPolicy, Policy, linear
-from ackclock.gym.rewards import REWARDS, AlphaFair, Linear, Power
+from ackclock.gym.rewards import REWARDS, AlphaFair, Linear, Orca, Power
 
 if TYPE_CHECKING:
     from ackclock.gym.env import CongestionEnv, CongestionVectorEnv
@@ -34,6 +34,7 @@ __all__ = [
     "Linear",
     "LinearPolicy",
     "Observation",
+    "Orca",
     "Policy",
     "Power",
     "linear",

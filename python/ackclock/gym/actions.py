@@ -22,16 +22,14 @@ LEAST_WINDOW, MOST_WINDOW = 2, 2**20
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action of one number between two bounds; beyond them it is cut off."""
+    """An action of one number from -1 to 1; beyond them it is cut off."""
 
     decide: Decide
-    low: float
-    high: float
     source: str = ""
 
     def decision(self, action: Any, interval: Any) -> Array:
         """Window, threshold and rate on the last axis, NaN for what stays as it is."""
-        number = np.clip(np.asarray(action, np.float64)[..., 0], self.low, self.high)
+        number = np.clip(np.asarray(action, np.float64)[..., 0], -1, 1)
         cwnd, rate = self.decide(number, interval)
         cwnd = np.clip(cwnd, LEAST_WINDOW * interval.mss, MOST_WINDOW * interval.mss)
         shape = np.shape(number)
@@ -40,12 +38,17 @@ class Action:
     @property
     def bounds(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Smallest and largest action."""
-        return np.array([self.low], np.float32), np.array([self.high], np.float32)
+        return np.full(1, -1, np.float32), np.ones(1, np.float32)
 
 
-def window(most: float = 10_000) -> Action:
-    """The window itself, segments."""
-    return Action(lambda a, i: (a * i.mss, np.nan), LEAST_WINDOW, most)
+def _between(a: Any, least: float, most: float) -> Any:
+    """From `least` at -1 to `most` at 1, by equal factors."""
+    return least * (most / least) ** ((a + 1) / 2)
+
+
+def window(least: float = LEAST_WINDOW, most: float = 8192) -> Action:
+    """The window itself: from `least` to `most` segments, on a logarithmic scale."""
+    return Action(lambda a, i: (_between(a, least, most) * i.mss, np.nan))
 
 
 def _paced(rate: Any, i: Any) -> tuple[Any, Any]:
@@ -58,25 +61,24 @@ def _present(i: Any) -> Any:
     return np.where(np.asarray(i.rate) > 0, i.rate, share(i.cwnd, i.srtt))
 
 
-def rate(least: float = 0.05, most: float = 1000) -> Action:
-    """The pacing rate itself, Mbit/s of payload."""
-    return Action(lambda a, i: _paced(a * 125_000, i), least, most)
+def rate(least: float = 0.1, most: float = 1000) -> Action:
+    """The pacing rate itself: from `least` to `most` Mbit/s of payload, on a logarithmic scale."""
+    return Action(lambda a, i: _paced(_between(a, least, most) * 125_000, i))
 
 
 def multiplier(power: float = 1.0) -> Action:
-    """The window times 2^(power a), a from -1 to 1. With power 2 the action of Orca (see the observation)."""
-    source = "Abbasloo, Yen, Chao 2020"
-    return Action(lambda a, i: (i.cwnd * 2.0 ** (power * a), np.nan), -1, 1, source)
+    """The window times 2^(power a). With power 2 the action of Orca (see the observation)."""
+    return Action(lambda a, i: (i.cwnd * 2.0 ** (power * a), np.nan), "Abbasloo, Yen, Chao 2020")
 
 
-def rate_step(step: float = 0.025, most: float = 10.0) -> Action:
-    """The pacing rate times (1 + step a), or over (1 - step a) where a is negative: Aurora's (Jay et al. 2019)."""
+def rate_step(step: float = 0.025) -> Action:
+    """The pacing rate times (1 + step a), or over (1 - step a) where a is negative: Aurora's, there without bounds."""
 
     def decide(a: Any, i: Any) -> tuple[Any, Any]:
         factor = np.where(a >= 0, 1 + step * a, 1 / (1 - step * np.minimum(a, 0)))
         return _paced(np.maximum(_present(i) * factor, i.mss / 10), i)
 
-    return Action(decide, -most, most, "Jay et al. 2019")
+    return Action(decide, "Jay et al. 2019")
 
 
 ACTIONS: dict[str, Action] = {

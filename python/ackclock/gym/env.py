@@ -16,7 +16,7 @@ from ackclock import host
 from ackclock.errors import InputError, Problem
 from ackclock.gym import actions, observations, rewards
 from ackclock.gym.measures import Array, mean_rtt, share, throughput
-from ackclock.gym.runs import COMPLETED, ENDED, FAILED, Runs
+from ackclock.gym.runs import COMPLETED, ENDED, FAILED, RUNNING, Runs
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.override import Overrides
 from ackclock.scenario.plan import Plan
@@ -87,7 +87,7 @@ class CongestionEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         interval: str | None = None,
         observation: str | observations.Observation = "basic",
         action: str | actions.Action = "multiplier",
-        reward: str | rewards.Reward = "power",
+        reward: str | rewards.Reward = "alpha-fair",
     ) -> None:
         self._task = _Task(observation, action, reward)
         self._runs = Runs(scenario, set=set, flow=flow, interval=interval, size=1, threads=1)
@@ -107,7 +107,7 @@ class CongestionEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         _check_point(point, len(self._runs.points))
         _, self._interval = self._runs.begin({0: (point, run_seed)})
         self._seen = self._task.sees.after(self._task.sees.empty((1,)), self._interval)
-        return self._seen[0], self._told() | {"point": point, "params": self._runs.points[point]}
+        return self._seen[0], self._told() | {"point": point, "params": dict(self._runs.points[point])}
 
     def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Decide, and play until the next decision."""
@@ -119,10 +119,10 @@ class CongestionEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._seen = self._task.sees.after(self._seen, interval)
         reward = float(np.asarray(self._task.pays(interval))[0])
         told = self._told()
-        over = state[0] != 0
-        if over:
+        end = int(state[0])
+        if end != RUNNING:
             self._interval = None
-        return self._seen[0], reward, state[0] in (COMPLETED, FAILED), state[0] == ENDED, told
+        return self._seen[0], reward, end in (COMPLETED, FAILED), end == ENDED, told
 
     def _told(self) -> dict[str, Any]:
         return {key: float(values[0]) for key, values in _info(self._interval).items()}
@@ -154,7 +154,7 @@ class CongestionVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], ND
         interval: str | None = None,
         observation: str | observations.Observation = "basic",
         action: str | actions.Action = "multiplier",
-        reward: str | rewards.Reward = "power",
+        reward: str | rewards.Reward = "alpha-fair",
     ) -> None:
         if num_envs < 1:
             raise InputError(f"{num_envs} is too few", "give at least 1", key="num_envs")
