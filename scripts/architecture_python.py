@@ -18,6 +18,8 @@ IMPORTS: dict[str, set[str]] = {
     "controllers": {"errors"},
     "reference": {"controllers"},
     "scenario": {"files", "controllers", "engine", "errors"},
+    "simulation": {"controllers", "engine", "errors", "scenario"},
+    "gym": {"controllers", "engine", "errors", "host", "scenario"},
     "events": {"files", "controllers", "engine", "errors", "scenario"},
     "execution": {"files", "controllers", "engine", "errors", "host", "scenario"},
     "metrics": {"stats"},
@@ -55,12 +57,13 @@ IMPORTS: dict[str, set[str]] = {
         "events",
         "results",
         "scenario",
+        "simulation",
         "sweeps",
     },  # ackclock/__init__.py
 }
 """What each part of the package may import from the others, for type checkers too. The most specific name counts."""
 
-NAME_ITS_TYPES = {"", "controllers", "reference"}
+NAME_ITS_TYPES = {"", "controllers", "reference", "simulation"}
 """Parts that may name the types of the extension, but not load it."""
 
 OWNERS = {

@@ -280,3 +280,16 @@ def test_the_tutorials_training_finds_something_better(monkeypatch: pytest.Monke
     assert weights.shape == (8,)
     assert history[-1] > history[0] + 0.3, history
     assert train_learned.train(generations=2, population=12, elite=3, steps=40)[1] == history[:2], "the same again"
+
+
+def test_the_benchmark_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benches"))
+    import agents
+
+    monkeypatch.setattr(agents, "SIZES", (2,))
+    agents.main(["--seconds", "0.01", "--rounds", "1"])
+    rows = [line.split("|")[1:4] for line in capsys.readouterr().out.splitlines()[3:]]
+    assert [(name.strip(), int(size)) for name, size, _ in rows] == [
+        (name, size) for name in ("exchange", *agents.PATHS) for size in (1, 2)
+    ]
+    assert all(float(steps.split()[0].replace(",", "")) > 0 for *_, steps in rows)
