@@ -12,8 +12,8 @@ from ackclock.controllers import loading
 from ackclock.controllers.agent import Decision
 from ackclock.errors import InputError
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.override import Overrides
 from ackclock.scenario.plan import Job, Plan, load
+from ackclock.scenario.reading.override import Overrides
 
 if TYPE_CHECKING:
     import polars as pl

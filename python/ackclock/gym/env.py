@@ -18,8 +18,8 @@ from ackclock.gym import actions, observations, rewards
 from ackclock.gym.measures import Array, mean_rtt, share, throughput
 from ackclock.gym.runs import COMPLETED, ENDED, FAILED, RUNNING, Runs
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.override import Overrides
 from ackclock.scenario.plan import Plan
+from ackclock.scenario.reading.override import Overrides
 
 Given = Scenario | Mapping[str, Any] | str | os.PathLike[str] | Plan | None
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from ackclock import engine
 from ackclock.errors import InputError, Problem
 from ackclock.gym.measures import Array, Interval
-from ackclock.scenario import units
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.override import Overrides
 from ackclock.scenario.plan import Job, Plan, load, resolved_text
+from ackclock.scenario.reading.override import Overrides
+from ackclock.scenario.values import units
 
 RUNNING, ENDED, COMPLETED, FAILED = range(4)
 """What has become of a run."""
