@@ -40,6 +40,7 @@ IMPORTS: dict[str, set[str]] = {
         "engine",
         "errors",
         "execution",
+        "files",
         "host",
         "metrics",
         "results",

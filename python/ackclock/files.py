@@ -7,6 +7,9 @@ from pathlib import Path
 
 from ackclock.errors import InputError, one_line
 
+JOURNAL = "runs.journal"
+"""The file that keeps the finished runs of a sweep. With what is moved aside from it, it marks the directory of one."""
+
 
 def reason(error: BaseException) -> str:
     """Why the system refused something, in one line of small letters: "no space left on device"."""

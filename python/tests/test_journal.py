@@ -20,8 +20,9 @@ from ackclock.cli.app import main
 from ackclock.errors import AckclockError
 from ackclock.execution import batch, records
 from ackclock.execution import journal as journals
-from ackclock.execution.journal import ASIDE, NAME, Journal
+from ackclock.execution.journal import ASIDE, Journal
 from ackclock.execution.keys import Task
+from ackclock.files import JOURNAL as NAME
 from ackclock.results import store
 
 Write = Callable[..., Path]
@@ -261,9 +262,11 @@ def test_another_file_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / NAME).read_bytes() == b"something else"
 
 
-def test_both_know_the_name() -> None:
-    assert store.JOURNAL == NAME
-    assert ASIDE.startswith(NAME)
+def test_what_was_set_aside_marks_the_directory_of_a_sweep(tmp_path: Path) -> None:
+    (tmp_path / ASIDE).write_bytes(b"of a damaged journal")
+    assert store.SweepDirectory(tmp_path).path == tmp_path
+    with pytest.raises(InputError, match="is the directory of a sweep"):
+        store.OutputDirectory(tmp_path)
 
 
 def test_a_lock_that_is_given_back_soon_is_waited_for(tmp_path: Path) -> None:

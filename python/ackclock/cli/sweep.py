@@ -15,9 +15,10 @@ from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
 from ackclock.cli.run import show
 from ackclock.errors import InputError
 from ackclock.execution.scheduler import Event
+from ackclock.files import JOURNAL
 from ackclock.scenario.plan import load
 from ackclock.sweeps.precision import Precision
-from ackclock.sweeps.sweep import JOURNAL, Report, sweep
+from ackclock.sweeps.sweep import Report, sweep
 
 
 @dataclass(frozen=True, slots=True)

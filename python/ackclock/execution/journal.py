@@ -19,10 +19,9 @@ from types import TracebackType
 from ackclock.errors import AckclockError, InputError
 from ackclock.execution import batch, records
 from ackclock.execution.index import Index
-from ackclock.files import reason, to_disk, unwritable
+from ackclock.files import JOURNAL, reason, to_disk, unwritable
 
-NAME = "runs.journal"
-ASIDE = f"{NAME}.damaged"
+ASIDE = f"{JOURNAL}.damaged"
 """Where bytes go that were not part of a whole record."""
 _MAGIC = b"ackclock journal 1\n"
 _SYNC_S = 1.0
@@ -35,7 +34,7 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         """Open or begin the journal of `folder`. Raises :class:`InputError`."""
-        self.path = folder / NAME
+        self.path = folder / JOURNAL
         self.entries = Index()
         self.damaged = 0
         """Bytes that were not part of a whole record when it was opened, and are in :data:`ASIDE` now."""

@@ -16,13 +16,11 @@ from typing import Any, TextIO
 import polars as pl
 
 from ackclock.errors import AckclockError, InputError
-from ackclock.files import reason, to_disk, unwritable
+from ackclock.files import JOURNAL, reason, to_disk, unwritable
 from ackclock.results import manifest as manifests
 from ackclock.results.manifest import TABLES
 
 MANIFEST = "manifest.json"
-JOURNAL = "runs.journal"
-"""What makes a directory one of a sweep, together with what is moved aside from it."""
 _OURS = {f"{name}.parquet" for name in TABLES} | {MANIFEST}
 _FIGURES = ("overview*.png", "overview*.svg")
 _PARTIAL = ".tables-"

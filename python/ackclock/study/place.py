@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.errors import InputError
-from ackclock.files import unwritable
+from ackclock.files import JOURNAL, unwritable
 from ackclock.study.model import Study
-from ackclock.sweeps.sweep import JOURNAL
 
 CLAIMS, RUNS, OWNER = "claims.json", "runs", "study.json"
 _REMEDY = "give --out another name"

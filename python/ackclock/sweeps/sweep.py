@@ -25,8 +25,6 @@ from ackclock.sweeps.arguments import checked_jobs, planned, workers
 from ackclock.sweeps.precision import Imprecise, Precision
 from ackclock.sweeps.session import Session
 
-JOURNAL = journals.NAME
-
 
 @dataclass(frozen=True, slots=True)
 class Report:
