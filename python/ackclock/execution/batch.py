@@ -28,7 +28,6 @@ STREAMS = ("flows", "links", "transfers", "series")
 _MAGIC = b"ACKRUNS1"
 _LENGTH = struct.Struct("<I")
 
-
 Failed = Callable[[BaseException], None]
 """Called with what a run raised."""
 
@@ -45,15 +44,15 @@ def play(
 
     stop: the first run that fails is the last one that is played.
     interruptible: a KeyboardInterrupt is somebody's Ctrl-C. In processes that never see one a controller raised it.
-    failed: called with each error.
+    failed: called with what the last run raised that failed.
     """
     batch, runs, errors = engine.Batch(), list[str](), list[BaseException]()
     for number, task in enumerate(tasks):
         runs.append(_played(batch, number, task, folder, interruptible, errors.append))
-        if errors and failed is not None:
-            failed(errors[-1])
         if errors and stop:
             break
+    if errors and failed is not None:
+        failed(errors[-1])
     return _packed(runs, batch.take())
 
 
