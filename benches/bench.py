@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a packet costs: ackclock against ns-3 and ns-2 on the three standard dumbbells, in turns on one machine,
+"""What a packet costs: ackclock against ns-3 and ns-2 on the four standard dumbbells, in turns on one machine,
 and alone in a crowd of a thousand flows behind FQ-CoDel.
 
 CPU time is user + system of a child process, less that of the same child simulating next to nothing. A packet is a
@@ -55,6 +55,7 @@ STANDARDS = (
     Standard("one-flow", ns3_s=2, quick_s=2, quick_ns3_s=0.5),
     Standard("hundred-flows", ns3_s=2, quick_s=10, quick_ns3_s=0.5),
     Standard("high-bdp", ns3_s=10, quick_s=10, quick_ns3_s=3),
+    Standard("thousand-flows", ns3_s=1, quick_s=2, quick_ns3_s=0.3),
     Standard("thousand-flows-fq-codel", ns3_s=0, quick_s=0.5, quick_ns3_s=0, alone=True),
 )
 

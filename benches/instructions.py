@@ -27,6 +27,8 @@ MOST_OVER_DROPTAIL = 0.30
 SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], tuple[str, ...]]] = {
     "one-flow": ("1000", "20", "1651", "1", ("1", "3"), ("newreno", "rfc")),
     "hundred-flows": ("1000", "40", "3303", "100", ("1", "3"), ("newreno", "rfc")),
+    # The state of a connection is far away whenever a segment comes for it.
+    "thousand-flows": ("1000", "40", "3303", "1000", ("1", "3"), ("newreno", "rfc")),
     # An event for every segment: deadlines that come and go.
     "hundred-flows-paced": ("1000", "40", "3303", "100", ("1", "3"), ("newreno", "rfc", 'pacing="window"')),
     "high-bdp": ("250", "160", "3303", "2", ("4", "12"), ("newreno", "rfc")),

@@ -105,6 +105,13 @@ impl<T: Copy + Default> Ring<T> {
         Some(v)
     }
 
+    /// Removes the first entry, which its caller has seen.
+    #[inline]
+    pub fn skip(&mut self) {
+        debug_assert!(!self.is_empty());
+        self.head += 1;
+    }
+
     /// Removes and returns the last entry; the next one pushed gets its number.
     #[inline]
     pub fn pop_back(&mut self) -> Option<T> {

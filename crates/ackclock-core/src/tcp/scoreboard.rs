@@ -226,7 +226,7 @@ impl Scoreboard {
                 }
                 rate.pop();
             }
-            self.records.pop();
+            self.records.skip();
             if r.flags == 0 {
                 d.bytes += u64::from(r.len);
                 d.note(&r, false);

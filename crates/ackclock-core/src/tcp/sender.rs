@@ -145,6 +145,7 @@ impl Sender {
             ^ tcb.stats.acks
             ^ tcb.congestion.prefetch()
             ^ u64::from(self.recovery.is_calm())
+            ^ self.pacer.gate().0
     }
 
     /// Congestion window in force, bytes.

@@ -190,12 +190,14 @@ impl FusedLink {
     /// The next packet that is out at `now`.
     #[inline]
     pub fn pull(&mut self, now: Time) -> Option<InFlight> {
-        if self.ring.front()?.exit > now {
+        let first = *self.ring.front()?;
+        if first.exit > now {
             return None;
         }
         if self.queued_from == self.ring.head() {
             self.settle(now);
         }
-        self.ring.pop()
+        self.ring.skip();
+        Some(first)
     }
 }

@@ -8,19 +8,13 @@ impl Endpoint {
     /// returns a sum of them: it means nothing, but it must be used for the reads to be made.
     #[inline]
     pub fn prefetch(&self, acks: bool) -> u64 {
-        let tcb = &self.tx.tcb;
-        let lines = u64::from(self.ts_recent)
-            + self.timers.bound().0
-            + self.rx.nxt()
-            + u64::from(self.rx.finished())
-            + u64::from(tcb.iss)
-            + tcb.board.una()
-            + self.tx.peer.edge()
-            + self.tx.pacer.gate().0;
+        let tx = &self.tx;
+        let lines =
+            u64::from(self.ts_recent) ^ self.timers.bound().0 ^ self.rx.nxt() ^ tx.tcb.board.una() ^ tx.peer.edge();
         if acks {
-            lines ^ self.tx.prefetch()
+            lines ^ tx.prefetch()
         } else {
-            lines ^ self.rx.stats.delivered
+            lines ^ u64::from(self.rx.finished()) ^ self.rx.stats.delivered
         }
     }
 }
