@@ -7,7 +7,7 @@ use crate::probe::Probes;
 use crate::routes::{Routes, END};
 use crate::slab::{Slab, NONE};
 use crate::wire::Link;
-use ackclock_core::packet::Packet;
+use ackclock_core::packet::{Family, FourTuple, Packet};
 use ackclock_core::path::{DelayLine, Element, Port};
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
@@ -32,6 +32,8 @@ pub struct Delivery {
     pub at: Time,
     /// Twice the connection's number, plus one for its server.
     pub to: u32,
+    /// Where it came from and went to: of its connection, or of the one that has taken the place of one that is over.
+    pub addresses: FourTuple,
     /// The packet.
     pub packet: Packet,
     /// Whether it is the second of two that a medium made of one.
@@ -184,7 +186,11 @@ impl Sim {
         }
         let to = (slot.side ^ 1) as usize;
         if let Some(log) = &mut self.log {
-            log.push(Delivery { at: now, to: to as u32, packet: slot.packet, copy: slot.copy });
+            let conn = &self.conns[to / 2];
+            let family = if self.flows.len() > FourTuple::MOST_FLOWS_V4 { Family::V6 } else { Family::V4 };
+            let sent = FourTuple::of_connection(family, conn.flow, conn.number);
+            let addresses = if to & 1 == 1 { sent } else { sent.reversed() };
+            log.push(Delivery { at: now, to: to as u32, addresses, packet: slot.packet, copy: slot.copy });
         }
         let Side { endpoint: Some(endpoint), watch, stamp, .. } = &mut self.sides[to] else {
             return self.on_datagram(now, to, id);

@@ -25,15 +25,15 @@ pub enum Address {
 }
 
 impl Address {
-    /// Host number `host`, below 2^24, of a private network: in 10.0.0.0/8 (RFC 1918), or in fd00::/8 (RFC 4193) with a
-    /// network of its own for each 2^16 hosts.
+    /// Host number `host` of a private network: in 10.0.0.0/8 (RFC 1918), which has room for 2^24, or in fd00::/8 (RFC
+    /// 4193) with a network of its own for each 2^16 hosts.
     pub fn of_host(family: Family, host: u32) -> Address {
-        let [_, a, b, c] = host.to_be_bytes();
+        let [high, a, b, c] = host.to_be_bytes();
         match family {
             Family::V4 => Address::V4([10, a, b, c]),
             Family::V6 => {
                 let mut octets = [0; 16];
-                (octets[0], octets[5], octets[14], octets[15]) = (0xfd, a, b, c);
+                (octets[0], octets[4], octets[5], octets[14], octets[15]) = (0xfd, high, a, b, c);
                 Address::V6(octets)
             }
         }
@@ -110,10 +110,14 @@ const FIRST_PORT: u32 = 1024;
 const PORTS: u32 = 65_536 - FIRST_PORT;
 
 impl FourTuple {
-    /// Of connection number `connection` between the hosts of flow number `flow` (below 2^23), as the packets of its first
-    /// side have it: hosts 2 `flow` and 2 `flow` + 1, and a port for every connection. Those of one flow that follow one
-    /// another differ; a flow's connections number `n` and `n` + 64512 have different server ports.
-    pub fn of_connection(family: Family, flow: u32, connection: u32) -> FourTuple {
+    /// Most flows that version 4 has private addresses for, two hosts each.
+    pub const MOST_FLOWS_V4: usize = 1 << 23;
+
+    /// Of connection number `connection` between the hosts of flow number `flow`, as the packets of its first side have it:
+    /// hosts 2 `flow` and 2 `flow` + 1, and a port for every connection. Connections `n` and `n` + 64512 of a flow have
+    /// different server ports, so none is like another before four billion.
+    pub fn of_connection(family: Family, flow: u32, connection: u64) -> FourTuple {
+        let connection = connection as u32;
         FourTuple {
             source: Address::of_host(family, 2 * flow),
             source_port: (FIRST_PORT + connection % PORTS) as u16,
