@@ -204,12 +204,13 @@ impl Link {
     }
 
     /// When the next packet is out. While it is not known who that will be, because the next transmission has not begun,
-    /// this is when it begins, and the propagation delay, before which nobody can tell.
+    /// this is when it begins, and the propagation delay, before which nobody can tell. Without a delay the end of every
+    /// transmission shows at once, also of a packet that the medium loses: who arrives later at that instant finds it gone.
     #[inline]
     pub fn next_due(&self) -> Time {
         let out = self.wire.next_due();
         let decision = Time(self.turn.0.saturating_add(self.common.delay));
-        if out <= decision || self.queue.backlog().packets == 0 {
+        if out <= decision || (self.common.delay > 0 && self.queue.backlog().packets == 0) {
             return out;
         }
         decision
