@@ -37,8 +37,9 @@ fn data_and_acknowledgments_share_a_channel() {
     let end_of_data = 3 * 1_040_000 + 2 * 100_000;
     assert_eq!(client[0], (2_040_000 + MS).max(end_of_data + 100_000) + 40_000);
     // Never two at once: whatever leaves the channel, the next has had its own time there.
-    let mut leaves: Vec<(u64, u64)> = server.iter().map(|at| (at - MS, 1_040_000)).collect();
-    leaves.extend(client.iter().map(|at| (*at, 40_000)));
+    let on_air = |p: &Packet| (u64::from(p.len) + 40) * 1000;
+    let mut leaves: Vec<(u64, u64)> =
+        all.iter().map(|p| (p.at - if p.to_server { MS } else { 0 }, on_air(p))).collect();
     leaves.sort_unstable();
     assert!(leaves.windows(2).all(|w| w[1].0 - w[0].0 >= w[1].1 + 100_000), "{leaves:?}");
     assert!(play(&d).flows[0].completed);
@@ -60,7 +61,7 @@ fn aggregation_delivers_in_groups() {
     let group = |t: &u64| times.iter().filter(|at| *at == t).count();
     assert_eq!(group(&times[0]), 3, "the initial window, when the first of it has waited long enough");
     assert_eq!(times[0], 3 * MS);
-    assert!(distinct.len() * 4 < times.len() && distinct.iter().map(group).max() == Some(8), "{times:?}");
+    assert!(distinct.len() * 4 < times.len() && distinct.iter().any(|t| group(t) == 8), "{times:?}");
     // Everything has the addresses of its connection.
     assert!(all.iter().all(|a| a.addresses == if a.to == 1 { all[0].addresses } else { all[0].addresses.reversed() }));
     assert_eq!(all[0].addresses.source.to_string(), "10.0.0.0");
