@@ -1,7 +1,11 @@
-"""Steps of an agent per second: alone, and many at once on all processors.
+"""Steps of an agent per second of CPU time, of one environment and of many at once.
+
+CPU time is that of the process, user and system, of all its threads: other work on the machine counts for little, and n
+processors make n times as many steps in a second of wall time.
 
 An agent holds the window that fills its path, by `multiplier` of 0, so that a round trip carries what the path can. The
-`exchange` is an interval in which nothing happens, a microsecond: what a decision costs besides the simulation.
+`exchange` is an interval in which nothing happens, a microsecond: what a decision costs besides the simulation, observation
+and reward included; the `call` is the engine's part of it.
 
     .venv/bin/python benches/agents.py [--seconds SECONDS] [--rounds N]
 """
@@ -19,6 +23,7 @@ import numpy as np
 
 from ackclock import host
 from ackclock.gym import CongestionEnv, CongestionVectorEnv, actions
+from ackclock.gym.runs import Runs
 
 SIZES = (16, 64, 256)
 PATHS = {"10 Mbit/s, 40 ms": ("10 Mbit/s", "40 ms", 35), "100 Mbit/s, 40 ms": ("100 Mbit/s", "40 ms", 350)}
@@ -36,10 +41,10 @@ def scenario(rate: str, rtt: str) -> dict[str, Any]:
 
 
 def per_second(step: Callable[[], int], seconds: float) -> float:
-    """Steps per second of wall time of what makes so many steps at a call."""
+    """Steps per second of CPU time of what makes so many steps at a call."""
     step()
-    done, begun = 0, time.perf_counter()
-    while (passed := time.perf_counter() - begun) < seconds:
+    done, begun = 0, time.process_time()
+    while (passed := time.process_time() - begun) < seconds:
         done += step()
     return done / passed
 
@@ -55,6 +60,20 @@ def alone(path: tuple[str, str, int], interval: str | None, seconds: float) -> f
         _, _, terminated, truncated, _ = env.step(action)
         if terminated or truncated:
             env.reset()
+        return 1
+
+    return per_second(step, seconds)
+
+
+def called(path: tuple[str, str, int], seconds: float) -> float:
+    """Of the call into the engine alone."""
+    rate, rtt, _ = path
+    runs = Runs(scenario(rate, rtt), set=None, flow=None, interval="1 us", size=1, threads=1)
+    runs.begin({0: (0, 1)})
+    nothing = np.full((1, 3), np.nan)
+
+    def step() -> int:
+        runs.step(nothing)
         return 1
 
     return per_second(step, seconds)
@@ -78,11 +97,12 @@ def together(path: tuple[str, str, int], interval: str | None, size: int, second
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and prints a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seconds", type=float, default=2, help="of each measurement")
+    parser.add_argument("--seconds", type=float, default=2, help="of CPU time, for each measurement")
     parser.add_argument("--rounds", type=int, default=5)
     chosen = parser.parse_args(arguments)
     first = PATHS["10 Mbit/s, 40 ms"]
     rows: list[tuple[str, int, Callable[[], float]]] = [
+        ("call", 1, lambda: called(first, chosen.seconds)),
         ("exchange", 1, lambda: alone(first, "1 us", chosen.seconds)),
         *(("exchange", n, lambda n=n: together(first, "1 us", n, chosen.seconds)) for n in SIZES),
     ]
@@ -91,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows.extend((name, n, lambda path=path, n=n: together(path, None, n, chosen.seconds)) for n in SIZES)
     facts = host.facts()
     print(f"{facts['processor']}, {facts['cores']} processors used")
-    print("| per interval | environments | steps per second: median (least to most) |")
+    print("| per interval | environments | steps per second of CPU time: median (least to most) |")
     print("|---|---|---|")
     for name, size, measure in rows:
         found = [measure() for _ in range(chosen.rounds)]

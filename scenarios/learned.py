@@ -10,4 +10,4 @@ class Learned(LinearPolicy):
 
     observation = "basic"
     action = "multiplier"
-    weights = "-1.7995 0.6533 -1.2922 -0.9363 0.1774 0.3180 -1.9589 0.4095"
+    weights = "-1.8576 0.7986 -0.1901 -0.5731 0.1868 0.0217 -1.5591 0.4848"

@@ -289,7 +289,22 @@ def test_the_benchmark_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     monkeypatch.setattr(agents, "SIZES", (2,))
     agents.main(["--seconds", "0.01", "--rounds", "1"])
     rows = [line.split("|")[1:4] for line in capsys.readouterr().out.splitlines()[3:]]
-    assert [(name.strip(), int(size)) for name, size, _ in rows] == [
-        (name, size) for name in ("exchange", *agents.PATHS) for size in (1, 2)
-    ]
+    expected = [(name, size) for name in ("exchange", *agents.PATHS) for size in (1, 2)]
+    assert [(name.strip(), int(size)) for name, size, _ in rows] == [("call", 1), *expected]
     assert all(float(steps.split()[0].replace(",", "")) > 0 for *_, steps in rows)
+
+
+def test_what_was_learned_keeps_the_link_busy_and_the_queue_short() -> None:
+    """What docs/gym.md says of it."""
+    changes = {"topology.rate": "40 Mbit/s", "topology.rtt": "80 ms", "run.duration": "12 s"}
+    result = ackclock.run(ROOT / "scenarios" / "learned.toml", set=changes, jobs=1)
+    cubic, learned = result.links.filter(result.links["id"] == result.links["id"][0]).iter_rows(named=True)
+    assert learned["drops"] == 0 < cubic["drops"]
+    assert learned["utilisation"] > 0.97
+    assert learned["mean_queue_delay_s"] < 0.1 * cubic["mean_queue_delay_s"]
+
+
+def test_the_page_shows_the_weights_of_the_example() -> None:
+    example = ROOT / "scenarios" / "learned.py"
+    (weights,) = [line for line in example.read_text(encoding="utf-8").splitlines() if "weights =" in line]
+    assert (ROOT / "docs" / "gym.md").read_text(encoding="utf-8").count(weights.split('"')[1]) == 2
