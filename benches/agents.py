@@ -4,8 +4,8 @@ CPU time is that of the process, user and system, of all its threads: other work
 processors make n times as many steps in a second of wall time.
 
 An agent holds the window that fills its path, by `multiplier` of 0, so that a round trip carries what the path can. The
-`exchange` is an interval in which nothing happens, a microsecond: what a decision costs besides the simulation, observation
-and reward included; the `call` is the engine's part of it.
+`exchange` is an interval in which nothing happens, a microsecond: what a decision costs besides the simulation,
+observation and reward included; the `call` is the engine's part of it.
 
     .venv/bin/python benches/agents.py [--seconds SECONDS] [--rounds N]
 """
