@@ -81,13 +81,6 @@ impl<T: Copy + Default> Ring<T> {
         (!self.is_empty()).then(|| &self.slots[self.slot(self.head)])
     }
 
-    /// The entry `ahead` places behind the first.
-    #[inline]
-    pub fn peek(&self, ahead: u64) -> Option<&T> {
-        let n = self.head + ahead;
-        (n < self.tail).then(|| &self.slots[self.slot(n)])
-    }
-
     /// The last entry.
     #[inline]
     pub fn back(&self) -> Option<&T> {

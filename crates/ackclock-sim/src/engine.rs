@@ -15,11 +15,6 @@ use ackclock_core::time::Time;
 /// Events between two looks at the caller's interrupt.
 pub(crate) const INTERRUPT_INTERVAL: u64 = 1 << 16;
 
-/// From so many sides on, their state is fetched ahead: that of fewer stays in a near cache.
-const PREFETCH: usize = 512;
-/// How many packets ahead a slot is read: it must be there when the side is looked for in it.
-const SLOTS_AHEAD: u64 = 2;
-
 /// A run was interrupted by its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the run was interrupted")]
@@ -128,9 +123,6 @@ impl Sim {
         let next = if element < self.layout.others {
             let i = element as usize;
             while let Some(p) = self.links[i].pull(now, &mut self.slab) {
-                if self.sides.len() >= PREFETCH {
-                    self.prefetch(i);
-                }
                 if p.id != NONE {
                     self.arrive(now, p.id, p.len);
                 }
@@ -150,28 +142,6 @@ impl Sim {
             self.on_sampler_due(now)
         };
         self.events.done(element, next);
-    }
-
-    /// Reads what the next packet that comes out of link `i` will touch, and the slots of those behind it, while there is
-    /// something else to do: the order in which packets come out is known long before.
-    #[inline(never)]
-    fn prefetch(&self, i: usize) {
-        let (next, later) = self.links[i].coming(SLOTS_AHEAD);
-        let mut lines = 0;
-        if later != NONE {
-            lines = u64::from(self.slab.get(later).side);
-        }
-        if next != NONE {
-            let to = self.slab.get(next).side ^ 1;
-            let client = to & 1 == 0;
-            if let Some(endpoint) = &self.sides[to as usize].endpoint {
-                lines ^= endpoint.prefetch(client) ^ self.events.prefetch(self.layout.sides + to);
-            }
-            if client {
-                lines ^= self.conns[to as usize / 2].cwnd;
-            }
-        }
-        std::hint::black_box(lines);
     }
 
     /// A packet has come out of an element: on to the next, or to its endpoint.

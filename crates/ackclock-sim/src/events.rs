@@ -114,12 +114,6 @@ impl Events {
         self.heap.dedup(); // of a deadline that was left and taken up again
     }
 
-    /// Reads what [`Events::schedule`] will look at.
-    #[inline]
-    pub fn prefetch(&self, element: u32) -> u64 {
-        self.live[element as usize].0
-    }
-
     /// The next element to visit and the time. It stays in the queue until [`Events::done`].
     #[inline]
     pub fn earliest(&self) -> Option<(Time, u32)> {

@@ -102,12 +102,6 @@ impl Congestion {
         self.held = false;
     }
 
-    /// Reads what a decision touches.
-    #[inline]
-    pub fn prefetch(&self) -> u64 {
-        self.window ^ self.delivered ^ self.cc.control().cwnd
-    }
-
     /// The window in force, bytes.
     #[inline]
     pub fn window(&self) -> u64 {

@@ -4,7 +4,6 @@ mod abort;
 mod audit;
 mod handshake;
 mod marks;
-mod prefetch;
 mod state;
 mod wire_size;
 

@@ -106,13 +106,6 @@ impl Scoreboard {
         Scoreboard { una: start, nxt: start, forward: start, ..Scoreboard::default() }
     }
 
-    /// Reads the records that an acknowledgment takes and the last one sent.
-    #[inline]
-    pub(super) fn prefetch(&self) -> u64 {
-        let records = &self.records;
-        records.front().map_or(0, |r| r.seq) ^ records.back().map_or(0, |r| r.seq) ^ self.forward
-    }
-
     /// First unacknowledged position (SND.UNA).
     #[inline]
     pub fn una(&self) -> u64 {

@@ -135,19 +135,6 @@ impl Sender {
         self.recovery.on_probe_timer(now, &self.tcb, timers);
     }
 
-    /// What an acknowledgment touches: see [`Endpoint::prefetch`](super::Endpoint::prefetch).
-    #[inline]
-    pub(super) fn prefetch(&self) -> u64 {
-        let tcb = &self.tcb;
-        tcb.board.prefetch()
-            ^ tcb.rtt.rto().0
-            ^ tcb.rtt.totals().1
-            ^ tcb.stats.acks
-            ^ tcb.congestion.prefetch()
-            ^ u64::from(self.recovery.is_calm())
-            ^ self.pacer.gate().0
-    }
-
     /// Congestion window in force, bytes.
     #[inline]
     pub fn cwnd(&self) -> u64 {

@@ -180,13 +180,6 @@ impl FusedLink {
         self.ring.front().map_or(Time::NEVER, |e| e.exit)
     }
 
-    /// See [`super::Link::coming`].
-    #[inline]
-    pub fn coming(&self, ahead: u64) -> (u32, u32) {
-        let slot = |n| self.ring.peek(n).map_or(NONE, |p| p.id);
-        (slot(0), slot(ahead))
-    }
-
     /// The next packet that is out at `now`.
     #[inline]
     pub fn pull(&mut self, now: Time) -> Option<InFlight> {

@@ -9,7 +9,7 @@ pub mod fused;
 
 pub use fused::FusedLink;
 
-use crate::slab::{Slab, NONE};
+use crate::slab::Slab;
 use ackclock_core::packet::Ecn;
 use ackclock_core::path::{self, LinkStats};
 use ackclock_core::time::Time;
@@ -90,16 +90,6 @@ impl Link {
                 let (exit, parcel) = l.pull(now, slab)?;
                 Some(InFlight { exit, id: parcel.id, len: parcel.len })
             }
-        }
-    }
-
-    /// The slots of the packet that comes out next and of that `ahead` places behind it; [`NONE`] where there is no such
-    /// packet or it is not known.
-    #[inline]
-    pub fn coming(&self, ahead: u64) -> (u32, u32) {
-        match self {
-            Link::Fused(l) => l.coming(ahead),
-            Link::General(_) => (NONE, NONE),
         }
     }
 
