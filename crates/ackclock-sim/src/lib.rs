@@ -5,7 +5,8 @@
 //! result to the last byte.
 //!
 //! * [`events`]: the heap, one pending event per element
-//! * [`slab`]: packets in flight, [`routes`]: where they go; [`wire`]: links and delay lines
+//! * [`slab`]: packets in flight, [`routes`]: where they go; [`wire`]: links, those of the
+//!   core and the fused one
 //! * [`flow`]: flows and their connections; [`host`]: what their applications do; [`probe`]: series
 //! * [`step`]: the run driven from outside; [`snapshot`]: where it stands
 //! * [`engine`]: the loop; [`build`] and [`endpoint`]: from specification to network; [`output`]: the tables
