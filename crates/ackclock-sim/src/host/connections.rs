@@ -7,6 +7,7 @@ use crate::flow::{snapshot, Conn, Side, MAX_FLOWS};
 use crate::output::failure_text;
 use crate::slab::Stamp;
 use crate::spec::{self, SpecError};
+use ackclock_core::app::Made;
 use ackclock_core::cc::CongestionControl;
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::endpoint::State;
@@ -57,6 +58,25 @@ impl Blueprint {
 }
 
 impl Sim {
+    /// Puts `made` in the place of the applications of flow number `flow`, before the run: one of files, whose connections
+    /// are then theirs.
+    ///
+    /// # Errors
+    /// There is no such flow, or it cannot open connections as it needs them.
+    pub fn set_applications(&mut self, flow: usize, made: Made) -> Result<(), SpecError> {
+        let found = self.flows.get_mut(flow).filter(|f| f.many && !f.began);
+        let problem = "other applications can take the place of those of a flow of files, before it starts";
+        let f = found.ok_or_else(|| SpecError::new(format!("flows.{flow}.app"), problem))?;
+        f.apps = made.ends.map(Some);
+        (f.opens, f.in_transfers) = (made.opens as usize, made.in_transfers);
+        Ok(())
+    }
+
+    /// How many connections flows have open that they opened as they needed them, and how many places there are for such.
+    pub fn connections(&self) -> (usize, usize) {
+        (self.flows.iter().filter(|f| f.many).map(|f| f.open.len()).sum(), self.conns.len() - self.flows.len())
+    }
+
     /// A connection of flow number `f`: its place. None when it cannot have another.
     pub(super) fn take_place(&mut self, now: Time, f: usize) -> Option<usize> {
         let number = self.flows[f].opened;
@@ -125,7 +145,9 @@ impl Sim {
         let given_up = |e: &Endpoint| e.state() == State::Failed;
         let unreached =
             endpoint.state() == State::Listen && self.sides[side ^ 1].endpoint.as_deref().is_none_or(given_up);
-        endpoint.finished() || given_up(endpoint) || unreached
+        // What has come is read before the place is given back.
+        let talk = &self.talks[side];
+        (endpoint.finished() && (talk.closed || !talk.there)) || given_up(endpoint) || unreached
     }
 
     /// Gives the place of connection `c` back if it is over on both sides; its counters stay.
