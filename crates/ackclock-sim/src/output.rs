@@ -119,6 +119,17 @@ pub struct LinkRow {
     pub queue_delay_s: Option<[f64; 4]>,
 }
 
+/// Something that an application measured by itself, up to the end of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measure {
+    /// Number of its flow.
+    pub flow: u32,
+    /// What it is, with its unit.
+    pub name: &'static str,
+    /// Its value.
+    pub value: f64,
+}
+
 /// Everything a run yields.
 #[derive(Clone, Debug)]
 pub struct Output {
@@ -128,6 +139,8 @@ pub struct Output {
     pub links: Vec<LinkRow>,
     /// Transfers, flow by flow, in the order in which they began.
     pub transfers: Vec<TransferRow>,
+    /// What applications measured by themselves, flow by flow.
+    pub measures: Vec<Measure>,
     /// Series, in the order of time.
     pub series: Vec<Sample>,
     /// Events handled.
@@ -161,8 +174,19 @@ impl Sim {
         let links: Vec<LinkRow> = (0..self.links.len()).map(|i| self.link_row(i)).collect();
         let packets = self.flows.iter().map(|f| self.packets(f)).sum();
         let warnings = self.warnings();
+        let measures = self.measures();
         let series = std::mem::take(&mut self.probes.samples);
-        Output { flows, links, transfers, series, events: self.visits, packets, warnings }
+        Output { flows, links, transfers, measures, series, events: self.visits, packets, warnings }
+    }
+
+    /// What the applications at the ends of every flow measured.
+    fn measures(&self) -> Vec<Measure> {
+        let mut all = Vec::new();
+        for (flow, f) in (0u32..).zip(&self.flows) {
+            let both = f.apps.iter().flatten().flat_map(|app| app.measures(self.end));
+            all.extend(both.map(|(name, value)| Measure { flow, name, value }));
+        }
+        all
     }
 
     /// Data packets that `flow` has sent since the start.

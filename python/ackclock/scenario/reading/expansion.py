@@ -25,6 +25,7 @@ Path = tuple[str | int, ...]
 _LISTS = frozenset(
     {
         "active",
+        "bitrates",
         "drops",
         "events",
         "flows",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -29,10 +30,21 @@ class Bulk(Model):
 
     kind: Literal["bulk"] = "bulk"
     """The application."""
+    read: PositiveRate | None = None
+    """How fast the receiver reads, bit/s. Default: everything at once."""
+    read_every: PositiveDuration | None = None
+    """How often it reads then. Default: 10 ms."""
+
+    @model_validator(mode="after")
+    def _read_slowly(self) -> Bulk:
+        if self.read is None and self.read_every is not None:
+            raise Problem("a receiver that reads now and then reads at a rate", 'write read = "1 Mbit/s" beside it')
+        return self
 
     def resolved(self, size: int | None) -> Document:
         """As the engine reads it; `size` is the flow's `bytes`."""
-        return {"kind": "bulk", "bytes": size}
+        reads = {"read_bps": self.read, "read_every_ns": self.read_every}
+        return {"kind": "bulk", "bytes": size} | {key: value for key, value in reads.items() if value is not None}
 
 
 class _Packets(Model):
@@ -166,6 +178,47 @@ class RequestResponse(Model):
         }
 
 
+class Video(Model):
+    """A video that is fetched in chunks and played from a buffer."""
+
+    kind: Literal["video"]
+    """The application."""
+    bitrates: Annotated[tuple[PositiveRate, ...], Field(strict=False, min_length=1)]
+    """Bitrates that the chunks come in, bit/s, rising."""
+    chunk: PositiveDuration = Field(default="4 s", validate_default=True)
+    """Time that a chunk plays."""
+    startup: PositiveDuration | None = None
+    """What is in the buffer when playing begins. Default: two chunks."""
+    buffer: PositiveDuration | None = None
+    """What the buffer holds. Default: 30 s, or as much as the start needs."""
+    most: Count | None = None
+    """How many chunks. Default: until the flow stops."""
+    request: PositiveSize = Field(default="400 B", validate_default=True)
+    """Bytes of a request."""
+    safety: Annotated[int, Field(strict=True, ge=1, le=1000)] = 85
+    """Share of the throughput that a bitrate may take, per cent."""
+
+    @model_validator(mode="after")
+    def _rising(self) -> Video:
+        if any(later <= rate for rate, later in itertools.pairwise(self.bitrates)):
+            raise Problem("bitrates rise", "put them in order, each once", "bitrates")
+        return self
+
+    def resolved(self, size: int | None) -> Document:
+        """As the engine reads it."""
+        _no_bytes(size, "video")
+        return {
+            "kind": "video",
+            "chunk_ns": self.chunk,
+            "bitrates_bps": list(self.bitrates),
+            "startup_ns": self.startup,
+            "buffer_ns": self.buffer,
+            "chunks": self.most,
+            "request_bytes": self.request,
+            "safety_percent": self.safety,
+        }
+
+
 def _no_bytes(size: int | None, kind: str) -> None:
     if size is not None:
         raise Problem(f"a flow with app '{kind}' has no bytes of its own", "remove bytes", "bytes")
@@ -177,6 +230,7 @@ KINDS: Mapping[str, type[Model]] = {
     "on-off": OnOff,
     "files": Files,
     "request-response": RequestResponse,
+    "video": Video,
 }
 """The model of each application."""
 
@@ -186,6 +240,7 @@ _NEEDS = {
     "on-off": 'rate = "1 Mbit/s"',
     "files": 'arrivals = { poisson = 10.0 }, size = "100 kB"',
     "request-response": 'response = "100 kB"',
+    "video": 'bitrates = ["1 Mbit/s", "3 Mbit/s"]',
 }
 """Applications that a name alone does not describe, and the least to say of them."""
 
@@ -205,7 +260,8 @@ App = Annotated[
     | Annotated[Cbr, Tag("<cbr>")]
     | Annotated[OnOff, Tag("<on-off>")]
     | Annotated[Files, Tag("<files>")]
-    | Annotated[RequestResponse, Tag("<request-response>")],
+    | Annotated[RequestResponse, Tag("<request-response>")]
+    | Annotated[Video, Tag("<video>")],
     Discriminator(kinds.tag),
     BeforeValidator(_known_kind),
 ]

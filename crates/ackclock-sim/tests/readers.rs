@@ -1,0 +1,103 @@
+//! Applications that read slowly, and one that plays what it fetches.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{document, flow, link, play, sim, MS};
+use serde_json::{json, Value};
+
+/// A bulk flow whose receiver reads `bps` every 10 ms, with a buffer of so many bytes.
+fn slow(bps: u64, buffer: u64, profile: &str) -> Value {
+    let mut f = flow("0", None);
+    f["app"] = json!({"kind": "bulk", "read_bps": bps});
+    f["profile"] = json!(profile);
+    f["tcp"] = json!({"receive_buffer": buffer, "initial_receive_window": buffer / 2});
+    f
+}
+
+fn path() -> Vec<Value> {
+    vec![link("out", 20_000_000, 20, 100), link("back", 20_000_000, 20, 100)]
+}
+
+#[test]
+fn a_slow_reader_sets_the_rate() {
+    for profile in ["rfc", "linux"] {
+        let mut d = document(20_000, path(), vec![slow(4_000_000, 100_000, profile)]);
+        d["warmup_ns"] = json!(5000 * MS);
+        d["engine"] = json!({"log_deliveries": true});
+        let mut s = sim(&d);
+        s.run(|| false).unwrap();
+        let windows: Vec<u16> = s
+            .take_deliveries()
+            .iter()
+            .filter(|p| p.to == 0 && p.at.0 > 5_000 * MS)
+            .filter_map(|p| p.packet.tcp().map(|t| t.window))
+            .collect();
+        let row = &s.output().flows[0];
+        // 500,000 B/s in turns of 5000 B, whatever the buffer holds beyond.
+        assert!((row.goodput_bps / 4e6 - 1.0).abs() < 0.01, "{profile}: {}", row.goodput_bps);
+        assert_eq!(row.retransmitted_segments, 0, "nothing is sent that finds no room");
+        // In units of two bytes: what is not read takes room, and the rest is what a round trip and a turn need.
+        let (most, n) = (2 * u64::from(*windows.iter().max().unwrap()), windows.len());
+        assert!((25_000..=60_000).contains(&most) && n > 500, "{profile}: {most} of 100000, {n} of them");
+    }
+}
+
+#[test]
+fn a_reader_as_fast_as_the_path_changes_nothing_in_the_long_run() {
+    let goodput = |f: Value| {
+        let mut d = document(20_000, path(), vec![f]);
+        d["warmup_ns"] = json!(2000 * MS);
+        play(&d).flows[0].goodput_bps
+    };
+    let mut at_once = slow(1, 1 << 20, "linux");
+    at_once["app"] = json!({"kind": "bulk"});
+    let (fast, free) = (goodput(slow(100_000_000, 1 << 20, "linux")), goodput(at_once));
+    assert!((fast / free - 1.0).abs() < 0.02, "{fast} and {free}");
+}
+
+#[test]
+fn a_window_that_closed_opens_again_although_its_update_is_lost() {
+    for profile in ["rfc", "linux"] {
+        // A reader that reads a whole buffer every two seconds; every third packet on the way back is lost.
+        let mut f = slow(400_000, 100_000, profile);
+        f["app"]["read_every_ns"] = json!(2000 * MS);
+        let mut links = path();
+        links[1]["loss"] = json!({"kind": "every", "n": 3});
+        let out = play(&document(60_000, links, vec![f]));
+        let row = &out.flows[0];
+        assert!(row.failed.is_none() && row.goodput_bps > 300_000.0, "{profile}: {row:?}");
+    }
+}
+
+#[test]
+fn what_a_slow_reader_was_sent_is_read_to_the_end() {
+    let mut f = slow(1_000_000, 50_000, "linux");
+    f["app"]["bytes"] = json!(200_000);
+    let out = play(&document(60_000, path(), vec![f]));
+    let row = &out.flows[0];
+    // 200,000 B take 1.6 s to read, in turns of 10 ms from the handshake on.
+    assert!(row.completed && (1.6..1.75).contains(&row.fct_s.unwrap()), "{row:?}");
+    assert_eq!(out.transfers[0].end_s, row.end_s);
+}
+
+fn video(rate: u64, bitrates: &[u64]) -> (f64, f64, f64, usize) {
+    let mut f = flow("0", None);
+    f["app"] = json!({"kind": "video", "chunk_ns": 2000 * MS, "bitrates_bps": bitrates, "chunks": 60});
+    let out = play(&document(200_000, vec![link("out", rate, 20, 100), link("back", rate, 20, 100)], vec![f]));
+    let of = |name: &str| out.measures.iter().find(|m| m.name == name).unwrap().value;
+    assert_eq!(out.flows[0].transfers.unwrap().begun as usize, out.transfers.len());
+    (of("bitrate_bps"), of("stalls"), of("startup_s"), out.transfers.len())
+}
+
+#[test]
+fn a_video_takes_the_bitrate_that_the_path_allows() {
+    let rates = [500_000, 1_000_000, 2_000_000, 4_000_000];
+    // 3 Mbit/s, of which TCP takes 4 %: 85 % allow 2 Mbit/s. The first chunk is the smallest.
+    let (bitrate, stalls, startup, chunks) = video(3_000_000, &rates);
+    assert_eq!((stalls, chunks), (0.0, 60));
+    assert!((1_800_000.0..2_000_000.0).contains(&bitrate) && startup < 3.0, "{bitrate} bit/s, {startup} s");
+    // A path below the smallest bitrate: every chunk is a stall once the buffer is empty.
+    let (bitrate, stalls, _, chunks) = video(400_000, &rates);
+    assert!(bitrate == 500_000.0 && stalls > 10.0 && chunks > 30, "{bitrate} bit/s, {stalls} stalls, {chunks} chunks");
+}
