@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ackclock.results.groups import Group
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.traffic.application import Bulk, Cbr, Files, OnOff, RequestResponse
+from ackclock.scenario.traffic.application import Bulk, Cbr, OnOff
 from ackclock.scenario.traffic.flow import Flow
 from ackclock.scenario.traffic.layout import Route
 from ackclock.scenario.values.units import DURATION, RATE, SIZE
@@ -50,12 +50,15 @@ def _features(flow: Flow, route: Route) -> tuple[str, ...]:
 
 
 def _label(flow: Flow) -> str:
-    app = _app(flow.app)
+    app = _app(flow)
     return app if flow.datagrams else f"{app} {flow.cc}".lstrip()
 
 
-def _app(app: Bulk | Cbr | OnOff | Files | RequestResponse) -> str:
+def _app(flow: Flow) -> str:
     """What a source does; nothing of one that sends as much as it can."""
+    app = flow.app
     if isinstance(app, Cbr | OnOff):
         return f"{app.kind} {RATE.format(app.rate)}"
-    return "" if isinstance(app, Bulk) else app.kind
+    if isinstance(app, Bulk):
+        return "" if app.read is None else f"read at {RATE.format(app.read)}"
+    return app.kind

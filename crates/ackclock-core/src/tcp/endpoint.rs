@@ -116,16 +116,6 @@ impl Endpoint {
         self.failure
     }
 
-    /// Both directions are closed and acknowledged.
-    pub fn finished(&self) -> bool {
-        self.tx.all_acknowledged() && self.rx.finished()
-    }
-
-    /// The peer closed: everything it sent was delivered.
-    pub fn peer_closed(&self) -> bool {
-        self.peer_closed
-    }
-
     /// Bytes of `seg` on the wire, IP header included, link framing not.
     #[inline]
     pub fn wire_bytes(&self, seg: &Segment) -> u32 {

@@ -1,9 +1,19 @@
-//! The end of a connection before its time, and what its owner is to know of it.
+//! The end of a connection, in order and before its time, and what its owner is to know of it.
 
 use super::{Endpoint, State};
 use crate::tcp::segment::{flags, Segment};
 
 impl Endpoint {
+    /// Both directions are closed and acknowledged.
+    pub fn finished(&self) -> bool {
+        self.tx.all_acknowledged() && self.rx.finished()
+    }
+
+    /// The peer closed: everything it sent was delivered.
+    pub fn peer_closed(&self) -> bool {
+        self.peer_closed
+    }
+
     /// The application gives the connection up: what was not sent is lost, and the peer is reset (RFC 9293 §3.10.5, ABORT).
     pub fn abort(&mut self) {
         if matches!(self.state, State::SynReceived | State::Established) && !self.finished() {
