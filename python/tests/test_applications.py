@@ -130,3 +130,33 @@ def test_what_is_wrong_is_told(flow: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
         ackclock.run(scenario(flow))
     assert message in str(caught.value)
+
+
+def test_a_slow_reader_sets_the_rate() -> None:
+    flow = {"cc": "cubic", "app": {"kind": "bulk", "read": "2 Mbit/s"}, "tcp": {"receive_buffer": "100 kB"}}
+    document = scenario(flow, duration="20 s")
+    document["run"]["warmup"] = "5 s"
+    row = ackclock.run(document).flows.row(0, named=True)
+    assert row["goodput_bps"] == pytest.approx(2e6, rel=0.02)
+
+
+def test_a_video_comes_in_chunks() -> None:
+    app = {"kind": "video", "bitrates": ["1 Mbit/s", "4 Mbit/s"], "chunk": "2 s", "most": 5}
+    result = ackclock.run(scenario({"cc": "cubic", "app": app}, duration="60 s"))
+    # The first at the smallest bitrate; 10 Mbit/s allow the other one after it.
+    assert result.transfers["bytes"].to_list() == [250_000] + [1_000_000] * 4
+    assert result.flows["completed"].to_list() == [True]
+
+
+@pytest.mark.parametrize(
+    ("app", "message"),
+    [
+        ({"kind": "bulk", "read_every": "1 s"}, "reads at a rate"),
+        ({"kind": "video", "bitrates": ["4 Mbit/s", "1 Mbit/s"]}, "bitrates rise"),
+        ({"kind": "video", "bitrates": ["1 Mbit/s"], "chunk": "4 s", "buffer": "1 s"}, "buffer"),
+        ("video", "needs more than its name"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(app: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ackclock.run(scenario({"cc": "cubic", "app": app}))
