@@ -7,7 +7,7 @@ use crate::time::Time;
 /// one-way delay.
 // Aligned as the words of a header are, so that with its routing it stays in a cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(packed(4))]
+#[repr(Rust, packed(4))]
 pub struct Datagram {
     sent: Time,
     /// Bytes of payload.
