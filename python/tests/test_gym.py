@@ -264,6 +264,20 @@ def test_bad_input_gives_one_line(arguments: dict[str, Any], message: str) -> No
     assert "\n" not in str(caught.value)
 
 
+def test_bad_numbers_give_one_line() -> None:
+    env = CongestionEnv(PATH)
+    with pytest.raises(InputError, match="point: there is no point 1; points are numbered from 0 to 0"):
+        env.reset(options={"point": 1})
+    with pytest.raises(InputError, match="run_seed: -1 is no seed of a run"):
+        env.reset(options={"run_seed": -1})
+    with pytest.raises(InputError, match="num_envs: 0 is too few; give at least 1"):
+        CongestionVectorEnv(PATH, 0)
+    with pytest.raises(InputError, match="threads: 0 is too few; give at least 1"):
+        CongestionVectorEnv(PATH, 2, threads=0)
+    with pytest.raises(InputError, match="seed: 1 seeds for 2 environments; give one for each, or one"):
+        CongestionVectorEnv(PATH, 2).reset(seed=[1])
+
+
 def test_a_controller_in_python_cannot_play_beside_an_agent() -> None:
     from test_simulation import Alarm
 

@@ -146,8 +146,8 @@ def _find(name: str) -> tuple[Algorithm, str, str]:
             return _class(loading.find(name)), "cc", "name"
         except Problem as problem:
             raise InputError(problem.problem, problem.remedy) from None
-    if name in known.controllers:
-        return known.controllers[name], "cc", "name"
+    if name in known.named:
+        return known.named[name], "cc", "name"
     if name in known.slow_starts:
         return known.slow_starts[name], "slow_start", "kind"
     guess = unknown("controller or slow start", name, [*known.controllers, *known.slow_starts])

@@ -104,7 +104,7 @@ class CongestionEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         point, run_seed = _drawn(self.np_random, len(self._runs.points))
         point = int(_option(options, "point", point))
         run_seed = int(_option(options, "run_seed", run_seed))
-        _check_point(point, len(self._runs.points))
+        _check(point, run_seed, len(self._runs.points))
         _, self._interval = self._runs.begin({0: (point, run_seed)})
         self._seen = self._task.sees.after(self._task.sees.empty((1,)), self._interval)
         return self._seen[0], self._told() | {"point": point, "params": dict(self._runs.points[point])}
@@ -158,8 +158,10 @@ class CongestionVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], ND
     ) -> None:
         if num_envs < 1:
             raise InputError(f"{num_envs} is too few", "give at least 1", key="num_envs")
-        self._task = _Task(observation, action, reward)
         count = host.cores() if threads is None else threads
+        if count < 1:
+            raise InputError(f"{count} is too few", "give at least 1", key="threads")
+        self._task = _Task(observation, action, reward)
         self._runs = Runs(scenario, set=set, flow=flow, interval=interval, size=num_envs, threads=count)
         self.num_envs = num_envs
         self.single_observation_space = self._task.observation_space
@@ -188,8 +190,8 @@ class CongestionVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], ND
         drawn = [_drawn(generator, len(self._runs.points)) for generator in self._generators]
         points = np.broadcast_to(_option(options, "point", [item[0] for item in drawn]), n)
         run_seeds = np.broadcast_to(_option(options, "run_seed", [item[1] for item in drawn]), n)
-        for point in points:
-            _check_point(int(point), len(self._runs.points))
+        for point, run_seed in zip(points, run_seeds, strict=True):
+            _check(int(point), int(run_seed), len(self._runs.points))
         self._points[:] = points
         begins = {i: (int(points[i]), int(run_seeds[i])) for i in range(n)}
         _, self._interval = self._runs.begin(begins)
@@ -234,6 +236,8 @@ def _option(options: Mapping[str, Any] | None, key: str, default: Any) -> Any:
     return default if options is None else options.get(key, default)
 
 
-def _check_point(point: int, count: int) -> None:
+def _check(point: int, run_seed: int, count: int) -> None:
     if not 0 <= point < count:
         raise InputError(f"there is no point {point}", f"points are numbered from 0 to {count - 1}", key="point")
+    if not 0 <= run_seed < MOST_SEED:
+        raise InputError(f"{run_seed} is no seed of a run", "give a whole number from 0 to 2^63 - 1", key="run_seed")
