@@ -160,3 +160,14 @@ def test_a_video_comes_in_chunks() -> None:
 def test_what_makes_no_sense_is_refused(app: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         ackclock.run(scenario({"cc": "cubic", "app": app}))
+
+
+def test_a_controller_in_python_is_made_for_every_transfer() -> None:
+    app = {"kind": "files", "arrivals": {"every": "1 s"}, "size": "30 kB", "most": 5}
+    completed = {
+        cc: ackclock.run(scenario({"cc": cc, "app": app})).transfers["fct_s"].to_list()
+        for cc in ("reno", "python:ackclock.reference.reno:Reno")
+    }
+    ours, python = completed.values()
+    assert len(python) == 5
+    assert python == pytest.approx(ours)

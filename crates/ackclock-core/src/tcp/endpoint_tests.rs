@@ -433,3 +433,29 @@ fn two_sides_that_both_miss_data_do_not_answer_each_other_for_ever() {
     // A probe below the window is answered.
     assert_eq!(give(&mut e, 220, &Segment { seq: THEIRS, ..ack(1) }).len(), 1);
 }
+
+#[test]
+fn an_abort_resets_the_peer_and_nothing_else_leaves() {
+    // RFC 9293 §3.10.5: a reset with the next sequence number.
+    let mut e = connected(rfc(&[]));
+    e.tx.write(5000);
+    assert_eq!(payload(&mut e, 200).len(), 5);
+    e.abort();
+    let reset = sent(&mut e, 201);
+    assert_eq!((reset.len(), reset[0].flags, reset[0].seq, reset[0].len), (1, flags::RST, 5001, 0));
+    assert_eq!((e.state(), e.failure(), e.next_deadline()), (State::Failed, None, Time::NEVER));
+    // What comes afterwards is answered by a reset where it stands, a reset by nothing (§3.10.7.1).
+    let again = give(&mut e, 300, &ack(1001));
+    assert_eq!((again.len(), again[0].flags, again[0].seq), (1, flags::RST, 1001));
+    assert!(give(&mut e, 301, &Segment { flags: flags::RST, ..ack(1) }).is_empty());
+}
+
+#[test]
+fn before_the_handshake_there_is_nobody_to_reset() {
+    let mut e = rfc(&[]);
+    e.connect();
+    assert_eq!(sent(&mut e, 0).len(), 1);
+    e.abort();
+    assert!(sent(&mut e, 1).is_empty());
+    assert_eq!(give(&mut e, 100, &syn_ack())[0].flags, flags::RST, "the peer that answers is told");
+}
