@@ -322,3 +322,34 @@ def test_the_page_shows_the_weights_of_the_example() -> None:
     example = ROOT / "scenarios" / "learned.py"
     (weights,) = [line for line in example.read_text(encoding="utf-8").splitlines() if "weights =" in line]
     assert (ROOT / "docs" / "gym.md").read_text(encoding="utf-8").count(weights.split('"')[1]) == 2
+
+
+@pytest.mark.parametrize(
+    "app",
+    [
+        {"kind": "request-response", "request": "500 B", "response": "200 kB", "think": "100 ms"},
+        {"kind": "video", "bitrates": ["1 Mbit/s", "3 Mbit/s"]},
+        {"kind": "cbr", "rate": "3 Mbit/s", "transport": "tcp"},
+    ],
+    ids=lambda app: str(app["kind"]),
+)
+def test_an_agent_decides_for_whoever_sends_the_data(app: dict[str, Any]) -> None:
+    delivered = []
+    for most in (2, 60):
+        scenario = {**PATH, "flows": [{"cc": "external", "app": app}], "run": {"duration": "6 s"}}
+        env = CongestionEnv(scenario, action=actions.window(2, most))
+        env.reset(seed=1)
+        total = 0.0
+        over = False
+        while not over:
+            _, _, terminated, truncated, told = env.step(np.array([1.0]))
+            total += told["throughput"]
+            over = terminated or truncated
+        delivered.append(total)
+    assert delivered[1] > 1.5 * delivered[0] > 0
+
+
+def test_transfers_with_connections_of_their_own_are_refused() -> None:
+    files = {"kind": "files", "arrivals": {"every": "1 s"}, "size": "10 kB"}
+    with pytest.raises(InputError, match="an agent cannot decide for the application files; give its flow one that"):
+        CongestionEnv({**PATH, "flows": [{"cc": "external", "app": files}]})
