@@ -12,7 +12,7 @@ use ackclock_sim::{Run, Sim};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Instant;
 
 /// A decision as Python gives it: what is none stays as it is, a rate of zero ends pacing.
@@ -32,6 +32,15 @@ pub fn refused(why: Refused) -> PyErr {
     PyValueError::new_err(why.to_string())
 }
 
+/// The run was asked while it is being played.
+fn busy() -> PyErr {
+    PyValueError::new_err("the run is being played; ask it when the call that plays it has returned")
+}
+
+fn finished() -> PyErr {
+    PyValueError::new_err("the run is finished; make a new one")
+}
+
 /// A run that is stepped.
 #[pyclass(frozen, module = "ackclock._ackclock")]
 pub struct Stepper {
@@ -44,18 +53,24 @@ pub struct Stepper {
 }
 
 impl Stepper {
-    fn locked(&self) -> MutexGuard<'_, Option<Sim>> {
-        self.sim.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The simulation, unless it is being played: by another thread, or by a controller in Python that asks from within.
+    fn locked(&self) -> Option<MutexGuard<'_, Option<Sim>>> {
+        match self.sim.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Does something with the simulation, without the interpreter lock unless its controllers need it.
     fn with<R: Send>(&self, py: Python<'_>, f: impl Send + FnOnce(&mut Sim) -> R) -> PyResult<R> {
-        let work = || self.locked().as_mut().map(f);
+        let work = || self.locked().map(|mut sim| sim.as_mut().map(f));
         let done = if self.in_python { work() } else { py.detach(work) };
+        let Some(done) = done else { return Err(busy()) };
         if let Some(failed) = self.failure.take() {
             return Err(controller::raised(py, failed));
         }
-        done.ok_or_else(|| PyValueError::new_err("the run is finished; make a new one"))
+        done.ok_or_else(finished)
     }
 
     fn flow(&self, flow: usize) -> PyResult<usize> {
@@ -241,7 +256,7 @@ impl Stepper {
             })
         })?;
         played.map_err(|_| signal.unwrap_or_else(interrupted))?;
-        let sim = self.locked().take().ok_or_else(|| PyValueError::new_err("the run is finished; make a new one"))?;
+        let sim = self.locked().ok_or_else(busy)?.take().ok_or_else(finished)?;
         Ok(RunOutput::of(sim.output(), begun.elapsed().as_secs_f64()))
     }
 }

@@ -33,6 +33,10 @@ pub struct Snapshot {
     pub delivered: u64,
     /// Segments that arrived marked there.
     pub marked_segments: u64,
+    /// Payload acknowledged, cumulatively or selectively.
+    pub acknowledged: u64,
+    /// Payload declared lost.
+    pub lost: u64,
     /// The sender's counters.
     pub sender: SenderStats,
     /// Sum and number of RTT samples.
@@ -44,7 +48,15 @@ pub struct Snapshot {
 impl Default for Snapshot {
     fn default() -> Snapshot {
         let sender = SenderStats::default();
-        Snapshot { delivered: 0, marked_segments: 0, sender, rtt: (0, 0), extremes: (u64::MAX, 0) }
+        Snapshot {
+            delivered: 0,
+            marked_segments: 0,
+            acknowledged: 0,
+            lost: 0,
+            sender,
+            rtt: (0, 0),
+            extremes: (u64::MAX, 0),
+        }
     }
 }
 
@@ -71,6 +83,8 @@ impl Snapshot {
         } = other.sender;
         self.delivered += other.delivered;
         self.marked_segments += other.marked_segments;
+        self.acknowledged += other.acknowledged;
+        self.lost += other.lost;
         self.rtt = (self.rtt.0 + other.rtt.0, self.rtt.1 + other.rtt.1);
         self.extremes = (self.extremes.0.min(other.extremes.0), self.extremes.1.max(other.extremes.1));
         let s = &mut self.sender;
@@ -215,6 +229,8 @@ pub fn snapshot(client: &Endpoint, server: &Endpoint) -> Snapshot {
     Snapshot {
         delivered: rx.delivered,
         marked_segments: rx.ce_segments,
+        acknowledged: client.tx.delivered(),
+        lost: client.tx.lost(),
         sender: *client.tx.stats(),
         rtt: rtt.totals(),
         extremes: if rtt.max().0 > 0 { (rtt.min().0, rtt.max().0) } else { (u64::MAX, 0) },

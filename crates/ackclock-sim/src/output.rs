@@ -198,7 +198,7 @@ impl Sim {
     }
 
     /// Why a connection of flow number `i` failed, if one did, and how many did.
-    fn failed(&self, i: usize) -> (Option<&'static str>, usize) {
+    pub(crate) fn failed(&self, i: usize) -> (Option<&'static str>, usize) {
         let flow = &self.flows[i];
         let mut found: Vec<(u64, &'static str, usize)> = flow.failed.into_iter().collect();
         for c in flow.open.iter().map(|c| *c as usize) {
@@ -239,7 +239,8 @@ impl Sim {
         }
         // Each transfer is complete by itself.
         let more = flow.apps[flow.opens].as_ref().is_some_and(|app| app.due().is_set());
-        if more || flow.transfers.iter().any(|t| t.end.is_none()) {
+        let paused = !flow.periods.active() && !flow.periods.over();
+        if more || paused || flow.transfers.iter().any(|t| t.end.is_none()) {
             return None;
         }
         flow.transfers.iter().filter_map(|t| t.end).max()

@@ -56,6 +56,11 @@ impl Periods {
         self.list.get(self.at).map_or(Time::NEVER, |p| if self.active { p.1 } else { p.0 })
     }
 
+    /// Whether the source is active.
+    pub fn active(&self) -> bool {
+        self.active
+    }
+
     /// Whether nothing comes any more.
     pub fn over(&self) -> bool {
         self.at >= self.list.len()

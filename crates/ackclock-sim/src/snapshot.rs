@@ -91,10 +91,13 @@ impl Sim {
     /// When there is no such flow.
     pub fn flow_state(&self, flow: usize) -> FlowState {
         let f = &self.flows[flow];
-        let Snapshot { delivered, sender, rtt, .. } = f.totals(&self.sides);
+        let Snapshot { delivered, acknowledged, lost, sender, rtt, .. } = f.totals(&self.sides);
         let mut state = FlowState {
             completed: self.completed(flow).is_some(),
             received: delivered,
+            acknowledged,
+            lost,
+            failed: self.failed(flow).1 > 0,
             sent: sender.sent_bytes,
             retransmitted: sender.retransmitted_bytes,
             marked: sender.marked_bytes,
@@ -110,8 +113,6 @@ impl Sim {
         if let Some(e) = self.sender(flow) {
             let tx = &e.tx;
             state.established = e.state() == State::Established;
-            state.failed = e.failure().is_some();
-            (state.acknowledged, state.lost) = (tx.delivered(), tx.lost());
             (state.cwnd, state.ssthresh, state.pacing_rate) = (tx.cwnd(), tx.ssthresh(), tx.pacing_rate());
             state.in_flight = tx.in_flight();
             (state.srtt, state.min_rtt) = (tx.rtt().smoothed(), tx.rtt().min());

@@ -101,3 +101,22 @@ fn a_video_takes_the_bitrate_that_the_path_allows() {
     let (bitrate, stalls, _, chunks) = video(400_000, &rates);
     assert!(bitrate == 500_000.0 && stalls > 10.0 && chunks > 30, "{bitrate} bit/s, {stalls} stalls, {chunks} chunks");
 }
+
+#[test]
+fn what_is_read_at_a_rate_is_delivered_all_the_same() {
+    let apps = [
+        json!({"kind": "bulk", "bytes": 100_000}),
+        json!({"kind": "request_response", "count": 3, "request": {"kind": "constant", "value": 500},
+            "response": {"kind": "constant", "value": 30_000}}),
+        json!({"kind": "files", "count": 3, "arrivals": {"every_ns": 300 * MS}, "request_bytes": 400,
+            "size": {"kind": "constant", "value": 30_000}}),
+    ];
+    for app in apps {
+        let mut f = flow("0", None);
+        (f["app"], f["tcp"]) = (app, json!({"app_read_rate": 100_000}));
+        let out = play(&document(20_000, path(), vec![f.clone()]));
+        let row = &out.flows[0];
+        assert!(row.completed && row.goodput_bytes >= 90_000, "{f}: {row:?}");
+        assert!(out.transfers.iter().all(|t| t.fct_s.is_some()), "{f}");
+    }
+}

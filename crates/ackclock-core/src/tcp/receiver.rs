@@ -370,7 +370,7 @@ impl Receiver {
         self.said = (seg.ack, seg.window, holds);
     }
 
-    #[inline(never)]
+    #[inline]
     fn write_blocks(&mut self, seg: &mut Segment, sack: bool) {
         if sack {
             self.blocks.write(seg, self.origin);

@@ -10,9 +10,14 @@ impl Receiver {
         self.said.2 = false;
     }
 
-    /// Bytes that are there to be read.
+    /// Bytes that are there to be read by [`Receiver::read`]; none while they are read for the application, at once or at
+    /// `app_read_rate`.
     pub fn unread(&self) -> u64 {
-        self.unread
+        if self.by_hand {
+            self.unread
+        } else {
+            0
+        }
     }
 
     /// The application reads up to `most` bytes; returns how many there were. It may make an acknowledgment due: of what
@@ -62,6 +67,7 @@ impl Receiver {
     }
 
     /// Room the peer may use beyond what arrived, bytes.
+    #[inline]
     fn free(&self) -> u64 {
         let used = self.unread + if self.count_ooo { self.ooo_bytes } else { 0 };
         let room = self.buffer.saturating_sub(used);
@@ -70,6 +76,7 @@ impl Receiver {
 
     /// Least step of the right edge (RFC 9293 §3.8.6.2.2): a segment, or half of the room where that is less, but what
     /// the window field can express.
+    #[inline]
     fn step(&self) -> u64 {
         let room = self.linux.as_ref().map_or(self.buffer, |l| l.window.offer());
         (room / 2).min(self.mss).max(1 << self.scale)
