@@ -353,3 +353,19 @@ def test_transfers_with_connections_of_their_own_are_refused() -> None:
     files = {"kind": "files", "arrivals": {"every": "1 s"}, "size": "10 kB"}
     with pytest.raises(InputError, match="an agent cannot decide for the application files; give its flow one that"):
         CongestionEnv({**PATH, "flows": [{"cc": "external", "app": files}]})
+
+
+@pytest.mark.parametrize("kind", [CongestionEnv, CongestionVectorEnv])
+def test_what_an_agent_was_given_is_its_own(kind: Any) -> None:
+    def seen(spoils: bool) -> list[Any]:
+        env = kind(PATH, observation="aurora")
+        found = []
+        observation, _ = env.reset(seed=1)
+        for _ in range(12):
+            found.append(observation.tolist())
+            if spoils:
+                observation[...] = -7
+            observation, *_ = env.step(np.zeros(env.action_space.shape, np.float32))
+        return found
+
+    assert seen(spoils=True) == seen(spoils=False)

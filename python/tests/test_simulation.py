@@ -148,3 +148,20 @@ def test_an_agent_that_decides_nonsense_ends_the_run() -> None:
     with pytest.raises(ackclock.ControllerError, match=r"cwnd is -14480; it must be zero or more") as caught:
         ackclock.run({**AGENT, "flows": [{"cc": Broken}]}, jobs=1)
     assert caught.value.method == "decide"
+
+
+class Curious(Alarm):
+    """Asks the run that it is part of."""
+
+    of: list[Simulation] = []  # noqa: RUF012
+
+    def on_wake(self, cx: ackclock.Cx) -> None:
+        self.of[0].flow(0)
+
+
+def test_a_controller_that_asks_its_own_run_is_refused() -> None:
+    simulation = Simulation({**AGENT, "flows": [{"cc": Curious}]})
+    Curious.of[:] = [simulation]
+    with pytest.raises(ackclock.ControllerError, match="the run is being played; ask it when the call") as caught:
+        simulation.run_until(2)
+    assert caught.value.method == "on_wake"

@@ -8,9 +8,9 @@
 //! An element's due time is what counts; the heap only has to hold an entry at or before it. A deadline that moves
 //! later pushes nothing: its old entry fires, finds nothing due and is pushed again (a retransmission timer restarted
 //! on every acknowledgment costs nothing). One that moves earlier pushes a new entry; the old one is recognised by
-//! its time and ignored, and forgotten before such entries pile up. Events at the same nanosecond run in the order of the elements, which are links, delay
-//! lines, endpoints, sampler: an arrival is handled before the timer it would have stopped. So the order does not
-//! depend on how events came to be scheduled.
+//! its time and ignored, and forgotten before such entries pile up. Events at the same nanosecond run in the order of
+//! the elements, which are links, delay lines, other elements of a path, endpoints, sampler: an arrival is handled before
+//! the timer it would have stopped. So the order does not depend on how events came to be scheduled.
 
 use ackclock_core::time::Time;
 

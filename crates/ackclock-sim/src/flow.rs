@@ -33,7 +33,7 @@ pub struct Snapshot {
     pub delivered: u64,
     /// Segments that arrived marked there.
     pub marked_segments: u64,
-    /// Payload acknowledged, cumulatively or selectively.
+    /// Payload acknowledged, cumulatively or selectively; the end of a stream (FIN) counts as one byte.
     pub acknowledged: u64,
     /// Payload declared lost.
     pub lost: u64,

@@ -239,7 +239,8 @@ impl Sim {
         }
         // Each transfer is complete by itself.
         let more = flow.apps[flow.opens].as_ref().is_some_and(|app| app.due().is_set());
-        let paused = !flow.periods.active() && !flow.periods.over();
+        // In a pause the application does not know of what comes; the run does, up to its end.
+        let paused = !flow.periods.active() && flow.periods.due() <= self.end;
         if more || paused || flow.transfers.iter().any(|t| t.end.is_none()) {
             return None;
         }

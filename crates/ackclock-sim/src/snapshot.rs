@@ -19,7 +19,8 @@ pub struct FlowState {
     pub failed: bool,
     /// Bytes delivered in order at the receiver.
     pub received: u64,
-    /// Bytes that the sender knows to be delivered, selectively or cumulatively acknowledged.
+    /// Bytes that the sender knows to be delivered, selectively or cumulatively acknowledged; the end of a stream (FIN)
+    /// counts as one.
     pub acknowledged: u64,
     /// Bytes sent, retransmissions included.
     pub sent: u64,

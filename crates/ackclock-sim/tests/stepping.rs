@@ -274,3 +274,18 @@ fn the_same_decisions_give_the_same_run() {
     }
     assert!(changed > 5, "{changed}");
 }
+
+#[test]
+fn a_snapshot_counts_the_connections_that_are_over() {
+    let mut f = flow("0", None);
+    f["app"] = json!({"kind": "files", "count": 3, "arrivals": {"every_ns": 300 * MS},
+        "size": {"kind": "constant", "value": 30_000}});
+    let mut links = vec![link("out", 8_000_000, 10, 50), link("back", 8_000_000, 10, 50)];
+    links[0]["loss"] = json!({"kind": "every", "n": 20});
+    let mut s = sim(&document(5000, links, vec![f]));
+    s.run_until(Time(4000 * MS));
+    let state = s.flow_state(0);
+    assert!(state.completed && !state.failed && state.lost > 0, "{state:?}");
+    // The end of each stream (FIN) is acknowledged as one byte.
+    assert_eq!((state.received, state.acknowledged), (90_000, 90_003));
+}

@@ -107,7 +107,7 @@ class CongestionEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         _check(point, run_seed, len(self._runs.points))
         _, self._interval = self._runs.begin({0: (point, run_seed)})
         self._seen = self._task.sees.after(self._task.sees.empty((1,)), self._interval)
-        return self._seen[0], self._told() | {"point": point, "params": dict(self._runs.points[point])}
+        return self._seen[0].copy(), self._info() | {"point": point, "params": dict(self._runs.points[point])}
 
     def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Decide, and play until the next decision."""
@@ -118,13 +118,13 @@ class CongestionEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._interval = interval
         self._seen = self._task.sees.after(self._seen, interval)
         reward = float(np.asarray(self._task.pays(interval))[0])
-        told = self._told()
+        info = self._info()
         end = int(state[0])
         if end != RUNNING:
             self._interval = None
-        return self._seen[0], reward, end in (COMPLETED, FAILED), end == ENDED, told
+        return self._seen[0].copy(), reward, end in (COMPLETED, FAILED), end == ENDED, info
 
-    def _told(self) -> dict[str, Any]:
+    def _info(self) -> dict[str, Any]:
         return {key: float(values[0]) for key, values in _info(self._interval).items()}
 
 
@@ -197,7 +197,7 @@ class CongestionVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], ND
         _, self._interval = self._runs.begin(begins)
         self._seen = self._task.sees.after(self._task.sees.empty((n,)), self._interval)
         self._over[:] = False
-        return self._seen, self._told()
+        return self._seen.copy(), self._info()
 
     def step(
         self, actions: NDArray[np.float32]
@@ -219,12 +219,12 @@ class CongestionVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], ND
         reward = np.where(self._over, 0.0, self._task.pays(self._interval))
         terminated, truncated = (state == COMPLETED) | (state == FAILED), state == ENDED
         self._over = terminated | truncated
-        return self._seen, reward, terminated, truncated, self._told()
+        return self._seen.copy(), reward, terminated, truncated, self._info()
 
-    def _told(self) -> dict[str, Any]:
-        told = {**_info(self._interval), "point": self._points.copy()}
+    def _info(self) -> dict[str, Any]:
+        info = {**_info(self._interval), "point": self._points.copy()}
         there = np.ones(self.num_envs, np.bool_)
-        return told | {f"_{key}": there for key in told}
+        return info | {f"_{key}": there for key in info}
 
 
 def _drawn(generator: np.random.Generator, points: int) -> tuple[int, int]:
