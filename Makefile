@@ -38,7 +38,7 @@ lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy, architecture rules
 	$(BIN)/ruff check python conformance benches scripts
 	$(BIN)/ruff format --check python conformance benches scripts
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache --no-logo
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python scripts/architecture.py
 
 docs: build      ## regenerate what is generated: schema, CLI reference, validation page

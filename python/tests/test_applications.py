@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import ackclock
 from ackclock import InputError
@@ -171,3 +173,20 @@ def test_a_controller_in_python_is_made_for_every_transfer() -> None:
     ours, python = completed.values()
     assert len(python) == 5
     assert python == pytest.approx(ours)
+
+
+def test_what_an_application_measured_is_in_the_result_and_stays_there(tmp_path: Path) -> None:
+    app = {"kind": "video", "bitrates": ["1 Mbit/s", "4 Mbit/s"], "chunk": "2 s", "most": 5}
+    described = scenario({"app": app}, {"app": "bulk"}, duration="30 s") | {
+        "run": {"duration": "30 s", "replications": 2}
+    }
+    result = ackclock.run(described)
+    rows = result.measures
+    assert set(rows["id"]) == {"0"}
+    assert rows.filter(run=1)["name"].to_list() == ["stalls", "stalled_s", "startup_s", "bitrate_bps", "switches"]
+    bitrates = rows.filter(name="bitrate_bps")["value"]
+    assert bitrates.len() == 2
+    assert all(1e6 <= rate <= 4e6 for rate in bitrates)
+    result.save(tmp_path / "video")
+    assert_frame_equal(ackclock.Result.load(tmp_path / "video").measures, rows)
+    assert ackclock.run(scenario({"app": "bulk"})).measures.is_empty()

@@ -30,12 +30,15 @@ class Ledger:
         self._wall_s = array("d")
         self._warnings: dict[int, tuple[str, ...]] = {}
         self._distinct: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._measures: dict[int, list[list[Any]]] = {}
 
     def add(self, job: Job, info: Mapping[str, Any], *, rows: int = 0, batch: int = 0, place: int = 0) -> None:
         """Enter a run behind the others: what the engine says of it, and where it is kept."""
         warnings = tuple(info.get("warnings", ()))
         if warnings:  # the same in most runs that have any
             self._warnings[len(self)] = self._distinct.setdefault(warnings, warnings)
+        if measures := info.get("measures"):
+            self._measures[len(self)] = list(measures)
         known = {
             "run": job.index,
             "point": job.point.index,
@@ -68,6 +71,7 @@ class Ledger:
             self._columns[name][at] for name in ("run", "point", "replication", "events", "packets")
         )
         point = points[number]
+        measures = self._measures.get(at)
         return {
             "run": run,
             "point": number,
@@ -77,6 +81,7 @@ class Ledger:
             "events": events,
             "packets": packets,
             "warnings": [*point.warnings, *self._warnings.get(at, ())],
+            **({} if measures is None else {"measures": measures}),
         }
 
 

@@ -78,6 +78,20 @@ class Result:
         """What the engine had to say: each thing once, with the points or runs it is about if not about all."""
         return warnings.of(self.manifest)
 
+    @property
+    def measures(self) -> pl.DataFrame:
+        """What applications measured themselves, such as a video's stalls (docs/applications.md).
+
+        Columns `run`, `point`, `replication`, `id` (of the flow), `name` and `value`; no rows where none does.
+        """
+        schema = {"run": pl.UInt32, "point": pl.UInt32, "replication": pl.UInt32}
+        rows = [
+            (entry["run"], entry["point"], entry["replication"], *measure)
+            for entry in self.manifest["runs"]
+            for measure in entry.get("measures", ())
+        ]
+        return pl.DataFrame(rows, {**schema, "id": pl.String, "name": pl.String, "value": pl.Float64}, orient="row")
+
     @functools.cached_property
     def points(self) -> list[summary.PointSummary]:
         """Means and 95 % confidence intervals of every swept point."""
