@@ -7,6 +7,9 @@ use ackclock_core::path::Store;
 /// No packet: a place on a link whose packet was lost.
 pub const NONE: u32 = u32::MAX;
 
+/// Slots that are made at a time.
+const MADE_TOGETHER: usize = 256;
+
 /// A packet in flight, in a cache line of its own.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
@@ -78,12 +81,16 @@ impl Slab {
 
     #[cold]
     fn grow(&mut self) -> u32 {
-        if self.slots.len() == self.slots.capacity() {
+        let first = self.slots.len();
+        if first == self.slots.capacity() {
             // In large steps: what is aligned to cache lines cannot grow in place.
-            self.slots.reserve_exact((3 * self.slots.len()).max(256));
+            self.slots.reserve_exact((3 * first).max(MADE_TOGETHER));
+            self.free.reserve(self.slots.capacity());
         }
-        self.slots.push(Slot::default());
-        (self.slots.len() - 1) as u32
+        let end = self.slots.capacity().min(first + MADE_TOGETHER);
+        self.slots.resize(end, Slot::default());
+        self.free.extend((first as u32 + 1..end as u32).rev());
+        first as u32
     }
 
     /// Slot `id`.
