@@ -64,7 +64,7 @@ fn aggregation_delivers_in_groups() {
     assert!(distinct.len() * 4 < times.len() && distinct.iter().any(|t| group(t) == 8), "{times:?}");
     // Everything has the addresses of its connection.
     assert!(all.iter().all(|a| a.addresses == if a.to == 1 { all[0].addresses } else { all[0].addresses.reversed() }));
-    assert_eq!(all[0].addresses.source.to_string(), "10.0.0.0");
+    assert_eq!(all[0].addresses.source.to_string(), "10.0.0.1");
 }
 
 #[test]

@@ -33,7 +33,7 @@ const MEMORY: usize = 5;
 
 fn make(given: &Given, setup: &Setup<'_>) -> Result<Made, Problem> {
     let chunk = given.positive("chunk_ns")?;
-    let startup = given.whole("startup_ns").unwrap_or(2 * chunk).max(chunk);
+    let startup = given.whole("startup_ns").unwrap_or(chunk.saturating_mul(2)).max(chunk);
     let capacity = given.whole("buffer_ns").unwrap_or(startup.saturating_add(chunk).max(30_000_000_000));
     if chunk > setup.longest().0 {
         return Err(Problem::new("chunk_ns", "a chunk plays no longer than the run lasts"));

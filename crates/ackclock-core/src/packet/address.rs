@@ -110,18 +110,18 @@ const FIRST_PORT: u32 = 1024;
 const PORTS: u32 = 65_536 - FIRST_PORT;
 
 impl FourTuple {
-    /// Most flows that version 4 has private addresses for, two hosts each.
-    pub const MOST_FLOWS_V4: usize = 1 << 23;
+    /// Most flows that version 4 has private addresses for, two hosts each; the first and the last address are no hosts'.
+    pub const MOST_FLOWS_V4: usize = (1 << 23) - 1;
 
     /// Of connection number `connection` between the hosts of flow number `flow`, as the packets of its first side have it:
-    /// hosts 2 `flow` and 2 `flow` + 1, and a port for every connection. Connections `n` and `n` + 64512 of a flow have
-    /// different server ports, so none is like another before four billion.
+    /// hosts 2 `flow` + 1 and 2 `flow` + 2 (number 0 is the network itself), and a port for every connection. Connections
+    /// `n` and `n` + 64512 of a flow have different server ports, so none is like another before four billion.
     pub fn of_connection(family: Family, flow: u32, connection: u64) -> FourTuple {
         let connection = connection as u32;
         FourTuple {
-            source: Address::of_host(family, 2 * flow),
+            source: Address::of_host(family, 2 * flow + 1),
             source_port: (FIRST_PORT + connection % PORTS) as u16,
-            destination: Address::of_host(family, 2 * flow + 1),
+            destination: Address::of_host(family, 2 * flow + 2),
             destination_port: SERVER_PORT.wrapping_add((connection / PORTS) as u16),
         }
     }

@@ -95,7 +95,10 @@ impl Sim {
         let [source, sink] = match self.endpoints(f, number) {
             Ok(both) => both,
             Err(problem) => {
-                self.warnings.push(problem.to_string());
+                let text = problem.to_string();
+                if !self.warnings.contains(&text) {
+                    self.warnings.push(text);
+                }
                 return None;
             }
         };
