@@ -186,20 +186,20 @@ impl Link {
         self.settle(just_before(now), store);
         parcel.len += self.common.overhead;
         parcel.arrived = now;
-        self.common.stats.arrive(now);
         let mut sink = Consequences { stats: &mut self.common.stats, store, dropped: None };
         if !self.server.fits(parcel.len) || self.policer.as_mut().is_some_and(|p| !p.conforms(now, parcel.len)) {
+            sink.stats.arrive(now);
             return sink.dropped(now, parcel, Reason::Policed);
         }
         self.queue.enqueue(now, parcel, self.service, &mut sink);
         if sink.dropped == Some(parcel.id) {
-            return;
+            return self.common.stats.arrive(now);
         }
         if self.service.packets == 0 && !self.turn.is_set() {
             self.begin(now, store);
         }
         let (packets, bytes) = self.backlog();
-        self.common.stats.peak(now, packets, bytes);
+        self.common.stats.level(now, packets, bytes);
         self.common.stats.log_level(now, packets);
     }
 

@@ -135,7 +135,6 @@ impl Endpoint {
     }
 
     /// Takes a segment from the network. Segments to send are then waiting in [`Endpoint::poll_transmit`].
-    #[inline]
     pub fn on_segment(&mut self, now: Time, seg: &Segment) {
         match self.state {
             State::Established => self.on_established(now, seg),
