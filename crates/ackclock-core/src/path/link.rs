@@ -162,7 +162,8 @@ impl Link {
         }
     }
 
-    /// `parcel` passes a medium that is not ideal.
+    /// `parcel` passes a medium that is not ideal. Kept out of line: most links are ideal.
+    #[inline(never)]
     fn pass<S: Store + ?Sized>(&mut self, mut parcel: Parcel, exit: Time, end: Time, store: &mut S) {
         let fate = self.medium.fate(&parcel, end);
         let exit = Time(exit.0.saturating_add(fate.extra.0));
