@@ -18,7 +18,7 @@ IMPORTS: dict[str, set[str]] = {
     "controllers": {"errors"},
     "reference": {"controllers"},
     "scenario": {"files", "controllers", "engine", "errors"},
-    "simulation": {"controllers", "engine", "errors", "scenario"},
+    "simulation": {"controllers", "engine", "errors", "results", "scenario"},
     "gym": {"controllers", "engine", "errors", "host", "scenario"},
     "events": {"files", "controllers", "engine", "errors", "scenario"},
     "execution": {"files", "controllers", "engine", "errors", "host", "scenario"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +13,7 @@ from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.controllers.agent import Decision
 from ackclock.errors import InputError
+from ackclock.results import percentiles
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Job, Plan, load
 from ackclock.scenario.reading.override import Overrides
@@ -21,7 +24,15 @@ if TYPE_CHECKING:
     from ackclock._ackclock import Interval
 
 
+_LATEST = 1e9
+"""Seconds that a time may be: some thirty years, longer than a run can last."""
+
+
 def _ns(seconds: float) -> int:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
+        raise InputError(f"{seconds!r} is no time", "give seconds, as a number", key="time")
+    if not 0 <= seconds <= _LATEST:
+        raise InputError(f"{seconds} s is no time of a run", "give a number from 0 to the run's end", key="time")
     return round(seconds * 1e9)
 
 
@@ -93,8 +104,9 @@ class Simulation:
 
     def run_until(self, time: float) -> None:
         """Play up to and including a time, seconds."""
+        end = _ns(time)
         with engine.translated():
-            self._stepper.play(_ns(time), False)
+            self._stepper.play(end, False)
 
     def run_to_wake(self, until: float | None = None) -> str | None:
         """Play until a controller is woken (``cc = "external"`` asks once per interval), and return its flow's id.
@@ -118,6 +130,8 @@ class Simulation:
         Raises :class:`EngineError` if it decides that itself, or its connection is not open.
         """
         number = self._flow(flow)
+        if not isinstance(decision, Decision):
+            raise InputError(f"{decision!r} is no decision", "give an ackclock.Decision", key="decision")
         at = None if wake_at is None else _ns(wake_at)
         with engine.translated():
             self._stepper.decide(number, decision.cwnd, decision.ssthresh, decision.rate, at)
@@ -159,7 +173,9 @@ class Simulation:
     def finish(self) -> engine.Output:
         """Play the rest and return the tables. The simulation cannot be used after it."""
         with engine.translated():
-            return engine.output(self._stepper.finish())
+            output = engine.output(self._stepper.finish())
+        flows = percentiles.with_enough_values("flows", output.flows)
+        return dataclasses.replace(output, flows=flows, links=percentiles.with_enough_values("links", output.links))
 
     def _flow(self, flow: int | str) -> int:
         return self._number("flow", flow, self.flows)

@@ -165,3 +165,25 @@ def test_a_controller_that_asks_its_own_run_is_refused() -> None:
     with pytest.raises(ackclock.ControllerError, match="the run is being played; ask it when the call") as caught:
         simulation.run_until(2)
     assert caught.value.method == "on_wake"
+
+
+def test_percentiles_need_as_many_values_as_in_a_result() -> None:
+    flow = {"app": {"kind": "request-response", "response": "20 kB", "most": 30}}
+    scenario = {**AGENT, "flows": [flow]}
+    output, result = Simulation(scenario).finish(), ackclock.run(scenario)
+    assert output.flows["p99_fct_s"].to_list() == [None]
+    assert output.flows["p95_fct_s"].item() > 0
+    assert_frame_equal(output.flows, result.flows.select(output.flows.columns))
+
+
+@pytest.mark.parametrize("time", [-1, float("nan"), float("inf"), 1e12, "2 s", True])
+def test_what_is_no_time_is_refused(time: Any) -> None:
+    simulation = Simulation(AGENT)
+    for ask in (simulation.run_until, simulation.run_to_wake):
+        with pytest.raises(InputError, match="no time"):
+            ask(time)
+    simulation.run_until(1)
+    with pytest.raises(InputError, match="no time"):
+        simulation.decide(0, Decision(), wake_at=time)
+    with pytest.raises(InputError, match="is no decision"):
+        simulation.decide(0, 5000)  # type: ignore[arg-type]
