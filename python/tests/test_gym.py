@@ -369,3 +369,20 @@ def test_what_an_agent_was_given_is_its_own(kind: Any) -> None:
         return found
 
     assert seen(spoils=True) == seen(spoils=False)
+
+
+@pytest.mark.parametrize("kind", [CongestionEnv, CongestionVectorEnv])
+@pytest.mark.parametrize("action", [np.zeros(3), np.zeros((4, 2)), 0.0, None, np.zeros(0)])
+def test_an_action_of_a_wrong_shape_is_refused(kind: Any, action: Any) -> None:
+    env = kind(PATH)
+    env.reset(seed=1)
+    with pytest.raises(InputError, match="an action of shape"):
+        env.step(action)
+
+
+@pytest.mark.parametrize("kind", [CongestionEnv, CongestionVectorEnv])
+def test_an_action_that_is_no_number_is_refused(kind: Any) -> None:
+    env = kind(PATH)
+    env.reset(seed=1)
+    with pytest.raises(InputError, match="NaN"):
+        env.step(np.full(env.action_space.shape, np.nan))

@@ -113,7 +113,8 @@ class CongestionEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Decide, and play until the next decision."""
         if self._interval is None:
             raise InputError("there is nothing to decide", "call reset first, and again after the end of an episode")
-        decisions = self._task.acts.decision(np.asarray(action, np.float64)[None], self._interval)
+        numbers = _numbers(action, self.action_space)
+        decisions = self._task.acts.decision(numbers[None], self._interval)
         state, interval = self._runs.step(decisions)
         self._interval = interval
         self._seen = self._task.sees.after(self._seen, interval)
@@ -205,11 +206,12 @@ class CongestionVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], ND
         """Decide for all, and play each until its next decision."""
         if self._interval is None:
             raise InputError("there is nothing to decide", "call reset first")
+        numbers = _numbers(actions, self.action_space)
         begins = {}
         for i in np.flatnonzero(self._over).tolist():
             begins[i] = _drawn(self._generators[i], len(self._runs.points))
             self._points[i] = begins[i][0]
-        decisions = self._task.acts.decision(np.asarray(actions, np.float64), self._interval)
+        decisions = self._task.acts.decision(numbers, self._interval)
         state, self._interval = self._runs.step(decisions, begins)
         before = self._seen
         if begins:
@@ -225,6 +227,16 @@ class CongestionVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], ND
         info = {**_info(self._interval), "point": self._points.copy()}
         there = np.ones(self.num_envs, np.bool_)
         return info | {f"_{key}": there for key in info}
+
+
+def _numbers(action: Any, space: gymnasium.Space[Any]) -> NDArray[np.float64]:
+    """An action as numbers. Those beyond the bounds of the space are taken for the bound."""
+    numbers = np.asarray(action, np.float64)
+    if numbers.shape != space.shape:
+        raise InputError(f"an action of shape {numbers.shape}", f"give one of shape {space.shape}", key="action")
+    if np.isnan(numbers).any():
+        raise InputError("an action that is no number (NaN)", "the agent has diverged", key="action")
+    return numbers
 
 
 def _drawn(generator: np.random.Generator, points: int) -> tuple[int, int]:
