@@ -17,6 +17,7 @@ from ackclock.results import percentiles
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Job, Plan, load
 from ackclock.scenario.reading.override import Overrides
+from ackclock.scenario.values.ids import place
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +41,8 @@ class Simulation:
     """One run of a scenario, played step by step.
 
     However it is cut into steps, it gives the tables of the same run played at once, to the last byte, as long as
-    nothing is decided. Times are seconds, sizes bytes. A flow is named by its number or id.
+    nothing is decided. Times are seconds, sizes bytes. A flow or link is named by its id, or else by its number from
+    0; ids of flows are their numbers.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ class Simulation:
         """Decide for the controller of a flow, now; `wake_at` is when it is to be woken next, seconds.
 
         The controller ``external`` takes everything; any other takes a window and goes on from it.
-        Raises :class:`EngineError` if it decides that itself, or its connection is not open.
+        Raises :class:`EngineError` if it decides that itself, its connection is not open, or the run is over.
         """
         number = self._flow(flow)
         if not isinstance(decision, Decision):
@@ -181,8 +183,7 @@ class Simulation:
         return self._number("flow", flow, self.flows)
 
     def _number(self, what: str, given: int | str, ids: tuple[str, ...]) -> int:
-        if isinstance(given, str) and given in ids:
-            return ids.index(given)
-        if isinstance(given, int) and 0 <= given < len(ids):
-            return given
+        number = place(given, ids)
+        if number is not None:
+            return number
         raise InputError(f"there is no {what} {given}", f"known are {', '.join(ids[:20])}", source=self._source)

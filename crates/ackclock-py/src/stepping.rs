@@ -15,11 +15,20 @@ use pyo3::types::PyDict;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Instant;
 
-/// A decision as Python gives it: what is none stays as it is, a rate of zero ends pacing.
+/// Bytes of a window, and bytes per second, beyond which a number is a mistake: no link is faster (its `rate_bps` is at
+/// most as many bits per second).
+const MOST: f64 = 1e15;
+
+/// A decision as Python gives it: what is none stays as it is, a rate of zero ends pacing, a threshold that is infinite is
+/// none.
 pub fn decision(cwnd: Option<f64>, ssthresh: Option<f64>, rate: Option<f64>) -> Result<Decision, String> {
     let bytes = |name: &str, value: Option<f64>| match value {
         // A conversion to whole bytes truncates, and infinity becomes the largest.
-        Some(x) if x >= 0.0 => Ok(Some(x as u64)),
+        Some(x) if (0.0..=MOST).contains(&x) || (name == "ssthresh" && x == f64::INFINITY) => Ok(Some(x as u64)),
+        Some(x) if x > MOST => Err(format!(
+            "{name} is {x:e}; it must be at most {MOST:e} bytes{}",
+            if name == "rate" { " per second" } else { "" }
+        )),
         Some(x) => Err(format!("{name} is {x}; it must be zero or more")),
         None => Ok(None),
     };

@@ -27,6 +27,9 @@ pub enum Refused {
     /// No flow has this number.
     #[error("a run of {0} flows has no flow {1}")]
     NoFlow(usize, usize),
+    /// The run has come to its end, and nothing happens any more.
+    #[error("the run is over; nothing is left to decide")]
+    Over,
     /// The flow has no connection of its own that is open.
     #[error("flow {0} has no established connection to decide for")]
     NotOpen(usize),
@@ -125,6 +128,10 @@ impl Sim {
             return Err(Refused::NoFlow(self.flows.len(), flow));
         }
         let now = self.now;
+        // An event at the very end, such as the waking that asks for this decision, may still be to come.
+        if now >= self.end && self.next_event().is_none() {
+            return Err(Refused::Over);
+        }
         let sender = self.sides[2 * flow].endpoint.as_deref_mut();
         let Some(sender) = sender.filter(|s| s.is_established()) else { return Err(Refused::NotOpen(flow)) };
         if !sender.decide(now, decision) {

@@ -216,6 +216,18 @@ fn any_controller_takes_a_window_and_nothing_else() {
 }
 
 #[test]
+fn nothing_is_decided_once_the_run_is_over() {
+    let mut sim = sim(&agent(json!({"interval": 100 * MS}), 50, 5));
+    let mut last = Time::ZERO;
+    while let Stop::Wake(_) = sim.play_until(Time::NEVER, || false).unwrap() {
+        last = sim.now();
+        sim.decide(0, &window(9)).unwrap();
+    }
+    assert!(last < sim.end() && sim.now() == sim.end());
+    assert_eq!(sim.decide(0, &window(9)), Err(Refused::Over));
+}
+
+#[test]
 fn a_flow_that_is_closed_asks_no_more() {
     let mut d = agent(json!({}), 50, 60);
     d["flows"][0]["app"]["bytes"] = json!(200_000);

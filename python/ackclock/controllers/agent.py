@@ -16,11 +16,11 @@ class Decision:
     """What an agent decides. None leaves it as it is."""
 
     cwnd: float | None = None
-    """Congestion window, bytes; fractions are cut off. The engine keeps it at one segment or more."""
+    """Congestion window, bytes, up to 1e15; fractions are cut off. The engine keeps it at one segment or more."""
     ssthresh: float | None = None
-    """Slow start threshold, bytes: for the record, as an agent's window does not grow by itself."""
+    """Slow start threshold, bytes, infinity for none: for the record, as an agent's window does not grow by itself."""
     rate: float | None = None
-    """Pacing rate, payload bytes per second; 0 ends pacing. What acts at once is a higher one."""
+    """Pacing rate, payload bytes per second, up to 1e15; 0 ends pacing. What acts at once is a higher one."""
 
 
 class Agent(Controller):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.errors import unknown
+from ackclock.errors import InputError, Problem, unknown
+from ackclock.gym.given import several
 from ackclock.gym.measures import Array, share
 
 Decide = Callable[[Any, Any], tuple[Any, Any]]
@@ -18,6 +20,9 @@ Decide = Callable[[Any, Any], tuple[Any, Any]]
 
 LEAST_WINDOW, MOST_WINDOW = 2, 2**20
 """Whatever the action, the window has so many segments: two, so that delayed acknowledgments keep coming."""
+
+MOST_RATE = 1e15
+"""Bytes per second, the most that the engine takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +35,10 @@ class Action:
     def decision(self, action: Any, interval: Any) -> Array:
         """Window, threshold and rate on the last axis, NaN for what stays as it is."""
         number = np.clip(np.asarray(action, np.float64)[..., 0], -1, 1)
-        cwnd, rate = self.decide(number, interval)
-        cwnd = np.clip(cwnd, LEAST_WINDOW * interval.mss, MOST_WINDOW * interval.mss)
         shape = np.shape(number)
-        return np.stack([np.broadcast_to(item, shape) for item in (cwnd, np.nan, rate)], axis=-1)
+        cwnd, rate = several(self.decide(number, interval), 2, shape, "action", self.decide)
+        cwnd = np.clip(cwnd, LEAST_WINDOW * interval.mss, MOST_WINDOW * interval.mss)
+        return np.stack([cwnd, np.full(shape, np.nan), np.clip(rate, 0, MOST_RATE)], axis=-1)
 
     @property
     def bounds(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -46,8 +51,21 @@ def _between(a: Any, least: float, most: float) -> Any:
     return least * (most / least) ** ((a + 1) / 2)
 
 
+def _positive(key: str, **given: float) -> None:
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
+            raise InputError(f"{name} is {value!r}", "give a number above zero", key=key)
+
+
+def _ordered(key: str, least: float, most: float) -> None:
+    _positive(key, least=least, most=most)
+    if least > most:
+        raise InputError(f"least, {least}, is above most, {most}", "give the smaller one first", key=key)
+
+
 def window(least: float = LEAST_WINDOW, most: float = 8192) -> Action:
     """The window itself: from `least` to `most` segments, on a logarithmic scale."""
+    _ordered("actions.window", least, most)
     return Action(lambda a, i: (_between(a, least, most) * i.mss, np.nan))
 
 
@@ -63,16 +81,19 @@ def _present(i: Any) -> Any:
 
 def rate(least: float = 0.1, most: float = 1000) -> Action:
     """The pacing rate itself: from `least` to `most` Mbit/s of payload, on a logarithmic scale."""
+    _ordered("actions.rate", least, most)
     return Action(lambda a, i: _paced(_between(a, least, most) * 125_000, i))
 
 
 def multiplier(power: float = 1.0) -> Action:
     """The window times 2^(power a). With power 2 the action of Orca (see the observation)."""
+    _positive("actions.multiplier", power=power)
     return Action(lambda a, i: (i.cwnd * 2.0 ** (power * a), np.nan), "Abbasloo, Yen, Chao 2020")
 
 
 def rate_step(step: float = 0.025) -> Action:
     """The pacing rate times (1 + step a), or over (1 - step a) where a is negative: Aurora's, there without bounds."""
+    _positive("actions.rate_step", step=step)
 
     def decide(a: Any, i: Any) -> tuple[Any, Any]:
         factor = np.where(a >= 0, 1 + step * a, 1 / (1 - step * np.minimum(a, 0)))
@@ -91,9 +112,11 @@ ACTIONS: dict[str, Action] = {
 
 
 def action(given: str | Action) -> Action:
-    """A preset by name, or one's own. Raises :class:`~ackclock.errors.Problem` for an unknown name."""
+    """A preset by name, or one's own. Raises :class:`~ackclock.errors.Problem` for anything else."""
     if isinstance(given, Action):
         return given
+    if not isinstance(given, str):
+        raise Problem(f"{given!r} is no action", f"give {', '.join(ACTIONS)}, or an Action", "action")
     if given not in ACTIONS:
-        raise unknown("action", str(given), ACTIONS, "action")
+        raise unknown("action", given, ACTIONS, "action")
     return ACTIONS[given]

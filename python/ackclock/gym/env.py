@@ -13,8 +13,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ackclock import host
-from ackclock.errors import InputError, Problem
+from ackclock.errors import InputError, Problem, unknown
 from ackclock.gym import actions, observations, rewards
+from ackclock.gym.given import each
 from ackclock.gym.measures import Array, mean_rtt, share, throughput
 from ackclock.gym.runs import COMPLETED, ENDED, FAILED, RUNNING, Runs
 from ackclock.scenario.model import Scenario
@@ -41,6 +42,10 @@ class _Task:
         self.observation_space = gymnasium.spaces.Box(*self.sees.bounds, dtype=np.float32)
         self.action_space = gymnasium.spaces.Box(*self.acts.bounds, dtype=np.float32)
 
+    def paid(self, interval: Any) -> Array:
+        """The rewards of an interval."""
+        return each(self.pays(interval), np.shape(interval.at), "reward", self.pays)
+
 
 def _info(interval: Any) -> dict[str, Any]:
     """What is said of an interval besides: seconds, bit/s, shares and bytes."""
@@ -65,7 +70,8 @@ class CongestionEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     scenario: as for :func:`ackclock.run`, with ``cc = "external"`` for the agent's flow; the default plays an agent
         alone on 24 paths.
     set: changes of it, as for :func:`ackclock.run`.
-    flow: the id of the agent's flow where several have this controller; the others hold their first window.
+    flow: the agent's flow where several have this controller, by its id, or else its number; the others hold their
+        first window.
     interval: "rtt" or a duration, such as "100 ms"; the default is what the scenario says, a round-trip time.
     observation: a preset of :data:`~ackclock.gym.OBSERVATIONS` or an :class:`~ackclock.gym.Observation`.
     action: a preset of :data:`~ackclock.gym.ACTIONS` or an :class:`~ackclock.gym.Action`.
@@ -95,22 +101,26 @@ class CongestionEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self.action_space = self._task.action_space
         self._seen = self._task.sees.empty((1,))
         self._interval: Any = None
+        self._closed = False
+
+    def close(self) -> None:
+        """End it: nothing can be asked of it any more."""
+        self._closed = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin another run. `options` may fix the `point` and the `run_seed` that would be drawn."""
         super().reset(seed=seed)
-        point, run_seed = _drawn(self.np_random, len(self._runs.points))
-        point = int(_option(options, "point", point))
-        run_seed = int(_option(options, "run_seed", run_seed))
-        _check(point, run_seed, len(self._runs.points))
+        _refuse_closed(self._closed)
+        ((point, run_seed),) = _begins(options, [self.np_random], len(self._runs.points))
         _, self._interval = self._runs.begin({0: (point, run_seed)})
         self._seen = self._task.sees.after(self._task.sees.empty((1,)), self._interval)
         return self._seen[0].copy(), self._info() | {"point": point, "params": dict(self._runs.points[point])}
 
     def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Decide, and play until the next decision."""
+        _refuse_closed(self._closed)
         if self._interval is None:
             raise InputError("there is nothing to decide", "call reset first, and again after the end of an episode")
         numbers = _numbers(action, self.action_space)
@@ -118,7 +128,7 @@ class CongestionEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         state, interval = self._runs.step(decisions)
         self._interval = interval
         self._seen = self._task.sees.after(self._seen, interval)
-        reward = float(np.asarray(self._task.pays(interval))[0])
+        reward = float(self._task.paid(interval)[0])
         info = self._info()
         end = int(state[0])
         if end != RUNNING:
@@ -179,6 +189,7 @@ class CongestionVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], ND
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin all anew. `options` may fix the `point` and the `run_seed`, a number for all or one for each."""
+        _refuse_closed(self.closed)
         n = self.num_envs
         seeds = (
             [None if seed is None else seed + i for i in range(n)] if seed is None or isinstance(seed, int) else seed
@@ -188,14 +199,9 @@ class CongestionVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], ND
         for i, one in enumerate(seeds):
             if one is not None:
                 self._generators[i] = gymnasium.utils.seeding.np_random(one)[0]
-        drawn = [_drawn(generator, len(self._runs.points)) for generator in self._generators]
-        points = np.broadcast_to(_option(options, "point", [item[0] for item in drawn]), n)
-        run_seeds = np.broadcast_to(_option(options, "run_seed", [item[1] for item in drawn]), n)
-        for point, run_seed in zip(points, run_seeds, strict=True):
-            _check(int(point), int(run_seed), len(self._runs.points))
-        self._points[:] = points
-        begins = {i: (int(points[i]), int(run_seeds[i])) for i in range(n)}
-        _, self._interval = self._runs.begin(begins)
+        begins = _begins(options, self._generators, len(self._runs.points))
+        self._points[:] = [point for point, _ in begins]
+        _, self._interval = self._runs.begin(dict(enumerate(begins)))
         self._seen = self._task.sees.after(self._task.sees.empty((n,)), self._interval)
         self._over[:] = False
         return self._seen.copy(), self._info()
@@ -204,6 +210,7 @@ class CongestionVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], ND
         self, actions: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Decide for all, and play each until its next decision."""
+        _refuse_closed(self.closed)
         if self._interval is None:
             raise InputError("there is nothing to decide", "call reset first")
         numbers = _numbers(actions, self.action_space)
@@ -218,7 +225,7 @@ class CongestionVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], ND
             before = before.copy()
             before[self._over] = self._task.sees.empty()
         self._seen = self._task.sees.after(before, self._interval)
-        reward = np.where(self._over, 0.0, self._task.pays(self._interval))
+        reward = np.where(self._over, 0.0, self._task.paid(self._interval))
         terminated, truncated = (state == COMPLETED) | (state == FAILED), state == ENDED
         self._over = terminated | truncated
         return self._seen.copy(), reward, terminated, truncated, self._info()
@@ -244,12 +251,41 @@ def _drawn(generator: np.random.Generator, points: int) -> tuple[int, int]:
     return int(generator.integers(points)), int(generator.integers(MOST_SEED))
 
 
-def _option(options: Mapping[str, Any] | None, key: str, default: Any) -> Any:
-    return default if options is None else options.get(key, default)
+def _refuse_closed(closed: bool) -> None:
+    if closed:
+        raise InputError("the environment is closed", "make another")
 
 
-def _check(point: int, run_seed: int, count: int) -> None:
-    if not 0 <= point < count:
-        raise InputError(f"there is no point {point}", f"points are numbered from 0 to {count - 1}", key="point")
-    if not 0 <= run_seed < MOST_SEED:
-        raise InputError(f"{run_seed} is no seed of a run", "give a whole number from 0 to 2^63 - 1", key="run_seed")
+def _begins(
+    options: Mapping[str, Any] | None, generators: Sequence[np.random.Generator], points: int
+) -> list[tuple[int, int]]:
+    """The points and the seeds that runs begin with: what `options` says, and the rest drawn."""
+    drawn = [_drawn(generator, points) for generator in generators]
+    given = {} if options is None else options
+    for key in given:
+        if key not in ("point", "run_seed"):
+            wrong = unknown("option", str(key), ("point", "run_seed"))
+            raise InputError(wrong.problem, wrong.remedy, key="options")
+    which = _whole(given, "point", [point for point, _ in drawn])
+    seeds = _whole(given, "run_seed", [seed for _, seed in drawn])
+    for point, run_seed in zip(which, seeds, strict=True):
+        if not 0 <= point < points:
+            raise InputError(f"there is no point {point}", f"points are numbered from 0 to {points - 1}", key="point")
+        if not 0 <= run_seed < MOST_SEED:
+            problem = f"{run_seed} is no seed of a run"
+            raise InputError(problem, "give a whole number from 0 to 2^63 - 1", key="run_seed")
+    return list(zip(which, seeds, strict=True))
+
+
+def _whole(options: Mapping[str, Any], key: str, drawn: list[int]) -> list[int]:
+    """The whole numbers given for this key, one for each run or one for all; if there are none, those `drawn`."""
+    if key not in options:
+        return drawn
+    given = np.asarray(options[key], np.object_)
+    if given.shape not in ((), (len(drawn),)):
+        raise InputError(f"numbers of shape {given.shape} for {len(drawn)} runs", "give one, or one for each", key=key)
+    found: list[Any] = np.broadcast_to(given, len(drawn)).tolist()
+    for item in found:
+        if isinstance(item, bool) or not isinstance(item, int | np.integer):
+            raise InputError(f"{item!r} is no whole number", "give one, counted from 0", key=key)
+    return [int(item) for item in found]

@@ -13,10 +13,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """One interval, complete: numbers in a single environment, arrays in a vectorised one. Seconds and payload bytes.
+    """One interval, complete, in seconds and payload bytes: arrays, with a number for each environment; with one number
+    where there is one.
 
     A function of an interval that is written with numpy's operations serves both, and an agent in a scenario, which is
-    told the same as :class:`ackclock.Interval`.
+    told the same as :class:`ackclock.Interval`, with plain numbers.
     """
 
     at: Any

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.errors import unknown
+from ackclock.errors import Problem, unknown
+from ackclock.gym.given import several
 from ackclock.gym.measures import mean_rtt, share, throughput
 
-Features = Callable[[Any], Sequence[Any]]
-"""From an :class:`~ackclock.gym.Interval` to its features, each a number, or an array of a vectorised environment."""
+Features = Callable[[Any], Any]
+"""From an :class:`~ackclock.gym.Interval` to its features: a list or tuple of them, or the only one; each is an array
+like the fields of the interval, or a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,8 @@ class Observation:
     def after(self, before: NDArray[np.float32], interval: Any) -> NDArray[np.float32]:
         """The observation after an interval, from the one before it."""
         size = len(self.low)
-        found = np.stack([np.asarray(item, np.float64) for item in self.features(interval)], axis=-1)
-        if found.shape[-1] != size:
-            raise ValueError(f"the observation has {found.shape[-1]} features and bounds for {size}; give as many")
+        told = self.features(interval)
+        found = np.stack(several(told, size, np.shape(interval.at), "observation", self.features), axis=-1)
         now = np.clip(np.nan_to_num(found), self.low, self.high).astype(np.float32)
         return np.concatenate([before[..., size:], now], axis=-1)
 
@@ -114,9 +115,13 @@ OBSERVATIONS: dict[str, Observation] = {
 
 
 def observation(given: str | Observation) -> Observation:
-    """A preset by name, or one's own. Raises :class:`~ackclock.errors.Problem` for an unknown name."""
+    """A preset by name, or one's own. Raises :class:`~ackclock.errors.Problem` for anything else."""
     if isinstance(given, Observation):
         return given
+    if not isinstance(given, str):
+        raise Problem(
+            f"{given!r} is no observation", f"give {', '.join(OBSERVATIONS)}, or an Observation", "observation"
+        )
     if given not in OBSERVATIONS:
-        raise unknown("observation", str(given), OBSERVATIONS, "observation")
+        raise unknown("observation", given, OBSERVATIONS, "observation")
     return OBSERVATIONS[given]

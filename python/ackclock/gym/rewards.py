@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ackclock.errors import unknown
+from ackclock.errors import Problem, unknown
 from ackclock.gym.measures import mean_rtt, share, throughput
 
 Reward = Callable[[Any], Any]
-"""From an :class:`~ackclock.gym.Interval` to a number, or to an array of a vectorised environment."""
+"""From an :class:`~ackclock.gym.Interval` to a number, or to an array like its fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,11 @@ REWARDS: dict[str, Reward] = {
 
 
 def reward(given: str | Reward) -> Reward:
-    """A preset by name, or a function. Raises :class:`~ackclock.errors.Problem` for an unknown name."""
-    if not isinstance(given, str):
+    """A preset by name, or a function. Raises :class:`~ackclock.errors.Problem` for anything else."""
+    if callable(given):
         return given
+    if not isinstance(given, str):
+        raise Problem(f"{given!r} is no reward", f"give {', '.join(REWARDS)}, or a function of an interval", "reward")
     if given not in REWARDS:
         raise unknown("reward", given, REWARDS, "reward")
     return REWARDS[given]

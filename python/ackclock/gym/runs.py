@@ -18,6 +18,7 @@ from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Job, Plan, load, resolved_text
 from ackclock.scenario.reading.override import Overrides
 from ackclock.scenario.values import units
+from ackclock.scenario.values.ids import place
 
 RUNNING, ENDED, COMPLETED, FAILED = range(4)
 """What has become of a run."""
@@ -116,11 +117,11 @@ def _prepared(document: dict[str, Any], source: str, flow: int | str | None, len
         raise InputError(f"the flows {ids} have the controller external", "name the agent's: flow=...", source=source)
     number = agents[0]
     if flow is not None:
-        chosen = [i for i in agents if str(flow) == flows[i]["id"]]
-        if not chosen:
+        chosen = place(flow, [item["id"] for item in flows])
+        if chosen not in agents:
             ids = ", ".join(flows[i]["id"] for i in agents)
             raise InputError(f"no agent's flow is {flow}", f"with the controller external are {ids}", source=source)
-        number = chosen[0]
+        number = chosen
     agent = flows[number]
     if (kind := agent["app"]["kind"]) == "files":
         raise InputError(
