@@ -204,7 +204,7 @@ def test_measures_of_ones_own() -> None:
     assert paid == rewards[0] < 0
     windows = [env.step(np.array([number]))[4]["cwnd"] / 1448 for number in (-1.0, 1.0, 7.0)]
     assert windows == [30, 60, 60], "beyond its bounds an action is cut off"
-    with pytest.raises(InputError, match="observation: .*lambda.* returned 2 items; return 1, each a number"):
+    with pytest.raises(InputError, match=r"observation: .*lambda.* returned 2 items; return 1, each a number"):
         CongestionEnv(PATH, observation=Observation(observation.features, (0,), (1,))).reset()
 
 

@@ -8,7 +8,7 @@ use ackclock_core::impair::Reorder;
 use ackclock_core::packet::{Address, Ecn, Family, FourTuple, Packet, Parcel};
 use ackclock_core::params::Value;
 use ackclock_core::path::{registry, Bucket, DelayLine, Element, JitterParams, LinkParams, LossParams};
-use ackclock_core::path::{Pace, Setting, Store};
+use ackclock_core::path::{Pace, Port, Setting, Store};
 use ackclock_core::time::{Span, Time};
 use ackclock_sim::engine::Delivery;
 use common::{document, sim, MS};
@@ -40,7 +40,8 @@ fn played(route: &serde_json::Value, links: Vec<serde_json::Value>, elements: se
     sim.take_deliveries()
 }
 
-/// By the simulator: what is sent, and what arrives behind a lossy link with an AQM, a delay, a trace, and aggregation.
+/// By the simulator: what is sent, and what arrives behind a lossy link with an AQM, a delay, a trace, and aggregation, before
+/// and after which it passes a medium that both ways share.
 fn simulated() -> (Vec<(Time, Arrival)>, Vec<Arrival>) {
     let a = json!({"id": "a", "rate_bps": 8_000_000, "delay_ns": 5 * MS, "overhead_bytes": 14,
         "queue": {"kind": "codel", "limit_packets": 100, "params": {"ecn": true, "target": 2 * MS, "interval": 20 * MS}},
@@ -48,8 +49,11 @@ fn simulated() -> (Vec<(Time, Arrival)>, Vec<Arrival>) {
         "preserve_order": false, "reorder": {"probability": 0.02, "extra_ns": 4 * MS}, "duplicate": 0.05});
     let b = json!({"id": "b", "rate_bps": null, "delay_ns": 2 * MS, "trace": {"times_ms": [1, 3, 3, 4, 7, 8, 8, 8, 10]},
         "policer": {"rate_bps": 7_000_000, "burst_bytes": 30_000}, "queue": {"kind": "droptail", "limit_packets": 12}});
-    let elements = json!([{"id": "air", "kind": "aggregate", "params": {"packets": 4, "timeout": 3 * MS}}]);
-    let route = json!([{"link": "a"}, {"delay_ns": 3 * MS}, {"link": "b"}, {"element": {"id": "air"}}]);
+    let elements = json!([{"id": "air", "kind": "aggregate", "params": {"packets": 4, "timeout": 3 * MS}},
+        {"id": "radio", "kind": "half_duplex", "params": {"rate_bps": 20_000_000, "guard": 50_000, "limit": 5}}]);
+    let radio = |port: u16| json!({"element": {"id": "radio", "port": port}});
+    let route =
+        json!([radio(0), {"link": "a"}, {"delay_ns": 3 * MS}, {"link": "b"}, {"element": {"id": "air"}}, radio(1)]);
     let behind = played(&route, vec![a, b], elements).iter().map(arrival).collect();
     // The same sources over nothing but a nanosecond: everything arrives, and says when it was sent.
     let sent = |d: &Delivery| if let Packet::Datagram(p) = d.packet { p.sent() } else { panic!() };
@@ -155,16 +159,33 @@ fn elements() -> Vec<Box<dyn Element>> {
     b.queue.limits.packets = 12;
     let setting = Setting { seed: 1, run: 0, from: Time::ZERO, to: Time(DURATION * MS) };
     let air = [("packets".to_owned(), Value::Int(4)), ms("timeout", 3)];
+    let count = |name: &str, n| (name.to_owned(), Value::Int(n));
+    let guard = ("guard".to_owned(), Value::Duration(Span::from_micros(50)));
+    let radio = [count("rate_bps", 20_000_000), guard, count("limit", 5)];
     vec![
         Box::new(a.build(&setting).unwrap()),
         Box::new(b.build(&setting).unwrap()),
         registry::build("aggregate", &air).unwrap(),
+        registry::build("half_duplex", &radio).unwrap(),
         Box::new(DelayLine::new(Span::from_millis(3))),
     ]
 }
 
-/// What comes next behind each element; none: the end.
-const NEXT: [Option<usize>; 4] = [Some(3), Some(2), None, Some(1)];
+/// Where it begins: an element and a port.
+const FIRST: (usize, Port) = (3, 0);
+
+/// What comes next behind a port of an element; none: the end.
+fn next((element, port): (usize, Port)) -> Option<(usize, Port)> {
+    match (element, port) {
+        (0, 0) => Some((4, 0)),
+        (4, 0) => Some((1, 0)),
+        (1, 0) => Some((2, 0)),
+        (2, 0) => Some((3, 1)),
+        (3, 0) => Some((0, 0)),
+        (3, 1) => None,
+        other => panic!("no port {other:?}"),
+    }
+}
 
 /// A driver that knows when packets are to be sent, and otherwise only what time it is.
 struct Driver {
@@ -200,15 +221,15 @@ impl Driver {
             let Some(i) = who else {
                 let (at, (_, flow, number, ecn, payload)) = self.sends.pop().unwrap();
                 let parcel = self.buffers.write(flow, number, ecn, payload);
-                self.elements[0].push(at, 0, parcel, &mut self.buffers);
+                self.elements[FIRST.0].push(at, FIRST.1, parcel, &mut self.buffers);
                 continue;
             };
             let mut came = false;
             while let Some(out) = self.elements[i].pull(due, &mut self.buffers) {
-                assert_eq!((out.at, out.port), (due, 0), "asked when it was due, it is not late");
+                assert_eq!(out.at, due, "asked when it was due, it is not late");
                 came = true;
-                match NEXT[i] {
-                    Some(next) => self.elements[next].push(out.at, 0, out.parcel, &mut self.buffers),
+                match next((i, out.port)) {
+                    Some((element, port)) => self.elements[element].push(out.at, port, out.parcel, &mut self.buffers),
                     None => self.arrived.push(self.buffers.read(out.at, &out.parcel)),
                 }
             }

@@ -27,6 +27,7 @@ pub(super) const ENTRY: Kind = Kind {
             guard: p.duration("guard"),
             limit: p.int("limit") as usize,
             free: Time::ZERO,
+            left: (Time::ZERO, 0),
             ring: Ring::default(),
         }))
     },
@@ -38,6 +39,8 @@ struct HalfDuplex {
     limit: usize,
     /// When the last guard is over.
     free: Time,
+    /// When the last one came out, and how many did at that very time.
+    left: (Time, usize),
     /// Everything that has not come out: nothing is left to decide once it is in.
     ring: Ring<(Time, Parcel)>,
 }
@@ -48,8 +51,10 @@ impl Element for HalfDuplex {
     }
 
     fn push(&mut self, now: Time, port: Port, mut parcel: Parcel, store: &mut dyn Store) {
-        // A driver has pulled those that were due before; who is out just now, and still here, takes room.
-        if self.ring.len() >= self.limit {
+        // A driver has pulled those that were due before. Who is out just now takes room (see the contract), whether it has
+        // been pulled or will be.
+        let just_left = if self.left.0 == now { self.left.1 } else { 0 };
+        if self.ring.len() + just_left >= self.limit {
             return store.drop(parcel.id);
         }
         let (_, end) = self.medium.transmit(now.max(self.free), parcel.len);
@@ -62,7 +67,9 @@ impl Element for HalfDuplex {
         if self.ring.front()?.0 > now {
             return None;
         }
-        self.ring.pop().map(|(at, parcel)| Out { at, port: parcel.way, parcel })
+        let (at, parcel) = self.ring.pop()?;
+        self.left = (at, if self.left.0 == at { self.left.1 + 1 } else { 1 });
+        Some(Out { at, port: parcel.way, parcel })
     }
 
     fn next_due(&self) -> Time {
@@ -97,5 +104,41 @@ mod tests {
             [(100_000, 0, 0), (250_000, 1, 1), (400_000, 0, 2)],
             "no room for the fourth"
         );
+    }
+
+    #[test]
+    fn who_arrives_as_another_leaves_finds_it_there_whoever_is_asked_first() {
+        let given = [("rate_bps".to_owned(), Value::Int(8_000_000)), ("limit".to_owned(), Value::Int(1))];
+        let parcel = |id| Parcel { id, len: 100, ..Parcel::default() };
+        for pulled_first in [true, false] {
+            let mut e = registry::build("half_duplex", &given).unwrap();
+            let mut store = Dropped::default();
+            e.push(Time(0), 0, parcel(0), &mut store);
+            if pulled_first {
+                assert!(e.pull(Time(100_000), &mut store).is_some());
+            }
+            e.push(Time(100_000), 1, parcel(1), &mut store);
+            if !pulled_first {
+                assert!(e.pull(Time(100_000), &mut store).is_some());
+            }
+            e.push(Time(100_001), 1, parcel(2), &mut store);
+            assert_eq!(store.0, [1], "a nanosecond later there is room");
+            let last = e.pull(e.next_due(), &mut store).map(|o| (o.at.0, o.parcel.id));
+            assert_eq!(last, Some((200_001, 2)), "pulled first: {pulled_first}");
+        }
+    }
+
+    /// Who was dropped.
+    #[derive(Default)]
+    struct Dropped(Vec<u32>);
+
+    impl Store for Dropped {
+        fn drop(&mut self, id: u32) {
+            self.0.push(id);
+        }
+        fn mark(&mut self, _id: u32) {}
+        fn duplicate(&mut self, _id: u32) -> Option<u32> {
+            None
+        }
     }
 }
