@@ -12,11 +12,12 @@ from typing import Any
 import duckdb
 
 from ackclock.errors import InputError, one_line
-from ackclock.results import store
+from ackclock.results import measures, store
 from ackclock.results.manifest import TABLES, Manifest
 
 _NO_TABLE = re.compile(r'Table with name "?(.+?)"? does not exist')
 _HINTS = ("Candidate bindings", "Did you mean")
+MEASURES = "measures"
 _INSTANT = "TIMESTAMP WITH TIME ZONE"
 
 
@@ -31,7 +32,8 @@ class Answer:
 def query(path: str | os.PathLike[str], sql: str) -> Answer:
     """What a statement that only reads finds in the result directory `path`.
 
-    The views are ``runs``, ``flows``, ``links``, ``transfers`` and ``series`` (docs/results.md has their columns).
+    The views are ``runs``, ``flows``, ``links``, ``transfers`` and ``series``, and what applications measured is the
+    table ``measures`` (docs/results.md has their columns).
     Points in time with a time zone are text, in UTC. Raises :class:`InputError` if the directory is not a result, a
     file that the statement names was altered, or the statement is wrong.
     """
@@ -48,6 +50,8 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
             # A table that is not even named cannot be read; to check one may take long.
             for name in (name for name in TABLES if name in sql.casefold()):
                 connection.read_parquet(str(_checked(folder, name, manifest))).create_view(name)
+            if MEASURES in sql.casefold():
+                _add_measures(connection, manifest)
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("SET allowed_directories = ?", [[str(folder)]])
             connection.execute("SET enable_external_access = false")
@@ -57,6 +61,16 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
             raise
         except Exception as error:  # of DuckDB, and of what it needs to turn a value into one of Python's
             raise _refusal(error) from None
+
+
+def _add_measures(connection: duckdb.DuckDBPyConnection, manifest: Manifest) -> None:
+    """The rows of :attr:`ackclock.Result.measures`, which the manifest has."""
+    kinds = ("uinteger", "uinteger", "uinteger", "varchar", "varchar", "double")
+    columns: list[list[Any]] = [list(column) for column in zip(*measures.rows(manifest), strict=True)] or [[]] * len(
+        kinds
+    )
+    named = (f"unnest(?::{kind}[]) as {name}" for name, kind in zip(measures.COLUMNS, kinds, strict=True))
+    connection.execute(f"create table {MEASURES} as select {', '.join(named)}", columns)
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> Answer:
@@ -90,7 +104,7 @@ def _refusal(error: Exception) -> InputError:
     """What DuckDB says, in one line, with a remedy that fits."""
     first, *others = str(error).split("\n\nLINE ")[0].split("\n")
     message = one_line(" ".join([first, *(line for line in others if line.startswith(_HINTS))]))
-    tables = f"the tables are {', '.join(TABLES)}"
+    tables = f"the tables are {', '.join((*TABLES, MEASURES))}"
     if (missing := _NO_TABLE.search(first)) is not None:
         return InputError(f"no table '{missing[1]}'", tables, key="sql")
     if isinstance(error, duckdb.PermissionException):

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.results import store, summary, text, warnings
+from ackclock.results import measures, store, summary, text, warnings
 from ackclock.results.manifest import Manifest
 
 
@@ -85,12 +85,8 @@ class Result:
         Columns `run`, `point`, `replication`, `id` (of the flow), `name` and `value`; no rows where none does.
         """
         schema = {"run": pl.UInt32, "point": pl.UInt32, "replication": pl.UInt32}
-        rows = [
-            (entry["run"], entry["point"], entry["replication"], *measure)
-            for entry in self.manifest["runs"]
-            for measure in entry.get("measures", ())
-        ]
-        return pl.DataFrame(rows, {**schema, "id": pl.String, "name": pl.String, "value": pl.Float64}, orient="row")
+        words = {"id": pl.String, "name": pl.String, "value": pl.Float64}
+        return pl.DataFrame(list(measures.rows(self.manifest)), {**schema, **words}, orient="row")
 
     @functools.cached_property
     def points(self) -> list[summary.PointSummary]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from ackclock.metrics.capacity import bottleneck
 from ackclock.metrics.runs import MEASURES, Row, per_run
-from ackclock.results import groups, percentiles, sources
+from ackclock.results import groups, measures, percentiles, sources
 from ackclock.results.groups import Group
 from ackclock.results.manifest import Manifest, Params
 from ackclock.stats import Estimate, estimate
@@ -33,10 +33,13 @@ REASONS = ("full", "threshold", "early", "delay", "age", "policed")
 DROPS = (*(f"drops_{reason}_percent" for reason in REASONS), "lost_percent", "marks_percent")
 """Metrics of the bottleneck, % of the packets that came to its queue."""
 
-METRICS = (*ALWAYS, *DROPS, *sources.TRANSFERS, *sources.DATAGRAMS, *(name for name in MEASURES if name != "jain"))
+METRICS = (
+    *ALWAYS, *DROPS, *sources.TRANSFERS, *sources.DATAGRAMS, *measures.NAMES,
+    *(name for name in MEASURES if name != "jain"),
+)  # fmt: skip
 """Metrics of a point; docs/results.md defines each."""
 
-GROUP_METRICS = sources.METRICS
+GROUP_METRICS = (*sources.METRICS, *measures.NAMES)
 """Metrics of a group of flows, those that one [[flows]] table makes."""
 
 FLOW_METRICS = ("goodput_bps", "retransmitted_percent", "mean_rtt_s", "timeouts")
@@ -88,12 +91,18 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
     found = _of_sources(tables, known, runs_of)
     flows, links = (_by_point(tables[name], point_of) for name in ("flows", "links"))
     measured = per_run(tables, manifest)
+    told = measures.of_groups(manifest, known)
     return [
         _point(
             entry,
             [measured[run] for run in runs_of[entry["point"]]],
             [
-                _estimates(sources.over_runs([found[run, number] for run in runs_of[entry["point"]]]))
+                _estimates(
+                    {
+                        **sources.over_runs([found[run, number] for run in runs_of[entry["point"]]]),
+                        **measures.over_runs([told.get((run, number)) for run in runs_of[entry["point"]]]),
+                    }
+                )
                 for number in (sources.WHOLE, *range(len(known[entry["point"]])))
             ],
             flows[entry["point"]],
@@ -135,7 +144,7 @@ def _point(
         entry["point"],
         entry["params"],
         len(runs),
-        {name: metrics[name] for name in METRICS if name in ALWAYS or metrics[name].n},
+        {name: metrics[name] for name in METRICS if name in ALWAYS or (name in metrics and metrics[name].n)},
         _flows(flows, known),
         tuple(
             GroupSummary(group, {name: value for name, value in each.items() if value.n})

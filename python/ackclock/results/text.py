@@ -18,7 +18,8 @@ Rows = list[list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A metric as a column: its title, and the factor to the unit in it. A `count` is whole in a single run.
+    """A metric as a column: its title, and the factor to the unit in it. A `count` that is whole in a single run is
+    shown so.
 
     One that only `compares` flows is left out where each point has a single flow.
     """
@@ -32,7 +33,7 @@ class Column:
     def cell(self, metrics: Mapping[str, Estimate], digits: int) -> str:
         """The metric as text."""
         value = metrics.get(self.metric, Estimate(None, None, 0))
-        if self.count and value.mean is not None and value.n == 1:
+        if self.count and value.mean is not None and value.n == 1 and value.mean.is_integer():
             return f"{value.mean:.0f}"
         return number(value, self.factor, digits)
 
@@ -84,6 +85,17 @@ _TRANSFERS = Section(
 _DATAGRAMS = Section(
     "datagrams", (Column("datagram_loss_percent", "lost\n%"), *_spread("delay_s", "delay", "ms", 1e3)), each=True
 )
+_APPLICATIONS = Section(
+    "what applications measured, mean over their flows",
+    (
+        Column("stalls", "stalls", count=True),
+        Column("stalled_s", "stalled\ns"),
+        Column("startup_s", "start-up\ns"),
+        Column("bitrate_bps", "bitrate\nMbit/s", 1e-6),
+        Column("switches", "switches", count=True),
+    ),
+    each=True,
+)
 _DROPS = Section(
     "drops and marks at the bottleneck, % of arrivals",
     (
@@ -127,7 +139,7 @@ def tables(points: Sequence[PointSummary], params: Sequence[str], *, narrow: boo
     their means, long titles in several lines.
     """
     found = [("", rows(points, params, narrow=narrow))]
-    for section in (_TRANSFERS, _DATAGRAMS, _DROPS, _OTHERS):
+    for section in (_TRANSFERS, _DATAGRAMS, _APPLICATIONS, _DROPS, _OTHERS):
         columns = _columns(section, points)
         if not columns or (section is _DROPS and {column.metric for column in columns} < _PLAIN):
             continue
