@@ -34,6 +34,14 @@ CASES = [
         'flows.0.app: \'cbr\' needs more than its name (line 8); write { kind = "cbr", rate = "1 Mbit/s" }',
     ),
     ('app = "files"', "flows.0.app: 'files' needs more than its name (line 8); write { kind = \"files\", arrivals ="),
+    (
+        'app = { kind = "video", bitrates = ["1 Mbit/s"], chunk = "30 s" }',
+        "flows.0.app.chunk: a chunk plays no longer than the run lasts (line 8); see docs/applications.md",
+    ),
+    (
+        'app = { kind = "video", bitrates = ["1 Mbit/s"], chunk = "1 s", buffer = "1 s" }',
+        "flows.0.app.buffer: the buffer holds at least what playing begins with (line 8); see docs/applications.md",
+    ),
     ('app = "bluk"', "flows.0.app: unknown application 'bluk' (line 8); did you mean 'bulk'?"),
     ("app = true", "flows.0.app: true is not an application (line 8); write its name: bulk, cbr"),
     (

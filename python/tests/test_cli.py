@@ -117,6 +117,54 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert needed <= {check["name"] for check in answer["checks"]}
 
 
+def test_doctor_names_the_extras(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def version(name: str) -> str:
+        if name in ("distributed", "gymnasium"):
+            raise importlib.metadata.PackageNotFoundError
+        return "1"
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    answer = parsed(capsys, "doctor")
+    assert answer["ok"] is True
+    missing = {check["name"]: check["remedy"] for check in answer["checks"] if check["found"] == "not installed"}
+    assert missing == {
+        "distributed": "pip install 'ackclock[cluster]' to use sweep --cluster",
+        "gymnasium": "pip install 'ackclock[rl]' to use ackclock.gym",
+    }
+
+
+SOURCES = {
+    '"bulk"': "cubic by profile rfc 0 s 20 ms without end 1448 B",
+    '{ kind = "bulk", read = "1 Mbit/s" }': "cubic by profile rfc 0 s 20 ms without end, read at 1 Mbit/s 1448 B",
+    '{ kind = "cbr", rate = "1 Mbit/s" }': "none - - 0 s 20 ms 1 Mbit/s in packets of 1 kB -",
+    '{ kind = "cbr", rate = "1 Mbit/s", transport = "tcp" }': (
+        "cubic by profile rfc 0 s 20 ms 1 Mbit/s in writes of 1 kB 1448 B"
+    ),
+    '{ kind = "on-off", rate = "1 Mbit/s" }': "none - - 0 s 20 ms 1 Mbit/s while on in packets of 1 kB -",
+    '{ kind = "files", size = { kind = "exponential", mean = "100 kB" }, arrivals = { poisson = 3 } }': (
+        "cubic by profile rfc 0 s 20 ms files of 100 kB on average (exponential), 3 per second 1448 B"
+    ),
+    '{ kind = "files", size = "10 kB", arrivals = { every = "1 s" }, most = 2 }': (
+        "cubic by profile rfc 0 s 20 ms files of 10 kB, every 1 s, at most 2 1448 B"
+    ),
+    '{ kind = "request-response", response = { kind = "pareto", shape = 1.5, min = "1 kB" } }': (
+        "cubic by profile rfc 0 s 20 ms answers of pareto size 1448 B"
+    ),
+    '{ kind = "video", bitrates = ["1 Mbit/s", "4 Mbit/s"], chunk = "1 s", most = 3 }': (
+        "cubic by profile rfc 0 s 20 ms video of 1 Mbit/s to 4 Mbit/s in chunks of 1 s, at most 3 1448 B"
+    ),
+}
+
+
+@pytest.mark.parametrize("app", SOURCES)
+def test_show_says_what_each_source_sends(scenario_file: Write, capsys: pytest.CaptureFixture[str], app: str) -> None:
+    flow = 'cc = "cubic"\ncount = 2\nstart = { uniform = ["0 s", "100 ms"] }'
+    buffer = '\ntcp = { receive_buffer = "64 kB" }' if "read" in app else ""  # without it there is a warning
+    text = printed(capsys, "show", scenario_file((flow, f"app = {app}{buffer}")))
+    (row,) = [line.split(maxsplit=1)[1] for line in text.splitlines() if line.startswith("0 ") and "20 ms" in line]
+    assert " ".join(row.split()) == SOURCES[app]
+
+
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert "doctor" in printed(capsys, "--help")
     assert "--replications" in printed(capsys, "run", "--help")

@@ -90,6 +90,24 @@ CASES = [
         ],
     ),
     ((FLOW, 'stop = "3 s"\n'), []),
+    (
+        # 9 Mbit/s for 3 s are 3.375 MB.
+        (FLOW, 'app = { kind = "bulk", read = "1 Mbit/s" }\n'),
+        [
+            "flows.0.app.read: the receiver leaves at most 3375 kB unread and its buffer holds 1073741823 B: it is "
+            'never full; give tcp = { receive_buffer = "64 kB" }, or what it has'
+        ],
+    ),
+    (
+        (FLOW, 'app = { kind = "bulk", read = "1 Mbit/s" }\nbytes = "30 kB"\ntcp = { receive_buffer = "64 kB" }\n'),
+        ["flows.0.app.read: the receiver leaves at most 30 kB unread and its buffer holds 64 kB: it is never full; "],
+    ),
+    ((FLOW, 'app = { kind = "bulk", read = "1 Mbit/s" }\ntcp = { receive_buffer = "64 kB" }\n'), []),
+    ((FLOW, 'app = { kind = "bulk", read = "20 Mbit/s" }\n'), []),
+    (
+        (FLOW, 'cc = "external"\n'),
+        ["flows.0.cc: nobody decides in a plain run: it holds its first window; drive it with ackclock.Simulation or"],
+    ),
 ]
 
 
@@ -120,6 +138,29 @@ def test_a_change_meant_for_all_flows_is_none(raw: Raw) -> None:
     assert load(raw, set=["cc=reno"]).points[0].warnings == ()
     raw["flows"][1]["cc"] = "reno"
     assert len(load(raw).points[0].warnings) == 1
+
+
+@pytest.mark.parametrize("key", ["cc", "flows.0.cc"])
+def test_an_agent_that_is_not_there_is_missed_wherever_it_was_named(raw: Raw, key: str) -> None:
+    (warning,) = load(raw, set={key: "external"}).points[0].warnings
+    assert warning.startswith("flows.0.cc: nobody decides in a plain run")
+    assert warning in ackclock.run(raw, set={key: "external"}, replications=1, jobs=1).warnings
+
+
+@pytest.mark.parametrize("profile", catalogue().profiles)
+def test_a_reader_that_is_warned_of_hardly_slows_its_sender(raw: Raw, profile: str) -> None:
+    raw["flows"] = [{"profile": profile, "tcp": {"receive_buffer": "8 MB"}}]
+    usual = ackclock.run(raw, replications=1, jobs=1)
+    raw["flows"][0]["app"] = {"kind": "bulk", "read": "1 Mbit/s"}
+    slow = ackclock.run(raw, replications=1, jobs=1)
+    assert any(line.startswith("flows.0.app.read: ") for line in slow.warnings)
+    # Linux enlarges its window with what is read: at first it is in the way all the same.
+    within = 0.01 if profile == "linux" else 0
+    assert slow.flows["goodput_bytes"].item() == pytest.approx(usual.flows["goodput_bytes"].item(), rel=within)
+    raw["flows"][0]["tcp"] = {"receive_buffer": "64 kB"}
+    slow = ackclock.run(raw, replications=1, jobs=1)
+    assert slow.warnings == []
+    assert slow.flows["goodput_bytes"].item() < 0.5 * usual.flows["goodput_bytes"].item()
 
 
 def test_a_scenario_made_of_objects_has_no_keys_that_were_not_given(raw: Raw) -> None:

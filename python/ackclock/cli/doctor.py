@@ -15,7 +15,10 @@ from ackclock.engine import catalogue
 from ackclock.errors import EngineError
 
 _LIBRARIES = ("pydantic", "cyclopts", "rich", "polars", "duckdb", "numpy", "scipy", "matplotlib")
-_EXTRAS = {"distributed": "pip install 'ackclock[cluster]' to use sweep --cluster"}
+_EXTRAS = {
+    "distributed": "pip install 'ackclock[cluster]' to use sweep --cluster",
+    "gymnasium": "pip install 'ackclock[rl]' to use ackclock.gym",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ackclock.scenario.compile import full_packet
 from ackclock.scenario.display import description, sketch
 from ackclock.scenario.plan import Plan, Point, load
 from ackclock.scenario.topology.resolved import bdp_packets
+from ackclock.scenario.traffic.flow import Flow
 from ackclock.scenario.values.units import DURATION, SIZE
 
 _MOST = 12  # points printed in full
@@ -43,13 +44,14 @@ def _print(plan: Plan, drawn: Sequence[Path], *, as_json: bool) -> None:
         return
     out = console.stdout()
     out.print(_heading(plan), soft_wrap=True)
+    sides: list[console.Justify] = ["left", "left", "left", "left", "left", "right", "left"]
     for point in plan.points[:_MOST]:
         out.print()
         if point.params:
             out.print(f"point {point.index}: {_params(point)}", soft_wrap=True)
         document = next(job for job in Plan(plan.source, "", (point,)).jobs()).document()
         out.print(console.table(_links(point, document), ["left"]))
-        out.print(console.table(_flows(point), ["left"] * 5))
+        out.print(console.table(_flows(point, document), sides))
         out.print(console.table(_ways(point, document), ["left"] * 3))
     if len(plan.points) > _MOST:
         out.print(f"\nand {len(plan.points) - _MOST} more points; --json prints all of them")
@@ -124,7 +126,7 @@ def _of_first_flows(point: Point, own: Sequence[Mapping[str, Any]]) -> list[Mapp
     return [link for link in own if re.sub(r"\D", "", link["id"]) in firsts]
 
 
-def _flows(point: Point) -> list[list[str]]:
+def _flows(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
     rows = [["flows", "cc", "slow start", "profile", "start", "RTT", "sends", "MSS"]]
     first = 0
     for flow, route in zip(point.scenario.flows, point.scenario.layout().routes, strict=True):
@@ -133,17 +135,19 @@ def _flows(point: Point) -> list[list[str]]:
         rows.append(
             [
                 str(first) if flow.count == 1 else f"{first} to {last}",
-                str(flow.cc),
-                str(flow.slow_start or "by profile"),
-                flow.profile,
+                *(("none", "-", "-") if flow.datagrams else _algorithms(flow)),
                 " to ".join(map(DURATION.format, start.uniform)) if start.uniform else DURATION.format(start.at or 0),
                 DURATION.format(route.rtt) + (f" ± {DURATION.format(route.spread)}" if route.spread else ""),
-                SIZE.format(flow.bytes) if flow.bytes else "without end",
-                SIZE.format(flow.mss),
+                description.sends(document["flows"][first]),
+                "-" if flow.datagrams else SIZE.format(flow.mss),
             ]
         )
         first = last + 1
     return rows
+
+
+def _algorithms(flow: Flow) -> tuple[str, str, str]:
+    return str(flow.cc), str(flow.slow_start or "by profile"), flow.profile
 
 
 def _ways(point: Point, document: Mapping[str, Any]) -> list[list[str]]:

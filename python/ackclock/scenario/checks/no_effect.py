@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
+from ackclock import engine
 from ackclock.scenario.compile import Document
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.reading.expansion import Path, dotted
 from ackclock.scenario.topology.queue import WEIGHTED
 from ackclock.scenario.topology.rate import VaryingRate
 from ackclock.scenario.topology.resolved import Link
-from ackclock.scenario.traffic.application import Cbr, Files, OnOff
+from ackclock.scenario.traffic.application import Bulk, Cbr, Files, OnOff
 from ackclock.scenario.traffic.flow import Flow
 from ackclock.scenario.traffic.layout import around
 from ackclock.scenario.values.units import DURATION, PACKETS, SIZE
@@ -20,6 +21,12 @@ _OF_CONNECTIONS = ("cc", "slow_start", "recovery", "profile", "mss", "iw", "min_
 """Keys of a flow that datagrams do not know."""
 _OF_DATAGRAMS = ("headers", "ect")
 """Keys of a source of packets that writes into a connection do not know."""
+
+
+_NOBODY = (
+    "nobody decides in a plain run: it holds its first window; drive it with ackclock.Simulation or ackclock.gym, or "
+    "choose another controller"
+)
 
 
 def warnings(scenario: Scenario, document: Document, changed: Set[str] = frozenset()) -> list[str]:
@@ -42,7 +49,14 @@ def _found(scenario: Scenario, document: Document, changed: Set[str]) -> Iterato
     for link in _links(scenario):
         if (early := _never_early(names.get(link.name))) is not None:
             yield (*link.key, "queue"), early
+    first = 0
     for index, flow in enumerate(scenario.flows):
+        # Whatever says so, these runs are not what they seem to be.
+        if flow.cc.name == engine.catalogue().outside.name and not flow.datagrams:
+            yield ("flows", index, "cc"), _NOBODY
+        if (idle := _never_slow(flow, document["flows"][first], names, end)) is not None:
+            yield ("flows", index, "app", "read"), idle
+        first += flow.count
         for key, text in _of_flow(flow, end):
             if dotted(("flows", index, *key)) not in changed:
                 yield ("flows", index, *key), text
@@ -104,6 +118,24 @@ def _never_early(link: Mapping[str, Any] | None) -> str | None:
     begin = f"{least:g} {'B' if lengths else 'packets'}"
     problem = f"RED acts from an average of {begin} on (min) and the queue holds {held}: it never does"
     return f"{problem}; raise the limit or lower min"
+
+
+def _never_slow(flow: Flow, resolved: Document, links: Mapping[str, Mapping[str, Any]], end: int) -> str | None:
+    """Of a receiver that reads slowly and whose buffer takes all the same whatever comes."""
+    if not isinstance(flow.app, Bulk) or flow.app.read is None:
+        return None
+    ways = (links[hop["link"]] for hop in resolved["forward"] if "link" in hop)
+    rates = [way["rate_bps"] for way in ways if way["rate_bps"] and not way.get("schedule") and not way.get("trace")]
+    if not rates or min(rates) <= flow.app.read:
+        return None
+    left = (min(rates) - flow.app.read) * max(0, min(end, flow.stop or end) - (flow.start.at or 0)) // (8 * 10**9)
+    if flow.bytes is not None:
+        left = min(left, flow.bytes)
+    buffer = engine.tcp_options(flow.profile, flow.tcp_options)["receive_buffer"]
+    if 2 * left > buffer:  # in Linux a packet takes up to twice its size
+        return None
+    problem = f"the receiver leaves at most {SIZE.format(left)} unread and its buffer holds {SIZE.format(buffer)}"
+    return f'{problem}: it is never full; give tcp = {{ receive_buffer = "64 kB" }}, or what it has'
 
 
 def _of_flow(flow: Flow, end: int) -> Iterator[tuple[Path, str]]:

@@ -86,6 +86,43 @@ def route(hops: Sequence[Document]) -> str:
     return ", ".join(hop["link"] if "link" in hop else _delay(hop) for hop in hops)
 
 
+def sends(flow: Document) -> str:
+    """What the source of a flow sends."""
+    app = flow["app"]
+    match app["kind"]:
+        case "cbr" | "on_off" as kind:
+            each = "packets" if app["transport"] == "udp" else "writes"
+            on = " while on" if kind == "on_off" else ""
+            return f"{RATE.format(app['rate_bps'])}{on} in {each} of {SIZE.format(app['packet_bytes'])}"
+        case "files":
+            arrivals = app["arrivals"]
+            every = arrivals.get("every_ns")
+            when = f"{arrivals['poisson_per_s']:g} per second" if every is None else f"every {DURATION.format(every)}"
+            return f"files of {_size(app['size'])}, {when}{_most(app['count'])}"
+        case "request_response":
+            return f"answers of {_size(app['response'])}{_most(app['count'])}"
+        case "video":
+            rates = dict.fromkeys(RATE.format(app["bitrates_bps"][end]) for end in (0, -1))
+            chunks = f" in chunks of {DURATION.format(app['chunk_ns'])}"
+            return f"video of {' to '.join(rates)}{chunks}{_most(app['chunks'])}"
+        case _:
+            size = "without end" if app["bytes"] is None else SIZE.format(app["bytes"])
+            return f"{size}, read at {RATE.format(app['read_bps'])}" if "read_bps" in app else size
+
+
+def _most(count: int | None) -> str:
+    return "" if count is None else f", at most {count}"
+
+
+def _size(distribution: Document) -> str:
+    kind = distribution["kind"]
+    if kind == "constant":
+        return SIZE.format(int(distribution["value"]))
+    if "mean" in distribution:
+        return f"{SIZE.format(round(distribution['mean']))} on average ({kind})"
+    return f"{kind} size"
+
+
 def _delay(hop: Document) -> str:
     if "uniform_ns" in hop:
         return " to ".join(map(DURATION.format, hop["uniform_ns"]))
