@@ -14,9 +14,11 @@ from ackclock.controllers import loading
 from ackclock.controllers.agent import Decision
 from ackclock.errors import InputError
 from ackclock.results import percentiles
+from ackclock.results.categories import in_categories
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Job, Plan, load
 from ackclock.scenario.reading.override import Overrides
+from ackclock.scenario.settings import SERIES
 from ackclock.scenario.values.ids import place
 
 if TYPE_CHECKING:
@@ -170,14 +172,18 @@ class Simulation:
         import polars as pl
 
         with engine.translated():
-            return pl.DataFrame(self._stepper.drain())
+            return in_categories(pl.DataFrame(self._stepper.drain()), SERIES)
 
     def finish(self) -> engine.Output:
         """Play the rest and return the tables. The simulation cannot be used after it."""
         with engine.translated():
             output = engine.output(self._stepper.finish())
-        flows = percentiles.with_enough_values("flows", output.flows)
-        return dataclasses.replace(output, flows=flows, links=percentiles.with_enough_values("links", output.links))
+        return dataclasses.replace(
+            output,
+            flows=percentiles.with_enough_values("flows", output.flows),
+            links=percentiles.with_enough_values("links", output.links),
+            series=in_categories(output.series, SERIES),
+        )
 
     def _flow(self, flow: int | str) -> int:
         return self._number("flow", flow, self.flows)

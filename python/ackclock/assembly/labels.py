@@ -10,13 +10,11 @@ import polars as pl
 from ackclock import engine
 from ackclock.assembly.ledger import BATCH, PLACE
 from ackclock.results import percentiles
+from ackclock.results.categories import in_categories
 from ackclock.scenario.plan import Params, Plan
-from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
+from ackclock.scenario.settings import SERIES
 
 _AT, _ROW = "__at", "__row"
-
-# Fixed categories, not ones in the order of arrival: the files must not depend on which run finished first.
-_REPEATED = {"kind": pl.Enum(["flow", "link"]), "metric": pl.Enum([*FLOW_SERIES, *LINK_SERIES])}
 
 
 class Labels:
@@ -71,7 +69,7 @@ class Labels:
             rows = rows[found[_AT]]
         labels = keys.select(pl.col(column).cast(kind) for column, kind in schema.items())[found[_ROW]]
         own = rows.select(pl.all().exclude(*schema))
-        return percentiles.with_enough_values(name, _in_categories(pl.concat([labels, own], how="horizontal")))
+        return percentiles.with_enough_values(name, in_categories(pl.concat([labels, own], how="horizontal"), SERIES))
 
     def _with_points(self, runs: pl.DataFrame) -> pl.DataFrame:
         among = pl.col("point").is_between(runs["point"].min(), runs["point"].max())
@@ -80,11 +78,6 @@ class Labels:
     def _key_schema(self, table: str) -> dict[str, Any]:
         params = self._series if table == "series" else self._params
         return {"run": pl.UInt32, **params, "seed": pl.UInt64, "replication": pl.UInt32}
-
-
-def _in_categories(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with its repeated words in fixed categories."""
-    return table.cast({name: kind for name, kind in _REPEATED.items() if name in table.columns})
 
 
 def _series_types(plan: Plan, types: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ FLOW_SERIES = (
     "pacing_rate",
 )
 LINK_SERIES = ("queue", "queue_bytes", "link_sent", "drops")
+SERIES = (*FLOW_SERIES, *LINK_SERIES)
 INTERVAL_SERIES = ("cwnd", "srtt", "delivered", "queue")
 """What `interval` alone records: enough to draw the window, the delay, the rate and the queue."""
 
