@@ -121,6 +121,12 @@ impl ControlBlock {
         self.decide(now, |cc, cx| cc.on_recovered(cx, bytes));
     }
 
+    /// All that is outstanding was sent once and is neither SACKed nor lost, and the controller knows of no trouble.
+    #[inline]
+    pub fn is_undisturbed(&self) -> bool {
+        self.board.is_pristine() && self.congestion.reported() == Phase::Open
+    }
+
     /// The window in force, bytes.
     #[inline]
     pub fn window(&self) -> u64 {

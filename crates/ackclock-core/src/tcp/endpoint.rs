@@ -28,18 +28,18 @@ use wire_size::WireSize;
 pub struct Endpoint {
     state: State,
     sack: bool,
-    timestamps: bool,
+    pub(super) timestamps: bool,
     scaled: bool,
     /// The acknowledgment that ends the handshake leaves before any data.
     bare_ack_due: bool,
     peer_closed: bool,
     /// Both sides use ECN.
-    ecn: bool,
+    pub(super) ecn: bool,
     /// It was established or failed, and nobody has looked since.
     news: bool,
     wire: WireSize,
-    ts_recent: u32,
-    ts_recent_at: Time,
+    pub(super) ts_recent: u32,
+    pub(super) ts_recent_at: Time,
     /// The timestamp clock: its tick in ns, what it shows, when it will show the next.
     ts_tick: u64,
     ts_now: u64,
@@ -137,7 +137,11 @@ impl Endpoint {
     /// Takes a segment from the network. Segments to send are then waiting in [`Endpoint::poll_transmit`].
     pub fn on_segment(&mut self, now: Time, seg: &Segment) {
         match self.state {
-            State::Established => self.on_established(now, seg),
+            State::Established => {
+                if !self.take_predicted(now, seg) {
+                    self.on_established(now, seg);
+                }
+            }
             State::Closed => {}
             State::Failed => self.on_segment_when_over(seg),
             _ if seg.has(flags::RST) => self.on_reset_in_handshake(seg),

@@ -149,7 +149,7 @@ impl ControlBlock {
     /// Samples the round-trip time: exactly from segments sent once, else from the echoed timestamp (Karn's rule).
     /// Returns the sample of the newest segment, for the controller.
     #[inline]
-    fn sample_rtt(&mut self, now: Time, seg: &Segment, d: &Delivery, advanced: bool) -> Option<Span> {
+    pub(super) fn sample_rtt(&mut self, now: Time, seg: &Segment, d: &Delivery, advanced: bool) -> Option<Span> {
         let exact = match d.ack_xmit {
             Some(times) if !d.acked_retransmitted => Some(times),
             _ => d.sack_xmit,
@@ -182,7 +182,7 @@ impl ControlBlock {
     }
 
     /// One-way delay of what caused `seg`, up to the difference of the two clocks.
-    fn one_way(&self, seg: &Segment) -> Option<Span> {
+    pub(super) fn one_way(&self, seg: &Segment) -> Option<Span> {
         let tick = self.config.timestamp_tick.0;
         seg.has_timestamps().then(|| Span(u64::from(seg.tsval().wrapping_sub(seg.tsecr())).saturating_mul(tick)))
     }

@@ -19,6 +19,7 @@ mod outside;
 mod pacer;
 mod pair;
 mod peer_window;
+mod prediction;
 mod pushes;
 pub mod receiver;
 mod recovery;

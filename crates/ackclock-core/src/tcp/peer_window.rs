@@ -48,6 +48,12 @@ impl PeerWindow {
         self.edge - before
     }
 
+    /// Whether [`PeerWindow::offer`] would move the right edge.
+    #[inline]
+    pub fn would_open(&self, ack: u64, field: u16) -> bool {
+        ack + (u64::from(field) << self.scale) > self.edge
+    }
+
     /// The window has opened: probing ends.
     #[inline]
     pub fn opened(&mut self, una: u64, timers: &mut Timers) {

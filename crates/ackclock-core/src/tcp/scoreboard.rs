@@ -166,6 +166,12 @@ impl Scoreboard {
         self.pending
     }
 
+    /// Nothing outstanding is SACKed, lost or sent again.
+    #[inline]
+    pub fn is_pristine(&self) -> bool {
+        self.sacked | self.lost | self.retrans == 0 && !self.may_be_resent()
+    }
+
     /// Transmission time of the first outstanding segment.
     pub fn head_xmit(&self) -> Option<Time> {
         self.records.front().map(|r| r.xmit)

@@ -175,6 +175,12 @@ impl Recovery {
         self.phase == Phase::Open && self.dup_acks == 0
     }
 
+    /// Nothing is being repaired, probed, reduced or in doubt, and losses are repaired with SACK.
+    #[inline]
+    pub fn is_undisturbed(&self) -> bool {
+        self.is_calm() && self.is_selective() && !self.reduction.is_active() && !self.tail.is_outstanding()
+    }
+
     /// Reports the phase to the controller if it has changed. Disorder is known to controllers only.
     #[inline]
     pub fn report_phase(&self, now: Time, tcb: &mut ControlBlock) {

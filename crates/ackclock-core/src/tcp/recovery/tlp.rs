@@ -54,6 +54,12 @@ impl TailProbe {
         self.end = None;
     }
 
+    /// A probe is outstanding.
+    #[inline]
+    pub fn is_outstanding(&self) -> bool {
+        self.end.is_some()
+    }
+
     /// A probe is outstanding and ends at `pos`.
     pub fn ends_at(&self, pos: u64) -> bool {
         self.end.is_some_and(|end| end.get() == pos)
