@@ -121,13 +121,7 @@ impl Sim {
     #[inline]
     pub(crate) fn visit(&mut self, now: Time, element: u32) {
         let next = if element < self.layout.others {
-            let i = element as usize;
-            while let Some(p) = self.links[i].pull(now, &mut self.slab) {
-                if p.id != NONE {
-                    self.arrive(now, p.id, p.len);
-                }
-            }
-            self.links[i].next_due()
+            self.on_link_due(now, element as usize)
         } else if element < self.layout.delays {
             self.on_other_due(now, element)
         } else if element < self.layout.sides {
@@ -142,6 +136,22 @@ impl Sim {
             self.on_sampler_due(now)
         };
         self.events.done(element, next);
+    }
+
+    /// A link is due: what is out of it goes on. Returns when more will be.
+    #[inline]
+    fn on_link_due(&mut self, now: Time, i: usize) -> Time {
+        loop {
+            let Some(p) = self.links[i].pull(now, &mut self.slab) else { return self.links[i].next_due() };
+            if p.id != NONE {
+                self.arrive(now, p.id, p.len);
+            }
+            // Packets come out one by one: asking when costs less than asking for another.
+            let due = self.links[i].next_due();
+            if due > now {
+                return due;
+            }
+        }
     }
 
     /// A packet has come out of an element: on to the next, or to its endpoint.

@@ -183,6 +183,7 @@ impl Link {
     }
 
     /// A parcel arrives; its length has no framing.
+    #[inline(never)]
     pub fn push<S: Store + ?Sized>(&mut self, now: Time, mut parcel: Parcel, store: &mut S) {
         self.settle(just_before(now), store);
         parcel.len += self.common.overhead;
@@ -218,7 +219,7 @@ impl Link {
     }
 
     /// The next packet that is out at `now`, and since when.
-    #[inline]
+    #[inline(never)]
     pub fn pull<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) -> Option<(Time, Parcel)> {
         self.settle(if self.common.delay > 0 { just_before(now) } else { now }, store);
         self.wire.pull(now)

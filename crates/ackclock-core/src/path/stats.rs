@@ -101,17 +101,10 @@ impl LinkStats {
     /// A packet of `len` bytes that came at `arrived` is or will be transmitted from `start` to `end`.
     #[inline(always)]
     pub fn service(&mut self, arrived: Time, start: Time, end: Time, len: u32) {
-        let left = if self.includes_service { end } else { start };
         if arrived.0 >= self.from && end.0 <= self.to {
-            let stay = left.0 - arrived.0;
-            self.packet_ns += u128::from(stay);
-            self.byte_ns += u128::from(stay) * u128::from(len);
-            self.busy_ns += end.0 - start.0;
-            self.wait.record(start.0 - arrived.0);
-            self.sent += 1;
-            self.sent_bytes += u64::from(len);
-            return;
+            return self.serve_within(arrived, start, end, len);
         }
+        let left = if self.includes_service { end } else { start };
         let stay = self.clip(left) - self.clip(arrived);
         self.packet_ns += u128::from(stay);
         self.byte_ns += u128::from(stay) * u128::from(len);
@@ -123,6 +116,38 @@ impl LinkStats {
             self.sent += 1;
             self.sent_bytes += u64::from(len);
         }
+    }
+
+    /// A packet of `len` bytes that arrives at `now` is taken, for which the queue holds `packets` and `bytes`, and will be
+    /// transmitted from `start` to `end`: [`LinkStats::service`] and [`LinkStats::level`] in one.
+    #[inline(always)]
+    pub fn carries(&mut self, now: Time, (start, end): (Time, Time), len: u32, (packets, bytes): (u64, u64)) {
+        if now.0 < self.from || end.0 > self.to {
+            return self.carries_across(now, (start, end), len, (packets, bytes));
+        }
+        self.serve_within(now, start, end, len);
+        self.arrived += 1;
+        self.max_packets = self.max_packets.max(packets);
+        self.max_bytes = self.max_bytes.max(bytes);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn carries_across(&mut self, now: Time, (start, end): (Time, Time), len: u32, (packets, bytes): (u64, u64)) {
+        self.service(now, start, end, len);
+        self.level(now, packets, bytes);
+    }
+
+    #[inline(always)]
+    fn serve_within(&mut self, arrived: Time, start: Time, end: Time, len: u32) {
+        let left = if self.includes_service { end } else { start };
+        let stay = left.0 - arrived.0;
+        self.packet_ns += u128::from(stay);
+        self.byte_ns += u128::from(stay) * u128::from(len);
+        self.busy_ns += end.0 - start.0;
+        self.wait.record(start.0 - arrived.0);
+        self.sent += 1;
+        self.sent_bytes += u64::from(len);
     }
 
     /// A packet of `len` bytes waited from `arrived` to `until` without being transmitted.

@@ -1,7 +1,7 @@
 //! A DropTail link solved on arrival: queue, transmission and propagation in one ring.
 
 use super::{InFlight, Outcome};
-use crate::slab::{Slot, NONE};
+use crate::slab::{Slab, NONE};
 use ackclock_core::impair::Loss;
 use ackclock_core::link::Serializer;
 use ackclock_core::packet::Parcel;
@@ -47,20 +47,41 @@ impl FusedLink {
     /// Packets whose transmission has ended by `now` leave the queue.
     #[inline]
     pub fn settle(&mut self, now: Time) {
+        if self.common.stats.log.is_some() {
+            return self.settle_and_log(now);
+        }
+        let (mut from, mut bytes) = (self.queued_from, 0);
+        while from < self.ring.tail() {
+            let e = self.ring.get(from);
+            if e.exit.0 - self.common.delay > now.0 {
+                break;
+            }
+            from += 1;
+            bytes += u64::from(e.len + self.common.overhead);
+        }
+        self.leave(from, bytes);
+    }
+
+    /// What stands before `from`, `bytes` on the wire, has left the queue.
+    #[inline]
+    fn leave(&mut self, from: u64, bytes: u64) {
+        self.queued_from = from;
+        self.queued_bytes -= bytes;
+        self.common.stats.total_bytes += bytes;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_and_log(&mut self, now: Time) {
         while self.queued_from < self.ring.tail() {
             let e = *self.ring.get(self.queued_from);
             let end = Time(e.exit.0 - self.common.delay);
             if end > now {
                 break;
             }
-            let wire = u64::from(e.len + self.common.overhead);
-            self.queued_from += 1;
-            self.queued_bytes -= wire;
-            self.common.stats.total_bytes += wire;
-            if self.common.stats.log.is_some() {
-                let packets = self.backlog().0;
-                self.common.stats.log_level(end, packets);
-            }
+            self.leave(self.queued_from + 1, u64::from(e.len + self.common.overhead));
+            let packets = self.backlog().0;
+            self.common.stats.log_level(end, packets);
         }
     }
 
@@ -89,22 +110,22 @@ impl FusedLink {
 
     /// A packet of `len` bytes arrives.
     #[inline]
-    pub fn push(&mut self, now: Time, id: u32, len: u32, slot: &Slot) -> Outcome {
+    pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
         self.settle(just_before(now));
         let wire = len + self.common.overhead;
         let Some(serializer) = &mut self.serializer else {
-            return self.pass(now, id, len, slot);
+            return self.pass(now, id, len, slab);
         };
         let (packets, bytes) = (self.ring.tail() - self.queued_from, self.queued_bytes + u64::from(wire));
         // The cheap test first: it decides all but the cases near the limit.
         if packets >= self.calm.packets || bytes > self.calm.bytes {
-            return self.near_a_limit(now, id, len, slot);
+            return self.near_a_limit(now, id, len, slab);
         }
         let (start, end) = serializer.transmit(now, wire);
-        self.enqueue(now, id, len, slot, start, end)
+        self.enqueue(now, id, len, slab, start, end)
     }
 
-    fn near_a_limit(&mut self, now: Time, id: u32, len: u32, slot: &Slot) -> Outcome {
+    fn near_a_limit(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
         let wire = len + self.common.overhead;
         let (waiting, in_service) = self.queue();
         if !self.limits.admit(waiting, in_service, wire) {
@@ -112,9 +133,9 @@ impl FusedLink {
             self.common.stats.drop_at(now, Reason::Full);
             return Outcome::Dropped;
         }
-        let marked = self.step.marks(self.limits.counted(waiting, in_service), slot.packet.ecn());
+        let marked = self.step.marks(self.limits.counted(waiting, in_service), slab.get(id).packet.ecn());
         let (start, end) = self.serializer.as_mut().map_or((now, now), |s| s.transmit(now, wire));
-        let outcome = self.enqueue(now, id, len, slot, start, end);
+        let outcome = self.enqueue(now, id, len, slab, start, end);
         if marked {
             self.common.stats.mark_at(now, Reason::Threshold);
         }
@@ -125,15 +146,14 @@ impl FusedLink {
     }
 
     #[inline(always)]
-    fn enqueue(&mut self, now: Time, id: u32, len: u32, slot: &Slot, start: Time, end: Time) -> Outcome {
+    fn enqueue(&mut self, now: Time, id: u32, len: u32, slab: &Slab, start: Time, end: Time) -> Outcome {
         let wire = len + self.common.overhead;
-        self.common.stats.service(now, start, end, wire);
-        let lost = self.loses(slot, wire, end);
+        let lost = self.loses((id, slab), wire, end);
         let id = if lost { NONE } else { id };
         self.ring.push(InFlight { exit: Time(end.0.saturating_add(self.common.delay)), id, len });
         self.queued_bytes += u64::from(wire);
         let (packets, bytes) = self.backlog();
-        self.common.stats.level(now, packets, bytes);
+        self.common.stats.carries(now, (start, end), wire, (packets, bytes));
         self.common.stats.log_level(now, packets);
         if lost {
             Outcome::Lost
@@ -142,25 +162,25 @@ impl FusedLink {
         }
     }
 
-    /// Whether the medium loses the packet in `slot`, whose `len` bytes on the wire end at `end`.
+    /// Whether the medium loses the packet in slot `id`, whose `len` bytes on the wire end at `end`.
     #[inline]
-    fn loses(&mut self, slot: &Slot, len: u32, end: Time) -> bool {
+    fn loses(&mut self, (id, slab): (u32, &Slab), len: u32, end: Time) -> bool {
         if matches!(self.loss, Loss::None) {
             return false;
         }
-        let parcel = Parcel { len, ..slot.parcel() };
+        let parcel = Parcel { len, ..slab.get(id).parcel() };
         let lost = self.loss.strikes(&parcel);
         self.common.stats.lost += u64::from(lost && self.common.stats.covers(end));
         lost
     }
 
     /// An unlimited link only delays.
-    fn pass(&mut self, now: Time, id: u32, len: u32, slot: &Slot) -> Outcome {
+    fn pass(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
         let wire = len + self.common.overhead;
         self.common.stats.service(now, now, now, wire);
         self.common.stats.total_bytes += u64::from(wire);
         self.common.stats.level(now, 0, 0);
-        if self.loses(slot, wire, now) {
+        if self.loses((id, slab), wire, now) {
             return Outcome::Lost;
         }
         self.ring.push(InFlight { exit: Time(now.0.saturating_add(self.common.delay)), id, len });

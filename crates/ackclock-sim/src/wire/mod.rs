@@ -54,7 +54,7 @@ impl Link {
     #[inline]
     pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &mut Slab) {
         match self {
-            Link::Fused(l) => match l.push(now, id, len, slab.get(id)) {
+            Link::Fused(l) => match l.push(now, id, len, slab) {
                 Outcome::Taken => {}
                 Outcome::Marked => slab.get_mut(id).packet.set_ecn(Ecn::Ce),
                 Outcome::Lost | Outcome::Dropped => slab.remove(id),
