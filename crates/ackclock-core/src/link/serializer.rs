@@ -48,10 +48,7 @@ impl Serializer {
         }
         let start = self.free_at();
         if len != self.last_len {
-            let bits = u128::from(len) * u128::from(BIT_NANOS);
-            self.last_len = len;
-            self.last_ns = (bits / u128::from(self.rate)) as u64;
-            self.last_rem = (bits % u128::from(self.rate)) as u64;
+            self.divide(len);
         }
         self.free_ns = self.free_ns.saturating_add(self.last_ns);
         self.free_rem += self.last_rem;
@@ -60,6 +57,15 @@ impl Serializer {
             self.free_ns += 1;
         }
         (start, self.free_at())
+    }
+
+    /// How long `len` bytes take.
+    #[inline(never)]
+    fn divide(&mut self, len: u32) {
+        let bits = u128::from(len) * u128::from(BIT_NANOS);
+        self.last_len = len;
+        self.last_ns = (bits / u128::from(self.rate)) as u64;
+        self.last_rem = (bits % u128::from(self.rate)) as u64;
     }
 }
 

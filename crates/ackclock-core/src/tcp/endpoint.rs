@@ -302,14 +302,8 @@ impl Endpoint {
     /// header: nothing of it is kept.
     #[inline]
     pub fn poll_into(&mut self, now: Time, segment: &mut Segment) -> bool {
-        match self.state {
-            State::Established => {}
-            State::SynSent | State::SynReceived if self.syn_due => {
-                *segment = self.syn(now);
-                return true;
-            }
-            State::Failed => return self.reset(segment),
-            _ => return false,
+        if self.state != State::Established {
+            return self.poll_unestablished(now, segment);
         }
         if !self.bare_ack_due && !self.tx.quiet() {
             if let Some(out) = self.tx.poll(now, &mut self.timers) {
@@ -324,6 +318,18 @@ impl Endpoint {
             return true;
         }
         false
+    }
+
+    #[inline(never)]
+    fn poll_unestablished(&mut self, now: Time, segment: &mut Segment) -> bool {
+        match self.state {
+            State::SynSent | State::SynReceived if self.syn_due => {
+                *segment = self.syn(now);
+                true
+            }
+            State::Failed => self.reset(segment),
+            _ => false,
+        }
     }
 
     /// The timestamp clock. Time never runs backwards, so a tick is divided out once.

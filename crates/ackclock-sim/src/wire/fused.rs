@@ -125,6 +125,7 @@ impl FusedLink {
         self.enqueue(now, id, len, slab, start, end)
     }
 
+    #[inline(never)]
     fn near_a_limit(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
         let wire = len + self.common.overhead;
         let (waiting, in_service) = self.queue();
@@ -165,9 +166,11 @@ impl FusedLink {
     /// Whether the medium loses the packet in slot `id`, whose `len` bytes on the wire end at `end`.
     #[inline]
     fn loses(&mut self, (id, slab): (u32, &Slab), len: u32, end: Time) -> bool {
-        if matches!(self.loss, Loss::None) {
-            return false;
-        }
+        !matches!(self.loss, Loss::None) && self.may_lose(id, slab, len, end)
+    }
+
+    #[inline(never)]
+    fn may_lose(&mut self, id: u32, slab: &Slab, len: u32, end: Time) -> bool {
         let parcel = Parcel { len, ..slab.get(id).parcel() };
         let lost = self.loss.strikes(&parcel);
         self.common.stats.lost += u64::from(lost && self.common.stats.covers(end));
