@@ -110,7 +110,7 @@ impl Sender {
 
     /// Sets the timer for when the pacer lets something out, if that is what it waits for: no use waking for what the
     /// window holds back.
-    #[inline]
+    #[inline(never)]
     fn wait_for_pacing(&self, pipe: u64, timers: &mut Timers) {
         let (len, _) = self.available();
         if len == 0 || self.tcb.board.pending() > 0 || pipe + u64::from(len) <= self.room() {
@@ -149,14 +149,13 @@ impl Sender {
         if duplicates {
             self.recovery.sent_limited(u64::from(len));
         }
-        Some(self.emit(now, len, fin, timers))
+        Some(self.emit(now, (len, fin), pipe, timers))
     }
 
-    /// The next `len` bytes, and a FIN behind them, leave for the first time.
+    /// The next `len` bytes, and a FIN behind them, leave for the first time, with `pipe` bytes in the network before.
     #[inline(always)]
-    pub(super) fn emit(&mut self, now: Time, len: u32, fin: bool, timers: &mut Timers) -> Output {
+    pub(super) fn emit(&mut self, now: Time, (len, fin): (u32, bool), pipe: u64, timers: &mut Timers) -> Output {
         let nxt = self.tcb.board.nxt();
-        let pipe = self.tcb.board.pipe();
         if pipe == 0 {
             self.starts(now);
         }
@@ -175,6 +174,7 @@ impl Sender {
     }
 
     /// The next segment does not fit the peer's window: the part of it to send, if any.
+    #[inline(never)]
     fn part_for_window(&mut self, now: Time, timers: &mut Timers) -> Option<u32> {
         if self.tcb.board.outstanding() > 0 {
             return None;
@@ -203,7 +203,7 @@ impl Sender {
         let fits = self.tcb.board.nxt() + u64::from(len) <= self.peer.edge();
         let new = (len > 0 || fin) && fits;
         let out = if new {
-            self.emit(now, len, fin, timers)
+            self.emit(now, (len, fin), self.tcb.board.pipe(), timers)
         } else {
             let hole = self.tcb.board.last_undelivered()?;
             self.leaves_again(now, hole.len);
@@ -251,6 +251,7 @@ impl Sender {
         }
     }
 
+    #[inline(never)]
     fn resend(&mut self, hole: Hole, now: Time, timers: &mut Timers) -> Output {
         if self.tcb.congestion.needs().pairs {
             self.pair.resent(hole.seq);
@@ -277,6 +278,7 @@ impl Sender {
     }
 
     /// RFC 5681 §4.1: after an idle time the window no longer describes the path.
+    #[inline(never)]
     pub(super) fn resume_from_idle(&mut self, now: Time) {
         let (idle, rto) = (self.stream.idle(now), self.tcb.rtt.rto());
         if idle <= rto || self.tcb.stats.sent_segments == 0 {

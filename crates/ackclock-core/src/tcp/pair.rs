@@ -65,6 +65,7 @@ impl Pair {
 
 impl Sender {
     /// The next segment of a pair, if the controller wants one and it may leave now.
+    #[inline(never)]
     pub(super) fn pair_segment(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
         if self.pair.half {
             self.pair.half = false;
@@ -102,6 +103,6 @@ impl Sender {
     }
 
     fn emit_pushed(&mut self, now: Time, len: u32, timers: &mut Timers) -> Output {
-        Output { push: true, ..self.emit(now, len, false, timers) }
+        Output { push: true, ..self.emit(now, (len, false), self.tcb.board.pipe(), timers) }
     }
 }

@@ -328,6 +328,7 @@ impl Recovery {
 
     /// The hole to fill although nothing is known to be lost (RFC 6675 `NextSeg` rules 3 and 4, with nothing lost and
     /// nothing new to send): so acknowledgments keep coming. `pipe`: bytes in the network.
+    #[inline(never)]
     pub fn speculative(&mut self, pipe: u64, tcb: &mut ControlBlock) -> Option<Hole> {
         let by_count = tcb.config.loss_detection == LossDetection::Dupack;
         if self.repairs_wait || !by_count || !self.is_selective() || pipe + u64::from(tcb.mss) > tcb.window() {
