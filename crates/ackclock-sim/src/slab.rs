@@ -105,6 +105,15 @@ impl Slab {
         &mut self.slots[id as usize]
     }
 
+    /// Slot `id` will be needed soon: brings it near by reading it, for nothing waits. Of thousands of packets in flight the
+    /// next is seldom in the first-level cache.
+    #[inline]
+    pub fn fetch(&self, id: u32) {
+        if let Some(slot) = self.slots.get(id as usize) {
+            std::hint::black_box(slot.next);
+        }
+    }
+
     /// Packet `id` of `len` bytes as an element sees it.
     #[inline]
     pub fn parcel(&self, id: u32, len: u32) -> Parcel {

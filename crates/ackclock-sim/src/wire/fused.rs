@@ -205,7 +205,7 @@ impl FusedLink {
 
     /// The next packet that is out at `now`.
     #[inline]
-    pub fn pull(&mut self, now: Time) -> Option<InFlight> {
+    pub fn pull(&mut self, now: Time, slab: &Slab) -> Option<InFlight> {
         let first = *self.ring.front()?;
         if first.exit > now {
             return None;
@@ -214,6 +214,9 @@ impl FusedLink {
             self.settle(now);
         }
         self.ring.skip();
+        if let Some(next) = self.ring.front() {
+            slab.fetch(next.id);
+        }
         Some(first)
     }
 }

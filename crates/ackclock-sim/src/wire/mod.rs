@@ -85,7 +85,7 @@ impl Link {
     #[inline]
     pub fn pull(&mut self, now: Time, slab: &mut Slab) -> Option<InFlight> {
         match self {
-            Link::Fused(l) => l.pull(now),
+            Link::Fused(l) => l.pull(now, slab),
             Link::General(l) => {
                 let (exit, parcel) = l.pull(now, slab)?;
                 Some(InFlight { exit, id: parcel.id, len: parcel.len })
