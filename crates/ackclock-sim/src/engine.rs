@@ -118,7 +118,7 @@ impl Sim {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn visit(&mut self, now: Time, element: u32) {
         let next = if element < self.layout.others {
             self.on_link_due(now, element as usize)
@@ -139,7 +139,7 @@ impl Sim {
     }
 
     /// A link is due: what is out of it goes on. Returns when more will be.
-    #[inline]
+    #[inline(always)]
     fn on_link_due(&mut self, now: Time, i: usize) -> Time {
         loop {
             let Some(p) = self.links[i].pull(now, &mut self.slab) else { return self.links[i].next_due() };
@@ -155,7 +155,7 @@ impl Sim {
     }
 
     /// A packet has come out of an element: on to the next, or to its endpoint.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, now: Time, id: u32, len: u32) {
         let slot = self.slab.get_mut(id);
         let element = self.routes.stop(slot.next);
@@ -199,7 +199,7 @@ impl Sim {
     }
 
     /// A packet enters an element.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, now: Time, element: u32, id: u32, len: u32) {
         if element < self.layout.others {
             let link = &mut self.links[element as usize];
@@ -237,7 +237,7 @@ impl Sim {
     }
 
     /// Sends what the endpoint has ready and sees to it that its timers are minded.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time, side: usize) {
         let (due, cwnd) = loop {
             let Side { endpoint: Some(endpoint), route, stamp, .. } = &mut self.sides[side] else { return };

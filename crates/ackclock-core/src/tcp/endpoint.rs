@@ -135,6 +135,7 @@ impl Endpoint {
     }
 
     /// Takes a segment from the network. Segments to send are then waiting in [`Endpoint::poll_transmit`].
+    #[inline]
     pub fn on_segment(&mut self, now: Time, seg: &Segment) {
         match self.state {
             State::Established => {
@@ -165,6 +166,7 @@ impl Endpoint {
         }
     }
 
+    #[inline(never)]
     fn on_established(&mut self, now: Time, seg: &Segment) {
         let pos = unwrap_seq(seg.seq, self.rx.origin(), self.rx.nxt());
         if seg.has(flags::RST) {
