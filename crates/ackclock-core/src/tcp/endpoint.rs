@@ -302,7 +302,7 @@ impl Endpoint {
 
     /// Writes the next segment to send at `now` into `segment`; call until it is false. `segment` may hold any old
     /// header: nothing of it is kept.
-    #[inline]
+    #[inline(always)]
     pub fn poll_into(&mut self, now: Time, segment: &mut Segment) -> bool {
         if self.state != State::Established {
             return self.poll_unestablished(now, segment);

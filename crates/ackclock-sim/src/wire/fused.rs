@@ -109,7 +109,7 @@ impl FusedLink {
     }
 
     /// A packet of `len` bytes arrives.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
         self.settle(just_before(now));
         let wire = len + self.common.overhead;

@@ -51,7 +51,7 @@ pub enum Link {
 
 impl Link {
     /// A packet of `len` bytes arrives, its header in slot `id`; if it will not come out its slot is freed.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &mut Slab) {
         match self {
             Link::Fused(l) => match l.push(now, id, len, slab) {
