@@ -25,15 +25,32 @@ impl Server {
     pub fn opens(&self, now: Time) -> Time {
         match self {
             Server::Constant(s) => now.max(s.free_at()),
-            Server::Schedule(s) => s.opens(now),
-            Server::Trace(s) => s.opens(now),
-            Server::Shaped(s) => s.opens(now),
+            _ => self.varying_opens(now),
         }
     }
 
     /// Transmits a packet of `len` bytes: start, not before `now`, and end.
     #[inline]
     pub fn transmit(&mut self, now: Time, len: u32) -> (Time, Time) {
+        match self {
+            Server::Constant(s) => s.transmit(now, len),
+            _ => self.varying_transmit(now, len),
+        }
+    }
+
+    // Out of line: the rate of most links is constant.
+    #[inline(never)]
+    fn varying_opens(&self, now: Time) -> Time {
+        match self {
+            Server::Constant(s) => now.max(s.free_at()),
+            Server::Schedule(s) => s.opens(now),
+            Server::Trace(s) => s.opens(now),
+            Server::Shaped(s) => s.opens(now),
+        }
+    }
+
+    #[inline(never)]
+    fn varying_transmit(&mut self, now: Time, len: u32) -> (Time, Time) {
         match self {
             Server::Constant(s) => s.transmit(now, len),
             Server::Schedule(s) => s.transmit(now, len),

@@ -131,7 +131,7 @@ impl Link {
     }
 
     /// The link is free at `now`: the next transmission begins, or waits until the server opens.
-    #[inline]
+    #[inline(never)]
     fn begin<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) {
         self.turn = Time::NEVER;
         let opens = self.server.opens(now);
@@ -183,7 +183,7 @@ impl Link {
     }
 
     /// A parcel arrives; its length has no framing.
-    #[inline(never)]
+    #[inline]
     pub fn push<S: Store + ?Sized>(&mut self, now: Time, mut parcel: Parcel, store: &mut S) {
         self.settle(just_before(now), store);
         parcel.len += self.common.overhead;
@@ -219,7 +219,7 @@ impl Link {
     }
 
     /// The next packet that is out at `now`, and since when.
-    #[inline(never)]
+    #[inline]
     pub fn pull<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) -> Option<(Time, Parcel)> {
         self.settle(if self.common.delay > 0 { just_before(now) } else { now }, store);
         self.wire.pull(now)

@@ -181,16 +181,15 @@ impl CodelState {
         let tick = now.0 >> law.shift;
         let first = next();
         let justified = self.justifies(law, tick, &first);
-        let mut out = first.map(|(parcel, _)| parcel);
-        if self.dropping || justified {
-            out = self.act(law, now, out, justified, &mut next, sink);
+        let mut parcel = match first {
+            Some((parcel, _)) if !self.dropping && !justified => parcel,
+            None if !self.dropping => return None,
+            _ => self.act(law, now, first.map(|(parcel, _)| parcel), justified, &mut next, sink)?,
+        };
+        if law.waited(tick, &parcel) > law.ce_above {
+            mark(now, &mut parcel, Reason::Threshold, sink);
         }
-        if let Some(parcel) = &mut out {
-            if law.waited(tick, parcel) > law.ce_above {
-                mark(now, parcel, Reason::Threshold, sink);
-            }
-        }
-        out
+        Some(parcel)
     }
 
     /// Whether this packet may be dropped: every packet has waited for the target or longer since an interval ago.
@@ -214,6 +213,7 @@ impl CodelState {
     }
 
     /// RFC 8289 §5.5 for a packet that may be dropped, or that arrives at the link's end while dropping.
+    #[inline(never)]
     fn act(
         &mut self,
         law: &Law,
