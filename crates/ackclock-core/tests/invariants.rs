@@ -252,3 +252,29 @@ fn invariant_12_echoes_come_from_the_past_and_samples_hold_the_path() {
     let met = property(stamped, as_always);
     assert!(met.packets > 50_000 && met.retransmissions > 5000, "{met:?}");
 }
+
+#[test]
+fn header_prediction_changes_nothing_but_time() {
+    let same = |case: &Case, predicted: &Report| {
+        let general = Net::new(case).without_prediction().run()?;
+        match *predicted == general {
+            true => Ok(()),
+            false => Err(format!("predicted {predicted:?}, general {general:?}")),
+        }
+    };
+    let mut met = property(cases(|_| ()), same);
+    let doubtful = cases(|c| {
+        calm(c);
+        c.set("sack", Value::Bool(true));
+        c.set("loss_detection", text("rack"));
+        c.paths[0].order = Order::Swapped(0.02);
+        c.paths[0].loss = 0.02;
+    });
+    met.add(&property(doubtful, same));
+    let narrow = cases(|c| {
+        c.set("receive_buffer", Value::Int([3000, 20_000][(c.seed & 1) as usize]));
+        c.set("app_read_rate", Value::Int(0));
+    });
+    met.add(&property(narrow, same));
+    assert!(met.packets > 150_000 && met.retransmissions > 5000 && met.probes > 100, "{met:?}");
+}

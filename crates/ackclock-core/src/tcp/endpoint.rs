@@ -9,6 +9,7 @@ mod wire_size;
 
 use super::config::Config;
 use super::output::Output;
+use super::prediction::Reading;
 use super::receiver::{AckWait, Receiver};
 use super::segment::{flags, seq_before, unwrap_seq, Segment};
 use super::sender::Sender;
@@ -33,8 +34,7 @@ pub struct Endpoint {
     /// The acknowledgment that ends the handshake leaves before any data.
     bare_ack_due: bool,
     peer_closed: bool,
-    /// Both sides use ECN.
-    pub(super) ecn: bool,
+    pub(super) reading: Reading,
     /// It was established or failed, and nobody has looked since.
     news: bool,
     wire: WireSize,
@@ -83,7 +83,7 @@ impl Endpoint {
             sack: false,
             timestamps: false,
             scaled: false,
-            ecn: false,
+            reading: Reading::Predicting,
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
             ts_tick: config.timestamp_tick.0,
@@ -202,7 +202,7 @@ impl Endpoint {
                 let age = self.age(now, seg.tsecr());
                 self.rx.on_echo(age);
             }
-            if self.ecn && seg.len > 0 {
+            if self.reading == Reading::ForMarks && seg.len > 0 {
                 self.on_marking(pos, seg);
             }
             self.rx.on_data(now, pos, seg.len, fin);
@@ -364,7 +364,7 @@ impl Endpoint {
             let tsval = self.timestamp(now);
             seg.set_timestamps(tsval, self.ts_recent);
         }
-        if self.ecn && self.write_marks(out, seg) {
+        if self.reading == Reading::ForMarks && self.write_marks(out, seg) {
             return;
         }
         self.rx.acknowledge(now, seg, self.sack, self.scaled);

@@ -203,6 +203,12 @@ impl Net {
         }
     }
 
+    /// Every segment takes the general way through the endpoints, expected or not.
+    pub fn without_prediction(mut self) -> Net {
+        self.ends.iter_mut().for_each(Endpoint::predict_nothing);
+        self
+    }
+
     /// Plays the transfer until nothing is left to happen.
     ///
     /// # Errors

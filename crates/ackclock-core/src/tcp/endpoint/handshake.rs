@@ -6,6 +6,7 @@ use crate::packet::Ecn;
 use crate::tcp::config::RtoRule;
 use crate::tcp::ecn::{Feedback, Marks};
 use crate::tcp::peer_window::PeerWindow;
+use crate::tcp::prediction::Reading;
 use crate::tcp::segment::{flags, Segment};
 use crate::tcp::timers::Timer;
 use crate::time::{Span, Time};
@@ -75,8 +76,11 @@ impl Endpoint {
 
     fn agree_on_ecn(&mut self, feedback: Feedback) {
         self.tx.marks = Marks::new(feedback, self.tx.tcb.congestion.needs().ecn);
-        self.ecn = feedback != Feedback::Off;
-        self.tx.tcb.congestion.set_ecn(self.ecn);
+        let ecn = feedback != Feedback::Off;
+        if ecn {
+            self.reading = Reading::ForMarks;
+        }
+        self.tx.tcb.congestion.set_ecn(ecn);
         self.rx.set_feedback(feedback);
     }
 
