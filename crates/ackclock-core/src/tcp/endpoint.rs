@@ -137,12 +137,11 @@ impl Endpoint {
     /// Takes a segment from the network. Segments to send are then waiting in [`Endpoint::poll_transmit`].
     #[inline]
     pub fn on_segment(&mut self, now: Time, seg: &Segment) {
+        if self.state == State::Established && self.take_predicted(now, seg) {
+            return;
+        }
         match self.state {
-            State::Established => {
-                if !self.take_predicted(now, seg) {
-                    self.on_established(now, seg);
-                }
-            }
+            State::Established => self.on_established(now, seg),
             State::Closed => {}
             State::Failed => self.on_segment_when_over(seg),
             _ if seg.has(flags::RST) => self.on_reset_in_handshake(seg),
