@@ -5,7 +5,7 @@
 //!
 //! One concept, one file: [`config`] (options and profiles), [`segment`], [`receiver`] (reassembly and the ACK
 //! policy), [`scoreboard`] (what is outstanding), [`sender`] with its parts (`input` and [`output`] are what it does,
-//! `congestion` its window, `recovery` its answer to losses), [`endpoint`] (handshake, options, FIN: the whole).
+//! `congestion` its window, `recovery` its answer to losses), [`endpoint`] (handshake, options, FIN: the whole; `prediction` is its short way).
 
 pub mod config;
 mod congestion;

@@ -87,17 +87,16 @@ impl Sender {
             && !self.peer.would_open(una, seg.window)
     }
 
-    /// Nothing is lost, doubtful, sent again, probed or marked, and nobody measures more than round-trip times.
+    /// Nothing is lost, doubtful, sent again, probed or marked, and no packet pairs are measured.
     #[inline]
     fn is_undisturbed(&self) -> bool {
-        let needs = self.tcb.congestion.needs();
-        !needs.rate && !needs.pairs && self.recovery.is_undisturbed() && self.tcb.is_undisturbed()
+        !self.tcb.congestion.needs().pairs && self.recovery.is_undisturbed() && self.tcb.is_undisturbed()
     }
 
     /// The acknowledgment in `seg` of the next `acked` bytes: [`Sender::on_ack`] for a sender that is undisturbed.
     #[inline]
     fn on_plain_ack(&mut self, now: Time, seg: &Segment, acked: u64, timers: &mut Timers) {
-        let Sender { tcb, recovery, peer, .. } = self;
+        let Sender { tcb, recovery, peer, pacer, .. } = self;
         let ack = tcb.board.una() + acked;
         let opened = peer.offer(ack, seg.window);
         tcb.stats.acks += 1;
@@ -123,13 +122,24 @@ impl Sender {
             window_limited: tcb.window_limited(),
             ..Ack::default()
         };
-        if tcb.congestion.needs().observe {
+        let needs = *tcb.congestion.needs();
+        if needs.rate {
+            ack.rate = tcb.board.rate_sample(now, tcb.congestion.delivered(), d.bytes, tcb.rtt.min());
+            ack.departs = pacer.gate();
+        }
+        if needs.observe {
             ack.one_way = tcb.one_way(seg);
             tcb.decide(now, |cc, cx| cc.observe(cx, &ack));
         }
         ack.grow = true;
-        if d.bytes > 0 || tcb.congestion.recovers() {
+        if needs.rate && tcb.validation.is_some() {
+            tcb.validate(now, &mut ack);
+        }
+        if (ack.grow && d.bytes > 0) || tcb.congestion.recovers() {
             tcb.decide(now, |cc, cx| cc.on_ack(cx, &ack));
+            if needs.rate && tcb.congestion.limits_itself() {
+                tcb.board.note_app_limited(tcb.congestion.delivered());
+            }
         }
         recovery.restart_timer(now, tcb, timers);
         if opened > 0 {
