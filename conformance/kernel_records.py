@@ -85,19 +85,14 @@ def step_ns(name: str) -> int:
     return round(record(name)["flows"][0]["t"]["dt"] * 1e3) * 1_000_000
 
 
-def document(name: str, seed: int = 1, start_spread_ns: int = 0) -> dict[str, Any]:
-    """The recorded path: rate and queue, then loss, then the forward delay; the way back only delays.
-
-    With `start_spread_ns` each flow but the first starts up to so much later, as its seed says.
-    """
-    run = record(name)
-    path = run["scenario"]
+def bottleneck(path: Mapping[str, Any]) -> dict[str, Any]:
+    """The link of a recorded path: rate and queue, then loss, then the forward delay."""
     loss = None
     if path.get("loss"):
         loss = {"kind": "bernoulli", "p": path["loss"]}
     if path.get("drop_every"):
         loss = {"kind": "every", "n": path["drop_every"]}
-    bottleneck = {
+    return {
         "id": "bottleneck",
         "rate_bps": round(path["rate_bps"]),
         "delay_ns": round(path["fwd_delay_ms"] * 1e6),
@@ -105,6 +100,15 @@ def document(name: str, seed: int = 1, start_spread_ns: int = 0) -> dict[str, An
         "queue": {"kind": "droptail", "limit_packets": path["queue_pkts"], "limit_includes_service": True},
         "loss": loss,
     }
+
+
+def document(name: str, seed: int = 1, start_spread_ns: int = 0) -> dict[str, Any]:
+    """The recorded path: rate and queue, then loss, then the forward delay; the way back only delays.
+
+    With `start_spread_ns` each flow but the first starts up to so much later, as its seed says.
+    """
+    run = record(name)
+    path = run["scenario"]
 
     def start(number: int, at: int) -> dict[str, Any]:
         return {"uniform_ns": [at, at + start_spread_ns]} if start_spread_ns and number else {"at_ns": at}
@@ -129,7 +133,7 @@ def document(name: str, seed: int = 1, start_spread_ns: int = 0) -> dict[str, An
         "format": 1,
         "seed": seed,
         "duration_ns": round(path["duration"] * 1e9),
-        "links": [bottleneck],
+        "links": [bottleneck(path)],
         "flows": flows,
         "probes": {"cwnd": every, "srtt": every, "recoveries": "on_change", "timeouts": "on_change"},
     }
