@@ -73,6 +73,13 @@ class Timeouts:
 
 
 @dataclass(frozen=True)
+class Pause:
+    """Nothing to send for less than a timeout: no idle rule acts."""
+
+    ms: int
+
+
+@dataclass(frozen=True)
 class Idle:
     """Nothing to send for a while."""
 
@@ -83,7 +90,7 @@ class Idle:
     """Whether it holds the threshold at three quarters of the window."""
 
 
-Step = Acks | Disorder | Loss | Mark | Timeouts | Idle
+Step = Acks | Disorder | Loss | Mark | Timeouts | Pause | Idle
 
 
 def _turns(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
@@ -119,6 +126,7 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
         st.builds(Timeouts, st.integers(1, 6), st.integers(1, 20), st.booleans()),
         st.builds(Mark, st.integers(0, 5)),
         st.builds(Disorder, st.integers(1, 5)),
+        st.builds(Pause, st.integers(1, 1000)),
         st.builds(Idle, st.integers(1, 1_000_000), st.integers(1, 50), st.booleans()),
     ),
     min_size=15,
@@ -150,7 +158,7 @@ class History:
         raw = {"cc": beginning.controller, "slow_start": beginning.slow_start, "profile": "rfc"}
         self.document = json.dumps({"id": "0", **resolved_flow(raw, "history")})
         self.mss = beginning.mss
-        self.now = 100_000 * MS
+        self.now = self.sent = 100_000 * MS
         self.una = self.nxt = self.round_end = self.recover = 1
         self.delivered = self.lost = self.round = 0
         self.srtt = self.min_rtt = 40 * MS if beginning.measured else 0
@@ -188,9 +196,10 @@ class History:
     def fill(self, window: int) -> None:
         """Send what `window` bytes allow."""
         if self.nxt == self.una:
-            self.tell("on_transmit_start")
+            self.tell("on_transmit_start", idle_ns=self.now - self.sent)
         whole = max(min(window // self.mss, MOST), 1) * self.mss
-        self.nxt = max(self.nxt, self.una + whole)
+        if self.una + whole > self.nxt:
+            self.nxt, self.sent = self.una + whole, self.now
 
     def measure(self, rtt_us: int | None) -> int | None:
         """Take a round-trip time."""
@@ -288,6 +297,9 @@ class History:
                     self.time_out(step.window, repeated=number > 0)
                 if step.unfounded:
                     self.undo(before)
+            case Pause():
+                self.acknowledge(MOST, 1, None, limited=True)
+                self.now += step.ms * MS
             case Idle():
                 self.acknowledge(MOST, 1, None, limited=False)
                 self.now += step.ms * MS

@@ -54,7 +54,11 @@ pub enum Call {
         window: u64,
         ssthresh_floor: u64,
     },
-    OnTransmitStart {},
+    OnTransmitStart {
+        /// Not there in older recordings.
+        #[serde(default)]
+        idle_ns: u64,
+    },
     OnLimitedStart {},
     OnLost {
         pos: u64,

@@ -110,8 +110,8 @@ impl CongestionControl for Recorder {
         let call = Call::OnRestart { idle_ns: idle.0, window, ssthresh_floor };
         self.note(cx, call, |cc, cx| cc.on_restart(cx, restart));
     }
-    fn on_transmit_start(&mut self, cx: &mut Cx<'_>) {
-        self.note(cx, Call::OnTransmitStart {}, |cc, cx| cc.on_transmit_start(cx));
+    fn on_transmit_start(&mut self, cx: &mut Cx<'_>, idle: Span) {
+        self.note(cx, Call::OnTransmitStart { idle_ns: idle.0 }, |cc, cx| cc.on_transmit_start(cx, idle));
     }
     fn on_limited_start(&mut self, cx: &mut Cx<'_>) {
         let rate = self.needs.rate;
@@ -194,7 +194,7 @@ impl Replayer {
                 let (window, ssthresh_floor) = (*window, *ssthresh_floor);
                 controller.on_restart(cx, Restart { idle: Span(*idle_ns), window, ssthresh_floor });
             }
-            Call::OnTransmitStart {} => controller.on_transmit_start(cx),
+            Call::OnTransmitStart { idle_ns } => controller.on_transmit_start(cx, Span(*idle_ns)),
             Call::OnWake {} => controller.on_wake(cx),
             Call::OnLimitedStart {} if needs.rate => controller.on_limited_start(cx),
             Call::PacketPair {} if needs.pairs => {

@@ -19,10 +19,13 @@ STATE = ("t_epoch", "K", "W_max", "W_plateau", "W_est", "cwnd_prior")
 class Cubic(WindowBased):
     """The window as a cubic function of the time since the last congestion."""
 
+    validates_itself = True
+
     def __init__(self, c: float = 0.4, beta: float = 0.7) -> None:
         self.C, self.beta = c, beta
         self.alpha = 3 * (1 - beta) / (1 + beta)  # §4.3
         self.t_epoch: float | None = None
+        self.t_last = 0.0  # of the last update, or where a time that does not count ended
         self.W_max: float | None = None  # none before the first loss and after a timeout
         self.K = self.W_plateau = self.W_est = 0.0
         self.cwnd_prior = math.inf
@@ -42,7 +45,11 @@ class Cubic(WindowBased):
         return self.C * d * d * d + self.W_plateau
 
     def grow(self, cx: Cx, ack: Ack, acked: float) -> None:
-        """§4.3 to §4.5."""
+        """§4.3 to §4.5, for acknowledgments that the window limited."""
+        if not ack.window_limited:
+            self.leave_out(cx.now)
+            return
+        self.t_last = cx.now
         if self.t_epoch is None:
             self.begin_epoch(cx.now)
         assert self.t_epoch is not None
@@ -72,7 +79,13 @@ class Cubic(WindowBased):
             setattr(self, name, value)
         self.before = ()
 
-    def resume(self, cx: Cx, idle: float) -> None:
-        """§5.8: time without data does not count."""
+    def transmit_start(self, cx: Cx) -> None:
+        """Nothing was in flight."""
+        self.leave_out(cx.now)
+
+    def leave_out(self, now: float) -> None:
+        """§4.2, §5.8: t leaves out the time in which the window was not updated, because something else than the window
+        held the sender back."""
         if self.t_epoch is not None:
-            self.t_epoch = min(self.t_epoch + idle, cx.now)
+            self.t_epoch = min(self.t_epoch + (now - self.t_last), now)
+        self.t_last = now

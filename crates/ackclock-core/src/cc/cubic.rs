@@ -126,6 +126,8 @@ pub struct Cubic {
     low_window: f64,
     max_increment: f64,
     epoch: Option<Epoch>,
+    /// Up to here it is decided which time counts for the epoch.
+    counted: Time,
     /// W_max that the next epoch climbs to; `None` before the first loss and after a timeout.
     w_max: Option<f64>,
     w_est: f64,
@@ -158,6 +160,7 @@ impl Cubic {
             low_window: p.float("low_window"),
             max_increment: p.float("max_increment"),
             epoch: None,
+            counted: Time::ZERO,
             w_max: None,
             w_est: 0.0,
             cwnd_prior: f64::INFINITY,
@@ -188,6 +191,15 @@ impl Cubic {
         epoch
     }
 
+    /// What has passed does not count for the epoch: the window was not updated because the application, or the
+    /// receiver, held the sender back (RFC 9438 §4.2 and §5.8).
+    fn leave_out(&mut self, now: Time) {
+        if let Some(e) = &mut self.epoch {
+            e.start = (e.start + now.since(self.counted)).min(now);
+        }
+        self.counted = now;
+    }
+
     /// The window standard TCP would have by now, segments.
     fn reno_estimate(&mut self, w: f64, w_max: f64, t: f64, rtt: f64, acked: f64) -> f64 {
         let alpha = 3.0 * (1.0 - self.beta) / (1.0 + self.beta);
@@ -201,7 +213,16 @@ impl Cubic {
 }
 
 impl Avoidance for Cubic {
-    fn grow(&mut self, cx: &Cx<'_>, _ack: &Ack, w: &mut Window, acked: f64) {
+    fn validates_itself(&self) -> bool {
+        true
+    }
+
+    fn grow(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64) {
+        if !ack.window_limited {
+            self.leave_out(cx.now);
+            return;
+        }
+        self.counted = cx.now;
         if w.cwnd < self.low_window {
             self.epoch = None;
             w.cwnd += acked / w.cwnd;
@@ -251,13 +272,14 @@ impl Avoidance for Cubic {
         }
     }
 
-    fn resume(&mut self, cx: &Cx<'_>, idle: Span) {
-        // RFC 9438 §5.8: time without data does not count. The epoch may have begun after the last data left.
-        if let Some(e) = &mut self.epoch {
-            e.start = (e.start + idle).min(cx.now);
-        }
+    fn transmit_start(&mut self, cx: &Cx<'_>, _idle: Span) {
+        self.leave_out(cx.now);
     }
 }
+
+#[cfg(test)]
+#[path = "cubic_idle_tests.rs"]
+mod idle_tests;
 
 #[cfg(test)]
 mod tests {

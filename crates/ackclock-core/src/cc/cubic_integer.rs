@@ -208,9 +208,15 @@ impl Avoidance for CubicInteger {
     }
 
     fn resume(&mut self, cx: &Cx<'_>, idle: Span) {
+        self.transmit_start(cx, idle);
+    }
+
+    fn transmit_start(&mut self, cx: &Cx<'_>, idle: Span) {
+        // Time in which nothing leaves does not count (RFC 9438 §4.2 and §5.8); the epoch may have begun within it.
         let now = self.tick_of(cx.now);
+        let left = self.tick_of(cx.now - idle);
         if let Some(s) = &mut self.epoch_start {
-            *s = (*s + idle.0 / self.tick.0).min(now);
+            *s = (*s + (now - left)).min(now);
         }
     }
 }

@@ -2,7 +2,8 @@
 //! acknowledgment at most.
 //!
 //! Known deviation: ns-3 keeps its window in bytes and counts whole segments of it; a window that recovery left with a
-//! part of a segment keeps that part here too, but random starts of ns-3's own HyStart rounds are not imitated.
+//! part of a segment keeps that part here too, but random starts of ns-3's own HyStart rounds are not imitated. ns-3's clock
+//! runs on while nothing is sent, against RFC 9438 §5.8; here it does not.
 
 use super::{Ack, Avoidance, Cx, Needs, Phase, Signal, Window};
 use crate::math::cbrt;
@@ -132,6 +133,11 @@ impl Avoidance for CubicNs3 {
     }
 
     fn resume(&mut self, cx: &Cx<'_>, idle: Span) {
+        self.transmit_start(cx, idle);
+    }
+
+    fn transmit_start(&mut self, cx: &Cx<'_>, idle: Span) {
+        // RFC 9438 §5.8: time without data does not count.
         if let Some(begin) = &mut self.epoch {
             *begin = (*begin + idle).min(cx.now);
         }

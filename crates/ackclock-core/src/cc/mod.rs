@@ -328,8 +328,9 @@ pub trait CongestionControl: Send {
     fn on_undo(&mut self, cx: &mut Cx<'_>, undo: Undo);
     /// Sending resumes after an idle time (RFC 5681 §4.1).
     fn on_restart(&mut self, cx: &mut Cx<'_>, restart: Restart);
-    /// Data leaves while nothing is in flight: at the start, after an idle time, after a timeout.
-    fn on_transmit_start(&mut self, _cx: &mut Cx<'_>) {}
+    /// Data leaves while nothing is in flight: at the start, after an idle time, after a timeout. Nothing has left for
+    /// `idle`, or since [`CongestionControl::on_restart`] if that was later.
+    fn on_transmit_start(&mut self, _cx: &mut Cx<'_>, _idle: Span) {}
     /// Data leaves while nothing is in flight, and delivery-rate samples are limited by the application: an idle time
     /// is over. Only with [`Needs::rate`].
     fn on_limited_start(&mut self, _cx: &mut Cx<'_>) {}

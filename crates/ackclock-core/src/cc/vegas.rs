@@ -309,11 +309,11 @@ impl Avoidance for Vegas {
         }
     }
 
-    fn resume(&mut self, cx: &Cx<'_>, _idle: Span) {
-        self.transmit_start(cx);
+    fn resume(&mut self, cx: &Cx<'_>, idle: Span) {
+        self.transmit_start(cx, idle);
     }
 
-    fn transmit_start(&mut self, cx: &Cx<'_>) {
+    fn transmit_start(&mut self, cx: &Cx<'_>, _idle: Span) {
         if self.form == Form::Linux {
             self.rounds.forget();
             self.begin(cx.nxt);

@@ -236,11 +236,11 @@ impl Avoidance for Veno {
         }
     }
 
-    fn resume(&mut self, cx: &Cx<'_>, _idle: Span) {
-        self.transmit_start(cx);
+    fn resume(&mut self, cx: &Cx<'_>, idle: Span) {
+        self.transmit_start(cx, idle);
     }
 
-    fn transmit_start(&mut self, cx: &Cx<'_>) {
+    fn transmit_start(&mut self, cx: &Cx<'_>, _idle: Span) {
         if self.linux {
             self.rounds.forget();
             self.turn = true;

@@ -70,8 +70,9 @@ pub trait Avoidance: Send {
     /// The sender was idle for `idle` and resumes.
     fn resume(&mut self, _cx: &Cx<'_>, _idle: Span) {}
 
-    /// Data leaves while nothing is in flight.
-    fn transmit_start(&mut self, _cx: &Cx<'_>) {}
+    /// Data leaves while nothing is in flight. Nothing has left for `idle`, or since [`Avoidance::resume`] if that was
+    /// later.
+    fn transmit_start(&mut self, _cx: &Cx<'_>, _idle: Span) {}
 
     /// How segments are spread over time.
     fn pacing(&self) -> Pacing {
@@ -218,8 +219,8 @@ impl CongestionControl for WindowBased {
         self.publish_all();
     }
 
-    fn on_transmit_start(&mut self, cx: &mut Cx<'_>) {
-        self.law.transmit_start(cx);
+    fn on_transmit_start(&mut self, cx: &mut Cx<'_>, idle: Span) {
+        self.law.transmit_start(cx, idle);
     }
 
     fn packet_pair(&mut self, cx: &mut Cx<'_>) -> Option<[u32; 2]> {

@@ -226,7 +226,8 @@ impl Sender {
     /// Data is about to leave while nothing is in flight.
     #[cold]
     fn starts(&mut self, now: Time) {
-        self.tcb.decide(now, |cc, cx| cc.on_transmit_start(cx));
+        let idle = self.stream.idle(now);
+        self.tcb.decide(now, |cc, cx| cc.on_transmit_start(cx, idle));
         if self.tcb.board.app_limited() {
             self.tcb.decide(now, |cc, cx| cc.on_limited_start(cx));
         }

@@ -94,6 +94,8 @@ pub struct World {
     now: Time,
     una: u64,
     nxt: u64,
+    /// When something left last.
+    sent: Time,
     delivered: u64,
     lost: u64,
     rtt: RttView,
@@ -120,6 +122,7 @@ impl World {
             now: Time(100_000_000_000),
             una: 1,
             nxt: 1,
+            sent: Time(100_000_000_000),
             delivered: 0,
             lost: 0,
             rtt: RttView { smoothed: Span::from_millis(40), min: Span::from_millis(40) },
@@ -172,13 +175,17 @@ impl World {
     /// The window is filled.
     fn fill(&mut self) {
         if self.nxt == self.una {
-            self.call(|cc, cx| cc.on_transmit_start(cx));
+            let idle = self.now.since(self.sent);
+            self.call(|cc, cx| cc.on_transmit_start(cx, idle));
             if self.needs.rate {
                 self.call(|cc, cx| cc.on_limited_start(cx));
             }
         }
         let window = self.cc.control().cwnd.min(self.most * self.mss) / self.mss * self.mss;
-        self.nxt = self.nxt.max(self.una + window.max(self.mss));
+        let nxt = self.una + window.max(self.mss);
+        if nxt > self.nxt {
+            (self.nxt, self.sent) = (nxt, self.now);
+        }
     }
 
     /// Everything is in order again.

@@ -1,6 +1,7 @@
 //! What can be seen of an endpoint from outside, and how a violated invariant is told.
 
 use ackclock_core::cc::{Ack, CongestionControl, Control, Cx, Needs, PacketPair, Restart, Signal, Undo};
+use ackclock_core::time::Span;
 use ackclock_core::tcp::endpoint::State;
 use ackclock_core::tcp::sender::{Phase, SenderStats};
 use ackclock_core::tcp::Endpoint;
@@ -114,8 +115,8 @@ impl CongestionControl for Spy {
     fn on_undo(&mut self, cx: &mut Cx<'_>, undo: Undo) {
         self.inner.on_undo(cx, undo);
     }
-    fn on_transmit_start(&mut self, cx: &mut Cx<'_>) {
-        self.inner.on_transmit_start(cx);
+    fn on_transmit_start(&mut self, cx: &mut Cx<'_>, idle: Span) {
+        self.inner.on_transmit_start(cx, idle);
     }
     fn packet_pair(&mut self, cx: &mut Cx<'_>) -> Option<[u32; 2]> {
         self.inner.packet_pair(cx)

@@ -162,7 +162,7 @@ impl Avoidance for Law {
         });
     }
 
-    fn transmit_start(&mut self, cx: &cc::Cx<'_>) {
+    fn transmit_start(&mut self, cx: &cc::Cx<'_>, _idle: Span) {
         let mut w = self.known;
         self.notify(cx, Call::TransmitStart, &mut w);
     }
@@ -206,8 +206,8 @@ impl CongestionControl for Framed {
     fn on_restart(&mut self, cx: &mut cc::Cx<'_>, restart: cc::Restart) {
         self.lent.while_lent(cx, |cx| self.frame.on_restart(cx, restart));
     }
-    fn on_transmit_start(&mut self, cx: &mut cc::Cx<'_>) {
-        self.lent.while_lent(cx, |cx| self.frame.on_transmit_start(cx));
+    fn on_transmit_start(&mut self, cx: &mut cc::Cx<'_>, idle: Span) {
+        self.lent.while_lent(cx, |cx| self.frame.on_transmit_start(cx, idle));
     }
     fn on_limited_start(&mut self, cx: &mut cc::Cx<'_>) {
         self.lent.while_lent(cx, |cx| self.frame.on_limited_start(cx));

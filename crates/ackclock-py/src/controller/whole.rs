@@ -3,7 +3,7 @@
 use super::bridge::{Bridge, Call};
 use super::views::{threshold, Lost, Restart, Signal, Undo};
 use ackclock_core::cc::{self, CongestionControl, Control, Needs};
-use ackclock_core::time::Time;
+use ackclock_core::time::{Span, Time};
 use pyo3::prelude::*;
 
 /// The controller as the endpoint sees it.
@@ -105,7 +105,7 @@ impl CongestionControl for Whole {
         self.event(cx, Call::OnRestart, |b, py, cx| Ok((b.cx(py, cx)?.unbind(), restart)));
     }
 
-    fn on_transmit_start(&mut self, cx: &mut cc::Cx<'_>) {
+    fn on_transmit_start(&mut self, cx: &mut cc::Cx<'_>, _idle: Span) {
         self.event(cx, Call::OnTransmitStart, |b, py, cx| Ok((b.cx(py, cx)?.unbind(),)));
     }
 

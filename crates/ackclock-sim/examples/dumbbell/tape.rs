@@ -4,6 +4,7 @@
 //! everything else, from losses to acknowledgments to pacing, is the same in both.
 
 use ackclock_core::cc::{Ack, CongestionControl, Control, Cx, Lost, Needs, PacketPair, Restart, Signal, Undo};
+use ackclock_core::time::Span;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What controllers decided, one list for each in the order in which they were made.
@@ -57,7 +58,7 @@ impl CongestionControl for Recorder {
         set_window(cwnd: u64);
         on_undo(undo: Undo);
         on_restart(restart: Restart);
-        on_transmit_start();
+        on_transmit_start(idle: Span);
         on_packet_pair(pair: &PacketPair);
     }
 
@@ -137,7 +138,7 @@ impl CongestionControl for Player {
         set_window(u64);
         on_undo(Undo);
         on_restart(Restart);
-        on_transmit_start();
+        on_transmit_start(Span);
         on_packet_pair(&PacketPair);
     }
 
