@@ -84,8 +84,7 @@ class Cubic(WindowBased):
         self.leave_out(cx.now)
 
     def leave_out(self, now: float) -> None:
-        """§4.2, §5.8: t leaves out the time in which the window was not updated, because something else than the window
-        held the sender back."""
+        """§4.2, §5.8: time in which the window was not updated because it was not full does not count."""
         if self.t_epoch is not None:
             self.t_epoch = min(self.t_epoch + (now - self.t_last), now)
         self.t_last = now

@@ -1,10 +1,10 @@
 //! What can be seen of an endpoint from outside, and how a violated invariant is told.
 
 use ackclock_core::cc::{Ack, CongestionControl, Control, Cx, Needs, PacketPair, Restart, Signal, Undo};
-use ackclock_core::time::Span;
 use ackclock_core::tcp::endpoint::State;
 use ackclock_core::tcp::sender::{Phase, SenderStats};
 use ackclock_core::tcp::Endpoint;
+use ackclock_core::time::Span;
 use std::sync::{Arc, Mutex};
 
 /// `Err` names the invariant and what violated it.
