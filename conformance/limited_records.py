@@ -77,7 +77,7 @@ def _application(kind: str, arguments: list[str], end_ns: int) -> dict[str, Any]
             size = round(values[1] if kind == "paced" else values[0])
             bits_per_s = values[0] if kind == "paced" else 8 * size / values[1]
             app = {"kind": "cbr", "transport": "tcp", "rate_bps": round(bits_per_s), "packet_bytes": size}
-            return {"app": {**app, "phase_ns": 0}}
+            return {"app": {**app, "phase_ns": 0, "transfers": True}}
         case "slowread":
             return {"app": {"kind": "bulk", "read_bps": round(8 * values[0])}}
         case "short":

@@ -79,6 +79,10 @@ CASES = [
         ['flows.0.app.ect: it is for datagrams; remove it, or give the app transport = "udp"'],
     ),
     (
+        (FLOW, 'app = { kind = "cbr", rate = "1 Mbit/s", transfers = true }\n'),
+        ['flows.0.app.transfers: it is for writes; remove it, or give the app transport = "tcp"'],
+    ),
+    (
         (FLOW, 'app = { kind = "files", size = "10 kB", arrivals = { poisson = 2 }, until = "5 s" }\n'),
         [f"flows.0.app.until: it is at 5 s and the run ends at 3 s: {LATE}"],
     ),

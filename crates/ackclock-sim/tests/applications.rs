@@ -146,6 +146,22 @@ fn writes_at_a_constant_rate_leave_one_by_one() {
     assert_eq!((row.goodput_bytes, row.sent_segments), (500 * 200, 500));
     assert!(row.completed && row.datagrams.is_none() && row.retransmitted_segments == 0);
     assert!((row.goodput_bps / 80_000.0 - 1.0).abs() < 0.005, "{}", row.goodput_bps);
+    assert!(out.transfers.is_empty());
+}
+
+#[test]
+fn a_write_is_timed_from_the_write_to_its_last_byte() {
+    let mut app = cbr(200, 80_000);
+    (app["transport"], app["transfers"], app["phase_ns"]) = (json!("tcp"), json!(true), json!(0));
+    let out = play(&document(995, path(8_000_000, 100), vec![with_app(app)]));
+    // SYN 0.04 + 10, SYN-ACK 10, acknowledgment 0.04: the first two leave together, 400 + 40 B 0.44 + 10 ms; then 0.24 + 10.
+    let expected = |k: usize| [0.03052, 0.01052].get(k).copied().unwrap_or(0.01024);
+    assert_eq!(out.transfers.len(), 50);
+    for (k, t) in out.transfers.iter().enumerate() {
+        assert!((t.start_s - 0.02 * k as f64).abs() < 1e-9, "{k}: {}", t.start_s);
+        assert!((t.fct_s.unwrap() - expected(k)).abs() < 1e-9, "{k}: {:?}", t.fct_s);
+    }
+    assert_eq!(out.flows[0].transfers.map(|t| (t.begun, t.completed)), Some((50, 50)));
 }
 
 #[test]

@@ -27,6 +27,7 @@ const PARAMS: &[Param] = &[
     ),
     optional("jitter", Kind::Flag, "every gap is multiplied by a uniform number from 0.5 to 1.5 (ns-2's random_)"),
     optional("ect", Kind::Flag, "datagrams are ECN-capable"),
+    optional("transfers", Kind::Flag, "each write is a transfer, done when its last byte has been read"),
     optional("on", Kind::Distribution, "lengths of the times on (on_off); exponential, 500 ms if left out"),
     optional("off", Kind::Distribution, "lengths of the times off; exponential, 500 ms if left out"),
 ];
@@ -75,20 +76,27 @@ fn make(given: &Given, setup: &Setup<'_>, by_turns: bool) -> Result<Made, Proble
     };
     let jitter = given.flag("jitter").then(|| setup.stream("jitter"));
     let pulse = Pulse::new(bytes as u32, rate, given.whole("phase_ns"), setup.stream("phase"), jitter, turns);
-    let carrier = if given.word("transport") == Some("tcp") {
-        Carrier::Writes(bytes, None)
+    let writes = given.word("transport") == Some("tcp");
+    let timed = writes && given.flag("transfers");
+    let carrier = if writes {
+        Carrier::Writes { bytes, conn: None, begun: timed.then_some(0) }
     } else {
         let ecn = if given.flag("ect") { Ecn::Ect0 } else { Ecn::NotEct };
         Carrier::Datagrams(Datagram { payload: bytes as u32, headers: headers as u32, ecn })
     };
-    let connections = if matches!(carrier, Carrier::Writes(..)) { Connections::One } else { Connections::None };
-    let source = Box::new(Paced { pulse, carrier, active: false });
-    Ok(Made { ends: [source, Box::new(Sink)], opens: End::Source, connections, once: false, in_transfers: false })
+    let connections = if writes { Connections::One } else { Connections::None };
+    let ends: [Box<dyn Application>; 2] =
+        [Box::new(Paced { pulse, carrier, active: false }), Box::new(Sink { each: timed.then_some(bytes), done: 0 })];
+    Ok(Made { ends, opens: End::Source, connections, once: false, in_transfers: timed })
 }
 
 enum Carrier {
-    /// Of so many bytes, into this connection once it is open.
-    Writes(u64, Option<Conn>),
+    /// Of `bytes` each into this connection once it is open; where they are transfers, so many have begun.
+    Writes {
+        bytes: u64,
+        conn: Option<Conn>,
+        begun: Option<u64>,
+    },
     Datagrams(Datagram),
 }
 
@@ -102,14 +110,14 @@ impl Application for Paced {
     fn begin(&mut self, host: &mut dyn Host) {
         self.active = true;
         self.pulse.begin(host.now());
-        if let Carrier::Writes(_, conn) = &mut self.carrier {
+        if let Carrier::Writes { conn, .. } = &mut self.carrier {
             conn.get_or_insert_with(|| host.open());
         }
     }
 
     fn pause(&mut self, host: &mut dyn Host, last: bool) {
         self.active = false;
-        if let (true, Carrier::Writes(_, Some(conn))) = (last, &self.carrier) {
+        if let (true, Carrier::Writes { conn: Some(conn), .. }) = (last, &self.carrier) {
             host.close(*conn);
         }
     }
@@ -125,19 +133,46 @@ impl Application for Paced {
     fn on_due(&mut self, host: &mut dyn Host) {
         while self.pulse.next <= host.now() {
             self.pulse.advance();
-            match self.carrier {
-                Carrier::Writes(bytes, Some(conn)) => host.write(conn, bytes),
-                Carrier::Datagrams(datagram) => host.send(datagram),
-                Carrier::Writes(_, None) => {}
+            match &mut self.carrier {
+                Carrier::Writes { bytes, conn: Some(conn), begun } => {
+                    if let Some(number) = begun {
+                        host.begun(*number, *bytes);
+                        *number += 1;
+                    }
+                    host.write(*conn, *bytes);
+                }
+                Carrier::Datagrams(datagram) => host.send(*datagram),
+                Carrier::Writes { conn: None, .. } => {}
             }
         }
     }
 }
 
-/// Takes what comes.
-struct Sink;
+/// Takes what comes; where writes are transfers, one of `each` bytes after the other.
+struct Sink {
+    each: Option<u64>,
+    done: u64,
+}
+
+impl Sink {
+    fn expect(&self, host: &mut dyn Host, conn: Conn) {
+        if let Some(bytes) = self.each {
+            host.receive(conn, bytes);
+        }
+    }
+}
 
 impl Application for Sink {
+    fn on_accepted(&mut self, host: &mut dyn Host, conn: Conn) {
+        self.expect(host, conn);
+    }
+
+    fn on_received(&mut self, host: &mut dyn Host, conn: Conn) {
+        host.done(self.done);
+        self.done += 1;
+        self.expect(host, conn);
+    }
+
     fn on_closed(&mut self, host: &mut dyn Host, conn: Conn) {
         host.completed();
         host.close(conn);
@@ -188,8 +223,28 @@ mod tests {
         let c = Conn(0);
         assert_eq!(host.did, [Did::Open(c), Did::Write(c, 1000), Did::Write(c, 1000), Did::Close(c)]);
         let mut host = Fake::default();
+        sink.on_accepted(&mut host, c);
         sink.on_closed(&mut host, c);
         assert_eq!(host.did, [Did::Completed, Did::Close(c)]);
+    }
+
+    #[test]
+    fn writes_may_be_transfers() {
+        let given = [given("tcp"), vec![("transfers", Value::Flag(true))]].concat();
+        let Made { ends: [mut source, mut sink], in_transfers, .. } = Fake::made(&CBR, &given);
+        assert!(in_transfers);
+        let (mut host, c) = (Fake::default(), Conn(0));
+        source.begin(&mut host);
+        host.now = Time(1_000_000);
+        source.on_due(&mut host);
+        let write = |n: u64| vec![Did::Begun(n, 1000), Did::Write(c, 1000)];
+        assert_eq!(host.did, [vec![Did::Open(c)], write(0), write(1)].concat());
+        let mut host = Fake::default();
+        sink.on_accepted(&mut host, c);
+        sink.on_received(&mut host, c);
+        sink.on_received(&mut host, c);
+        let ask = Did::Receive(c, 1000);
+        assert_eq!(host.did, [ask, Did::Done(0), ask, Did::Done(1), ask]);
     }
 
     #[test]

@@ -144,6 +144,8 @@ def _of_flow(flow: Flow, end: int) -> Iterator[tuple[Path, str]]:
         for name in _OF_CONNECTIONS:
             if name in flow.model_fields_set and getattr(flow, name) not in (None, {}):
                 yield (name,), 'datagrams take no notice of it; remove it, or give the app transport = "tcp"'
+        if isinstance(app, Cbr | OnOff) and app.transfers:
+            yield ("app", "transfers"), 'it is for writes; remove it, or give the app transport = "tcp"'
     elif isinstance(app, Cbr | OnOff):
         for name in _OF_DATAGRAMS:
             if name in app.model_fields_set:

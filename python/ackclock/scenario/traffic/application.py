@@ -64,10 +64,13 @@ class _Packets(Model):
     """Whether every gap is multiplied by a number between 0.5 and 1.5 (ns-2's `random_`)."""
     ect: Annotated[bool, Field(strict=True)] = False
     """Whether datagrams are ECN-capable."""
+    transfers: Annotated[bool, Field(strict=True)] = False
+    """Whether each write is a transfer, from the write to its last byte read."""
 
     def packets(self) -> Document:
         """What the engine reads of any source of packets."""
         return {
+            **({"transfers": True} if self.transfers else {}),
             "transport": self.transport,
             "rate_bps": self.rate,
             "packet_bytes": self.packet,
