@@ -11,8 +11,8 @@ pub use profile::Profile;
 
 pub use choices::*;
 use choices::{
-    Field, ACK_POLICIES, ECN_RULES, IDLE_RULES, IW_BOUNDS, LOSS_DETECTIONS, PACING_RULES, PRR_RULES, REARM_RULES,
-    RECOVERIES, RTO_RULES,
+    Field, ACK_POLICIES, APP_LIMITED_RULES, ECN_RULES, IDLE_RULES, IW_BOUNDS, LOSS_DETECTIONS, NAGLE_RULES,
+    PACING_RULES, PRR_RULES, REARM_RULES, RECOVERIES, RTO_RULES,
 };
 
 /// Describes one endpoint option.
@@ -173,7 +173,14 @@ options! {
         "explicit congestion notification: off, classic (RFC 3168) or accurate (exact counts of marks, RFC 9768); a controller that \
          needs it has it anyway. Linux by default accepts it but does not ask for it, and both ends here are alike: off";
     window_validation: bool, Kind::Bool, None, [true, true, false, false], "grow the window only when it limits the sender";
-    nagle: bool, Kind::Bool, None, [false, false, false, false], "hold a short segment while data is outstanding (RFC 896)";
+    nagle: bool, Kind::Bool, None, [false, false, false, false], "hold a short segment while data is outstanding, as nagle_rule says (false: TCP_NODELAY)";
+    nagle_rule: NagleRule, Kind::Choice(NAGLE_RULES), None,
+        [NagleRule::Rfc896, NagleRule::Minshall, NagleRule::Rfc896, NagleRule::Rfc896],
+        "what nagle holds: rfc896 any short segment while data is outstanding, minshall one while another short one is (Linux)";
+    app_limited: AppLimitedRule, Kind::Choice(APP_LIMITED_RULES), None,
+        [AppLimitedRule::Exhausted, AppLimitedRule::Write, AppLimitedRule::Exhausted, AppLimitedRule::Exhausted],
+        "when delivery-rate samples begin to be limited by the application: exhausted, when the sender has run out of data with room in \
+         the window; write, when the application writes and finds less than a segment unsent, room in the window and no loss to repair (Linux)";
     syn_retries: u64, Kind::Count, Some((0.0, 100.0)), [6, 6, 6, 6], "SYN retransmissions before giving up";
     syn_linear_timeouts: u64, Kind::Count, Some((0.0, 100.0)), [0, 4, 0, 0],
         "SYN retransmissions before the timeout begins to double; syn_retries counts those behind them (tcp_syn_linear_timeouts of Linux)";

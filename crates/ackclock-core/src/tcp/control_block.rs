@@ -145,11 +145,12 @@ impl ControlBlock {
         Totals { delivered: self.congestion.delivered(), lost: self.board.total_lost() }
     }
 
-    /// The sender stops with `pipe` bytes in the network: whether the window made it.
+    /// The sender stops with `pipe` bytes in the network, and more to send if data is `waiting`: whether the window made
+    /// it.
     #[inline]
-    pub fn note_usage(&mut self, pipe: u64) {
+    pub fn note_usage(&mut self, pipe: u64, waiting: bool) {
         let limited = pipe + u64::from(self.mss) > self.window();
-        self.usage.note(limited, self.board.una(), self.board.nxt());
+        self.usage.note(limited, waiting, self.board.una(), self.board.nxt());
     }
 
     /// Whether the window was what held the sender back.

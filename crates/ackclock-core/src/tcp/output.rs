@@ -1,6 +1,6 @@
 //! The sending half: what may leave now.
 
-use super::config::IdleRule;
+use super::config::{AppLimitedRule, IdleRule, NagleRule};
 use super::pacer::Leaving;
 use super::scoreboard::Hole;
 use super::sender::Sender;
@@ -56,7 +56,7 @@ impl Sender {
             if pipe + u64::from(hole.len) <= self.room() {
                 return Some(self.resend(hole, now, timers));
             }
-            self.tcb.note_usage(pipe);
+            self.tcb.note_usage(pipe, !self.exhausted());
             return None;
         }
         if let Some(out) = self.new_data(now, pipe, timers) {
@@ -72,7 +72,7 @@ impl Sender {
             }
         }
         if self.tcb.congestion.needs().rate && pipe < self.tcb.window() && self.exhausted() {
-            self.tcb.board.note_app_limited(self.tcb.congestion.delivered());
+            self.note_exhausted();
         }
         self.rest(now, pipe, timers);
         // A window probe (RFC 9293 §3.8.6.1): just below the window, which no receiver takes for new (Linux).
@@ -82,10 +82,17 @@ impl Sender {
         None
     }
 
+    /// Data has run out with room in the window.
+    fn note_exhausted(&mut self) {
+        if self.tcb.config.app_limited == AppLimitedRule::Exhausted {
+            self.tcb.board.note_app_limited(self.tcb.congestion.delivered());
+        }
+    }
+
     /// Nothing leaves now, with `pipe` bytes in the network.
     #[inline]
     fn rest(&mut self, now: Time, pipe: u64, timers: &mut Timers) -> Option<Output> {
-        self.tcb.note_usage(pipe);
+        self.tcb.note_usage(pipe, !self.exhausted());
         self.recovery.renew_probe(now, &self.tcb, timers);
         None
     }
@@ -143,13 +150,20 @@ impl Sender {
         }
         // Nagle and silly window avoidance: a short segment only ends the stream or finds nothing outstanding.
         let short = len < self.tcb.mss && outstanding > 0 && !fin;
-        if short && (self.tcb.config.nagle || !self.stream.ends_at(nxt + u64::from(len))) {
+        if short && (!self.stream.ends_at(nxt + u64::from(len)) || self.holds_short()) {
             return None;
         }
         if duplicates {
             self.recovery.sent_limited(u64::from(len));
         }
         Some(self.emit(now, (len, fin), pipe, timers))
+    }
+
+    /// Nagle's algorithm holds the end of the stream, which is less than a segment, behind what is outstanding.
+    fn holds_short(&self) -> bool {
+        let rule = self.tcb.config.nagle_rule;
+        let waits = rule == NagleRule::Rfc896 || self.stream.short_is_outstanding(self.tcb.board.una());
+        self.tcb.config.nagle && waits
     }
 
     /// The next `len` bytes, and a FIN behind them, leave for the first time, with `pipe` bytes in the network before.
@@ -170,7 +184,8 @@ impl Sender {
         if !timers.is_set(Timer::Rto) {
             timers.set_after(Timer::Rto, now, self.tcb.rtt.rto());
         }
-        Output { pos: nxt, len, fin, push: self.stream.leaves(now, nxt + u64::from(len), fin) }
+        let short = len < self.tcb.mss;
+        Output { pos: nxt, len, fin, push: self.stream.leaves(now, nxt + u64::from(len), fin, short) }
     }
 
     /// The next segment does not fit the peer's window: the part of it to send, if any.

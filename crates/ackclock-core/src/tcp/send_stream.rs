@@ -1,7 +1,7 @@
 //! The byte stream that the application writes: how far it goes, whether a FIN follows it, when it last left.
 
 use super::config::Config;
-use super::pushes::Pushes;
+use super::pushes::{Block, Pushes};
 use crate::time::{Span, Time};
 
 /// The outgoing stream.
@@ -13,6 +13,8 @@ pub(super) struct SendStream {
     last_sent: Time,
     /// One past the last payload position, `u64::MAX` while the source is unbounded.
     end: u64,
+    /// End of the short segment that left last, a position of the stream (Minshall's SND.SML).
+    short_end: u64,
     /// The application closed: a FIN follows the stream.
     closing: bool,
     fin_sent: bool,
@@ -20,17 +22,37 @@ pub(super) struct SendStream {
 
 impl SendStream {
     pub fn new(config: &Config, mss: u32) -> SendStream {
-        SendStream { end: 1, last_sent: Time::ZERO, closing: false, fin_sent: false, pushes: Pushes::new(config, mss) }
+        let pushes = Pushes::new(config, mss);
+        SendStream { end: 1, last_sent: Time::ZERO, short_end: 0, closing: false, fin_sent: false, pushes }
     }
 
-    /// The application offers `bytes` more; `u64::MAX` for ever.
-    pub fn write(&mut self, bytes: u64) {
-        self.end = self.end.saturating_add(bytes);
+    /// The application offers `bytes` more, `u64::MAX` for ever, to a stream that is acknowledged up to `una` and sent up
+    /// to `nxt`. `window`: the largest that the peer has offered, zero while only that of its SYN is known.
+    pub fn write(&mut self, bytes: u64, (una, nxt): (u64, u64), window: u64) {
+        let start = self.end;
+        self.end = start.saturating_add(bytes);
+        // Before the handshake is over there are no positions.
+        let [acked, sent] = [una, nxt].map(|p| p.saturating_sub(1));
+        let end = if self.end == u64::MAX { u64::MAX } else { self.end - 1 };
+        if start < self.end {
+            self.pushes.write(Block { acked, sent, start: start - 1, end, window });
+        }
     }
 
     /// The application offers nothing beyond what was sent, up to `nxt`.
     pub fn stop(&mut self, nxt: u64) {
         self.end = self.end.min(nxt.max(1));
+        self.pushes.stop();
+    }
+
+    /// Bytes from `nxt` on that have not left.
+    pub fn unsent(&self, nxt: u64) -> u64 {
+        self.end.saturating_sub(nxt.max(1))
+    }
+
+    /// A short segment is outstanding, with everything acknowledged up to `una`.
+    pub fn short_is_outstanding(&self, una: u64) -> bool {
+        self.short_end > una
     }
 
     /// Bytes offered so far; `u64::MAX` while the source is unbounded.
@@ -80,10 +102,14 @@ impl SendStream {
         (len, fin)
     }
 
-    /// New data up to position `end`, and a FIN behind it, leaves. True when the application's data was pushed there.
+    /// New data up to position `end`, and a FIN behind it, leaves; `short`: in less than a full segment. True when the
+    /// application's data was pushed there.
     #[inline]
-    pub fn leaves(&mut self, now: Time, end: u64, fin: bool) -> bool {
+    pub fn leaves(&mut self, now: Time, end: u64, fin: bool, short: bool) -> bool {
         self.fin_sent |= fin;
+        if short {
+            self.short_end = end;
+        }
         self.last_sent = now;
         self.pushes.take(end)
     }

@@ -3,7 +3,7 @@
 //! What arrives is handled in `input`, what leaves in `output`, losses in `recovery`. Every part keeps its state to
 //! itself; the controller is asked and its window put into force in one place, `congestion`.
 
-use super::config::Config;
+use super::config::{AppLimitedRule, Config};
 use super::control_block::ControlBlock;
 use super::ecn::Marks;
 use super::pacer::Pacer;
@@ -102,7 +102,22 @@ impl Sender {
 
     /// The application offers `bytes` more; `u64::MAX` for ever.
     pub fn write(&mut self, bytes: u64) {
-        self.stream.write(bytes);
+        self.look_for_gap();
+        let board = &self.tcb.board;
+        self.stream.write(bytes, (board.una(), board.nxt()), self.peer.largest());
+    }
+
+    /// The application is about to write. Linux's samples of the delivery rate are limited by it when it has left the
+    /// sender with nothing to do.
+    fn look_for_gap(&mut self) {
+        let tcb = &mut self.tcb;
+        if tcb.config.app_limited != AppLimitedRule::Write || !tcb.congestion.needs().rate {
+            return;
+        }
+        let little = self.stream.unsent(tcb.board.nxt()) < u64::from(tcb.mss);
+        if little && tcb.board.pipe() < tcb.window() && tcb.board.pending() == 0 {
+            tcb.board.note_app_limited(tcb.congestion.delivered());
+        }
     }
 
     /// The application offers nothing beyond what has been sent.

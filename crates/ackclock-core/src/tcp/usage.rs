@@ -13,18 +13,24 @@ pub(super) struct Usage {
     most: u64,
     /// The round ends when this position is acknowledged.
     until: u64,
+    /// SND.NXT when the sender stopped last.
+    nxt: u64,
 }
 
 impl Usage {
     /// Nothing was sent; the first round ends at `una`. `always`: use does not matter.
     pub fn new(una: u64, always: bool) -> Usage {
-        Usage { always, limited: true, most: 0, until: una }
+        Usage { always, limited: true, most: 0, until: una, nxt: una }
     }
 
-    /// The sender stops with everything from `una` to `nxt` outstanding, because the window is full or (not `limited`)
-    /// for another reason.
+    /// The sender stops with everything from `una` to `nxt` outstanding: the window is full (`limited`) or not. When
+    /// nothing has left and nothing is `waiting` either, that says nothing of the window.
     #[inline]
-    pub fn note(&mut self, limited: bool, una: u64, nxt: u64) {
+    pub fn note(&mut self, limited: bool, waiting: bool, una: u64, nxt: u64) {
+        if nxt == self.nxt && !(limited && waiting) {
+            return;
+        }
+        self.nxt = nxt;
         let outstanding = nxt - una;
         if limited || una >= self.until || (!self.limited && outstanding > self.most) {
             (self.limited, self.most, self.until) = (limited, outstanding, nxt);

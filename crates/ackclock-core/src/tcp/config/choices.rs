@@ -167,6 +167,24 @@ choice!(
     }
 );
 choice!(
+    /// Which short segments `nagle` holds while data is outstanding.
+    NagleRule, NAGLE_RULES {
+        /// RFC 896: any.
+        Rfc896 = "rfc896",
+        /// Minshall's variant (Linux): one while another short one is outstanding.
+        Minshall = "minshall",
+    }
+);
+choice!(
+    /// When delivery-rate samples begin to be limited by the application.
+    AppLimitedRule, APP_LIMITED_RULES {
+        /// The sender has run out of data, with room in the window.
+        Exhausted = "exhausted",
+        /// Linux: the application writes, and finds less than a segment unsent, room in the window and all losses repaired.
+        Write = "write",
+    }
+);
+choice!(
     /// Which retransmissions of a recovery restart the retransmission timer.
     RearmRule, REARM_RULES {
         /// None: only an acknowledgment of new data does (RFC 6298 §5).
