@@ -26,6 +26,8 @@ mod validation;
 mod wake;
 #[path = "window_tests.rs"]
 mod window;
+#[path = "writing_tests.rs"]
+mod writing;
 
 const MSS: u32 = 1000;
 /// The peer's initial sequence number.

@@ -1,0 +1,87 @@
+//! Applications that write now and then: what is pushed, what Nagle's algorithm holds, whose fault a small sample is.
+
+use super::recovery::{after, numbers, sack, sender, text, windows, NONE};
+use super::*;
+
+fn pushed(segments: &[Segment]) -> Vec<(u32, bool)> {
+    segments.iter().map(|s| (s.len, s.has(flags::PSH))).collect()
+}
+
+#[test]
+fn the_end_of_a_write_is_pushed_and_pushed_again() {
+    let options = |block| [("write_bytes", Value::Int(block)), ("min_rto", Value::Duration(Span::from_secs(1)))];
+    for (block, end) in [(131_072, true), (0, false)] {
+        let mut e = sender(10, 2500, &options(block));
+        assert_eq!(pushed(&sent(&mut e, 200)), [(1000, false), (1000, false), (500, end)]);
+        // An answer to the next question.
+        give(&mut e, 300, &ack(2501));
+        e.tx.write(1000);
+        assert_eq!(pushed(&sent(&mut e, 400)), [(1000, end)]);
+        let due = expire(&mut e);
+        assert_eq!(pushed(&sent(&mut e, due)), [(1000, end)], "again, after a timeout");
+    }
+}
+
+#[test]
+fn minshall_holds_a_short_segment_behind_another_short_one_only() {
+    let writes = |rule: &str, nagle: bool| {
+        let mut e = sender(10, 1300, &[("nagle", Value::Bool(nagle)), ("nagle_rule", text(rule))]);
+        let mut left = payload(&mut e, 200);
+        for now in [210, 220] {
+            e.tx.write(200);
+            left.extend(payload(&mut e, now));
+        }
+        let first = left.iter().take(2).map(|s| s.1).sum::<u32>();
+        let held = give(&mut e, 300, &ack(1 + first)).iter().map(|s| s.len).sum::<u32>();
+        (left.iter().map(|s| s.1).collect::<Vec<_>>(), held)
+    };
+    assert_eq!(writes("minshall", false), (vec![1000, 300, 200, 200], 0));
+    assert_eq!(writes("minshall", true), (vec![1000, 300], 400));
+    assert_eq!(writes("rfc896", true), (vec![1000], 700));
+}
+
+/// A sender that measures the delivery rate, with a window of 10 segments and the first of them acknowledged.
+fn measuring(rule: &str) -> Endpoint {
+    let options =
+        [("iw", Value::Int(10)), ("iw_bound", text("none")), ("pacing", text("off")), ("app_limited", text(rule))];
+    let mut e = connected(with(Profile::Rfc, &options, "bbr1", &[]));
+    assert!(e.tx.tcb.board.app_limited(), "before the first delivery");
+    e.tx.write(11_000);
+    assert_eq!(numbers(&mut e, 200), (1..=10).collect::<Vec<_>>());
+    e.tx.tcb.set_window(at(200), 4000);
+    assert_eq!(after(&mut e, 300, &sack(8, &[])), [11]);
+    assert!(!e.tx.tcb.board.app_limited() || rule == "exhausted");
+    e
+}
+
+#[test]
+fn samples_are_limited_from_a_write_that_finds_the_sender_with_nothing_to_do() {
+    // It has run out of data: what is sent again is not the application's fault until the application writes.
+    assert!(measuring("exhausted").tx.tcb.board.app_limited());
+    let mut e = measuring("write");
+    assert!(!e.tx.tcb.board.app_limited());
+    // The window is full of data or data waits: that is not the application's fault either.
+    e.tx.tcb.set_window(at(300), 4000);
+    e.tx.write(1000);
+    assert!(!e.tx.tcb.board.app_limited(), "{} in flight", e.tx.in_flight());
+    e.tx.tcb.set_window(at(300), 4500);
+    e.tx.write(1000);
+    assert!(!e.tx.tcb.board.app_limited(), "a segment waits");
+    // Everything has left, and more may.
+    e.tx.tcb.set_window(at(300), 20_000);
+    numbers(&mut e, 300);
+    e.tx.write(1000);
+    assert!(e.tx.tcb.board.app_limited());
+}
+
+#[test]
+fn an_acknowledgment_that_lets_nothing_out_says_nothing_of_the_use_of_the_window() {
+    let mut e = sender(10, 11_000, &[]);
+    assert_eq!(numbers(&mut e, 200).len(), 10);
+    assert_eq!(after(&mut e, 300, &sack(2, &[])), [11]);
+    // A window of 11 of which 10 are used, then a single segment: whoever looked now would find it unused.
+    assert_eq!(after(&mut e, 310, &sack(11, &[])), NONE);
+    let before = windows(&e).0;
+    assert_eq!(after(&mut e, 400, &sack(12, &[])), NONE);
+    assert_eq!(windows(&e).0, before + 1.0, "the flight before filled the window");
+}
