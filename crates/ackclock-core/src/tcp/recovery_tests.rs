@@ -317,6 +317,24 @@ fn rack_waits_for_a_quarter_of_the_round_trip_time_before_it_calls_a_hole_a_loss
 }
 
 #[test]
+fn rack_in_linux_measures_by_what_lies_below_the_hole() {
+    // 1 and 2 leave at 200 ms, 3 at 250 ms, 2 is lost. One acknowledgment at 350 ms brings 1, 150 ms old, and 3, 100 ms old.
+    // 25 ms of patience: by the newest delivery 2 is overdue (RFC 8985 §6.2 step 2), in Linux it may be as old as 1 was.
+    for (rule, at_once, later) in [("rfc9937", vec![2], None), ("linux", vec![], Some(375))] {
+        let options = [("recovery", text("prr")), ("loss_detection", text("rack")), ("prr", text(rule))];
+        let mut e = sender(4, 2000, &options);
+        assert_eq!(numbers(&mut e, 200), [1, 2]);
+        e.tx.write(1000);
+        assert_eq!(numbers(&mut e, 250), [3]);
+        assert_eq!(after(&mut e, 350, &sack(2, &[(3, 3)])), at_once, "{rule}");
+        if let Some(due) = later {
+            assert_eq!(expire(&mut e), due);
+            assert_eq!((numbers(&mut e, due), e.tx.phase()), (vec![2], Phase::Recovery));
+        }
+    }
+}
+
+#[test]
 fn a_short_answer_to_a_retransmission_tells_rack_nothing_without_a_sample() {
     let options = [("recovery", text("prr")), ("loss_detection", text("rack"))];
     let mut e = rfc(&options);

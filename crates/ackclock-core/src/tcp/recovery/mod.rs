@@ -142,7 +142,7 @@ impl Recovery {
     pub fn start(&mut self, config: &Config, sack: bool, by: RecoveryBy) {
         self.repair = Repair::choose(config.recovery, sack, by);
         let selective = self.is_selective();
-        self.rack = Rack::new(selective && config.loss_detection == LossDetection::Rack);
+        self.rack = Rack::new(selective && config.loss_detection == LossDetection::Rack, config.prr == PrrRule::Linux);
         self.tail = TailProbe::new(selective && config.tlp);
         self.frto = Frto::new(selective && config.frto);
         self.undo = Undo::new(selective, config);

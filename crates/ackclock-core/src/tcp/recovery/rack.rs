@@ -17,6 +17,10 @@ const MOST_REO_WND_STEPS: u64 = 255;
 pub(in super::super) struct Rack {
     /// It finds the losses, instead of counting: otherwise it knows nothing.
     on: bool,
+    /// RACK.rtt is of the segment looked at last, whenever it was sent. Linux looks at those acknowledged selectively first,
+    /// so when an acknowledgment does both, RACK.rtt is the longer one of what lay below the hole; RFC 8985 §6.2 step 2 has
+    /// the order of transmission, so that it is the shorter one of the newest.
+    by_stream: bool,
     /// A segment was delivered after one that was sent later (RACK.reordering_seen).
     reordering_seen: bool,
     /// The most recently sent segment that was delivered (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
@@ -36,9 +40,9 @@ struct ReoWnd {
 }
 
 impl Rack {
-    /// `on`: it finds the losses.
-    pub fn new(on: bool) -> Rack {
-        Rack { on, ..Rack::default() }
+    /// `on`: it finds the losses; `linux`: as Linux does.
+    pub fn new(on: bool, linux: bool) -> Rack {
+        Rack { on, by_stream: linux, ..Rack::default() }
     }
 
     #[inline]
@@ -66,10 +70,10 @@ impl Rack {
         self.reordering_seen |= d.reordering > 0;
         if let Some(k) = d.rack {
             let newer = (k.xmit, k.end) > (self.newest.xmit, self.newest.end);
-            self.newest.rtt = k.rtt;
             if newer {
                 self.newest = k;
             }
+            self.newest.rtt = if self.by_stream { d.last_rtt } else { k.rtt };
         }
     }
 

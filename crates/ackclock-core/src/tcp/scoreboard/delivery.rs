@@ -39,6 +39,8 @@ pub struct Delivery {
     pub resent_end: u64,
     /// The most recently sent segment of this acknowledgment.
     pub rack: Option<RackSegment>,
+    /// Round-trip time of the segment that was looked at last: selectively acknowledged ones come first, then the others.
+    pub last_rtt: Span,
     /// A never-retransmitted segment was delivered below the highest one delivered before: by how much, bytes.
     pub reordering: u64,
     /// What was sent again from this time on is not what the acknowledgment answers, as its echo tells.
@@ -65,6 +67,7 @@ impl Delivery {
             let slot = if sacked_now { &mut self.sack_xmit } else { &mut self.ack_xmit };
             *slot = Some((slot.map_or(r.xmit, |s| s.0), r.xmit));
         }
+        self.last_rtt = rtt;
         if self.rack.is_none_or(|k| (r.xmit, r.end()) > (k.xmit, k.end)) {
             self.rack = Some(RackSegment { xmit: r.xmit, end: r.end(), rtt });
         }
