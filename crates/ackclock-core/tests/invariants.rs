@@ -116,7 +116,7 @@ fn invariant_05_marks_reduce_once_per_window_too() {
         c.set("ecn", text(["classic", "accurate"][(c.seed % 2) as usize]));
         c.paths[0].marks = c.paths[0].marks.max(0.05);
         if c.seed & 12 == 0 {
-            c.ends[0].controller = ("dctcp", vec![]);
+            c.ends[0].controller = (["dctcp", "prague"][(c.seed >> 4 & 1) as usize], vec![]);
         }
     });
     let met = property(marking, as_always);

@@ -148,6 +148,8 @@ const BY_REASON: [(&str, Option<&str>, Reason); Reason::ALL.len()] = [
 pub fn links(outs: &[Output]) -> PyResult<Table> {
     let r = || outs.iter().flat_map(|out| &out.links);
     let delay = |i: usize| some_floats(r().map(move |l| l.queue_delay_s.map(|d| d[i])));
+    let low = |i: usize| some_floats(r().map(move |l| l.l_queue_delay_s.map(|d| d[i])));
+    let l_packets: ArrayRef = Arc::new(r().map(|l| l.l_packets).collect::<UInt64Array>());
     let rate: ArrayRef = Arc::new(r().map(|l| l.rate_bps).collect::<UInt64Array>());
     let mut columns = vec![
         ("id", text(r().map(|l| l.id.as_str())), false),
@@ -168,6 +170,11 @@ pub fn links(outs: &[Output]) -> PyResult<Table> {
         ("p50_queue_delay_s", delay(1), true),
         ("p95_queue_delay_s", delay(2), true),
         ("p99_queue_delay_s", delay(3), true),
+        ("l_packets", l_packets, true),
+        ("mean_l_queue_delay_s", low(0), true),
+        ("p50_l_queue_delay_s", low(1), true),
+        ("p95_l_queue_delay_s", low(2), true),
+        ("p99_l_queue_delay_s", low(3), true),
     ];
     for (dropped, marked, reason) in BY_REASON {
         columns.push((dropped, ints(r().map(|l| l.drops_by_reason[reason as usize])), false));

@@ -1,7 +1,7 @@
 //! Warnings about explicit congestion notification: marks that nobody makes, and marks that nobody would see.
 
 use crate::spec::{Hop, Link, Queue, Run};
-use ackclock_core::cc::EcnUse;
+use ackclock_core::cc::{EcnUse, Needs};
 use ackclock_core::params::{Default, Value};
 use ackclock_core::queue::registry;
 use ackclock_core::tcp::Config;
@@ -15,14 +15,17 @@ pub(crate) enum Use {
     /// Its options ask for it.
     Asked,
     /// Its controller works with marks and has ECN whatever the options say.
-    Needed,
+    Needed {
+        /// With ECT(1), which `dualpi2` serves with low latency.
+        ect1: bool,
+    },
 }
 
 impl Use {
     /// Of a sender with these options and a controller with this need.
-    pub(crate) fn of(config: &Config, controller: EcnUse) -> Use {
+    pub(crate) fn of(config: &Config, controller: &Needs) -> Use {
         match config.get("ecn") {
-            _ if controller == EcnUse::Dctcp => Use::Needed,
+            _ if controller.ecn != EcnUse::Classic => Use::Needed { ect1: controller.ect1 },
             Some(Value::Text(rule)) if rule != "off" => Use::Asked,
             _ => Use::None,
         }
@@ -38,6 +41,11 @@ fn marks(link: &Link) -> bool {
     let spec = registry::find(kind).and_then(|d| d.params.iter().find(|p| p.name == "ecn"));
     let default = spec.is_some_and(|p| p.default == Default::Bool(true));
     params.get("ecn").map_or(default, |asked| asked == true) || kind == "dualpi2"
+}
+
+/// Whether the queue of `link` has one queue for scalable and one for other controllers.
+fn couples(link: &Link) -> bool {
+    link.queue.as_ref().is_some_and(|queue| queue.kind == "dualpi2")
 }
 
 /// What in the scenario asks the queue of `link` to mark, if something does: a default is no request.
@@ -69,18 +77,25 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
         }
     };
     let marking: BTreeSet<&str> = run.links.iter().filter(|l| marks(l)).map(|l| l.id.as_str()).collect();
+    let coupled = |hop: &Hop| matches!(hop, Hop::Link(id) if run.links.iter().any(|l| l.id == *id && couples(l)));
     for (flow, how) in run.flows.iter().zip(uses) {
-        let name = if flow.app.datagrams().is_some() { "datagrams" } else { &flow.cc.name };
-        if *how == Use::Needed && flow.tcp.get("ecn").is_some_and(|rule| rule == "off") {
+        let name = if flow.app.datagrams().is_some() { "datagrams" } else { flow.cc.name.as_str() };
+        if matches!(how, Use::Needed { .. }) && flow.tcp.get("ecn").is_some_and(|rule| rule == "off") {
             add(format!("tcp.ecn = \"off\" has no effect: {name} asks for ECN by itself"));
+        }
+        if *how == (Use::Needed { ect1: false }) && flow.forward.iter().any(coupled) {
+            let remedy = if name == "dctcp" { "ect1 = true in its cc" } else { "ecn = \"l4s\" in its class" };
+            add(format!(
+                "{name} sends ECT(0): dualpi2 serves it in the classic queue, with its delay and its marks; set {remedy}"
+            ));
         }
         if *how == Use::None
             || flow.forward.iter().any(|hop| matches!(hop, Hop::Link(id) if marking.contains(id.as_str())))
         {
             continue;
         }
-        add(if name == "dctcp" {
-            "no queue marks: dctcp behaves like reno; give the bottleneck's queue a mark_above".into()
+        add(if ["dctcp", "prague"].contains(&name) {
+            format!("no queue marks: {name} behaves like reno; give the bottleneck's queue a mark_above")
         } else {
             format!("no queue marks: ECN does nothing for {name}; give the bottleneck's queue a mark_above or an AQM with ecn = true")
         });

@@ -55,7 +55,7 @@ impl Network {
             let (profile, config) = endpoint::config(f, path)?;
             handshake = config.handshake;
             let cc = [make(f, false, profile, path)?, make(f, true, profile, path)?];
-            self.marks.push(marking::Use::of(&config, cc[0].needs().ecn));
+            self.marks.push(marking::Use::of(&config, &cc[0].needs()));
             let made = spec::made(f, run, path)?;
             if let Connections::Many(_) = made.connections {
                 blueprint = Some(Box::new(Blueprint::new(f, profile, config, (run.seed, run.run), cc)));

@@ -4,6 +4,7 @@ use crate::engine::Sim;
 use crate::flow::Flow;
 use crate::probe::{Sample, FLOW_METRICS, LINK_METRICS};
 use crate::rows::{DatagramRow, TransferRow, TransfersRow};
+use ackclock_core::histogram::Histogram;
 use ackclock_core::path::REASONS;
 use ackclock_core::tcp::endpoint::Failure;
 use ackclock_core::time::Time;
@@ -117,6 +118,10 @@ pub struct LinkRow {
     pub max_queue_bytes: u64,
     /// Waiting time before transmission: mean and nearest-rank percentiles 50, 95, 99.
     pub queue_delay_s: Option<[f64; 4]>,
+    /// Packets of its low-latency queue; nothing where it has none.
+    pub l_packets: Option<u64>,
+    /// The waiting time of these.
+    pub l_queue_delay_s: Option<[f64; 4]>,
 }
 
 /// Something that an application measured by itself, up to the end of the run.
@@ -308,7 +313,10 @@ impl Sim {
         let s = self.links[i].stats();
         let (id, rate) = &self.link_names[i];
         let varying = self.links[i].varying_capacity(self.from, self.end);
-        let p = |q| s.wait.percentile(q).unwrap_or(0.0) * 1e-9;
+        let delays = |wait: &Histogram| {
+            let p = |q| wait.percentile(q).unwrap_or(0.0) * 1e-9;
+            wait.mean().map(|m| [m * 1e-9, p(0.5), p(0.95), p(0.99)])
+        };
         LinkRow {
             id: id.clone(),
             rate_bps: varying.map(|(_, mean)| mean.round() as u64).or(*rate),
@@ -329,7 +337,9 @@ impl Sim {
             mean_queue_bytes: s.mean_bytes(),
             max_queue_packets: s.max_packets,
             max_queue_bytes: s.max_bytes,
-            queue_delay_s: s.wait.mean().map(|m| [m * 1e-9, p(0.5), p(0.95), p(0.99)]),
+            queue_delay_s: delays(&s.wait),
+            l_packets: s.low.as_ref().map(|low| low.count()),
+            l_queue_delay_s: s.low.as_ref().and_then(|low| delays(low)),
         }
     }
 }

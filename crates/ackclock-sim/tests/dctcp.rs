@@ -128,6 +128,41 @@ fn marks_that_nobody_makes_or_sees_are_warned_of() {
 }
 
 #[test]
+fn a_scalable_controller_without_ect1_over_dualpi2_is_warned_of() {
+    let warnings = |cc: Value| {
+        let mut d = network(1, 40, "dctcp", &json!({}));
+        d["duration_ns"] = json!(4_500_000_000u64);
+        d["links"][0]["queue"] = json!({"kind": "dualpi2"});
+        d["flows"][0]["cc"] = cc;
+        played(&d).warnings
+    };
+    let found = warnings(json!({"name": "dctcp"}));
+    assert!(found.len() == 1 && found[0].ends_with("set ect1 = true in its cc"), "{found:?}");
+    for cc in [json!({"name": "dctcp", "params": {"ect1": true}}), json!({"name": "prague"}), json!({"name": "reno"})] {
+        assert_eq!(warnings(cc), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn the_low_latency_queue_serves_ect1_and_nothing_else() {
+    let play = |cc: Value| {
+        let mut d = network(1, 40, "dctcp", &json!({}));
+        d["links"][0]["queue"] = json!({"kind": "dualpi2"});
+        d["flows"][0]["cc"] = cc;
+        let o = played(&d);
+        (o.links[0].l_packets.unwrap(), o.links[0].sent_packets, o.links[0].queue_delay_s.unwrap()[0])
+    };
+    // A packet takes 83.2 µs: within the ramp, which marks all from 1.2 ms on, against the target of 15 ms.
+    for cc in [json!({"name": "dctcp", "params": {"ect1": true}}), json!({"name": "prague"})] {
+        let (low, all, mean) = play(cc);
+        assert!(low == all && all > 10_000 && mean < 0.0012, "{low} {all} {mean}");
+    }
+    let (low, _, mean) = play(json!({"name": "dctcp"}));
+    // Packets that the classic queue has marked do not come back to it.
+    assert!(low == 0 && mean > 0.01, "{low} {mean}");
+}
+
+#[test]
 fn the_remedy_for_unused_marks_is_that_of_the_sources() {
     let warned = |datagrams: &[usize], ect: bool| {
         let mut d = network(2, 40, "reno", &json!({}));

@@ -168,7 +168,7 @@ def _class(found: loading.Found) -> Algorithm:
 
 def _works_with_marks(item: Algorithm) -> bool:
     if item.family == "python":
-        return loading.find(item.name).cls.ecn == "dctcp"
+        return loading.find(item.name).cls.ecn != "classic"
     return item.family == "marks"
 
 

@@ -38,8 +38,9 @@ class Controller:
 
     wants_rate: bool = False
     """Whether ``ack.rate`` (a delivery-rate sample) is wanted."""
-    ecn: Literal["classic", "dctcp"] = "classic"
-    """``dctcp`` negotiates ECN whatever the options, with exact feedback of marks (RFC 8257)."""
+    ecn: Literal["classic", "dctcp", "l4s"] = "classic"
+    """``dctcp`` negotiates ECN whatever the options, with exact feedback of marks (RFC 8257); ``l4s`` does so with
+    counts (RFC 9768) and sends ECT(1), which a scalable controller may (RFC 9331 §4)."""
     recovery: Literal["endpoint", "slow_start", "controller"] = "endpoint"
     """Who moves the window while losses are repaired. Read once, when the connection is made."""
 

@@ -66,6 +66,7 @@ _LOOKS = {
     "yeah": Look("#CC6677", "H"),
     "ledbat": Look("#44AA99", "v"),
     "dctcp": Look("#888833", "s"),
+    "prague": Look("#AA3377", "<"),
     "bbr1": Look("#3A2BE0", "s"),
     "bbr3": Look("#6C2400", "v"),
     "copa": Look("#5D3A9B", "^"),

@@ -12,7 +12,7 @@ PERCENTILES = {percent: least(percent) for percent in (50, 95, 99)}
 # What is counted, of each kind of percentile. A packet that is under way as the window begins or ends may be in one of
 # the two only, so of a link the count is right within one.
 _COUNTS = {
-    "links": {"queue_delay_s": "sent_packets"},
+    "links": {"queue_delay_s": "sent_packets", "l_queue_delay_s": "l_packets"},
     "flows": {"delay_s": "received_packets", "fct_s": "transfers_completed"},
 }
 

@@ -11,7 +11,7 @@ use super::additive::Additive;
 use super::registry::{Builder, Controller};
 use super::reno::{Base, BASE};
 use super::{Ack, Avoidance, Cx, EcnUse, Needs, Signal, Window};
-use crate::params::{Default, Kind, ParamSpec, Params};
+use crate::params::{flag, Default, Kind, ParamSpec, Params};
 
 const PARAMS: &[ParamSpec] = &[
     ParamSpec {
@@ -28,6 +28,7 @@ const PARAMS: &[ParamSpec] = &[
         range: Some((0.0, 1.0)),
         doc: "alpha at the start (RFC 8257 §3.3; dctcp_alpha_on_init of Linux)",
     },
+    flag("ect1", false, "ECT(1) in place of ECT(0): the low-latency queue of dualpi2 serves it (RFC 9331 §4.1)"),
     ParamSpec {
         name: "variant",
         kind: Kind::Choice(&["rfc", "linux"]),
@@ -59,6 +60,7 @@ const ONE: u64 = 1024;
 /// The estimator and its reactions.
 pub struct Dctcp {
     base: Base,
+    ect1: bool,
     linux: bool,
     shift_g: u32,
     /// Share of marked bytes: a fraction, or 1024ths for Linux.
@@ -78,6 +80,7 @@ impl Dctcp {
         let linux = p.text("variant") == "linux";
         Dctcp {
             base: Base::new(p),
+            ect1: p.bool("ect1"),
             linux,
             shift_g: p.int("shift_g").min(10) as u32,
             alpha,
@@ -127,7 +130,7 @@ impl Dctcp {
 
 impl Avoidance for Dctcp {
     fn needs(&self) -> Needs {
-        Needs { observe: true, ecn: EcnUse::Dctcp, ..Needs::default() }
+        Needs { observe: true, ecn: EcnUse::Dctcp, ect1: self.ect1, ..Needs::default() }
     }
 
     fn observe(&mut self, _cx: &Cx<'_>, ack: &Ack, _w: &mut Window) {

@@ -29,6 +29,7 @@ mod hybla;
 mod illinois;
 mod interval;
 mod ledbat;
+mod prague;
 pub mod registry;
 mod reno;
 mod scalable;
@@ -65,6 +66,7 @@ pub use htcp_integer::HtcpInteger;
 pub use hybla::{Hybla, HyblaInteger};
 pub use interval::Interval;
 pub use ledbat::Ledbat;
+pub use prague::Prague;
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableCount};
 pub use window::{Avoidance, Window, WindowBased};
@@ -270,6 +272,10 @@ pub enum EcnUse {
     /// Negotiates ECN whatever the endpoint's options; the receiver reports every change of marking at once
     /// (RFC 8257), and marks reach the controller as [`Signal::Ecn`] once per window and as [`Ack::marked`].
     Dctcp,
+    /// Negotiates counts of marks whatever the endpoint's options (RFC 9768). Marks reach the controller as with
+    /// [`EcnUse::Dctcp`], and its window is in force and grows also while a mark is answered. A peer that cannot count
+    /// gets packets that are not ECN-capable (RFC 9331 §4.2).
+    Accurate,
 }
 
 /// What a controller needs of its endpoint.
@@ -281,6 +287,8 @@ pub struct Needs {
     pub rate: bool,
     /// What it wants of ECN.
     pub ecn: EcnUse,
+    /// Its ECN-capable packets carry ECT(1): it is scalable and answers marks as RFC 9331 §4 asks.
+    pub ect1: bool,
     /// Who runs recovery.
     pub recovery: RecoveryBy,
     /// It may ask for packet pairs ([`CongestionControl::packet_pair`]).

@@ -89,7 +89,8 @@ impl<S: Store + ?Sized> Sink for Consequences<'_, S> {
 impl Link {
     /// An idle link.
     pub fn new(parts: Parts) -> Link {
-        let Parts { common, server, policer, queue, includes_service, medium } = parts;
+        let Parts { mut common, server, policer, queue, includes_service, medium } = parts;
+        common.stats.low = queue.low_latency().map(|_| Box::default());
         let wire = Flight::new(medium.keeps_order());
         let ideal = medium.is_ideal();
         let (service, turn) = (Backlog::default(), Time::NEVER);
@@ -145,6 +146,9 @@ impl Link {
         let Some(parcel) = self.queue.dequeue(now, &mut sink) else { return };
         let (start, end) = self.server.transmit(now, parcel.len);
         self.common.stats.service(parcel.arrived, start, end, parcel.len);
+        if self.common.stats.low.is_some() && self.queue.low_latency() == Some(true) {
+            self.common.stats.serve_low(parcel.arrived, start);
+        }
         self.leave(parcel, end, store);
         self.service = Backlog { packets: 1, bytes: u64::from(parcel.len) };
         self.turn = end;

@@ -36,6 +36,8 @@ pub struct LinkStats {
     pub max_bytes: u64,
     /// Waiting times before transmission, nanoseconds.
     pub wait: Histogram,
+    /// Those of the packets of its low-latency queue, if it has one.
+    pub low: Option<Box<Histogram>>,
     /// Bytes transmitted since the start of the run, for series.
     pub total_bytes: u64,
     /// Packets dropped since the start of the run, for series.
@@ -64,6 +66,7 @@ impl LinkStats {
             max_packets: 0,
             max_bytes: 0,
             wait: Histogram::default(),
+            low: None,
             total_bytes: 0,
             total_drops: 0,
             log: None,
@@ -148,6 +151,15 @@ impl LinkStats {
         self.wait.record(start.0 - arrived.0);
         self.sent += 1;
         self.sent_bytes += u64::from(len);
+    }
+
+    /// A packet of the low-latency queue that came at `arrived` is transmitted from `start` on.
+    pub fn serve_low(&mut self, arrived: Time, start: Time) {
+        if self.covers(start) {
+            if let Some(low) = &mut self.low {
+                low.record(start.0 - arrived.0);
+            }
+        }
     }
 
     /// A packet of `len` bytes waited from `arrived` to `until` without being transmitted.

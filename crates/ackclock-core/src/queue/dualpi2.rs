@@ -220,6 +220,8 @@ pub struct DualPi2 {
     next: Time,
     low: Lane,
     classic: Lane,
+    /// The packet that left last was in the low-latency queue.
+    left_low: bool,
     /// The chance of the low-latency queue to drop at overload.
     drop: Chance,
     /// Weighted round robin: bytes the classic queue is behind its share.
@@ -270,6 +272,7 @@ impl DualPi2 {
             next: Time::ZERO + p.duration("update"),
             low: Lane::default(),
             classic: Lane::default(),
+            left_low: false,
             drop: Chance::default(),
             owed: 0.0,
             rng: site.rng,
@@ -361,6 +364,7 @@ impl Queue for DualPi2 {
             };
             if !dropped {
                 self.owed += owed;
+                self.left_low = low_goes;
                 return Some(parcel);
             }
             sink.dropped(now, parcel, Reason::Early);
@@ -372,6 +376,10 @@ impl Queue for DualPi2 {
             packets: (self.low.fifo.len() + self.classic.fifo.len()) as u64,
             bytes: self.low.bytes + self.classic.bytes,
         }
+    }
+
+    fn low_latency(&self) -> Option<bool> {
+        Some(self.left_low)
     }
 }
 

@@ -88,6 +88,10 @@ pub trait Queue: Send {
     fn dequeue(&mut self, now: Time, sink: &mut dyn Sink) -> Option<Parcel>;
     /// What waits, without the parcel in transmission.
     fn backlog(&self) -> Backlog;
+    /// Of a discipline with a queue for low latency: whether the parcel that came out last was in that one.
+    fn low_latency(&self) -> Option<bool> {
+        None
+    }
 }
 
 /// Marks `parcel` if its transport understands ECN, and says whether it did. A packet that already carries CE counts as

@@ -10,25 +10,21 @@ fn ecn(rule: &str) -> (&'static str, Value) {
     ("ecn", text(rule))
 }
 
-/// The ECN flags of a segment, and whether it offers counts.
-fn offer(s: &Segment) -> (u8, bool) {
-    (s.flags & ECN_SETUP, s.accurate_ecn())
-}
-
-/// What a client offers, and what a server with the option `server` makes of it.
-fn handshake(client: Endpoint, server: &str) -> ((u8, bool), u8) {
+/// What a client offers and what a server with the option `server` answers, as ACE fields (RFC 9768 table 2).
+fn handshake(client: Endpoint, server: &str) -> (u8, u8) {
     let mut client = client;
     client.connect();
     let syn = sent(&mut client, 0)[0];
     let (_, answer) = answering(&[ecn(server)], &syn);
-    (offer(&syn), answer.flags & ECN_SETUP)
+    (syn.ace(), answer.ace())
 }
 
 /// Connected at 100 ms to a peer that answers with these flags; the first flight has `iw` segments of plenty.
 fn agreed(profile: Profile, cc: &str, rule: &str, iw: u64, answer_flags: u8) -> Endpoint {
-    let options = [ecn(rule), ("iw", Value::Int(iw)), ("iw_bound", text("none"))];
+    let options = [ecn(rule), ("iw", Value::Int(iw)), ("iw_bound", text("none")), ("pacing", text("off"))];
     let variant = [("variant", text("linux")), ("base", text("cwnd"))];
-    let mut e = with(profile, &options, cc, if profile == Profile::Linux { &variant } else { &[] });
+    let has_form = profile == Profile::Linux && cc != "prague";
+    let mut e = with(profile, &options, cc, if has_form { &variant } else { &[] });
     e.connect();
     sent(&mut e, 0);
     let mut answer = syn_ack();
@@ -58,17 +54,56 @@ fn marking(s: &Segment) -> (u32, Ecn, bool) {
 #[test]
 fn what_is_offered_and_agreed() {
     let client = |rule: &str| rfc(&[ecn(rule)]);
-    assert_eq!(handshake(client("off"), "classic"), ((0, false), 0));
-    assert_eq!(handshake(client("classic"), "off"), ((ECN_SETUP, false), 0));
-    assert_eq!(handshake(client("classic"), "classic"), ((ECN_SETUP, false), flags::ECE));
-    assert_eq!(handshake(client("classic"), "accurate"), ((ECN_SETUP, false), flags::ECE));
-    assert_eq!(handshake(client("accurate"), "classic"), ((ECN_SETUP, true), flags::ECE));
-    assert_eq!(handshake(client("accurate"), "accurate"), ((ECN_SETUP, true), flags::CWR));
-    // DCTCP asks by itself, and its SYN is ECN-capable (RFC 8257 §3.5).
-    let mut dctcp = with(Profile::Rfc, &[], "dctcp", &[]);
-    dctcp.connect();
-    let syn = sent(&mut dctcp, 0)[0];
-    assert_eq!((offer(&syn), syn.ecn), ((ECN_SETUP, false), Ecn::Ect0));
+    assert_eq!(handshake(client("off"), "classic"), (0, 0));
+    assert_eq!(handshake(client("classic"), "off"), (0b011, 0));
+    assert_eq!(handshake(client("classic"), "classic"), (0b011, 0b001));
+    assert_eq!(handshake(client("classic"), "accurate"), (0b011, 0b001));
+    assert_eq!(handshake(client("accurate"), "classic"), (0b111, 0b001));
+    assert_eq!(handshake(client("accurate"), "accurate"), (0b111, 0b010));
+    // Scalable controllers ask by themselves, and their SYN is ECN-capable (RFC 8257 §3.5).
+    let ect1 = ("ect1", Value::Bool(true));
+    for (cc, given, offered, ect) in [
+        ("dctcp", vec![], 0b011, Ecn::Ect0),
+        ("dctcp", vec![ect1], 0b011, Ecn::Ect1),
+        ("prague", vec![], 0b111, Ecn::Ect1),
+    ] {
+        let mut e = with(Profile::Rfc, &[], cc, &given);
+        e.connect();
+        let syn = sent(&mut e, 0)[0];
+        assert_eq!((syn.ace(), syn.ecn), (offered, ect), "{cc}");
+    }
+}
+
+#[test]
+fn the_answer_tells_how_the_syn_came_and_a_mark_on_it_is_the_first_counted() {
+    // RFC 9768 table 2, and §3.2.1: counters begin with 5.
+    for (came, told, count) in
+        [(Ecn::NotEct, 0b010, 5), (Ecn::Ect1, 0b011, 5), (Ecn::Ect0, 0b100, 5), (Ecn::Ce, 0b110, 6)]
+    {
+        let mut client = rfc(&[ecn("accurate")]);
+        client.connect();
+        let mut syn = sent(&mut client, 0)[0];
+        syn.ecn = came;
+        let (mut server, answer) = answering(&[ecn("accurate")], &syn);
+        assert_eq!(answer.ace(), told);
+        let last = give(&mut client, 10, &answer);
+        assert_eq!(last[0].ace(), 5, "no mark on the way to the client");
+        client.tx.write(2000);
+        let with_data = sent(&mut client, 10);
+        let back = [last[0], with_data[0], with_data[1]].map(|s| give(&mut server, 20, &s)).concat();
+        assert_eq!(back.iter().map(Segment::ace).collect::<Vec<_>>(), [count], "{came:?}");
+        give(&mut client, 30, &back[0]);
+        assert_eq!(client.tx.stats().marked_bytes, 0, "the answer has told of it already");
+    }
+}
+
+#[test]
+fn one_that_needs_counts_is_not_ecn_capable_without_them() {
+    for (answer, data) in [(flags::ECE, Ecn::NotEct), (0, Ecn::NotEct), (flags::CWR, Ecn::Ect1)] {
+        let mut e = agreed(Profile::Rfc, "prague", "off", 10, answer);
+        e.tx.write(1);
+        assert!(sent(&mut e, 200).iter().all(|s| s.ecn == data), "RFC 9331 §4.2: {answer:#b}");
+    }
 }
 
 #[test]
@@ -154,12 +189,12 @@ fn a_loss_in_the_window_of_a_mark_does_not_reduce_again() {
 }
 
 /// A server that has agreed, and what it answers to segments with these ECN fields and flags.
-fn answers(cc: &str, rule: &str, segments: &[(Ecn, u8)]) -> Vec<Vec<(u32, bool, u16)>> {
+fn answers(cc: &str, rule: &str, segments: &[(Ecn, u8)]) -> Vec<Vec<(u32, bool, u8)>> {
     let mut e = with(Profile::Rfc, &[ecn(rule)], cc, &[]);
     e.listen();
     let mut syn = syn_ack();
     syn.flags = flags::SYN | ECN_SETUP;
-    syn.set_accurate_ecn();
+    syn.set_ace(0b111);
     give(&mut e, 0, &syn);
     give(&mut e, 0, &ack(1));
     let stamp = |s: &mut Segment| s.set_timestamps(900, 0);
@@ -168,7 +203,7 @@ fn answers(cc: &str, rule: &str, segments: &[(Ecn, u8)]) -> Vec<Vec<(u32, bool, 
         (s.ecn, s.flags) = (*ecn, s.flags | more);
         stamp(&mut s);
         let acks = give(&mut e, 10, &s);
-        acks.iter().map(|a| ((a.ack - THEIRS) / 1000, a.has(flags::ECE), a.mss_or_marks)).collect()
+        acks.iter().map(|a| ((a.ack - THEIRS) / 1000, a.has(flags::ECE), a.ace())).collect()
     });
     answer.collect()
 }
@@ -208,26 +243,71 @@ fn dctcp_tells_every_change_at_once_and_exactly() {
 #[test]
 fn accurate_feedback_counts() {
     let (ect, ce) = ((Ecn::Ect0, 0), (Ecn::Ce, 0));
-    let got = answers("reno", "accurate", &[ect, ect, ce, ce, ce, ect]).concat();
+    let got = answers("reno", "accurate", &[ect, ect, ce, ce, ce, ect, ect, ce]).concat();
     let told: Vec<_> = got.iter().map(|a| (a.0, a.2)).collect();
-    // The first mark is told at once.
-    assert_eq!(told, [(2, 0), (3, 1), (5, 3)]);
-    assert!(got.iter().all(|a| !a.1));
+    // The first mark is told at once; the count began with 5 and goes round.
+    assert_eq!(told, [(2, 5), (3, 6), (5, 0), (7, 0), (8, 1)]);
 
     let mut e = agreed(Profile::Rfc, "reno", "accurate", 10, flags::CWR);
     numbers(&mut e, 100);
-    let count = |n: u32, marks: u16| Segment { mss_or_marks: marks, ..sack(n, &[]) };
     for (s, marked, reductions) in [
         (count(3, 0), 0, 0),
         (count(5, 1), 1000, 1),
-        // The same count again, an older one, and two more marks of which one segment was delivered.
+        // The same count again, one that was overtaken, and two more marks of which one segment was delivered.
         (count(6, 1), 1000, 1),
-        (count(7, 0), 1000, 1),
-        (count(8, 3), 2000, 1),
+        (count(5, 0), 1000, 1),
+        (count(7, 3), 2000, 1),
         (count(10, 4), 3000, 1),
     ] {
         let left = give(&mut e, 200, &s);
         assert_eq!((e.tx.stats().marked_bytes, e.tx.stats().ecn_reductions), (marked, reductions));
-        assert!(left.iter().all(|s| !s.has(flags::CWR)), "RFC 9768 has no CWR");
+        assert!(left.iter().all(|s| s.ace() == 5), "RFC 9768 has no CWR");
+    }
+}
+
+#[test]
+fn a_count_that_may_have_gone_round_is_taken_to_have() {
+    // RFC 9768 appendix A.2.1: of 10 packets acknowledged at once 1 may be 9 and 0 may be 8; of 7 there is no doubt.
+    for (acked, told, marks) in [(7, 1, 1), (7, 0, 0), (10, 1, 9), (10, 0, 8), (10, 7, 7), (17, 1, 17), (16, 1, 9)] {
+        let mut e = agreed(Profile::Rfc, "reno", "accurate", 20, flags::CWR);
+        assert_eq!(numbers(&mut e, 100).len(), 20);
+        give(&mut e, 200, &count(acked + 1, told));
+        assert_eq!(e.tx.stats().marked_bytes, marks * 1000, "{told} of {acked}");
+    }
+}
+
+#[test]
+fn marks_on_bare_acknowledgments_are_counted_and_not_answered() {
+    let mut e = agreed(Profile::Rfc, "reno", "accurate", 10, flags::CWR);
+    numbers(&mut e, 100);
+    let left = give(&mut e, 200, &Segment { ecn: Ecn::Ce, ..count(3, 0) });
+    assert!(!left.is_empty() && left.iter().all(|s| s.len > 0 && s.ace() == 6), "{left:?}");
+}
+
+/// The acknowledgment of everything below segment `n` from a peer that has counted so many marks.
+fn count(n: u32, marks: u8) -> Segment {
+    let mut s = sack(n, &[]);
+    s.set_ace(5 + marks);
+    s
+}
+
+#[test]
+fn prague_grows_and_falls_while_a_mark_is_answered_in_every_profile() {
+    for profile in [Profile::Rfc, Profile::Linux] {
+        let mut e = agreed(profile, "prague", "off", 20, flags::CWR);
+        let left = numbers(&mut e, 100);
+        assert!(left.len() >= 10, "{left:?}");
+        // The first mark ends slow start with half the window, in force at once and without CWR's reduction by PRR.
+        give(&mut e, 200, &count(3, 1));
+        let (w, ssthresh) = windows(&e);
+        assert!((10.0..=11.0).contains(&w) && (10.0..=11.0).contains(&ssthresh), "{w} {ssthresh}");
+        assert_eq!(e.tx.phase(), Phase::Reduction);
+        // Unmarked segments add one per window also in the phase of the reduction.
+        let before = e.tx.stats().ecn_reductions;
+        for n in 4..=20 {
+            give(&mut e, 200 + u64::from(n), &count(n, 1));
+        }
+        // From 10 one segment more for every ten to eleven of the seventeen.
+        assert_eq!((windows(&e).0, e.tx.stats().ecn_reductions), (12.0, before), "{profile:?}");
     }
 }

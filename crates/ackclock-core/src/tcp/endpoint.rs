@@ -195,6 +195,9 @@ impl Endpoint {
             self.tx.on_ack(now, seg, &mut self.timers);
             self.mind_wake(now);
         }
+        if self.reading == Reading::ForMarks && seg.len == 0 {
+            self.rx.on_bare_marking(seg.ecn);
+        }
         let fin = seg.has(flags::FIN);
         if seg.len > 0 || fin {
             if self.rx.on_header(seg.has(flags::PSH), seg.tsecr()) && self.timestamps && seg.has_timestamps() {
@@ -354,7 +357,7 @@ impl Endpoint {
     fn write(&mut self, now: Time, out: Output, seg: &mut Segment) {
         seg.seq = self.tx.tcb.iss.wrapping_add(out.pos as u32);
         seg.len = out.len;
-        seg.mss_or_marks = 0;
+        seg.mss = 0;
         seg.flags = flags::ACK | if out.fin { flags::FIN } else { 0 } | if out.push { flags::PSH } else { 0 };
         seg.options = 0;
         seg.sack_count = 0;

@@ -61,7 +61,7 @@ fn data(seq: u32, len: u32) -> Segment {
 
 /// The peer's SYN, ACK with every option.
 fn syn_ack() -> Segment {
-    let mut s = Segment { seq: THEIRS, mss_or_marks: MSS as u16, flags: flags::SYN | flags::ACK, ..ack(1) };
+    let mut s = Segment { seq: THEIRS, mss: MSS as u16, flags: flags::SYN | flags::ACK, ..ack(1) };
     s.set_sack_permitted();
     s.set_window_scale(7);
     s.set_timestamps(900, 0);
@@ -119,7 +119,7 @@ fn a_syn_offers_everything() {
     let mut e = rfc(&[("receive_buffer", Value::Int(6_291_456))]);
     e.connect();
     let s = sent(&mut e, 3)[0];
-    assert_eq!((s.seq, s.flags, s.mss_or_marks, s.window, s.len), (0, flags::SYN, 1000, 65_535, 0));
+    assert_eq!((s.seq, s.flags, s.mss, s.window, s.len), (0, flags::SYN, 1000, 65_535, 0));
     assert_eq!(
         (s.window_scale(), s.sack_permitted(), s.has_timestamps(), s.tsval(), s.tsecr()),
         (Some(7), true, true, 3, 0)
@@ -157,7 +157,7 @@ fn the_smaller_mss_counts_and_536_without_one() {
         e.connect();
         sent(&mut e, 0);
         e.tx.write(100_000);
-        e.on_segment(at(10), &Segment { mss_or_marks: theirs, ..syn_ack() });
+        e.on_segment(at(10), &Segment { mss: theirs, ..syn_ack() });
         assert_eq!(payload(&mut e, 10)[0].1, agreed);
         // Two segments of the agreed size are acknowledged at once, one is not.
         let mut seen = vec![];
@@ -298,10 +298,7 @@ fn a_lost_syn_ack_is_sent_again_and_a_repeated_one_acknowledged_again() {
     let (mut e, first) = answering(&[], &syn());
     assert_eq!(expire(&mut e), 1000);
     let again = sent(&mut e, 1000)[0];
-    assert_eq!(
-        (again.seq, again.ack, again.flags, again.mss_or_marks),
-        (first.seq, first.ack, first.flags, first.mss_or_marks)
-    );
+    assert_eq!((again.seq, again.ack, again.flags, again.mss), (first.seq, first.ack, first.flags, first.mss));
     let mut client = connected(rfc(&[]));
     let answers = give(&mut client, 200, &syn_ack());
     assert_eq!((answers.len(), answers[0].ack, answers[0].flags), (1, 5001, flags::ACK));

@@ -43,9 +43,8 @@ pub struct Segment {
     pub len: u32,
     /// Window field, before scaling.
     pub window: u16,
-    /// On SYN segments the MSS option; on all others the packets marked CE that arrived so far, modulo 2^16, if the
-    /// connection counts them (RFC 9768's r.cep, with all its bits).
-    pub mss_or_marks: u16,
+    /// The MSS option (SYN segments).
+    pub mss: u16,
     /// [`flags`].
     pub flags: u8,
     pub(super) options: u8,
@@ -64,7 +63,7 @@ const OPT_TIMESTAMPS: u8 = 0x10;
 const OPT_SACK_PERMITTED: u8 = 0x20;
 const OPT_SCALE: u8 = 0x40;
 /// RFC 9768's AE flag, for which the flags have no bit left.
-const OPT_ACCURATE_ECN: u8 = 0x80;
+const OPT_AE: u8 = 0x80;
 const SCALE_MASK: u8 = 0x0f;
 
 impl Segment {
@@ -120,14 +119,17 @@ impl Segment {
         self.options = (self.options & !SCALE_MASK) | OPT_SCALE | shift.min(14);
     }
 
-    /// True when counts of marks are offered (SYN segments, RFC 9768).
-    pub fn accurate_ecn(&self) -> bool {
-        self.options & OPT_ACCURATE_ECN != 0
+    /// The ACE field: the flags AE, CWR and ECE as a number (RFC 9768 §3.2).
+    pub fn ace(&self) -> u8 {
+        let ae = u8::from(self.options & OPT_AE != 0);
+        ae << 2 | u8::from(self.has(flags::CWR)) << 1 | u8::from(self.has(flags::ECE))
     }
 
-    /// Offers counts of marks.
-    pub fn set_accurate_ecn(&mut self) {
-        self.options |= OPT_ACCURATE_ECN;
+    /// Writes the ACE field, of which the last three bits of `ace` count.
+    pub fn set_ace(&mut self, ace: u8) {
+        self.options = (self.options & !OPT_AE) | if ace & 4 != 0 { OPT_AE } else { 0 };
+        self.flags &= !(flags::CWR | flags::ECE);
+        self.flags |= if ace & 2 != 0 { flags::CWR } else { 0 } | if ace & 1 != 0 { flags::ECE } else { 0 };
     }
 
     /// The SACK blocks.

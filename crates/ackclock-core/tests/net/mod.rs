@@ -145,6 +145,7 @@ impl Net {
         let controllers = [0, 1].map(|i| case.ends[i].controller());
         let repairs = [0, 1].map(|i| controllers[i].needs().recovery);
         let dctcp = [0, 1].map(|i| controllers[i].needs().ecn == EcnUse::Dctcp);
+        let scalable = [0, 1].map(|i| controllers[i].needs().ecn != EcnUse::Classic);
         let mut i = 0;
         let mut ends = controllers.map(|inner| {
             let rng = Stream::named(case.seed, i as u64, "endpoint");
@@ -157,7 +158,7 @@ impl Net {
         let timestamps = configs.iter().all(|c| c.timestamps);
         let shortest = case.paths[0].delay + case.paths[1].delay;
         let mut senders = [0, 1].map(|i| SenderCheck::new(&configs[i], mss, sack, repairs[i], shortest));
-        senders.iter_mut().zip(dctcp).for_each(|(s, d)| s.dctcp = d);
+        senders.iter_mut().zip(scalable).for_each(|(s, d)| s.scalable = d);
         for (s, end) in senders.iter_mut().zip(&case.ends) {
             s.own_threshold |= end.controller.0 == "westwood+";
         }
@@ -360,7 +361,7 @@ impl Net {
     /// Adds a packet to the trace.
     fn note(&mut self, s: &Segment, i: usize) {
         let mut words = vec![self.now.0, i as u64, u64::from(s.seq), u64::from(s.ack), u64::from(s.len)];
-        words.extend([u64::from(s.window), u64::from(s.flags), s.ecn as u64, u64::from(s.mss_or_marks)]);
+        words.extend([u64::from(s.window), u64::from(s.flags), s.ecn as u64, u64::from(s.mss)]);
         if s.has_timestamps() {
             words.extend([u64::from(s.tsval()), u64::from(s.tsecr())]);
         }

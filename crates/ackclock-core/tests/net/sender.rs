@@ -46,8 +46,8 @@ pub struct SenderCheck {
     repaired_to: u64,
     /// The last signal was a mark.
     marked: bool,
-    /// The controller is DCTCP.
-    pub dctcp: bool,
+    /// The controller answers a mark by its share: a loss that follows is another matter.
+    pub scalable: bool,
     /// SND.NXT at the last timeout.
     timed_out: u64,
     rescues: u64,
@@ -89,7 +89,7 @@ impl SenderCheck {
             signalled: (0, 0, false),
             repaired_to: 0,
             marked: false,
-            dctcp: false,
+            scalable: false,
             timed_out: 0,
             rescues: 0,
             probed: 0,
@@ -325,8 +325,8 @@ impl SenderCheck {
             self.rescues = 0;
         }
         for signal in &signals[by_probe as usize..] {
-            // DCTCP answers a loss that follows a mark (RFC 8257 §3.4); Linux repairs it within the mark's window.
-            let worse = self.dctcp && self.marked && matches!(signal, Signal::Loss { .. });
+            // DCTCP and Prague answer a loss that follows a mark (RFC 8257 §3.4); Linux repairs it within the mark's window.
+            let worse = self.scalable && self.marked && matches!(signal, Signal::Loss { .. });
             match *signal {
                 Signal::Timeout { repeated, .. } => {
                     let again = self.signalled == (self.signalled.0, after.una, true);

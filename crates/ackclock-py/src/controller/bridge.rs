@@ -241,10 +241,11 @@ impl Bridge {
     pub fn needs(&self, py: Python<'_>) -> PyResult<Needs> {
         let object = self.object.bind(py);
         let text = |name| object.getattr(name).and_then(|v| v.extract::<String>());
-        let ecn = match text("ecn")?.as_str() {
-            "classic" => EcnUse::Classic,
-            "dctcp" => EcnUse::Dctcp,
-            other => return Err(PyValueError::new_err(format!("ecn is 'classic' or 'dctcp', not '{other}'"))),
+        let (ecn, ect1) = match text("ecn")?.as_str() {
+            "classic" => (EcnUse::Classic, false),
+            "dctcp" => (EcnUse::Dctcp, false),
+            "l4s" => (EcnUse::Accurate, true),
+            other => return Err(PyValueError::new_err(format!("ecn is 'classic', 'dctcp' or 'l4s', not '{other}'"))),
         };
         let recovery = match text("recovery")?.as_str() {
             "endpoint" => RecoveryBy::Endpoint,
@@ -259,6 +260,7 @@ impl Bridge {
             observe: self.has(Call::Observe),
             rate: self.flag(py, "wants_rate")?,
             ecn,
+            ect1,
             recovery,
             ..Needs::default()
         })

@@ -88,7 +88,7 @@ impl From<&Delivery> for Packet {
             ecn: d.packet.ecn(),
             copy: d.copy,
             datagram: if let Datagram(u) = d.packet { Some((u.sequence, u.sent())) } else { None },
-            marks: s.mss_or_marks,
+            marks: u16::from(s.ace()),
             timestamps: s.has_timestamps().then_some((s.tsval(), s.tsecr())),
             sack: s.sack().to_vec(),
         }

@@ -2,9 +2,8 @@
 
 use super::{Endpoint, Failure, State};
 use crate::cc::EcnUse;
-use crate::packet::Ecn;
 use crate::tcp::config::RtoRule;
-use crate::tcp::ecn::{Feedback, Marks};
+use crate::tcp::ecn::{codepoint, Feedback, Marks};
 use crate::tcp::peer_window::PeerWindow;
 use crate::tcp::prediction::Reading;
 use crate::tcp::segment::{flags, Segment};
@@ -60,7 +59,7 @@ impl Endpoint {
         self.sack = self.tx.config().offers_sack() && seg.sack_permitted();
         self.timestamps = self.tx.config().timestamps && seg.has_timestamps();
         self.scaled = seg.window_scale().is_some();
-        let peer_mss = if seg.mss_or_marks == 0 { 536 } else { u32::from(seg.mss_or_marks) };
+        let peer_mss = if seg.mss == 0 { 536 } else { u32::from(seg.mss) };
         self.mss = self.mss.min(peer_mss);
         self.tx.set_mss(self.mss);
         self.rx.set_mss(self.mss);
@@ -68,6 +67,8 @@ impl Endpoint {
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.tx.peer = PeerWindow::new(1 + u64::from(seg.window), seg.window_scale().unwrap_or(0));
         self.agree_on_ecn(self.wanted_feedback().agree(seg, self.tx.tcb.congestion.needs().ecn));
+        self.rx.on_bare_marking(seg.ecn);
+        self.tx.marks.on_syn(seg);
     }
 
     fn wanted_feedback(&self) -> Feedback {
@@ -75,7 +76,7 @@ impl Endpoint {
     }
 
     fn agree_on_ecn(&mut self, feedback: Feedback) {
-        self.tx.marks = Marks::new(feedback, self.tx.tcb.congestion.needs().ecn);
+        self.tx.marks = Marks::new(feedback, self.tx.tcb.congestion.needs());
         let ecn = feedback != Feedback::Off;
         if ecn {
             self.reading = Reading::ForMarks;
@@ -142,20 +143,21 @@ impl Endpoint {
         let mut seg = Segment {
             seq: self.tx.tcb.iss,
             window,
-            mss_or_marks: self.mss.min(65_535) as u16,
+            mss: self.mss.min(65_535) as u16,
             flags: flags::SYN,
             ..Segment::default()
         };
         if answer {
             seg.flags |= flags::ACK;
-            self.tx.marks.feedback().answer(&mut seg);
+            self.tx.marks.feedback().answer(self.tx.marks.syn_came_with(), &mut seg);
             seg.ack = self.rx.origin().wrapping_add(1);
         } else {
             self.wanted_feedback().ask(&mut seg);
         }
-        if self.tx.tcb.congestion.needs().ecn == EcnUse::Dctcp {
+        let needs = self.tx.tcb.congestion.needs();
+        if needs.ecn != EcnUse::Classic {
             // RFC 8257 §3.5: a full queue would otherwise be worse to it than to the data.
-            seg.ecn = Ecn::Ect0;
+            seg.ecn = codepoint(needs);
         }
         if !answer || self.scaled {
             seg.set_window_scale(self.rx.scale());

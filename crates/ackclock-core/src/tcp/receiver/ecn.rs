@@ -2,7 +2,7 @@
 
 use super::Receiver;
 use crate::packet::Ecn;
-use crate::tcp::ecn::Feedback;
+use crate::tcp::ecn::{Feedback, FIRST_COUNT};
 use crate::tcp::segment::{flags, Segment};
 
 /// Marked packets after which an acknowledgment leaves at once when marks are counted (RFC 9768 §3.2.2.5.1).
@@ -20,7 +20,9 @@ pub(super) struct Marks {
     echo: bool,
     /// An ECN-capable segment came.
     seen: bool,
-    /// Marked packets since the last acknowledgment.
+    /// Marked packets of every kind so far (RFC 9768's r.cep, without what it begins with).
+    packets: u64,
+    /// Marked packets with payload since the last acknowledgment.
     unreported: u32,
     /// An acknowledgment of what came before this position, with the opposite echo, is to leave first.
     before_change: Option<u64>,
@@ -32,12 +34,18 @@ impl Receiver {
         self.marks.feedback = feedback;
     }
 
+    /// A packet without payload came with this ECN field: a mark on it is counted, if marks are.
+    pub fn on_bare_marking(&mut self, ecn: Ecn) {
+        self.marks.packets += u64::from(ecn == Ecn::Ce);
+    }
+
     /// Payload at `pos..end` came with this ECN field and, if `cwr`, the news that the sender has reduced its window.
     /// Called before the payload is taken. True when an acknowledgment is to leave ahead of everything else.
     pub fn on_marking(&mut self, ecn: Ecn, cwr: bool, pos: u64, end: u64) -> bool {
         let ce = ecn == Ecn::Ce;
         self.stats.ce_segments += u64::from(ce);
         if self.marks.feedback == Feedback::Accurate {
+            self.marks.packets += u64::from(ce);
             self.marks.unreported += u32::from(ce);
             self.ack_now |= ce && (!self.marks.ce || self.marks.unreported >= MOST_UNREPORTED);
             self.marks.ce = ce;
@@ -89,7 +97,7 @@ impl Receiver {
     /// complete, and what came after it is acknowledged by another.
     pub fn write_marks(&mut self, seg: &mut Segment, scaled: bool) -> bool {
         if self.marks.feedback == Feedback::Accurate {
-            seg.mss_or_marks = self.stats.ce_segments as u16;
+            seg.set_ace(FIRST_COUNT.wrapping_add(self.marks.packets as u8));
             self.marks.unreported = 0;
             return false;
         }

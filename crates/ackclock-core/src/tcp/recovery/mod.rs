@@ -230,7 +230,7 @@ impl Recovery {
     /// Losses were found with `flight` bytes outstanding: the controller answers, unless a mark has just reduced the
     /// window for this flight. With `hold` the window stays until recovery moves it.
     fn signal_loss(&mut self, now: Time, flight: u64, hold: bool, tcb: &mut ControlBlock) {
-        let reduced = self.reduction.stop(tcb) && tcb.congestion.needs().ecn != EcnUse::Dctcp;
+        let reduced = self.reduction.stop(tcb) && tcb.congestion.needs().ecn == EcnUse::Classic;
         let flight = if reduced { flight } else { tcb.flight_to_reduce(now, flight, true) };
         if hold {
             tcb.congestion.hold();

@@ -86,11 +86,12 @@ impl Recovery {
             return false;
         }
         // The window does not grow on an acknowledgment that says that it is too large (RFC 3168 §6.1.2).
-        grow && (!ack.ece || linux)
+        grow && (!ack.ece || linux || tcb.congestion.needs().ecn == EcnUse::Accurate)
     }
 
     fn reduces_by_prr(tcb: &ControlBlock) -> bool {
-        Self::is_linux(tcb) && tcb.congestion.needs().recovery == RecoveryBy::Endpoint
+        let needs = tcb.congestion.needs();
+        Self::is_linux(tcb) && needs.recovery == RecoveryBy::Endpoint && needs.ecn != EcnUse::Accurate
     }
 
     fn begin_reduction(&mut self, now: Time, ack: &Ack, tcb: &mut ControlBlock, pacer: &mut Pacer) {
@@ -104,7 +105,8 @@ impl Recovery {
         tcb.stats.ecn_reductions += 1;
         self.reduction = Reduction { active: true, end: tcb.board.nxt() };
         self.undo.stands();
-        if before <= mss && !Self::reduces_by_prr(tcb) && !tcb.congestion.recovers() {
+        let minds = tcb.congestion.needs().ecn != EcnUse::Accurate && !tcb.congestion.recovers();
+        if before <= mss && minds && !Self::reduces_by_prr(tcb) {
             // RFC 3168 §6.1.2: the window cannot be smaller, so the next segment waits for a retransmission timeout.
             tcb.set_window(now, mss);
             pacer.hold(now + tcb.rtt.rto());

@@ -1,0 +1,152 @@
+"""Prague beside CUBIC and Reno over DualPI2: rates and delays, what RFC 9332 wants of them, and what theory says.
+
+One flow of each kind, profile ``linux``, at equal round-trip times. There is no reference of another implementation:
+Linux has Prague out of tree only, and ns-3.37 has neither DualPI2 nor Prague.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import polars as pl
+
+import ackclock
+
+RATES = (4, 12, 40, 100)
+"""Mbit/s per flow."""
+RTTS = (5, 10, 20, 50, 100)
+"""Milliseconds, without queues."""
+CLASSIC = ("cubic", "reno")
+
+PACKET_BITS = 1500 * 8
+TARGET = 0.015
+"""The delay of the classic queue that DualPI2 aims at, s."""
+RAMP_END = 0.0012
+"""From this delay on everything in the low-latency queue is marked, s (RFC 9332 §A.1)."""
+VIRTUAL = 0.025
+"""The round-trip time that Prague behaves as having where it is shorter, s."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A measured point: `flows` of each kind share a link of `rate` Mbit/s for each."""
+
+    classic: str
+    rate: int
+    rtt: int
+    flows: int
+    prague_bps: float
+    classic_bps: float
+    low_p99: float
+    low_mean: float
+    utilisation: float
+
+    @property
+    def ratio(self) -> float:
+        """Rate of a Prague flow by that of a classic one."""
+        return self.prague_bps / self.classic_bps
+
+    @property
+    def packet(self) -> float:
+        """How long the link is busy with one packet, s."""
+        return PACKET_BITS / (2e6 * self.rate * self.flows)
+
+    @property
+    def expected(self) -> float:
+        """The ratio where p' is steady and the classic queue is at its target: see docs/l4s.md."""
+        return law(self.rtt / 1e3)
+
+
+def law(rtt: float) -> float:
+    """Rates of Prague by Reno for one base probability p', of which Prague's packets see 2 p' and Reno's p'^2.
+
+    Prague: x = p w marks per round trip, x = 2 (1 + 1/x), so w = (1 + sqrt 3) / 2 p'. Reno: w = sqrt(3/2) / p'
+    (Mathis et al. 1997; CUBIC's Reno-friendly region aims at the same, RFC 9438 §4.3).
+    """
+    windows = (1 + math.sqrt(3)) / 2 / math.sqrt(1.5)
+    return windows * (rtt + TARGET) / max(rtt, VIRTUAL)
+
+
+def scenario(classic: str, rate: int, rtt: int, flows: int = 1) -> dict[str, Any]:
+    """What is played: the warm-up is the time in which a window grows to its share by a segment per round trip."""
+    grows = round(20 + rate * 1e6 * (rtt / 1e3) ** 2 / PACKET_BITS)
+    return {
+        "topology": {
+            "kind": "dumbbell",
+            "rate": f"{2 * rate * flows} Mbit/s",
+            "rtt": f"{rtt} ms",
+            "queue": {"kind": "dualpi2"},
+        },
+        "flows": [
+            {"cc": cc, "profile": "linux", "count": flows, "start": {"uniform": ["0 s", "1 s"]}}
+            for cc in ("prague", classic)
+        ],
+        "run": {"duration": f"{3 * grows} s", "warmup": f"{grows} s", "replications": 1},
+    }
+
+
+@cache
+def play(classic: str, rate: int, rtt: int, flows: int = 1) -> Cell:
+    """Plays a point."""
+    result = ackclock.run(scenario(classic, rate, rtt, flows), jobs=1)
+    goodput = dict(result.flows.group_by("cc").agg(pl.col("goodput_bps").mean()).iter_rows())
+    (link,) = result.links.filter(pl.col("id") == "bottleneck").iter_rows(named=True)
+    delays = link["p99_l_queue_delay_s"], link["mean_l_queue_delay_s"]
+    return Cell(classic, rate, rtt, flows, goodput["prague"], goodput[classic], *delays, link["utilisation"])
+
+
+def grid() -> Iterator[Cell]:
+    """Every point of the table."""
+    return (play(classic, rate, rtt) for classic in CLASSIC for rate in RATES for rtt in RTTS)
+
+
+MANY = (1, 2, 4, 8)
+"""Flows of each kind, where the classic queue of one alone runs empty."""
+
+
+def crowds() -> Iterator[Cell]:
+    """Reno at 12 Mbit/s and 50 ms, in company."""
+    return (play("reno", 12, 50, flows) for flows in MANY)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def rates() -> str:
+    """The table of ratios."""
+    rows = [
+        [f"{rate} Mbit/s", classic, *(f"{play(classic, rate, rtt).ratio:.2f}" for rtt in RTTS)]
+        for rate in RATES
+        for classic in CLASSIC
+    ]
+    theory = ["steady p'", "either", *(f"{law(rtt / 1e3):.2f}" for rtt in RTTS)]
+    return _table(["per flow", "beside", *(f"{rtt} ms" for rtt in RTTS)], [*rows, theory])
+
+
+def delays() -> str:
+    """The table of the delays of the low-latency queue."""
+    rows = [
+        [f"{rate} Mbit/s", classic, f"{play(classic, rate, 10).packet * 1e3:.2f}"]
+        + [
+            f"{cell.low_mean * 1e3:.2f} / {cell.low_p99 * 1e3:.2f}"
+            for rtt in RTTS
+            for cell in [play(classic, rate, rtt)]
+        ]
+        for rate in RATES
+        for classic in CLASSIC
+    ]
+    return _table(["per flow", "beside", "a packet", *(f"{rtt} ms" for rtt in RTTS)], rows)
+
+
+def company() -> str:
+    """The table of several flows."""
+    return _table(["flows of each kind", "ratio"], [[str(cell.flows), f"{cell.ratio:.2f}"] for cell in crowds()])
+
+
+TABLES = {"rates": rates, "delays": delays, "company": company}
