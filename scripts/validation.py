@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fills the tables of docs/validation.md: our numbers beside those of the references, run now.
+"""Fills the tables of docs/validation.md and docs/l4s.md: our numbers beside those of the references, run now.
 
     python scripts/validation.py            # writes the page if its tables have changed
     python scripts/validation.py --check    # writes nothing; exits with 1 if something is stale
@@ -19,12 +19,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = "docs/validation.md"
+L4S = "docs/l4s.md"
 STATUS = "python/ackclock/data/validation.json"
 sys.path[:0] = [str(ROOT / "conformance"), str(ROOT / "scripts")]
 
 import aqm_figures  # noqa: E402
 import formulas  # noqa: E402
 import kernel_figures  # noqa: E402
+import l4s_runs  # noqa: E402
 import peer_figures  # noqa: E402
 import validation_kernel as kernel  # noqa: E402
 from agreement import Figure  # noqa: E402
@@ -138,7 +140,8 @@ def filled(text: str) -> str:
 
 def generated() -> dict[str, str]:
     """What the page and the summary for `ackclock cc` should contain."""
-    return {PAGE: filled((ROOT / PAGE).read_text(encoding="utf-8")), STATUS: kernel.status()}
+    l4s = fill(L4S, (ROOT / L4S).read_text(encoding="utf-8"), l4s_runs.TABLES)
+    return {PAGE: filled((ROOT / PAGE).read_text(encoding="utf-8")), L4S: l4s, STATUS: kernel.status()}
 
 
 def stale() -> dict[str, str]:
