@@ -350,5 +350,5 @@ def validate(resolved_json: str) -> list[str]:
 def estimate_bytes(resolved_json: str) -> int:
     """Upper estimate of the memory a run and its result need, in bytes."""
 
-def resolve_tcp(profile: str, options_json: str) -> str:
+def resolve_tcp(profile: str, options_json: str, controller: str) -> str:
     """All TCP options of a profile with the given ones applied, as JSON."""

@@ -24,6 +24,10 @@ Controllers = Mapping[str, Callable[..., Any]]
 """What makes the controllers written in Python, by name: their classes."""
 
 
+DEFAULT_PROFILE = "linux"
+"""The bundle of TCP options of a flow that names none: what most of the Internet runs, and what is held against a kernel."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One named value of an algorithm or of TCP, as the engine describes it.
@@ -131,10 +135,10 @@ def catalogue() -> Catalogue:
     )
 
 
-def tcp_options(profile: str, given: Json) -> Json:
-    """All TCP options of `profile`, the `given` ones in place of its own. Raises :class:`EngineError`."""
+def tcp_options(profile: str, given: Json, controller: str) -> Json:
+    """All TCP options of `profile` for `controller`, the `given` ones in place of its own. Raises :class:`EngineError`."""
     try:
-        result: Json = json.loads(_extension().resolve_tcp(profile, json.dumps(given)))
+        result: Json = json.loads(_extension().resolve_tcp(profile, json.dumps(given), controller))
     except ValueError as error:
         raise EngineError(str(error)) from error
     return result

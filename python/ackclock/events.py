@@ -13,6 +13,7 @@ from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.controllers.agent import Agent
 from ackclock.controllers.base import CongestionControl, WindowBased
+from ackclock.engine import DEFAULT_PROFILE
 from ackclock.errors import ControllerError, EngineError, InputError
 from ackclock.files import reason
 from ackclock.scenario.model import Scenario
@@ -106,7 +107,7 @@ def replay(
     controller: Given,
     *,
     slow_start: str | Mapping[str, Any] | None = None,
-    profile: str = "rfc",
+    profile: str = DEFAULT_PROFILE,
 ) -> list[Control]:
     """Tell a controller what was recorded, and return what it decides after each event.
 

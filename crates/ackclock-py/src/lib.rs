@@ -230,13 +230,13 @@ fn describe() -> String {
     catalogue::everything().to_string()
 }
 
-/// All endpoint options of `profile` with `overrides` (JSON) applied, as JSON.
+/// All endpoint options of `profile` for `controller`, with `overrides` (JSON) applied, as JSON.
 #[pyfunction]
-fn resolve_tcp(profile: &str, overrides: &str) -> PyResult<String> {
+fn resolve_tcp(profile: &str, overrides: &str, controller: &str) -> PyResult<String> {
     let tcp = serde_json::from_str(overrides).map_err(|e| PyValueError::new_err(e.to_string()))?;
     let flow = serde_json::json!({
         "id": "0", "forward": [], "reverse": [], "start": {"at_ns": 0}, "app": {"kind": "bulk"}, "mss": 1,
-        "profile": profile, "tcp": serde_json::Value::Object(tcp), "cc": {"name": "reno"},
+        "profile": profile, "tcp": serde_json::Value::Object(tcp), "cc": {"name": controller},
     });
     let flow: Flow = serde_json::from_value(flow).map_err(|e| PyValueError::new_err(e.to_string()))?;
     let (_, config) = ackclock_sim::endpoint::config(&flow, "flow").map_err(value_error)?;

@@ -197,7 +197,7 @@ def cc_command(
     tcp: Annotated[bool, flag("List the TCP options and their value in each profile.")] = False,
     queues: Annotated[bool, flag("List the queueing disciplines with their parameters.")] = False,
     json: Json = False,
-    profile: Annotated[str | None, Parameter(help="Profile of the test, such as linux. Default: rfc.")] = None,
+    profile: Annotated[str | None, Parameter(help="Profile of the test, such as rfc. Default: linux.")] = None,
     changes: Annotated[
         tuple[str, ...],
         repeatable("Change a parameter or the test: variant=linux, topology.rtt='100 ms'. Repeatable.", name="--set"),

@@ -16,7 +16,7 @@ from typing import Any
 from ackclock.cli import console, terminal
 from ackclock.cli.exit_codes import OK
 from ackclock.controllers import loading
-from ackclock.engine import Algorithm, Option, catalogue
+from ackclock.engine import DEFAULT_PROFILE, Algorithm, Option, catalogue
 from ackclock.errors import InputError, Problem, unknown
 from ackclock.scenario.values.options import show
 
@@ -88,7 +88,7 @@ def _one(request: Request, name: str) -> None:
     checked = _validation()
     choice: dict[str, Any] = {written: name}
     flow = {key: choice} if key == "cc" else {key: choice, "cc": "reno"}
-    params, profile = list(item.params), request.profile or "rfc"
+    params, profile = list(item.params), request.profile or DEFAULT_PROFILE
     measured = response.measure(flow, params, profile, request.changes, marking=_works_with_marks(item))
     if request.plot is not None:
         from ackclock.drawing.figures import save_file

@@ -57,7 +57,7 @@ def full_packet(flow: Flow) -> int:
     """Bytes of a full-size packet of `flow` on the wire, before the overhead of a link."""
     if isinstance(flow.app, Cbr | OnOff) and flow.datagrams:
         return flow.app.packet + flow.app.headers
-    options = engine.tcp_options(flow.profile, flow.tcp_options)
+    options = engine.tcp_options(flow.profile, flow.tcp_options, flow.cc.name)
     stamped = options["timestamps"] and options["count_options"]
     return int(flow.mss + options["header_bytes"] + (_TIMESTAMPS if stamped else 0))
 

@@ -27,6 +27,8 @@ _NOBODY = (
     "nobody decides in a plain run: it holds its first window; drive it with ackclock.Simulation or ackclock.gym, or "
     "choose another controller"
 )
+_KEEPS_ITS_WINDOW = ("bbr1", "bbr3", "copa")
+"""Controllers that a loss does not make smaller: what they send again is often lost again."""
 
 
 def warnings(scenario: Scenario, document: Document, changed: Set[str] = frozenset()) -> list[str]:
@@ -54,6 +56,8 @@ def _found(scenario: Scenario, document: Document, changed: Set[str]) -> Iterato
         # Whatever says so, these runs are not what they seem to be.
         if flow.cc.name == engine.catalogue().outside.name and not flow.datagrams:
             yield ("flows", index, "cc"), _NOBODY
+        if (distorted := _distorted(flow)) is not None:
+            yield ("flows", index, "profile"), distorted
         if (idle := _never_slow(flow, document["flows"][first], names, end)) is not None:
             yield ("flows", index, "app", "read"), idle
         first += flow.count
@@ -131,11 +135,26 @@ def _never_slow(flow: Flow, resolved: Document, links: Mapping[str, Mapping[str,
     left = (min(rates) - flow.app.read) * max(0, min(end, flow.stop or end) - (flow.start.at or 0)) // (8 * 10**9)
     if flow.bytes is not None:
         left = min(left, flow.bytes)
-    buffer = engine.tcp_options(flow.profile, flow.tcp_options)["receive_buffer"]
+    buffer = engine.tcp_options(flow.profile, flow.tcp_options, flow.cc.name)["receive_buffer"]
     if 2 * left > buffer:  # in Linux a packet takes up to twice its size
         return None
     problem = f"the receiver leaves at most {SIZE.format(left)} unread and its buffer holds {SIZE.format(buffer)}"
     return f'{problem}: it is never full; give tcp = {{ receive_buffer = "64 kB" }}, or what it has'
+
+
+def _distorted(flow: Flow) -> str | None:
+    """Of a controller that its profile's loss detection makes look worse than it is."""
+    name = flow.cc.name
+    if flow.datagrams or name not in _KEEPS_ITS_WINDOW:
+        return None
+    options = engine.tcp_options(flow.profile, flow.tcp_options, name)
+    if options["loss_detection"] != "dupack":
+        return None
+    problem = (
+        f"'{flow.profile}' finds a retransmission that is lost again by the timeout only, and '{name}', which keeps its "
+        "window through losses, meets that often: what is measured is timeouts more than its own law"
+    )
+    return f'{problem}; take profile = "linux", or tcp = {{ loss_detection = "rack", tlp = true }}'
 
 
 def _of_flow(flow: Flow, end: int) -> Iterator[tuple[Path, str]]:

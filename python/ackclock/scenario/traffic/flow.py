@@ -19,7 +19,7 @@ from pydantic import (
 from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.engine import Algorithm as Description
-from ackclock.engine import catalogue
+from ackclock.engine import DEFAULT_PROFILE, catalogue
 from ackclock.errors import EngineError, Problem, unknown
 from ackclock.scenario.traffic.application import App, Cbr, Files, Interval, OnOff, RequestResponse, resolve_intervals
 from ackclock.scenario.traffic.route import RouteKeys
@@ -139,7 +139,7 @@ class Flow(RouteKeys):
     """Slow start: a name, or a table of `kind` and parameters. Default: the profile's for the controller."""
     recovery: Any = Field(default=None, validate_default=False)
     """Loss recovery. Default: the profile's."""
-    profile: str = "rfc"
+    profile: str = DEFAULT_PROFILE
     """Bundle of TCP options to start from."""
     start: StartField = Start(at="0 s")
     """When the flow begins: "1 s" or { uniform = ["0 s", "5 s"] }."""
@@ -209,7 +209,7 @@ class Flow(RouteKeys):
     def _possible_options(self) -> None:
         """Refuse options that contradict each other."""
         try:
-            engine.tcp_options(self.profile, self.tcp_options)
+            engine.tcp_options(self.profile, self.tcp_options, self.cc.name)
         except EngineError as error:
             place, _, message = str(error).partition(": ")
             key = place.split(".")[1:]
