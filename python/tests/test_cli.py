@@ -134,24 +134,24 @@ def test_doctor_names_the_extras(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 
 SOURCES = {
-    '"bulk"': "cubic by profile rfc 0 s 20 ms without end 1448 B",
-    '{ kind = "bulk", read = "1 Mbit/s" }': "cubic by profile rfc 0 s 20 ms without end, read at 1 Mbit/s 1448 B",
+    '"bulk"': "cubic by profile linux 0 s 20 ms without end 1448 B",
+    '{ kind = "bulk", read = "1 Mbit/s" }': "cubic by profile linux 0 s 20 ms without end, read at 1 Mbit/s 1448 B",
     '{ kind = "cbr", rate = "1 Mbit/s" }': "none - - 0 s 20 ms 1 Mbit/s in packets of 1 kB -",
     '{ kind = "cbr", rate = "1 Mbit/s", transport = "tcp" }': (
-        "cubic by profile rfc 0 s 20 ms 1 Mbit/s in writes of 1 kB 1448 B"
+        "cubic by profile linux 0 s 20 ms 1 Mbit/s in writes of 1 kB 1448 B"
     ),
     '{ kind = "on-off", rate = "1 Mbit/s" }': "none - - 0 s 20 ms 1 Mbit/s while on in packets of 1 kB -",
     '{ kind = "files", size = { kind = "exponential", mean = "100 kB" }, arrivals = { poisson = 3 } }': (
-        "cubic by profile rfc 0 s 20 ms files of 100 kB on average (exponential), 3 per second 1448 B"
+        "cubic by profile linux 0 s 20 ms files of 100 kB on average (exponential), 3 per second 1448 B"
     ),
     '{ kind = "files", size = "10 kB", arrivals = { every = "1 s" }, most = 2 }': (
-        "cubic by profile rfc 0 s 20 ms files of 10 kB, every 1 s, at most 2 1448 B"
+        "cubic by profile linux 0 s 20 ms files of 10 kB, every 1 s, at most 2 1448 B"
     ),
     '{ kind = "request-response", response = { kind = "pareto", shape = 1.5, min = "1 kB" } }': (
-        "cubic by profile rfc 0 s 20 ms answers of pareto size 1448 B"
+        "cubic by profile linux 0 s 20 ms answers of pareto size 1448 B"
     ),
     '{ kind = "video", bitrates = ["1 Mbit/s", "4 Mbit/s"], chunk = "1 s", most = 3 }': (
-        "cubic by profile rfc 0 s 20 ms video of 1 Mbit/s to 4 Mbit/s in chunks of 1 s, at most 3 1448 B"
+        "cubic by profile linux 0 s 20 ms video of 1 Mbit/s to 4 Mbit/s in chunks of 1 s, at most 3 1448 B"
     ),
 }
 

@@ -12,6 +12,14 @@ import ackclock
 from ackclock import reference
 from ackclock.events import Event
 
+
+@pytest.fixture
+def raw(raw: dict[str, Any]) -> dict[str, Any]:
+    """The references in Python are the standards' forms."""
+    raw["flows"][0]["profile"] = "rfc"
+    return raw
+
+
 REFERENCES = {
     "reno": reference.Reno,
     "cubic": reference.Cubic,
@@ -57,11 +65,11 @@ def differences(events: list[Event], decisions: list[ackclock.Control], toleranc
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("name", REFERENCES)
 def test_references_decide_as_the_engine_does(raw: dict[str, Any], name: str, path: str) -> None:
-    changes = {"topology.rtt": "40 ms", "run.duration": "15 s", "cc": name, **PATHS[path]}
+    changes = {"topology.rtt": "40 ms", "run.duration": "15 s", "cc": name, "profile": "rfc", **PATHS[path]}
     events = ackclock.record_events(raw, set=changes)
     assert len(events) > 100
-    assert differences(events, ackclock.replay(events, name), 0) == []
-    found = differences(events, ackclock.replay(events, REFERENCES[name]), 1)
+    assert differences(events, ackclock.replay(events, name, profile="rfc"), 0) == []
+    found = differences(events, ackclock.replay(events, REFERENCES[name], profile="rfc"), 1)
     assert found == [], events[found[0]].line()
 
 
@@ -117,9 +125,9 @@ def test_saved_and_loaded(raw: dict[str, Any], tmp_path: Path) -> None:
     assert set(json.loads(lines[5])) == {"call", "args", "cx", "control"}
     again = ackclock.load_events(file)
     assert again == events
-    decided = ackclock.replay(again, {"name": "reno", "base": "cwnd"})
+    decided = ackclock.replay(again, {"name": "reno", "base": "cwnd"}, profile="rfc")
     assert decided == [event.control for event in events]
-    assert decided != ackclock.replay(again, {"name": "reno", "counting": "acks", "base": "cwnd"})
+    assert decided != ackclock.replay(again, {"name": "reno", "counting": "acks", "base": "cwnd"}, profile="rfc")
 
 
 def test_what_is_no_event(tmp_path: Path) -> None:

@@ -104,8 +104,8 @@ def test_references_decide_as_the_engine_does(name: str) -> None:
         law = LAWS[name]
         given = {law.names.get(key, key): value for key, value in beginning.controller.items() if key != "name"}
         start = beginning.slow_start
-        ours = ackclock.replay(history.events, beginning.controller, slow_start=start)
-        theirs = ackclock.replay(history.events, law.reference(**given), slow_start=start)
+        ours = ackclock.replay(history.events, beginning.controller, slow_start=start, profile="rfc")
+        theirs = ackclock.replay(history.events, law.reference(**given), slow_start=start, profile="rfc")
         found = differing(ours, theirs)
         for number in range(max(found[0] - 3, 0), found[0] + 1) if found else ():
             note(f"{number} {history.events[number].line()}\n  {ours[number]}\n  {theirs[number]}")

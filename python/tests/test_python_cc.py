@@ -18,6 +18,14 @@ import ackclock
 from ackclock.cli.app import main
 from ackclock.cli.exit_codes import FAILED
 
+
+@pytest.fixture
+def raw(raw: dict[str, Any]) -> dict[str, Any]:
+    """The references in Python are the standards' forms."""
+    raw["flows"][0]["profile"] = "rfc"
+    return raw
+
+
 MODULE = """\
 import ackclock
 
@@ -90,7 +98,7 @@ def scenario(folder: Path, cc: str, extra: str = "") -> Path:
     path = folder / "s.toml"
     path.write_text(
         '[topology]\nkind = "dumbbell"\nrate = "10 Mbit/s"\nrtt = "20 ms"\nqueue = { limit = "1 BDP" }\n'
-        f'[[flows]]\ncc = {cc}\n{extra}\n[run]\nduration = "3 s"\n',
+        f'[[flows]]\ncc = {cc}\nprofile = "rfc"\n{extra}\n[run]\nduration = "3 s"\n',
         encoding="utf-8",
     )
     return path

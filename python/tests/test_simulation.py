@@ -83,7 +83,7 @@ def test_the_next_waking_can_be_decided() -> None:
 
 
 def test_what_cannot_be_is_said_in_a_line() -> None:
-    simulation = Simulation({**AGENT, "flows": [{"cc": "cubic"}]})
+    simulation = Simulation({**AGENT, "flows": [{"cc": "cubic", "profile": "rfc"}]})
     with pytest.raises(EngineError, match=r"^flow 0 has no established connection to decide for$"):
         simulation.decide(0, Decision(cwnd=3000))
     simulation.run_until(1)

@@ -236,6 +236,8 @@ def idle_rtts(raw: Raw) -> list[float]:
     """The RTTs of a flow that sends a single segment: of the handshake and of the segment."""
     for flow in raw["flows"]:
         flow["bytes"] = "1448 B"
+        # Under Linux's profile the handshake's last acknowledgment goes ahead of the segment.
+        flow["profile"] = "rfc"
     row = ackclock.run(raw, jobs=1).flows.row(0, named=True)
     assert 0 <= row["min_rtt_s"] - row["path_rtt_s"] < 0.1, "propagation is the least of it"
     return [row["min_rtt_s"], row["max_rtt_s"]]
