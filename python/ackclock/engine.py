@@ -25,7 +25,7 @@ Controllers = Mapping[str, Callable[..., Any]]
 
 
 DEFAULT_PROFILE = "linux"
-"""The bundle of TCP options of a flow that names none: what most of the Internet runs, and what is held against a kernel."""
+"""The bundle of TCP options of a flow that names none: what most of the Internet runs, and held against a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,10 @@ def catalogue() -> Catalogue:
 
 
 def tcp_options(profile: str, given: Json, controller: str) -> Json:
-    """All TCP options of `profile` for `controller`, the `given` ones in place of its own. Raises :class:`EngineError`."""
+    """All TCP options of `profile` for `controller`, the `given` ones in place of its own.
+
+    Raises :class:`EngineError`.
+    """
     try:
         result: Json = json.loads(_extension().resolve_tcp(profile, json.dumps(given), controller))
     except ValueError as error:

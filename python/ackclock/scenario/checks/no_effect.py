@@ -151,8 +151,8 @@ def _distorted(flow: Flow) -> str | None:
     if options["loss_detection"] != "dupack":
         return None
     problem = (
-        f"'{flow.profile}' finds a retransmission that is lost again by the timeout only, and '{name}', which keeps its "
-        "window through losses, meets that often: what is measured is timeouts more than its own law"
+        f"'{flow.profile}' finds a retransmission that is lost again by the timeout only, and '{name}', which keeps "
+        "its window through losses, meets that often: what is measured is timeouts more than its own law"
     )
     return f'{problem}; take profile = "linux", or tcp = {{ loss_detection = "rack", tlp = true }}'
 

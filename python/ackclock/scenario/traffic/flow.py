@@ -18,8 +18,8 @@ from pydantic import (
 
 from ackclock import engine
 from ackclock.controllers import loading
-from ackclock.engine import Algorithm as Description
 from ackclock.engine import DEFAULT_PROFILE, catalogue
+from ackclock.engine import Algorithm as Description
 from ackclock.errors import EngineError, Problem, unknown
 from ackclock.scenario.traffic.application import App, Cbr, Files, Interval, OnOff, RequestResponse, resolve_intervals
 from ackclock.scenario.traffic.route import RouteKeys
