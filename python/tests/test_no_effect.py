@@ -260,3 +260,25 @@ def test_what_does_not_cross_a_bucket_need_not_fit(raw: Raw) -> None:
     raw["flows"][1]["over"] = 1
     with pytest.raises(InputError, match=r"topology\.hops\.1\.policer\.burst: 2000 B never hold a datagram of 4028 B"):
         load(raw)
+
+
+def section(name: str) -> str:
+    """What `docs/controllers.md` says of a controller."""
+    text = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text(encoding="utf-8")
+    return text.partition(f"\n## `{name}`\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("profile", [None, "linux", "rfc", "ns3", "ns2"])
+@pytest.mark.parametrize("cc", catalogue().controllers)
+def test_a_profile_that_distorts_a_controller_is_warned_of(raw: Raw, cc: str, profile: str | None) -> None:
+    """As `docs/controllers.md` says: who keeps the window through losses needs more than counts of duplicates."""
+    raw["flows"][0] = {"cc": cc} | ({} if profile is None else {"profile": profile})
+    of_profile = [line for line in load(raw).points[0].warnings if line.startswith("flows.0.profile")]
+    documented = "A sender that does not reduce its window on loss meets that often" in section(cc)
+    rack = profile in (None, "linux") or (profile == "rfc" and cc in ("bbr1", "bbr3"))
+    assert bool(of_profile) == (documented and not rack)
+    assert all("rack" in line and "linux" in line for line in of_profile)
+
+
+def test_who_names_no_profile_gets_linux(raw: Raw) -> None:
+    assert [flow["profile"] for flow in ackclock.run(raw, jobs=1).resolved()["flows"]] == ["linux"]
