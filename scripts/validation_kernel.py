@@ -25,9 +25,9 @@ from peer_runs import FLOWS
 SCENARIOS = (
     *("single10", "shallow20", "loss20", "drop200", "pair10", "vsreno10", "fine10"),
     *records.HELD_OUT,
-    *("mid50", "half10", "fast100", "drop500", "rtt2"),
+    *("mid50", "half10", "fast100", "drop500", "rtt2", "tiny4", "pair4"),
 )
-"""The columns of the overview; the last ones are recorded for reno and cubic only."""
+"""The columns of the overview; the last ones are recorded for some controllers only."""
 
 CELL_METRICS = {"goodput": ("goodput, Mbit/s", 1e-6), "mean RTT": ("mean RTT, ms", 1e3)}
 OTHER_METRICS = {
