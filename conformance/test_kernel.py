@@ -64,7 +64,7 @@ def test_a_tiny_queue_overflows_by_the_same_packets(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in BUILT if records.scenario_of(name) == "pair4"])
 def test_two_flows_share_a_tiny_queue_as_in_the_kernel(name: str) -> None:
-    """Shares are noise; what both retransmit together is known to 1 % (kernel-seeds.csv), of which three are allowed."""
+    """Shares are noise. What both retransmit is known to 1 % (kernel-seeds.csv); three times that is allowed."""
     ours, kernel = kernel_figures.typical(name), kernel_figures.kernel_typical(name)
     assert ours.retransmissions == pytest.approx(kernel.retransmissions, rel=0.03)
     assert ours.goodput_bps == pytest.approx(kernel.goodput_bps, rel=0.01)
