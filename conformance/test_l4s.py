@@ -52,7 +52,7 @@ def test_in_company_the_classic_queue_holds_and_the_rates_come_to_those_of_theor
 
 
 def test_the_low_latency_queue_keeps_99_of_100_packets_below_a_millisecond() -> None:
-    """Where a packet takes much less than that. Elsewhere a packet of the classic queue in transmission and one of its own.
+    """Where a packet takes much less than that. Elsewhere one of the classic queue in transmission and one of its own.
 
     A packet alone in L is not marked for its delay (RFC 9332 §A.1), so one may be before the one that waits.
     """
