@@ -198,7 +198,8 @@ fn duplicates_are_delivered_and_count_once() {
         // All that leaves the link are its data and the client's last acknowledgment.
         let out_of_it = l.sent_packets - l.lost + l.duplicated;
         assert!(out_of_it >= seen && out_of_it <= seen + 4, "{out_of_it} and {seen}, {l:?}");
-        assert!((200..400).contains(&l.duplicated) && l.lost == 0, "{l:?}");
+        // 0.3 of 1000, give or take four standard deviations of 14.5, and of the few packets that open and close it.
+        assert!((242..362).contains(&l.duplicated) && l.lost == 0, "{l:?}");
         assert!(row.dsacks > 100 && row.retransmitted_segments == 0, "{row:?}");
     }
 }
