@@ -12,7 +12,7 @@ pub use profile::Profile;
 pub use choices::*;
 use choices::{
     Field, ACK_POLICIES, APP_LIMITED_RULES, ECN_RULES, IDLE_RULES, IW_BOUNDS, LOSS_DETECTIONS, NAGLE_RULES,
-    PACING_RULES, PRR_RULES, REARM_RULES, RECOVERIES, RTO_RULES,
+    PACING_RULES, PRR_RULES, REARM_RULES, RECOVERIES, RTO_RULES, WINDOW_UNITS,
 };
 
 /// Describes one endpoint option.
@@ -173,6 +173,10 @@ options! {
         "explicit congestion notification: off, classic (RFC 3168) or accurate (exact counts of marks, RFC 9768); a controller that \
          needs it has it anyway. Linux by default accepts it but does not ask for it, and both ends here are alike: off";
     window_validation: bool, Kind::Bool, None, [true, true, false, false], "grow the window only when it limits the sender";
+    window_unit: WindowUnit, Kind::Choice(WINDOW_UNITS), None,
+        [WindowUnit::Bytes, WindowUnit::Packets, WindowUnit::Bytes, WindowUnit::Bytes],
+        "what the congestion window, flights and deliveries count: bytes, or packets: a segment counts as much as a full one, whatever it \
+         holds (Linux)";
     nagle: bool, Kind::Bool, None, [false, false, false, false], "hold a short segment while data is outstanding, as nagle_rule says (false: TCP_NODELAY)";
     nagle_rule: NagleRule, Kind::Choice(NAGLE_RULES), None,
         [NagleRule::Rfc896, NagleRule::Minshall, NagleRule::Rfc896, NagleRule::Rfc896],

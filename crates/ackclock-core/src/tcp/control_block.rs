@@ -1,7 +1,7 @@
 //! What every part of the sending half works with: what is outstanding, the round-trip time, the congestion state, the
 //! options and the counters (the send variables of RFC 9293 §3.3.1 and RFC 9040's control block).
 
-use super::config::Config;
+use super::config::{Config, WindowUnit};
 use super::congestion::{Congestion, Measured};
 use super::sack_blocks::SackBlocks;
 use super::scoreboard::Scoreboard;
@@ -62,7 +62,8 @@ impl ControlBlock {
 
     /// The connection is established: data begins at position 1 with a window of `initial_window` bytes.
     pub fn start(&mut self, now: Time, initial_window: u64) {
-        self.board = Scoreboard::new(1);
+        let unit = if self.config.window_unit == WindowUnit::Packets { self.mss } else { 0 };
+        self.board = Scoreboard::new(1).counting(unit);
         self.round_end = 1;
         self.usage = Usage::new(1, !self.config.window_validation);
         if self.validation.is_some() {
@@ -150,7 +151,7 @@ impl ControlBlock {
     #[inline]
     pub fn note_usage(&mut self, pipe: u64, waiting: bool) {
         let limited = pipe + u64::from(self.mss) > self.window();
-        self.usage.note(limited, waiting, self.board.una(), self.board.nxt());
+        self.usage.note(limited, waiting, (self.board.una(), self.board.nxt()), self.board.occupied());
     }
 
     /// Whether the window was what held the sender back.

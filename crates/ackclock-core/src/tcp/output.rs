@@ -53,7 +53,7 @@ impl Sender {
         // Repairs go before new data: nothing else leaves while one is waiting for the window.
         if self.tcb.board.pending() > 0 && self.recovery.may_repair() {
             let hole = self.tcb.board.next_lost()?;
-            if pipe + u64::from(hole.len) <= self.room() {
+            if pipe + self.tcb.board.count(hole.len) <= self.room() {
                 return Some(self.resend(hole, now, timers));
             }
             self.tcb.note_usage(pipe, !self.exhausted());
@@ -120,7 +120,7 @@ impl Sender {
     #[inline(never)]
     fn wait_for_pacing(&self, pipe: u64, timers: &mut Timers) {
         let (len, _) = self.available();
-        if len == 0 || self.tcb.board.pending() > 0 || pipe + u64::from(len) <= self.room() {
+        if len == 0 || self.tcb.board.pending() > 0 || pipe + self.tcb.board.count(len) <= self.room() {
             timers.set(Timer::Pace, self.pacer.gate());
         }
     }
@@ -141,11 +141,11 @@ impl Sender {
         }
         let duplicates = self.recovery.on_duplicates();
         let (used, room) = if duplicates && !self.recovery.transmits_limited() {
-            (outstanding, self.tcb.window())
+            (self.tcb.board.occupied(), self.tcb.window())
         } else {
             (pipe, self.room())
         };
-        if used + u64::from(len) > room {
+        if used + self.tcb.board.count(len) > room {
             return None;
         }
         // Nagle and silly window avoidance: a short segment only ends the stream or finds nothing outstanding.
@@ -174,11 +174,12 @@ impl Sender {
             self.starts(now);
         }
         self.tcb.board.sent(len + u32::from(fin), now);
+        let counted = self.tcb.board.count(len);
         if self.tcb.congestion.needs().rate || self.pacer.acts(self.tcb.congestion.control()) {
-            self.measured_left(now, len, nxt, pipe + u64::from(len) + u64::from(fin));
+            self.measured_left(now, len, nxt, self.tcb.board.pipe());
         }
         self.recovery.probe_waits_for_new_data();
-        self.recovery.sent(u64::from(len));
+        self.recovery.sent(counted);
         self.tcb.stats.sent_bytes += u64::from(len);
         self.tcb.stats.sent_segments += u64::from(len > 0);
         if !timers.is_set(Timer::Rto) {
@@ -284,7 +285,7 @@ impl Sender {
         let end = hole.seq + u64::from(hole.len);
         let fin = self.stream.fin_sent() && end == self.tcb.board.nxt();
         let len = hole.len - u32::from(fin);
-        self.recovery.sent(u64::from(len));
+        self.recovery.sent(self.tcb.board.count(len));
         let stats = &mut self.tcb.stats;
         stats.sent_bytes += u64::from(len);
         stats.sent_segments += u64::from(len > 0);

@@ -42,12 +42,12 @@ impl Sender {
 
     /// Payload bytes acknowledged so far, selectively or cumulatively.
     pub fn delivered(&self) -> u64 {
-        self.tcb.congestion.delivered()
+        self.tcb.board.payload_of(self.tcb.congestion.delivered())
     }
 
     /// Payload bytes declared lost so far.
     pub fn lost(&self) -> u64 {
-        self.tcb.board.total_lost()
+        self.tcb.board.lost_payload()
     }
 }
 

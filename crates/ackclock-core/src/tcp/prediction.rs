@@ -100,7 +100,7 @@ impl Sender {
         let ack = tcb.board.una() + acked;
         let opened = peer.offer(ack, seg.window);
         tcb.stats.acks += 1;
-        let in_flight_before = tcb.board.outstanding();
+        let in_flight_before = tcb.board.occupied();
 
         let mut d = Delivery { now, min_rtt: tcb.rtt.min(), forward: tcb.board.forward(), ..Delivery::default() };
         tcb.blocks.clear();

@@ -5,6 +5,7 @@
 //! RFC 8985's time order are all read off without a scan.
 
 mod audit;
+mod counting;
 mod delivery;
 mod loss;
 mod rate;
@@ -70,6 +71,10 @@ pub struct Scoreboard {
     records: Ring<Record>,
     una: u64,
     nxt: u64,
+    /// What a segment counts; 0: its bytes. The counters of this struct count so.
+    unit: u64,
+    /// What is outstanding counts beyond its bytes; modulo 2^64, for a full segment with a FIN counts one less.
+    padding: u64,
     sacked: u64,
     lost: u64,
     retrans: u64,
@@ -77,6 +82,7 @@ pub struct Scoreboard {
     pending: u64,
     /// Bytes ever marked lost, each time they were (C.lost).
     total_lost: u64,
+    lost_payload: u64,
     /// Highest position delivered by a never-retransmitted segment.
     forward: u64,
     /// One past the largest number ever sent again.
@@ -133,7 +139,7 @@ impl Scoreboard {
     /// Bytes believed to be in the network (RFC 6675 `Pipe`).
     #[inline]
     pub fn pipe(&self) -> u64 {
-        self.nxt - self.una - self.sacked - self.lost + self.retrans
+        self.occupied() - self.sacked - self.lost + self.retrans
     }
 
     /// Bytes selectively acknowledged above the cumulative acknowledgment.
@@ -182,6 +188,9 @@ impl Scoreboard {
     pub fn sent(&mut self, len: u32, now: Time) {
         self.records.push(Record { seq: self.nxt, xmit: now, len, flags: 0 });
         self.nxt += u64::from(len);
+        if self.unit > 0 {
+            self.padding = self.padding.wrapping_add(self.unit).wrapping_sub(u64::from(len));
+        }
     }
 
     /// Number of the record that contains `seq`, which must be outstanding.
@@ -215,6 +224,7 @@ impl Scoreboard {
         debug_assert!(ack > self.una && ack <= self.nxt);
         d.acked += ack - self.una;
         let in_order = self.sacked == 0;
+        let head = self.records.head();
         while let Some(&r) = self.records.front() {
             if r.end() > ack {
                 break;
@@ -227,7 +237,7 @@ impl Scoreboard {
             }
             self.records.skip();
             if r.flags == 0 {
-                d.bytes += u64::from(r.len);
+                d.bytes += self.count(r.len);
                 d.note(&r, false);
                 if r.end() < d.forward {
                     d.reordering = d.reordering.max(d.forward - r.end());
@@ -235,12 +245,15 @@ impl Scoreboard {
                 self.forward = self.forward.max(r.end());
                 continue;
             }
-            self.retire(&r, r.len, d);
+            self.retire(&r, false, d);
+        }
+        if self.unit > 0 {
+            self.forget_padding(self.records.head() - head, ack);
         }
         if let Some(r) = self.records.front().copied() {
             if r.seq < ack {
                 let cut = (ack - r.seq) as u32;
-                self.retire(&Record { len: cut, ..r }, cut, d);
+                self.retire(&Record { len: cut, ..r }, true, d);
                 let head = self.records.head();
                 let r = self.records.get_mut(head);
                 r.seq += u64::from(cut);
@@ -253,36 +266,36 @@ impl Scoreboard {
         }
     }
 
-    /// Takes `len` bytes of a record with flags out of the counters.
-    fn retire(&mut self, r: &Record, len: u32, d: &mut Delivery) {
-        let len = u64::from(len);
+    /// Takes a record, or with `cut` the first part of one, out of the counters.
+    fn retire(&mut self, r: &Record, cut: bool, d: &mut Delivery) {
+        let counted = self.count_of(r.len, cut);
         if r.is(SACKED) {
-            self.sacked -= len;
+            self.sacked -= counted;
             if r.is(EVER) {
                 d.acked_retransmitted = true;
             }
             return;
         }
         if r.is(EVER) {
-            d.resent_end = r.seq + len;
+            d.resent_end = r.end();
         }
         if !r.is(FORGOTTEN) {
-            d.bytes += len;
+            d.bytes += counted;
             d.note(r, false);
         }
-        self.forget_loss(r, len);
+        self.forget_loss(r, counted);
     }
 
     #[inline]
-    fn forget_loss(&mut self, r: &Record, len: u64) {
+    fn forget_loss(&mut self, r: &Record, counted: u64) {
         if r.is(LOST) {
-            self.lost -= len;
+            self.lost -= counted;
             if !r.is(RETRANS) {
-                self.pending -= len;
+                self.pending -= counted;
             }
         }
         if r.is(RETRANS) {
-            self.retrans -= len;
+            self.retrans -= counted;
         }
     }
 
@@ -307,7 +320,7 @@ impl Scoreboard {
     /// Record `n` is selectively acknowledged for the first time.
     #[inline]
     fn first_delivery(&mut self, n: u64, r: &Record, d: &mut Delivery) {
-        d.bytes += u64::from(r.len);
+        d.bytes += self.count(r.len);
         d.note(r, true);
         if let Some(rate) = &mut self.rate {
             rate.delivered(n, r.xmit, r.end());
@@ -327,10 +340,10 @@ impl Scoreboard {
             if r.seq >= end {
                 break;
             }
-            let len = u64::from(r.len);
-            self.forget_loss(&r, len);
-            self.sacked += len;
-            d.sacked += len;
+            let counted = self.count(r.len);
+            self.forget_loss(&r, counted);
+            self.sacked += counted;
+            d.sacked += counted;
             if !r.is(FORGOTTEN) {
                 self.first_delivery(n, &r, d);
             }

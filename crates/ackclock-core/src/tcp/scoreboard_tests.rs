@@ -125,7 +125,7 @@ fn check(b: &Scoreboard) -> Result<(), TestCaseError> {
         let r = b.records.get(n);
         prop_assert_eq!(r.seq, at);
         at = r.end();
-        let len = u64::from(r.len);
+        let len = b.count(r.len);
         if r.is(SACKED) {
             prop_assert!(!r.is(LOST) && !r.is(RETRANS));
             sacked += len;
@@ -138,22 +138,35 @@ fn check(b: &Scoreboard) -> Result<(), TestCaseError> {
     prop_assert_eq!(at, b.nxt);
     prop_assert_eq!((sacked, lost, retrans, pending), (b.sacked, b.lost, b.retrans, b.pending));
     prop_assert_eq!(ranges.len(), b.ranges.len());
+    prop_assert_eq!(b.audit(), Ok(()));
     Ok(())
+}
+
+/// Bytes selectively acknowledged.
+fn ranges_of(b: &Scoreboard) -> u64 {
+    (0..b.ranges.len()).filter_map(|i| b.ranges.get(i)).map(|(a, b)| b - a).sum()
 }
 
 proptest! {
     #[test]
     fn incremental_counters_equal_recomputed_ones(
-        ops in prop::collection::vec((0u8..7, 0u64..60, 1u64..12), 1..200), len in 1u32..4
+        ops in prop::collection::vec((0u8..7, 0u64..60, 1u64..12), 1..200),
+        len in 1u32..4, unit in prop::sample::select(vec![0, 3])
     ) {
-        let mut b = Scoreboard::new(1);
+        let mut b = Scoreboard::new(1).counting(unit);
+        let (mut sent, mut delivered) = (0, 0);
         let mut now = Time::ZERO;
         for (op, at, n) in ops {
             now += Span(10);
             let mut d = Delivery { now, ..Delivery::default() };
             let pos = b.una + at.min(b.outstanding());
             match op {
-                0 | 1 => (0..n).for_each(|_| b.sent(len, now)),
+                0 | 1 => for i in 0..n {
+                    // Segments of different sizes, as of an application that writes little.
+                    let len = if unit > 0 { 1 + (i as u32 + len) % 4 } else { len };
+                    sent += b.count(len);
+                    b.sent(len, now);
+                },
                 2 => b.sack(pos, pos + n * u64::from(len), &mut d),
                 3 if pos > b.una => b.acknowledge(pos, &mut d),
                 4 => { b.mark_by_count(3, len); }
@@ -163,6 +176,9 @@ proptest! {
                 _ => {}
             }
             check(&b)?;
+            delivered += d.bytes;
+            prop_assert_eq!(delivered + b.occupied() - b.sacked(), sent, "everything is delivered once");
+            prop_assert_eq!(b.payload_of(delivered) + (b.nxt - b.una) - ranges_of(&b), b.nxt - 1);
             // The lowest pending segment is the one offered.
             let lowest = (b.records.head()..b.records.tail())
                 .find(|n| b.records.get(*n).flags & (LOST | RETRANS | SACKED) == LOST);

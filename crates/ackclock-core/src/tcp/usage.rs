@@ -23,15 +23,14 @@ impl Usage {
         Usage { always, limited: true, most: 0, until: una, nxt: una }
     }
 
-    /// The sender stops with everything from `una` to `nxt` outstanding: the window is full (`limited`) or not. When
+    /// The sender stops with everything from `una` to `nxt` outstanding, which counts `outstanding`: the window is full (`limited`) or not. When
     /// nothing has left and nothing is `waiting` either, that says nothing of the window.
     #[inline]
-    pub fn note(&mut self, limited: bool, waiting: bool, una: u64, nxt: u64) {
+    pub fn note(&mut self, limited: bool, waiting: bool, (una, nxt): (u64, u64), outstanding: u64) {
         if nxt == self.nxt && !(limited && waiting) {
             return;
         }
         self.nxt = nxt;
-        let outstanding = nxt - una;
         if limited || una >= self.until || (!self.limited && outstanding > self.most) {
             (self.limited, self.most, self.until) = (limited, outstanding, nxt);
         }

@@ -85,3 +85,44 @@ fn an_acknowledgment_that_lets_nothing_out_says_nothing_of_the_use_of_the_window
     assert_eq!(after(&mut e, 400, &sack(12, &[])), NONE);
     assert_eq!(windows(&e).0, before + 1.0, "the flight before filled the window");
 }
+
+#[test]
+fn a_window_of_packets_is_full_with_short_ones_and_grows_with_each() {
+    // 30 writes of 200 bytes and a window of 10 segments: 10 packets, or 6000 bytes of 10,000.
+    for (unit, first, then) in [("packets", 10, 20.0), ("bytes", 30, 12.0)] {
+        let mut e = sender(10, 200, &[("window_unit", text(unit))]);
+        let mut left = payload(&mut e, 200);
+        for _ in 1..30 {
+            e.tx.write(200);
+            left.extend(payload(&mut e, 200));
+        }
+        assert_eq!(left, (0..first).map(|n| (1 + 200 * n, 200)).collect::<Vec<_>>());
+        let counted = if unit == "packets" { 10_000 } else { 6000 };
+        assert_eq!((e.tx.in_flight(), e.tx.delivered(), e.tx.lost()), (counted, 0, 0));
+        // Slow start: a packet more for each that is delivered, or 200 bytes; payload is payload.
+        for n in 1..=10 {
+            e.on_segment(at(300), &ack(1 + 200 * n));
+        }
+        assert_eq!((windows(&e).0, e.tx.delivered()), (then, 2000));
+        e.tx.tcb.board.audit().unwrap();
+    }
+}
+
+#[test]
+fn short_segments_are_lost_and_repaired_by_the_packet() {
+    let mut e = sender(20, 200, &[("window_unit", text("packets"))]);
+    let mut left = payload(&mut e, 200).len();
+    for _ in 1..10 {
+        e.tx.write(200);
+        left += payload(&mut e, 200).len();
+    }
+    assert_eq!(left, 10);
+    let mut report = ack(1);
+    report.push_sack(crate::tcp::segment::SackBlock { start: 401, end: 1001 });
+    e.tx.tcb.board.audit().unwrap();
+    e.on_segment(at(300), &report);
+    assert_eq!((e.tx.tcb.board.sacked(), e.tx.delivered()), (3000, 600));
+    e.tx.tcb.board.mark_head();
+    assert_eq!((e.tx.tcb.board.lost(), e.tx.lost(), e.tx.in_flight()), (1000, 200, 6000));
+    e.tx.tcb.board.audit().unwrap();
+}

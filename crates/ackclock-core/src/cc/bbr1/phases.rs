@@ -129,5 +129,5 @@ impl Bbr1 {
 /// A segment shorter than the MSS that was alone in its round trip: its acknowledgment may have been delayed.
 fn lone_runt(cx: &Cx<'_>, ack: &Ack) -> bool {
     let alone = |r: &RateSample| r.prior_delivered + ack.delivered == cx.delivered;
-    ack.acked == ack.delivered && ack.acked < u64::from(cx.mss) && ack.rate.as_ref().is_some_and(alone)
+    ack.acked < u64::from(cx.mss) && ack.delivered <= u64::from(cx.mss) && ack.rate.as_ref().is_some_and(alone)
 }

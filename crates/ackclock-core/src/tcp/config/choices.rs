@@ -176,6 +176,15 @@ choice!(
     }
 );
 choice!(
+    /// What windows and flights count.
+    WindowUnit, WINDOW_UNITS {
+        /// Bytes of payload.
+        Bytes = "bytes",
+        /// Segments, whatever their size (Linux): each as much as a full one.
+        Packets = "packets",
+    }
+);
+choice!(
     /// When delivery-rate samples begin to be limited by the application.
     AppLimitedRule, APP_LIMITED_RULES {
         /// The sender has run out of data, with room in the window.

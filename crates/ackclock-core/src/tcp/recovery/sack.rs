@@ -144,7 +144,7 @@ impl Recovery {
         let reference = match tcb.config.prr {
             PrrRule::Rfc9937 => {
                 // RecoverFS: outstanding before this acknowledgment less what was SACKed before it (RFC 9937 §6).
-                outstanding + d.acked - (tcb.board.sacked() - d.sacked.min(tcb.board.sacked()))
+                (outstanding + d.acked).saturating_sub(tcb.board.sacked().saturating_sub(d.sacked))
             }
             PrrRule::Linux => window_before,
             PrrRule::Ns3 => outstanding,

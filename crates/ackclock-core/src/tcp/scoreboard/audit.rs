@@ -44,6 +44,7 @@ impl Scoreboard {
     /// What does not agree.
     pub fn audit(&self) -> Result<(), String> {
         let (mut sacked, mut lost, mut retrans, mut pending) = (0, 0, 0, 0);
+        let mut padding = 0_u64;
         let mut at = self.una;
         let mut delivered: Vec<(u64, u64)> = Vec::new();
         for n in self.records.head()..self.records.tail() {
@@ -52,7 +53,8 @@ impl Scoreboard {
                 return Err(format!("record {n} covers {}..{} where {at} is next", r.seq, r.end()));
             }
             at = r.end();
-            let len = u64::from(r.len);
+            let len = self.count(r.len);
+            padding = padding.wrapping_add(len).wrapping_sub(u64::from(r.len));
             if r.is(SACKED) {
                 if r.is(LOST) || r.is(RETRANS) {
                     return Err(format!("record {n} is delivered and lost or under way at once"));
@@ -88,7 +90,10 @@ impl Scoreboard {
                 (sacked, lost, retrans, pending)
             ));
         }
-        if self.pipe() != self.nxt - self.una - sacked - lost + retrans {
+        if padding != self.padding {
+            return Err(format!("padding {} != {padding}", self.padding));
+        }
+        if self.pipe() != (self.nxt - self.una).wrapping_add(padding) - sacked - lost + retrans {
             return Err(format!("pipe {}", self.pipe()));
         }
         let ranges: Vec<(u64, u64)> = (0..self.ranges.len()).filter_map(|i| self.ranges.get(i)).collect();

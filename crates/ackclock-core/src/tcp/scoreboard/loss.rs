@@ -5,27 +5,27 @@ use crate::time::{Span, Time};
 
 impl Scoreboard {
     pub(super) fn mark(&mut self, n: u64) -> u64 {
-        let r = self.records.get_mut(n);
+        let r = *self.records.get(n);
         if r.is(SACKED) || (r.is(LOST) && !r.is(RETRANS)) {
             return 0;
         }
-        let len = u64::from(r.len);
+        let counted = self.count(r.len);
         if r.is(RETRANS) {
-            self.retrans -= len;
+            self.retrans -= counted;
         }
         if !r.is(LOST) {
-            self.lost += len;
+            self.lost += counted;
         }
-        r.flags = (r.flags & !RETRANS) | LOST;
-        self.pending += len;
-        self.total_lost += len;
+        self.records.get_mut(n).flags = (r.flags & !RETRANS) | LOST;
+        self.pending += counted;
+        self.total_lost += counted;
+        self.lost_payload += u64::from(r.len);
         self.hint = self.hint.min(n);
         self.lost_tail = self.lost_tail.max(n + 1);
-        let seq = r.seq;
         if let Some(rate) = &mut self.rate {
-            rate.lost(n, seq, len);
+            rate.lost(n, r.seq, counted);
         }
-        len
+        counted
     }
 
     /// RFC 6675 `IsLost`: marks what lies below `dupthresh` SACKed ranges or more than (dupthresh - 1) segments of

@@ -121,12 +121,12 @@ impl Scoreboard {
     /// Segment `number` was sent again.
     pub fn retransmitted(&mut self, number: u64, now: Time, totals: Totals) {
         let pipe = self.pipe();
+        let counted = self.count(self.records.get(number).len);
         let r = self.records.get_mut(number);
-        let len = u64::from(r.len);
         if !r.is(RETRANS) {
-            self.retrans += len;
+            self.retrans += counted;
             if r.is(LOST) {
-                self.pending -= len;
+                self.pending -= counted;
             }
         }
         r.flags |= RETRANS | EVER;
@@ -135,9 +135,9 @@ impl Scoreboard {
 
     /// `pipe` was in flight before it left.
     fn left_again(&mut self, number: u64, now: Time, pipe: u64, totals: Totals) {
-        let r = self.records.get_mut(number);
-        r.xmit = now;
-        let in_flight = pipe + u64::from(r.len);
+        let counted = self.count(self.records.get(number).len);
+        self.records.get_mut(number).xmit = now;
+        let in_flight = pipe + counted;
         if let Some(rate) = &mut self.rate {
             rate.sent_again(number, now, in_flight, totals);
         }
