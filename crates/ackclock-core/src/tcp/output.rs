@@ -298,7 +298,11 @@ impl Sender {
     #[inline(never)]
     pub(super) fn resume_from_idle(&mut self, now: Time) {
         let (idle, rto) = (self.stream.idle(now), self.tcb.rtt.rto());
-        if idle <= rto || self.tcb.stats.sent_segments == 0 {
+        // Linux counts both in whole ticks.
+        let ticks = self.stream.idle_ticks(now, self.tcb.config.timer_tick);
+        let per_rto = rto.0.div_ceil(self.tcb.config.timer_tick.0.max(1)).max(1);
+        let passed = if self.tcb.config.idle == IdleRule::Linux { ticks > per_rto } else { idle > rto };
+        if !passed || self.tcb.stats.sent_segments == 0 {
             return;
         }
         let iw = self.tcb.config.initial_window(self.tcb.mss);
@@ -308,9 +312,12 @@ impl Sender {
             IdleRule::Rfc7661 => return self.tcb.resume_validated(now, idle),
             IdleRule::Rfc5681 => Restart { idle, window: iw, ssthresh_floor: 0 },
             IdleRule::Linux => {
-                let halvings = idle.0 / rto.0.max(1);
-                let window = if halvings < 63 { cwnd >> halvings } else { 0 };
-                Restart { idle, window: window.max(iw.min(cwnd)), ssthresh_floor: cwnd / 4 * 3 }
+                // Whole packets, and only timeouts that are over.
+                let (halvings, mss) = ((ticks - 1) / per_rto, u64::from(self.tcb.mss));
+                let packets = cwnd / mss;
+                let window = if halvings < 63 { (packets >> halvings) * mss } else { 0 };
+                let ssthresh_floor = ((packets >> 1) + (packets >> 2)) * mss;
+                Restart { idle, window: window.max(iw.min(cwnd)), ssthresh_floor }
             }
         };
         self.tcb.restart(now, restart);

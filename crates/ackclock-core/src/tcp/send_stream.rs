@@ -125,6 +125,12 @@ impl SendStream {
         now.since(self.last_sent)
     }
 
+    /// The same by a clock that shows whole ticks; 0 is a nanosecond.
+    pub fn idle_ticks(&self, now: Time, tick: Span) -> u64 {
+        let tick = tick.0.max(1);
+        now.0 / tick - self.last_sent.0.min(now.0) / tick
+    }
+
     /// An idle time that ends now has been accounted for.
     pub fn resume(&mut self, now: Time) {
         self.last_sent = now;

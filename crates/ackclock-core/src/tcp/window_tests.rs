@@ -39,6 +39,30 @@ fn linux_halves_the_window_once_per_idle_timeout() {
 }
 
 #[test]
+fn linux_restarts_by_whole_packets_and_whole_ticks() {
+    // 25 packets: halved 12, three quarters 12 + 6. A timeout is 1000 ticks, and one more is longer.
+    for (tick, micros, expected) in [
+        (1, 999_900, (25.0, 4.0)),
+        (1, 1_000_900, (25.0, 4.0)),
+        (1, 1_001_000, (12.0, 18.0)),
+        (0, 1_000_900, (12.0, 18.0)),
+    ] {
+        let tick = Value::Duration(Span::from_millis(tick));
+        let mut e = sender(10, 1000, &[("idle", text("linux")), ("timer_tick", tick)]);
+        numbers(&mut e, 200);
+        after(&mut e, 300, &sack(2, &[]));
+        e.tx.tcb.decide(at(300), |cc, cx| {
+            cc.on_congestion(cx, Signal::Loss { flight: 8000 });
+            cc.set_window(cx, 25_000);
+        });
+        e.tx.write(1000);
+        let now = at(200) + Span::from_micros(micros);
+        assert!(e.poll_transmit(now).is_some());
+        assert_eq!(windows(&e), expected, "{micros} us");
+    }
+}
+
+#[test]
 fn a_closed_window_is_probed_with_doubling_intervals_and_nothing_else_changes() {
     let mut e = sender(10, 10_000, &[]);
     e.tx.peer = PeerWindow::new(2001, 0);
