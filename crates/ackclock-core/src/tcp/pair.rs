@@ -94,7 +94,7 @@ impl Sender {
         if self.tcb.board.outstanding() == 0 {
             self.resume_from_idle(now);
         }
-        if self.tcb.board.pipe() + u64::from(first) > self.tcb.window() {
+        if self.tcb.board.pipe() + self.tcb.board.count(first) > self.tcb.window() {
             return None;
         }
         let measured = PacketPair { bytes: [first, second], ..PacketPair::default() };

@@ -4,7 +4,7 @@ use super::spans::Spans;
 use super::view::{holds, Check, View};
 use super::{Report, Truth};
 use ackclock_core::cc::{RecoveryBy, Signal};
-use ackclock_core::tcp::config::{Config, LossDetection, PrrRule, Recovery};
+use ackclock_core::tcp::config::{Config, LossDetection, PrrRule, Recovery, WindowUnit};
 use ackclock_core::tcp::segment::flags;
 use ackclock_core::tcp::sender::Phase;
 use ackclock_core::tcp::{Endpoint, Segment};
@@ -22,6 +22,10 @@ struct Reduction {
 /// What the sender of one direction has done.
 pub struct SenderCheck {
     mss: u64,
+    /// Windows count segments, not bytes.
+    packets: bool,
+    /// What the acknowledgments of this event delivered, counted so.
+    delivered: u64,
     sack: bool,
     by_count: bool,
     /// The controller sets its threshold when it likes: its window is in force at all times, or the threshold is an
@@ -73,6 +77,8 @@ impl SenderCheck {
         let by_prr = sack && matches!(c.recovery, Recovery::Auto | Recovery::Prr) && !own_window;
         SenderCheck {
             mss: u64::from(mss),
+            packets: c.window_unit == WindowUnit::Packets,
+            delivered: 0,
             sack,
             by_count: c.loss_detection == LossDetection::Dupack,
             own_threshold: own_window,
@@ -124,7 +130,7 @@ impl SenderCheck {
         }
         self.sent += u64::from(seg.len);
         if let Some(r) = &mut self.reduction {
-            r.sent += u64::from(seg.len);
+            r.sent += if self.packets { self.mss } else { u64::from(seg.len) };
             let rounding = if self.prr == Some(PrrRule::Linux) { self.mss } else { 0 };
             let share = (u128::from(r.delivered) * u128::from(after.ssthresh)).div_ceil(u128::from(r.reference)) as u64;
             holds!(
@@ -154,8 +160,8 @@ impl SenderCheck {
         let room = after.cwnd + self.limited_transmit(before.phase);
         // The second segment of a packet pair leaves whatever the window.
         let paired = after.pair_end == Some(truth.pos + len);
-        holds!(1, paired || before.pipe + len <= room, "pipe {} + {len} > {room}: {before:?}", before.pipe);
-        holds!(8, after.pipe == before.pipe + n, "pipe {} after {n} with {}", after.pipe, before.pipe);
+        holds!(1, paired || before.pipe + self.count(len) <= room, "pipe {} + {len} > {room}: {before:?}", before.pipe);
+        holds!(8, after.pipe == before.pipe + self.count(n), "pipe {} after {n} with {}", after.pipe, before.pipe);
         Ok(())
     }
 
@@ -175,7 +181,13 @@ impl SenderCheck {
         if pos == before.nxt {
             holds!(3, after.nxt == before.nxt + n, "SND.NXT is {} after {n} at {}", after.nxt, before.nxt);
             holds!(1, pos + u64::from(seg.len) <= edge, "a probe of {n} bytes at {pos} passes the right edge {edge}");
-            holds!(8, after.pipe == before.pipe + n, "pipe {} after a probe with {}", after.pipe, before.pipe);
+            holds!(
+                8,
+                after.pipe == before.pipe + self.count(n),
+                "pipe {} after a probe with {}",
+                after.pipe,
+                before.pipe
+            );
             return Ok(());
         }
         let Some(k) = end.known(pos).filter(|k| k.span == (pos, pos + n)) else {
@@ -185,6 +197,22 @@ impl SenderCheck {
         holds!(7, self.sacked.covers(pos + n, after.nxt) || pos + n == after.nxt, "{pos}..{} is not the last", pos + n);
         holds!(8, after.pipe == before.pipe, "pipe {} after a probe with {}", after.pipe, before.pipe);
         Ok(())
+    }
+
+    /// What a segment of `n` positions counts.
+    fn count(&self, n: u64) -> u64 {
+        if self.packets {
+            self.mss
+        } else {
+            n
+        }
+    }
+
+    /// What is outstanding above `una` counts, and what of it is not delivered.
+    fn outstanding(&self, una: u64) -> (u64, u64) {
+        let all = self.transmitted.iter().filter(|(_, t)| t.0 > una);
+        let missing = all.clone().filter(|(start, t)| !self.sacked.covers(**start, t.0)).count() as u64;
+        (all.count() as u64 * self.mss, missing * self.mss)
     }
 
     /// What the first two duplicates add to the window (RFC 3042).
@@ -209,11 +237,17 @@ impl SenderCheck {
         };
         holds!(7, !k.sacked, "{pos} is sent again although delivered");
         // Only the first one of an event may leave whatever the window.
-        let fits = before.pipe + u64::from(seg.len) <= after.cwnd + self.limited_transmit(before.phase);
+        let fits = before.pipe + self.count(u64::from(seg.len)) <= after.cwnd + self.limited_transmit(before.phase);
         holds!(1, fits || !self.repeated, "{n} more with pipe {} and cwnd {}", before.pipe, after.cwnd);
         self.repeated = true;
         let again = after.pipe == before.pipe;
-        holds!(8, again || after.pipe == before.pipe + n, "pipe {} after {n} with {}", after.pipe, before.pipe);
+        holds!(
+            8,
+            again || after.pipe == before.pipe + self.count(n),
+            "pipe {} after {n} with {}",
+            after.pipe,
+            before.pipe
+        );
         let recovering = before.phase == Phase::Recovery;
         report.retransmissions += 1;
         if again || !k.lost {
@@ -271,10 +305,12 @@ impl SenderCheck {
         let expected = before.una.max(truth.ack);
         let taken = after.una == expected;
         holds!(3, taken || (!prompt && after.una == before.una), "SND.UNA is {}, not {expected}", after.una);
+        let missing = self.outstanding(before.una).1;
         for &(start, end) in truth.blocks[..count].iter().filter(|b| b.1 > truth.ack) {
             self.sacked.insert(start, end);
         }
         self.sacked.trim_below(after.una);
+        self.delivered = missing.saturating_sub(self.outstanding(after.una).1);
         let delivered = |start: u64, end: u64| end <= after.una || self.sacked.covers(start, end);
         for (start, (end, xmit)) in &self.transmitted {
             if delivered(*start, *end) {
@@ -284,7 +320,11 @@ impl SenderCheck {
         self.transmitted.retain(|_, t| t.0 > after.una);
         self.duplicates = after.una == before.una;
         if let Some(r) = &mut self.reduction {
-            r.delivered += (after.una + after.sacked).saturating_sub(before.una + before.sacked);
+            r.delivered += if self.packets {
+                self.delivered
+            } else {
+                (after.una + after.sacked).saturating_sub(before.una + before.sacked)
+            };
             if self.prr == Some(PrrRule::Linux) && after.stats.dsacks > before.stats.dsacks {
                 let (start, end) = truth.blocks[0];
                 r.delivered += (end - start).div_ceil(self.mss) * self.mss;
@@ -356,6 +396,7 @@ impl SenderCheck {
         holds!(5, after.cwnd >= self.mss, "cwnd is {}: {after:?}", after.cwnd);
         holds!(5, after.ssthresh >= 2 * self.mss, "ssthresh is {}", after.ssthresh);
         self.follow_reduction(before, after);
+        self.delivered = 0;
         if undone {
             self.reduction = None;
         }
@@ -367,13 +408,17 @@ impl SenderCheck {
         let begins = after.stats.recoveries > before.stats.recoveries && before.phase != Phase::Reduction;
         if begins && self.prr.is_some() {
             let acked = after.una - before.una;
+            let (occupied, missing) = self.outstanding(after.una);
             let reference = match self.prr {
                 Some(PrrRule::Linux) => before.cwnd,
+                Some(PrrRule::Ns3) if self.packets => occupied,
+                _ if self.packets => missing + self.delivered,
                 Some(PrrRule::Ns3) => after.nxt - after.una,
                 // RecoverFS (RFC 9937 §6): outstanding before this acknowledgment, less what was SACKed before it.
                 _ => after.nxt - before.una - before.sacked,
             };
-            let delivered = (acked + after.sacked).saturating_sub(before.sacked);
+            let bytes = (acked + after.sacked).saturating_sub(before.sacked);
+            let delivered = if self.packets { self.delivered } else { bytes };
             self.reduction = Some(Reduction { reference: reference.max(1), delivered, sent: 0 });
         }
         // Below ssthresh the rule is another one; Linux lets as much leave again as is found lost without a delivery.

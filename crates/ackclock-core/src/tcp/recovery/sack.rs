@@ -144,10 +144,10 @@ impl Recovery {
         let reference = match tcb.config.prr {
             PrrRule::Rfc9937 => {
                 // RecoverFS: outstanding before this acknowledgment less what was SACKed before it (RFC 9937 §6).
-                (outstanding + d.acked).saturating_sub(tcb.board.sacked().saturating_sub(d.sacked))
+                tcb.board.occupied() - tcb.board.sacked() + d.bytes
             }
             PrrRule::Linux => window_before,
-            PrrRule::Ns3 => outstanding,
+            PrrRule::Ns3 => tcb.board.occupied(),
         };
         self.prr = Prr::new(reference, tcb.config.prr);
         if self.repair == Repair::Sack {
