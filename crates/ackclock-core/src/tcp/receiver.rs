@@ -6,6 +6,7 @@ mod expected;
 mod linux;
 mod offer;
 mod reassembly;
+mod unread;
 mod window;
 
 use super::config::{AckPolicy, Config};
@@ -260,7 +261,7 @@ impl Receiver {
                 let enough = self.unacked_bytes >= self.ack_at;
                 self.ack_now |= disorder || enough || self.delayed_ack <= 1 || self.quick > 0;
             }
-            Some(_) => self.linux_in_order(now, end, disorder, shrunk),
+            Some(_) => self.linux_in_order(now, (from, end), disorder, shrunk),
         }
     }
 
@@ -274,12 +275,12 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    /// Linux's decision on a segment that came in order and ends at `end`; `disorder`: data was held behind it.
+    /// Linux's decision on a segment that brought `from..end` in order; `disorder`: data was held behind it.
     #[inline]
-    fn linux_in_order(&mut self, now: Time, end: u64, disorder: bool, shrunk: bool) {
+    fn linux_in_order(&mut self, now: Time, (from, end): (u64, u64), disorder: bool, shrunk: bool) {
         let Some(l) = &mut self.linux else { return };
         l.in_order(now);
-        let held = if self.by_hand { l.window.hold(self.nxt, self.unread) } else { 0 };
+        let held = if self.by_hand { l.window.hold(from, end, self.nxt) } else { 0 };
         if l.window.in_order(now, end, held) {
             l.opened();
         }

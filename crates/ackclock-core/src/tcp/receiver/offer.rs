@@ -34,8 +34,7 @@ impl Receiver {
         match &mut self.linux {
             None => self.ack_now |= offered < self.step() && self.free() >= offered + self.step(),
             Some(l) => {
-                l.window.on_read(now, nxt - unread);
-                l.window.hold(nxt, unread);
+                l.window.on_read_by_hand(now, nxt - unread, nxt);
                 let read_all = unread == 0 && self.ooo.is_empty() && l.pushed_and_read();
                 let open = nxt <= self.fin_at;
                 self.ack_now |= waiting > self.mss || read_all || (open && l.window.reopened(offered));
@@ -69,7 +68,9 @@ impl Receiver {
     /// Room the peer may use beyond what arrived, bytes.
     #[inline]
     fn free(&self) -> u64 {
-        let used = self.unread + if self.count_ooo { self.ooo_bytes } else { 0 };
+        // What the application leaves unread, Linux counts by its memory.
+        let unread = if self.by_hand && self.linux.is_some() { 0 } else { self.unread };
+        let used = unread + if self.count_ooo { self.ooo_bytes } else { 0 };
         let room = self.buffer.saturating_sub(used);
         self.linux.as_ref().map_or(room, |l| room.min(l.window.offer()))
     }

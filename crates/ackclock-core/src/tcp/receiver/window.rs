@@ -3,6 +3,7 @@
 //!
 //! Linux accounts for the memory of its buffers, of which payload is only a share; the window is that share.
 
+use super::unread::Unread;
 use crate::tcp::config::Config;
 use crate::time::{Span, Time};
 
@@ -31,7 +32,8 @@ pub(super) struct Window {
     units: u64,
     /// Units that have just come in order and are not read before the next acknowledgment leaves.
     unread: u64,
-    /// Memory of data in order that the application leaves unread.
+    /// Data in order that an application has not read by hand, and its memory.
+    queue: Unread,
     held: u64,
     last_end: u64,
     paired: bool,
@@ -63,6 +65,7 @@ impl Window {
             unit: 1 << scale,
             units: 0,
             unread: 0,
+            queue: Unread::default(),
             held: 0,
             last_end: 0,
             paired: false,
@@ -87,13 +90,24 @@ impl Window {
         self.clamp.saturating_sub(in_use * self.share / PARTS)
     }
 
-    /// The application has not read the last `unread` bytes before `nxt`: notes their memory and returns it. Segments are
-    /// taken for full ones; one that is read in part keeps its memory.
-    pub fn hold(&mut self, nxt: u64, unread: u64) -> u64 {
-        let end = nxt.saturating_sub(1);
-        let segments = if unread == 0 { 0 } else { end.div_ceil(self.mss) - (end - unread.min(end)) / self.mss };
-        self.held = segments * (self.mss + OVERHEAD);
+    /// The segment `from..end` came in order and joined what was held out of order up to `nxt`, and the application reads by
+    /// hand: notes their memory and returns that of everything it has not read.
+    pub fn hold(&mut self, from: u64, end: u64, nxt: u64) -> u64 {
+        self.queue.take(from, end, end - from + OVERHEAD);
+        if nxt > end {
+            self.queue.join(end, nxt, self.mss, OUT_OF_ORDER_UNIT);
+        }
+        self.held = self.queue.memory();
         self.held
+    }
+
+    /// The application has read everything before `pos` by hand, of what has come up to `nxt`.
+    pub fn on_read_by_hand(&mut self, now: Time, pos: u64, nxt: u64) {
+        // Linux looks at the rate whenever a buffer has been read, so that the first one of a turn ends the round.
+        let read = self.queue.first_end().map_or(pos, |end| end.min(pos));
+        self.follow(now, read, nxt - read);
+        self.queue.release(pos);
+        self.held = self.queue.memory();
     }
 
     /// Linux's choice of a window: nothing while less than a segment or a sixteenth of the buffer is free.
@@ -251,11 +265,17 @@ impl Window {
     /// The application has read everything before `read`: once per round trip the buffer follows the rate.
     #[inline]
     pub fn on_read(&mut self, now: Time, read: u64) {
+        self.follow(now, read, 0);
+    }
+
+    /// [`Window::on_read`] while `left` bytes behind `read` have come: what waits does not count for the rate.
+    #[inline]
+    fn follow(&mut self, now: Time, read: u64, left: u64) {
         let elapsed = now.since(self.marked);
         if self.rtt8 == 0 || elapsed.0 < self.rtt8 / 8 {
             return;
         }
-        let bytes = read.saturating_sub(self.mark);
+        let bytes = read.saturating_sub(self.mark + left);
         if bytes > self.best && self.share > 0 {
             // Room for twice the rate, and twice its growth, which slow start needs.
             let mut window = 2 * bytes + 16 * self.mss;
