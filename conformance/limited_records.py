@@ -87,7 +87,7 @@ def _application(kind: str, arguments: list[str], end_ns: int) -> dict[str, Any]
     raise ValueError(f"{kind}: no such application of the recorder")
 
 
-def _options(path: Mapping[str, Any], kind: str, arguments: list[str]) -> dict[str, Any]:
+def _options(path: Mapping[str, Any], arguments: list[str]) -> dict[str, Any]:
     """The endpoint's options that the recorder's sysctls and sockets have."""
     options: dict[str, Any] = {"receive_buffer": 1 << 28}
     memory = path.get("sysctl", {}).get("net.ipv4.tcp_rmem")
@@ -95,9 +95,7 @@ def _options(path: Mapping[str, Any], kind: str, arguments: list[str]) -> dict[s
         _, default, most = map(int, memory.split())
         # Half of the default buffer less one segment is offered at first.
         options = {"receive_buffer": most, "initial_receive_window": default // 2 - MSS}
-    if kind in ("paced", "writes"):
-        options["nagle"] = "nodelay" not in arguments
-    return options
+    return {**options, "nagle": "nodelay" not in arguments}
 
 
 def document(name: str, *, seed: int = 1, start_ns: int = 0, tcp: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -119,7 +117,7 @@ def document(name: str, *, seed: int = 1, start_ns: int = 0, tcp: Mapping[str, A
                 "start": {"at_ns": start_ns},
                 "mss": MSS,
                 "profile": "linux",
-                "tcp": {**_options(path, kind, arguments), **(tcp or {})},
+                "tcp": {**_options(path, arguments), **(tcp or {})},
                 "cc": {"name": CONTROLLERS[flow["cc"]]},
                 **_application(kind, arguments, duration),
             }

@@ -27,13 +27,16 @@ import aqm_figures  # noqa: E402
 import formulas  # noqa: E402
 import kernel_figures  # noqa: E402
 import l4s_runs  # noqa: E402
+import limited_figures  # noqa: E402
 import peer_figures  # noqa: E402
 import validation_kernel as kernel  # noqa: E402
+import validation_limited as limited  # noqa: E402
 from agreement import Figure  # noqa: E402
 from generate import fill, table  # noqa: E402
 
 REFERENCES: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "Linux kernel": kernel_figures.figures,
+    "Linux kernel, limited senders": limited_figures.figures,
     "ns-3": lambda: peer_figures.figures("ns3"),
     "ns-2": lambda: peer_figures.figures("ns2"),
     "queues, ns-3": lambda: aqm_figures.figures("ns3"),
@@ -128,7 +131,11 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "kernel and ns-3": kernel.closeness,
     "kernel goodput and RTT": lambda: kernel.comparison(verdict),
     "kernel other metrics": lambda: kernel.others(verdict),
-    **{reference: partial(comparison, reference) for reference in REFERENCES if reference != "Linux kernel"},
+    "limited agreement": limited.agreement,
+    "limited speeds": limited.speeds,
+    "limited round trips": limited.round_trips,
+    "limited retransmissions": limited.retransmissions,
+    **{reference: partial(comparison, reference) for reference in REFERENCES if "Linux kernel" not in reference},
     "deviations": deviations,
 }
 

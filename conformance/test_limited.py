@@ -1,0 +1,72 @@
+"""Profile `linux` where the application limits the sender (conformance/kernel/limited/README.md)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import limited
+import limited_figures as figures
+import limited_records as records
+from kernel_records import CONTROLLERS
+from limited_runs import Cell
+
+NAMES = records.names()
+SHARE = 0.95
+"""Of the cells that must agree: completion time or goodput within 5 %, mean RTT within 10 %."""
+
+
+def test_nineteen_cells_of_twenty_agree() -> None:
+    off = [name for name in NAMES if not figures.cell(name).agrees]
+    assert len(off) <= (1 - SHARE) * len(NAMES), off
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cell_agrees_or_is_known_not_to(name: str) -> None:
+    """A cell that agrees must leave the list; one on it differs by no more than its mechanism explains."""
+    agrees, known = figures.cell(name).agrees, figures.deviations().get(name)
+    text = "\n".join(str(item) for item in figures.of(name) if not item.agrees)
+    assert agrees == (known is None), text or f"agrees: remove it from {figures.FILE.name}"
+    assert all(item.explained for item in figures.of(name)), text
+
+
+def test_the_list_names_records() -> None:
+    assert set(figures.deviations()) <= set(NAMES)
+
+
+def test_every_module_is_recorded_with_every_application() -> None:
+    scenarios = {records.scenario_of(name) for name in NAMES}
+    assert len(scenarios) == 15
+    assert set(NAMES) == {f"{scenario}_{module}" for scenario in scenarios for module in CONTROLLERS}
+
+
+def test_the_comparison_can_fail() -> None:
+    cell = figures.cell("rr0_reno")
+    assert cell.agrees
+
+    def changed(**values: float) -> Cell:
+        return replace(cell, ours=replace(cell.kernel, **values))
+
+    time, rtt = cell.kernel.completion_s, cell.kernel.mean_rtt_s
+    assert time is not None
+    assert rtt is not None
+    assert changed(completion_s=1.04 * time, mean_rtt_s=0.91 * rtt).agrees
+    assert changed(completion_s=1.06 * time).verdict == "differs"
+    assert changed(mean_rtt_s=1.11 * rtt).verdict == "differs"
+    assert changed(completion_s=0.79 * time).verdict == "DIFFERS"
+    assert changed(completion_s=None).verdict == "DIFFERS"  # type: ignore[arg-type]
+    # Another controller's run is another.
+    assert not replace(cell, ours=figures.cell("rr0_illinois").ours).agrees
+
+
+def test_the_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ACKCLOCK_EXTENSION", raising=False)
+    monkeypatch.setattr("sys.argv", ["limited", "--only", "short_reno", "--only", "onoff_reno"])
+    assert limited.main() == 0
+    printed = capsys.readouterr().out
+    assert "50 / 50" in printed
+    assert "2 of 2 cells agree" in printed
+    monkeypatch.setattr("sys.argv", ["limited", "--only", "nobody"])
+    with pytest.raises(SystemExit, match="no record of nobody"):
+        limited.main()
