@@ -60,6 +60,9 @@ class Mark:
     """An ECN mark, and acknowledgments until the reduction is over."""
 
     acks: int
+    marked: list[bool]
+    """Whether each of them reports a mark, taken in turn."""
+    gap_ms: int
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
         _LOSSES,
         _LOSSES,
         st.builds(Timeouts, st.integers(1, 6), st.integers(1, 20), st.booleans()),
-        st.builds(Mark, st.integers(0, 5)),
+        st.builds(Mark, st.integers(0, 30), _turns(st.booleans()), st.integers(0, 10)),
         st.builds(Disorder, st.integers(1, 5)),
         st.builds(Pause, st.integers(1, 1000)),
         st.builds(Idle, st.integers(1, 1_000_000), st.integers(1, 50), st.booleans()),
@@ -140,7 +143,8 @@ class Beginning:
 
     controller: Mapping[str, Any]
     """Of the engine: its name and parameters."""
-    slow_start: Mapping[str, Any]
+    slow_start: Mapping[str, Any] | None
+    """None: the controller starts by itself."""
     mss: int
     initial: int
     """Segments of the initial window."""
@@ -155,9 +159,12 @@ class History:
         """The connection begins."""
         self.events: list[Event] = []
         self.lines: list[str] = []
-        raw = {"cc": beginning.controller, "slow_start": beginning.slow_start, "profile": "rfc"}
+        raw = {"cc": beginning.controller, "profile": "rfc"}
+        if beginning.slow_start is not None:
+            raw["slow_start"] = beginning.slow_start
         self.document = json.dumps({"id": "0", **resolved_flow(raw, "history")})
         self.mss = beginning.mss
+        self.grows_in_reductions = beginning.controller["name"] == "prague"
         self.now = self.sent = 100_000 * MS
         self.una = self.nxt = self.round_end = self.recover = 1
         self.delivered = self.lost = self.round = 0
@@ -211,7 +218,14 @@ class History:
         return rtt
 
     def acknowledge(
-        self, segments: int, gap_us: int, rtt_us: int | None, *, limited: bool, duplicate: bool = False
+        self,
+        segments: int,
+        gap_us: int,
+        rtt_us: int | None,
+        *,
+        limited: bool,
+        duplicate: bool = False,
+        marked: bool = False,
     ) -> None:
         """One acknowledgment; a duplicate delivers a segment beyond a hole."""
         flight = self.nxt - self.una
@@ -233,7 +247,10 @@ class History:
             "nxt": self.nxt,
             "round": self.round,
             "window_limited": limited,
-            "grow": self.phase in ("open", "disorder", "loss"),
+            "grow": self.phase in ("open", "disorder", "loss")
+            or (self.phase == "reduction" and self.grows_in_reductions),
+            "marked": min(self.mss, size) if marked else 0,
+            "ece": marked,
         }
         self.tell("observe", **ack)
         if self.phase == "loss" and self.una >= self.recover:
@@ -289,7 +306,9 @@ class History:
             case Mark():
                 self.signal("ecn")
                 self.enter("reduction")
-                self.repair(0, step.acks)
+                for number in range(step.acks):
+                    marked = step.marked[number % len(step.marked)]
+                    self.acknowledge(1, step.gap_ms * 1000, 70_000, limited=True, marked=marked)
                 self.recovered()
             case Timeouts():
                 for number in range(step.times):

@@ -31,12 +31,14 @@ def numbers(low: float, high: float) -> st.SearchStrategy[float]:
 class Law:
     """A controller of the engine and its reference."""
 
-    reference: Callable[..., ackclock.WindowBased]
+    reference: Callable[..., ackclock.WindowBased | ackclock.CongestionControl]
     names: Mapping[str, str]
     """The reference's names of the engine's parameters."""
     parameters: Mapping[str, st.SearchStrategy[float]]
     own_start: bool = False
     """Slow start is the law's own."""
+    whole: bool = False
+    """It decides everything itself and takes no slow start."""
     rising: tuple[str, ...] = ()
     """Parameters none of which may be above the next."""
 
@@ -61,6 +63,12 @@ LAWS = {
         rising=("alpha", "beta"),
     ),
     "highspeed": Law(reference.HighSpeed, {}, {}),
+    "prague": Law(
+        reference.Prague,
+        {},
+        {"alpha_on_init": numbers(1e-6, 1), "shift_g": st.integers(0, 10), "transition": st.integers(0, 8)},
+        whole=True,
+    ),
 }
 
 SLOW_STARTS = st.one_of(
@@ -76,7 +84,7 @@ def beginnings(name: str) -> st.SearchStrategy[Beginning]:
     return st.builds(
         Beginning,
         controller=st.fixed_dictionaries({"name": st.just(name)}, optional=dict(law.parameters)).filter(law.accepts),
-        slow_start=st.just({"kind": "standard"}) if law.own_start else SLOW_STARTS,
+        slow_start=st.none() if law.whole else st.just({"kind": "standard"}) if law.own_start else SLOW_STARTS,
         mss=st.sampled_from([1448, 88, 536, 8948]),
         initial=st.one_of(st.integers(1, 10), st.integers(1, 100), st.integers(1, 1_000_000)),
         measured=st.booleans(),
