@@ -283,6 +283,9 @@ pub enum EcnUse {
 pub struct Needs {
     /// It wants [`CongestionControl::observe`]: to see every acknowledgment, whatever the phase.
     pub observe: bool,
+    /// It wants to see those too that come while nothing is outstanding, duplicates or with data: [`Ack::acked`] and
+    /// [`Ack::delivered`] are zero. Only with `observe`.
+    pub observe_idle: bool,
     /// It wants [`Ack::rate`].
     pub rate: bool,
     /// What it wants of ECN.

@@ -228,7 +228,7 @@ impl WestwoodPlusInteger {
 
 impl Avoidance for WestwoodPlusInteger {
     fn needs(&self) -> Needs {
-        Needs { observe: true, ..Needs::default() }
+        Needs { observe: true, observe_idle: true, ..Needs::default() }
     }
 
     fn start(&mut self, cx: &Cx<'_>, _w: &mut Window) {

@@ -22,6 +22,12 @@ impl Sender {
         // The peer's window (RFC 9293 §3.8.6).
         let opened = peer.offer(ack, seg.window);
         if tcb.board.outstanding() == 0 {
+            if tcb.congestion.needs().observe_idle && ack == una {
+                // Linux's header prediction leaves data to the general path when its socket has no memory in use.
+                let plain = seg.len == 0 && seg.sack().is_empty() && opened == 0;
+                let ack = Ack { una, nxt: una, round: tcb.count_round(), plain, ..Ack::default() };
+                tcb.decide(now, |cc, cx| cc.observe(cx, &ack));
+            }
             if !seg.sack().is_empty() {
                 recovery.take_late_report(now, seg, ack, peer.largest(), tcb);
             }

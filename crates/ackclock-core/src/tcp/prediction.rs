@@ -83,6 +83,7 @@ impl Sender {
     fn is_old_news(&self, seg: &Segment) -> bool {
         let una = self.tcb.board.una();
         self.tcb.board.outstanding() == 0
+            && !self.tcb.congestion.needs().observe_idle
             && seg.ack == self.tcb.iss.wrapping_add(una as u32)
             && !self.peer.would_open(una, seg.window)
     }
