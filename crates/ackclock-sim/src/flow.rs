@@ -233,6 +233,6 @@ pub fn snapshot(client: &Endpoint, server: &Endpoint) -> Snapshot {
         lost: client.tx.lost(),
         sender: *client.tx.stats(),
         rtt: rtt.totals(),
-        extremes: if rtt.max().0 > 0 { (rtt.min().0, rtt.max().0) } else { (u64::MAX, 0) },
+        extremes: if rtt.max().0 > 0 { (rtt.least().0, rtt.max().0) } else { (u64::MAX, 0) },
     }
 }

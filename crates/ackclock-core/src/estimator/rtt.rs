@@ -1,18 +1,20 @@
 //! Round-trip time and the retransmission timeout (RFC 6298), in the standard's form and in Linux's.
 
+use super::windowed_filter::WindowedMin;
 use crate::tcp::config::{Config, RtoRule};
-use crate::time::Span;
+use crate::time::{Span, Time};
 
 /// Smoothed round-trip time, its variation, and the timeout that follows from them.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct RttEstimator {
     srtt: u64,
-    min: u64,
+    min: RecentMin,
     base_rto: u64,
     backoff: u32,
     rule: RtoRule,
     rttvar: u64,
+    least: u64,
     max: u64,
     /// Of all samples, ns: five centuries of them fit.
     sum: u64,
@@ -38,7 +40,8 @@ impl RttEstimator {
             initial_rto: config.initial_rto.0,
             srtt: 0,
             rttvar: 0,
-            min: 0,
+            min: RecentMin::new(config.min_rtt_window),
+            least: 0,
             max: 0,
             sum: 0,
             count: 0,
@@ -50,13 +53,12 @@ impl RttEstimator {
         }
     }
 
-    /// Takes sample `rtt`. `una` and `nxt` are the sender's positions, which delimit Linux's rounds.
+    /// Takes sample `rtt` for all but the minimum. `una` and `nxt` are the sender's positions, which delimit Linux's rounds.
     pub fn sample(&mut self, rtt: Span, una: u64, nxt: u64) {
         let r = rtt.0.max(1);
         self.count += 1;
         self.sum += r;
         self.max = self.max.max(r);
-        self.note_min(rtt);
         match self.rule {
             RtoRule::Rfc6298 => self.rfc6298(r),
             RtoRule::Linux => self.linux(r, una, nxt),
@@ -64,11 +66,13 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// Takes a sample that counts for the minimum only.
+    /// Takes a sample for the minimum. `delayed`: the acknowledgment may have waited at the receiver, so that only one
+    /// below the minimum says something of the path.
     #[inline]
-    pub fn note_min(&mut self, rtt: Span) {
-        if self.min == 0 || rtt.0 < self.min {
-            self.min = rtt.0.max(1);
+    pub fn note_min(&mut self, now: Time, rtt: Span, delayed: bool) {
+        if self.min.moves(now.0, rtt.0) && !(delayed && self.min.value > 0 && rtt.0 > self.min.value) {
+            self.min.take(now.0, rtt.0.max(1));
+            self.least = if self.least == 0 { self.min.value } else { self.least.min(self.min.value) };
         }
     }
 
@@ -144,10 +148,15 @@ impl RttEstimator {
         Span(self.srtt)
     }
 
-    /// Smallest sample; zero before the first.
+    /// Smallest sample of the window `min_rtt_window`; zero before the first.
     #[inline]
     pub fn min(&self) -> Span {
-        Span(self.min)
+        Span(self.min.value)
+    }
+
+    /// Smallest sample of the connection; zero before the first.
+    pub fn least(&self) -> Span {
+        Span(self.least)
     }
 
     /// Largest sample; zero before the first.
@@ -161,6 +170,42 @@ impl RttEstimator {
     }
 }
 
+/// The smallest of recent samples, nanoseconds: a [`WindowedMin`] that is asked only when its answer can change.
+#[derive(Clone, Debug)]
+struct RecentMin {
+    /// The smallest; zero before the first sample.
+    value: u64,
+    /// A sample above this changes nothing before `due`.
+    above: u64,
+    due: u64,
+    window: u64,
+    filter: Option<Box<WindowedMin>>,
+}
+
+impl RecentMin {
+    /// Zero: the window is the connection.
+    fn new(window: Span) -> RecentMin {
+        RecentMin { value: 0, above: u64::MAX, due: 0, window: window.0, filter: None }
+    }
+
+    /// Whether sample `rtt` at `now` changes anything.
+    #[inline]
+    fn moves(&self, now: u64, rtt: u64) -> bool {
+        rtt <= self.above || now >= self.due
+    }
+
+    #[inline(never)]
+    fn take(&mut self, now: u64, rtt: u64) {
+        if self.window == 0 {
+            (self.value, self.above, self.due) = (rtt, rtt - 1, u64::MAX);
+            return;
+        }
+        let filter = self.filter.get_or_insert_with(|| Box::new(WindowedMin::new(now, rtt)));
+        self.value = filter.update(self.window, now, rtt);
+        (self.above, self.due) = filter.settled(self.window);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,6 +214,7 @@ mod tests {
     fn after(profile: Profile, samples_ms: &[u64]) -> RttEstimator {
         let mut e = RttEstimator::new(&Config::profile(profile));
         for (i, ms) in samples_ms.iter().enumerate() {
+            e.note_min(Time(0), Span::from_millis(*ms), false);
             e.sample(Span::from_millis(*ms), i as u64, i as u64 + 1);
         }
         e
@@ -214,5 +260,39 @@ mod tests {
     fn linux_never_falls_below_srtt_plus_200_ms() {
         let e = after(Profile::Linux, &[40; 200]);
         assert_eq!(e.rto(), Span::from_millis(240));
+    }
+
+    /// (second, sample in ms, smallest of the last 300 s, smallest of all).
+    fn minima(profile: Profile, samples: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        let mut e = RttEstimator::new(&Config::profile(profile));
+        let ms = |span: Span| span.0 / 1_000_000;
+        samples
+            .iter()
+            .map(|&(at, rtt)| {
+                e.note_min(Time(at * 1_000_000_000), Span::from_millis(rtt), false);
+                (ms(e.min()), ms(e.least()))
+            })
+            .collect()
+    }
+
+    /// A route that gets longer is known after 300 s in Linux (tcp_min_rtt_wlen), elsewhere never.
+    #[test]
+    fn the_minimum_is_that_of_a_window() {
+        let samples = [(0, 40), (1, 90), (100, 90), (200, 80), (299, 85), (301, 90), (480, 90), (502, 90), (503, 30)];
+        let linux = [(40, 40), (40, 40), (40, 40), (40, 40), (40, 40), (80, 40), (80, 40), (85, 40), (30, 30)];
+        assert_eq!(minima(Profile::Linux, &samples), linux);
+        let rfc: Vec<u64> = minima(Profile::Rfc, &samples).iter().map(|m| m.0).collect();
+        assert_eq!(rfc, [40, 40, 40, 40, 40, 40, 40, 40, 30]);
+    }
+
+    #[test]
+    fn an_acknowledgment_that_may_have_waited_does_not_raise_the_minimum() {
+        let mut e = RttEstimator::new(&Config::profile(Profile::Linux));
+        for second in 0..1000 {
+            e.note_min(Time(second * 1_000_000_000), Span::from_millis(if second == 0 { 40 } else { 80 }), second > 0);
+        }
+        assert_eq!(e.min(), Span::from_millis(40));
+        e.note_min(Time(1_000_000_000_000), Span::from_millis(39), true);
+        assert_eq!(e.min(), Span::from_millis(39));
     }
 }

@@ -79,6 +79,20 @@ impl<const MAX: bool> Windowed<MAX> {
     }
 }
 
+impl WindowedMin {
+    /// A value above the first of these changes nothing before the time that is the second, with a window of length
+    /// `window`.
+    pub fn settled(&self, window: u64) -> (u64, u64) {
+        let [best, second, third] = self.best;
+        let age = match () {
+            () if second.0 == best.0 => window / 4,
+            () if third.0 == second.0 => window / 2,
+            () => window,
+        };
+        (third.1, best.0.saturating_add(age).saturating_add(1))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,5 +130,25 @@ mod tests {
             assert!(inside().any(|v| v == hi) && hi <= inside().max().unwrap());
             assert!(inside().any(|v| v == lo) && lo >= inside().min().unwrap());
         }
+    }
+
+    /// Asked only for values that are not above, or not before, what is settled, it answers as when asked for all.
+    #[test]
+    fn what_is_settled_changes_nothing() {
+        let mut rng = Stream::named(4, 0, "settled");
+        let (mut all, mut some) = (WindowedMin::new(0, 500), WindowedMin::new(0, 500));
+        let ((mut above, mut due), mut asked, mut t) = (some.settled(1000), 0, 0);
+        for _ in 0..20_000 {
+            t += rng.below(4);
+            let v = 400 + rng.below(600) * (t / 700 % 3);
+            all.update(1000, t, v);
+            if v <= above || t >= due {
+                asked += 1;
+                some.update(1000, t, v);
+                (above, due) = some.settled(1000);
+            }
+            assert_eq!(some.best, all.best);
+        }
+        assert!(asked > 100 && asked < 15_000, "{asked}");
     }
 }

@@ -119,6 +119,8 @@ options! {
          entry (ns3, which below ssthresh lets out as much as comes in, and more only on an acknowledgment that ends with a \
          retransmission)";
     dupthresh: u64, Kind::Count, Some((1.0, 300.0)), [3, 3, 3, 3], "duplicate acknowledgments that mean a loss (RFC 5681)";
+    min_rtt_window: Span, Kind::Duration, Some((0.0, 86_400.0)), [MS(0), MS(300_000), MS(0), MS(0)],
+        "time over which the minimum RTT is taken (tcp_min_rtt_wlen of Linux), for RACK, rate samples and controllers that ask for it; 0 is the connection";
     limited_transmit: bool, Kind::Bool, None, [true, true, true, true], "one new segment on each of the first two duplicates (RFC 3042)";
     limited_transmit_after_timeout: bool, Kind::Bool, None, [false, false, false, true],
         "limited transmit also while a timeout is repaired without SACK, where it sends old segments again (ns-2)";

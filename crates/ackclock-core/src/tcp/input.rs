@@ -166,7 +166,9 @@ impl ControlBlock {
         // The newest delivered segment was delayed least; selectively acknowledged ones are newer.
         let newest = d.sack_xmit.map_or(last, |s| s.1);
         let sample = now.since(newest);
-        self.rtt.note_min(sample);
+        // A lone short segment is one whose acknowledgment the receiver may delay (Linux).
+        let lone = advanced && self.board.outstanding() == 0 && d.bytes < u64::from(self.mss);
+        self.rtt.note_min(now, sample, lone);
         self.rtt.sample(now.since(first), self.board.una(), self.board.nxt());
         Some(sample)
     }
@@ -179,11 +181,13 @@ impl ControlBlock {
         if self.config.rto == RtoRule::Linux {
             // In whole ticks, rounded either way; it counts for the minimum and for the controller too.
             let sample = Span(u64::from(ticks.max(1)).saturating_mul(tick));
-            self.rtt.note_min(sample);
+            self.rtt.note_min(now, sample, false);
             self.rtt.sample(sample, una, nxt);
             return Some(sample);
         }
-        self.rtt.sample(Span(u64::from(ticks) * tick + now.0 % tick), una, nxt);
+        let sample = Span(u64::from(ticks) * tick + now.0 % tick);
+        self.rtt.note_min(now, sample, false);
+        self.rtt.sample(sample, una, nxt);
         None
     }
 

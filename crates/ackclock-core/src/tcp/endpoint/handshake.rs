@@ -92,6 +92,7 @@ impl Endpoint {
             _ => None,
         };
         if let Some(rtt) = rtt {
+            self.tx.tcb.rtt.note_min(now, rtt, false);
             self.tx.tcb.rtt.sample(rtt, 0, 1);
             self.rx.established(now, rtt);
         } else if self.syn_retries > 0 {
