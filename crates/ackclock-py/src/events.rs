@@ -35,6 +35,7 @@ pub enum Call {
     Start {
         initial_window: u64,
     },
+    OnPaced {},
     Observe(Ack),
     OnAck(Ack),
     OnCongestion(Signal),

@@ -68,6 +68,9 @@ impl CongestionControl for Recorder {
     fn start(&mut self, cx: &mut Cx<'_>, initial_window: u64) {
         self.note(cx, Call::Start { initial_window }, |cc, cx| cc.start(cx, initial_window));
     }
+    fn on_paced(&mut self, cx: &mut Cx<'_>) {
+        self.note(cx, Call::OnPaced {}, |cc, cx| cc.on_paced(cx));
+    }
     fn observe(&mut self, cx: &mut Cx<'_>, ack: &cc::Ack) {
         let needs = self.needs;
         self.note(cx, Call::Observe(Ack::from(ack)), |cc, cx| {
@@ -177,6 +180,7 @@ impl Replayer {
         match &event.call {
             Call::Create { .. } => {}
             Call::Start { initial_window } => controller.start(cx, *initial_window),
+            Call::OnPaced {} => controller.on_paced(cx),
             Call::Observe(ack) if needs.observe => controller.observe(cx, &seen(&ack.into(), needs)),
             Call::OnAck(ack) => controller.on_ack(cx, &seen(&ack.into(), needs)),
             Call::OnCongestion(signal) => controller.on_congestion(cx, (*signal).into()),

@@ -76,7 +76,9 @@ pub use window::{Avoidance, Window, WindowBased};
 pub struct RttView {
     /// Smoothed (RFC 6298); zero before the first sample.
     pub smoothed: Span,
-    /// Smallest sample of the connection; zero before the first.
+    /// Smallest sample of the connection, or of the last [`Config::min_rtt_window`]; zero before the first.
+    ///
+    /// [`Config::min_rtt_window`]: crate::tcp::config::Config::min_rtt_window
     pub min: Span,
 }
 
@@ -320,6 +322,9 @@ pub struct StartEstimate {
 pub trait CongestionControl: Send {
     /// The connection is established; `initial_window` in bytes (RFC 6928).
     fn start(&mut self, cx: &mut Cx<'_>, initial_window: u64);
+    /// Segments are paced, because this controller asks for it or the option `pacing` does. Comes after
+    /// [`CongestionControl::start`], or not at all.
+    fn on_paced(&mut self, _cx: &mut Cx<'_>) {}
     /// An acknowledgment arrived, before recovery looks at it. Only with [`Needs::observe`].
     fn observe(&mut self, _cx: &mut Cx<'_>, _ack: &Ack) {}
     /// An acknowledgment delivered data and the window may move.

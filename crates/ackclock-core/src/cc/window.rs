@@ -145,6 +145,10 @@ impl CongestionControl for WindowBased {
         self.publish_all();
     }
 
+    fn on_paced(&mut self, _cx: &mut Cx<'_>) {
+        self.slow_start.on_paced();
+    }
+
     fn observe(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         let before = self.w;
         self.law.observe(cx, ack, &mut self.w);

@@ -15,7 +15,7 @@ const DELAY_MIN: Span = Span::from_millis(4);
 /// Whose thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Half of the minimum RTT for a train; an eighth of it, 16 ms at most, for the delay.
+    /// Half of the minimum RTT for a train, all of it where segments are paced; an eighth of it, 16 ms at most, for the delay.
     Linux,
     /// The minimum RTT for both; for the delay 1 s at most.
     Ns3,
@@ -40,6 +40,7 @@ pub struct HyStart {
     ack_delay_max: Span,
     burst_bytes: f64,
     standard: Standard,
+    paced: bool,
     found: bool,
     round: Option<u64>,
     round_start: Time,
@@ -60,7 +61,7 @@ pub(super) const ENTRY: SlowStartEntry = SlowStartEntry {
             kind: Kind::Choice(&["linux", "ns3"]),
             default: Default::Text("linux"),
             range: None,
-            doc: "linux: a train of half of the minimum RTT, a delay of an eighth of it within 4 and 16 ms; ns3: the minimum RTT for \
+            doc: "linux: a train of half of the minimum RTT, of all of it where segments are paced, a delay of an eighth of it within 4 and 16 ms; ns3: the minimum RTT for \
                   both, the delay within 4 ms and 1 s",
         },
         ParamSpec {
@@ -107,6 +108,7 @@ impl HyStart {
             ack_delay_max: p.duration("ack_delay_max"),
             burst_bytes: p.float("offload_burst"),
             standard: Standard::new(p),
+            paced: false,
             found: false,
             round: None,
             round_start: Time::ZERO,
@@ -125,8 +127,14 @@ impl HyStart {
         // Linux's pacing rate in slow start is twice the window per smoothed RTT, whether paced or not.
         let rate = 2.0 * w.cwnd * f64::from(cx.mss) / cx.rtt.smoothed.as_secs_f64().max(1e-9);
         let offload = Span::from_secs_f64(4.0 * self.burst_bytes / rate).min(self.ack_delay_max);
-        // An unpaced sender's train is compressed to at most half of the round.
-        Span((self.min_rtt + offload).0 / 2)
+        // Acknowledgments of what left in a burst span half of the round when the pipe is full; pacing in slow start, at
+        // twice the window per round trip, spreads a burst over half of one already.
+        let whole = self.min_rtt + offload;
+        if self.paced {
+            whole
+        } else {
+            Span(whole.0 / 2)
+        }
     }
 
     /// Whether the pipe looks full on this acknowledgment.
@@ -161,6 +169,10 @@ impl HyStart {
 impl SlowStart for HyStart {
     fn observes(&self) -> bool {
         true
+    }
+
+    fn on_paced(&mut self) {
+        self.paced = true;
     }
 
     fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window) {
@@ -205,5 +217,31 @@ mod tests {
             assert_eq!([Form::Linux, Form::Ns3].map(|f| f.delay_threshold(rtt)), [linux, ns3]);
         }
         assert_eq!(Form::Linux.delay_threshold(Span::from_millis(100)), Span::from_micros(12_500));
+    }
+
+    /// Acknowledgments of one round come every millisecond, 100 ms after what they acknowledge; nothing is queued. Linux:
+    /// (100 ms + min(1 ms, 4 * 64 KiB / rate)) / 2, not halved where segments are paced. The 256 KiB take longer than 1 ms.
+    #[test]
+    fn a_train_lasts_half_of_the_minimum_unless_paced() {
+        for (variant, paced, last) in
+            [("linux", false, 51), ("linux", true, 102), ("ns3", false, 101), ("ns3", true, 101)]
+        {
+            let given = [("variant".to_owned(), crate::params::Value::Text(variant.to_owned()))];
+            let mut h = HyStart::new(&Params::new(ENTRY.params, &given).unwrap());
+            if paced {
+                h.on_paced();
+            }
+            let ends = crate::cc::testing::with_cx(1000, |cx| {
+                cx.rtt.smoothed = Span::from_millis(100);
+                let mut w = Window { cwnd: 200.0, ssthresh: f64::INFINITY };
+                let ack = Ack { rtt: Some(Span::from_millis(100)), ..crate::cc::testing::ack(1.0) };
+                (0..150u64).find(|&ms| {
+                    cx.now = Time(1_000_000_000 + ms * 1_000_000);
+                    h.observe(cx, &ack, &mut w);
+                    w.ssthresh.is_finite()
+                })
+            });
+            assert_eq!(ends, Some(last), "{variant}, paced: {paced}");
+        }
     }
 }

@@ -32,6 +32,9 @@ pub trait SlowStart: Send {
         false
     }
 
+    /// Segments are paced ([`crate::cc::CongestionControl::on_paced`]).
+    fn on_paced(&mut self) {}
+
     /// Sees every acknowledgment while `w` is below ssthresh, in every phase and before the window grows. May lower
     /// ssthresh to end slow start.
     fn observe(&mut self, _cx: &Cx<'_>, _ack: &Ack, _w: &mut Window) {}

@@ -87,6 +87,9 @@ impl Sender {
         let iw = if syn_was_lost { u64::from(tcb.mss) } else { tcb.config.initial_window(tcb.mss) };
         self.recovery.start(&tcb.config, sack, tcb.congestion.needs().recovery);
         tcb.start(now, iw);
+        if self.pacer.acts(tcb.congestion.control()) {
+            tcb.decide(now, |cc, cx| cc.on_paced(cx));
+        }
     }
 
     /// The options of the endpoint.

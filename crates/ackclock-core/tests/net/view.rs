@@ -115,6 +115,10 @@ impl CongestionControl for Spy {
     fn on_undo(&mut self, cx: &mut Cx<'_>, undo: Undo) {
         self.inner.on_undo(cx, undo);
     }
+    fn on_paced(&mut self, cx: &mut Cx<'_>) {
+        self.inner.on_paced(cx);
+    }
+
     fn on_transmit_start(&mut self, cx: &mut Cx<'_>, idle: Span) {
         self.inner.on_transmit_start(cx, idle);
     }

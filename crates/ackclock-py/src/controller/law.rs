@@ -206,6 +206,9 @@ impl CongestionControl for Framed {
     fn on_restart(&mut self, cx: &mut cc::Cx<'_>, restart: cc::Restart) {
         self.lent.while_lent(cx, |cx| self.frame.on_restart(cx, restart));
     }
+    fn on_paced(&mut self, cx: &mut cc::Cx<'_>) {
+        self.lent.while_lent(cx, |cx| self.frame.on_paced(cx));
+    }
     fn on_transmit_start(&mut self, cx: &mut cc::Cx<'_>, idle: Span) {
         self.lent.while_lent(cx, |cx| self.frame.on_transmit_start(cx, idle));
     }

@@ -51,6 +51,7 @@ macro_rules! noted {
 impl CongestionControl for Recorder {
     noted! {
         start(initial_window: u64);
+        on_paced();
         on_ack(ack: &Ack);
         on_congestion(signal: Signal);
         on_phase();
@@ -131,6 +132,7 @@ macro_rules! stepped {
 impl CongestionControl for Player {
     stepped! {
         start(u64);
+        on_paced();
         on_ack(&Ack);
         on_congestion(Signal);
         on_phase();
