@@ -392,4 +392,30 @@ mod tests {
         assert!((470..=500).contains(&law.twice), "{}", law.twice);
         assert_eq!(law.rtt_min, 20);
     }
+
+    /// A request comes after a pause, with nothing outstanding: Linux takes it for a duplicate of one segment and ends
+    /// the sample there, so that the pause is not in the first sample of the answer.
+    #[test]
+    fn a_request_ends_the_sample_in_which_nothing_was_outstanding() {
+        let mut law = WestwoodPlusInteger::new(&params("linux"));
+        assert!(law.needs().observe_idle);
+        testing::with_cx(1000, |cx| {
+            cx.rtt.min = Span::from_millis(40);
+            let mut w = Window { cwnd: 10.0, ssthresh: 2.0 };
+            let mut at = |law: &mut WestwoodPlusInteger, ms: u64, acked: u64, plain: bool| {
+                cx.now = Time(ms * 1_000_000);
+                let rtt = (acked > 0).then_some(Span::from_millis(40));
+                law.observe(cx, &Ack { acked, rtt, plain, ..Ack::default() }, &mut w);
+            };
+            // 1000 bytes a millisecond, of which the first are not counted: 49 000 in the 51 ms of the first sample.
+            (1..=52).for_each(|ms| at(&mut law, ms, 1000, true));
+            assert_eq!((law.once, law.twice, law.begin, law.bytes), (960, 960, 51, 2000));
+            // 190 ms after the last acknowledgment: 2000 bytes in 191 ms are 10 a millisecond. One segment counts anew.
+            at(&mut law, 242, 0, false);
+            assert_eq!((law.once, law.twice, law.begin, law.bytes), (841, 945, 242, 1000));
+            // A pure duplicate only ends a sample.
+            at(&mut law, 243, 0, true);
+            assert_eq!((law.begin, law.bytes), (242, 1000));
+        });
+    }
 }

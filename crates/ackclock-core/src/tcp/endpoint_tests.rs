@@ -10,6 +10,8 @@ use crate::params::Value;
 use crate::slowstart;
 use crate::tcp::config::Profile;
 
+#[path = "decision_tests.rs"]
+mod decision;
 #[path = "ecn_tests.rs"]
 mod ecn;
 #[path = "option_tests.rs"]

@@ -22,7 +22,9 @@ impl Sender {
         // The peer's window (RFC 9293 §3.8.6).
         let opened = peer.offer(ack, seg.window);
         if tcb.board.outstanding() == 0 {
-            if tcb.congestion.needs().observe_idle && ack == una {
+            // The acknowledgment that ends a handshake is none of the controller's.
+            let heard = ack == una && (seg.len > 0 || tcb.stats.acks > 0);
+            if heard && tcb.congestion.needs().observe_idle {
                 // Linux's header prediction leaves data to the general path when its socket has no memory in use.
                 let plain = seg.len == 0 && seg.sack().is_empty() && opened == 0;
                 let ack = Ack { una, nxt: una, round: tcb.count_round(), plain, ..Ack::default() };
