@@ -107,8 +107,10 @@ pub struct Htcp {
     /// Growth per round-trip time, segments, as of `updated`.
     alpha: f64,
     updated: Option<Time>,
-    /// When the last congestion ended.
+    /// When the last congestion ended, later by all the time since then in which nothing was in flight.
     congestion_end: Time,
+    /// Of the last acknowledgment.
+    heard: Time,
     rtt_min: Span,
     rtt_max: Span,
     /// Throughput: bytes since `measured_since`, the average, its maximum since the last congestion, that before it.
@@ -135,6 +137,7 @@ impl Htcp {
             alpha: 1.0,
             updated: None,
             congestion_end: Time::ZERO,
+            heard: Time::ZERO,
             rtt_min: Span::ZERO,
             rtt_max: Span::ZERO,
             bytes: 0,
@@ -216,9 +219,19 @@ impl Avoidance for Htcp {
     fn start(&mut self, cx: &Cx<'_>, _w: &mut Window) {
         self.congestion_end = cx.now;
         self.measured_since = cx.now;
+        self.heard = cx.now;
+    }
+
+    fn transmit_start(&mut self, cx: &Cx<'_>, _idle: Span) {
+        // The paper's sources always have data. Delta is how long the path has carried more without congestion: time in
+        // which nothing was in flight says nothing of it.
+        self.congestion_end = (self.congestion_end + cx.now.since(self.heard)).min(cx.now);
+        self.heard = cx.now;
+        self.updated = None;
     }
 
     fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window) {
+        self.heard = cx.now;
         if let Some(rtt) = ack.rtt {
             if self.rtt_min == Span::ZERO || rtt < self.rtt_min {
                 self.rtt_min = rtt;

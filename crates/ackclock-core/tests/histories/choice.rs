@@ -13,7 +13,7 @@ type Given = Vec<(String, Value)>;
 #[derive(Clone, Copy)]
 pub struct Form {
     pub entry: &'static Controller,
-    variant: Option<&'static str>,
+    pub variant: Option<&'static str>,
     start: &'static SlowStartEntry,
 }
 

@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod choice;
+mod pauses;
 mod reno;
 mod world;
 

@@ -45,7 +45,7 @@ impl Model {
     fn play(&mut self, step: Step, outstanding: u64, flights: &[u64]) {
         match step {
             Step::Ack(a) if a.limited => self.acknowledged((a.segments.min(outstanding / MSS)) as f64),
-            Step::Ack(_) | Step::Disorder(_) => {}
+            Step::Ack(_) | Step::Disorder(_) | Step::Pause { .. } => {}
             Step::Loss { end: End::Unfounded, .. } => self.restored(self.half(flights[0]), self.half(flights[0])),
             Step::Loss { end, .. } => {
                 self.w = self.half(flights[0]);

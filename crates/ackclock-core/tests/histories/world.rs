@@ -18,6 +18,13 @@ pub struct Acked {
     marked: bool,
 }
 
+impl Acked {
+    /// With a round trip that is always the same, and soon after the one before.
+    pub fn make_even(&mut self) {
+        (self.rtt_us, self.gap_us) = (Some(40_000), self.gap_us.min(20_000));
+    }
+}
+
 /// How a recovery ends.
 #[derive(Clone, Copy, Debug)]
 pub enum End {
@@ -48,6 +55,10 @@ pub enum Step {
         times: u64,
         unfounded: bool,
     },
+    /// Nothing to send, for less than a timeout: no idle rule acts.
+    Pause {
+        ms: u64,
+    },
     Idle {
         ms: u64,
         window: u64,
@@ -56,7 +67,7 @@ pub enum Step {
     },
 }
 
-fn acked() -> impl Strategy<Value = Acked> {
+pub fn acked() -> impl Strategy<Value = Acked> {
     let segments = prop_oneof![20 => 1..5u64, 1 => 1..100_000u64];
     let gap_us = prop_oneof![1 => Just(0u64), 20 => 1..20_000u64, 1 => 1..5_000_000u64];
     let rtt_us = prop_oneof![
@@ -79,6 +90,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         3 => (0..20u64, 0..20u64, end).prop_map(|(duplicates, acks, end)| Step::Loss { duplicates, acks, end }),
         1 => (0..5u64).prop_map(|acks| Step::Mark { acks }),
         1 => (1..6u64, any::<bool>()).prop_map(|(times, unfounded)| Step::Timeout { times, unfounded }),
+        1 => (1..1000u64).prop_map(|ms| Step::Pause { ms }),
         1 => (200..1_000_000u64, 1..50u64, any::<bool>()).prop_map(|(ms, window, floor)| Step::Idle { ms, window, floor }),
     ]
 }
@@ -301,6 +313,14 @@ impl World {
         }
     }
 
+    /// What is outstanding arrives, with acknowledgments of a full window or not. Then nothing is sent for a while.
+    pub fn pause(&mut self, ms: u64, limited: bool) {
+        let all = Acked { segments: u64::MAX / self.mss, gap_us: 1, rtt_us: None, limited, marked: false };
+        self.acknowledge(all, false);
+        self.enter(Phase::Open);
+        self.now += Span::from_millis(ms);
+    }
+
     /// What is to happen next happens.
     pub fn play(&mut self, step: Step) {
         self.fill();
@@ -354,13 +374,9 @@ impl World {
                     self.undo(before);
                 }
             }
+            Step::Pause { ms } => self.pause(ms, false),
             Step::Idle { ms, window, floor } => {
-                // What is outstanding arrives before.
-                let all =
-                    Acked { segments: u64::MAX / self.mss, gap_us: 1, rtt_us: None, limited: false, marked: false };
-                self.acknowledge(all, false);
-                self.enter(Phase::Open);
-                self.now += Span::from_millis(ms);
+                self.pause(ms, false);
                 let ssthresh_floor = if floor { self.cc.control().cwnd / 4 * 3 } else { 0 };
                 // The last data left before it was acknowledged.
                 let idle = Span::from_millis(ms) + self.rtt.smoothed;

@@ -1,0 +1,96 @@
+//! A connection that pauses grows no more than one that does not: to both arrive the same acknowledgments after the same
+//! history, but one of them has nothing in flight now and then for longer.
+
+use crate::choice::{forms, Choice, Form};
+use crate::world::{acked, step, Acked, Step, World};
+use proptest::prelude::*;
+
+/// Acknowledgments, then a pause of so many milliseconds.
+type Turn = (Vec<Acked>, u64);
+
+/// Both pause at least so long, milliseconds: what looks at its clock at times only (Linux's CUBIC and BIC every 31 ms, ns-2's
+/// FAST every 10 ms) does so then in both.
+const SHORT: u64 = 40;
+
+/// What holds of a controller's time.
+#[derive(Clone, Copy, PartialEq)]
+enum Clock {
+    /// It has none, or one that stands still in a pause.
+    Still,
+    /// By its parameters it looks at it once in a time of any length.
+    Parameter,
+    /// It forgets what it knows of its path after a time, or goes through phases of given lengths: it is compared in its
+    /// first seconds.
+    Forgets,
+    /// It runs on, in the kernel too.
+    RunsOn,
+}
+
+fn clock(form: &Form) -> Clock {
+    match (form.entry.name, form.variant) {
+        ("cubic" | "bic", Some("linux")) | ("fast", Some("ns2")) => Clock::Parameter,
+        ("htcp", Some("linux")) => Clock::RunsOn,
+        ("bbr1" | "bbr3" | "copa" | "ledbat", _) => Clock::Forgets,
+        _ => Clock::Still,
+    }
+}
+
+fn turns(most: usize) -> impl Strategy<Value = Vec<Turn>> {
+    let pause = prop_oneof![4 => 1..400u64, 1 => 400..700u64];
+    prop::collection::vec((prop::collection::vec(acked(), 1..20), pause), 1..most)
+}
+
+/// Plays the turns after a history, with all of their pauses or not: the largest window from the history's end on.
+fn peak(choice: &Choice, (mss, iw, most): (u64, u64, u64), history: &[Step], turns: &[Turn], pauses: bool) -> u64 {
+    let mut world = World::new(choice.build().unwrap(), mss, iw, most);
+    history.iter().for_each(|s| world.play(*s));
+    world.pause(SHORT, true);
+    let from = world.controls.len() - 1;
+    for (acks, ms) in turns {
+        acks.iter().for_each(|a| world.play(Step::Ack(*a)));
+        world.pause(SHORT + if pauses { *ms } else { 0 }, true);
+    }
+    world.controls[from..].iter().map(|c| c.cwnd).max().unwrap()
+}
+
+fn holds(form: &Form, cases: u32) {
+    let clock = clock(form);
+    let choices = match clock {
+        Clock::Still => prop_oneof![1 => Just(form.usual()), 4 => form.any()].boxed(),
+        _ => Just(form.usual()).boxed(),
+    };
+    let (steps, most) = if clock == Clock::Forgets { (1, 4) } else { (40, 8) };
+    let draws = (choices, crate::connection(), prop::collection::vec(step(), 0..steps), turns(most));
+    crate::property(cases, &draws, |(choice, connection, history, mut turns)| {
+        if clock == Clock::Forgets {
+            turns.iter_mut().flat_map(|t| &mut t.0).for_each(Acked::make_even);
+        }
+        let [busy, pausing] = [false, true].map(|p| peak(&choice, connection, &history, &turns, p));
+        prop_assert!(pausing <= busy, "{choice:?}: {pausing} bytes with pauses, {busy} without");
+        Ok(())
+    });
+}
+
+fn every(half: usize) {
+    for form in forms().iter().skip(half).step_by(2).filter(|f| clock(f) != Clock::RunsOn) {
+        holds(form, 60);
+    }
+}
+
+#[test]
+fn pauses_make_no_window_grow() {
+    every(0);
+}
+
+#[test]
+fn nor_that_of_every_other_controller() {
+    every(1);
+}
+
+/// Linux's H-TCP counts them: its clock is the time since the last congestion.
+#[test]
+#[should_panic(expected = "bytes with pauses")]
+fn but_that_of_htcp_in_linux() {
+    let forms = forms();
+    holds(forms.iter().find(|f| clock(f) == Clock::RunsOn).unwrap(), 2000);
+}
