@@ -31,7 +31,7 @@ def agreement() -> str:
     agree, large = sum(cell.agrees for cell in found), sum(cell.large for cell in found)
     return (
         f"**{agree} of {len(found)} cells** agree: completion time or goodput within 5 % and mean RTT within 10 %. "
-        f"{large or 'None'} differ{'s' if large == 1 else ''} by more than 20 %."
+        f"{large or 'None'} differ{'' if large > 1 else 's'} by more than 20 %."
     )
 
 
