@@ -75,6 +75,9 @@ pub struct Scoreboard {
     unit: u64,
     /// What is outstanding counts beyond its bytes; modulo 2^64, for a full segment with a FIN counts one less.
     padding: u64,
+    /// What the pipe counts beyond the bytes outstanding, modulo 2^64: padding and retransmissions less what is delivered
+    /// or lost.
+    beyond: u64,
     sacked: u64,
     lost: u64,
     retrans: u64,
@@ -139,7 +142,7 @@ impl Scoreboard {
     /// Bytes believed to be in the network (RFC 6675 `Pipe`).
     #[inline]
     pub fn pipe(&self) -> u64 {
-        self.occupied() - self.sacked - self.lost + self.retrans
+        (self.nxt - self.una).wrapping_add(self.beyond)
     }
 
     /// Bytes selectively acknowledged above the cumulative acknowledgment.
@@ -189,7 +192,9 @@ impl Scoreboard {
         self.records.push(Record { seq: self.nxt, xmit: now, len, flags: 0 });
         self.nxt += u64::from(len);
         if self.unit > 0 {
-            self.padding = self.padding.wrapping_add(self.unit).wrapping_sub(u64::from(len));
+            let padding = self.unit.wrapping_sub(u64::from(len));
+            self.padding = self.padding.wrapping_add(padding);
+            self.beyond = self.beyond.wrapping_add(padding);
         }
     }
 
@@ -261,6 +266,9 @@ impl Scoreboard {
             }
         }
         self.una = ack;
+        if !in_order || self.unit > 0 || self.retrans | self.lost != 0 || self.beyond != 0 {
+            self.settle();
+        }
         if !in_order {
             self.ranges.trim_below(ack);
         }
@@ -314,6 +322,7 @@ impl Scoreboard {
         }
         let mut ranges = std::mem::take(&mut self.ranges);
         ranges.insert(start, end, |a, b| self.mark_sacked(a, b, d));
+        self.settle();
         self.ranges = ranges;
     }
 

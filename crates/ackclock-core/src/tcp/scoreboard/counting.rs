@@ -35,6 +35,12 @@ impl Scoreboard {
         (self.nxt - self.una).wrapping_add(self.padding)
     }
 
+    /// Sums up what the pipe counts beyond the bytes outstanding.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        self.beyond = self.padding.wrapping_sub(self.sacked).wrapping_sub(self.lost).wrapping_add(self.retrans);
+    }
+
     /// `segments` that ended with position `ack` are gone from the records: what they counted beyond their bytes.
     #[inline]
     pub(super) fn forget_padding(&mut self, segments: u64, ack: u64) {

@@ -20,6 +20,7 @@ impl Scoreboard {
         self.pending += counted;
         self.total_lost += counted;
         self.lost_payload += u64::from(r.len);
+        self.settle();
         self.hint = self.hint.min(n);
         self.lost_tail = self.lost_tail.max(n + 1);
         if let Some(rate) = &mut self.rate {
@@ -157,6 +158,7 @@ impl Scoreboard {
             }
         }
         (self.lost, self.pending) = (0, 0);
+        self.settle();
         let head = self.records.head();
         (self.hint, self.judged, self.rack_from) = (head, head, head);
         // All of it must be judged again, in the order it left.
@@ -176,6 +178,7 @@ impl Scoreboard {
             }
         }
         self.sacked = 0;
+        self.settle();
         self.ranges.clear();
         // What was delivered must be judged again.
         self.rack_from = self.records.head();

@@ -130,6 +130,7 @@ impl Scoreboard {
             }
         }
         r.flags |= RETRANS | EVER;
+        self.settle();
         self.left_again(number, now, pipe, totals);
     }
 
