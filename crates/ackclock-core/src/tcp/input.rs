@@ -169,7 +169,7 @@ impl ControlBlock {
         let newest = d.sack_xmit.map_or(last, |s| s.1);
         let sample = now.since(newest);
         // A lone short segment is one whose acknowledgment the receiver may delay (Linux).
-        let lone = advanced && self.board.outstanding() == 0 && d.bytes < u64::from(self.mss);
+        let lone = advanced && self.board.outstanding() == 0 && d.acked < u64::from(self.mss);
         self.rtt.note_min(now, sample, lone);
         self.rtt.sample(now.since(first), self.board.una(), self.board.nxt());
         Some(sample)

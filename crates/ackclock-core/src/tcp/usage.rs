@@ -23,8 +23,8 @@ impl Usage {
         Usage { always, limited: true, most: 0, until: una, nxt: una }
     }
 
-    /// The sender stops with everything from `una` to `nxt` outstanding, which counts `outstanding`: the window is full (`limited`) or not. When
-    /// nothing has left and nothing is `waiting` either, that says nothing of the window.
+    /// The sender stops with everything from `una` to `nxt` outstanding, which counts `outstanding`: the window is full
+    /// (`limited`) or not. When nothing has left and nothing is `waiting` either, that says nothing of the window.
     #[inline]
     pub fn note(&mut self, limited: bool, waiting: bool, (una, nxt): (u64, u64), outstanding: u64) {
         if nxt == self.nxt && !(limited && waiting) {
