@@ -208,7 +208,7 @@ def test_what_is_named_in_the_table_of_rfc_9743_is_there(loaded: Loaded) -> None
     claims = {claim.id for claim in loaded.code.claims}
     assert set(re.findall(r"\bT\d+\b", page)) <= claims
     lines = [line for line in page.splitlines() if line.startswith("ackclock run ")]
-    assert len(lines) == 8
+    assert len(lines) == 9
     for line in lines:
         _, _, file, *options = shlex.split(line)
         assert set(options[::2]) == {"--set"}
