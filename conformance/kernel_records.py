@@ -39,15 +39,15 @@ HELD_OUT = ("slow5", "drop400", "half50", "rtt4", "short100")
 """Scenarios that no controller was developed with: recorded to see whether agreement elsewhere was luck."""
 
 
-def names() -> list[str]:
-    """Every record, `<scenario>_<module>`, whether or not its controllers are built."""
-    return sorted(path.name.removesuffix(".json.gz") for path in RECORDS.glob("*.json.gz"))
+def names(folder: Path = RECORDS) -> list[str]:
+    """Every record of a folder, `<scenario>_<module>`, whether or not its controllers are built."""
+    return sorted(path.name.removesuffix(".json.gz") for path in folder.glob("*.json.gz"))
 
 
 @functools.cache
-def record(name: str) -> Mapping[str, Any]:
+def record(name: str, folder: Path = RECORDS) -> Mapping[str, Any]:
     """A recorded run as it was written."""
-    with gzip.open(RECORDS / f"{name}.json.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(folder / f"{name}.json.gz", "rt", encoding="utf-8") as file:
         result: Mapping[str, Any] = json.load(file)
     return result
 

@@ -76,9 +76,10 @@ def main() -> int:
         load_extension(Path(options.extension))
     import limited_records as records
     import limited_runs as runs
+    from kernel_records import controller_of
 
     def labels(name: str) -> set[str]:
-        return {name, *name.split("_"), records.controller_of(name)}
+        return {name, *name.split("_"), controller_of(name)}
 
     wanted = [name for name in records.names() if not options.only or labels(name) & set(options.only)]
     unknown = set(options.only) - set().union(*map(labels, records.names()))

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agreement import Deviation, Figure, figure
-from limited_records import controller_of, names, scenario_of
+from kernel_records import controller_of, scenario_of
+from limited_records import names
 from limited_runs import LARGE, RTT, TIME, Cell, kernel, ours
 
 FILE = Path(__file__).parent / "limited_deviations.toml"

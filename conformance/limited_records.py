@@ -5,14 +5,12 @@ The records are described in conformance/kernel/limited/README.md.
 
 from __future__ import annotations
 
-import functools
-import gzip
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernel_records import CONTROLLERS, MSS, bottleneck
+import kernel_records
+from kernel_records import MSS, bottleneck
 
 RECORDS = Path(__file__).parent / "kernel" / "limited"
 SAMPLE_NS = 50_000_000
@@ -25,25 +23,12 @@ behind the hole hangs on the 0.18 ms that a burst takes in the recorder (conform
 
 def names() -> list[str]:
     """Every record, `<scenario>_<module>`."""
-    return sorted(path.name.removesuffix(".json.gz") for path in RECORDS.glob("*.json.gz"))
+    return kernel_records.names(RECORDS)
 
 
-@functools.cache
 def record(name: str) -> Mapping[str, Any]:
     """A recorded run as it was written."""
-    with gzip.open(RECORDS / f"{name}.json.gz", "rt", encoding="utf-8") as file:
-        result: Mapping[str, Any] = json.load(file)
-    return result
-
-
-def scenario_of(name: str) -> str:
-    """`rr0` of `rr0_reno`."""
-    return name.split("_")[0]
-
-
-def controller_of(name: str) -> str:
-    """Our name of the controller of a record."""
-    return CONTROLLERS[name.split("_")[1]]
+    return kernel_records.record(name, RECORDS)
 
 
 def traffic_of(name: str) -> tuple[str, list[str]]:
@@ -118,7 +103,7 @@ def document(name: str, *, seed: int = 1, start_ns: int = 0, tcp: Mapping[str, A
                 "mss": MSS,
                 "profile": "linux",
                 "tcp": {**_options(path, arguments), **(tcp or {})},
-                "cc": {"name": CONTROLLERS[flow["cc"]]},
+                "cc": {"name": kernel_records.CONTROLLERS[flow["cc"]]},
                 **_application(kind, arguments, duration),
             }
         ],

@@ -13,7 +13,8 @@ from typing import Any
 import polars as pl
 
 from ackclock import engine
-from limited_records import UNSETTLED, document, record, scenario_of, traffic_of
+from kernel_records import scenario_of
+from limited_records import UNSETTLED, document, record, traffic_of
 
 BY_RATE = ("onoff", "slowread")
 """Applications whose speed is a rate; that of the others is the mean completion time of their transfers."""

@@ -9,7 +9,7 @@ import pytest
 import limited
 import limited_figures as figures
 import limited_records as records
-from kernel_records import CONTROLLERS
+from kernel_records import CONTROLLERS, scenario_of
 from limited_runs import Cell
 
 NAMES = records.names()
@@ -36,7 +36,7 @@ def test_the_list_names_records() -> None:
 
 
 def test_every_module_is_recorded_with_every_application() -> None:
-    scenarios = {records.scenario_of(name) for name in NAMES}
+    scenarios = {scenario_of(name) for name in NAMES}
     assert len(scenarios) == 15
     assert set(NAMES) == {f"{scenario}_{module}" for scenario in scenarios for module in CONTROLLERS}
 

@@ -12,8 +12,8 @@ import statistics
 import pytest
 
 from ackclock import engine
-from kernel_records import MSS
-from limited_records import document, names, record, scenario_of
+from kernel_records import MSS, scenario_of
+from limited_records import document, names, record
 
 RECORDS = [name for name in names() if scenario_of(name) == "slowread"]
 SETTLED = 60

@@ -8,6 +8,7 @@ import limited_figures as figures
 import limited_records as records
 from ackclock.engine import catalogue
 from generate import table
+from kernel_records import controller_of, scenario_of
 from limited_runs import Cell
 from validation_kernel import percent
 
@@ -19,7 +20,7 @@ SCENARIOS = (
 
 def _matrix(text: Callable[[Cell], str]) -> str:
     """Controller by scenario."""
-    cells = {(records.controller_of(name), records.scenario_of(name)): figures.cell(name) for name in records.names()}
+    cells = {(controller_of(name), scenario_of(name)): figures.cell(name) for name in records.names()}
     order = [name for name in catalogue().controllers if (name, SCENARIOS[0]) in cells]
     rows = ([f"`{name}`", *(text(cells[name, scenario]) for scenario in SCENARIOS)] for name in order)
     return table(["controller", *SCENARIOS], rows)
