@@ -42,7 +42,8 @@ impl Sender {
         let in_flight_before = tcb.board.pipe();
 
         // What it delivers: duplicates (RFC 2883), selectively (RFC 2018), cumulatively.
-        let mut d = Delivery { now, min_rtt: tcb.rtt.min(), forward: tcb.board.forward(), ..Delivery::default() };
+        let (forward, flight) = (tcb.board.forward(), tcb.board.occupied());
+        let mut d = Delivery { now, min_rtt: tcb.rtt.min(), forward, flight, ..Delivery::default() };
         let mut report = None;
         if seg.sack().is_empty() {
             tcb.blocks.clear();
@@ -116,7 +117,7 @@ impl Sender {
         ack.lost = tcb.board.total_lost() - lost_before;
         if tcb.congestion.ecn() {
             let safe = advanced && ack.lost == 0;
-            grow = recovery.respond_to_marks(now, &ack, (safe, grow), tcb, pacer);
+            grow = recovery.respond_to_marks(now, &ack, (safe, grow, d.flight), tcb, pacer);
         }
         if tcb.board.has_losses_to_report() {
             tcb.report_losses(now);

@@ -154,7 +154,7 @@ impl Sender {
             return None;
         }
         if duplicates {
-            self.recovery.sent_limited(u64::from(len));
+            self.recovery.sent_limited(self.tcb.board.count(len));
         }
         Some(self.emit(now, (len, fin), pipe, timers))
     }

@@ -39,6 +39,22 @@ fn linux_halves_the_window_once_per_idle_timeout() {
 }
 
 #[test]
+fn what_is_outstanding_counts_as_the_window_does() {
+    for (unit, threshold) in [("bytes", 2.0), ("packets", 10.0)] {
+        let mut e = sender(20, 200, &[("window_unit", text(unit)), ("nagle", Value::Bool(false))]);
+        let mut left = payload(&mut e, 200).len();
+        for _ in 1..20 {
+            e.tx.write(200);
+            left += payload(&mut e, 200).len();
+        }
+        assert_eq!(left, 20, "one segment for each write");
+        let due = e.next_deadline();
+        e.on_timer(due);
+        assert_eq!(windows(&e).1, threshold, "half of 4000 bytes, or of 20 packets, and two segments at least");
+    }
+}
+
+#[test]
 fn linux_restarts_by_whole_packets_and_whole_ticks() {
     // 25 packets: halved 12, three quarters 12 + 6. A timeout is 1000 ticks, and one more is longer.
     for (tick, micros, expected) in [

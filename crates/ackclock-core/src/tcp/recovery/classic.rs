@@ -56,7 +56,7 @@ impl Recovery {
             return;
         }
         let mss = u64::from(tcb.mss);
-        let flight = tcb.board.outstanding().saturating_sub(self.limited_sent);
+        let flight = tcb.board.occupied().saturating_sub(self.limited_sent);
         self.signal_loss(e.now, flight, false, tcb);
         tcb.stats.recoveries += 1;
         self.point = tcb.board.nxt();

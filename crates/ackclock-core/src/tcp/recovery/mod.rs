@@ -267,7 +267,7 @@ impl Recovery {
         tcb.stats.timeouts += 1;
         let before = (tcb.window(), tcb.ssthresh());
         tcb.congestion.release();
-        let flight = tcb.flight_to_reduce(now, tcb.board.outstanding(), false);
+        let flight = tcb.flight_to_reduce(now, tcb.board.occupied(), false);
         tcb.decide(now, |cc, cx| cc.on_congestion(cx, Signal::Timeout { flight, repeated }));
         if tcb.config.clear_sack_on_rto {
             tcb.board.forget_sacks();

@@ -59,13 +59,13 @@ impl Recovery {
     }
 
     /// After the repair of losses, which said whether the window may `grow`: reduces it for marks. `safe`: SND.UNA
-    /// advanced and no loss was found. Returns whether it may still grow.
+    /// advanced and no loss was found. `flight`: what was outstanding before the acknowledgment. Returns whether it may still grow.
     #[cold]
     pub fn respond_to_marks(
         &mut self,
         now: Time,
         ack: &Ack,
-        (safe, grow): (bool, bool),
+        (safe, grow, flight): (bool, bool, u64),
         tcb: &mut ControlBlock,
         pacer: &mut Pacer,
     ) -> bool {
@@ -77,7 +77,7 @@ impl Recovery {
         // At most once per window; what was sent before the last reduction was accounted for by it.
         let fresh = if linux { una >= self.point } else { una > self.point };
         if ack.ece && !self.reduction.active && fresh {
-            self.begin_reduction(now, ack, tcb, pacer);
+            self.begin_reduction(now, flight, tcb, pacer);
         }
         if self.reduction.active && Self::reduces_by_prr(tcb) {
             if ack.delivered > 0 {
@@ -94,8 +94,8 @@ impl Recovery {
         Self::is_linux(tcb) && needs.recovery == RecoveryBy::Endpoint && needs.ecn != EcnUse::Accurate
     }
 
-    fn begin_reduction(&mut self, now: Time, ack: &Ack, tcb: &mut ControlBlock, pacer: &mut Pacer) {
-        let flight = tcb.flight_to_reduce(now, tcb.board.outstanding() + ack.acked, false);
+    fn begin_reduction(&mut self, now: Time, flight: u64, tcb: &mut ControlBlock, pacer: &mut Pacer) {
+        let flight = tcb.flight_to_reduce(now, flight, false);
         let (before, mss) = (tcb.window(), u64::from(tcb.mss));
         if Self::reduces_by_prr(tcb) {
             tcb.congestion.hold();

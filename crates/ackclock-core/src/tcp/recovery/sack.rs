@@ -128,8 +128,8 @@ impl Recovery {
 
     /// Fast recovery begins (RFC 6675 §5 step 4, RFC 9937 §6).
     fn enter(&mut self, now: Time, d: &Delivery, tcb: &mut ControlBlock) {
-        let outstanding = tcb.board.outstanding();
-        let flight = (outstanding + d.acked).saturating_sub(self.limited_sent);
+        // A timer has no acknowledgment before which more was outstanding.
+        let flight = d.flight.max(tcb.board.occupied()).saturating_sub(self.limited_sent);
         self.begin_episode((tcb.window(), tcb.ssthresh()), tcb);
         if self.reduction.is_active() {
             self.undo.stands();

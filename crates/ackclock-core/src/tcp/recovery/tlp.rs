@@ -174,7 +174,7 @@ impl Recovery {
         } else if ack > end {
             // What the probe repeated had been lost, and was repaired without recovery: the window must know.
             self.tail.end();
-            self.reduce_for_probe(e.now, tcb.board.outstanding() + d.acked, tcb);
+            self.reduce_for_probe(e.now, d.flight, tcb);
         } else if !e.advanced && e.seg.len == 0 && e.same_window && d.sacked == 0 {
             // A plain duplicate: both copies arrived.
             self.tail.end();

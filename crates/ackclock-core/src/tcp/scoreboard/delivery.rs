@@ -21,6 +21,8 @@ pub struct Delivery {
     pub now: Time,
     /// Highest position delivered before by a never-retransmitted segment.
     pub forward: u64,
+    /// What was outstanding before it, as the window counts.
+    pub flight: u64,
     /// Smallest round-trip time so far: a shorter one of a retransmitted segment belongs to its original.
     pub min_rtt: Span,
     /// Bytes delivered for the first time.
