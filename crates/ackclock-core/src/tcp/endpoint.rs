@@ -195,25 +195,27 @@ impl Endpoint {
             self.tx.on_ack(now, seg, &mut self.timers);
             self.mind_wake(now);
         }
-        if self.reading == Reading::ForMarks && seg.len == 0 {
-            self.rx.on_bare_marking(seg.ecn);
-        }
         let fin = seg.has(flags::FIN);
         if seg.len > 0 || fin {
             if self.rx.on_header(seg.has(flags::PSH), seg.tsecr()) && self.timestamps && seg.has_timestamps() {
                 let age = self.age(now, seg.tsecr());
                 self.rx.on_echo(age);
             }
-            if self.reading == Reading::ForMarks && seg.len > 0 {
+            if self.reading == Reading::ForMarks {
                 self.on_marking(pos, seg);
             }
             self.rx.on_data(now, pos, seg.len, fin);
             self.peer_closed = self.rx.finished();
             self.arm_receiver(now);
-        } else if pos < self.rx.nxt() {
-            // A window probe or keep-alive: say where we are. Only below the window: two sides that both miss data
-            // would answer each other's acknowledgments for ever.
-            self.rx.request_ack();
+        } else {
+            if self.reading == Reading::ForMarks {
+                self.on_marking(pos, seg);
+            }
+            if pos < self.rx.nxt() {
+                // A window probe or keep-alive: say where we are. Only below the window: two sides that both miss data
+                // would answer each other's acknowledgments for ever.
+                self.rx.request_ack();
+            }
         }
     }
 

@@ -23,8 +23,7 @@ impl Sender {
         let opened = peer.offer(ack, seg.window);
         if tcb.board.outstanding() == 0 {
             // The acknowledgment that ends a handshake is none of the controller's.
-            let heard = ack == una && (seg.len > 0 || tcb.stats.acks > 0);
-            if heard && tcb.congestion.needs().observe_idle {
+            if tcb.congestion.needs().observe_idle && ack == una && (seg.len > 0 || tcb.stats.acks > 0) {
                 // Linux's header prediction leaves data to the general path when its socket has no memory in use.
                 let plain = seg.len == 0 && seg.sack().is_empty() && opened == 0;
                 let ack = Ack { una, nxt: una, round: tcb.count_round(), plain, ..Ack::default() };

@@ -266,9 +266,11 @@ impl Scoreboard {
             }
         }
         self.una = ack;
-        if !in_order || self.unit > 0 || self.retrans | self.lost != 0 || self.beyond != 0 {
-            self.settle();
+        if in_order && self.retrans | self.lost == 0 {
+            self.beyond = self.padding;
+            return;
         }
+        self.settle();
         if !in_order {
             self.ranges.trim_below(ack);
         }

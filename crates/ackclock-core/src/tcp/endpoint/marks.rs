@@ -5,9 +5,12 @@ use crate::tcp::output::Output;
 use crate::tcp::segment::{flags, Segment};
 
 impl Endpoint {
-    /// A segment with payload at `pos` came on a connection with ECN.
+    /// A segment at `pos` came on a connection with ECN.
     #[cold]
     pub(super) fn on_marking(&mut self, pos: u64, seg: &Segment) {
+        if seg.len == 0 {
+            return self.rx.on_bare_marking(seg.ecn);
+        }
         let end = pos + u64::from(seg.len);
         self.bare_ack_due |= self.rx.on_marking(seg.ecn, seg.has(flags::CWR), pos, end);
     }

@@ -68,11 +68,15 @@ impl Receiver {
     /// Room the peer may use beyond what arrived, bytes.
     #[inline]
     fn free(&self) -> u64 {
-        // What the application leaves unread, Linux counts by its memory.
-        let unread = if self.by_hand && self.linux.is_some() { 0 } else { self.unread };
-        let used = unread + if self.count_ooo { self.ooo_bytes } else { 0 };
-        let room = self.buffer.saturating_sub(used);
-        self.linux.as_ref().map_or(room, |l| room.min(l.window.offer()))
+        let out_of_order = if self.count_ooo { self.ooo_bytes } else { 0 };
+        match &self.linux {
+            None => self.buffer.saturating_sub(self.unread + out_of_order),
+            Some(l) => {
+                // What the application leaves unread, Linux counts by its memory.
+                let unread = if self.by_hand { 0 } else { self.unread };
+                self.buffer.saturating_sub(unread + out_of_order).min(l.window.offer())
+            }
+        }
     }
 
     /// Least step of the right edge (RFC 9293 §3.8.6.2.2): a segment, or half of the room where that is less, but what

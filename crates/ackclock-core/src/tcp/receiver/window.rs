@@ -92,6 +92,7 @@ impl Window {
 
     /// The segment `from..end` came in order and joined what was held out of order up to `nxt`, and the application reads by
     /// hand: notes their memory and returns that of everything it has not read.
+    #[inline(never)]
     pub fn hold(&mut self, from: u64, end: u64, nxt: u64) -> u64 {
         self.queue.take(from, end, end - from + OVERHEAD);
         if nxt > end {
@@ -102,6 +103,7 @@ impl Window {
     }
 
     /// The application has read everything before `pos` by hand, of what has come up to `nxt`.
+    #[inline(never)]
     pub fn on_read_by_hand(&mut self, now: Time, pos: u64, nxt: u64) {
         // Linux looks at the rate whenever a buffer has been read, so that the first one of a turn ends the round.
         let read = self.queue.first_end().map_or(pos, |end| end.min(pos));
