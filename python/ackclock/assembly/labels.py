@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from ackclock import engine
+from ackclock.assembly import numbers
 from ackclock.assembly.ledger import BATCH, PLACE
 from ackclock.results import percentiles
 from ackclock.results.categories import in_categories
@@ -23,15 +24,18 @@ class Labels:
     def __init__(self, plan: Plan) -> None:
         self._params = _types([point.params for point in plan.points])
         self._series = _series_types(plan, self._params)
+        found = numbers.of(plan)
+        self._numbers: dict[str, Any] = dict.fromkeys(found.names, pl.Float64)
         rows = [
             {
                 "point": point.index,
                 **{name: _as(self._params[name], value) for name, value in point.params.items()},
+                **own,
                 "seed": point.scenario.run.seed,
                 "duration_s": point.scenario.run.duration / 1e9,
                 "warmup_s": point.scenario.run.warmup / 1e9,
             }
-            for point in plan.points
+            for point, own in zip(plan.points, found.values, strict=True)
         ]
         schema = {"point": pl.UInt32, **self._key_schema("runs"), "duration_s": pl.Float64, "warmup_s": pl.Float64}
         del schema["run"], schema["replication"]
@@ -77,7 +81,7 @@ class Labels:
 
     def _key_schema(self, table: str) -> dict[str, Any]:
         params = self._series if table == "series" else self._params
-        return {"run": pl.UInt32, **params, "seed": pl.UInt64, "replication": pl.UInt32}
+        return {"run": pl.UInt32, **params, **self._numbers, "seed": pl.UInt64, "replication": pl.UInt32}
 
 
 def _series_types(plan: Plan, types: Mapping[str, Any]) -> dict[str, Any]:

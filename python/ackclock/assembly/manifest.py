@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ackclock import engine, host
-from ackclock.assembly import groups
+from ackclock.assembly import groups, numbers
 from ackclock.engine import Json
 from ackclock.results.manifest import FORMAT, Manifest
 from ackclock.scenario.compile import compile_run
@@ -26,6 +26,7 @@ def build(plan: Plan, runs: Sequence[Json], errors: Mapping[int, Json] | None = 
     if len(runs) + len(errors) < len(plan):
         there = {entry["run"] for entry in runs} | errors.keys()
         missing = [job.index for job in plan.jobs() if job.index not in there]
+    columns = numbers.of(plan)
     version, commit = engine.catalogue().version, engine.catalogue().commit
     return {
         "format": FORMAT,
@@ -37,14 +38,16 @@ def build(plan: Plan, runs: Sequence[Json], errors: Mapping[int, Json] | None = 
         "host": host.facts(),
         "scenario": {"source": plan.source, "text": plan.text, "changes": _written(plan.changes)},
         "params": list(plan.params),
+        "numbers": {key: list(names) for key, names in columns.columns.items()},
         "points": [
             {
                 "point": point.index,
                 "params": point.params,
+                "numbers": own,
                 "groups": [dataclasses.asdict(group) for group in groups.of(point.scenario)],
                 "resolved": compile_run(point.scenario),
             }
-            for point in plan.points
+            for point, own in zip(plan.points, columns.values, strict=True)
         ],
         "runs": runs,
         "failed": [

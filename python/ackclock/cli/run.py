@@ -64,7 +64,8 @@ def run(request: Request) -> int:
 
 def as_json(result: Result) -> dict[str, Any]:
     """A result as ``--json`` prints it."""
-    keys = {"run", "seed", "replication", *result.params} - {"cc"}
+    numbers = {name for names in result.numbers.values() for name in names}
+    keys = {"run", "seed", "replication", *result.params, *numbers} - {"cc"}
     cost = {entry["run"]: entry for entry in result.manifest["runs"]}
     flows, links = (
         {

@@ -36,8 +36,9 @@ def of(result: Measured, *, bin_s: float = BIN_S) -> pl.DataFrame:
     needs `delivered`, sampled at least four times per bin; without them they are null.
     """
     found = per_run(result.tables, result.manifest, bin_s)
+    numbers = [name for names in result.manifest.get("numbers", {}).values() for name in names]
     rows = [
-        {key: run[key] for key in ("run", *result.params, "seed", "replication")}
+        {key: run[key] for key in ("run", *result.params, *numbers, "seed", "replication")}
         | {name: found[run["run"]][name] for name in MEASURES}
         for run in result.tables["runs"].iter_rows(named=True)
     ]

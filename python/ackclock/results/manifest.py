@@ -13,3 +13,12 @@ TABLES = ("runs", "flows", "links", "transfers", "series")
 Manifest = dict[str, Any]
 Params = dict[str, str | int | float | bool]
 """The values of the swept keys of a point."""
+
+Numbers = dict[str, float | None]
+"""Those that are quantities written as text, in base units, by the names of their columns."""
+
+
+def numbers_of(entry: Manifest) -> Numbers:
+    """The numbers of a point of a manifest; a result of an older version has none."""
+    found: Numbers = entry.get("numbers", {})
+    return found

@@ -69,6 +69,15 @@ class Result:
         return list(self.manifest["params"])
 
     @property
+    def numbers(self) -> dict[str, list[str]]:
+        """The numeric columns of swept keys that are quantities written as text, in base units.
+
+        ``{"topology.rtt": ["topology.rtt_s"]}``; each is a column of every table, beside the text. A result of an older
+        version has none.
+        """
+        return dict(self.manifest.get("numbers", {}))
+
+    @property
     def complete(self) -> bool:
         """Whether every run finished."""
         return bool(self.manifest["status"] == "complete")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -12,7 +12,7 @@ from ackclock.metrics.capacity import bottleneck
 from ackclock.metrics.runs import MEASURES, Row, per_run
 from ackclock.results import groups, measures, percentiles, sources
 from ackclock.results.groups import Group
-from ackclock.results.manifest import Manifest, Params
+from ackclock.results.manifest import Manifest, Numbers, Params, numbers_of
 from ackclock.stats import Estimate, estimate
 
 ALWAYS = (
@@ -78,6 +78,13 @@ class PointSummary:
     metrics: Metrics
     flows: tuple[FlowSummary, ...]
     groups: tuple[GroupSummary, ...]
+    numbers: Numbers = field(default_factory=dict)
+    """Swept values that are quantities written as text, in base units."""
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """What a row of a table of this point begins with."""
+        return {"point": self.point, **self.params, **self.numbers}
 
 
 def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[PointSummary]:
@@ -129,7 +136,7 @@ def _of_sources(
 
 
 def _point(
-    entry: Mapping[str, Any],
+    entry: dict[str, Any],
     runs: list[Row],
     estimates: list[dict[str, Estimate]],
     flows: pl.DataFrame,
@@ -150,6 +157,7 @@ def _point(
             GroupSummary(group, {name: value for name, value in each.items() if value.n})
             for group, each in zip(known, own, strict=True)
         ),
+        numbers_of(entry),
     )
 
 
@@ -201,23 +209,19 @@ def _share(part: float, whole: float) -> float | None:
 
 def frame(points: Iterable[PointSummary]) -> pl.DataFrame:
     """The summary as a table: for each metric its mean, and half the width of its interval as ``<metric>_ci95``."""
-    return _frame([({"point": item.point, **item.params, "n": item.n}, item.metrics) for item in points], METRICS)
+    return _frame([({**item.keys, "n": item.n}, item.metrics) for item in points], METRICS)
 
 
 def group_frame(points: Iterable[PointSummary]) -> pl.DataFrame:
     """The summary of the flows of each [[flows]] table as a table."""
-    rows = [
-        ({"point": item.point, **item.params, **_words(each.group), "n": item.n}, each.metrics)
-        for item in points
-        for each in item.groups
-    ]
+    rows = [({**item.keys, **_words(each.group), "n": item.n}, each.metrics) for item in points for each in item.groups]
     return _frame(rows, GROUP_METRICS)
 
 
 def flow_frame(points: Iterable[PointSummary]) -> pl.DataFrame:
     """The summary of each flow as a table. A swept `cc` is the flow's own `cc`."""
     rows = [
-        ({"point": item.point, **item.params, "id": flow.id, "cc": flow.cc, "n": item.n}, flow.metrics)
+        ({**item.keys, "id": flow.id, "cc": flow.cc, "n": item.n}, flow.metrics)
         for item in points
         for flow in item.flows
     ]
