@@ -1,7 +1,7 @@
-"""Prague beside CUBIC and Reno over DualPI2: rates and delays, what RFC 9332 wants of them, and what theory says.
+"""Prague beside CUBIC and Reno over DualPI2: rates and delays, what RFC 9332 says of them, and two references.
 
-One flow of each kind, profile ``linux``, at equal round-trip times. There is no reference of another implementation:
-Linux has Prague out of tree only, and ns-3.37 has neither DualPI2 nor Prague.
+One flow of each kind, profile ``linux``, at equal round-trip times. The references are a second model
+(``l4s_model.py``) and measurements of Linux (``l4s_measured.py``).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 import polars as pl
 
 import ackclock
+import l4s_measured
+import l4s_model
 
 RATES = (4, 12, 40, 100)
 """Mbit/s per flow."""
@@ -56,13 +58,28 @@ class Cell:
         return PACKET_BITS / (2e6 * self.rate * self.flows)
 
     @property
-    def expected(self) -> float:
-        """The ratio where p' is steady and the classic queue is at its target: see docs/l4s.md."""
-        return law(self.rtt / 1e3)
+    def model(self) -> l4s_model.Shares:
+        """The same by the second model."""
+        return model(self.classic, self.rate, self.rtt, self.flows)
 
 
-def law(rtt: float) -> float:
-    """Rates of Prague by Reno for one base probability p', of which Prague's packets see 2 p' and Reno's p'^2.
+@cache
+def model(classic: str, rate: int, rtt: int, flows: int = 1) -> l4s_model.Shares:
+    """What the second model has for a point."""
+    return l4s_model.play(classic, rate * 1e6 / PACKET_BITS, rtt / 1e3, flows)
+
+
+def rfc(classic: str, rtt: float) -> float:
+    """Rate of Prague by that of a classic flow in RFC 9332 §C.2, equations (8) and (10); `rtt` in s.
+
+    A steady p', Prague's w = 2 / p_CL, and a classic queue that the tips of the sawteeth fill to its target.
+    """
+    mean = {"reno": 0.75, "cubic": 0.85}[classic]
+    return mean * (rtt + TARGET) / (1.22 * max(rtt, VIRTUAL))
+
+
+def steady(rtt: float) -> float:
+    """The same where the classic queue is at its target on average and marks come at random; `rtt` in s.
 
     Prague: x = p w marks per round trip, x = 2 (1 + 1/x), so w = (1 + sqrt 3) / 2 p'. Reno: w = sqrt(3/2) / p'
     (Mathis et al. 1997; CUBIC's Reno-friendly region aims at the same, RFC 9438 §4.3).
@@ -105,12 +122,14 @@ def grid() -> Iterator[Cell]:
 
 
 MANY = (1, 2, 4, 8)
-"""Flows of each kind, where the classic queue of one alone runs empty."""
+"""Flows of each kind."""
+CROWDS = ((12, 50), (40, 100))
+"""Mbit/s per flow and round-trip time in ms at which several share, beside Reno."""
 
 
-def crowds() -> Iterator[Cell]:
-    """Reno at 12 Mbit/s and 50 ms, in company."""
-    return (play("reno", 12, 50, flows) for flows in MANY)
+def crowd(rate: int, rtt: int) -> list[Cell]:
+    """Reno in company."""
+    return [play("reno", rate, rtt, flows) for flows in MANY]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
@@ -118,15 +137,33 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def _both(cell: Cell) -> str:
+    return f"{cell.ratio:.2f} ({cell.model.ratio:.2f})"
+
+
 def rates() -> str:
-    """The table of ratios."""
+    """The table of ratios: ours, the second model's, and the RFC's."""
     rows = [
-        [f"{rate} Mbit/s", classic, *(f"{play(classic, rate, rtt).ratio:.2f}" for rtt in RTTS)]
-        for rate in RATES
+        [f"{rate} Mbit/s", classic, *(_both(play(classic, rate, rtt)) for rtt in RTTS)]
         for classic in CLASSIC
+        for rate in RATES
     ]
-    theory = ["steady p'", "either", *(f"{law(rtt / 1e3):.2f}" for rtt in RTTS)]
-    return _table(["per flow", "beside", *(f"{rtt} ms" for rtt in RTTS)], [*rows, theory])
+    said = [["RFC 9332 §C.2", classic, *(f"{rfc(classic, rtt / 1e3):.2f}" for rtt in RTTS)] for classic in CLASSIC]
+    return _table(["per flow", "beside", *(f"{rtt} ms" for rtt in RTTS)], [*rows, *said])
+
+
+def measured() -> str:
+    """The table of measurements of Linux."""
+    rows = [
+        [
+            f"{point.link} Mbit/s",
+            f"{point.rtt} ms",
+            ", ".join(f"{run:.2f}" for run in point.theirs),
+            f"{point.ours:.2f}",
+        ]
+        for point in l4s_measured.points()
+    ]
+    return _table(["link", "RTT", "Linux, two runs", "here"], rows)
 
 
 def delays() -> str:
@@ -146,7 +183,10 @@ def delays() -> str:
 
 def company() -> str:
     """The table of several flows."""
-    return _table(["flows of each kind", "ratio"], [[str(cell.flows), f"{cell.ratio:.2f}"] for cell in crowds()])
+    rows = [
+        [f"{rate} Mbit/s, {rtt} ms", *map(_both, crowd(rate, rtt)), f"{steady(rtt / 1e3):.2f}"] for rate, rtt in CROWDS
+    ]
+    return _table(["per flow, RTT", *map(str, MANY), "steady p'"], rows)
 
 
-TABLES = {"rates": rates, "delays": delays, "company": company}
+TABLES = {"rates": rates, "measured": measured, "delays": delays, "company": company}

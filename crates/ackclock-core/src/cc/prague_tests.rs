@@ -155,3 +155,61 @@ fn only_what_the_network_limits_grows() {
         assert!(near(law.window(), window), "{rate:?}");
     }
 }
+
+/// Mean of `p w` over a round trip of 100 ms where `marked` says whose segment is marked, with probability p on the whole.
+fn marks_per_round(p: f64, mut marked: impl FnMut() -> bool) -> f64 {
+    let srtt = MS(100);
+    let mut law = started(&[("alpha_on_init", Value::Float(p))], srtt);
+    law.w = 2.0 / p;
+    law.slow_start = false;
+    let (mut ns, mut until, mut area) = (0.0, 0, 0.0);
+    let (warmup, end) = (100_000, 600_000);
+    for n in 0..end {
+        ns += 1e8 / law.window();
+        let una = (n + 1) * 1000;
+        let hit = marked();
+        let nxt = una + (law.window() * 1000.0) as u64;
+        let ack = Ack {
+            delivered: 1000,
+            marked: if hit { 1000 } else { 0 },
+            ece: hit,
+            una,
+            window_limited: true,
+            grow: true,
+            ..Ack::default()
+        };
+        event((ns / 1e6) as u64, srtt, nxt, |cx| {
+            law.observe(cx, &ack);
+            // The endpoint's part: one signal for a round trip.
+            if hit && una > until {
+                law.on_congestion(cx, Signal::Ecn { flight: 10_000 });
+                until = nxt;
+            }
+            law.on_ack(cx, &ack);
+        });
+        if n >= warmup {
+            area += 1.0 / law.window();
+        }
+    }
+    // Over time: a window counts as long as its segment lasts, 1/w of a round trip.
+    p * (end - warmup) as f64 / area
+}
+
+#[test]
+fn the_steady_window_is_that_of_reductions_which_wait_for_their_mark() {
+    // RFC 9332 §C.2 (6) has w = 2/p: a reduction by p w / 2 in every round trip, which adds one segment. It comes with
+    // the first mark after a round trip: after m marks of x = p w per round trip, m = ceil(x), if they are evenly spaced,
+    // so x / 2 = m / x, x = sqrt(6); 1/x of a round trip late if they come at random, so x / 2 = 1 + 1/x.
+    let p = 0.01;
+    let mut sum = 0.0;
+    let even = marks_per_round(p, || {
+        sum += p;
+        let hit = sum >= 1.0;
+        sum -= f64::from(u8::from(hit));
+        hit
+    });
+    assert!((even / 6f64.sqrt() - 1.0).abs() < 0.03, "{even}");
+    let mut rng = crate::rng::Stream::named(1, 0, "marks");
+    let random = marks_per_round(p, || rng.uniform() < p);
+    assert!((random / (1.0 + 3f64.sqrt()) - 1.0).abs() < 0.03, "{random}");
+}
