@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -46,7 +47,7 @@ class Point:
 def play(link: int, rtt: int) -> float:
     """The ratio that ours has in their setting."""
     since, until = SECONDS
-    flows = [{"cc": {"name": "prague", "rtt_virtual": "0 s"}}, {"cc": "cubic"}]
+    flows: list[dict[str, Any]] = [{"cc": {"name": "prague", "rtt_virtual": "0 s"}}, {"cc": "cubic"}]
     scenario = {
         "topology": {
             "kind": "dumbbell",

@@ -245,7 +245,7 @@ def play(classic: str, rate: float, rtt: float, flows: int = 1, seed: int = 1) -
         seed: of the draws of whose packet is lost or marked; for one flow of each kind there is nothing to draw.
     """
     tooth = rate * (rtt + TARGET) ** 2 / 2
-    measured_from, end = 5 + tooth, 25 + 5 * tooth
+    measured_from, end = 4 + tooth, 12 + 4 * tooth
     rng = random.Random(seed)  # noqa: S311 - not for secrets
     step = UPDATE / round(UPDATE / max(rtt / 50, 0.0005))
     every = round(UPDATE / step)

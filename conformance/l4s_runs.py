@@ -29,6 +29,8 @@ TARGET = 0.015
 """The delay of the classic queue that DualPI2 aims at, s."""
 RAMP_END = 0.0012
 """From this delay on everything in the low-latency queue is marked, s (RFC 9332 §A.1)."""
+SHIFT = 0.050
+"""What RFC 9332 §A.2 suggests as the head start of the low-latency queue, s; `dualpi2` has two targets."""
 VIRTUAL = 0.025
 """The round-trip time that Prague behaves as having where it is shorter, s."""
 
@@ -88,7 +90,7 @@ def steady(rtt: float) -> float:
     return windows * (rtt + TARGET) / max(rtt, VIRTUAL)
 
 
-def scenario(classic: str, rate: int, rtt: int, flows: int = 1) -> dict[str, Any]:
+def scenario(classic: str, rate: int, rtt: int, flows: int = 1, shift: float = 2 * TARGET) -> dict[str, Any]:
     """What is played: the warm-up is the time in which a window grows to its share by a segment per round trip."""
     grows = round(20 + rate * 1e6 * (rtt / 1e3) ** 2 / PACKET_BITS)
     return {
@@ -96,7 +98,7 @@ def scenario(classic: str, rate: int, rtt: int, flows: int = 1) -> dict[str, Any
             "kind": "dumbbell",
             "rate": f"{2 * rate * flows} Mbit/s",
             "rtt": f"{rtt} ms",
-            "queue": {"kind": "dualpi2"},
+            "queue": {"kind": "dualpi2", "shift": shift / TARGET},
         },
         "flows": [
             {"cc": cc, "profile": "linux", "count": flows, "start": {"uniform": ["0 s", "1 s"]}}
@@ -107,9 +109,9 @@ def scenario(classic: str, rate: int, rtt: int, flows: int = 1) -> dict[str, Any
 
 
 @cache
-def play(classic: str, rate: int, rtt: int, flows: int = 1) -> Cell:
+def play(classic: str, rate: int, rtt: int, flows: int = 1, shift: float = 2 * TARGET) -> Cell:
     """Plays a point."""
-    result = ackclock.run(scenario(classic, rate, rtt, flows), jobs=1)
+    result = ackclock.run(scenario(classic, rate, rtt, flows, shift), jobs=1)
     goodput = dict(result.flows.group_by("cc").agg(pl.col("goodput_bps").mean()).iter_rows())
     (link,) = result.links.filter(pl.col("id") == "bottleneck").iter_rows(named=True)
     delays = link["p99_l_queue_delay_s"], link["mean_l_queue_delay_s"]

@@ -10,10 +10,10 @@ import pytest
 import l4s_measured
 import l4s_model
 import l4s_runs
-from l4s_runs import CROWDS, RAMP_END, crowd, grid, steady
+from l4s_runs import CROWDS, RAMP_END, SHIFT, crowd, grid, play, steady
 
-MODEL = 0.2
-"""The ratios of the second model are met within this: it has no packets, of which a link of 8 Mbit/s holds few."""
+MODEL = {4: 0.2, 12: 0.15, 40: 0.15, 100: 0.15}
+"""The second model's ratios are met within this, by Mbit/s per flow: it has no packets, which are long on slow links."""
 MODEL_USE = 0.02
 """Its utilisation within this."""
 LINUX = 0.15
@@ -29,7 +29,7 @@ APART = {
 def test_rates_are_those_of_the_second_model() -> None:
     """Every point of the table, within and beyond the factor of 2."""
     for cell in grid():
-        assert cell.ratio == pytest.approx(cell.model.ratio, rel=MODEL), cell
+        assert cell.ratio == pytest.approx(cell.model.ratio, rel=MODEL[cell.rate]), cell
         assert cell.utilisation == pytest.approx(cell.model.utilisation, abs=MODEL_USE), cell
 
 
@@ -42,7 +42,7 @@ def test_in_company_rates_come_nearer_as_the_second_model_has_it(rate: int, rtt:
     cells = crowd(rate, rtt)
     assert all(later.ratio < earlier.ratio for earlier, later in pairwise(cells)), cells
     for cell in cells:
-        assert cell.ratio == pytest.approx(cell.model.ratio, rel=MODEL), cell
+        assert cell.ratio == pytest.approx(cell.model.ratio, rel=MODEL[cell.rate]), cell
 
 
 def test_in_company_a_steady_probability_is_reached_where_the_round_trip_is_not_long() -> None:
@@ -69,6 +69,7 @@ def test_the_delays_of_the_low_latency_queue_are_those_of_the_rfc() -> None:
         assert cell.low_mean < 1e-3, cell
     above = {(cell.classic, cell.rate, cell.rtt) for cell in grid() if cell.low_p99 > 2e-3}
     assert above <= {("reno", 4, 50)}, above
+    assert play("reno", 4, 50, shift=SHIFT).low_p99 < 2e-3, "with the head start that the RFC suggests"
 
 
 def test_the_link_is_busy() -> None:

@@ -33,7 +33,7 @@ const PARAMS: &[ParamSpec] = &[
         "shift",
         2.0,
         (0.0, 1e3),
-        "head start of the low-latency queue in a time-shifted FIFO, in targets (RFC 9332 §A)",
+        "head start of the low-latency queue in a time-shifted FIFO, in targets (RFC 9332 §A.2: 50 ms)",
     ),
     float(
         "classic_weight",
