@@ -13,7 +13,7 @@ import l4s_runs
 from l4s_runs import CROWDS, RAMP_END, SHIFT, crowd, grid, play, steady
 
 MODEL = {4: 0.2, 12: 0.15, 40: 0.15, 100: 0.15}
-"""The second model's ratios are met within this, by Mbit/s per flow: it has no packets, which are long on slow links."""
+"""The second model's ratios are met within this, by Mbit/s per flow: it has no packets, long ones on slow links."""
 MODEL_USE = 0.02
 """Its utilisation within this."""
 LINUX = 0.15
