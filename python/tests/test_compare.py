@@ -88,11 +88,11 @@ def test_what_the_summary_has_no_value_of_no_run_has(tmp_path: Path) -> None:
 
 
 def test_runs_are_paired_by_their_random_numbers(one_cc: dict[str, Result]) -> None:
-    found = ackclock.compare(one_cc["reno"], one_cc["cubic"], metrics=["utilisation"])
+    found = ackclock.compare(one_cc["reno"], one_cc["cubic"], metrics=["jain"])
     runs = {cc: per_run(item) for cc, item in one_cc.items()}
     assert found.notes == ()
     for point, row in enumerate(found.rows):
-        a, b = ([runs[cc][5 * point + each]["utilisation"] for each in range(5)] for cc in ("reno", "cubic"))
+        a, b = ([runs[cc][5 * point + each]["jain"] for each in range(5)] for cc in ("reno", "cubic"))
         expected = scipy_stats.ttest_rel(b, a)
         assert row.paired
         assert row.n == 5
@@ -188,12 +188,22 @@ def test_runs_that_are_not_there_are_said(one_cc: dict[str, Result]) -> None:
     )
 
 
+def test_replications_that_are_the_same_run_have_neither_interval_nor_p(tmp_path: Path) -> None:
+    text = SMALL.replace('start = { uniform = ["0 s", "100 ms"] }\n', "").replace('"cubic"', '["reno", "cubic"]')
+    frame = ackclock.compare(result(tmp_path, text), by="cc", margin="5%").frame
+    assert set(frame["verdict"]) == {"equal in every run", "same difference in every run"}
+    assert all(frame[name].null_count() == frame.height for name in ("low", "high", "d", "p", "p_holm", "p_margin"))
+    goodput = frame.filter(pl.col("metric") == "goodput_bps").row(0, named=True)
+    assert goodput["value"] == pytest.approx(goodput["mean_b"] / goodput["mean_a"]) != 1.0
+    assert goodput["equivalent"] is (abs(goodput["percent"]) < 5)  # a matter of its value
+
+
 def test_p_values_are_adjusted_for_all_rows(swept: Result) -> None:
     found = ackclock.compare(swept, by="cc", metrics=["jain", "utilisation", "mean_queue_delay_s", "timeouts_per_mb"])
     frame = found.frame
     assert frame["p_holm"].to_list() == holm(frame["p"].to_list())
-    assert found.family == frame["p"].count() == 6
-    same = frame.filter(pl.col("verdict") == "equal in every run")
+    assert found.family == frame["p"].count() == 5
+    same = frame.filter(pl.col("verdict").is_in(["equal in every run", "same difference in every run"]))
     assert same.height
     assert same["p"].null_count() == same.height
 

@@ -130,7 +130,9 @@ def test_paired_is_the_t_test_of_the_differences(pairs: list[tuple[float, float]
     differences = [y - x for x, y in pairs]
     found, alone = paired(a, b), mean_interval(differences)
     assert found is not None
-    assert (found.value, found.low, found.high) == pytest.approx((alone.value, alone.low, alone.high), abs=1e-8)
+    assert found.value == pytest.approx(alone.value, abs=1e-8)
+    if found.low is not None:  # nor has the mean an interval then, but of differences as small as rounding of a and b
+        assert (found.low, found.high) == pytest.approx((alone.low, alone.high), abs=1e-8)
     if found.d is not None:
         assert found.d == pytest.approx(statistics.mean(differences) / statistics.stdev(differences), rel=1e-6)
 

@@ -21,6 +21,7 @@ from ackclock.stats import (
     kendall,
     least,
     mean_interval,
+    median_interval,
     median_time,
     mser,
     paired,
@@ -173,7 +174,7 @@ def test_a_bootstrap_says_the_same_twice_and_refuses_few_values() -> None:
     values = [1.1, 2.7, 3.1, 4.6, 5.2, 6.9, 7.3, 8.8, 9.4, 15.05]
     assert bca_interval(values) == bca_interval(values) != bca_interval(values, seed=1)
     assert bca_interval([*values[:9], None]) == Interval(pytest.approx(49.1 / 9), None, None, 9)
-    assert bca_interval([2.0] * 12) == Interval(2.0, 2.0, 2.0, 12)
+    assert bca_interval([2.0] * 12) == Interval(2.0, None, None, 12)
     assert bca_interval([]) == Interval(None, None, None, 0)
 
 
@@ -249,18 +250,24 @@ def test_orders() -> None:
 
 
 def test_nothing_varies() -> None:
-    same = paired([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
-    assert same is not None
-    assert (same.value, same.low, same.high, same.p, same.d) == (0.0, 0.0, 0.0, 1.0, None)
-    shifted = paired([1.0, 2.0, 3.0], [1.5, 2.5, 3.5])
-    assert shifted is not None
-    assert (shifted.value, shifted.p) == (0.5, 0.0)
-    rounded = paired([0.1, 0.2, 0.3], [0.1 + 1e-17, 0.2, 0.3 + 4e-17])
-    assert rounded is not None
-    assert rounded.p == 1.0
-    apart = unpaired([1.0, 1.0], [2.0, 2.0])
+    """Without a spread there is no interval and no p-value: ten times the same run are one."""
+    nothing = (None, None, None, None)
+    for b, value in (([1.0, 2.0, 3.0], 0.0), ([1.5, 2.5, 3.5], 0.5), ([1.0 + 1e-16, 2.0, 3.0 + 4e-16], 0.0)):
+        found = paired([1.0, 2.0, 3.0], b)
+        assert found is not None
+        assert (found.value, found.low, found.high, found.p, found.d) == (value, *nothing)
+    apart = unpaired([1.0, 1.0], [2.0, 2.0], ratio=True)
     assert apart is not None
-    assert (apart.value, apart.p) == (1.0, 0.0)
+    assert (apart.value, apart.low, apart.high, apart.p, apart.d) == (pytest.approx(2.0), *nothing)
+    same = [0.1 + 0.2] * 9 + [0.3]  # equal up to rounding
+    assert mean_interval(same).ends == (pytest.approx(0.3), pytest.approx(0.3))
+    assert mean_interval(same).low is median_interval(same).low is bca_interval(same).low is None
+    assert ratio_interval([(2.0, 1.0), (4.0, 2.0)]) == Interval(2.0, None, None, 2)
+    assert median_time([3.0, 3.0], [False, False]) == Interval(3.0, None, None, 2)
+    assert tost([1.0, 2.0], [1.5, 2.5], 0.0, 1.0) is None
+    assert (
+        tost_relative([2.0, 2.0], [2.01, 2.01], 0.05) is tost_relative([2.0] * 2, [2.01] * 2, 0.05, ratio=True) is None
+    )
 
 
 @pytest.mark.parametrize("ratio", [False, True])

@@ -260,7 +260,7 @@ def test_no_value_where_there_is_nothing_to_measure() -> None:
 
 def test_unfinished_transfers_are_spoken_of() -> None:
     raw = scenario({"bytes": "20 MB", "start": "2 s", "count": [1, 5], "rtt": "30 ms"}, duration="20 s")
-    short, long = ackclock.run(raw, jobs=1).points
+    short, long = ackclock.run(raw, replications=1, jobs=1).points
     assert text.notes([short]) == []
     assert text.notes([short, long]) == [
         "count = 5: 100 % of the transfers were unfinished; completion times and slowdowns leave them out"

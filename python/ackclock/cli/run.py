@@ -106,8 +106,9 @@ def show(out: Console, result: Result, elapsed: float, directory: Path | None, f
         out.print(table if console.fits(out, table) else console.table(short, left, tight=True))
     for note in text.notes(result.points):
         out.print(note, soft_wrap=True)
-    n = max((point.n for point in result.points), default=0)
-    upto = "up to " if any(point.n < n for point in result.points) else ""
+    varied = [point.n for point in result.points if not point.repeated]
+    n = max(varied, default=0)
+    upto = "up to " if any(own < n for own in varied) else ""
     note = f"; means and 95 % confidence intervals of {upto}{n} replications" if n > 1 else ""
     packets = f"{int(result.runs['packets'].sum()):,}".replace(",", " ")
     runs = f"{result.runs.height} run{'' if result.runs.height == 1 else 's'}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ackclock import stats
-from ackclock.comparison.rows import ALPHA, EQUAL, Row
+from ackclock.comparison.rows import ALPHA, EQUAL, SAME, Row, within_margin
 from ackclock.stats.samples.ranks import LEAST
 
 
@@ -32,11 +32,14 @@ def judged(rows: Sequence[Row]) -> list[Row]:
 
 
 def _judged(row: Row) -> Row:
+    within = f"within {100 * (row.margin or 0):g} %"
+    if row.verdict == SAME:
+        agrees = bool(within_margin(row))
+        return replace(row, equivalent=agrees, verdict=f"{'' if agrees else 'not '}{within}, {SAME}")
     if row.verdict == EQUAL:
         return replace(row, equivalent=True)
     if row.p is None:
         return replace(row, equivalent=False)
-    within = f"within {100 * (row.margin or 0):g} %"
     if row.p_margin is not None and row.p_margin < ALPHA:
         return replace(row, equivalent=True, verdict=f"agrees {within}")
     return replace(row, equivalent=False, verdict=f"not shown to agree {within}")

@@ -13,6 +13,9 @@ from ackclock.comparison.values import Metrics, as_ratio
 ALPHA = 0.05
 
 EQUAL = "equal in every run"
+SAME = "same difference in every run"
+CONSTANT = (EQUAL, SAME)
+"""Verdicts where nothing varies between runs: there is no spread to test by, and no interval."""
 NOTHING = "no difference shown"
 UNTESTED = "too few runs"
 
@@ -90,7 +93,8 @@ def _tested(match: Match, metric: str, xs: list[float], ys: list[float], margin:
     assert found is not None  # only without values, or for a ratio of such that are not above zero
     mean_a, mean_b = _mean(xs), _mean(ys)
     percent = 100 * (found.value - 1) if ratio else 100 * found.value / abs(mean_a) if mean_a else None
-    equal = found.p == 1 and found.d is None
+    neutral = 1.0 if ratio else 0.0
+    verdict = UNTESTED if found.n < 2 or found.p is not None else EQUAL if found.value == neutral else SAME
     row = Row(
         match.params,
         match.a,
@@ -106,11 +110,11 @@ def _tested(match: Match, metric: str, xs: list[float], ys: list[float], margin:
         found.high,
         percent,
         found.d,
-        None if equal else found.p,
+        found.p,
         margin=margin,
-        verdict=EQUAL if equal else UNTESTED,
+        verdict=verdict,
     )
-    if margin is not None and not equal:
+    if margin is not None and verdict == UNTESTED:
         return replace(row, p_margin=stats.tost_relative(xs, ys, margin, paired=match.paired, ratio=ratio))
     return row
 
@@ -152,14 +156,21 @@ def judged(rows: Sequence[Row], numbers: Sequence[Hashable] | None = None) -> li
     ]
 
 
+def within_margin(row: Row) -> bool | None:
+    """Whether a difference that does not vary is within its margin: a matter of its value; ``None`` without one."""
+    if row.margin is None:
+        return None
+    return row.verdict == EQUAL or (row.percent is not None and abs(row.percent) < 100 * row.margin)
+
+
 def family(rows: Sequence[Row], numbers: Sequence[Hashable]) -> int:
     """How many tests p-values are adjusted for: rows that have one, those with the same numbers once."""
     return len({own for row, own in zip(rows, numbers, strict=True) if row.p is not None})
 
 
 def _judged(row: Row) -> Row:
-    if row.verdict == EQUAL:
-        return replace(row, equivalent=None if row.margin is None else True)
+    if row.verdict in CONSTANT:
+        return replace(row, equivalent=within_margin(row))
     if row.p_holm is None or row.value is None:
         return row
     equivalent = None if row.margin is None else row.p_margin_holm is not None and row.p_margin_holm < ALPHA

@@ -10,7 +10,7 @@ import polars as pl
 
 from ackclock.metrics.capacity import bottleneck
 from ackclock.metrics.runs import MEASURES, Row, per_run
-from ackclock.results import groups, measures, percentiles, sources
+from ackclock.results import groups, measures, percentiles, replications, sources
 from ackclock.results.groups import Group
 from ackclock.results.manifest import Manifest, Numbers, Params, numbers_of
 from ackclock.stats import Estimate, estimate
@@ -80,6 +80,8 @@ class PointSummary:
     groups: tuple[GroupSummary, ...]
     numbers: Numbers = field(default_factory=dict)
     """Swept values that are quantities written as text, in base units."""
+    repeated: bool = False
+    """Whether its replications are all the same run, so that nothing of it has an interval."""
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -99,6 +101,7 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
     flows, links = (_by_point(tables[name], point_of) for name in ("flows", "links"))
     measured = per_run(tables, manifest)
     told = measures.of_groups(manifest, known)
+    same = replications.repeated(tables, manifest)
     return [
         _point(
             entry,
@@ -114,6 +117,7 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
             ],
             flows[entry["point"]],
             links[entry["point"]],
+            repeated=entry["point"] in same,
         )
         for entry in entries
     ]
@@ -141,6 +145,8 @@ def _point(
     estimates: list[dict[str, Estimate]],
     flows: pl.DataFrame,
     links: pl.DataFrame,
+    *,
+    repeated: bool,
 ) -> PointSummary:
     """A point from what was measured of its runs; `estimates` are those of all sources, then of each group."""
     link = links.filter(pl.col("id") == bottleneck(entry["resolved"]))
@@ -158,6 +164,7 @@ def _point(
             for group, each in zip(known, own, strict=True)
         ),
         numbers_of(entry),
+        repeated,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ackclock.results import replications
 from ackclock.results.summary import GroupSummary, PointSummary
 from ackclock.stats import Estimate
 
@@ -33,7 +34,7 @@ class Column:
     def cell(self, metrics: Mapping[str, Estimate], digits: int) -> str:
         """The metric as text."""
         value = metrics.get(self.metric, Estimate(None, None, 0))
-        if self.count and value.mean is not None and value.n == 1 and value.mean.is_integer():
+        if self.count and value.mean is not None and value.ci95 is None and value.mean.is_integer():
             return f"{value.mean:.0f}"
         return number(value, self.factor, digits)
 
@@ -164,6 +165,15 @@ def rows(points: Sequence[PointSummary], params: Sequence[str], *, narrow: bool 
 
 def notes(points: Sequence[PointSummary]) -> list[str]:
     """What a reader must know about the tables."""
+    return [*_repeated(points), *_unfinished(points)]
+
+
+def _repeated(points: Sequence[PointSummary]) -> list[str]:
+    same = [point for point in points if point.repeated]
+    return [replications.note(len(same), len(points), max(point.n for point in same))] if same else []
+
+
+def _unfinished(points: Sequence[PointSummary]) -> list[str]:
     found = {}
     for point in points:
         done, missing = (_mean(point.metrics, f"transfers_{state}") for state in ("completed", "unfinished"))

@@ -125,7 +125,8 @@ class Session:
                 if found is None or found.mean is None:
                     problem = f"'{precision.metric}' has no value in point {point.point}"
                     raise InputError(problem, "name a metric that every point has", key="metric")
-                yield point.point, found.mean, found.ci95
+                # Values that are all the same have no interval, and more replications would give none either.
+                yield point.point, found.mean, 0.0 if found.ci95 is None and found.n > 1 else found.ci95
 
     def _windows(self, counts: Mapping[int, int]) -> Iterator[list[int]]:
         """As many points at a time as fit, each with so many replications."""

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ackclock.stats.samples.missing import check_level, known, known_pairs
+from ackclock.stats.samples.spread import NOISE, constant
 
 if TYPE_CHECKING:
     import numpy as np
 
     Array = np.ndarray[Any, np.dtype[np.float64]]
-
-_NOISE = 1e-12  # differences below this share of the values are rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,8 @@ class Contrast:
 
     `n` counts the pairs, or without pairs the values of the smaller sample. `p` is of the t test of no difference
     (two-sided). `d` is the difference in standard deviations: of the pairs' differences (Cohen's d_z), or without
-    pairs of the samples (root mean square of the two); of a ratio both are of logarithms. Interval and `p` are
-    ``None`` for a single value, `d` also where nothing varies.
+    pairs of the samples (root mean square of the two); of a ratio both are of logarithms. Interval, `p` and `d` are
+    ``None`` for a single value and where nothing varies: without a spread there is nothing to test by.
     """
 
     value: float
@@ -60,7 +59,7 @@ def paired(
     if n == 1:
         return _contrast(mean, None, None, None, n, ratio=ratio, is_paired=True)
     if (same := constant_difference(x, y, ratio=ratio)) is not None:
-        return _contrast(same, (same, same), float(same == 0), None, n, ratio=ratio, is_paired=True)
+        return _contrast(same, None, None, None, n, ratio=ratio, is_paired=True)
     with unmoved():
         found = stats.ttest_rel(y, x)
     ends = found.confidence_interval(level)
@@ -84,7 +83,7 @@ def unpaired(
         return _contrast(mean, None, None, None, n, ratio=ratio, is_paired=False)
     if constant(x, ratio=ratio) and constant(y, ratio=ratio):
         same = 0.0 if constant([*x, *y], ratio=ratio) else mean
-        return _contrast(same, (same, same), float(same == 0), None, n, ratio=ratio, is_paired=False)
+        return _contrast(same, None, None, None, n, ratio=ratio, is_paired=False)
     with unmoved():
         found = stats.ttest_ind(y, x, equal_var=False)
     ends = found.confidence_interval(level)
@@ -108,19 +107,10 @@ def unmoved() -> Iterator[None]:
         yield
 
 
-def constant(values: Any, *, ratio: bool = False) -> bool:
-    """Whether values differ by no more than rounding: a t test would divide by a spread that is not there.
-
-    With `ratio` they are logarithms, whose differences are relative ones.
-    """
-    low, high = float(min(values)), float(max(values))
-    return high - low <= _NOISE * (1.0 if ratio else max(abs(low), abs(high)))
-
-
 def constant_difference(x: Array, y: Array, *, ratio: bool = False) -> float | None:
     """The difference that all pairs have, up to rounding; ``None`` if they have several."""
     differences = y - x
-    noise = _NOISE * (1.0 if ratio else max(float(abs(x).max()), float(abs(y).max())))
+    noise = NOISE * (1.0 if ratio else max(float(abs(x).max()), float(abs(y).max())))
     if float(differences.max() - differences.min()) > noise:
         return None
     mean = float(differences.mean())

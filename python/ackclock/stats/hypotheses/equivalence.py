@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ackclock.stats.hypotheses.difference import constant, constant_difference, samples
+from ackclock.stats.hypotheses.difference import constant_difference, samples
 from ackclock.stats.samples.missing import known, known_pairs
+from ackclock.stats.samples.spread import constant
 
 if TYPE_CHECKING:
     from ackclock.stats.hypotheses.difference import Array
@@ -37,8 +38,8 @@ def tost(
     """The p-value of two one-sided tests that ``mean(b) - mean(a)`` lies between `low` and `high`.
 
     With `ratio` it is that the ratio of geometric means does. Small values show equivalence; it is the larger of the
-    two, so that p < 0.05 says that the 90 % interval lies within. ``None`` for fewer than two values, or for a ratio
-    if one is not above zero.
+    two, so that p < 0.05 says that the 90 % interval lies within. ``None`` for fewer than two values, where nothing
+    varies, or for a ratio if one is not above zero.
     """
     if not low < high:
         raise ValueError(f"bounds go from the lower to the higher one, not from {low} to {high}")
@@ -47,9 +48,8 @@ def tost(
         return None
     x, y = samples(own_a, own_b, ratio=ratio)
     least, most = (math.log(low), math.log(high)) if ratio else (low, high)
-    same = _constant(x, y, paired=paired, ratio=ratio)
-    if same is not None:
-        return float(not least < same < most)
+    if _constant(x, y, paired=paired, ratio=ratio) is not None:
+        return None
     difference = _difference(x, y, paired=paired)
     return max(difference.below(least), difference.above(most))
 
@@ -73,7 +73,7 @@ def tost_relative(
         return tost(a, b, 1 - share, 1 + share, paired=paired, ratio=True)
     own_a, own_b = _known(a, b, paired=paired)
     mean = sum(own_a)
-    if len(own_a) < 2 or len(own_b) < 2 or mean == 0:
+    if len(own_a) < 2 or len(own_b) < 2 or mean == 0 or (constant(own_a) and constant(own_b)):
         return None
     smaller, larger = (1 - share, 1 + share) if mean > 0 else (1 + share, 1 - share)
     least, most = ([factor * value for value in own_a] for factor in (smaller, larger))

@@ -12,6 +12,7 @@ from typing import Any
 
 from ackclock.stats.intervals.mean import Interval
 from ackclock.stats.samples.missing import check_level, known
+from ackclock.stats.samples.spread import constant
 
 LEAST = 10
 """Values that a bootstrap needs: of fewer the resamples take so few values that the tails are steps."""
@@ -30,7 +31,7 @@ def bca_interval(
     """A statistic with its BCa bootstrap interval; missing values are left out.
 
     `statistic` is of numpy's kind, with an argument `axis`; by default the mean. The resamples are drawn with `seed`:
-    the same values give the same interval. Of fewer than :data:`LEAST` values there is no interval.
+    the same values give the same interval. Of fewer than :data:`LEAST` values, or of equal ones, there is no interval.
     """
     import numpy as np
     from scipy.stats import bootstrap
@@ -42,10 +43,8 @@ def bca_interval(
     if n == 0:
         return Interval(None, None, None, 0)
     value = float(own(sample, axis=-1))
-    if n < LEAST:
+    if n < LEAST or constant(sample):
         return Interval(value, None, None, n)
-    if sample.min() == sample.max():
-        return Interval(value, value, value, n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a degenerate bootstrap distribution: seen below by its interval
         found = bootstrap(

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from ackclock.stats.intervals.mean import Interval, mean_interval
 from ackclock.stats.samples.missing import check_level, known_pairs
+from ackclock.stats.samples.spread import constant
 
 MOST_CENSORED = 0.1
 """The share of censored times up to which a mean may stand for them."""
@@ -58,7 +59,7 @@ def median_time(times: Sequence[float | None], censored: Sequence[bool | None], 
     found = _survival(own, marks)
     at, share = found.quantiles.tolist(), found.probabilities.tolist()
     value = _crossing(at, share)
-    if n == 1:
+    if n == 1 or (constant(own) and not any(marks)):
         return Interval(value, None, None, n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # limits are undefined where the share is 0 or 1

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ackclock.stats.samples.missing import check_level, known, there
+from ackclock.stats.samples.spread import constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class Estimate:
     """A mean over independent replications.
 
     ``ci95`` is half the width of the 95 % confidence interval: the mean lies in mean ± ci95. It is ``None`` for
-    a single value, which says nothing about its own spread; ``mean`` is ``None`` if there was no value at all.
+    a single value, which says nothing about its own spread, and where all values are the same, which have none: they
+    may be one run over and over. ``mean`` is ``None`` if there was no value at all.
     """
 
     mean: float | None
@@ -40,8 +42,8 @@ def _estimate(values: Sequence[float], level: float) -> Estimate:
     if n == 0:
         return Estimate(None, None, 0)
     mean = math.fsum(values) / n
-    if n == 1:
-        return Estimate(mean, None, 1)
+    if n == 1 or constant(values):
+        return Estimate(mean, None, n)
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
     return Estimate(mean, t_quantile((1 + level) / 2, n - 1) * math.sqrt(variance / n), n)
 
@@ -57,7 +59,8 @@ def t_quantile(probability: float, degrees: int) -> float:
 class Interval:
     """A value and the confidence interval around it, from `low` to `high`, of `n` independent values.
 
-    A single value has no interval: `low` and `high` are ``None``, as all three are without any value.
+    A single value has no interval, and values that are all the same have none: `low` and `high` are ``None``, as all
+    three are without any value.
     """
 
     value: float | None
@@ -99,8 +102,8 @@ def median_interval(values: Iterable[float | None], *, level: float = 0.95) -> I
     if n == 0:
         return Interval(None, None, None, 0)
     value = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-    if n == 1:
-        return Interval(value, None, None, 1)
+    if n == 1 or constant(ordered):
+        return Interval(value, None, None, n)
     if 2 * 0.5**n > 1 - level:
         return Interval(value, ordered[0], ordered[-1], n)
     from scipy.stats import quantile_test
