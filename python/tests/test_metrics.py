@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ackclock
-from ackclock import metrics
+from ackclock import metrics, stats
 
 
 def test_max_min_shares_of_a_parking_lot() -> None:
@@ -102,6 +102,19 @@ def test_a_run() -> None:
     assert 0.5 <= row["synchronisation"] <= 1
     assert 0 < row["smoothness"] < 1
     assert row["proportional_fairness"] == pytest.approx(sum(math.log(x) for x in goodputs))
+
+
+def test_flows_of_requests_are_no_rivals_of_bulk_flows() -> None:
+    flows = [{"cc": "cubic", "count": 2}, {"cc": "cubic", "app": {"kind": "request-response", "response": "2 kB"}}]
+    path = {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "20 ms", "queue": "1 BDP"}
+    result = ackclock.run({"topology": path, "flows": flows, "run": {"duration": "4 s"}}, jobs=1)
+    first, second, requests = result.flows["goodput_bps"].to_list()
+    row = metrics.of(result).row(0, named=True)
+    assert row["jain"] == pytest.approx(stats.jain([first, second]))
+    assert row["jain"] > stats.jain([first, second, requests]) + 0.1  # type: ignore[operator]
+    assert row["proportional_fairness"] == pytest.approx(math.log(first) + math.log(second))
+    only = ackclock.run({"topology": path, "flows": flows[1:] * 2, "run": {"duration": "4 s"}}, jobs=1)
+    assert metrics.of(only)["jain"][0] == pytest.approx(stats.jain(only.flows["goodput_bps"]))  # nobody else is there
 
 
 def test_what_was_not_recorded_is_missing() -> None:

@@ -12,13 +12,14 @@ from typing import Any
 import polars as pl
 
 from ackclock.comparison import agreement as agreements
-from ackclock.comparison import differences, margins, pairing, rows, text
+from ackclock.comparison import differences, margins, names, pairing, rows, text
 from ackclock.comparison.agreement import Ranks
 from ackclock.comparison.margins import Margin
 from ackclock.comparison.pairing import Side
 from ackclock.comparison.rows import Measured, Row
 from ackclock.comparison.values import chosen, per_run
 from ackclock.errors import InputError
+from ackclock.results import replications
 from ackclock.results.result import Result
 
 _NAMED = 6  # metrics in a note; of more their number is told
@@ -99,7 +100,8 @@ def compare(
     Parameters
     ----------
     a, b: results, or directories written by ``ackclock run --out``. Without `b`, values of `by` within `a`.
-    by: a swept key. Within one result every other value is compared with `base`; between two it need not match.
+    by: a swept key, or a part of its name that no other has, as ``"queue"``. Within one result every other value is
+        compared with `base`; between two it need not match.
     base: the value of `by` to compare with; by default the first.
     metrics: names of metrics; by default all that both have.
     margin: up to where a difference does not matter, as a share of A: 0.05, ``"5%"`` or ``{"goodput_bps": "5%"}``.
@@ -121,6 +123,9 @@ def compare(
         if base is not None:
             raise InputError("is of one result", "leave it out, or give one result and --by KEY", key="base")
         sides = [first, _side(b, "B")]
+    if by is not None:
+        own = first.result.params if b is None else [key for side in sides for key in side.keys]
+        by = names.key(by, own, first.name if b is None else None)
     matches, gaps = pairing.matches(sides, by, None if base is None else str(base), notes)
     notes += [
         f"{count} of the runs of {side.name} {what}"
@@ -128,6 +133,9 @@ def compare(
         for key, what in (("missing", "are missing: it was interrupted"), ("failed", "failed"))
         if (count := len(side.result.manifest.get(key, ())))
     ]
+    points = [point for side in sides for point in side.result.points]
+    if same := [point.n for point in points if point.repeated]:
+        notes.append(replications.note(len(same), len(points), max(same)))
     if len(sides) > 1 and (note := differences.note(sides[0], sides[1], by, matches, agreement=agreement)):
         notes.append(note)
     found = _measured(matches, [per_run(side.result) for side in sides], wanted, margins_of)
@@ -145,13 +153,13 @@ def compare(
     if all(row.n < 2 for row in there if row.value is not None) and any(row.value is not None for row in there):
         problem = "one replication has no spread, so that nothing can be said of a difference"
         raise InputError(problem, "run with --replications 10", source=", ".join(side.name for side in sides))
-    names = (there[0].a, ", ".join(dict.fromkeys(row.b for row in there)))
+    labels = (there[0].a, ", ".join(dict.fromkeys(row.b for row in there)))
     if agreement:
         decided = agreements.judged(there)
-        return Comparison(*names, tuple(decided), tuple(notes), tuple(agreements.ranks(decided)), agreement=True)
+        return Comparison(*labels, tuple(decided), tuple(notes), tuple(agreements.ranks(decided)), agreement=True)
     numbers = [item.numbers for item in found]
     decided = rows.judged(there, numbers)
-    return Comparison(*names, tuple(decided), tuple(notes), family=rows.family(there, numbers))
+    return Comparison(*labels, tuple(decided), tuple(notes), family=rows.family(there, numbers))
 
 
 def _asked(
@@ -159,10 +167,10 @@ def _asked(
 ) -> tuple[tuple[str, ...], dict[str, float | None]]:
     """The metrics to compare, and the margin of each."""
     given = margins.read(margin)
-    names = list(metrics) if metrics is not None else None
-    if agreement and names is None:
-        names = list(dict.fromkeys([*margins.AGREEMENT, *(name for name in given if name)]))
-    wanted = chosen(names)
+    asked = list(metrics) if metrics is not None else None
+    if agreement and asked is None:
+        asked = list(dict.fromkeys([*margins.AGREEMENT, *(name for name in given if name)]))
+    wanted = chosen(asked)
     found = {
         name: given.get(name, given.get(None, margins.AGREEMENT.get(name) if agreement else None)) for name in wanted
     }
@@ -203,9 +211,9 @@ def _on_one_side(found: Iterable[Row]) -> list[str]:
             metrics.setdefault(row.verdict, []).append(row.metric)
     listed = {why: list(dict.fromkeys(names)) for why, names in metrics.items()}
     return [
-        f"{why}, so left out: {', '.join(names[:_NAMED])}"
-        + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-        for why, names in listed.items()
+        f"{why}, so left out: {', '.join(those[:_NAMED])}"
+        + (f" and {len(those) - _NAMED} more" if len(those) > _NAMED else "")
+        for why, those in listed.items()
     ]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ackclock.errors import InputError, unknown
+from ackclock.comparison import names
+from ackclock.errors import InputError
 from ackclock.results.result import Result
 
 SEED = "run.seed"
@@ -130,8 +131,8 @@ def matches(sides: Sequence[Side], by: str | None, base: str | None, notes: list
     if left := sum(match.left for match in found):
         notes.append(f"{_counted(left, 'run')} left out: without a partner of the same seed and replication")
     if len({side.engine for side in sides}) > 1:
-        names = " and ".join(side.engine for side in sides)
-        notes.append(f"runs are not paired, as different engines ({names}) share no random numbers: Welch's test")
+        engines = " and ".join(side.engine for side in sides)
+        notes.append(f"runs are not paired, as different engines ({engines}) share no random numbers: Welch's test")
     elif not all(match.paired for match in found):
         notes.append(
             "runs are NOT PAIRED, as their seeds do not match: Welch's test, which sees less; run both with the same "
@@ -145,8 +146,6 @@ def of_two(a: Side, b: Side, by: str | None, notes: list[str]) -> tuple[list[Mat
 
     A key that has one value in each, and another one, is what tells them apart; `by` names one explicitly.
     """
-    if by is not None and by not in (*a.keys, *b.keys):
-        raise _unknown_key(by, dict.fromkeys([*a.keys, *b.keys]))
     common = [key for key in a.keys if key in b.keys and key != by and key not in apart(a, b)]
     ours, theirs = a.runs(common), b.runs(common)
     places = (a.points(common), b.points(common))
@@ -170,16 +169,12 @@ def apart(a: Side, b: Side) -> list[str]:
 
 def of_one(side: Side, by: str, base: str | None, notes: list[str]) -> tuple[list[Match], list[Gap]]:
     """The matches within one result: every other value of `by` against the `base`, by default the first."""
-    if by not in side.result.params:
-        raise _unknown_key(by, side.keys, side.name)
     words = {_word(value): value for value in side.values(by)}
     if len(words) < 2:
         raise InputError(f"has one value, {next(iter(words))}", "sweep it: give it a list", source=side.name, key=by)
     if base is None:
         base = next(iter(words))
-    if base not in words:
-        problem = unknown(f"value of '{by}'", base, words)
-        raise InputError(problem.problem, problem.remedy, source=side.name, key="base")
+    base = names.value(base, list(words), by, side.name)
     tied = [key for key in side.keys if key != by and _follows(side, key, by)]
     if tied:
         notes.append(f"{' and '.join(tied)} {'vary' if len(tied) > 1 else 'varies'} together with {by}")
@@ -193,14 +188,14 @@ def of_one(side: Side, by: str, base: str | None, notes: list[str]) -> tuple[lis
         if word == base:
             continue
         theirs, places = side.runs(keys, {by: value}), side.points(keys, {by: value})
-        names = (f"{by}={base}", f"{by}={word}")
-        left = _gaps((own, places), (ours, theirs), *names)
+        pair = (f"{by}={base}", f"{by}={word}")
+        left = _gaps((own, places), (ours, theirs), *pair)
         for why, params in _by_reason(left):
             what = "not with both values" if why in ("not in A", "not in B") else why
             notes.append(f"{by}={word}: {_counted(len(params), 'point')} left out, {what}{_listed(params)}")
         gaps += left
         crossed = crossed or bool(own.keys() & places.keys())
-        found += [_match(item, theirs[key], *names, True) for key, item in ours.items() if key in theirs]
+        found += [_match(item, theirs[key], *pair, True) for key, item in ours.items() if key in theirs]
     if not found and crossed:
         empty = [word for word, value in words.items() if not side.runs(keys, {by: value})]
         raise _without_runs([side], by, empty)
@@ -272,13 +267,6 @@ def _follows(side: Side, key: str, by: str) -> bool:
 
 def _apart(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
     return len(ours) == len(theirs) == 1 and _word(ours[0]) != _word(theirs[0])
-
-
-def _unknown_key(key: str, keys: Iterable[str], source: str | None = None) -> InputError:
-    names = list(keys)
-    problem = unknown("swept key", key, names)
-    remedy = problem.remedy if names else "nothing is swept here: give a key a list"
-    return InputError(problem.problem, remedy, source=source, key="by")
 
 
 def _listed(points: Sequence[Params]) -> str:

@@ -46,13 +46,15 @@ def per_run(tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any], bin
     samples = _samples(tables["series"])
     flows = tables["flows"].select("run", *_COLUMNS).partition_by("run", as_dict=True, include_key=False)
     shares: dict[int, list[float] | None] = {}  # they follow from the point, and cost more than all of the rest
+    alike: dict[int, frozenset[str]] = {}
     found: dict[int, Row] = {}
     for run in tables["runs"].iter_rows(named=True):
         point, rows = run["point"], flows[(run["run"],)].to_dicts()
         if point not in shares:
             shares[point] = _shares(rows, resolved[point])
+            alike[point] = _rivals(resolved[point])
         found[run["run"]] = {
-            **_fairness([row["goodput_bps"] for row in rows], shares[point]),
+            **_fairness(rows, alike[point], shares[point]),
             **_losses(controlled := [row for row in rows if row["received_packets"] is None]),
             "synchronisation": _synchronisation(controlled, samples, run, resolved[point]["probes"]),
             "smoothness": _smoothness(rows, samples, run, resolved[point]["probes"], bin_s),
@@ -68,11 +70,26 @@ def _samples(series: pl.DataFrame) -> Samples:
     return {key: (parts["time_s"][index], parts["value"][index]) for index, key in enumerate(keys)}
 
 
-def _fairness(goodputs: list[float], shares: list[float] | None) -> Row:
+def _rivals(resolved: Mapping[str, Any]) -> frozenset[str]:
+    """The flows whose rates are to be equal: those that always have something to send, or all if none does.
+
+    What a flow of requests or files gets is what it asks for: beside bulk flows it would look like unfairness.
+    """
+    greedy = [flow["id"] for flow in resolved["flows"] if _greedy(flow["app"])]
+    return frozenset(greedy or (flow["id"] for flow in resolved["flows"]))
+
+
+def _greedy(app: Mapping[str, Any]) -> bool:
+    return app["kind"] == "bulk" and app["bytes"] is None and app.get("read_bps") is None
+
+
+def _fairness(flows: Sequence[Row], rivals: frozenset[str], shares: list[float] | None) -> Row:
+    goodputs = [flow["goodput_bps"] for flow in flows]
+    own = [flow["goodput_bps"] for flow in flows if flow["id"] in rivals]
     return {
-        "jain": jain(goodputs),
+        "jain": jain(own),
         "max_min_index": None if shares is None else max_min_index(goodputs, shares),
-        "proportional_fairness": proportional_fairness(goodputs),
+        "proportional_fairness": proportional_fairness(own),
     }
 
 

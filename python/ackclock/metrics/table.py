@@ -27,9 +27,10 @@ class Measured(Protocol):
 def of(result: Measured, *, bin_s: float = BIN_S) -> pl.DataFrame:
     """A row per run: its keys, then fairness, loss events, synchronisation and smoothness.
 
-    `jain`, `max_min_index` and `proportional_fairness` are of the flows' goodputs (bit/s); the max-min shares suppose
-    links full of full-size packets and count what a source at a constant rate asks for; they are missing where sources
-    come and go (on-off, files, requests). The others are of the flows that have a controller.
+    `jain`, `max_min_index` and `proportional_fairness` are of the flows' goodputs (bit/s), the first and the last of
+    the flows that always have something to send, or of all if none has; the max-min shares suppose links full of
+    full-size packets and count what a source at a constant rate asks for; they are missing where sources come and go
+    (on-off, files, requests). The others are of the flows that have a controller.
     `loss_events` counts recoveries and timeouts of all flows, `loss_event_rate` them per segment sent,
     `timeouts_per_mb` timeouts per 10^6 bytes of payload sent. `synchronisation` needs the series `recoveries` and
     `timeouts`, recorded on change, `smoothness` (mean over all flows, in bins of `bin_s` seconds after the warm-up)
