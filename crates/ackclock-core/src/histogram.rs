@@ -3,11 +3,15 @@
 /// Bits of a mantissa: bins are 2^-10 of their value wide, below 0.1 %.
 const BITS: u32 = 10;
 
+/// Bins that are made together.
+const MADE_TOGETHER: usize = 64;
+
 /// Counts of values in bins of constant relative width; values below 2048 have a bin each.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
+    /// From bin number `first` on, as far as there were values.
     counts: Vec<u64>,
-    total: u64,
+    first: usize,
     sum: u128,
 }
 
@@ -29,26 +33,43 @@ impl Histogram {
     /// Counts `v`.
     #[inline]
     pub fn record(&mut self, v: u64) {
-        let i = bin(v);
+        // A bin before the first is beyond the last, too.
+        let mut i = bin(v).wrapping_sub(self.first);
         if i >= self.counts.len() {
-            self.counts.resize(i + 1, 0);
+            i = self.reach(bin(v));
         }
         self.counts[i] += 1;
-        self.total += 1;
         self.sum += u128::from(v);
+    }
+
+    /// Makes room for bin number `bin`, and says where it stands.
+    #[cold]
+    #[inline(never)]
+    fn reach(&mut self, bin: usize) -> usize {
+        let (low, high) = (bin / MADE_TOGETHER * MADE_TOGETHER, (bin / MADE_TOGETHER + 1) * MADE_TOGETHER);
+        if self.counts.is_empty() {
+            self.first = low;
+        }
+        if low < self.first {
+            self.counts.splice(0..0, std::iter::repeat_n(0, self.first - low));
+            self.first = low;
+        }
+        self.counts.resize(self.counts.len().max(high - self.first), 0);
+        bin - self.first
     }
 
     /// The nearest-rank percentile, `p` in (0, 1]; none without values.
     pub fn percentile(&self, p: f64) -> Option<f64> {
-        if self.total == 0 {
+        let total = self.count();
+        if total == 0 {
             return None;
         }
-        let rank = ((p * self.total as f64).ceil() as u64).clamp(1, self.total);
+        let rank = ((p * total as f64).ceil() as u64).clamp(1, total);
         let mut seen = 0;
         for (i, c) in self.counts.iter().enumerate() {
             seen += c;
             if seen >= rank {
-                return Some(value(i));
+                return Some(value(self.first + i));
             }
         }
         None
@@ -56,12 +77,13 @@ impl Histogram {
 
     /// The mean, exactly; none without values.
     pub fn mean(&self) -> Option<f64> {
-        (self.total > 0).then(|| self.sum as f64 / self.total as f64)
+        let total = self.count();
+        (total > 0).then(|| self.sum as f64 / total as f64)
     }
 
     /// How many values were counted.
     pub fn count(&self) -> u64 {
-        self.total
+        self.counts.iter().sum()
     }
 }
 
@@ -88,5 +110,17 @@ mod tests {
         assert_eq!([0.5, 0.95, 0.99, 1.0].map(|p| h.percentile(p).unwrap()), [50.0, 95.0, 99.0, 100.0]);
         assert_eq!(h.mean(), Some(50.5));
         assert_eq!(Histogram::default().percentile(0.5), None);
+    }
+
+    #[test]
+    fn only_bins_between_the_least_and_the_largest_value_are_kept() {
+        let mut h = Histogram::default();
+        for v in [50_000_000, 80_000_000, 20_000_000, 50_000_001] {
+            h.record(v);
+        }
+        assert!(h.counts.len() < 3 * 1024, "{}", h.counts.len());
+        let within = |p: f64, v: f64| (h.percentile(p).unwrap() / v - 1.0).abs() < 1.0 / 1024.0;
+        assert!(within(0.25, 2e7) && within(0.5, 5e7) && within(0.75, 5e7) && within(1.0, 8e7));
+        assert_eq!((h.count(), h.mean()), (4, Some(50_000_000.25)));
     }
 }

@@ -69,7 +69,7 @@ pub fn flows(outs: &[Output]) -> PyResult<Table> {
     let transfers = |f: fn(&TransfersRow) -> u64| -> ArrayRef {
         Arc::new(r().map(|row| row.transfers.as_ref().map(f)).collect::<UInt64Array>())
     };
-    let delay = |i: usize| some_floats(r().map(move |f| Some(f.datagrams?.delay_s?[i])));
+    let delay = |i: usize| some_floats(r().map(move |f| Some(f.delay_s?[i])));
     let fct = |i: usize| some_floats(r().map(move |f| Some(f.transfers?.fct_s?[i])));
     table(vec![
         ("id", text(r().map(|f| f.id.as_str())), false),
@@ -103,7 +103,7 @@ pub fn flows(outs: &[Output]) -> PyResult<Table> {
         ("fct_s", some_floats(r().map(|f| f.fct_s)), true),
         ("completed", Arc::new(r().map(|f| Some(f.completed)).collect::<BooleanArray>()), false),
         ("failed", Arc::new(r().map(|f| f.failed).collect::<StringArray>()), true),
-        ("received_packets", datagrams(|d| d.received), true),
+        ("received_packets", ints(r().map(|f| f.received_packets)), false),
         ("lost_packets", datagrams(|d| d.lost), true),
         ("in_flight_packets", datagrams(|d| d.in_flight), true),
         ("mean_delay_s", delay(0), true),

@@ -8,6 +8,7 @@ use crate::host::{Maker, Talk, Work};
 use crate::links;
 use crate::marking;
 use crate::network::Network;
+use crate::one_way::OneWay;
 use crate::probe::Probes;
 use crate::routes::{Route, Routes};
 use crate::slab::Slab;
@@ -145,6 +146,7 @@ impl Sim {
         events.schedule_last(probes.next_due().min(Time(run.warmup_ns)));
         let mut slab = Slab::default();
         let spare = slab.reserve();
+        let one_way = OneWay::new(flows.len());
         Ok(Sim {
             events,
             layout,
@@ -157,6 +159,7 @@ impl Sim {
             work: Work::default(),
             maker: None,
             flows,
+            one_way,
             conns,
             slab,
             routes: router.routes,

@@ -3,6 +3,7 @@
 use crate::events::{Events, LAST};
 use crate::flow::{Conn, Flow, Side};
 use crate::host::{Maker, Talk, Work};
+use crate::one_way::OneWay;
 use crate::probe::Probes;
 use crate::routes::{Routes, END};
 use crate::slab::{Slab, NONE};
@@ -66,6 +67,7 @@ pub struct Sim {
     /// Makes controllers that only the caller can make, for connections that are opened during the run.
     pub(crate) maker: Option<Maker>,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) one_way: OneWay,
     pub(crate) conns: Vec<Conn>,
     pub(crate) slab: Slab,
     pub(crate) routes: Routes,
@@ -183,6 +185,9 @@ impl Sim {
             // Of a connection that is over.
             return self.slab.remove(id);
         }
+        if segment.len > 0 && to & 1 == 1 && !slot.copy {
+            self.one_way.arrived(now, id, self.conns[to / 2].flow);
+        }
         endpoint.on_segment(now, segment);
         let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());
         let progress = endpoint.has_news() || endpoint.rx.stats.delivered >= *watch;
@@ -253,6 +258,7 @@ impl Sim {
             let len = endpoint.wire_bytes(segment);
             let route = *route;
             slot.leaves(side as u32, route, *stamp);
+            self.one_way.left(now, id);
             self.spare = self.slab.reserve();
             self.enter(now, route.first, id, len);
         };
@@ -309,6 +315,7 @@ impl Sim {
 
     fn begin_measurement(&mut self) {
         self.measuring = true;
+        self.one_way.begin();
         for i in 0..self.flows.len() {
             self.flows[i].baseline = self.flows[i].totals(&self.sides);
         }

@@ -22,6 +22,7 @@ pub mod host;
 mod links;
 mod marking;
 mod network;
+mod one_way;
 pub mod output;
 pub mod periods;
 pub mod probe;

@@ -75,6 +75,10 @@ pub struct FlowRow {
     pub completed: bool,
     /// Why the connection failed.
     pub failed: Option<&'static str>,
+    /// Its packets with payload that arrived, without the copies that a medium made.
+    pub received_packets: u64,
+    /// One-way delay of these: mean and nearest-rank percentiles 50, 95, 99.
+    pub delay_s: Option<[f64; 4]>,
     /// What became of its datagrams, if it sends such.
     pub datagrams: Option<DatagramRow>,
     /// What became of its transfers, of an application that consists of such.
@@ -169,6 +173,7 @@ pub fn metric_name(metric: u8) -> (&'static str, bool) {
 impl Sim {
     /// The tables of the run, which must have ended.
     pub fn output(mut self) -> Output {
+        self.one_way.settle();
         let mut transfers = Vec::new();
         let mut flows: Vec<FlowRow> = Vec::with_capacity(self.flows.len());
         for i in 0..self.flows.len() {
@@ -272,6 +277,7 @@ impl Sim {
         let estimate = source.and_then(|e| e.tx.start_estimate());
         let open = f.open.iter().map(|c| self.conns[*c as usize].cwnd_area);
         let area = f.ended_area + open.sum::<u128>();
+        let delay = f.datagrams.as_ref().map_or(self.one_way.of(i), |d| &d.delay);
         FlowRow {
             id: f.id.clone(),
             app: f.kind,
@@ -304,6 +310,8 @@ impl Sim {
             fct_s: completed.map(|t| t.since(f.start).as_secs_f64()),
             completed: completed.is_some(),
             failed: self.failed(i).0,
+            received_packets: delay.count(),
+            delay_s: delays(delay),
             datagrams: f.datagrams.as_ref().map(|d| d.row()),
             transfers: f.in_transfers.then(|| self.summary(transfers)),
         }
@@ -313,10 +321,6 @@ impl Sim {
         let s = self.links[i].stats();
         let (id, rate) = &self.link_names[i];
         let varying = self.links[i].varying_capacity(self.from, self.end);
-        let delays = |wait: &Histogram| {
-            let p = |q| wait.percentile(q).unwrap_or(0.0) * 1e-9;
-            wait.mean().map(|m| [m * 1e-9, p(0.5), p(0.95), p(0.99)])
-        };
         LinkRow {
             id: id.clone(),
             rate_bps: varying.map(|(_, mean)| mean.round() as u64).or(*rate),
@@ -339,7 +343,7 @@ impl Sim {
             max_queue_bytes: s.max_bytes,
             queue_delay_s: delays(&s.wait),
             l_packets: s.low.as_ref().map(|low| low.count()),
-            l_queue_delay_s: s.low.as_ref().and_then(|low| delays(low)),
+            l_queue_delay_s: s.low.as_deref().and_then(delays),
         }
     }
 }
@@ -350,4 +354,10 @@ pub(crate) fn failure_text(why: Failure) -> &'static str {
         Failure::Timeout => "the same segment timed out too often",
         Failure::Reset => "reset by the peer",
     }
+}
+
+/// Mean and nearest-rank percentiles 50, 95, 99 in seconds; none without values.
+fn delays(of: &Histogram) -> Option<[f64; 4]> {
+    let p = |q| of.percentile(q).unwrap_or(0.0) * 1e-9;
+    of.mean().map(|m| [m * 1e-9, p(0.5), p(0.95), p(0.99)])
 }

@@ -28,14 +28,10 @@ pub struct TransferRow {
 /// Datagrams of a flow over the measurement window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DatagramRow {
-    /// Packets that arrived.
-    pub received: u64,
     /// Packets sent that neither arrived nor were under way at the end of the run.
     pub lost: u64,
     /// Packets sent that were under way then, those excepted of which the link they wait for knows that it will lose them.
     pub in_flight: u64,
-    /// One-way delay of those that arrived: mean and nearest-rank percentiles 50, 95, 99.
-    pub delay_s: Option<[f64; 4]>,
 }
 
 /// Transfers of a flow that began within the measurement window.
@@ -51,13 +47,7 @@ pub struct TransfersRow {
 
 impl Datagrams {
     pub(crate) fn row(&self) -> DatagramRow {
-        let p = |q| self.delay.percentile(q).unwrap_or(0.0) * 1e-9;
-        DatagramRow {
-            received: self.received,
-            lost: self.sent.saturating_sub(self.of_sent + self.in_flight),
-            in_flight: self.in_flight,
-            delay_s: self.delay.mean().map(|m| [m * 1e-9, p(0.5), p(0.95), p(0.99)]),
-        }
+        DatagramRow { lost: self.sent.saturating_sub(self.of_sent + self.in_flight), in_flight: self.in_flight }
     }
 }
 

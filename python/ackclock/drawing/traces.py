@@ -81,7 +81,7 @@ def _names(result: Result, point: int, flows: pl.DataFrame) -> dict[str, tuple[s
     """The label and the controller of each flow. A swept controller is called as the sweep calls it."""
     entry = next(item for item in result.manifest["points"] if item["point"] == point)
     labels = {str(number): group.label for group in groups.recorded(entry) for number in group.flows}
-    rows = flows.select("id", "cc", pl.col("received_packets").is_not_null()).iter_rows()
+    rows = flows.select("id", "cc", pl.col("lost_packets").is_not_null()).iter_rows()
     return {name: (labels[name], "none" if datagrams else cc) for name, cc, datagrams in rows}
 
 

@@ -33,7 +33,7 @@ _COUNTERS = (*_EVENTS, "delivered")
 _PER_BIN = 4  # samples of a counter that a bin must have to show its rate
 _COLUMNS = (
     "id", "goodput_bps", "start_s", "mean_rtt_s", "timeouts", "recoveries", "sent_segments", "sent_bytes",
-    "received_packets",
+    "lost_packets",
 )  # fmt: skip
 
 Row = Mapping[str, Any]
@@ -55,7 +55,7 @@ def per_run(tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any], bin
             alike[point] = _rivals(resolved[point])
         found[run["run"]] = {
             **_fairness(rows, alike[point], shares[point]),
-            **_losses(controlled := [row for row in rows if row["received_packets"] is None]),
+            **_losses(controlled := [row for row in rows if row["lost_packets"] is None]),
             "synchronisation": _synchronisation(controlled, samples, run, resolved[point]["probes"]),
             "smoothness": _smoothness(rows, samples, run, resolved[point]["probes"], bin_s),
         }

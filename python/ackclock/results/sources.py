@@ -19,10 +19,13 @@ TRANSFERS = (
 )  # fmt: skip
 """Metrics of flows that consist of transfers."""
 
-DATAGRAMS = ("datagram_loss_percent", "mean_delay_s", *(f"p{percent}_delay_s" for percent in PERCENTILES))
+DELAYS = ("mean_delay_s", *(f"p{percent}_delay_s" for percent in PERCENTILES))
+"""One-way delays of packets, of any flows."""
+
+DATAGRAMS = ("datagram_loss_percent",)
 """Metrics of flows that send datagrams."""
 
-METRICS = (*EVERY, *TRANSFERS, *DATAGRAMS)
+METRICS = (*EVERY, *TRANSFERS, *DATAGRAMS, *DELAYS)
 
 _COUNTS = TRANSFERS[:2]
 _RANKED = tuple(name for name in METRICS if name.startswith("p"))
@@ -71,7 +74,7 @@ def over_runs(rows: Sequence[Row]) -> Values:
     return found
 
 
-_TCP = pl.col("received_packets").is_null()
+_TCP = pl.col("lost_packets").is_null()
 
 
 def _of_flows() -> list[pl.Expr]:
@@ -91,7 +94,7 @@ def _of_flows() -> list[pl.Expr]:
         .alias("mean_delay_s"),
         *(
             # Of several flows the mean: their single packets are not in the tables.
-            pl.when((received.filter(~_TCP) >= fewest).all()).then(pl.col(f"p{percent}_delay_s").mean())
+            pl.when((received >= fewest).all()).then(pl.col(f"p{percent}_delay_s").mean())
             for percent, fewest in PERCENTILES.items()
         ),
     ]

@@ -34,7 +34,7 @@ DROPS = (*(f"drops_{reason}_percent" for reason in REASONS), "lost_percent", "ma
 """Metrics of the bottleneck, % of the packets that came to its queue."""
 
 METRICS = (
-    *ALWAYS, *DROPS, *sources.TRANSFERS, *sources.DATAGRAMS, *measures.NAMES,
+    *ALWAYS, *DROPS, *sources.TRANSFERS, *sources.DATAGRAMS, *sources.DELAYS, *measures.NAMES,
     *(name for name in MEASURES if name != "jain"),
 )  # fmt: skip
 """Metrics of a point; docs/results.md defines each."""

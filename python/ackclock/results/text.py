@@ -41,7 +41,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table. With `each`, a row has a line for each group of flows that has one of the metrics.
+    """A table. With `each`, a row has a line for each group of flows that has one of the metrics, and the metric `of` if
+    that is given.
 
     Columns without a value in any row are left out; so are those of zeros only with `zeros` false.
     """
@@ -50,6 +51,7 @@ class Section:
     columns: tuple[Column, ...]
     each: bool = False
     zeros: bool = True
+    of: str = ""
 
 
 _FLOWS = ("flows", "goodput per flow\nMbit/s")
@@ -84,7 +86,10 @@ _TRANSFERS = Section(
     each=True,
 )
 _DATAGRAMS = Section(
-    "datagrams", (Column("datagram_loss_percent", "lost\n%"), *_spread("delay_s", "delay", "ms", 1e3)), each=True
+    "datagrams",
+    (Column("datagram_loss_percent", "lost\n%"), *_spread("delay_s", "delay", "ms", 1e3)),
+    each=True,
+    of="datagram_loss_percent",
 )
 _APPLICATIONS = Section(
     "what applications measured, mean over their flows",
@@ -235,7 +240,7 @@ def _columns(section: Section, points: Sequence[PointSummary]) -> list[Column]:
     alone = True
     for point in points:
         alone = alone and len(point.flows) == 1
-        every.extend([each.metrics for each in point.groups] if section.each else [point.metrics])
+        every.extend([each.metrics for each in _groups(section, point)] if section.each else [point.metrics])
 
     def has_value(column: Column) -> bool:
         if column.compares and alone:
@@ -246,6 +251,10 @@ def _columns(section: Section, points: Sequence[PointSummary]) -> list[Column]:
     return [column for column in section.columns if has_value(column)]
 
 
+def _groups(section: Section, point: PointSummary) -> list[GroupSummary]:
+    return [each for each in point.groups if not section.of or section.of in each.metrics]
+
+
 def _lines(
     section: Section, point: PointSummary, columns: Sequence[Column]
 ) -> list[tuple[str, Mapping[str, Estimate]]]:
@@ -253,7 +262,7 @@ def _lines(
     if not section.each:
         return [("", point.metrics)] if any(column.metric in point.metrics for column in columns) else []
     names = {column.metric for column in columns}
-    return [(_name(point, each), each.metrics) for each in point.groups if not names.isdisjoint(each.metrics)]
+    return [(_name(point, each), each.metrics) for each in _groups(section, point) if not names.isdisjoint(each.metrics)]
 
 
 def _row(
