@@ -41,8 +41,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table. With `each`, a row has a line for each group of flows that has one of the metrics, and the metric `of` if
-    that is given.
+    """A table. With `each`, a row has a line for each group of flows that has one of the metrics; with `of`, only
+    groups that have this one.
 
     Columns without a value in any row are left out; so are those of zeros only with `zeros` false.
     """
@@ -262,7 +262,9 @@ def _lines(
     if not section.each:
         return [("", point.metrics)] if any(column.metric in point.metrics for column in columns) else []
     names = {column.metric for column in columns}
-    return [(_name(point, each), each.metrics) for each in _groups(section, point) if not names.isdisjoint(each.metrics)]
+    return [
+        (_name(point, each), each.metrics) for each in _groups(section, point) if not names.isdisjoint(each.metrics)
+    ]
 
 
 def _row(
