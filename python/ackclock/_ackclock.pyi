@@ -201,6 +201,9 @@ class Ack:
     def acked(self) -> int:
         """Bytes by which the cumulative acknowledgment advanced."""
     @property
+    def segments(self) -> int:
+        """Segments by which it advanced, as they were sent, whatever their size; of a part of one none."""
+    @property
     def lost(self) -> int:
         """Bytes newly declared lost; zero in `observe`."""
     @property

@@ -240,6 +240,7 @@ class History:
         ack = {
             "delivered": size,
             "acked": acked,
+            "segments": -(-acked // self.mss),
             "duplicate": duplicate,
             "rtt_ns": rtt,
             "in_flight_before": flight,

@@ -156,6 +156,8 @@ pub struct Ack {
     pub delivered: u64,
     pub acked: u64,
     #[serde(skip_serializing_if = "usual")]
+    pub segments: u64,
+    #[serde(skip_serializing_if = "usual")]
     pub lost: u64,
     #[serde(skip_serializing_if = "usual")]
     pub marked: u64,
@@ -197,6 +199,7 @@ impl From<&cc::Ack> for Ack {
         Ack {
             delivered: a.delivered,
             acked: a.acked,
+            segments: a.segments,
             lost: a.lost,
             marked: a.marked,
             ece: a.ece,
@@ -228,6 +231,7 @@ impl From<&Ack> for cc::Ack {
         cc::Ack {
             delivered: a.delivered,
             acked: a.acked,
+            segments: a.segments,
             lost: a.lost,
             marked: a.marked,
             ece: a.ece,

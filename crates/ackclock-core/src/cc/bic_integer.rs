@@ -132,8 +132,7 @@ impl Avoidance for BicCount {
     #[inline]
     fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, _w: &mut Window) {
         if cx.phase == Phase::Open {
-            let segments = ack.acked.div_ceil(u64::from(cx.mss));
-            self.delayed_ack = self.delayed_ack - (self.delayed_ack >> RATIO_BITS) + segments;
+            self.delayed_ack = self.delayed_ack - (self.delayed_ack >> RATIO_BITS) + ack.segments;
         }
     }
 
@@ -226,8 +225,13 @@ mod tests {
             // 20, halved because two segments per acknowledgment are expected.
             assert_eq!(b.per, 10);
             for _ in 0..200 {
-                b.observe(cx, &Ack { acked: 1448, ..Ack::default() }, &mut w(320));
+                b.observe(cx, &Ack { segments: 1, ..Ack::default() }, &mut w(320));
             }
+            // Two small ones: 31 - 1 + 2.
+            b.delayed_ack = 31;
+            b.observe(cx, &Ack { acked: 200, segments: 2, ..Ack::default() }, &mut w(320));
+            assert_eq!(b.delayed_ack, 32);
+            b.observe(cx, &Ack { acked: 100, segments: 1, ..Ack::default() }, &mut w(320));
             // The integer average of ones ends where a sixteenth of it is one.
             assert_eq!(b.delayed_ack, 31);
             b.delayed_ack = 16;

@@ -200,15 +200,9 @@ impl Avoidance for Illinois {
     }
 
     #[inline]
-    fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, _w: &mut Window) {
-        if self.linux {
-            let mss = u64::from(cx.mss.max(1));
-            self.acked = match ack.acked {
-                acked if acked == mss => 1,
-                acked if acked == 2 * mss => 2,
-                acked => acked.div_ceil(mss),
-            };
-        }
+    fn observe(&mut self, _cx: &Cx<'_>, ack: &Ack, _w: &mut Window) {
+        // Packets, of whatever size.
+        self.acked = ack.segments;
         if let Some(rtt) = ack.rtt {
             self.rounds.sample(if self.linux { (rtt.0 / 1000).min(MAX_US) } else { rtt.0 });
         }
@@ -341,11 +335,26 @@ mod tests {
             (law.alpha, law.beta) = (10.0, 0.125);
             law.rounds.begin(1);
             // The last acknowledgment of a recovery covers 30 segments: 300/100 at once.
-            let ack = Ack { acked: 30_000, ..testing::ack(1.0) };
+            let ack = Ack { segments: 30, ..testing::ack(1.0) };
             law.observe(cx, &ack, &mut w);
             law.grow(cx, &ack, &mut w, 1.0);
             assert_eq!(w.cwnd, 103.0);
             assert_eq!(law.reduce(cx, loss, &w), 91.0);
+        });
+    }
+
+    #[test]
+    fn linux_counts_packets_whatever_they_hold() {
+        testing::with_cx(1000, |cx| {
+            let mut law = illinois("linux");
+            (law.alpha, law.beta) = (10.0, 0.125);
+            law.rounds.begin(1);
+            let mut w = Window { cwnd: 100.0, ssthresh: 2.0 };
+            // Ten packets of 100 bytes: 10 * 10 / 100.
+            let ack = Ack { acked: 1000, segments: 10, ..testing::ack(10.0) };
+            law.observe(cx, &ack, &mut w);
+            law.grow(cx, &ack, &mut w, 10.0);
+            assert_eq!(w.cwnd, 101.0);
         });
     }
 

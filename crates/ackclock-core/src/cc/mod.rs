@@ -167,6 +167,9 @@ pub struct Ack {
     pub delivered: u64,
     /// Bytes by which the cumulative acknowledgment advanced.
     pub acked: u64,
+    /// Segments by which it advanced, as they were sent: selectively acknowledged before or not, of a part of one none
+    /// (Linux's `pkts_acked`).
+    pub segments: u64,
     /// Bytes newly declared lost on this acknowledgment; zero in [`CongestionControl::observe`].
     pub lost: u64,
     /// Bytes newly delivered that the network had marked (CE), as exactly as the receiver reports them.

@@ -3,6 +3,7 @@
 use super::recovery::{after, numbers, sack, windows};
 use super::*;
 use crate::cc::{Ack, Avoidance, Control, Cx, Needs, Phase, Restart, Signal, Undo, Window, WindowBased};
+use crate::tcp::segment::SackBlock;
 use std::sync::{Arc, Mutex};
 
 /// A window of four segments that two events change.
@@ -139,17 +140,20 @@ fn so_is_the_window_of_a_law() {
     assert_eq!(windows(&e), (12.0, 12.0));
 }
 
-/// Writes down what it observes: bytes acknowledged, and whether Linux's header prediction would have known it.
+/// Bytes acknowledged, segments, and whether Linux's header prediction would have known it.
+type Seen = (u64, u64, bool);
+
+/// Writes down what it observes.
 struct Observing {
     idle: bool,
-    seen: Arc<Mutex<Vec<(u64, bool)>>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl CongestionControl for Observing {
     fn start(&mut self, _cx: &mut Cx<'_>, _initial_window: u64) {}
     fn observe(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
-        assert_eq!(ack.una + cx.in_flight, ack.nxt);
-        self.seen.lock().unwrap().push((ack.acked, ack.plain));
+        assert!(ack.una + cx.in_flight <= ack.nxt, "what it delivers is not in flight any more");
+        self.seen.lock().unwrap().push((ack.acked, ack.segments, ack.plain));
     }
     fn on_ack(&mut self, _cx: &mut Cx<'_>, _ack: &Ack) {}
     fn on_congestion(&mut self, _cx: &mut Cx<'_>, _signal: Signal) {}
@@ -184,7 +188,38 @@ fn what_comes_while_nothing_is_outstanding_is_observed_where_it_is_asked_for() {
         give(&mut e, 310, &say(2001, 63_535));
         give(&mut e, 320, &say(2001, 65_535));
         give(&mut e, 330, &say(1001, 65_535));
-        let all = [(2000, false), (0, false), (0, true), (0, false)];
+        let all = [(2000, 2, false), (0, 0, false), (0, 0, true), (0, 0, false)];
         assert_eq!(*seen.lock().unwrap(), if idle { &all[..] } else { &all[..1] });
+    }
+}
+
+/// Linux's `pkts_acked`: packets as they were sent, those that were SACKed before too, of a part none.
+#[test]
+fn segments_are_counted_as_they_were_sent() {
+    for predicting in [true, false] {
+        let seen = Arc::default();
+        let cc = Box::new(Observing { idle: false, seen: Arc::clone(&seen) });
+        let mut e = connected(Endpoint::new(&Config::profile(Profile::Rfc), MSS, cc, Stream::named(1, 0, "test")));
+        if !predicting {
+            e.predict_nothing();
+        }
+        // Segments of 200 bytes, then full ones.
+        for _ in 0..6 {
+            e.tx.write(200);
+            assert_eq!(payload(&mut e, 100).len(), 1);
+        }
+        e.tx.write(2000);
+        assert_eq!(payload(&mut e, 100).len(), 2);
+        give(&mut e, 200, &ack(401));
+        // A part of the next, then its end.
+        give(&mut e, 210, &ack(501));
+        give(&mut e, 211, &ack(601));
+        let mut report = ack(601);
+        report.push_sack(SackBlock { start: 801, end: 1201 });
+        give(&mut e, 220, &report);
+        give(&mut e, 230, &ack(1201));
+        give(&mut e, 240, &ack(3201));
+        let counted: Vec<_> = seen.lock().unwrap().iter().map(|(acked, segments, _)| (*acked, *segments)).collect();
+        assert_eq!(counted, [(400, 2), (100, 0), (100, 1), (0, 0), (600, 3), (2000, 2)], "{predicting}");
     }
 }

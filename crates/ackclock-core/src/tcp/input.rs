@@ -83,6 +83,7 @@ impl Sender {
         let mut ack = Ack {
             delivered: d.bytes,
             acked: d.acked,
+            segments: d.segments,
             duplicate,
             rtt,
             in_flight_before,

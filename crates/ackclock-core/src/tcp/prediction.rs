@@ -114,6 +114,7 @@ impl Sender {
         let mut ack = Ack {
             delivered: d.bytes,
             acked,
+            segments: d.segments,
             rtt,
             in_flight_before,
             una: ack,

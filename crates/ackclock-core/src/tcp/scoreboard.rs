@@ -252,8 +252,10 @@ impl Scoreboard {
             }
             self.retire(&r, false, d);
         }
+        let segments = self.records.head() - head;
+        d.segments += segments;
         if self.unit > 0 {
-            self.forget_padding(self.records.head() - head, ack);
+            self.forget_padding(segments, ack);
         }
         if let Some(r) = self.records.front().copied() {
             if r.seq < ack {

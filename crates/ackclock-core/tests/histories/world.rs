@@ -234,6 +234,7 @@ impl World {
         let ack = Ack {
             delivered: bytes,
             acked: if sacked { 0 } else { bytes },
+            segments: if sacked { 0 } else { bytes.div_ceil(self.mss) },
             marked: if a.marked { bytes } else { 0 },
             ece: a.marked,
             duplicate: sacked,

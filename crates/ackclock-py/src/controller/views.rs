@@ -168,6 +168,10 @@ impl Ack {
         self.0.acked
     }
     #[getter]
+    fn segments(&self) -> u64 {
+        self.0.segments
+    }
+    #[getter]
     fn lost(&self) -> u64 {
         self.0.lost
     }

@@ -29,6 +29,8 @@ pub struct Delivery {
     pub bytes: u64,
     /// Bytes newly acknowledged cumulatively.
     pub acked: u64,
+    /// Segments among them, as they were sent; one of which a part is missing is not.
+    pub segments: u64,
     /// Bytes newly acknowledged selectively.
     pub sacked: u64,
     /// Transmission times of the first and last never-retransmitted segment newly acknowledged cumulatively.
