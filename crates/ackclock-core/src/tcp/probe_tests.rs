@@ -150,6 +150,26 @@ fn the_reordering_timer_waits_for_a_quarter_of_the_smallest_round_trip_time() {
     assert_eq!(numbers(&mut e, 350), [2]);
 }
 
+/// §6.3: on a timeout what was sent less than RACK.rtt ago is not lost. The round trip is known from an acknowledgment that was
+/// to be expected.
+#[test]
+fn every_acknowledgment_tells_the_round_trip_time_within_which_a_timeout_loses_nothing() {
+    let rack = [("loss_detection", text("rack"))];
+    for (predicting, (age, lost)) in [true, false].into_iter().flat_map(|p| [(p, (70, 5)), (p, (90, 8))]) {
+        let mut e = sender(10, 10_000, &rack);
+        if !predicting {
+            e.predict_nothing();
+        }
+        assert_eq!(numbers(&mut e, 200).len(), 10);
+        // A round trip of 80 ms, and the timeout a second later.
+        assert_eq!(after(&mut e, 280, &sack(6, &[])), NONE);
+        e.tx.write(3000);
+        assert_eq!(numbers(&mut e, 1280 - age), [11, 12, 13]);
+        assert_eq!(expire(&mut e), 1280);
+        assert_eq!(e.tx.tcb.board.lost(), 1000 * lost, "{age} ms old");
+    }
+}
+
 #[test]
 fn reports_of_duplicates_widen_the_reordering_window_for_sixteen_recoveries() {
     let options = [("recovery", text("prr")), ("loss_detection", text("rack"))];
