@@ -21,6 +21,13 @@ fn handshake(client: Endpoint, server: &str) -> (u8, u8) {
 
 /// Connected at 100 ms to a peer that answers with these flags; the first flight has `iw` segments of plenty.
 fn agreed(profile: Profile, cc: &str, rule: &str, iw: u64, answer_flags: u8) -> Endpoint {
+    let mut e = ready(profile, cc, rule, iw, answer_flags);
+    e.tx.write(1_000_000);
+    e
+}
+
+/// The same with nothing to send yet.
+fn ready(profile: Profile, cc: &str, rule: &str, iw: u64, answer_flags: u8) -> Endpoint {
     let options = [ecn(rule), ("iw", Value::Int(iw)), ("iw_bound", text("none")), ("pacing", text("off"))];
     let variant = [("variant", text("linux")), ("base", text("cwnd"))];
     let has_form = profile == Profile::Linux && cc != "prague";
@@ -32,7 +39,6 @@ fn agreed(profile: Profile, cc: &str, rule: &str, iw: u64, answer_flags: u8) -> 
     answer.options &= !0x10;
     give(&mut e, 100, &answer);
     give(&mut e, 100, &ack(1));
-    e.tx.write(1_000_000);
     e
 }
 
@@ -309,5 +315,34 @@ fn prague_grows_and_falls_while_a_mark_is_answered_in_every_profile() {
         }
         // From 10 one segment more for every ten to eleven of the seventeen.
         assert_eq!((windows(&e).0, e.tx.stats().ecn_reductions), (12.0, before), "{profile:?}");
+    }
+}
+
+/// The window after one mark, and after so many segments that came from the peer while nothing was outstanding.
+fn dctcp_threshold(profile: Profile, received: u32) -> f64 {
+    let mut e = ready(profile, "dctcp", "off", 20, flags::ECE);
+    e.tx.write(20_000);
+    assert_eq!(numbers(&mut e, 100).len(), 20);
+    after(&mut e, 200, &sack(21, &[]));
+    for n in 0..received {
+        give(&mut e, 300, &Segment { ack: 20_001, ..data(1 + 100 * n, 100) });
+    }
+    e.tx.write(40_000);
+    assert_eq!(numbers(&mut e, 400).len(), 21);
+    after(&mut e, 500, &echo(23));
+    windows(&e).1
+}
+
+#[test]
+fn in_linux_alpha_falls_with_every_acknowledgment_that_comes_while_nothing_is_outstanding() {
+    // tcp_dctcp.c: what is acknowledged is not before the end of the window. 1024 less a sixteenth each time: at the
+    // end of the first flight, for each segment received, and at the end of the window that begins with the last.
+    assert_eq!(dctcp_threshold(Profile::Linux, 0), 21.0 - f64::from((21 * 900) >> 11));
+    assert_eq!(dctcp_threshold(Profile::Linux, 3), 21.0 - f64::from((21 * 743) >> 11));
+    // RFC 8257 §3.3 ends a window when more than its end is acknowledged: twice, with no mark and with marks alone.
+    let alpha = 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0;
+    for received in [0, 3] {
+        let threshold = dctcp_threshold(Profile::Rfc, received);
+        assert!((threshold - 21.0 * (1.0 - alpha / 2.0)).abs() < 1e-3, "{received}: {threshold}");
     }
 }
