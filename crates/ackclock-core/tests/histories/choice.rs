@@ -67,6 +67,23 @@ impl Form {
 }
 
 impl Choice {
+    /// The same, but these durations, where it has them, are as long as they can be.
+    pub fn lasting(mut self, names: &[&str]) -> Choice {
+        let entry = registry::find(self.name).expect("a controller");
+        for spec in entry.params.iter().filter(|spec| names.contains(&spec.name)) {
+            let (_, most) = spec.range.expect("a duration has a range");
+            self.given.retain(|(name, _)| name != spec.name);
+            self.given.push((spec.name.to_owned(), Value::Duration(Span((most * 1e9) as u64))));
+        }
+        self
+    }
+
+    /// The same with the default of this parameter.
+    pub fn without(mut self, name: &str) -> Choice {
+        self.given.retain(|(given, _)| given != name);
+        self
+    }
+
     /// None: its parameters are refused.
     pub fn build(&self) -> Option<Box<dyn CongestionControl>> {
         let slow_start = slowstart::build(self.start, &self.start_given).ok()?;

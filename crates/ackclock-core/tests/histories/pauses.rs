@@ -12,6 +12,13 @@ type Turn = (Vec<Acked>, u64);
 /// FAST every 10 ms) does so then in both.
 const SHORT: u64 = 40;
 
+/// Copa's RTTstanding is the least of the last half of a smoothed round-trip time, of which none is above 60 s here.
+const STANDING: u64 = 30_000;
+
+/// After so much time these controllers look for a shorter round trip, probe for bandwidth or forget what they know: by default
+/// seconds, here an hour or more, which no history lasts.
+const WINDOWS: [&str; 4] = ["min_rtt_window", "probe_rtt_interval", "probe_wait", "base_interval"];
+
 /// What holds of a controller's time.
 #[derive(Clone, Copy, PartialEq)]
 enum Clock {
@@ -19,9 +26,9 @@ enum Clock {
     Still,
     /// By its parameters it looks at it once in a time of any length.
     Parameter,
-    /// It forgets what it knows of its path after a time, or goes through phases of given lengths: it is compared in its
-    /// first seconds.
-    Forgets,
+    /// It does things after the times of `WINDOWS`, which run on in a pause, and must: it compares the path with what it was
+    /// then. Nothing else in it does.
+    Windows,
     /// It runs on, in the kernel too.
     RunsOn,
 }
@@ -30,21 +37,33 @@ fn clock(form: &Form) -> Clock {
     match (form.entry.name, form.variant) {
         ("cubic" | "bic", Some("linux")) | ("fast", Some("ns2")) => Clock::Parameter,
         ("htcp", Some("linux")) => Clock::RunsOn,
-        ("bbr1" | "bbr3" | "copa" | "ledbat", _) => Clock::Forgets,
+        ("bbr1" | "bbr3" | "copa" | "ledbat", _) => Clock::Windows,
         _ => Clock::Still,
     }
 }
+
+/// Of a connection: bytes of a segment, segments of the initial window, segments at most in flight.
+type Connection = (u64, u64, u64);
 
 fn turns(most: usize) -> impl Strategy<Value = Vec<Turn>> {
     let pause = prop_oneof![4 => 1..400u64, 1 => 400..700u64];
     prop::collection::vec((prop::collection::vec(acked(), 1..20), pause), 1..most)
 }
 
+/// Up to 40 steps that last less than an hour.
+fn history() -> impl Strategy<Value = Vec<Step>> {
+    let brief = |s| match s {
+        Step::Idle { ms, window, floor } => Step::Idle { ms: ms.min(10_000), window, floor },
+        _ => s,
+    };
+    prop::collection::vec(step().prop_map(brief), 0..40)
+}
+
 /// Plays the turns after a history, with all of their pauses or not: the largest window from the history's end on.
-fn peak(choice: &Choice, (mss, iw, most): (u64, u64, u64), history: &[Step], turns: &[Turn], pauses: bool) -> u64 {
+fn peak(choice: &Choice, (mss, iw, most): Connection, history: &[Step], turns: &[Turn], pauses: bool) -> u64 {
     let mut world = World::new(choice.build().unwrap(), mss, iw, most);
     history.iter().for_each(|s| world.play(*s));
-    world.pause(SHORT, true);
+    world.pause(if choice.name == "copa" { STANDING } else { SHORT }, true);
     let from = world.controls.len() - 1;
     for (acks, ms) in turns {
         acks.iter().for_each(|a| world.play(Step::Ack(*a)));
@@ -56,16 +75,19 @@ fn peak(choice: &Choice, (mss, iw, most): (u64, u64, u64), history: &[Step], tur
 fn holds(form: &Form, cases: u32) {
     let clock = clock(form);
     let choices = match clock {
-        Clock::Still => prop_oneof![1 => Just(form.usual()), 4 => form.any()].boxed(),
+        Clock::Still | Clock::Windows => prop_oneof![1 => Just(form.usual()), 4 => form.any()].boxed(),
         _ => Just(form.usual()).boxed(),
     };
-    let (steps, most) = if clock == Clock::Forgets { (1, 4) } else { (40, 8) };
-    let draws = (choices, crate::connection(), prop::collection::vec(step(), 0..steps), turns(most));
+    let draws = (choices, crate::connection(), history(), turns(8));
     crate::property(cases, &draws, |(choice, connection, history, mut turns)| {
-        if clock == Clock::Forgets {
+        // Prague's virtual round trip is a least time between two rounds; 25 ms by default, which both pause.
+        let choice = choice.without("rtt_virtual");
+        let choice = if clock == Clock::Windows { choice.lasting(&WINDOWS) } else { choice };
+        if choice.name == "copa" {
+            // Of what has a pause behind it RTTstanding takes the last only, however short the pause.
             turns.iter_mut().flat_map(|t| &mut t.0).for_each(Acked::make_even);
         }
-        let [busy, pausing] = [false, true].map(|p| peak(&choice, connection, &history, &turns, p));
+        let [busy, pausing] = [false, true].map(|pauses| peak(&choice, connection, &history, &turns, pauses));
         prop_assert!(pausing <= busy, "{choice:?}: {pausing} bytes with pauses, {busy} without");
         Ok(())
     });
