@@ -3,6 +3,7 @@
 
 use crate::choice::{forms, Choice, Form};
 use crate::world::{acked, step, Acked, Step, World};
+use ackclock_core::cc::registry;
 use proptest::prelude::*;
 
 /// Acknowledgments, then a pause of so many milliseconds.
@@ -61,12 +62,17 @@ fn history() -> impl Strategy<Value = Vec<Step>> {
 
 /// Plays the turns after a history, with all of their pauses or not: the largest window from the history's end on.
 fn peak(choice: &Choice, (mss, iw, most): Connection, history: &[Step], turns: &[Turn], pauses: bool) -> u64 {
+    let marks = registry::find(choice.name).unwrap().family == "marks";
     let mut world = World::new(choice.build().unwrap(), mss, iw, most);
     history.iter().for_each(|s| world.play(*s));
     world.pause(if choice.name == "copa" { STANDING } else { SHORT }, true);
     let from = world.controls.len() - 1;
     for (acks, ms) in turns {
         acks.iter().for_each(|a| world.play(Step::Ack(*a)));
+        if marks {
+            // What it takes off the window is what it remembers of marks.
+            world.play(Step::Mark { acks: 1 });
+        }
         world.pause(SHORT + if pauses { *ms } else { 0 }, true);
     }
     world.controls[from..].iter().map(|c| c.cwnd).max().unwrap()
