@@ -26,7 +26,7 @@ IMPORTS: dict[str, set[str]] = {
     "results": {"files", "errors", "metrics", "stats"},  # a saved result is read without the models of a scenario
     "assembly": {"engine", "errors", "host", "results", "scenario"},
     "comparison": {"errors", "results", "stats"},
-    "drawing": {"files", "errors", "metrics", "results"},
+    "drawing": {"files", "errors", "metrics", "results", "stats"},
     "drawing.probes": {"scenario"},  # which series a figure needs: asked before the run
     "drawing.topology": {"scenario"},  # what is drawn there is a scenario
     "sweeps": {"assembly", "errors", "execution", "host", "results", "scenario"},

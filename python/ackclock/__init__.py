@@ -12,6 +12,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ackclock.results import drawer
+
 if TYPE_CHECKING:
     from ackclock._ackclock import Ack, Cx, Interval, Lost, RateSample, Restart, Signal, Undo
     from ackclock.comparison.compare import Comparison, compare
@@ -112,6 +114,9 @@ _HOMES = {
     "save_events": ("ackclock.events", "save_events"),
     "sweep": ("ackclock.sweeps.sweep", "sweep"),
 }
+
+
+drawer.use(lambda: importlib.import_module("ackclock.drawing.plot").plot)
 
 
 def __getattr__(name: str) -> Any:

@@ -93,8 +93,18 @@ def test_plot_without_out_goes_beside(
     path = scenario_file(('\n[probes]\ninterval = "50 ms"\n', ""))
     monkeypatch.chdir(tmp_path)
     text = printed(capsys, "run", path, "--plot")
-    assert "figure: scenario.png" in text
-    assert {"scenario.png", "scenario.svg"} <= {item.name for item in tmp_path.iterdir()}
+    assert "figure: scenario-plots/overview.png" in text
+    assert {item.name for item in tmp_path.iterdir()} == {path.name, "scenario-plots"}
+
+
+def test_figures_of_a_sweep_go_to_one_place(
+    scenario_file: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = scenario_file()
+    monkeypatch.chdir(tmp_path)
+    text = printed(capsys, "run", path, "--plot", "--set", 'topology.rtt=["1 ms", "2 ms", "3 ms", "4 ms", "5 ms"]')
+    assert "figures: scenario-plots (4 files)" in text
+    assert {item.name for item in tmp_path.iterdir()} == {path.name, "scenario-plots"}
 
 
 def test_show(scenario_file: Write, capsys: pytest.CaptureFixture[str]) -> None:
@@ -249,3 +259,53 @@ def test_workers_do_not_repeat_the_callers_script(scenario_file: Write, tmp_path
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "once\n", "")
+
+
+def test_plot_draws_what_suits_a_result_beside_its_tables(
+    scenario_file: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    printed(capsys, "run", scenario_file(), "--out", out, "--set", 'topology.rtt=["10 ms", "20 ms"]')
+    text = printed(capsys, "plot", out)
+    assert text.startswith("curve: goodput (Mbit/s) over RTT (ms); also fits: --kind box")
+    assert f"figure: {out}/plots/curve.svg" in text
+    assert [item.name for item in (out / "plots").iterdir()] == ["curve.svg"]
+    assert Result.load(out).complete
+    answer = parsed(capsys, "plot", out, "--kind", "box", "--format", "pdf")
+    assert answer["file"] == f"{out}/plots/box.pdf"
+    assert len(answer["figure"]["panels"][0]["boxes"]) == 1
+    printed(capsys, "run", scenario_file(), "--out", out)  # replaces all of it
+    assert not (out / "plots").exists()
+
+
+def test_plot_draws_the_same_bytes_into_the_named_file(
+    scenario_file: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    printed(capsys, "run", scenario_file(), "--out", out)
+    for ending in ("svg", "pdf", "png"):
+        for name in ("a", "b"):
+            printed(capsys, "plot", out, "--out", tmp_path / f"{name}.{ending}")
+        assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
+    assert not (out / "plots").exists()
+    assert b"<dc:date>" not in (tmp_path / "a.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--format", "gif"], "format: unknown format 'gif'"),
+        (["--format", "pdf", "--out", "a.png"], "out: 'a.png' is no pdf; give one of --format and the ending"),
+        (["--where", "rtt"], "where: 'rtt' is no KEY=VALUE"),
+        (["--out", "nowhere/a.png"], "nowhere: cannot write a figure there: no such directory"),
+    ],
+)
+def test_plot_says_what_would_be_right(
+    scenario_file: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], expected: str,
+) -> None:  # fmt: skip
+    out = tmp_path / "out"
+    printed(capsys, "run", scenario_file(), "--out", out)
+    monkeypatch.chdir(tmp_path)
+    assert main(["plot", str(out), *arguments]) == 2
+    assert expected in capsys.readouterr().err

@@ -58,7 +58,7 @@ def run_command(
     replications: Replications = None,
     jobs: Jobs = None,
     json: Json = False,
-    plot: Annotated[bool, flag("Draw cwnd, queue and goodput over time (PNG, SVG).")] = False,
+    plot: Annotated[bool, flag("Draw cwnd, queue and goodput over time, into --out or FILE-plots (PNG, SVG).")] = False,
 ) -> int:
     """Run a scenario and show a table of means and 95 % confidence intervals."""
     try:
@@ -185,6 +185,38 @@ def compare_command(
     from ackclock.cli.compare import Request, run
 
     return run(Request(a, b, by, base, metric, margin, agreement, json))
+
+
+@app.command(name="plot")
+def plot_command(
+    directory: Annotated[Path, Parameter(help="A result: what run --out or sweep wrote.")],
+    /,
+    *,
+    kind: Annotated[
+        str | None,
+        Parameter(
+            help="curve, ecdf, box, pareto, heatmap, fct, timeseries, share, sequence. Default: what suits the result."
+        ),
+    ] = None,
+    x: Annotated[str | None, Parameter(help="The swept key along the x axis; of pareto a metric.")] = None,
+    y: Annotated[
+        tuple[str, ...],
+        repeatable("A metric, such as goodput_bps; of timeseries one or several series, such as cwnd. Repeatable."),
+    ] = (),
+    by: Annotated[
+        str | None, Parameter(help="The swept key that is compared, or group for groups of flows. Default: cc.")
+    ] = None,
+    facet: Annotated[str | None, Parameter(help="The swept key that has a panel for each value.")] = None,
+    where: Annotated[tuple[str, ...], repeatable('Only runs with KEY=VALUE: "topology.rtt=20 ms". Repeatable.')] = (),
+    format: Annotated[str | None, Parameter(help="svg, pdf or png. Default: svg, or what --out ends with.")] = None,
+    width: Annotated[str, Parameter(help="column (3.5 in) or page (7.16 in) of a paper of two columns.")] = "column",
+    out: Annotated[Path | None, Parameter(help="A file or a directory. Default: plots in DIRECTORY.")] = None,
+    json: Json = False,
+) -> int:
+    """Draw a figure of a result: the one that suits what was swept, or another."""
+    from ackclock.cli.plot import Request, run
+
+    return run(Request(directory, kind, x, y, by, facet, where, format, width, out, json))
 
 
 @app.command(name="cc")

@@ -20,6 +20,9 @@ from ackclock.results.summary import to_json
 from ackclock.scenario.plan import Plan, load
 from ackclock.sweeps import run as sweeps
 
+_FEW = 2
+"""Files that are each named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -115,6 +118,9 @@ def show(out: Console, result: Result, elapsed: float, directory: Path | None, f
     out.print(f"{runs}, {packets} packets, {elapsed:.1f} s{note}", soft_wrap=True)
     if directory is not None:
         out.print(f"tables: {directory}", soft_wrap=True)
+    if len(figures) > _FEW:
+        out.print(f"figures: {figures[0].parent} ({len(figures)} files)", soft_wrap=True)
+        return
     for figure in figures:
         out.print(f"figure: {figure}", soft_wrap=True)
 
@@ -122,16 +128,21 @@ def show(out: Console, result: Result, elapsed: float, directory: Path | None, f
 def _prepared_for_figures(plan: Plan, request: Request) -> Plan:
     from ackclock.drawing.probes import recorded
 
-    if request.out is None and not os.access(Path.cwd(), os.W_OK):
-        raise InputError(
-            "cannot write figures there", "give --out a directory you may write to", source=str(Path.cwd())
-        )
+    folder = _folder(request)
+    there = folder if folder.exists() else Path.cwd()
+    if request.out is None and not (there.is_dir() and os.access(there, os.W_OK)):
+        raise InputError("cannot write figures there", "give --out a directory you may write to", source=str(folder))
     return recorded(plan)
 
 
 def _figures(result: Result, request: Request) -> list[Path]:
     from ackclock.drawing.figures import save
 
-    if request.out is not None:
-        return save(result, request.out)
-    return save(result, Path(), request.file.stem)
+    folder = _folder(request)
+    folder.mkdir(exist_ok=True)
+    return save(result, folder)
+
+
+def _folder(request: Request) -> Path:
+    """The one place where figures go: beside the tables, or without those a directory named like the scenario."""
+    return request.out if request.out is not None else Path(f"{request.file.stem}-plots")

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ackclock.drawing import intervals
+from ackclock.drawing import intervals, layers
 from ackclock.drawing.chart import Chart as Chart
 from ackclock.drawing.chart import Curve as Curve
 from ackclock.drawing.chart import Panel as Panel
 from ackclock.drawing.chart import Scale as Scale
 from ackclock.drawing.chart import Straight as Straight
 from ackclock.drawing.figures import write
+from ackclock.drawing.layout import arranged
+from ackclock.drawing.picture import Picture
 from ackclock.drawing.scales import FEW, Heights, Places
 from ackclock.drawing.style import NEUTRAL, RC, Style, dash, styles
-from ackclock.drawing.wrapping import ENTRY, TITLE, fitted, inches
+from ackclock.drawing.wrapping import AXIS, ENTRY, TITLE, fitted, inches, shown
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-_ACROSS = 3  # panels in a row
-_SIZE = {1: (4.4, 3.0), 2: (6.4, 2.9), 3: (7.6, 2.7)}  # inches of a row, by its panels
 _LINE, _ROW = 0.14, 0.15  # inches of a further line of the title, and of a further row of the legend
 _HANDLE = 0.45  # inches of an entry of the legend, beside its words
 _MARKED = 30  # points of a line that each have a marker; of longer ones about _MARKERS have
@@ -44,7 +46,9 @@ class _Look:
     chart: Chart
     styles: Mapping[str, Style]
     places: Places
-    heights: Heights
+    width: float
+    """Of a panel with its axes, inches."""
+    words: Mapping[str, str]
 
 
 def save(chart: Chart, folder: Path, name: str) -> list[Path]:
@@ -56,47 +60,75 @@ def save(chart: Chart, folder: Path, name: str) -> list[Path]:
         return write(draw(chart), folder, name)
 
 
-def draw(chart: Chart) -> Figure:
-    """The figure. Call it within the settings of :data:`ackclock.drawing.style.RC`."""
+def draw(chart: Chart, width: float | None = None) -> Figure:
+    """The figure, so many inches wide, or as wide as its panels like. Call it within the settings of :data:`RC`."""
     count = max(1, len(chart.panels))
-    across = count if count <= _ACROSS else 2 if count == 4 else _ACROSS
-    down = math.ceil(count / across)
-    width, height = _SIZE[across]
-    common = _Look(chart, styles(chart.labels), Places(chart), Heights(chart))
-    title = fitted(chart.title, 0.95 * width, TITLE)
+    layout = arranged(chart, width)
+    common = _Look(
+        chart, styles(chart.labels, chart.looks), Places(chart), layout.width / layout.across, shown(chart.labels)
+    )
+    title = fitted(chart.title, 0.95 * layout.width, TITLE)
     handles = _handles(common)
-    columns = _columns(handles, width)
+    columns = _columns(handles, layout.width)
     rows = math.ceil(len(handles) / columns)
-    more = _LINE * title.count("\n") + _ROW * max(0, rows - 2)
-    figure = Figure(figsize=(width, height * down + more), layout="constrained")
-    grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+    more = _LINE * title.count("\n") + _ROW * max(0, rows - 2 if width is None else rows)
+    figure = Picture(figsize=(layout.width, layout.height * layout.down + more), layout="constrained")
+    own = any(panel.y is not None for panel in chart.panels)
+    together: Any = "row" if own else not _apart(chart)
+    grid = figure.subplots(layout.down, layout.across, sharex=not _apart(chart), sharey=together, squeeze=False)
     for index, axes in enumerate(grid.flat):
         if index >= len(chart.panels):
             axes.set_visible(False)
             continue
-        _panel(axes, common, chart.panels[index])
-        axes.set_title(fitted(chart.panels[index].title, 0.85 * width / across, TITLE))
-        if index % across == 0:
-            axes.set_ylabel(chart.y.label)
-        if index + across >= count:
-            axes.set_xlabel(chart.x.label)
+        panel = chart.panels[index]
+        alone = replace(chart, panels=(panel,)) if chart.free else chart.row(panel)
+        heights = Heights(alone)
+        _panel(axes, common, panel, heights)
+        if panel.title:
+            axes.set_title(fitted(panel.title, 0.8 * common.width, TITLE))
+        first = index % layout.across == 0
+        if first:
+            axes.set_ylabel(fitted((panel.y or chart.y).label, 0.95 * layout.height, AXIS))
+        if first or _apart(chart) or chart.y.ticks:
+            heights.set(axes)
+        if chart.y.ticks and not first:
+            axes.tick_params(axis="y", length=0, labelleft=False)
+        if chart.free:
+            Places(alone).set(axes, 0.8 * common.width)
+        if index + layout.across >= count:
+            axes.set_xlabel(fitted(chart.x.label, 0.95 * common.width, AXIS))
             axes.tick_params(labelbottom=True)
-    common.places.set(grid.flat[0], 0.8 * width / across)  # the panels share theirs
-    common.heights.set(grid.flat[0])
-    figure.suptitle(title, fontsize=TITLE)
+    if chart.z is not None:
+        layers.grids(figure, chart, list(grid.flat)[: len(chart.panels)], 0.62 * common.width)
+    elif not chart.free:
+        common.places.set(grid.flat[0], 0.8 * common.width)  # the panels share theirs
+    if title:
+        figure.suptitle(title, fontsize=TITLE)
+    figure.align_ylabels(grid[:, 0])
     if handles:
         figure.legend(handles=handles, loc="outside lower center", ncols=columns)
     return figure
 
 
-def _panel(axes: Axes, common: _Look, panel: Panel) -> None:
+def _apart(chart: Chart) -> bool:
+    """Whether each panel has its own axes."""
+    return chart.free or chart.z is not None
+
+
+def _panel(axes: Axes, common: _Look, panel: Panel, heights: Heights) -> None:
     curves = [curve for curve in panel.curves if curve.known]
-    if not curves:
-        axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", va="center", color=NEUTRAL)
+    if not curves and not panel.boxes and not panel.clouds and panel.grid is None:
+        layers.nothing(axes)
+    layers.shaded(axes, panel.before)
+    layers.boxes(axes, panel.boxes, common.styles)
+    layers.clouds(axes, panel.clouds, common.styles)
     bands = sum(bool(len(curve.low)) for curve in curves) <= _BANDS
     for index, curve in enumerate(curves):
-        over = 0 if common.places.beside else sum(_alike(common.heights, curve, other) for other in curves[index + 1 :])
-        _curve(axes, common, curve, min(over, _WIDER), band=bands and len(curve.x) > FEW)
+        if curve.area:
+            layers.area(axes, curve, common.styles[curve.label], common.chart.labels.index(curve.label))
+            continue
+        over = 0 if common.places.beside else sum(_alike(heights, curve, other) for other in curves[index + 1 :])
+        _curve(axes, common, heights, curve, min(over, _WIDER), band=bands and len(curve.x) > FEW)
     for mark in panel.marks:
         if mark.y is not None:
             axes.axhline(mark.y, **_mark(common.chart, mark.label))
@@ -104,20 +136,24 @@ def _panel(axes: Axes, common: _Look, panel: Panel) -> None:
             axes.axvline(mark.x, **_mark(common.chart, mark.label))
 
 
-def _curve(axes: Axes, common: _Look, curve: Curve, over: int, *, band: bool) -> None:
+def _curve(axes: Axes, common: _Look, heights: Heights, curve: Curve, over: int, *, band: bool) -> None:
     """A line with its intervals; wider than the `over` lines that would hide it."""
-    x, y = common.places.of(curve.label, curve.x), common.heights.drawn(curve.y)
+    x, y = common.places.of(curve.label, curve.x), heights.drawn(curve.y)
     style = _line(common, curve.label)
-    if len(x) > _MARKED:
+    if curve.steps:
+        style["drawstyle"] = "steps-post"
+    if curve.bare:
+        style["marker"] = "none"
+    elif len(x) > _MARKED:
         labels, every = common.chart.labels, len(x) // _MARKERS
         style["markevery"] = (labels.index(curve.label) * every // len(labels), every)
     style["markersize"] += 1.8 * over
     axes.plot(x, y, **style, linewidth=0.9 + 1.3 * over)
     if len(curve.low):
         draw = intervals.band if band else intervals.bars
-        draw(axes, x, curve.low, curve.high, style["color"], common.heights.ends)
-    below = common.heights.below(x, curve.y)
-    intervals.arrows(axes, below, common.heights.ends[0], intervals.DOWN, color=style["color"], markersize=5)
+        draw(axes, x, curve.low, curve.high, style["color"], heights.ends)
+    below = heights.below(x, curve.y)
+    intervals.arrows(axes, below, heights.ends[0], intervals.DOWN, color=style["color"], markersize=5)
 
 
 def _alike(heights: Heights, curve: Curve, other: Curve) -> bool:
@@ -135,27 +171,58 @@ def _line(common: _Look, label: str) -> dict[str, Any]:
     return {**style, "linestyle": "none"} if common.chart.x.ticks else style
 
 
-def _handles(common: _Look) -> list[Line2D]:
-    """The entries of the legend: lines, then marks. One that has no words says nothing."""
+def _handles(common: _Look) -> list[Artist]:
+    """The entries of the legend: lines, then marks. One that has no words says nothing.
+
+    What stands at its own name on an axis needs none.
+    """
     chart = common.chart
-    lines = [(_entry(common, label), _line(common, label)) for label in chart.labels]
-    marks = [(label, _mark(chart, label)) for label in chart.marks]
-    return [Line2D([], [], label=label, **style) for label, style in (*lines, *marks) if label]
+    named = {box.label for panel in chart.panels for box in panel.boxes if chart.y.ticks[int(box.at)] == box.label}
+    filled = {curve.label for curve in chart.curves if curve.area}
+    bare = {curve.label for curve in chart.curves if curve.bare}
+    found: list[Artist] = []
+    for number, label in enumerate(chart.labels):
+        if label in filled:
+            found.append(layers.area_entry(common.words[label], common.styles[label], number))
+        elif label and label not in named:
+            plain = {"marker": "none"} if label in bare else {}
+            found.append(Line2D([], [], label=_entry(common, label), **{**_line(common, label), **plain}))
+    return [*found, *(Line2D([], [], label=label, **_mark(chart, label)) for label in chart.marks if label)]
 
 
 def _entry(common: _Look, label: str) -> str:
     """The words of a line; of one that a logarithmic axis does not show they say why."""
-    values = [y for curve in common.chart.curves if curve.label == label for y in curve.y if math.isfinite(y)]
-    if not common.heights.log or max(values) > 0:
-        return label
-    return f"{label}: 0" if not any(values) else f"{label}: not above 0"
+    word = common.words[label]
+    curves = [
+        (panel.y or common.chart.y, curve)
+        for panel in common.chart.panels
+        for curve in panel.curves
+        if curve.label == label and curve.known
+    ]
+    values = [y for _, curve in curves for y in curve.y if math.isfinite(y)]
+    if not values or not all(scale.log for scale, _ in curves) or max(values) > 0 or not _any_above(common.chart):
+        return word
+    return f"{word}: 0" if not any(values) else f"{word}: not above 0"
 
 
-def _columns(handles: Sequence[Line2D], width: float) -> int:
-    widest = max((inches(str(handle.get_label()), ENTRY) for handle in handles), default=0.0)
-    most = max(1, int(0.95 * width / (widest + _HANDLE)))
-    rows = math.ceil(len(handles) / most)
-    return max(1, math.ceil(len(handles) / max(1, rows)))  # so that the last row is not nearly empty
+def _any_above(chart: Chart) -> bool:
+    """Whether a logarithmic axis has anything to show: without, it is none."""
+    return any(y > 0 for curve in chart.curves for y in curve.y)
+
+
+def _columns(handles: Sequence[Artist], width: float) -> int:
+    """As many columns as fit: each is as wide as its widest entry, and they are filled from above."""
+    room = [inches(str(handle.get_label()), ENTRY) + _HANDLE for handle in handles]
+    for count in range(len(room), 1, -1):
+        rows = math.ceil(len(room) / count)
+        if math.ceil(len(room) / rows) < count:  # fewer columns have no more rows
+            continue
+        full = len(room) % count or count  # columns that have all rows
+        starts = itertools.accumulate((rows if column < full else rows - 1 for column in range(count)), initial=0)
+        widths = [max(room[begin:end]) for begin, end in itertools.pairwise(starts) if room[begin:end]]
+        if sum(widths) <= 0.95 * width:
+            return count
+    return 1
 
 
 def _mark(chart: Chart, label: str) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from ackclock.drawing.picture import METADATA
 from ackclock.drawing.style import NEUTRAL, RC, dash, look
-from ackclock.drawing.traces import Panel, Trace, panel
+from ackclock.drawing.traces import Panel, Trace, panel, together
 from ackclock.drawing.wrapping import TITLE, fitted
 from ackclock.errors import InputError
 from ackclock.files import reason
@@ -155,19 +155,9 @@ def _lines(axes: Axes, traces: Sequence[Trace], places: Mapping[_Place, _Entry])
 
 def _band(axes: Axes, cc: str, place: int, members: Sequence[Trace]) -> None:
     """The mean of many flows, with the range from the lowest to the highest behind it."""
-    time = np.unique(np.concatenate([trace.time for trace in members]))
-    values = np.ma.masked_invalid(np.vstack([_at(trace, time) for trace in members]))
-    axes.fill_between(time, values.min(axis=0), values.max(axis=0), color=look(cc).colour, alpha=0.2, linewidth=0)
-    axes.plot(time, values.mean(axis=0), **_line(cc, place, len(time)))
-
-
-def _at(trace: Trace, time: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The values of a trace at other times; not a number before it begins and after it ends."""
-    if not len(trace.time):
-        return np.full(len(time), np.nan)
-    index = np.searchsorted(trace.time, time, side="right") - 1
-    inside = (index >= 0) & (time <= trace.time[-1])
-    return np.where(inside, trace.value[np.maximum(index, 0)], np.nan)
+    time, mean, low, high = together(members)
+    axes.fill_between(time, low, high, color=look(cc).colour, alpha=0.2, linewidth=0)
+    axes.plot(time, mean, **_line(cc, place, len(time)))
 
 
 def _line(cc: str, index: int, points: int) -> dict[str, Any]:
@@ -176,7 +166,7 @@ def _line(cc: str, index: int, points: int) -> dict[str, Any]:
     spacing = max(1, points // _MARKERS)
     return {
         "color": own.colour,
-        "linestyle": dash(index),
+        "linestyle": dash(own.dashes + index),
         "marker": own.marker,
         "markerfacecolor": own.colour if index == 0 else "white",
         "markeredgewidth": 0.7,
@@ -219,18 +209,10 @@ def write(figure: Figure, folder: Path, stem: str) -> list[Path]:
     return files
 
 
-# Nothing that differs between two times of drawing the same.
-_METADATA: dict[str, dict[str, Any]] = {
-    ".png": {"Software": None},
-    ".svg": {"Date": None, "Creator": None},
-    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-}
-
-
 def drawable(path: str | os.PathLike[str]) -> Path:
     """`path`, if its name says a kind of figure. Raises :class:`ackclock.InputError` otherwise."""
     file = Path(path)
-    if file.suffix not in _METADATA:
+    if file.suffix not in METADATA:
         raise InputError(f"'{file.name}' is no figure", "end its name with .png, .svg or .pdf", source=str(file))
     return file
 
@@ -241,6 +223,7 @@ def write_file(figure: Figure, file: Path) -> None:
     if not file.parent.is_dir():
         raise InputError("cannot write a figure there: no such directory", "make it, or choose another", source=folder)
     try:
-        figure.savefig(file, metadata=_METADATA[file.suffix])
+        with mpl.rc_context(RC):  # fonts and identifiers are chosen as a file is written
+            figure.savefig(file, metadata=METADATA[file.suffix])
     except OSError as error:
         raise InputError(f"cannot write the figure ({reason(error)})", "choose another place", source=folder) from None

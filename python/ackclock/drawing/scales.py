@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ackclock.drawing.chart import Chart
+from ackclock.drawing.layers import names, turned
+from ackclock.drawing.layout import NAMES
 from ackclock.drawing.ticks import log_ticks
 from ackclock.drawing.wrapping import ENTRY, inches
 
@@ -41,8 +43,8 @@ class Places:
         self._scale = chart.x
         self._labels = chart.labels
         self._log = chart.x.log
-        self.places = sorted({x for curve in chart.curves for x in curve.x if x > 0 or not chart.x.log})
-        beside = bool(chart.x.ticks) or any(len(curve.low) for curve in chart.curves)
+        self.places = sorted({x for x in _widths(chart) if x > 0 or not chart.x.log})
+        beside = bool(chart.x.ticks) or any(len(curve.low) and not curve.area for curve in chart.curves)
         self._step = self._apart() if beside and len(self.places) <= FEW else 0.0
 
     @property
@@ -63,13 +65,12 @@ class Places:
             axes.set_xticks(range(len(self._scale.ticks)), self._scale.ticks)
             axes.set_xlim(-0.5, len(self._scale.ticks) - 0.5)
             longest = max(inches(name, ENTRY) for name in self._scale.ticks)
-            if longest > 0.9 * width / len(self._scale.ticks):
-                axes.tick_params(axis="x", labelrotation=30)
+            turned(axes, longest > 0.9 * width / len(self._scale.ticks))
             return
         if self._log and self.places:
             low, high = self._ends()
             axes.set_xscale("log", nonpositive="mask")
-            _named(axes, "x", self.places if self._fit(width) else log_ticks(low, high))
+            _named(axes, "x", self.places if self._fit(self.places, width) else self._thin(log_ticks(low, high), width))
             axes.set_xlim(low, high)
         elif self._step and len(self.places) == 1:
             axes.set_xticks(self.places)
@@ -77,6 +78,8 @@ class Places:
             axes.set_xlim(min(low, only - self._around()), max(high, only + self._around()))
         if (self._scale.low, self._scale.high) != (None, None):
             axes.set_xlim(self._scale.low, self._scale.high)
+        if self._scale.reversed:
+            axes.xaxis.set_inverted(True)
 
     def _place(self, x: float) -> float:
         return math.log10(x) if self._log else x
@@ -116,13 +119,19 @@ class Places:
         margin += self._step * len(self._labels) / 2
         return self._value(self._place(self.places[0]) - margin), self._value(self._place(self.places[-1]) + margin)
 
-    def _fit(self, width: float) -> bool:
+    def _fit(self, places: Sequence[float], width: float) -> bool:
         """Whether each place can have its name."""
-        if len(self.places) > _TICKS:
+        if len(places) > _TICKS:
             return False
-        longest = max(inches(f"{place:g}", ENTRY) for place in self.places)
-        gaps = [self._place(b) - self._place(a) for a, b in itertools.pairwise(self.places)]
-        return not gaps or min(gaps) / self._span() * 0.9 * width > longest
+        longest = max(inches(f"{place:g}", ENTRY) for place in places)
+        gaps = [self._place(b) - self._place(a) for a, b in itertools.pairwise(places)]
+        low, high = (self._place(end) for end in self._ends())
+        return not gaps or min(gaps) / (high - low) * 0.95 * width > longest
+
+    def _thin(self, ticks: Sequence[float], width: float) -> Sequence[float]:
+        """Every so many of some ticks, that their names do not touch."""
+        every = next(step for step in range(1, len(ticks) + 2) if self._fit(ticks[::step], width))
+        return ticks[::every]
 
 
 class Heights:
@@ -130,9 +139,10 @@ class Heights:
 
     def __init__(self, chart: Chart) -> None:
         self._scale = chart.y
-        values = [y for curve in chart.curves for y in curve.y if math.isfinite(y) and y > 0]
+        every = [y for y in _heights(chart) if math.isfinite(y)]
+        values = [y for y in every if y > 0]
         self.log = chart.y.log and bool(values)
-        known = values if self.log else [y for curve in chart.curves for y in curve.y if math.isfinite(y)]
+        known = values if self.log else every
         self._span = (self._place(min(known)), self._place(max(known))) if known else (0.0, 0.0)
         self.ends = self._log_ends(chart, values) if self.log else self._given(-math.inf, math.inf)
 
@@ -154,7 +164,9 @@ class Heights:
 
     def set(self, axes: Axes) -> None:
         """Set up the axis, once everything is drawn: it ends the automatic scaling."""
-        if self.log:
+        if self._scale.ticks:
+            names(axes, self._scale.ticks, NAMES)
+        elif self.log:
             axes.set_yscale("log", nonpositive="mask")
             _named(axes, "y", log_ticks(*self.ends))
             axes.set_ylim(*self.ends)
@@ -181,6 +193,21 @@ class Heights:
             for end in (self._scale.low, self._scale.high)
         ]
         return (low if own[0] is None else own[0]), (high if own[1] is None else own[1])
+
+
+def _widths(chart: Chart) -> Iterator[float]:
+    """Every x that is drawn."""
+    for panel in chart.panels:
+        yield from (x for curve in panel.curves if curve.known for x in curve.x)
+        yield from (x for cloud in panel.clouds for x in (*cloud.x, *(x for x, _ in cloud.outline)))
+        yield from (x for box in panel.boxes for x in box.values)
+
+
+def _heights(chart: Chart) -> Iterator[float]:
+    """Every y that is drawn, without the ends of intervals."""
+    for panel in chart.panels:
+        yield from (y for curve in panel.curves if curve.known for y in (curve.high if curve.area else curve.y))
+        yield from (y for cloud in panel.clouds for y in (*cloud.y, *(y for _, y in cloud.outline)))
 
 
 def _named(axes: Axes, which: str, values: Sequence[float]) -> None:

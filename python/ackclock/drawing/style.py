@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Colour and marker of an algorithm."""
+    """Colour, marker and line style of an algorithm."""
 
     colour: str
     marker: str
+    dashes: int = 0
+    """Of its first line in a figure: :func:`dash`. No two controllers have both their marker and these alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Style:
         marker = self.marker or self.look.marker
         return {
             "color": self.look.colour,
-            "linestyle": dash(self.rank),
+            "linestyle": dash(self.look.dashes + self.rank),
             "marker": marker,
             "markeredgewidth": 0.7,
             "markersize": 5.0 if marker == "*" or "$" in marker else 3.5,  # a star is mostly points
@@ -48,28 +50,28 @@ class Style:
 
 # Algorithms that are often compared do not share a colour or a marker: python/tests/test_drawing.py.
 _LOOKS = {
-    "tahoe": Look("#555555", "v"),
+    "tahoe": Look("#555555", "v", 1),
     "reno": Look("#0072B2", "o"),
-    "newreno": Look("#56B4E9", "s"),
+    "newreno": Look("#56B4E9", "s", 2),
     "cubic": Look("#009E73", "^"),
-    "bic": Look("#CC79A7", "D"),
-    "highspeed": Look("#D55E00", "P"),
-    "scalable": Look("#56B4E9", "X"),
-    "htcp": Look("#882255", "<"),
-    "fast": Look("#9ACD00", ">"),
+    "bic": Look("#CC79A7", "D", 1),
+    "highspeed": Look("#D55E00", "P", 3),
+    "scalable": Look("#56B4E9", "X", 2),
+    "htcp": Look("#882255", "<", 2),
+    "fast": Look("#9ACD00", ">", 1),
     "vegas": Look("#E69F00", "p"),
-    "veno": Look("#AA4499", "h"),
-    "westwood": Look("#117733", "d"),
-    "westwood+": Look("#44AA99", "p"),
-    "illinois": Look("#661100", "d"),
-    "hybla": Look("#6699CC", "8"),
-    "yeah": Look("#CC6677", "H"),
-    "ledbat": Look("#44AA99", "v"),
-    "dctcp": Look("#888833", "s"),
-    "prague": Look("#AA3377", "<"),
+    "veno": Look("#AA4499", "h", 1),
+    "westwood": Look("#117733", "d", 3),
+    "westwood+": Look("#44AA99", "p", 2),
+    "illinois": Look("#661100", "d", 1),
+    "hybla": Look("#6699CC", "8", 3),
+    "yeah": Look("#CC6677", "H", 2),
+    "ledbat": Look("#44AA99", "v", 3),
+    "dctcp": Look("#888833", "s", 1),
+    "prague": Look("#AA3377", "<", 3),
     "bbr1": Look("#3A2BE0", "s"),
     "bbr3": Look("#6C2400", "v"),
-    "copa": Look("#5D3A9B", "^"),
+    "copa": Look("#5D3A9B", "^", 2),
     # Slow starts, where they are compared.
     "standard": Look("#0072B2", "o"),
     "limited": Look("#E69F00", "s"),
@@ -95,6 +97,9 @@ _FREE = (
 
 NEUTRAL = "#444444"
 """Colour of what belongs to no algorithm: queues, limits."""
+
+NEUTRAL_LOOK = "neutral"
+"""The name of the look of what belongs to no algorithm, in `looks` of a chart."""
 
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 
@@ -156,14 +161,15 @@ def dash(rank: int) -> Any:
     return (0, (5, 1, *(1, 1) * dots))
 
 
-def styles(labels: Iterable[str]) -> dict[str, Style]:
+def styles(labels: Iterable[str], looks: Mapping[str, str] | None = None) -> dict[str, Style]:
     """How the lines of a figure are drawn, by their labels: no two alike.
 
-    A label that ends with the name of an algorithm, as ``1 BDP cubic`` does, has its look. One without an algorithm has
-    a look that no algorithm of the figure has.
+    A label that ends with the name of an algorithm, as ``1 BDP cubic`` does, has its look; for others `looks` may name
+    the algorithm. One without an algorithm has a look that no algorithm of the figure has.
     """
     names = list(dict.fromkeys(labels))
-    known = {name: found for name in names if (found := _known(name)) is not None}
+    own = looks or {}
+    known = {name: found for name in names if (found := _known(own.get(name, name))) is not None}
     colours, markers = ({getattr(each, part) for each in known.values()} for part in ("colour", "marker"))
     # Those that are apart in both first: which of the two a reader sees is not known.
     free = sorted(_FREE, key=lambda each: (each.colour in colours) + (each.marker in markers))
@@ -196,6 +202,8 @@ def _known(label: str) -> Look | None:
     for name in (_name(label), _name(label).rpartition(" ")[2]):
         if name == "none":
             return _PACKETS
+        if name == NEUTRAL_LOOK:
+            return Look(NEUTRAL, ".")
         if name.startswith("python:"):
             return _OWN
         if name in _LOOKS:

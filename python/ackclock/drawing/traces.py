@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,6 +46,77 @@ class Panel:
     goodput: tuple[Trace, ...]
 
 
+GOODPUT = "goodput"
+_IN_SEGMENTS = frozenset({"cwnd", "ssthresh", "in_flight"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A series of the first replication of a point: in segments where it is of a window, goodput in bit/s.
+
+    `limit` is the size of the queue in packets, or the rate of the link in bit/s, where the series has one.
+    """
+
+    duration: float
+    warmup: float
+    traces: tuple[Trace, ...]
+    limit: float | None = None
+
+
+def of_point(result: Result, point: int, name: str, bins: int = 120) -> Row:
+    """A series of a point that has a finished run, or the goodput in about so many bins."""
+    run = result.runs.filter(pl.col("point") == point).row(0, named=True)
+    metric = "delivered" if name == GOODPUT else name
+    kept = (pl.col("run") == run["run"]) & (pl.col("metric").cast(pl.String) == metric)
+    series = result.series.filter(kept)
+    flows = result.flows.filter(pl.col("run") == run["run"])
+    resolved = result.resolved(point)
+    link = _bottleneck(resolved)
+    if series.height and str(series["kind"][0]) == "link":
+        found = _of(series, "link", metric, {link["id"]: ("", "")}) if link else []
+        limit = link["queue"]["limit_packets"] if link and link["queue"] and name == "queue" else None
+        return Row(run["duration_s"], run["warmup_s"], tuple(_thin(item) for item in found), limit)
+    life = {flow: (start, end) for flow, start, end in flows.select("id", "start_s", "end_s").iter_rows()}
+    mss = {flow["id"]: flow["mss"] for flow in resolved["flows"]}
+    made = []
+    for item in _of(series, "flow", metric, _names(result, point, flows)):
+        if name == GOODPUT:
+            own = _scaled(_rate(item, run["duration_s"], bins), 1e6)
+        else:
+            own = _scaled(item, 1 / mss[item.id]) if name in _IN_SEGMENTS else item
+            own = _thin(replace(own, value=np.where(np.isfinite(own.value), own.value, np.nan)))
+        made.append(_alive(own, *life[item.id]))
+    rate = _steady_rate(link, resolved) if name == GOODPUT else None
+    return Row(run["duration_s"], run["warmup_s"], tuple(made), rate)
+
+
+def together(members: Sequence[Trace]) -> tuple[np.ndarray[Any, Any], ...]:
+    """The times of many traces, and at each their mean, lowest and highest value."""
+    time = np.unique(np.concatenate([trace.time for trace in members]))
+    values = np.ma.masked_invalid(np.vstack([at(trace, time) for trace in members]))
+    return time, *(np.ma.filled(each, np.nan) for each in (values.mean(axis=0), values.min(axis=0), values.max(axis=0)))
+
+
+def at(trace: Trace, time: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The values of a trace at other times; not a number before it begins and after it ends."""
+    if not len(trace.time):
+        return np.full(len(time), np.nan)
+    index = np.searchsorted(trace.time, time, side="right") - 1
+    inside = (index >= 0) & (time <= trace.time[-1])
+    return np.where(inside, trace.value[np.maximum(index, 0)], np.nan)
+
+
+def _bottleneck(resolved: dict[str, Any]) -> dict[str, Any] | None:
+    slowest = bottleneck(resolved)
+    return next((item for item in resolved["links"] if item["id"] == slowest), None)
+
+
+def _steady_rate(link: dict[str, Any] | None, resolved: dict[str, Any]) -> float | None:
+    """The rate of a link, bit/s; a mean of one that varies is no line to draw."""
+    steady = link is not None and not (link.get("schedule") or link.get("trace"))
+    return rate_of(link, resolved["duration_ns"]) if link is not None and steady else None
+
+
 def panel(result: Result, point: int) -> Panel | None:
     """The lines of a point's first finished replication; ``None`` if it has no finished run."""
     rows = result.runs.filter(pl.col("point") == point).head(1)
@@ -57,10 +129,8 @@ def panel(result: Result, point: int) -> Panel | None:
     names = _names(result, point, flows)
     life = {name: (start, end) for name, start, end in flows.select("id", "start_s", "end_s").iter_rows()}
     mss = {flow["id"]: flow["mss"] for flow in resolved["flows"]}
-    slowest = bottleneck(resolved)
-    link = next((item for item in resolved["links"] if item["id"] == slowest), None)
-    steady = link is not None and not (link.get("schedule") or link.get("trace"))  # a mean is no line to draw
-    rate = rate_of(link, resolved["duration_ns"]) if link is not None and steady else None
+    link = _bottleneck(resolved)
+    rate = _steady_rate(link, resolved)
     cwnd = _of(series, "flow", "cwnd", names)
     queues = _of(series, "link", "queue", {link["id"]: ("", "")}) if link else []
     return Panel(
@@ -105,10 +175,10 @@ def _alive(trace: Trace, start: float, end: float | None) -> Trace:
     return replace(trace, time=trace.time[kept], value=trace.value[kept])
 
 
-def _rate(trace: Trace, duration: float) -> Trace:
-    """The rate of a counter, in Mbit/s over bins of about a 120th of the run."""
+def _rate(trace: Trace, duration: float, bins: int = 120) -> Trace:
+    """The rate of a counter, in Mbit/s over bins of about a 120th of the run, or of another part of it."""
     spacing = float(np.median(np.diff(trace.time))) if len(trace.time) > 1 else 0.0
-    width = nice(max(duration / 120, spacing) * 1e9) / 1e9
+    width = nice(max(duration / bins, spacing) * 1e9) / 1e9
     edges = np.arange(0.0, duration + width / 2, width)
     # A counter holds its value until the next sample.
     at = np.searchsorted(trace.time, edges + 1e-9, side="right") - 1

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-TITLE, ENTRY = 8, 7
-"""Points of titles, and of the words of a legend or at an axis."""
+TITLE, AXIS, ENTRY = 8, 8, 7
+"""Points of titles, of the name of an axis, and of the words of a legend or at its ticks."""
 
 _JOINTS = ".:,(=_-/"
 
@@ -42,3 +44,16 @@ def _parts(word: str, width: float, size: float) -> list[str]:
             parts[-1:] = [parts[-1][:cut], parts[-1][cut:]]
         parts[-1] += character
     return parts
+
+
+def shown(labels: Iterable[str]) -> dict[str, str]:
+    """What labels are called in a figure: a controller in Python by its class, where no other one is called so."""
+    every = list(labels)
+    short = {label: _class(label) for label in every}
+    return {label: name if list(short.values()).count(name) == 1 else label for label, name in short.items()}
+
+
+def _class(label: str) -> str:
+    """``MyCC(gain=2)`` of ``python:my_module:MyCC(gain=2)``."""
+    name, bracket, rest = label.partition("(")
+    return name.rpartition(":")[2] + bracket + rest if name.startswith("python:") else label

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from ackclock.results import measures, store, summary, text, warnings
+from ackclock.results import drawer, measures, store, summary, text, warnings
 from ackclock.results.manifest import Manifest
 
 
@@ -117,6 +117,34 @@ class Result:
         if by not in frames:
             raise ValueError(f"by is 'point', 'group' or 'flow', not {by!r}")
         return frames[by](self.points)
+
+    def plot(
+        self,
+        kind: str | None = None,
+        x: str | None = None,
+        y: str | Sequence[str] | None = None,
+        by: str | None = None,
+        facet: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        width: str | float = "column",
+    ) -> Any:
+        """The figure of this result, as ``ackclock plot`` draws it (docs/plot.md): a :class:`matplotlib.figure.Figure`.
+
+        Parameters
+        ----------
+        kind: curve, ecdf, box, pareto, heatmap, fct, timeseries, share or sequence. Default: what suits the result.
+        x: the swept key along the x axis, or for ``pareto`` a metric.
+        y: a metric (docs/results.md); for ``timeseries`` one or several series. Default: goodput.
+        by: the swept key whose values are compared, or ``group`` for the groups of flows. Default: the controller.
+        facet: the swept key that has a panel for each of its values.
+        where: values of swept keys: only these are drawn.
+        width: ``column`` (3.5 in) or ``page`` (7.16 in) of a paper of two columns, or inches.
+
+        Raises
+        ------
+        InputError: the result has nothing of the kind; the message says what would be right.
+        """
+        return drawer.drawer()(self, kind, x, y, by, facet, where, width)
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", interrupted"

@@ -22,6 +22,8 @@ from ackclock.results.manifest import TABLES
 
 MANIFEST = "manifest.json"
 _OURS = {f"{name}.parquet" for name in TABLES} | {MANIFEST}
+PLOTS = "plots"
+"""Folder of figures beside the tables."""
 _FIGURES = ("overview*.png", "overview*.svg")
 _PARTIAL = ".tables-"
 
@@ -260,7 +262,9 @@ def _foreign(folder: Path) -> tuple[str, str] | None:
 
 
 def _is_ours(item: Path) -> bool:
-    return item.name in _OURS or any(item.match(pattern) for pattern in _FIGURES)
+    return (
+        item.name in _OURS or (item.name == PLOTS and item.is_dir()) or any(item.match(pattern) for pattern in _FIGURES)
+    )
 
 
 def _sha256(file: Path) -> str:

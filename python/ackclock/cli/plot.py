@@ -1,0 +1,105 @@
+"""``ackclock plot``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock.cli import console
+from ackclock.cli.exit_codes import OK
+from ackclock.errors import InputError, unknown
+from ackclock.files import unwritable
+from ackclock.results.result import Result
+from ackclock.results.store import PLOTS
+
+FORMATS = ("svg", "pdf", "png")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for on the command line."""
+
+    directory: Path
+    kind: str | None
+    x: str | None
+    y: Sequence[str]
+    by: str | None
+    facet: str | None
+    where: Sequence[str]
+    format: str | None
+    width: str
+    out: Path | None
+    as_json: bool = False
+
+
+def run(request: Request) -> int:
+    """Draw, write, and say what was drawn."""
+    from ackclock.drawing import figures, plot, selection
+
+    kind = _format(request)
+    asked = selection.Request(
+        request.kind,
+        request.x,
+        tuple(each.strip() for names in request.y for each in names.split(",")),
+        request.by,
+        request.facet,
+        dict(_pair(each) for each in request.where),
+    )
+    drawing = plot.specify(Result.load(request.directory), asked)
+    figure = plot.figure(drawing.chart, request.width)
+    file = _file(request, drawing.kind, asked.y, kind)
+    figures.write_file(figure, file)
+    if request.as_json:
+        console.print_json(
+            {
+                "file": str(file),
+                "kind": drawing.kind,
+                "says": drawing.says,
+                "others": list(drawing.others),
+                "notes": list(drawing.notes),
+                "figure": drawing.chart.to_json(),
+            }
+        )
+        return OK
+    out = console.stdout()
+    others = f"; also fits: {', '.join(f'--kind {each}' for each in drawing.others)}" if drawing.others else ""
+    out.print(f"{drawing.kind}: {drawing.says}{others}", soft_wrap=True, markup=False)
+    out.print(f"figure: {file}", soft_wrap=True, markup=False)
+    for note in drawing.notes:
+        console.warn(note)
+    return OK
+
+
+def _format(request: Request) -> str:
+    """The format: that of the name of the file, or the one asked for."""
+    ending = request.out.suffix.removeprefix(".") if request.out is not None else ""
+    known = ending if ending in FORMATS else None
+    if request.format is not None and request.format not in FORMATS:
+        problem = unknown("format", request.format, FORMATS)
+        raise InputError(problem.problem, problem.remedy, key="format")
+    if request.format is not None and known is not None and request.format != known:
+        raise InputError(f"'{request.out}' is no {request.format}", "give one of --format and the ending", key="out")
+    return request.format or known or "svg"
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    if not sign:
+        raise InputError(
+            f"'{text}' is no KEY=VALUE", 'write for instance cc=cubic or "topology.rtt=20 ms"', key="where"
+        )
+    return key.strip(), value.strip()
+
+
+def _file(request: Request, kind: str, names: Sequence[str], ending: str) -> Path:
+    """Where the figure goes: the file or directory that is named, or the folder of figures beside the tables."""
+    stem = "-".join((kind, *names))
+    if request.out is not None and request.out.suffix.removeprefix(".") in FORMATS:
+        return request.out
+    folder = request.out if request.out is not None else request.directory / PLOTS
+    try:
+        folder.mkdir(parents=request.out is None, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    return folder / f"{stem}.{ending}"

@@ -1,0 +1,153 @@
+"""Figures of distributions: of completion times, of metrics over runs, and completion times by size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from ackclock.drawing import quantities
+from ackclock.drawing.chart import Chart, Curve, Panel, Scale
+from ackclock.drawing.selection import Found, Sample, Selection, found, values
+from ackclock.errors import InputError
+from ackclock.results import groups
+
+TRANSFER = ("fct_s", "slowdown")
+"""Columns of transfers whose distribution can be drawn."""
+_MOST = 2000  # steps of a line; more cannot be seen
+_ENOUGH = 20  # transfers that make a distribution
+_TAIL = 0.95
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def completed(selection: Selection) -> bool:
+    """Whether there are enough transfers for a distribution of their completion times."""
+    return _transfers(selection.result.transfers, selection)["fct_s"].count() >= _ENOUGH
+
+
+def _transfers(table: pl.DataFrame, selection: Selection) -> pl.DataFrame:
+    """The transfers that began after the warm-up."""
+    runs = selection.result.runs.filter(pl.col("point").is_in(selection.points)).select("run", "warmup_s")
+    return table.join(runs, on="run", how="inner", maintain_order="left").filter(
+        pl.col("start_s") >= pl.col("warmup_s")
+    )
+
+
+def ecdf(selection: Selection) -> Chart:
+    """The share of transfers, or of runs, with so much or less. Transfers that did not end keep a line below 1."""
+    names = selection.request.y or (("fct_s",) if completed(selection) else ("goodput_bps",))
+    name = names[0] if names[0] in TRANSFER else selection.metric(names[0])
+    panels = []
+    for title, points in selection.panels():
+        lines = {label: _sorted(selection, own, name) for label, own in selection.samples(points).items()}
+        panels.append((title, {label: own for label, own in lines.items() if len(own[0])}))
+    every = [value for _, lines in panels for own, _ in lines.values() for value in own]
+    if not every:
+        what = "no transfer was completed" if name in TRANSFER else f"no run has a value of {name}"
+        raise InputError(what, "draw another metric with --y", key="y")
+    by, label = quantities.of(name).scaled(every)
+    log = min(every) > 0 and max(every) / min(every) >= 30
+    made = tuple(
+        Panel(title, tuple(_steps(name, own, total, by) for name, (own, total) in lines.items()))
+        for title, lines in panels
+    )
+    share = "share of transfers" if name in TRANSFER else "share of runs"
+    looks = selection.looks
+    return Chart("", Scale(label, log=log), Scale(share, low=0.0, high=1.02), made, looks)
+
+
+def _sorted(selection: Selection, samples: Sequence[Sample], name: str) -> tuple[list[float], int]:
+    """The values that are known, in order, and how many there are with those that are not."""
+    if name not in TRANSFER:
+        own = sorted(values(samples, name))
+        return own, len(own)
+    column = _of(selection, samples)[name]
+    return sorted(column.drop_nulls().to_list()), len(column)
+
+
+def _of(selection: Selection, samples: Sequence[Sample]) -> pl.DataFrame:
+    """The transfers of some runs, or of groups of flows of them."""
+    runs = {sample.run for sample in samples}
+    table = _transfers(selection.result.transfers.filter(pl.col("run").is_in(list(runs))), selection)
+    if not selection.grouped or not samples:
+        return table
+    ids = {}
+    for entry in selection.result.manifest["points"]:
+        for index, group in enumerate(groups.recorded(entry)):
+            ids[entry["point"], index] = {str(flow) for flow in group.flows}
+    number = list(selection.samples([samples[0].point])).index(samples[0].label)
+    mine = set().union(*(ids.get((point, number), set()) for point in {sample.point for sample in samples}))
+    return table.filter(pl.col("id").is_in(list(mine)))
+
+
+def _steps(label: str, own: Sequence[float], total: int, by: float) -> Curve:
+    x = np.array(own) * by
+    y = np.arange(1, len(own) + 1) / total
+    keep = np.unique(np.linspace(0, len(own) - 1, min(len(own), _MOST)).round().astype(int))
+    xs, ys = x[keep].tolist(), y[keep].tolist()
+    return Curve(label, (xs[0], *xs), (0.0, *ys), steps=True)
+
+
+def fct(selection: Selection) -> Chart:
+    """Completion times by size of the transfer: the median of each run, mean over runs, and dashed the 95th percentile.
+
+    Classes are decades of bytes. A class in which a run completed fewer transfers than a percentile needs has no point.
+    """
+    sizes = _transfers(selection.result.transfers, selection).drop_nulls("fct_s")["bytes"]
+    if not len(sizes):
+        raise InputError(
+            "no transfer was completed", "--kind fct needs transfers: bytes, files or requests", key="kind"
+        )
+    decades = [_class(size) for size in sizes]
+    classes = list(range(min(decades), max(decades) + 1))
+    panels = []
+    for title, points in selection.panels():
+        lines: dict[str, list[tuple[float, Found]]] = {}
+        for label, samples in selection.samples(points).items():
+            table = _of(selection, samples).drop_nulls("fct_s")
+            table = table.with_columns(pl.Series("class", [_class(size) for size in table["bytes"]], pl.Int64))
+            for words, least, share in (("median", 2, 0.5), ("p95", 20, _TAIL)):
+                own = []
+                for place, decade in enumerate(classes):
+                    runs = table.filter(pl.col("class") == decade).partition_by("run", maintain_order=True)
+                    ranked = [_ranked(run["fct_s"], share) for run in runs if run.height >= least]
+                    if (each := found(ranked)) is not None:
+                        own.append((float(place), each))
+                if own:
+                    lines[f"{words} {label}".strip()] = own
+        panels.append((title, lines))
+    every = [each.mean for _, lines in panels for own in lines.values() for _, each in own]
+    by, name = quantities.of("fct_s").scaled(every)
+    scale = quantities.heights([value * by for value in every], name)
+    names = tuple(_decade(decade) for decade in classes)
+    made = tuple(Panel(title, tuple(_line(*item, by) for item in lines.items())) for title, lines in panels)
+    looks = {f"{words} {label}".strip(): look for label, look in selection.looks.items() for words in ("median", "p95")}
+    return Chart("", Scale("size of the transfer", ticks=names), scale, made, looks)
+
+
+def _class(size: int) -> int:
+    """The decade of a number of bytes. A logarithm would put 10^6 below 10^6."""
+    return len(str(max(1, size))) - 1
+
+
+def _ranked(column: pl.Series, share: float) -> float:
+    """By nearest rank, as the tables do."""
+    return float(column.sort()[math.ceil(share * len(column) - 1e-9) - 1])
+
+
+def _line(label: str, own: Sequence[tuple[float, Found]], by: float) -> Curve:
+    ends = [
+        tuple(math.nan if end is None else end * by for end in (getattr(each, side) for _, each in own))
+        for side in ("low", "high")
+    ]
+    low, high = ((), ()) if all(map(math.isnan, ends[0])) else ends
+    return Curve(label, tuple(at for at, _ in own), tuple(each.mean * by for _, each in own), low, high)
+
+
+def _decade(exponent: int) -> str:
+    """From so many bytes on, to ten times as many: ``10-100 kB``."""
+    unit = min(exponent // 3, len(_UNITS) - 1)
+    low = 10 ** (exponent - 3 * unit)
+    return f"{low}-{10 * low} {_UNITS[unit]}"

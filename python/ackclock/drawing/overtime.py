@@ -1,0 +1,230 @@
+"""Figures of a run over time: windows, queues and rates in rows, shares of the goodput, and sequence plots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ackclock.drawing import quantities, traces
+from ackclock.drawing.chart import Chart, Curve, Panel, Scale, Straight
+from ackclock.drawing.selection import Selection
+from ackclock.drawing.style import NEUTRAL_LOOK
+from ackclock.drawing.traces import Trace
+from ackclock.errors import InputError, unknown
+from ackclock.results.result import Result
+from ackclock.stats import jain
+
+FLOW = (
+    "cwnd",
+    "ssthresh",
+    "srtt",
+    "in_flight",
+    "delivered",
+    "sent",
+    "retransmitted",
+    "recoveries",
+    "timeouts",
+    "pacing_rate",
+)
+LINK = ("queue", "queue_bytes", "link_sent", "drops")
+GOODPUT = "goodput"
+SERIES = (*FLOW, *LINK, GOODPUT)
+"""What a row may show: the series of [probes], and the goodput that `delivered` says."""
+ROWS = ("cwnd", "queue", GOODPUT)
+
+Array = np.ndarray[Any, Any]
+
+_COLUMNS = 3  # points beside each other
+_EACH = 4  # so many flows of a group are drawn one by one; of more their mean and range
+_BINS = 60
+_UNITS = {
+    "cwnd": ("cwnd", "segments"), "ssthresh": ("ssthresh", "segments"), "srtt": ("smoothed RTT", "s"),
+    "in_flight": ("in flight", "segments"), "delivered": ("delivered", "B"), "sent": ("sent", "B"),
+    "retransmitted": ("retransmitted", "B"), "recoveries": ("recoveries", ""), "timeouts": ("timeouts", ""),
+    "pacing_rate": ("pacing rate", "bit/s"), "queue": ("queue", "packets"), "queue_bytes": ("queue", "B"),
+    "link_sent": ("sent by the link", "B"), "drops": ("drops", "packets"), GOODPUT: ("goodput", "bit/s"),
+}  # fmt: skip
+_COUNTERS = frozenset({"delivered", "sent", "retransmitted", "link_sent"})
+
+
+def recorded(result: Result) -> list[str]:
+    """What rows the series of a result have."""
+    names = set(result.series["metric"].unique().cast(str).to_list()) if result.series.height else set()
+    return [name for name in SERIES if name in names or (name == GOODPUT and "delivered" in names)]
+
+
+def _needed(selection: Selection, *names: str) -> None:
+    """Refuse what was not recorded, with what to set."""
+    there = recorded(selection.result)
+    for name in names:
+        if name not in SERIES:
+            problem = unknown("series", name, SERIES)
+            raise InputError(problem.problem, problem.remedy, key="y")
+        if name not in there:
+            probe = "delivered" if name == GOODPUT else name
+            raise InputError(f"the series '{probe}' was not recorded", _remedy(probe), key="y")
+
+
+def _remedy(*probes: str) -> str:
+    settings = " ".join(f"--set 'probes.{probe}=\"50 ms\"'" for probe in probes)
+    return f'run it again with {settings}, or [probes] interval = "50 ms"'
+
+
+def _points(selection: Selection) -> list[tuple[str, int]]:
+    """The points that are shown, with their titles: a few beside each other."""
+    keys = selection.varying()
+    shown = selection.points[:_COLUMNS]
+    if len(selection.points) > _COLUMNS:
+        count = len(selection.points)
+        selection.notes.append(f"the first {_COLUMNS} of {count} points; --where KEY=VALUE shows others")
+    if selection.replications > 1:
+        selection.notes.append("the first replication of each")
+    return [(", ".join(key.says(key.texts[point]) for key in keys), point) for point in shown]
+
+
+def timeseries(selection: Selection) -> Chart:
+    """Rows of series over time, a column for each point."""
+    there = recorded(selection.result)
+    asked = selection.request.y
+    rows = asked or tuple(name for name in ROWS if name in there) or tuple(there)
+    if not rows:
+        raise InputError("no series were recorded", _remedy("cwnd", "queue", "delivered"), key="kind")
+    _needed(selection, *rows)
+    panels: list[Panel] = []
+    looks: dict[str, str] = {}
+    points = _points(selection)
+    end = 0.0
+    for index, row in enumerate(rows):
+        own = [(title, traces.of_point(selection.result, point, row)) for title, point in points]
+        values = [float(trace.value.max()) for _, each in own for trace in each.traces if len(trace.value)]
+        name, unit = _UNITS[row]
+        by, label = quantities.Quantity(name, unit).scaled(values)
+        for title, each in own:
+            end = max(end, each.duration)
+            curves = _curves(each.traces, by, looks, steps=row in LINK)
+            limit = None if each.limit is None else Straight("queue limit, link rate", y=each.limit * by)
+            scale = Scale(label, low=0.0)
+            panels.append(
+                Panel(title if index == 0 else "", curves, (limit,) if limit else (), y=scale, before=each.warmup)
+            )
+    return Chart("", Scale("time (s)", low=0.0, high=end), Scale(""), tuple(panels), looks, across=len(points))
+
+
+def _curves(found: Sequence[Trace], by: float, looks: dict[str, str], *, steps: bool = False) -> tuple[Curve, ...]:
+    """Flow by flow, or the mean and range of many flows of a group."""
+    parts: dict[tuple[str, str], list[Trace]] = {}
+    for trace in found:
+        parts.setdefault((trace.cc, trace.label), []).append(trace)
+    curves = []
+    for (cc, label), members in parts.items():
+        if len(members) > _EACH:
+            name = f"{label}, mean and range of {len(members)} flows"
+            time, mean, low, high = traces.together(members)
+            curves.append(Curve(name, _tuple(time), _tuple(mean * by), _tuple(low * by), _tuple(high * by)))
+            looks[name] = cc
+            continue
+        for trace in members:
+            link = not cc and not label
+            name = label if len(members) == 1 else f"{label}, flow {trace.id}"
+            looks[name] = NEUTRAL_LOOK if link else cc  # a link has no name: the axis says what it is
+            curves.append(Curve(name, _tuple(trace.time), _tuple(trace.value * by), steps=steps, bare=link))
+    return tuple(curves)
+
+
+def _tuple(values: Array) -> tuple[float, ...]:
+    return tuple(np.asarray(values, dtype=float).tolist())
+
+
+def _without_y(selection: Selection) -> None:
+    if selection.request.y:
+        raise InputError("this kind has its own y axis", "leave --y out, or draw --kind timeseries", key="y")
+
+
+def share(selection: Selection) -> Chart:
+    """What part of the goodput each flow has, stacked, and below it Jain's index of those that are there."""
+    _without_y(selection)
+    _needed(selection, GOODPUT)
+    panels: list[Panel] = []
+    below: list[Panel] = []
+    looks: dict[str, str] = {}
+    points = _points(selection)
+    end = 0.0
+    for title, point in points:
+        each = traces.of_point(selection.result, point, GOODPUT, bins=_BINS)
+        end = max(end, each.duration)
+        stacked, fair = _stacked(each.traces, looks)
+        panels.append(Panel(title, stacked, y=Scale("share of goodput", low=0.0, high=1.0), before=0.0))
+        below.append(Panel("", (fair,) if fair.x else (), y=Scale("Jain's index", low=0.0, high=1.05)))
+    looks[""] = NEUTRAL_LOOK
+    time = Scale("time (s)", low=0.0, high=end)
+    return Chart("", time, Scale(""), (*panels, *below), looks, across=len(points))
+
+
+def _stacked(found: Sequence[Trace], looks: dict[str, str]) -> tuple[tuple[Curve, ...], Curve]:
+    """Flows on top of each other; those of a group as one where there are many."""
+    if not found:
+        return (), Curve("", (), ())
+    grid = max((trace.time for trace in found), key=len)
+    rates = [_on(grid, trace) for trace in found]
+    total = np.sum([np.nan_to_num(rate) for rate in rates], axis=0)
+    index = [
+        jain([float(r[at]) for r in rates if np.isfinite(r[at])]) if total[at] > 0 else None for at in range(len(grid))
+    ]
+    fair = [(float(at), value) for at, value in zip(grid, index, strict=True) if value is not None]
+    parts: dict[str, Array] = {}
+    count = {label: sum(trace.label == label for trace in found) for label in {trace.label for trace in found}}
+    for trace, rate in zip(found, rates, strict=True):
+        many = count[trace.label] > _EACH
+        name = f"{trace.label}, {count[trace.label]} flows" if many else f"{trace.label}, flow {trace.id}"
+        name = trace.label if count[trace.label] == 1 else name
+        looks[name] = trace.cc
+        parts[name] = parts.get(name, np.zeros(len(grid))) + np.nan_to_num(rate)
+    low = np.zeros(len(grid))
+    curves = []
+    for name, rate in parts.items():
+        own = np.divide(rate, total, out=np.zeros(len(grid)), where=total > 0)
+        curves.append(Curve(name, _tuple(grid), _tuple(own), _tuple(low), _tuple(low + own), area=True))
+        low = low + own
+    line = Curve("", tuple(at for at, _ in fair), tuple(value for _, value in fair), bare=True)
+    return tuple(curves), line
+
+
+def _on(grid: Array, trace: Trace) -> Array:
+    """A rate at the bins of all; not a number where the flow does not live."""
+    at = dict(zip(np.round(trace.time, 9).tolist(), trace.value.tolist(), strict=True))
+    return np.array([at.get(time, np.nan) for time in np.round(grid, 9).tolist()])
+
+
+def sequence(selection: Selection) -> Chart:
+    """Bytes sent and delivered over time; what lies between two lines of a flow is in flight or lost."""
+    _without_y(selection)
+    there = [name for name in ("sent", "delivered") if name in recorded(selection.result)]
+    if not there:
+        raise InputError("neither 'sent' nor 'delivered' was recorded", _remedy("sent", "delivered"), key="kind")
+    if len(there) == 1:
+        missing = "sent" if there == ["delivered"] else "delivered"
+        selection.notes.append(f"'{missing}' was not recorded")
+    looks: dict[str, str] = {}
+    points = _points(selection)
+    drawn = []
+    for title, point in points:
+        lines = []
+        for name in there:
+            each = traces.of_point(selection.result, point, name)
+            for trace in each.traces:
+                alone = sum(other.label == trace.label for other in each.traces) == 1
+                label = f"{trace.label}: {name}" if alone else f"{trace.label}, flow {trace.id}: {name}"
+                looks[label] = trace.cc
+                lines.append((label, trace))
+        drawn.append((title, each.duration, lines))
+    values = [float(trace.value.max()) for _, _, lines in drawn for _, trace in lines if len(trace.value)]
+    by, label = quantities.Quantity("sequence", "B").scaled(values)
+    panels = [
+        Panel(title, tuple(Curve(name, _tuple(t.time), _tuple(t.value * by), bare=False) for name, t in lines))
+        for title, _, lines in drawn
+    ]
+    time = Scale("time (s)", low=0.0, high=max(each[1] for each in drawn))
+    return replace(Chart("", time, Scale(label, low=0.0), tuple(panels), looks), across=len(points))

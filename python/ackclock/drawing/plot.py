@@ -1,0 +1,181 @@
+"""The figure of a result: what suits it unless something is asked for, as data, as a picture, and said in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+
+from ackclock.drawing import curves, distributions, overtime, summaries
+from ackclock.drawing.chart import Chart
+from ackclock.drawing.layout import WIDTHS
+from ackclock.drawing.selection import KNOWN, Request, Selection
+from ackclock.drawing.style import RC
+from ackclock.errors import InputError, unknown
+from ackclock.results.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MAKE: Mapping[str, Callable[[Selection], Chart]] = {
+    "curve": summaries.curve,
+    "ecdf": distributions.ecdf,
+    "box": summaries.box,
+    "pareto": summaries.pareto,
+    "heatmap": summaries.heatmap,
+    "fct": distributions.fct,
+    "timeseries": overtime.timeseries,
+    "share": overtime.share,
+    "sequence": overtime.sequence,
+}
+KINDS = tuple(_MAKE)
+"""Kinds of figures."""
+
+_OVER_TIME = ("timeseries", "share", "sequence")
+_FEW_STEPS = 4  # values of a second number that have a panel each; more make a grid
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure as data, and what to say of it."""
+
+    chart: Chart
+    kind: str
+    says: str
+    """What it shows."""
+    others: tuple[str, ...]
+    """Other kinds that fit the result."""
+    notes: tuple[str, ...] = ()
+    """What is not shown, and how to see it."""
+
+
+def specify(result: Result, request: Request | None = None) -> Drawing:
+    """What a figure of `result` shows. Raises :class:`ackclock.InputError` with what would be right."""
+    request = request or Request()
+    if request.kind is not None and request.kind not in KINDS:
+        problem = unknown("kind", request.kind, KINDS)
+        raise InputError(problem.problem, problem.remedy, key="kind")
+    selection = Selection(result, request)
+    fitting = _fitting(selection)
+    kind = request.kind or _suitable(selection, fitting)
+    selection = Selection(result, request)  # what was asked of the first may have narrowed it
+    chart = _MAKE[kind](selection)
+    if not any(panel.labels or panel.grid for panel in chart.panels):
+        raise InputError("there is nothing to draw", f"kinds that fit: {', '.join(fitting)}", key="kind")
+    others = tuple(each for each in fitting if each != kind)
+    return Drawing(chart, kind, _said(kind, chart, selection), others, tuple(selection.notes))
+
+
+def plot(
+    result: Result,
+    kind: str | None = None,
+    x: str | None = None,
+    y: str | Sequence[str] | None = None,
+    by: str | None = None,
+    facet: str | None = None,
+    where: Mapping[str, Any] | None = None,
+    width: str | float = "column",
+) -> Figure:
+    """The figure that ``ackclock plot`` writes; docs/plot.md says what each argument means.
+
+    Parameters
+    ----------
+    kind: curve, ecdf, box, pareto, heatmap, fct, timeseries, share or sequence. Default: what suits the result.
+    x: the swept key along the x axis, or for ``pareto`` a metric.
+    y: a metric (docs/results.md); for ``timeseries`` one or several series. Default: goodput.
+    by: the swept key whose values are compared, or ``group`` for the groups of flows. Default: the controller.
+    facet: the swept key that has a panel for each of its values.
+    where: values of swept keys: only these are drawn.
+    width: ``column`` (3.5 in) or ``page`` (7.16 in) of a paper of two columns, or inches.
+
+    Raises
+    ------
+    InputError: the result has nothing of the kind; the message says what would be right.
+    """
+    rows = () if y is None else (y,) if isinstance(y, str) else tuple(y)
+    chosen = {key: str(value) for key, value in (where or {}).items()}
+    return figure(specify(result, Request(kind, x, rows, by, facet, chosen)).chart, width)
+
+
+def figure(chart: Chart, width: str | float = "column") -> Figure:
+    """A chart as a picture."""
+    if isinstance(width, str) and width not in WIDTHS:
+        problem = unknown("width", width, WIDTHS)
+        raise InputError(problem.problem, problem.remedy, key="width")
+    with mpl.rc_context(RC):
+        return curves.draw(chart, WIDTHS[width] if isinstance(width, str) else width)
+
+
+def _suitable(selection: Selection, fitting: tuple[str, ...]) -> str:
+    """The kind for a result of which nothing else is known."""
+    request = selection.request
+    if request.x in KNOWN:
+        return "pareto"
+    if request.x is not None:
+        return "curve"
+    if request.y and all(name in distributions.TRANSFER for name in request.y):
+        return "ecdf"
+    if request.y and request.y[0] not in KNOWN and request.y[0] in overtime.SERIES:
+        return "timeseries"
+    measured = bool(request.y)
+    if selection.numeric:
+        two = len(selection.numeric) > 1 and len(selection.steps(selection.numeric[1])) > _FEW_STEPS
+        return "heatmap" if two and request.facet is None else "curve"
+    if "ecdf" in fitting and not measured and distributions.completed(selection):
+        return "ecdf"
+    if "timeseries" in fitting and not measured and len(selection.points) == 1:
+        return "timeseries"
+    return "box"
+
+
+def _fitting(selection: Selection) -> tuple[str, ...]:
+    """The kinds that a result has the data for."""
+    there = overtime.recorded(selection.result)
+    has = {
+        "curve": bool(selection.numeric),
+        "heatmap": len(selection.numeric) > 1,
+        "box": selection.has(summaries.GOODPUT),
+        "pareto": any(map(selection.has, summaries.DELAYS)) and not selection.grouped,
+        "ecdf": distributions.completed(selection),
+        "fct": distributions.completed(selection),
+        "timeseries": bool(there),
+        "share": overtime.GOODPUT in there,
+        "sequence": "delivered" in there or "sent" in there,
+    }
+    return tuple(kind for kind in KINDS if has[kind])
+
+
+def _said(kind: str, chart: Chart, selection: Selection) -> str:
+    """A figure in a line: what it shows of what."""
+    by = "" if selection.by is None else f" by {selection.by.name}"
+    by = " by group of flows" if selection.grouped else by
+    if kind in _OVER_TIME:
+        rows = list(dict.fromkeys((panel.y or chart.y).label for panel in chart.panels))
+        return f"{', '.join(rows)} over time"
+    if kind == "heatmap":
+        return (
+            f"{chart.z.label if chart.z else ''} over {chart.x.label} and {chart.y.label}{by}{_known(chart, selection)}"
+        )
+    if kind == "ecdf":
+        return f"distribution of {chart.x.label}{by}"
+    if kind == "box":
+        return f"{chart.x.label}{by}: runs, quartiles{_known(chart, selection) or ' and mean'}"
+    if kind == "pareto":
+        ellipses = any(cloud.outline for panel in chart.panels for cloud in panel.clouds)
+        what = ", means and ellipses of one standard deviation of the runs" if ellipses else ""
+        return f"{chart.y.label} against {chart.x.label}{by}{what}"
+    return f"{chart.y.label} over {chart.x.label}{by}{_known(chart, selection)}"
+
+
+def _known(chart: Chart, selection: Selection) -> str:
+    """Of how many runs its values are means, and whether their intervals are drawn."""
+    count = selection.replications
+    if count < 2:
+        return ""
+    lines = any(len(curve.low) for curve in chart.curves)
+    drawn = lines or any(box.low is not None for panel in chart.panels for box in panel.boxes)
+    intervals = " with 95 % intervals" if drawn else ""
+    same = "" if drawn or chart.z is not None else " (replications that are the same have no interval)"
+    return f", means of {count} replications{intervals}{same}"

@@ -1,0 +1,271 @@
+"""What of a result a figure is about: the metrics of its runs, by panel and by candidate."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from ackclock.drawing import swept
+from ackclock.drawing.swept import GROUP, SEED, Key
+from ackclock.errors import InputError, unknown
+from ackclock.results import groups
+from ackclock.results.result import Result
+from ackclock.results.single_runs import summaries
+from ackclock.results.summary import GROUP_METRICS, METRICS
+from ackclock.stats import estimate
+
+RTT = "mean_rtt_s"
+KNOWN = (*METRICS, RTT)
+"""Metrics of a run: those of the summary of a point, and the RTT, mean over the flows that have one."""
+
+MOST_PANELS = 9
+_FEW_PANELS = 6
+_SOME = 8  # names in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for; what is left out, the result decides."""
+
+    kind: str | None = None
+    x: str | None = None
+    y: tuple[str, ...] = ()
+    by: str | None = None
+    facet: str | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A run, or what a group of flows did in it."""
+
+    run: int
+    point: int
+    label: str
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A mean over runs with the ends of its 95 % confidence interval, where there is one."""
+
+    values: tuple[float, ...]
+    mean: float
+    low: float | None
+    high: float | None
+
+
+def found(values: Sequence[float]) -> Found | None:
+    """The mean of some values; replications that are the same say nothing of its spread."""
+    if not values:
+        return None
+    known = estimate(values)
+    mean = float(known.mean if known.mean is not None else values[0])
+    if known.ci95 is None or len(set(values)) == 1:
+        return Found(tuple(values), mean, None, None)
+    return Found(tuple(values), mean, mean - known.ci95, mean + known.ci95)
+
+
+class Selection:
+    """The points of a result that are drawn, and how they are divided."""
+
+    def __init__(self, result: Result, request: Request) -> None:
+        self.result = result
+        self.request = request
+        self.keys = swept.of(result)
+        self.notes: list[str] = []
+        there = {point for (point,) in result.runs.select("point").unique().iter_rows()}
+        self.points = [entry["point"] for entry in result.manifest["points"] if entry["point"] in there]
+        for name, value in request.where.items():
+            self._keep(swept.chosen(result, self.keys, name, "where"), value)
+        if not self.points:
+            raise InputError("no run has finished", "run it again; runs that failed are in its manifest", key="plot")
+
+    def _keep(self, key: Key, value: str) -> None:
+        kept = [point for point in self.points if key.texts[point] == value]
+        if not kept:
+            raise InputError(f"no run has {key.name} = {value}", f"its values are {', '.join(key.steps)}", key="where")
+        self.points = kept
+
+    def varying(self) -> list[Key]:
+        """The keys that have several values among the points; the seed is no key but makes replications."""
+        return [
+            key
+            for key in self.keys.values()
+            if key.name != SEED and len({key.texts[point] for point in self.points}) > 1
+        ]
+
+    def steps(self, key: Key) -> list[str]:
+        """The values of a key among the points."""
+        there = {key.texts[point] for point in self.points}
+        return [step for step in key.steps if step in there]
+
+    @functools.cached_property
+    def grouped(self) -> bool:
+        """Whether candidates are the groups of flows that share a path, not values of a swept key."""
+        if self.request.by is not None:
+            return self.request.by in (GROUP, "flows") or (self.request.by == "cc" and not self._swept("cc"))
+        if swept.candidates(self.keys) is not None:
+            return False
+        return any(len({cc for _, cc in self._groups(point)}) > 1 for point in self.points)
+
+    def _swept(self, name: str) -> bool:
+        return any(key == name or key.endswith(f".{name}") for key in self.keys)
+
+    @functools.cached_property
+    def by(self) -> Key | None:
+        """The key whose values are compared, if one is."""
+        if self.grouped:
+            return None
+        if self.request.by is not None:
+            return swept.chosen(self.result, self.keys, self.request.by, "by")
+        key = swept.candidates({key.name: key for key in self.varying()})
+        return None if key is None or key.name in self._named() else key
+
+    def _named(self) -> list[str]:
+        """Keys that are used for something else."""
+        named = [name for name in (self.request.x, self.request.facet) if name is not None and name not in KNOWN]
+        return [swept.chosen(self.result, self.keys, name, "x").name for name in named]
+
+    @functools.cached_property
+    def numeric(self) -> list[Key]:
+        """The keys that vary, are numbers, and are used for nothing else; that with the most values first."""
+        used = {self.by.name if self.by else "", *(name for name in self._named() if name != self.request.x)}
+        free = [key for key in self.varying() if key.numeric and key.name not in used]
+        return sorted(free, key=lambda key: -len(self.steps(key)))
+
+    def panels(self, *axes: Key | None) -> Iterator[tuple[str, list[int]]]:
+        """The points of each panel with its title: one for each combination of the keys that nothing else shows."""
+        shown = {key.name for key in axes if key is not None} | ({self.by.name} if self.by else set())
+        facets = []
+        if self.request.facet is not None:
+            facets.append(swept.chosen(self.result, self.keys, self.request.facet, "facet"))
+        rest = [key for key in self.varying() if key.name not in shown and key not in facets]
+        most = MOST_PANELS if facets else _FEW_PANELS
+        for key in sorted(rest, key=lambda key: len(self.steps(key))):
+            count = len(set(self._combined([*facets, key])))
+            if count <= most:
+                facets.append(key)
+            else:
+                self._fix(key)
+        every = list(dict.fromkeys(self._combined(facets)))
+        if len(every) > MOST_PANELS:
+            problem = f"{len(every)} panels are too many for a figure"
+            raise InputError(problem, f"at most {MOST_PANELS}: choose some with --where KEY=VALUE", key="facet")
+        order = [step for step in itertools.product(*(self.steps(key) for key in facets)) if step in set(every)]
+        for steps in order:
+            title = ", ".join(key.says(step) for key, step in zip(facets, steps, strict=True))
+            own = [p for p in self.points if tuple(key.texts[p] for key in facets) == steps]
+            yield title, own
+
+    def _combined(self, keys: Sequence[Key]) -> list[tuple[str, ...]]:
+        return [tuple(key.texts[point] for key in keys) for point in self.points]
+
+    def _fix(self, key: Key) -> None:
+        """Show one value of a key that has no place in the figure, and say so."""
+        first, *others = self.steps(key)
+        self.notes.append(f"only {key.name} = {first}; --where {key.name}={_quoted(others[0])} shows another")
+        self._keep(key, first)
+
+    def samples(self, points: Sequence[int]) -> dict[str, list[Sample]]:
+        """The runs of some points by candidate, in their order."""
+        there = set(points)
+        kept = [sample for sample in self._samples if sample.point in there]
+        if self.grouped:
+            order = list(dict.fromkeys(sample.label for sample in kept))
+        elif self.by is not None:
+            order = [step for step in self.by.steps if any(self.by.texts[point] == step for point in points)]
+        else:
+            order = [""]
+        by = self.by
+        label = {point: by.texts[point] if by else "" for point in points}
+        parts: dict[str, list[Sample]] = {step: [] for step in order}
+        for sample in kept:
+            parts[sample.label if self.grouped else label[sample.point]].append(sample)
+        return parts
+
+    @property
+    def looks(self) -> dict[str, str]:
+        """The algorithm of each candidate: that of its flows, where they all have the same."""
+        found: dict[str, set[str]] = {}
+        for point in self.points:
+            if self.grouped:
+                for label, cc in self._groups(point):
+                    found.setdefault(label, set()).add(cc)
+            elif self.by is None or self.by.name.rpartition(".")[2] != "cc":
+                label = self.by.texts[point] if self.by else ""
+                if not self.by:
+                    found.setdefault(label, set()).update(cc for _, cc in self._groups(point))
+        return {label: next(iter(ccs)) for label, ccs in found.items() if len(ccs) == 1}
+
+    @functools.cached_property
+    def _samples(self) -> list[Sample]:
+        point_of = dict(self.result.runs.select("run", "point").iter_rows())
+        known = {item.point: {name for name, value in item.metrics.items() if value.n} for item in self.result.points}
+        rtts = dict(self.result.flows.group_by("run").agg(pl.col(RTT).mean()).iter_rows())
+        made = []
+        for item in summaries(self.result):
+            point = point_of[item.point]
+            if self.grouped:
+                for (label, _), each in zip(self._groups(point), item.groups, strict=True):
+                    values = {name: value.mean for name, value in each.metrics.items() if value.mean is not None}
+                    made.append(Sample(item.point, point, label, values))
+                continue
+            metrics = {n: v.mean for n, v in item.metrics.items() if v.mean is not None and n in known[point]}
+            if rtts.get(item.point) is not None:
+                metrics[RTT] = rtts[item.point]
+            made.append(Sample(item.point, point, "", metrics))
+        return made
+
+    @functools.cache  # noqa: B019 - a selection lives as long as a figure is made
+    def _groups(self, point: int) -> tuple[tuple[str, str], ...]:
+        """The groups of a point: their labels, the same in all points where they can be, and their controllers."""
+        entry = next(item for item in self.result.manifest["points"] if item["point"] == point)
+        flows = entry["resolved"]["flows"]
+        found = groups.recorded(entry)
+        ccs = [flows[group.first]["cc"]["name"] for group in found]
+        labels = [group.label for group in found]
+        if point != self.points[0]:  # a label that names a swept value is that of another line elsewhere
+            first = [label for label, _ in self._groups(self.points[0])]
+            labels = first if len(first) == len(labels) else labels
+        return tuple(zip(labels, ccs, strict=True))
+
+    def metric(self, name: str, option: str = "y") -> str:
+        """A metric that the runs have. Raises :class:`InputError` with what is nearest, or what it needs."""
+        known = GROUP_METRICS if self.grouped else KNOWN
+        if name not in known:
+            problem = unknown("metric", name, known)
+            raise InputError(problem.problem, problem.remedy, key=option)
+        there = set(self.points)
+        if not any(name in sample.metrics for sample in self._samples if sample.point in there):
+            has = sorted({each for sample in self._samples for each in sample.metrics}, key=known.index)
+            raise InputError(
+                f"no run has a value of {name}",
+                f"there are {', '.join(has[:_SOME])}{' and others' if len(has) > _SOME else ''}",
+                key=option,
+            )
+        return name
+
+    def has(self, name: str) -> bool:
+        """Whether a run has a value of a metric."""
+        there = set(self.points)
+        return any(name in sample.metrics for sample in self._samples if sample.point in there)
+
+    @property
+    def replications(self) -> int:
+        """Of the point that has the most."""
+        counts = self.result.runs.filter(pl.col("point").is_in(self.points)).group_by("point").len()["len"]
+        return max(counts.to_list(), default=0)
+
+
+def _quoted(value: str) -> str:
+    return f"'{value}'" if " " in value else value
+
+
+def values(samples: Sequence[Sample], metric: str) -> list[float]:
+    """What the runs have of a metric."""
+    return [sample.metrics[metric] for sample in samples if metric in sample.metrics]

@@ -1,0 +1,106 @@
+"""What a result was swept over: which keys vary, which of them are numbers, and what the candidates are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock.drawing import quantities
+from ackclock.drawing.quantities import Quantity
+from ackclock.errors import InputError, nearest
+from ackclock.results.manifest import numbers_of
+from ackclock.results.result import Result
+
+SEED = "run.seed"
+GROUP = "group"
+"""What stands for the [[flows]] tables of a scenario where a swept key is expected."""
+_SINGLE_LINE = 28  # characters of a value
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A swept key: its value in each point as text, and as a number in the base unit of `column` where it is one."""
+
+    name: str
+    column: str
+    texts: dict[int, str]
+    numbers: dict[int, float] | None
+
+    @property
+    def varies(self) -> bool:
+        """Whether it has several values."""
+        return len(set(self.texts.values())) > 1
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its values are numbers."""
+        return self.numbers is not None
+
+    @property
+    def steps(self) -> list[str]:
+        """Its values: numbers in their order, others in that of the sweep."""
+        steps = list(dict.fromkeys(self.texts.values()))
+        if self.numbers is None:
+            return steps
+        at = {self.texts[point]: self.numbers.get(point, float("inf")) for point in self.texts}
+        return sorted(steps, key=lambda step: at[step])
+
+    @property
+    def quantity(self) -> Quantity:
+        """What it is on an axis."""
+        return quantities.of(self.column)
+
+    @property
+    def short(self) -> str:
+        """Its name without what every key begins with."""
+        return self.quantity.name
+
+    def says(self, step: str) -> str:
+        """A value with the name of its key, as the title of a panel."""
+        return f"{self.short} = {step}"
+
+
+def of(result: Result) -> dict[str, Key]:
+    """The swept keys of a result, by name."""
+    entries = result.manifest["points"]
+    return {name: _key(name, entries, result.numbers.get(name, [])) for name in result.params}
+
+
+def _key(name: str, entries: list[dict[str, Any]], columns: list[str], column: str = "") -> Key:
+    values = {entry["point"]: entry["params"][name] for entry in entries}
+    texts = {point: _word(value) for point, value in values.items()}
+    if columns:
+        chosen = column or columns[0]
+        known = {entry["point"]: numbers_of(entry)[chosen] for entry in entries}
+        return Key(name, chosen, texts, {point: value for point, value in known.items() if value is not None})
+    plain = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values.values())
+    return Key(name, name, texts, {point: float(value) for point, value in values.items()} if plain else None)
+
+
+def chosen(result: Result, keys: dict[str, Key], name: str, option: str) -> Key:
+    """The key that an option names, by its name, the end of it, or one of its numeric columns."""
+    for key, columns in result.numbers.items():
+        if name in columns:
+            return _key(key, result.manifest["points"], columns, name)
+    ends = [key for key in keys if key == name or key.endswith(f".{name}")]
+    if len(ends) == 1:
+        return keys[ends[0]]
+    known = [*keys, GROUP]
+    if len(ends) > 1:
+        raise InputError(f"'{name}' may be {' or '.join(ends)}", "write the whole key", key=option)
+    tails = {key.rpartition(".")[2]: key for key in known}
+    guess = nearest(name, known) or tails.get(nearest(name, tails) or "")
+    there = f"swept are {', '.join(keys)}" if keys else "nothing was swept"
+    remedy = f"did you mean '{guess}'? {there}" if guess else f"{there}; '{GROUP}' stands for the groups of flows"
+    raise InputError(f"'{name}' was not swept", remedy, key=option)
+
+
+def candidates(keys: dict[str, Key]) -> Key | None:
+    """The key whose values are compared by default: the controller, or else the first that is no number."""
+    varying = [key for key in keys.values() if key.varies and not key.numeric]
+    controllers = [key for key in varying if key.name.rpartition(".")[2] == "cc"]
+    return next(iter(controllers or varying), None)
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
