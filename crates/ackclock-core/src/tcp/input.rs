@@ -143,6 +143,16 @@ impl Sender {
         if opened > 0 {
             peer.opened(tcb.board.una(), timers);
         }
+        self.let_application_write();
+    }
+}
+
+impl Sender {
+    /// An acknowledgment may have made room in the send buffer.
+    #[inline(never)]
+    fn let_application_write(&mut self) {
+        let board = &self.tcb.board;
+        self.stream.acknowledged(board.una() + board.sacked(), board, self.tcb.mss, &self.peer);
     }
 }
 

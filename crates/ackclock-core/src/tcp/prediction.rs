@@ -97,7 +97,7 @@ impl Sender {
     /// The acknowledgment in `seg` of the next `acked` bytes: [`Sender::on_ack`] for a sender that is undisturbed.
     #[inline]
     fn on_plain_ack(&mut self, now: Time, seg: &Segment, acked: u64, timers: &mut Timers) {
-        let Sender { tcb, recovery, peer, pacer, .. } = self;
+        let Sender { tcb, recovery, peer, pacer, stream, .. } = self;
         let ack = tcb.board.una() + acked;
         let opened = peer.offer(ack, seg.window);
         tcb.stats.acks += 1;
@@ -147,5 +147,6 @@ impl Sender {
         if opened > 0 {
             peer.opened(ack.una, timers);
         }
+        stream.acknowledged(ack.una, &tcb.board, tcb.mss, peer);
     }
 }

@@ -2,12 +2,9 @@
 //!
 //! The application writes blocks, and the end of each is pushed; unless it lies within a segment that has not left and to
 //! which the next block adds. What is queued beyond half of the largest window the peer has offered is pushed before the
-//! end of its block. A sender of more than its buffer holds fills that first, then is woken when a third of it is free,
-//! and each refill ends with a push.
-//!
-//! Known deviation: Linux wakes it with the first acknowledgment that leaves a third free, which may free a segment more, so
-//! that a refill has 2454 or 2455 segments; here it has 2454. Where acknowledgments are of two segments, the pairs may then
-//! be others than in Linux.
+//! end of its block. A writer who finds the send buffer full pushes what there is, and goes on, with a block that begins
+//! there, with the first acknowledgment that leaves a third of the buffer free. Segments that are SACKed one behind the other
+//! are merged, which frees what each of them takes beyond its payload.
 
 use super::config::Config;
 use std::collections::VecDeque;
@@ -22,20 +19,20 @@ const OVERHEAD: u64 = 832;
 pub(super) struct Pushes {
     /// Its end in the stream; `u64::MAX`: nothing is pushed.
     next: u64,
+    /// So many bytes acknowledged wake a writer for whom there was no room; `u64::MAX`: none waits.
+    wake_at: u64,
     rule: Option<Box<Rule>>,
 }
 
-/// What an application is about to write.
+/// How far the stream has come when the application may write.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct Progress {
     /// Bytes acknowledged and sent.
     pub acked: u64,
     /// See `acked`.
     pub sent: u64,
-    /// Bytes written before.
-    pub start: u64,
-    /// Bytes written with it; `u64::MAX` without end.
-    pub end: u64,
+    /// Segments outstanding that are SACKed together with the one before them.
+    pub merged: u64,
     /// Largest window that the peer has offered, bytes; zero while only that of its SYN is known.
     pub window: u64,
 }
@@ -45,50 +42,61 @@ struct Rule {
     /// Sizes, bytes: a segment, what the application writes at a time.
     mss: u64,
     block: u64,
-    /// What fills the buffer, and what fills it again when a third of it is free.
-    first_fill: u64,
-    refill: u64,
-    /// Ends of segments that are pushed, from the first unacknowledged one on, and how many of them have left.
+    /// Memory, bytes: the buffer, a segment in it.
+    buffer: u64,
+    each: u64,
+    /// Ends of what is pushed, from the first unacknowledged one on, and how many of them have left.
     known: VecDeque<u64>,
     left: usize,
-    /// The writing of more than the buffer holds.
-    long: Option<Long>,
-}
-
-/// From `start` on the stream is written without end, in segments counted from `base`; what is queued beyond `queued`
-/// bytes is pushed.
-#[derive(Clone, Copy, Debug)]
-struct Long {
-    base: u64,
+    /// The write under way begins and ends here (`u64::MAX`: never), and the buffer has taken it up to `taken`.
     start: u64,
     end: u64,
-    queued: u64,
+    taken: u64,
+    /// Ends of the writes behind it.
+    later: VecDeque<u64>,
 }
 
 impl Pushes {
     pub fn new(config: &Config, mss: u32) -> Pushes {
-        Pushes { next: u64::MAX, rule: Rule::new(config, mss).map(Box::new) }
+        Pushes { next: u64::MAX, wake_at: u64::MAX, rule: Rule::new(config, mss).map(Box::new) }
     }
 
-    /// The application writes `b`.
+    /// The application writes what lies between positions `start` and `end`, which may be `u64::MAX`.
     #[inline]
-    pub fn write(&mut self, b: Block) {
+    pub fn write(&mut self, (start, end): (u64, u64), at: Progress) {
         if let Some(rule) = &mut self.rule {
-            rule.write(b);
-            self.next = rule.next(b.sent);
+            rule.write((start, end), at);
+            (self.next, self.wake_at) = (rule.next(at.sent), rule.wake_at());
         }
     }
 
     /// Nothing beyond the `sent` bytes that have left will be sent.
     pub fn stop(&mut self) {
         if let Some(rule) = &mut self.rule {
-            rule.known.truncate(rule.left);
-            rule.long = None;
-            self.next = u64::MAX;
+            rule.stop();
+            (self.next, self.wake_at) = (u64::MAX, u64::MAX);
         }
     }
 
-    /// New data up to stream position `end` (1 is the first byte's) leaves. True when it is pushed.
+    /// Whether the writer may wake, so that [`Pushes::refill`] is to follow: everything below stream position `una` (1 is the
+    /// first byte's) is acknowledged, or what is merged frees less than if it were.
+    #[inline]
+    pub fn may_wake(&self, una: u64) -> bool {
+        una > self.wake_at
+    }
+
+    /// The writer goes on if a third of the buffer is free.
+    #[cold]
+    #[inline(never)]
+    pub fn refill(&mut self, at: Progress) {
+        if let Some(rule) = &mut self.rule {
+            if rule.refill(at) {
+                (self.next, self.wake_at) = (rule.next(at.sent), rule.wake_at());
+            }
+        }
+    }
+
+    /// New data up to stream position `end` leaves. True when it is pushed.
     #[inline]
     pub fn take(&mut self, end: u64) -> bool {
         if end <= self.next {
@@ -106,56 +114,129 @@ impl Pushes {
 
     /// Whether data up to stream position `end`, sent before, was pushed.
     pub fn is(&self, end: u64) -> bool {
-        end >= 2 && self.rule.as_ref().is_some_and(|r| r.is(end - 1))
+        end >= 2 && self.rule.as_ref().is_some_and(|r| r.known.binary_search(&(end - 1)).is_ok())
     }
 }
 
 impl Rule {
     fn new(config: &Config, mss: u32) -> Option<Rule> {
-        let mss = u64::from(mss.max(1));
-        // The segment that exceeds the buffer is still taken.
-        let full = config.send_buffer.div_ceil(mss + OVERHEAD);
-        let kept = 2 * config.send_buffer / 3 / (mss + OVERHEAD);
-        let (first_fill, refill) = (full * mss, (full - kept).max(1) * mss);
-        let (block, known) = (config.write_bytes, VecDeque::new());
-        (block > 0).then_some(Rule { mss, block, first_fill, refill, known, left: 0, long: None })
+        let (mss, block) = (u64::from(mss.max(1)), config.write_bytes);
+        let none = Rule {
+            mss,
+            block,
+            buffer: config.send_buffer,
+            each: mss + OVERHEAD,
+            known: VecDeque::new(),
+            left: 0,
+            start: 0,
+            end: 0,
+            taken: 0,
+            later: VecDeque::new(),
+        };
+        (block > 0).then_some(none)
     }
 
-    fn write(&mut self, b: Block) {
-        while self.left > 0 && self.known.front().is_some_and(|end| *end <= b.acked) {
+    fn write(&mut self, (start, end): (u64, u64), at: Progress) {
+        self.forget(at.acked);
+        if self.waits() {
+            self.later.push_back(end);
+            return;
+        }
+        (self.start, self.taken, self.end) = (start, start, end);
+        self.fill(at);
+    }
+
+    /// Not everything that was written is in the buffer.
+    fn waits(&self) -> bool {
+        self.taken < self.end
+    }
+
+    /// As long as nothing is merged.
+    fn wake_at(&self) -> u64 {
+        if self.waits() {
+            let kept = 2 * self.buffer / 3 / self.each;
+            self.taken.saturating_sub(kept * self.mss)
+        } else {
+            u64::MAX
+        }
+    }
+
+    fn stop(&mut self) {
+        self.known.truncate(self.left);
+        self.later.clear();
+        self.end = self.taken;
+    }
+
+    /// What was pushed and is acknowledged will not be asked for.
+    fn forget(&mut self, acked: u64) {
+        while self.left > 0 && self.known.front().is_some_and(|end| *end <= acked) {
             self.known.pop_front();
             self.left -= 1;
         }
-        if let Some(long) = &mut self.long {
-            if b.start > b.sent {
-                // It is being written still.
-                long.end = b.end;
+    }
+
+    /// False: less than a third of the buffer is free.
+    fn refill(&mut self, at: Progress) -> bool {
+        let queued = self.taken.saturating_sub(at.acked).div_ceil(self.mss) * self.each;
+        let memory = queued.saturating_sub(at.merged * OVERHEAD);
+        if memory + memory / 2 > self.buffer {
+            return false;
+        }
+        self.forget(at.acked);
+        self.start = self.taken;
+        self.fill(at);
+        true
+    }
+
+    /// The buffer takes what it has room for. The segment that exceeds it is still taken.
+    fn fill(&mut self, at: Progress) {
+        let full = (self.buffer + at.merged * OVERHEAD).div_ceil(self.each);
+        let outstanding = (at.sent - at.acked).div_ceil(self.mss);
+        let room = at.sent + full.saturating_sub(outstanding) * self.mss;
+        let queued = if at.window > 0 { at.window / 2 } else { QUEUED };
+        loop {
+            self.take_up_to(self.end.min(room), at.sent, queued);
+            if self.waits() {
                 return;
             }
-            self.long = None;
+            let Some(end) = self.later.pop_front() else { return };
+            (self.start, self.end) = (self.end, end);
         }
-        let queued = if b.window > 0 { b.window / 2 } else { QUEUED };
-        if b.end - b.start > self.first_fill {
-            self.forget_end(b.start, b.sent);
-            self.long = Some(Long { base: b.sent, start: b.start, end: b.end, queued });
+    }
+
+    /// The buffer takes the present write up to `to`. What is queued beyond `queued` bytes is pushed.
+    fn take_up_to(&mut self, to: u64, sent: u64, queued: u64) {
+        // What leaves is not held back by a buffer that would be too small for it.
+        self.taken = self.taken.max(sent.min(self.end));
+        if self.taken >= to {
             return;
         }
-        let mut start = b.start;
-        while start < b.end {
-            self.forget_end(start, b.sent);
-            let end = b.end.min(start + self.block);
-            let mut from = start;
-            loop {
-                // The first end of a segment that is beyond what may be queued.
-                from = b.sent + ((from + queued - b.sent) / self.mss + 1) * self.mss;
-                if from >= end {
-                    break;
-                }
+        self.forget_end(self.taken, sent);
+        let mut end = self.start + ((self.taken - self.start) / self.block + 1) * self.block;
+        while end < to {
+            self.take_block(end, sent, queued);
+            if (end - sent) % self.mss == 0 {
+                self.known.push_back(end);
+            }
+            end += self.block;
+        }
+        self.take_block(to, sent, queued);
+        self.known.push_back(to);
+    }
+
+    /// The buffer takes a block, or the rest of one, up to `end`.
+    #[inline]
+    fn take_block(&mut self, end: u64, sent: u64, queued: u64) {
+        let mut from = self.taken + queued;
+        while from < end {
+            // The first end of a segment that is beyond what may be queued.
+            from = sent + ((from - sent) / self.mss + 1) * self.mss;
+            if from < end {
                 self.known.push_back(from);
             }
-            self.known.push_back(end);
-            start = end;
+            from += queued;
         }
+        self.taken = end;
     }
 
     /// What was written before ended at `end`, within a segment that has not left: it grows and is not pushed.
@@ -171,32 +252,7 @@ impl Rule {
         while self.known.get(self.left).is_some_and(|end| *end <= sent) {
             self.left += 1;
         }
-        let long = self.long.map_or(u64::MAX, |l| self.after(&l, sent.max(l.base)));
-        self.known.get(self.left).map_or(long, |end| long.min(*end))
-    }
-
-    fn is(&self, end: u64) -> bool {
-        let long = self.long.is_some_and(|l| end > l.base && self.after(&l, end - 1) == end);
-        long || self.known.binary_search(&end).is_ok()
-    }
-
-    /// First segment end beyond `sent` that is pushed while `l` is written.
-    fn after(&self, l: &Long, sent: u64) -> u64 {
-        let (end, offset) = (sent - l.base, l.start - l.base);
-        let segment = |bytes: u64| bytes / self.mss + 1;
-        let step = segment(l.queued);
-        let mut start = offset + end.saturating_sub(offset) / self.block * self.block;
-        while start < self.first_fill {
-            let first = segment(start + l.queued);
-            let steps = (end / self.mss + step).saturating_sub(first) / step;
-            let n = (first + steps * step) * self.mss;
-            if n <= (start + self.block).min(self.first_fill) {
-                return (l.base + n).min(l.end);
-            }
-            start += self.block;
-        }
-        let refills = (end + self.refill).saturating_sub(self.first_fill) / self.refill;
-        (l.base + self.first_fill + refills * self.refill).min(l.end)
+        self.known.get(self.left).map_or(u64::MAX, |end| *end)
     }
 }
 
@@ -205,28 +261,84 @@ mod tests {
     use super::*;
     use crate::tcp::config::Profile;
 
-    const LINUX: fn() -> Pushes = || Pushes::new(&Config::profile(Profile::Linux), 1448);
+    const MSS: u64 = 1448;
+    const LINUX: fn() -> Pushes = || Pushes::new(&Config::profile(Profile::Linux), MSS as u32);
 
-    fn block(sent: u64, start: u64, end: u64, window: u64) -> Block {
-        Block { acked: 0, sent, start, end, window }
+    /// Nothing is acknowledged.
+    fn at(sent: u64, window: u64) -> Progress {
+        Progress { acked: 0, merged: 0, sent, window }
     }
 
+    /// Segments of a writer without end, with everything but the last two acknowledged in pairs, that are pushed. The
+    /// receiver acknowledges a pushed segment at once, so that others are paired from then on; not if `even`.
+    fn bulk(p: &mut Pushes, segments: u64, even: bool) -> Vec<u64> {
+        p.write((0, u64::MAX), at(0, 0));
+        let (mut acked, mut pushed) = (0, vec![]);
+        for n in 1..=segments {
+            let push = p.take(1 + n * MSS);
+            if push {
+                pushed.push(n);
+            }
+            if n - acked == 2 || (push && !even) {
+                acked = n;
+                if p.may_wake(1 + n * MSS) {
+                    p.refill(Progress { acked: n * MSS, ..at(n * MSS, 6_000_000) });
+                    assert!(!p.may_wake(1 + n * MSS), "it fills the buffer at once");
+                }
+            }
+        }
+        pushed
+    }
+
+    /// Recorded: conformance/kernel/LINUX-FACTS.md, 10.7. A segment of 2280 bytes: 7359 fill 16 MiB, 4905 are two thirds.
     #[test]
     fn pushes_of_a_bulk_sender() {
         let mut p = LINUX();
-        p.write(block(0, 0, u64::MAX, 0));
-        let pushed: Vec<u64> = (1..15_000).filter(|n| p.take(1 + n * 1448)).collect();
+        let pushed = bulk(&mut p, 19_632, false);
         assert_eq!(pushed[..10], [23, 46, 69, 114, 137, 160, 204, 227, 250, 295]);
-        assert_eq!(pushed[pushed.len() - 4..], [7359, 9813, 12267, 14721]);
-        assert!((1..15_000).all(|n| p.is(1 + n * 1448) == pushed.contains(&n)));
-        let mut none = Pushes::new(&Config::profile(Profile::Rfc), 1448);
-        none.write(block(0, 0, u64::MAX, 0));
-        assert!(!(1..15_000).any(|n| none.take(1 + n * 1448)));
+        let first = pushed.iter().position(|n| *n == 7359).unwrap();
+        assert_eq!(pushed[first..], [7359, 9814, 12_268, 14_722, 17_177, 19_631]);
+        let again: Vec<u64> = (1..=19_632).filter(|n| p.is(1 + n * MSS)).collect();
+        assert_eq!(again, [19_631], "sent again; everything up to 17,181 was acknowledged when the buffer was filled last");
+        let mut none = Pushes::new(&Config::profile(Profile::Rfc), MSS as u32);
+        assert_eq!(bulk(&mut none, 15_000, false), []);
+        assert!(!none.may_wake(u64::MAX - 1));
+    }
+
+    #[test]
+    fn an_acknowledgment_that_frees_a_segment_more_makes_the_refill_longer() {
+        // Pairs: 2454 segments free a third, 4908 again, always with the second of a pair.
+        let pushed = bulk(&mut LINUX(), 13_000, true);
+        assert_eq!(pushed[pushed.len() - 3..], [7359, 9813, 12_267]);
+        // With one segment acknowledged alone the pairs end with odd numbers: 2455 frees one more, then 2454 are needed.
+        let mut p = LINUX();
+        p.write((0, u64::MAX), at(0, 0));
+        for acked in [1, 2453] {
+            assert!(!p.may_wake(1 + acked * MSS));
+        }
+        assert!(p.may_wake(1 + 2455 * MSS));
+        p.refill(Progress { acked: 2455 * MSS, ..at(4000 * MSS, 6_000_000) });
+        assert!(!p.may_wake(1 + 4907 * MSS + 1447) && p.may_wake(1 + 4909 * MSS));
+        p.refill(Progress { acked: 4909 * MSS, ..at(6000 * MSS, 6_000_000) });
+        let left: Vec<u64> = (6001..13_000).filter(|n| p.take(1 + n * MSS)).collect();
+        assert_eq!(left[left.len() - 3..], [7359, 9814, 12_268]);
+    }
+
+    #[test]
+    fn a_small_window_has_refills_pushed_in_between() {
+        let mut p = LINUX();
+        p.write((0, u64::MAX), at(0, 0));
+        assert!(p.may_wake(1 + 2454 * MSS));
+        // More than 32,000 bytes are queued beyond the last push with 23 segments. A block has 90.5, and the second begins
+        // within segment 7450.
+        p.refill(Progress { acked: 2454 * MSS, ..at(2460 * MSS, 64_000) });
+        let left: Vec<u64> = (2461..7540).filter(|n| p.take(1 + n * MSS)).filter(|n| *n > 7355).collect();
+        assert_eq!(left, [7359, 7382, 7405, 7428, 7472, 7495, 7518]);
     }
 
     /// The ends of segments of 1448 bytes that are pushed, of what lies between `sent` and `end`.
     fn pushed(p: &mut Pushes, sent: u64, end: u64) -> Vec<u64> {
-        let mut ends: Vec<u64> = (1..).map(|n| sent + 1448 * n).take_while(|e| *e < end).collect();
+        let mut ends: Vec<u64> = (1..).map(|n| sent + MSS * n).take_while(|e| *e < end).collect();
         ends.push(end);
         ends.retain(|e| p.take(1 + e));
         ends
@@ -236,29 +348,69 @@ mod tests {
     fn the_end_of_what_was_written_is_pushed() {
         // 100,000 bytes into a new connection: beyond 32,767 and twice as many more, then the end.
         let mut p = LINUX();
-        p.write(block(0, 0, 100_000, 0));
-        assert_eq!(pushed(&mut p, 0, 100_000), [23 * 1448, 46 * 1448, 69 * 1448, 100_000]);
+        p.write((0, 100_000), at(0, 0));
+        assert_eq!(pushed(&mut p, 0, 100_000), [23 * MSS, 46 * MSS, 69 * MSS, 100_000]);
         // The window is large: 400,000 bytes in blocks of 131,072, which do not end with a segment.
-        p.write(block(100_000, 100_000, 500_000, 8_000_000));
+        p.write((100_000, 500_000), at(100_000, 8_000_000));
         assert_eq!(pushed(&mut p, 100_000, 500_000), [500_000]);
-        assert!(p.is(1 + 500_000) && p.is(1 + 46 * 1448) && !p.is(1 + 45 * 1448));
+        assert!(p.is(1 + 500_000) && p.is(1 + 46 * MSS) && !p.is(1 + 45 * MSS));
         // What was pushed and is acknowledged is forgotten.
-        p.write(Block { acked: 400_000, ..block(500_000, 500_000, 500_800, 8_000_000) });
+        p.write((500_000, 500_800), Progress { acked: 400_000, ..at(500_000, 8_000_000) });
         assert!(p.is(1 + 500_000) && !p.is(1 + 100_000));
         assert_eq!(pushed(&mut p, 500_000, 500_800), [500_800]);
+    }
+
+    #[test]
+    fn the_end_of_a_long_write_is_pushed_when_another_follows() {
+        // 20,000 segments; what follows begins with a segment, or within one.
+        for (more, expected) in [(0, vec![20_000 * MSS, 20_002 * MSS]), (500, vec![20_002 * MSS + 500])] {
+            let mut p = LINUX();
+            let (end, last) = (20_000 * MSS + more, 20_002 * MSS + more);
+            p.write((0, end), at(0, 0));
+            p.write((end, last), at(3 * MSS, 6_000_000));
+            let (mut left, mut n) = (vec![], 0);
+            while n * MSS < last {
+                n += 1;
+                let sent = last.min(n * MSS);
+                if p.take(1 + sent) {
+                    left.push(sent);
+                }
+                if p.may_wake(1 + sent) {
+                    p.refill(Progress { acked: sent, ..at(sent, 6_000_000) });
+                }
+            }
+            left.retain(|end| *end > 19_900 * MSS);
+            assert_eq!(left, expected);
+            assert!(!p.may_wake(u64::MAX - 1), "everything is in the buffer");
+        }
+    }
+
+    #[test]
+    fn what_was_pushed_stays_so_after_a_stop_and_another_write() {
+        let mut p = LINUX();
+        p.write((0, u64::MAX), at(0, 0));
+        let left: Vec<u64> = (1..=50).filter(|n| p.take(1 + n * MSS)).collect();
+        assert_eq!(left, [23, 46]);
+        p.stop();
+        assert!(!p.may_wake(u64::MAX - 1));
+        let again = |p: &Pushes| (1..=69).filter(|n| p.is(1 + n * MSS)).collect::<Vec<u64>>();
+        assert_eq!(again(&p), [23, 46], "69 will not leave");
+        p.write((50 * MSS, 69 * MSS), Progress { acked: 30 * MSS, ..at(50 * MSS, 6_000_000) });
+        assert_eq!(pushed(&mut p, 50 * MSS, 69 * MSS), [69 * MSS]);
+        assert_eq!(again(&p), [46, 69], "23 is acknowledged");
     }
 
     #[test]
     fn what_has_not_left_grows_with_the_next_block_and_is_pushed_at_its_end() {
         let mut p = LINUX();
         for (start, end) in [(0, 200), (200, 400), (400, 1448), (1448, 1648)] {
-            p.write(block(0, start, end, 8_000_000));
+            p.write((start, end), at(0, 8_000_000));
         }
         assert_eq!(pushed(&mut p, 0, 1648), [1448, 1648]);
         // Nothing is appended to what has left.
-        p.write(block(1648, 1648, 1848, 8_000_000));
+        p.write((1648, 1848), at(1648, 8_000_000));
         assert_eq!(pushed(&mut p, 1648, 1848), [1848]);
-        p.write(block(1848, 1848, 2048, 8_000_000));
+        p.write((1848, 2048), at(1848, 8_000_000));
         p.stop();
         assert!(!p.take(1 + 2048));
     }

@@ -1,7 +1,9 @@
 //! The byte stream that the application writes: how far it goes, whether a FIN follows it, when it last left.
 
 use super::config::Config;
-use super::pushes::{Block, Pushes};
+use super::peer_window::PeerWindow;
+use super::pushes::{Progress, Pushes};
+use super::scoreboard::Scoreboard;
 use crate::time::{Span, Time};
 
 /// The outgoing stream.
@@ -27,15 +29,22 @@ impl SendStream {
     }
 
     /// The application offers `bytes` more, `u64::MAX` for ever, to a stream that is acknowledged up to `una` and sent up
-    /// to `nxt`. `window`: the largest that the peer has offered, zero while only that of its SYN is known.
-    pub fn write(&mut self, bytes: u64, (una, nxt): (u64, u64), window: u64) {
+    /// to `nxt`, to this peer.
+    pub fn write(&mut self, bytes: u64, (una, nxt): (u64, u64), peer: &PeerWindow) {
         let start = self.end;
         self.end = start.saturating_add(bytes);
-        // Before the handshake is over there are no positions.
-        let [acked, sent] = [una, nxt].map(|p| p.saturating_sub(1));
-        let end = if self.end == u64::MAX { u64::MAX } else { self.end - 1 };
         if start < self.end {
-            self.pushes.write(Block { acked, sent, start: start - 1, end, window });
+            self.pushes.write((start - 1, self.written()), progress((una, nxt), peer));
+        }
+    }
+
+    /// An acknowledgment is in the books. `freed`: what is acknowledged up to this position, as if everything that is SACKed
+    /// moved it on.
+    #[inline]
+    pub fn acknowledged(&mut self, freed: u64, board: &Scoreboard, mss: u32, peer: &PeerWindow) {
+        if self.pushes.may_wake(freed) {
+            let merged = board.sacked_behind_others(mss);
+            self.pushes.refill(Progress { merged, ..progress((board.una(), board.nxt()), peer) });
         }
     }
 
@@ -135,4 +144,10 @@ impl SendStream {
     pub fn resume(&mut self, now: Time) {
         self.last_sent = now;
     }
+}
+
+/// How far a stream has come that is acknowledged up to `una` and sent up to `nxt`. Before the handshake is over there are
+/// no positions, and the peer's largest window is zero while only that of its SYN is known.
+fn progress((una, nxt): (u64, u64), peer: &PeerWindow) -> Progress {
+    Progress { acked: una.saturating_sub(1), sent: nxt.saturating_sub(1), merged: 0, window: peer.largest() }
 }

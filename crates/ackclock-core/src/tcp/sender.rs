@@ -107,7 +107,7 @@ impl Sender {
     pub fn write(&mut self, bytes: u64) {
         self.look_for_gap();
         let board = &self.tcb.board;
-        self.stream.write(bytes, (board.una(), board.nxt()), self.peer.largest());
+        self.stream.write(bytes, (board.una(), board.nxt()), &self.peer);
     }
 
     /// The application is about to write. Linux's samples of the delivery rate are limited by it when it has left the

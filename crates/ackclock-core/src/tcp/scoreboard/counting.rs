@@ -29,6 +29,11 @@ impl Scoreboard {
         }
     }
 
+    /// Segments, of `mss` bytes if bytes are what counts, that are SACKed together with the one before them.
+    pub fn sacked_behind_others(&self, mss: u32) -> u64 {
+        (self.sacked / u64::from(mss)).saturating_sub(self.ranges.len() as u64)
+    }
+
     /// What is outstanding, delivered or not, counts.
     #[inline]
     pub fn occupied(&self) -> u64 {
