@@ -33,6 +33,8 @@ pub(super) struct ControlBlock {
     /// Round-trip time and retransmission timeout.
     pub rtt: RttEstimator,
     usage: Usage,
+    /// End of the new segment that left last while nothing was outstanding.
+    pub alone_end: u64,
     /// Rounds so far, and the position whose acknowledgment ends the present one.
     round: u64,
     round_end: u64,
@@ -51,6 +53,7 @@ impl ControlBlock {
             mss,
             iss: config.iss as u32,
             usage: Usage::new(0, !config.window_validation),
+            alone_end: 0,
             round: 0,
             round_end: 0,
             blocks: SackBlocks::default(),

@@ -179,11 +179,18 @@ impl ControlBlock {
         // The newest delivered segment was delayed least; selectively acknowledged ones are newer.
         let newest = d.sack_xmit.map_or(last, |s| s.1);
         let sample = now.since(newest);
-        // A lone short segment is one whose acknowledgment the receiver may delay (Linux).
-        let lone = advanced && self.board.outstanding() == 0 && d.acked < u64::from(self.mss);
+        let lone = advanced && d.acked < u64::from(self.mss) && self.answers_lone(seg);
         self.rtt.note_min(now, sample, lone);
         self.rtt.sample(now.since(first), self.board.una(), self.board.nxt());
         Some(sample)
+    }
+
+    /// Whether `seg` acknowledges the one segment that left when nothing was outstanding, and has nothing else to say. If that
+    /// is short, the receiver may have delayed it (Linux's tcp_clean_rtx_queue).
+    #[cold]
+    fn answers_lone(&self, seg: &Segment) -> bool {
+        let news = !seg.sack().is_empty() || self.board.sacked() > 0 || (self.congestion.ecn() && seg.has(flags::ECE));
+        self.board.una() == self.alone_end && !news
     }
 
     /// Samples the round-trip time from an echoed timestamp (RFC 7323 §4).

@@ -130,20 +130,56 @@ fn a_short_path_compresses_for_a_twentieth_of_its_round_trip_time_and_at_most_44
     assert_eq!(e.next_deadline(), at(200) + Span::from_micros(300));
 }
 
+/// Numbers of the segments that leave with PSH.
+fn marked(left: &[Segment]) -> Vec<u32> {
+    left.iter().filter(|s| s.has(flags::PSH)).map(|s| (s.seq - 1) / 1000 + 1).collect()
+}
+
 #[test]
 fn the_send_buffer_says_which_segments_are_pushed() {
-    // A queued segment takes 1832 bytes. The buffer is full after 10 or 20 of them; a third of it is free again when 6
-    // or 13 are left. Each fill ends with a push, as long as it is less than half of 64 KB.
+    // A queued segment takes 1832 bytes. The buffer is full after 10 or 20 of them; with 6 or 13 left a third of it is
+    // free, and the acknowledgment that brings this about lets the application fill it again: 4 of segment 4, 8 and so
+    // on, or 5 and then 9, where every second is acknowledged. Each fill ends with a push, as long as it is less than half
+    // of 64 KB.
     let segments = |n: u64| Value::Int(1832 * n);
-    for (block, buffer, pushed) in
-        [(131_072, 10, vec![10, 14, 18, 22, 26, 30]), (131_072, 20, vec![20, 27]), (0, 10, vec![])]
-    {
-        let mut e = sender(30, 1_000_000, &[("write_bytes", Value::Int(block)), ("send_buffer", segments(buffer))]);
-        let left = sent(&mut e, 200);
-        assert_eq!(left.len(), 30);
-        let marked: Vec<usize> = (1..).zip(&left).filter(|(_, s)| s.has(flags::PSH)).map(|(n, _)| n).collect();
-        assert_eq!(marked, pushed, "{buffer} segments, {block}");
+    for (block, buffer, step, pushed) in [
+        (131_072, 10, 1, vec![10, 14, 18, 22, 26, 30]),
+        (131_072, 10, 2, vec![10, 15, 19, 23, 27]),
+        (131_072, 20, 1, vec![20, 27]),
+        (0, 10, 1, vec![]),
+    ] {
+        for predicts in [true, false] {
+            let mut e = sender(4, 1_000_000, &[("write_bytes", Value::Int(block)), ("send_buffer", segments(buffer))]);
+            if !predicts {
+                e.predict_nothing();
+            }
+            let mut told = marked(&sent(&mut e, 200));
+            for n in (1..28).step_by(step) {
+                e.on_segment(at(300), &ack(1 + 1000 * n));
+                e.tx.tcb.set_window(at(300), 4000);
+                told.extend(marked(&sent(&mut e, 300)));
+            }
+            told.retain(|n| *n <= 30);
+            assert_eq!(told, pushed, "{buffer} segments, {block}, acknowledged {step} at a time");
+        }
     }
+}
+
+#[test]
+fn segments_sacked_one_behind_the_other_make_room_in_the_send_buffer() {
+    // A buffer of 30 segments; of each that is merged with the one before it only 1000 of 1832 bytes stay. Two thirds are
+    // 36,640 bytes: 30 * 1832 - 22 * 832 = 36,656, with 23 merged 35,824. Then 41 segments fill it.
+    let mut e = sender(25, 1_000_000, &[("write_bytes", Value::Int(131_072)), ("send_buffer", Value::Int(30 * 1832))]);
+    assert_eq!(marked(&sent(&mut e, 200)), []);
+    for (now, last) in [(300, 24), (301, 25)] {
+        e.tx.tcb.set_window(at(now), 0);
+        e.on_segment(at(now), &sack(1, &[(2, last)]));
+    }
+    // The repair arrives: 25 leave 16 of 41 in the buffer, which is filled up to 55.
+    sent(&mut e, 301);
+    e.on_segment(at(400), &ack(1 + 25_000));
+    e.tx.tcb.set_window(at(400), 60_000);
+    assert_eq!(marked(&sent(&mut e, 400)), [30, 41, 55]);
 }
 
 #[test]

@@ -171,7 +171,7 @@ impl Sender {
     pub(super) fn emit(&mut self, now: Time, (len, fin): (u32, bool), pipe: u64, timers: &mut Timers) -> Output {
         let nxt = self.tcb.board.nxt();
         if pipe == 0 {
-            self.starts(now);
+            self.starts(now, nxt + u64::from(len) + u64::from(fin));
         }
         self.tcb.board.sent(len + u32::from(fin), now);
         let counted = self.tcb.board.count(len);
@@ -234,14 +234,14 @@ impl Sender {
     /// `len` payload bytes are about to leave again.
     fn leaves_again(&mut self, now: Time, len: u32) {
         if self.tcb.board.pipe() == 0 {
-            self.starts(now);
+            self.starts(now, self.tcb.board.nxt());
         }
         self.pace(now, len, self.tcb.board.outstanding());
     }
 
-    /// Data is about to leave while nothing is in flight.
+    /// Data, up to position `end` if it is new, is about to leave while nothing is in flight.
     #[cold]
-    fn starts(&mut self, now: Time) {
+    fn starts(&mut self, now: Time, end: u64) {
         let idle = self.stream.idle(now);
         self.tcb.decide(now, |cc, cx| cc.on_transmit_start(cx, idle));
         if self.tcb.board.app_limited() {
@@ -249,6 +249,7 @@ impl Sender {
         }
         if self.tcb.board.outstanding() == 0 {
             self.tcb.board.note_start(now);
+            self.tcb.alone_end = end;
         }
     }
 

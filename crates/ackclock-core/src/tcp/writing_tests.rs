@@ -126,3 +126,43 @@ fn short_segments_are_lost_and_repaired_by_the_packet() {
     assert_eq!((e.tx.tcb.board.lost(), e.tx.lost(), e.tx.in_flight()), (1000, 200, 6000));
     e.tx.tcb.board.audit().unwrap();
 }
+
+/// The minimum RTT after writes 302 s after the handshake, whose RTT of 100 ms has left the filter's window, that leave at
+/// once and are acknowledged up to these positions 300 ms later.
+fn least_rtt(writes: &[u64], acks: &[u32]) -> u64 {
+    let mut e = connected(with(Profile::Linux, &[("iw_bound", text("none"))], "reno", &[]));
+    assert_eq!(e.tx.rtt().min(), Span::from_millis(100));
+    let mut left = 0;
+    for bytes in writes {
+        e.tx.write(*bytes);
+        left += sent(&mut e, 302_000).len();
+    }
+    assert_eq!(left, writes.len(), "one segment each");
+    for n in acks {
+        e.on_segment(at(302_300), &ack(*n));
+    }
+    e.tx.rtt().min().0 / 1_000_000
+}
+
+#[test]
+fn the_acknowledgment_of_a_lone_short_segment_does_not_renew_the_minimum_rtt() {
+    // Linux 6.12, tcp_clean_rtx_queue: one packet, of less than the MSS, and nothing else delivered since it left.
+    assert_eq!(least_rtt(&[200], &[201]), 100, "it may have been delayed");
+    assert_eq!(least_rtt(&[1000], &[1001]), 300, "not short");
+    assert_eq!(least_rtt(&[200, 200], &[401]), 300, "two are acknowledged at once");
+    assert_eq!(least_rtt(&[200, 200], &[201]), 100, "that another follows does not matter");
+    assert_eq!(least_rtt(&[200, 200], &[201, 401]), 300, "the second one was not alone");
+}
+
+#[test]
+fn a_fin_alone_waits_for_room_in_a_window_of_packets() {
+    // Linux 6.12, tcp_cwnd_test: packets in flight, whatever is in them.
+    let mut e = connected(with(Profile::Linux, &[("iw", Value::Int(4)), ("iw_bound", text("none"))], "reno", &[]));
+    e.tx.write(4000);
+    assert_eq!(sent(&mut e, 200).len(), 4);
+    e.close();
+    assert!(sent(&mut e, 201).is_empty(), "the window is full");
+    let left = give(&mut e, 300, &ack(1001));
+    assert_eq!(left.iter().map(|s| (s.seq, s.len, s.has(flags::FIN))).collect::<Vec<_>>(), [(4001, 0, true)]);
+    assert_eq!(e.tx.in_flight(), 4000, "it is a packet, too");
+}
