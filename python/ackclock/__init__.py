@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ackclock.results import drawer
 
 if TYPE_CHECKING:
+    from ackclock import metrics, stats, study
     from ackclock._ackclock import Ack, Cx, Interval, Lost, RateSample, Restart, Signal, Undo
     from ackclock.comparison.compare import Comparison, compare
     from ackclock.controllers.agent import Agent, Decision
@@ -66,12 +67,15 @@ __all__ = [
     "compare",
     "load",
     "load_events",
+    "metrics",
     "plot",
     "query",
     "record_events",
     "replay",
     "run",
     "save_events",
+    "stats",
+    "study",
     "sweep",
 ]
 
@@ -115,6 +119,9 @@ _HOMES = {
     "sweep": ("ackclock.sweeps.sweep", "sweep"),
 }
 
+_PARTS = ("metrics", "stats", "study")
+"""Parts of the package that are public themselves. Whoever imports them has them as attributes from then on."""
+
 
 drawer.use(lambda: importlib.import_module("ackclock.drawing.plot").plot)
 
@@ -124,6 +131,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("ackclock")
+    if name in _PARTS:
+        return importlib.import_module(f"ackclock.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'ackclock' has no attribute {name!r}")
     module, attribute = _HOMES[name]

@@ -158,25 +158,25 @@ class Cx:
 
     @property
     def now(self) -> float:
-        """The time of the event."""
+        """The time of the event, seconds since the run began."""
     @property
     def now_ns(self) -> int:
         """The same, exactly, in ns."""
     @property
     def mss(self) -> int:
-        """Payload of a full segment."""
+        """Payload of a full segment, bytes."""
     @property
     def in_flight(self) -> int:
         """Bytes the endpoint believes to be in the network after this event."""
     @property
     def srtt(self) -> float:
-        """Smoothed round-trip time (RFC 6298); zero before the first sample."""
+        """Smoothed round-trip time (RFC 6298), seconds; zero before the first sample."""
     @property
     def min_rtt(self) -> float:
-        """Smallest sample of the connection; zero before the first."""
+        """Smallest sample of the connection, seconds; zero before the first."""
     @property
     def nxt(self) -> int:
-        """Next position to send."""
+        """Next position to send, bytes from the beginning of the stream."""
     @property
     def delivered(self) -> int:
         """Payload bytes delivered so far, cumulatively or selectively acknowledged."""
@@ -185,14 +185,14 @@ class Cx:
         """Payload bytes declared lost so far."""
     @property
     def phase(self) -> Literal["open", "disorder", "reduction", "recovery", "loss"]:
-        """Where the sender stands."""
+        """Where the sender stands: "open", "disorder", "reduction", "recovery" or "loss"."""
     def random(self) -> float:
         """Uniform in [0, 1), from the connection's own random stream. During the call only."""
     def randrange(self, n: int) -> int:
         """A whole number in [0, n), likewise."""
 
 class Ack:
-    """One acknowledgment."""
+    """One acknowledgment. Times are seconds, sizes bytes."""
 
     @property
     def delivered(self) -> int:
@@ -217,28 +217,28 @@ class Ack:
         """A duplicate acknowledgment (RFC 5681 §2, RFC 6675 §2)."""
     @property
     def rtt(self) -> float | None:
-        """Round-trip time of the newest segment acknowledged; None when ambiguous (Karn's rule)."""
+        """Round-trip time of the newest segment acknowledged, seconds; None when ambiguous (Karn's rule)."""
     @property
     def rtt_ns(self) -> int | None:
         """The same, exactly, in ns."""
     @property
     def one_way(self) -> float | None:
-        """One-way delay from the timestamps, up to a constant; None without them."""
+        """One-way delay from the timestamps, seconds, up to a constant; None without them."""
     @property
     def rate(self) -> RateSample | None:
-        """Delivery rate, for controllers with `wants_rate`."""
+        """Delivery rate (:class:`RateSample`, bytes per second), for controllers with `wants_rate`."""
     @property
     def departs(self) -> float:
-        """When pacing lets the next segment leave (with `wants_rate`)."""
+        """When pacing lets the next segment leave, seconds since the run began (with `wants_rate`)."""
     @property
     def in_flight_before(self) -> int:
         """Bytes in flight before this acknowledgment."""
     @property
     def una(self) -> int:
-        """First outstanding position of the stream."""
+        """First outstanding position of the stream, bytes from its beginning."""
     @property
     def nxt(self) -> int:
-        """Next position to send."""
+        """Next position to send, bytes from the beginning of the stream."""
     @property
     def round(self) -> int:
         """Counts rounds: one ends when a segment sent after its begin is acknowledged."""
@@ -282,7 +282,7 @@ class Signal:
 
     @property
     def kind(self) -> Literal["loss", "ecn", "timeout"]:
-        """Loss found by acknowledgments, a mark, or the retransmission timer."""
+        """Loss found by acknowledgments ("loss"), a mark ("ecn"), or the retransmission timer ("timeout")."""
     @property
     def flight(self) -> int:
         """Bytes outstanding when the signal came (RFC 5681 FlightSize)."""
@@ -305,10 +305,10 @@ class Lost:
 
     @property
     def pos(self) -> int:
-        """Its first position in the stream."""
+        """Its first position, bytes from the beginning of the stream."""
     @property
     def len(self) -> int:
-        """Its bytes."""
+        """Its length, bytes."""
     @property
     def tx_in_flight(self) -> int:
         """Bytes in flight right after it was sent."""

@@ -109,6 +109,12 @@ CASES = [
         "topology.loss.drops.0.flow: there is no flow '7' (line 6)",
     ),
     ('interval = "50 ms"', 'drops = "on change"', "probes.drops: 'drops' cannot follow events (line 16)"),
+    (
+        'interval = "50 ms"',
+        'interval = "every event"',
+        "probes.interval: 'every event' is no interval (line 16); write a time such as \"100 ms\"; "
+        'single series can be recorded so: cwnd = "every event"',
+    ),
     ('limit = "1 BDP" }', 'limit = "1 BDP" }\nloss = 1.0', "topology.loss: every packet would be lost (line 6)"),
     ('limit = "1 BDP" }', 'limit = "1 BDP" }\nloss = { every = 1 }', "topology.loss.every: 1 is out of range (line 6)"),
     (

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ackclock import Result
+from ackclock import Result, engine
 from ackclock.cli.app import main
 from ackclock.cli.console import Lines
 from ackclock.cli.exit_codes import INTERRUPTED, OK
@@ -141,6 +141,26 @@ def test_doctor_names_the_extras(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         "distributed": "pip install 'ackclock[cluster]' to use sweep --cluster",
         "gymnasium": "pip install 'ackclock[rl]' to use ackclock.gym",
     }
+
+
+def test_show_does_not_check_what_it_does_not_print(
+    scenario_file: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, checked = engine.validate, list[str]()
+
+    def validate(document: str) -> list[str]:
+        checked.append(document)
+        return real(document)
+
+    monkeypatch.setattr(engine, "validate", validate)
+    rate = 'rate = { range = ["1 Mbit/s", "1000 Mbit/s", "1 Mbit/s"] }'
+    path = scenario_file(('rate = "10 Mbit/s"', rate))
+    sweep = ("--set", 'topology.rtt={ range = ["1 ms", "500 ms", "1 ms"] }')
+    monkeypatch.setattr("ackclock.cli.show._CHECKED", 20)
+    text = printed(capsys, "show", path, *sweep)
+    assert len(checked) == 20
+    assert "the first 20 points were checked" in text
+    assert text.startswith(f"{path}: 500000 points, 500000 runs")
 
 
 SOURCES = {

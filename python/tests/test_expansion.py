@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,9 @@ import pytest
 from ackclock import load
 from ackclock.errors import InputError
 from ackclock.reference import Cubic
+from ackclock.scenario.plan import begin
 from ackclock.scenario.reading.override import parse
+from shared import SMALL
 
 Raw = dict[str, Any]
 
@@ -22,6 +26,26 @@ def points(raw: Raw, **options: Any) -> list[dict[str, Any]]:
 def test_no_sweep_is_one_point(raw: Raw) -> None:
     plan = load(raw)
     assert (len(plan.points), len(plan), plan.params) == (1, 1, ())
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(raw: Raw, tmp_path: Path) -> None:
+    path = tmp_path / "marked.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + SMALL.encode())
+    assert load(path).points[0].scenario == load(tomllib.loads(SMALL)).points[0].scenario
+    path.write_bytes(b"\xef\xbb\xbf" + SMALL.replace('"20 ms"', '"20"').encode())
+    with pytest.raises(InputError, match=r"\(line 4\)"):
+        load(path)
+
+
+def test_points_and_runs_are_counted_without_being_made(raw: Raw) -> None:
+    raw["topology"]["rtt"] = ["10 ms", "20 ms", "30 ms"]
+    raw["run"]["replications"] = [2, 5]
+    found = begin(raw, most=4)
+    assert (len(found.plan.points), found.points, found.runs) == (4, 6, 21)
+    assert (found.points, found.runs) == (len(load(raw).points), len(load(raw)))
+    raw["sweep"] = {"zip": [["topology.rtt", "run.replications"]]}
+    raw["run"]["replications"] = [2, 5, 1]
+    assert (begin(raw, most=1).points, begin(raw, most=1).runs) == (3, 8)
 
 
 def test_lists_are_crossed_in_the_order_of_the_file(raw: Raw) -> None:

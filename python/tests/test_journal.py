@@ -138,7 +138,7 @@ def test_damage_is_told_and_played_again(
     asked = ["sweep", str(file), "--out", str(out), "--replications", "3", "--jobs", "1"]
     assert main(asked) == 0
     said = capsys.readouterr()
-    assert "1 runs were played" in said.out
+    assert "1 run was played" in said.out
     size = (out / ASIDE).stat().st_size
     line = f"{size} bytes of runs.journal were not part of a whole record; they are in {out / ASIDE} now"
     assert f"ackclock: {line}, and their runs are played again\n" in said.err

@@ -51,6 +51,32 @@ def test_every_public_name_is_there() -> None:
     assert dir(ackclock) == sorted(ackclock.__all__)
 
 
+def test_public_parts_are_there_without_an_import_of_their_own() -> None:
+    code = (
+        "import sys, ackclock\n"
+        "assert not any(f'ackclock.{name}' in sys.modules for name in ('study', 'stats', 'metrics'))\n"
+        "assert ackclock.stats.mean_interval([1.0, 2.0]).n == 2\n"
+        "assert 'ackclock.study' not in sys.modules\n"
+        "assert ackclock.study.names() and ackclock.metrics.of\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_help_says_what_a_controller_is_given_and_in_which_unit() -> None:
+    from ackclock import _ackclock
+
+    stub = ast.parse(Path(ackclock.__file__).with_name("_ackclock.pyi").read_text(encoding="utf-8"))
+    classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
+    for name in ("Cx", "Ack", "RateSample", "Signal", "Undo", "Lost", "Restart"):
+        given = getattr(_ackclock, name)
+        for item in classes[name].body:
+            if isinstance(item, ast.FunctionDef) and item.decorator_list:
+                assert getattr(given, item.name).__doc__ == ast.get_docstring(item), (name, item.name)
+    assert "seconds" in _ackclock.Cx.srtt.__doc__
+    assert "bytes" in _ackclock.Cx.mss.__doc__
+
+
 def test_the_stub_names_what_the_extension_has() -> None:
     from ackclock import _ackclock
 

@@ -283,7 +283,7 @@ def test_the_command_prints_tables_and_goes_on(
     assert main([*asked, "--replications", "2"]) == 0
     assert "2 runs" in capsys.readouterr().out
     assert main([*asked, "--replications", "3"]) == 0
-    assert "1 runs were played, the others were there" in capsys.readouterr().out
+    assert "1 run was played, the others were there" in capsys.readouterr().out
     assert main([*asked, "--replications", "4", "--json"]) == 0
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [event["event"] for event in events] == ["begin", "run", "end"]

@@ -41,21 +41,25 @@ struct RunOutput {
 /// Its tables, made when they are asked for.
 #[pymethods]
 impl RunOutput {
+    /// One row per flow.
     #[getter]
     fn flows(&self) -> PyResult<Table> {
         tables::flows(slice::from_ref(&self.out))
     }
 
+    /// One row per link.
     #[getter]
     fn links(&self) -> PyResult<Table> {
         tables::links(slice::from_ref(&self.out))
     }
 
+    /// A row per transfer: file, finite bulk flow or request.
     #[getter]
     fn transfers(&self) -> PyResult<Table> {
         tables::transfers(slice::from_ref(&self.out))
     }
 
+    /// One row per sample: time_s, kind, id, metric, value.
     #[getter]
     fn series(&self) -> PyResult<Table> {
         tables::series(slice::from_ref(&self.out))

@@ -20,6 +20,7 @@ app = App(
     help="A laboratory for TCP congestion control.",
     version=lambda: ackclock.__version__,
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # main says what was interrupted
 )
 
 

@@ -47,7 +47,7 @@ def run(request: Request) -> int:
     missing = 0
     try:
         with console.progress() as report:
-            result = sweeps.run(plan, jobs=request.jobs, out=request.out, progress=report)
+            result = sweeps.apart(plan, jobs=request.jobs, out=request.out, progress=report)
     except Interrupted as interruption:
         result, missing = interruption.result, interruption.missing
     elapsed = time.monotonic() - begun

@@ -15,12 +15,13 @@ from ackclock.metrics.capacity import rate_of
 from ackclock.results import warnings
 from ackclock.scenario.compile import full_packet
 from ackclock.scenario.display import description, sketch
-from ackclock.scenario.plan import Plan, Point, load
+from ackclock.scenario.plan import Beginning, Plan, Point, begin, load
 from ackclock.scenario.topology.resolved import bdp_packets
 from ackclock.scenario.traffic.flow import Flow
 from ackclock.scenario.values.units import DURATION, SIZE
 
 _MOST = 12  # points printed in full
+_CHECKED = 1000  # points that are looked at where no more are printed: a second or two
 
 
 def show(file: Path, changes: Sequence[str], *, as_json: bool, plot: Sequence[Path] | None = None) -> int:
@@ -29,21 +30,27 @@ def show(file: Path, changes: Sequence[str], *, as_json: bool, plot: Sequence[Pa
     With `plot`, the topology of the first point is drawn into these files, or, if there are none, into an SVG and a
     PNG beside the caller under the name of `file`.
     """
-    plan = load(file, set=changes)
+    if as_json:
+        plan = load(file, set=changes)
+        found = Beginning(plan, len(plan.points), len(plan))
+    else:
+        found = begin(file, set=changes, most=_CHECKED)
+        plan = found.plan
     drawn = _draw(plan, plot or [Path(f"{file.stem}.svg"), Path(f"{file.stem}.png")]) if plot is not None else []
-    _print(plan, drawn, as_json=as_json)
+    _print(found, drawn, as_json=as_json)
     for warning in _warnings(plan):
         console.warn(warning)
     return OK
 
 
-def _print(plan: Plan, drawn: Sequence[Path], *, as_json: bool) -> None:
+def _print(found: Beginning, drawn: Sequence[Path], *, as_json: bool) -> None:
+    plan = found.plan
     if as_json:
         runs = [{"run": job.index, "params": job.point.params, "resolved": job.document()} for job in plan.jobs()]
         console.print_json({"runs": runs})
         return
     out = console.stdout()
-    out.print(_heading(plan), soft_wrap=True)
+    out.print(_heading(found), soft_wrap=True)
     sides: list[console.Justify] = ["left", "left", "left", "left", "left", "right", "left"]
     for point in plan.points[:_MOST]:
         out.print()
@@ -53,8 +60,11 @@ def _print(plan: Plan, drawn: Sequence[Path], *, as_json: bool) -> None:
         out.print(console.table(_links(point, document), ["left"]))
         out.print(console.table(_flows(point, document), sides))
         out.print(console.table(_ways(point, document), ["left"] * 3))
-    if len(plan.points) > _MOST:
-        out.print(f"\nand {len(plan.points) - _MOST} more points; --json prints all of them")
+    if found.points > _MOST:
+        out.print(f"\nand {found.points - _MOST} more points; --json prints all of them", soft_wrap=True)
+    if found.points > len(plan.points):
+        checked = f"the first {len(plan.points)} points were checked; run and sweep check all before they begin"
+        out.print(checked, soft_wrap=True)
     if drawn:
         which = " of point 0" if len(plan.points) > 1 else ""
         out.print(f"\ntopology{which}: {', '.join(map(str, drawn))}", soft_wrap=True)
@@ -80,8 +90,8 @@ def _draw(plan: Plan, files: Sequence[Path]) -> list[Path]:
     return [topology.save(picture, file) for file in files]
 
 
-def _heading(plan: Plan) -> str:
-    points, runs = len(plan.points), len(plan)
+def _heading(found: Beginning) -> str:
+    plan, points, runs = found.plan, found.points, found.runs
     first = plan.points[0].scenario.run
     length = (
         f"{DURATION.format(first.duration)} each"

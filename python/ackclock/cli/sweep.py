@@ -61,7 +61,7 @@ def run(request: Request) -> int:
     if not request.as_json:
         show(console.stdout(), report.result, time.monotonic() - begun, out, [])
         if report.played < report.result.runs.height + report.failed:
-            console.stdout().print(f"{report.played} runs were played, the others were there", soft_wrap=True)
+            console.stdout().print(_played(report), soft_wrap=True)
     for warning in report.result.warnings:
         console.warn(warning)
     for line in _imprecise(report, precision):
@@ -74,6 +74,13 @@ def run(request: Request) -> int:
 
 
 _MOST_FAILURES = 10
+
+
+def _played(report: Report) -> str:
+    """How many runs were played, where others were there."""
+    others = report.result.runs.height + report.failed - report.played
+    were = "1 run was" if report.played == 1 else f"{report.played} runs were"
+    return f"{were} played, {'the other was' if others == 1 else 'the others were'} there"
 
 
 def _precision(request: Request) -> Precision | None:

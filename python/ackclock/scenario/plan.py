@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import tomllib
@@ -120,6 +121,32 @@ def load(
     ------
     InputError: one line with file, key, problem and remedy.
     """
+    return _loaded(scenario, set, seed, replications, None).plan
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The first points of a sweep, checked, and how many points and runs it has in all."""
+
+    plan: Plan
+    points: int
+    runs: int
+
+
+def begin(
+    scenario: Scenario | Mapping[str, Any] | str | FilePath, *, set: override.Overrides | None = None, most: int
+) -> Beginning:
+    """As :func:`load`, but of a sweep with more than `most` points the others are only counted, not checked."""
+    return _loaded(scenario, set, None, None, most)
+
+
+def _loaded(
+    scenario: Scenario | Mapping[str, Any] | str | FilePath,
+    set: override.Overrides | None,
+    seed: int | None,
+    replications: int | None,
+    most: int | None,
+) -> Beginning:
     source, text, raw = _read(scenario)
     folder = str(FilePath(source).resolve().parent) if text else None
     texts = list(set) if isinstance(set, Iterable) and not isinstance(set, str | Mapping) else set or {}
@@ -130,27 +157,31 @@ def load(
     points: list[Point] = []
     documents: list[bytes] = []
     try:
-        for index, (params, current) in enumerate(expansion.points(raw)):
+        for index, (params, current) in enumerate(itertools.islice(expansion.points(raw), most)):
             checked = Scenario.model_validate(current, context={"folder": folder})
             point, document = _checked(index, params, checked, changed)
             points.append(point)
             documents.append(document)
+        total, runs = expansion.counts(raw)
     except (Problem, ValidationError) as error:
         found = finding(error, current)
         key = expansion.dotted(found.key)
         line = line_of(text, found.key) if text and not _given(found.key, changed, text) else None
         raise InputError(found.problem, found.remedy, source=source, key=key or None, line=line) from None
-    for index, more in repeats.warnings([point.params for point in points], documents).items():
+    alike = repeats.warnings([point.params for point in points], documents) if total == len(points) else {}
+    for index, more in alike.items():
         points[index] = replace(points[index], warnings=(*points[index].warnings, *more))
     plan = Plan(source, text, tuple(points), folder, _recorded(record, seed, replications))
-    if len(plan) > MOST_RUNS:
+    if total == len(points):
+        runs = len(plan)
+    if runs > MOST_RUNS:
         raise InputError(
-            f"{len(plan)} runs are more than one result can hold",
+            f"{runs} runs are more than one result can hold",
             f"sweep less or replicate less: at most {MOST_RUNS} runs",
             source=source,
             key="run.replications",
         )
-    return plan
+    return Beginning(plan, total, runs)
 
 
 def _given(key: expansion.Path, changed: Set[str], text: str) -> bool:
@@ -228,7 +259,7 @@ def _read(scenario: Scenario | Mapping[str, Any] | str | FilePath) -> tuple[str,
         raise InputError(problem, "give the path of a TOML file, the same content as a mapping, or a Scenario")
     source = str(scenario)
     try:
-        text = FilePath(scenario).read_text(encoding="utf-8")
+        text = FilePath(scenario).read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
     except UnicodeDecodeError:
         raise InputError("not a text file", "give a scenario in TOML, encoded in UTF-8", source=source) from None
     except (OSError, ValueError) as error:  # the latter of a path with a zero byte

@@ -48,6 +48,9 @@ class Run(Model):
         return self
 
 
+_TIME = rf"\d+(\.\d*)?([eE][+-]?\d+)? *({'|'.join(DURATION.units)})"
+
+
 def _sampling(value: Any) -> int | str | None:
     words = {"on change": "on_change", "every event": "every_event", "off": "off"}
     if value is None or value in words.values():
@@ -61,6 +64,16 @@ def _sampling(value: Any) -> int | str | None:
         raise Problem(problem.problem, remedy) from None
 
 
+def _interval(value: Any) -> Any:
+    if isinstance(value, str) and value.replace("_", " ") in ("on change", "every event", "off"):
+        remedy = f'write a time such as "100 ms"; single series can be recorded so: cwnd = "{value}"'
+        raise Problem(f"'{value}' is no interval", remedy)
+    return value
+
+
+Interval = Annotated[PositiveDuration, BeforeValidator(_interval)]
+"""A time that several series are recorded at; events are for single ones."""
+
 Sampling = Annotated[
     int | str | None,
     BeforeValidator(_sampling),
@@ -70,7 +83,7 @@ Sampling = Annotated[
     WithJsonSchema(
         {
             "type": "string",
-            "pattern": rf"^\d+(\.\d*)?([eE][+-]?\d+)? *({'|'.join(DURATION.units)})$|^(on change|every event|off)$",
+            "pattern": rf"^{_TIME}$|^(on change|every event|off)$",
             "description": 'how often to record: an interval, "on change", "every event" or "off"',
             "examples": ["100 ms", "on change"],
         }
@@ -78,10 +91,24 @@ Sampling = Annotated[
 ]
 
 
+LinkSampling = Annotated[
+    Sampling,
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": rf"^{_TIME}$|^off$",
+            "description": 'how often to record: an interval or "off"',
+            "examples": ["100 ms"],
+        }
+    ),
+]
+"""Of what a link counts all the time, so that there is no event to follow."""
+
+
 class Probes(Model):
     """What is recorded over time, and how often. Nothing unless asked for."""
 
-    interval: PositiveDuration | None = None
+    interval: Interval | None = None
     """Records cwnd, srtt, delivered and queue at this interval, where they are not given on their own."""
     cwnd: Sampling = None
     """Congestion window of each flow, bytes."""
@@ -105,11 +132,11 @@ class Probes(Model):
     """Payload bit/s at which segments of each flow leave; infinite while they are not paced."""
     queue: Sampling = None
     """Packets in the queue of each link."""
-    queue_bytes: Sampling = None
+    queue_bytes: LinkSampling = None
     """Bytes in the queue of each link."""
-    link_sent: Sampling = None
+    link_sent: LinkSampling = None
     """Bytes each link has sent, from the start."""
-    drops: Sampling = None
+    drops: LinkSampling = None
     """Packets the queue of each link has refused, from the start."""
 
     @model_validator(mode="after")

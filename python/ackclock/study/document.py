@@ -211,7 +211,7 @@ def _cells(path: Path) -> dict[str, dict[str, Any]]:
             raise InputError(problem, f"write [{flat}] with measure = number below it", source=str(path))
         return content
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("not a text file", "give CSV, encoded in UTF-8", source=str(path)) from None
     rows = list(csv.DictReader(line for line in text.splitlines() if line.strip() and not line.startswith("#")))

@@ -34,7 +34,7 @@ class Source:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.text = path.read_text(encoding="utf-8")
+            self.text = path.read_text(encoding="utf-8-sig")
             self.raw = tomllib.loads(self.text)
         except OSError as error:
             raise InputError(reason(error), "a study is a directory with a study.toml", source=str(path)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,14 @@ def planned(
     if set is not None or seed is not None or replications is not None:
         raise InputError("a loaded plan cannot be changed", "give set, seed and replications to load")
     return scenario
+
+
+def checked_path(path: str | os.PathLike[str], key: str) -> str | os.PathLike[str]:
+    """The path of a directory, if it is one. Raises :class:`InputError`."""
+    given: object = path
+    if not isinstance(given, str | os.PathLike) or not os.fspath(given) or isinstance(os.fspath(given), bytes):
+        raise InputError(f"{given!r} is no path", "give the name of a directory", key=key)
+    return path
 
 
 def checked_jobs(jobs: int | None) -> int | None:

@@ -16,7 +16,7 @@ from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Plan
 from ackclock.scenario.reading.override import Overrides
-from ackclock.sweeps.arguments import planned, workers
+from ackclock.sweeps.arguments import checked_path, planned, workers
 from ackclock.sweeps.session import Session
 
 Progress = Callable[[int, int], None]
@@ -54,11 +54,31 @@ def run(
         is.
     Interrupted: Ctrl-C. Its `result` has the finished runs, which were also written to `out`.
     """
-    plan = planned(scenario, set, seed, replications)
+    return _placed(planned(scenario, set, seed, replications), jobs, out, progress, isolate=False)
+
+
+def apart(
+    plan: Plan,
+    *,
+    jobs: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """As :func:`run`, for a command: what a controller in Python does to its process is not done to the caller's.
+
+    With `jobs` 1 everything still runs in this process, where a debugger can look at it. Raises as :func:`run` does;
+    :class:`EngineError` also where a run ended its process.
+    """
+    return _placed(plan, jobs, out, progress, isolate=jobs != 1)
+
+
+def _placed(
+    plan: Plan, jobs: int | None, out: str | os.PathLike[str] | None, progress: Progress | None, *, isolate: bool
+) -> Result:
     count = workers(plan, jobs, keeping=True)
-    place = store.OutputDirectory(out) if out is not None else None
+    place = store.OutputDirectory(checked_path(out, "out")) if out is not None else None
     try:
-        return _run(plan, count, place, progress or _silent)
+        return _run(plan, count, place, progress or _silent, isolate=isolate)
     finally:
         if place is not None:
             place.discard()
@@ -75,9 +95,11 @@ def in_memory(plan: Plan, *, jobs: int | None = None, progress: Progress | None 
     return session.result(plan)
 
 
-def _run(plan: Plan, count: int, place: store.OutputDirectory | None, progress: Progress) -> Result:
+def _run(
+    plan: Plan, count: int, place: store.OutputDirectory | None, progress: Progress, *, isolate: bool
+) -> Result:
     progress(0, len(plan))
-    backend = backends.choose(min(count, len(plan)), None, plan, isolate=False, stop=True)
+    backend = backends.choose(min(count, len(plan)), None, plan, isolate=isolate, stop=True)
     session = Session(plan, InMemory(), backend, counted(progress), stop=True)
     interruption: KeyboardInterrupt | None = None
     try:

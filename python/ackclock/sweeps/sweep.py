@@ -21,7 +21,7 @@ from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Plan
 from ackclock.scenario.reading.override import Overrides
-from ackclock.sweeps.arguments import checked_jobs, planned, workers
+from ackclock.sweeps.arguments import checked_jobs, checked_path, planned, workers
 from ackclock.sweeps.precision import Imprecise, Precision
 from ackclock.sweeps.session import Session
 
@@ -84,7 +84,7 @@ def sweep(
         raise InputError("a cluster has its own number of workers", "leave one of the two out", key="jobs")
     if precision is not None:
         precision.check(point.scenario.run.replications for point in plan.points)
-    directory = store.SweepDirectory(out)
+    directory = store.SweepDirectory(checked_path(out, "out"))
     count = workers(plan, jobs, keeping=False)
     report = _swept(plan, directory, count, cluster, precision, tell or _silent, retry=retry_failed)
     return report(Result.load(directory.path))

@@ -35,7 +35,7 @@ impl Lent {
     }
 }
 
-/// What every event comes with.
+/// What every event of a controller comes with. Times are seconds, sizes bytes.
 #[pyclass(module = "ackclock._ackclock")]
 pub struct Cx {
     pub now: f64,
@@ -97,42 +97,52 @@ pub fn phase_name(phase: Phase) -> &'static str {
 
 #[pymethods]
 impl Cx {
+    /// The time of the event, seconds since the run began.
     #[getter]
     fn now(&self) -> f64 {
         self.now
     }
+    /// The same, exactly, in ns.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.now_ns
     }
+    /// Payload of a full segment, bytes.
     #[getter]
     fn mss(&self) -> u32 {
         self.mss
     }
+    /// Bytes the endpoint believes to be in the network after this event.
     #[getter]
     fn in_flight(&self) -> u64 {
         self.in_flight
     }
+    /// Smoothed round-trip time (RFC 6298), seconds; zero before the first sample.
     #[getter]
     fn srtt(&self) -> f64 {
         self.smoothed
     }
+    /// Smallest sample of the connection, seconds; zero before the first.
     #[getter]
     fn min_rtt(&self) -> f64 {
         self.min
     }
+    /// Next position to send, bytes from the beginning of the stream.
     #[getter]
     fn nxt(&self) -> u64 {
         self.nxt
     }
+    /// Payload bytes delivered so far, cumulatively or selectively acknowledged.
     #[getter]
     fn delivered(&self) -> u64 {
         self.delivered
     }
+    /// Payload bytes declared lost so far.
     #[getter]
     fn lost(&self) -> u64 {
         self.lost
     }
+    /// Where the sender stands: "open", "disorder", "reduction", "recovery" or "loss".
     #[getter]
     fn phase(&self) -> &'static str {
         phase_name(self.phase)
@@ -152,21 +162,24 @@ impl Cx {
     }
 }
 
-/// One acknowledgment.
+/// One acknowledgment. Times are seconds, sizes bytes.
 #[pyclass(module = "ackclock._ackclock")]
 #[derive(Default)]
 pub struct Ack(pub cc::Ack);
 
 #[pymethods]
 impl Ack {
+    /// Bytes newly delivered: cumulatively or selectively acknowledged for the first time.
     #[getter]
     fn delivered(&self) -> u64 {
         self.0.delivered
     }
+    /// Bytes by which the cumulative acknowledgment advanced.
     #[getter]
     fn acked(&self) -> u64 {
         self.0.acked
     }
+    /// Bytes newly declared lost; zero in `observe`.
     #[getter]
     fn segments(&self) -> u64 {
         self.0.segments
@@ -175,62 +188,77 @@ impl Ack {
     fn lost(&self) -> u64 {
         self.0.lost
     }
+    /// Bytes newly delivered that the network had marked (CE).
     #[getter]
     fn marked(&self) -> u64 {
         self.0.marked
     }
+    /// The acknowledgment carries ECN-Echo.
     #[getter]
     fn ece(&self) -> bool {
         self.0.ece
     }
+    /// A duplicate acknowledgment (RFC 5681 §2, RFC 6675 §2).
     #[getter]
     fn duplicate(&self) -> bool {
         self.0.duplicate
     }
+    /// Round-trip time of the newest segment acknowledged, seconds; None when ambiguous (Karn's rule).
     #[getter]
     fn rtt(&self) -> Option<f64> {
         self.0.rtt.map(|s| s.as_secs_f64())
     }
+    /// The same, exactly, in ns.
     #[getter]
     fn rtt_ns(&self) -> Option<u64> {
         self.0.rtt.map(|s| s.0)
     }
+    /// One-way delay from the timestamps, seconds, up to a constant; None without them.
     #[getter]
     fn one_way(&self) -> Option<f64> {
         self.0.one_way.map(|s| s.as_secs_f64())
     }
+    /// Delivery rate (:class:`RateSample`, bytes per second), for controllers with `wants_rate`.
     #[getter]
     fn rate(&self) -> Option<RateSample> {
         self.0.rate.map(RateSample)
     }
+    /// When pacing lets the next segment leave, seconds since the run began (with `wants_rate`).
     #[getter]
     fn departs(&self) -> f64 {
         self.0.departs.as_secs_f64()
     }
+    /// Bytes in flight before this acknowledgment.
     #[getter]
     fn in_flight_before(&self) -> u64 {
         self.0.in_flight_before
     }
+    /// First outstanding position of the stream, bytes from its beginning.
     #[getter]
     fn una(&self) -> u64 {
         self.0.una
     }
+    /// Next position to send, bytes from the beginning of the stream.
     #[getter]
     fn nxt(&self) -> u64 {
         self.0.nxt
     }
+    /// Counts rounds: one ends when a segment sent after its begin is acknowledged.
     #[getter]
     fn round(&self) -> u64 {
         self.0.round
     }
+    /// Only the cumulative acknowledgment advanced.
     #[getter]
     fn plain(&self) -> bool {
         self.0.plain
     }
+    /// Whether the window held the sender back (RFC 9438 §5.8).
     #[getter]
     fn window_limited(&self) -> bool {
         self.0.window_limited
     }
+    /// Whether the controller moves the window: not during fast recovery.
     #[getter]
     fn grow(&self) -> bool {
         self.0.grow
@@ -251,26 +279,32 @@ pub struct RateSample(pub cc::RateSample);
 
 #[pymethods]
 impl RateSample {
+    /// Bytes delivered over `interval`.
     #[getter]
     fn delivered(&self) -> u64 {
         self.0.delivered
     }
+    /// Seconds; at least the smallest round-trip time.
     #[getter]
     fn interval(&self) -> f64 {
         self.0.interval.as_secs_f64()
     }
+    /// `Cx.delivered` when the newest delivered segment was sent.
     #[getter]
     fn prior_delivered(&self) -> u64 {
         self.0.prior_delivered
     }
+    /// Bytes in flight right after that segment was sent.
     #[getter]
     fn tx_in_flight(&self) -> u64 {
         self.0.tx_in_flight
     }
+    /// `Cx.lost` when it was sent.
     #[getter]
     fn prior_lost(&self) -> u64 {
         self.0.prior_lost
     }
+    /// The sender had nothing more to send then.
     #[getter]
     fn app_limited(&self) -> bool {
         self.0.app_limited
@@ -297,14 +331,17 @@ pub fn signal_name(signal: cc::Signal) -> &'static str {
 
 #[pymethods]
 impl Signal {
+    /// Loss found by acknowledgments ("loss"), a mark ("ecn"), or the retransmission timer ("timeout").
     #[getter]
     fn kind(&self) -> &'static str {
         signal_name(self.0)
     }
+    /// Bytes outstanding when the signal came (RFC 5681 FlightSize).
     #[getter]
     fn flight(&self) -> u64 {
         self.0.flight()
     }
+    /// A timeout of a segment that timed out before: ssthresh must be held (RFC 5681 §3.1).
     #[getter]
     fn repeated(&self) -> bool {
         matches!(self.0, cc::Signal::Timeout { repeated: true, .. })
@@ -318,25 +355,35 @@ impl Signal {
 /// What was in force before a reaction that was unfounded.
 #[pyclass(frozen, get_all, module = "ackclock._ackclock")]
 pub struct Undo {
+    /// Congestion window, bytes.
     pub cwnd: u64,
+    /// Slow start threshold, bytes; infinite if there was none.
     pub ssthresh: f64,
 }
 
 /// What the endpoint's idle rule asks for when sending resumes.
 #[pyclass(frozen, get_all, module = "ackclock._ackclock")]
 pub struct Restart {
+    /// Seconds without sending.
     pub idle: f64,
+    /// The window must not be above this, bytes.
     pub window: u64,
+    /// The threshold must not be below this, bytes.
     pub ssthresh_floor: u64,
 }
 
 /// A segment declared lost.
 #[pyclass(frozen, get_all, module = "ackclock._ackclock")]
 pub struct Lost {
+    /// Its first position, bytes from the beginning of the stream.
     pub pos: u64,
+    /// Its length, bytes.
     pub len: u64,
+    /// Bytes in flight right after it was sent.
     pub tx_in_flight: u64,
+    /// Bytes declared lost since it was sent, its own included.
     pub lost: u64,
+    /// The sender had nothing more to send then.
     pub app_limited: bool,
 }
 

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from ackclock.engine import Algorithm, Option, catalogue
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.settings import Sampling
+from ackclock.scenario.settings import LinkSampling, Sampling
 from ackclock.scenario.topology import rate
 from ackclock.scenario.traffic import application
 from ackclock.scenario.traffic.flow import TCP_KEYS
@@ -37,6 +37,7 @@ _LEAVES: Mapping[str, Any] = {
     "threshold": types.Threshold,
     "probability": types.Probability,
     "sampling": Sampling,
+    "link_sampling": LinkSampling,
 }
 
 # Tables that may also be written as one value: what that value is.

@@ -88,6 +88,19 @@ def axes(raw: Raw) -> list[Axis]:
     return _zipped(single, raw)
 
 
+def counts(raw: Raw) -> tuple[int, int]:
+    """How many points and runs a sweep has. Replications that are no number count as one: they are refused later."""
+    found, run = axes(raw), raw.get("run")
+    values = [run.get("replications") if isinstance(run, dict) else None]
+    for axis in found:
+        if "run.replications" in axis.names:
+            place = axis.names.index("run.replications")
+            values = [step[place] for step in axis.steps]
+    each = [value if type(value) is int and value > 0 else 1 for value in values]
+    total = math.prod(len(axis.steps) for axis in found)
+    return total, total // len(each) * sum(each)
+
+
 def points(raw: Raw) -> Iterator[tuple[dict[str, Any], Raw]]:
     """Every point of a sweep: what is particular to it, and the whole scenario with lists replaced."""
     found = axes(raw)

@@ -1,0 +1,92 @@
+"""How commands end that do not reach their end: interrupted, or with a process that is gone."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import FAILED, INTERRUPTED
+
+Write = Callable[..., Path]
+
+ENDING = """\
+import os
+from ackclock import WindowBased
+
+class Ending(WindowBased):
+    def grow(self, cx, ack, acked):
+        os._exit(0)
+
+    def reduce(self, cx, signal):
+        return self.cwnd / 2
+"""
+
+SIGNALLING = """\
+import sys
+from ackclock.cli import app, console
+from ackclock.execution import batch
+
+played = batch.play
+def play(*given, **named):
+    print("begun", flush=True)
+    return played(*given, **named)
+
+batch.play = play
+sys.exit(app.main(sys.argv[1:]))
+"""
+
+
+def test_an_interrupt_before_the_first_run_has_ended_is_said(scenario_file: Write, tmp_path: Path) -> None:
+    path = scenario_file(('duration = "3 s"', 'duration = "1000000 s"'), ('\n[probes]\ninterval = "50 ms"\n', ""))
+    arguments = [sys.executable, "-c", SIGNALLING, "run", str(path), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "begun\n"
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert (process.returncode, said) == (INTERRUPTED, "ackclock: interrupted; nothing was kept\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupt_of_any_command_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(**_: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ackclock.cli.doctor.doctor", interrupted)
+    assert main(["doctor"]) == INTERRUPTED
+    monkeypatch.setattr("ackclock.cli.study.list_studies", interrupted)
+    assert main(["study", "list"]) == INTERRUPTED
+    assert capsys.readouterr().err == "ackclock: interrupted; nothing was kept\n" * 2
+
+
+def test_a_controller_that_ends_its_process_does_not_end_the_command(
+    scenario_file: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ending.py").write_text(ENDING, encoding="utf-8")
+    path = scenario_file(('cc = "cubic"', 'cc = "python:ending:Ending"'))
+    assert main(["run", str(path)]) == FAILED
+    assert capsys.readouterr().err == "ackclock: run 0: the process that played it died, perhaps for want of memory\n"
+
+
+def test_what_is_no_directory_is_refused_in_a_line(raw: dict[str, Any]) -> None:
+    wrong: Any
+    for wrong in (5, b"out", "", ["out"]):
+        with pytest.raises(ackclock.InputError, match=r"^out: .* is no path; give the name of a directory$"):
+            ackclock.run(raw, out=wrong)
+        with pytest.raises(ackclock.InputError, match=r"^out: .* is no path; give the name of a directory$"):
+            ackclock.sweep(raw, wrong)
