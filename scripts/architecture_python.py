@@ -56,9 +56,12 @@ IMPORTS: dict[str, set[str]] = {
         "engine",
         "errors",
         "events",
+        "metrics",
         "results",
         "scenario",
         "simulation",
+        "stats",
+        "study",
         "sweeps",
     },  # ackclock/__init__.py
 }

@@ -95,9 +95,7 @@ def in_memory(plan: Plan, *, jobs: int | None = None, progress: Progress | None 
     return session.result(plan)
 
 
-def _run(
-    plan: Plan, count: int, place: store.OutputDirectory | None, progress: Progress, *, isolate: bool
-) -> Result:
+def _run(plan: Plan, count: int, place: store.OutputDirectory | None, progress: Progress, *, isolate: bool) -> Result:
     progress(0, len(plan))
     backend = backends.choose(min(count, len(plan)), None, plan, isolate=isolate, stop=True)
     session = Session(plan, InMemory(), backend, counted(progress), stop=True)
