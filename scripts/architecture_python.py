@@ -27,6 +27,7 @@ IMPORTS: dict[str, set[str]] = {
     "assembly": {"engine", "errors", "host", "results", "scenario"},
     "comparison": {"errors", "results", "stats"},
     "drawing": {"files", "errors", "metrics", "results", "stats"},
+    "ranking": {"comparison", "errors", "results", "stats"},
     "drawing.probes": {"scenario"},  # which series a figure needs: asked before the run
     "drawing.topology": {"scenario"},  # what is drawn there is a scenario
     "sweeps": {"assembly", "errors", "execution", "host", "results", "scenario"},
@@ -43,6 +44,7 @@ IMPORTS: dict[str, set[str]] = {
         "files",
         "host",
         "metrics",
+        "ranking",
         "results",
         "scenario",
         "study",
@@ -57,6 +59,7 @@ IMPORTS: dict[str, set[str]] = {
         "errors",
         "events",
         "metrics",
+        "ranking",
         "results",
         "scenario",
         "simulation",

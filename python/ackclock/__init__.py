@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ackclock.engine import catalogue
     from ackclock.errors import AckclockError, ControllerError, EngineError, InputError, Interrupted
     from ackclock.events import Control, Event, load_events, record_events, replay, save_events
+    from ackclock.ranking.ranking import Ranking, rank
     from ackclock.results.query import query
     from ackclock.results.result import Result
     from ackclock.scenario.model import Scenario
@@ -54,6 +55,7 @@ __all__ = [
     "Lost",
     "Plan",
     "Precision",
+    "Ranking",
     "RateSample",
     "Restart",
     "Result",
@@ -70,6 +72,7 @@ __all__ = [
     "metrics",
     "plot",
     "query",
+    "rank",
     "record_events",
     "replay",
     "run",
@@ -98,6 +101,7 @@ _HOMES = {
     "Lost": ("ackclock._ackclock", "Lost"),
     "Plan": ("ackclock.scenario.plan", "Plan"),
     "Precision": ("ackclock.sweeps.precision", "Precision"),
+    "Ranking": ("ackclock.ranking.ranking", "Ranking"),
     "RateSample": ("ackclock._ackclock", "RateSample"),
     "Restart": ("ackclock._ackclock", "Restart"),
     "Result": ("ackclock.results.result", "Result"),
@@ -112,6 +116,7 @@ _HOMES = {
     "load_events": ("ackclock.events", "load_events"),
     "plot": ("ackclock.drawing.figures", "save"),
     "query": ("ackclock.results.query", "query"),
+    "rank": ("ackclock.ranking.ranking", "rank"),
     "record_events": ("ackclock.events", "record_events"),
     "replay": ("ackclock.events", "replay"),
     "run": ("ackclock.sweeps.run", "run"),

@@ -156,6 +156,34 @@ def show_command(
     return show(file, changes, as_json=json, plot=plot)
 
 
+@app.command(name="rank")
+def rank_command(
+    directory: Annotated[Path, Parameter(help="A directory written by ackclock run --out or sweep.")],
+    /,
+    *,
+    by: Annotated[
+        str | None,
+        Parameter(help="The swept key whose values are ranked. Default: cc, or the only one without numbers."),
+    ] = None,
+    base: Annotated[
+        str | None, Parameter(help="The value that the others are given against. Default: the best.")
+    ] = None,
+    goal: Annotated[
+        str | None,
+        Parameter(
+            help='What is good: "goodput_bps up, p95_queue_delay_s down 2x" (2x is a weight), or bulk, interactive, '
+            "low-delay, pantheon. Default: bulk, or interactive where nothing sends as much as it can."
+        ),
+    ] = None,
+    metric: Annotated[tuple[str, ...], repeatable("Show this metric beside those of the goal. Repeatable.")] = (),
+    json: Json = False,
+) -> int:
+    """Rank controllers, or values of a swept key: which is best, how sure that is, and what it costs."""
+    from ackclock.cli.rank import Request, run
+
+    return run(Request(directory, by, base, goal, metric, json))
+
+
 @app.command(name="compare")
 def compare_command(
     a: Annotated[Path, Parameter(help="A directory written by ackclock run --out or sweep.")],

@@ -39,7 +39,7 @@ class Side:
 
     def values(self, key: str) -> list[Any]:
         """The values of a swept key, in their order."""
-        return list({_word(entry["params"][key]): entry["params"][key] for entry in self._entries()}.values())
+        return list({worded(entry["params"][key]): entry["params"][key] for entry in self._entries()}.values())
 
     @property
     def unfinished(self) -> str:
@@ -54,13 +54,13 @@ class Side:
         return [
             entry
             for entry in self.result.manifest["points"]
-            if all(_word(entry["params"][key]) == _word(value) for key, value in (only or {}).items())
+            if all(worded(entry["params"][key]) == worded(value) for key, value in (only or {}).items())
         ]
 
     def points(self, keys: Sequence[str], only: Params | None = None) -> dict[Point, Params]:
         """Each combination of values of `keys`, as in :meth:`runs`, whether it has a run or not."""
         chosen = ({key: entry["params"][key] for key in keys} for entry in self._entries(only))
-        return {tuple(map(_word, params.values())): params for params in chosen}
+        return {tuple(map(worded, params.values())): params for params in chosen}
 
     def runs(self, keys: Sequence[str], only: Params | None = None) -> dict[Point, Runs]:
         """The runs of each combination of values of `keys`, among the points that have the values in `only`."""
@@ -72,7 +72,7 @@ class Side:
                 continue
             params = entries[point]
             own = found.setdefault(
-                tuple(_word(params[key]) for key in keys), Runs({key: params[key] for key in keys}, {})
+                tuple(worded(params[key]) for key in keys), Runs({key: params[key] for key in keys}, {})
             )
             if (seed, replication) in own.by_draw:
                 raise self._ambiguous(keys, only or {})
@@ -84,7 +84,7 @@ class Side:
         if not others:
             return InputError("has several points with the same values", "sweep each value once", source=self.name)
         other = others[0]
-        words = ", ".join(map(_word, self.values(other)[:6]))
+        words = ", ".join(map(worded, self.values(other)[:6]))
         return InputError(
             f"has several values ({words}), so that its runs have no single partner",
             f"sweep the same values in both, or compare within this one: --by {other}",
@@ -129,7 +129,7 @@ def matches(sides: Sequence[Side], by: str | None, base: str | None, notes: list
     two = len(sides) > 1
     found, gaps = of_two(sides[0], sides[1], by, notes) if two else of_one(sides[0], by or "", base, notes)
     if left := sum(match.left for match in found):
-        notes.append(f"{_counted(left, 'run')} left out: without a partner of the same seed and replication")
+        notes.append(f"{counted(left, 'run')} left out: without a partner of the same seed and replication")
     if len({side.engine for side in sides}) > 1:
         engines = " and ".join(side.engine for side in sides)
         notes.append(f"runs are not paired, as different engines ({engines}) share no random numbers: Welch's test")
@@ -158,7 +158,7 @@ def of_two(a: Side, b: Side, by: str | None, notes: list[str]) -> tuple[list[Mat
     for why, left in _by_reason(gaps):
         side = {"not in A": f" of {b.name}", "not in B": f" of {a.name}"}.get(why)
         what = f"{side or ''} left out, {'not in the other' if side else why}"
-        notes.append(f"{_counted(len(left), 'point')}{what}{_listed(left)}")
+        notes.append(f"{counted(len(left), 'point')}{what}{listed(left)}")
     return found, gaps
 
 
@@ -169,13 +169,13 @@ def apart(a: Side, b: Side) -> list[str]:
 
 def of_one(side: Side, by: str, base: str | None, notes: list[str]) -> tuple[list[Match], list[Gap]]:
     """The matches within one result: every other value of `by` against the `base`, by default the first."""
-    words = {_word(value): value for value in side.values(by)}
+    words = {worded(value): value for value in side.values(by)}
     if len(words) < 2:
         raise InputError(f"has one value, {next(iter(words))}", "sweep it: give it a list", source=side.name, key=by)
     if base is None:
         base = next(iter(words))
     base = names.value(base, list(words), by, side.name)
-    tied = [key for key in side.keys if key != by and _follows(side, key, by)]
+    tied = [key for key in side.keys if key != by and follows(side, key, by)]
     if tied:
         notes.append(f"{' and '.join(tied)} {'vary' if len(tied) > 1 else 'varies'} together with {by}")
     keys = [key for key in side.keys if key != by and key not in tied]
@@ -192,7 +192,7 @@ def of_one(side: Side, by: str, base: str | None, notes: list[str]) -> tuple[lis
         left = _gaps((own, places), (ours, theirs), *pair)
         for why, params in _by_reason(left):
             what = "not with both values" if why in ("not in A", "not in B") else why
-            notes.append(f"{by}={word}: {_counted(len(params), 'point')} left out, {what}{_listed(params)}")
+            notes.append(f"{by}={word}: {counted(len(params), 'point')} left out, {what}{listed(params)}")
         gaps += left
         crossed = crossed or bool(own.keys() & places.keys())
         found += [_match(item, theirs[key], *pair, True) for key, item in ours.items() if key in theirs]
@@ -241,7 +241,7 @@ def _without_runs(sides: Sequence[Side], by: str | None = None, empty: Sequence[
 def _disjoint(a: Side, b: Side, keys: Sequence[str]) -> InputError:
     problem, remedy = "no point of one is in the other", "sweep the same values in both"
     for key in keys:
-        ours, theirs = (list(map(_word, side.values(key))) for side in (a, b))
+        ours, theirs = (list(map(worded, side.values(key))) for side in (a, b))
         if not set(ours) & set(theirs):
             problem += f": '{key}' is {', '.join(ours[:4])} here and {', '.join(theirs[:4])} there"
             remedy += f", or leave it out of the match: --by {key}"
@@ -259,30 +259,30 @@ def _match(ours: Runs, theirs: Runs, a: str, b: str, alike: bool) -> Match:
     return Match(ours.params, a, b, tuple(ours.by_draw.values()), tuple(theirs.by_draw.values()), paired=False)
 
 
-def _follows(side: Side, key: str, by: str) -> bool:
+def follows(side: Side, key: str, by: str) -> bool:
     """Whether a key is given by the value of another, as those of a zipped sweep are."""
-    pairs = {(_word(entry["params"][by]), _word(entry["params"][key])) for entry in side.result.manifest["points"]}
+    pairs = {(worded(entry["params"][by]), worded(entry["params"][key])) for entry in side.result.manifest["points"]}
     return len(side.values(key)) > 1 and len(pairs) == len(side.values(by))
 
 
 def _apart(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    return len(ours) == len(theirs) == 1 and _word(ours[0]) != _word(theirs[0])
+    return len(ours) == len(theirs) == 1 and worded(ours[0]) != worded(theirs[0])
 
 
-def _listed(points: Sequence[Params]) -> str:
+def listed(points: Sequence[Params]) -> str:
     """The first few points, after a colon."""
 
     def words() -> Iterator[str]:
         for params in points[:3]:
-            yield ", ".join(f"{key}={_word(value)}" for key, value in params.items())
+            yield ", ".join(f"{key}={worded(value)}" for key, value in params.items())
 
     return f": {'; '.join(words())}{'; ...' if len(points) > 3 else ''}" if any(points) else ""
 
 
-def _counted(count: int, what: str) -> str:
+def counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _word(value: Any) -> str:
+def worded(value: Any) -> str:
     """A swept value to compare by: the number 1 is the same whether another value of its key has a fraction or not."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -96,19 +96,24 @@ def _html(cells: Cells) -> str:
 
 
 def _cells(row: Row) -> list[str]:
-    unit, factor = next(((unit, factor) for end, unit, factor in _UNITS if row.metric.endswith(end)), ("", 1.0))
+    of, factor = unit(row.metric)
     return [
         row.metric,
         str(row.n),
         _number(row.mean_a, factor),
         _number(row.mean_b, factor),
-        unit,
+        of,
         *_effect(row, factor),
         "-" if row.percent is None else f"{row.percent:+.3g} %",
         "-" if row.d is None else f"{row.d:+.2f}",
         _p(row),
         row.verdict,
     ]
+
+
+def unit(metric: str) -> tuple[str, float]:
+    """The unit that a metric is printed in, and the factor to it."""
+    return next(((name, factor) for end, name, factor in _UNITS if metric.endswith(end)), ("", 1.0))
 
 
 def _effect(row: Row, factor: float) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from ackclock.stats.intervals.bootstrap import bca_interval
 from ackclock.stats.intervals.censored import Times, kaplan_meier, median_time, typical_time
 from ackclock.stats.intervals.mean import Estimate, Interval, estimate, mean_interval, median_interval, t_quantile
 from ackclock.stats.intervals.ratio import ratio_interval
+from ackclock.stats.intervals.simultaneous import Pairwise, best_shares, pairwise
 from ackclock.stats.samples.percentiles import least, percentile
 from ackclock.stats.samples.ranks import kendall, spearman
 from ackclock.stats.samples.warmup import Truncation, after, mser
@@ -21,10 +22,12 @@ __all__ = [
     "Contrast",
     "Estimate",
     "Interval",
+    "Pairwise",
     "Times",
     "Truncation",
     "after",
     "bca_interval",
+    "best_shares",
     "estimate",
     "holm",
     "jain",
@@ -38,6 +41,7 @@ __all__ = [
     "median_time",
     "mser",
     "paired",
+    "pairwise",
     "percentile",
     "proportional_fairness",
     "ratio_interval",

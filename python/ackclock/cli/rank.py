@@ -1,0 +1,52 @@
+"""``ackclock rank``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock.cli import console
+from ackclock.cli.exit_codes import OK
+from ackclock.ranking import text
+from ackclock.ranking.ranking import Ranking, rank
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for on the command line."""
+
+    directory: Path
+    by: str | None
+    base: str | None
+    goal: str | None
+    metrics: Sequence[str]
+    as_json: bool
+
+
+def run(request: Request) -> int:
+    """Rank and print."""
+    found = rank(
+        request.directory, by=request.by, base=request.base, goal=request.goal, metrics=request.metrics or None
+    )
+    if request.as_json:
+        console.print_json(found.to_json())
+    else:
+        show(found)
+    for note in found.notes:
+        console.warn(note)
+    return OK
+
+
+def show(found: Ranking, *, tradeoff: bool = True) -> None:
+    """The tables of a ranking and its sentence."""
+    out = console.stdout()
+    for build in (text.table, text.tradeoff) if tradeoff else (text.table,):
+        if cells := build(found):
+            words: list[console.Justify] = ["left"] * text.left(cells)
+            table = console.table(cells, words)
+            out.print(table if console.fits(out, table) else console.table(build(found, narrow=True), words))
+            out.print()
+    for line in text.footing(found):
+        out.print(line, soft_wrap=True, markup=False)
+    out.print(found.sentence, soft_wrap=True, markup=False)

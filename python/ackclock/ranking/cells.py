@@ -1,0 +1,140 @@
+"""The runs that a ranking compares: of every candidate, at every point, with the same random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ackclock.comparison import names, pairing
+from ackclock.comparison.pairing import Draw, Params, Point, Side
+from ackclock.comparison.values import Metrics
+from ackclock.errors import InputError
+
+LEAST = 2
+"""Runs of a cell that make it one, of a sweep with several replications: a single one could not be compared."""
+
+Cell = tuple[str, Point]
+"""A candidate at a point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The candidates, points and draws that are compared: each candidate has a run of each draw at each point."""
+
+    by: str
+    candidates: tuple[str, ...]
+    points: tuple[Params, ...]
+    draws: tuple[Draw, ...]
+    runs: Mapping[tuple[Draw, Point, str], int]
+    keys: tuple[Point, ...]
+    unranked: Mapping[str, str] = field(default_factory=dict)
+    """Candidates that are not compared, and why."""
+
+    def run(self, draw: int, point: int, candidate: int) -> int:
+        """The run of a draw at a point, by their numbers."""
+        return self.runs[self.draws[draw], self.keys[point], self.candidates[candidate]]
+
+
+def key_of(side: Side, by: str | None) -> str:
+    """The swept key whose values are the candidates: `by`, else `cc`, else the only key that is no number.
+
+    Raises :class:`ackclock.InputError` if it is not clear.
+    """
+    if by is not None:
+        return names.key(by, side.result.params, side.name)
+    if not side.keys:
+        raise InputError("nothing is swept, so that there is nothing to rank", "give a key a list", source=side.name)
+    for own in (
+        [key for key in side.keys if key == "cc"],
+        [key for key in side.keys if key.endswith(".cc")],
+        [key for key in side.keys if not all(str(value)[:1].isdigit() for value in side.values(key))],
+    ):
+        if len(own) == 1:
+            return own[0]
+        if own:
+            break
+    remedy = f"say which: --by KEY (swept: {', '.join(side.keys)})"
+    raise InputError("it is not clear what the candidates are", remedy, source=side.name)
+
+
+def chosen(side: Side, by: str, known: Mapping[int, Metrics], wanted: Sequence[str], notes: list[str]) -> Cells:
+    """The cells in which all `wanted` metrics have values. What is left out is noted.
+
+    Where cells are missing, the point or the candidate with the largest share of missing ones goes, until none is.
+    """
+    words = [pairing.worded(value) for value in side.values(by)]
+    if len(words) < 2:
+        problem = f"has one value, {words[0]}: there is nothing to rank"
+        raise InputError(problem, "sweep it: give it a list", source=side.name, key=by)
+    tied = [key for key in side.keys if key != by and pairing.follows(side, key, by)]
+    if tied:
+        notes.append(f"{' and '.join(tied)} {'vary' if len(tied) > 1 else 'varies'} together with {by}")
+    keys = [key for key in side.keys if key != by and key not in tied]
+    places = side.points(keys)
+    every = dict(zip(words, side.values(by), strict=True))
+    runs: dict[tuple[Draw, Point, str], int] = {}
+    there: dict[Cell, set[Draw]] = {}
+    for word, value in every.items():
+        for point, own in side.runs(keys, {by: value}).items():
+            for draw, run in own.by_draw.items():
+                if all(known[run].get(metric) is not None for metric in wanted):
+                    runs[draw, point, word] = run
+                    there.setdefault((word, point), set()).add(draw)
+    most = max(map(len, there.values()), default=0)
+    there = {cell: draws for cell, draws in there.items() if len(draws) >= min(LEAST, most)}
+    candidates, points = _complete(words, list(places), there)
+    if len(candidates) < 2:
+        raise _nothing(side, by, wanted, there)
+    unranked = {
+        word: f"no finished run with {' and '.join(wanted)} at {missing} of {len(places)} points"
+        for word in words
+        if word not in candidates
+        if (missing := sum((word, point) not in there for point in places))
+    }
+    if left := [places[point] for point in places if point not in points]:
+        notes.append(
+            f"{pairing.counted(len(left), 'point')} left out, as some candidate has no value{pairing.listed(left)}"
+        )
+    shared = set.intersection(*(there[word, point] for word in candidates for point in points))
+    if not shared:
+        problem = "no replication is there of every candidate at every point"
+        raise InputError(problem, "run them all with the same seed and replications", source=side.name)
+    if len(shared) < most:
+        notes.append(f"of up to {most} replications the {len(shared)} count that every candidate has at every point")
+    return Cells(
+        by,
+        tuple(candidates),
+        tuple(places[point] for point in points),
+        tuple(sorted(shared)),
+        runs,
+        tuple(points),
+        unranked,
+    )
+
+
+def _complete(words: list[str], points: list[Point], there: Mapping[Cell, object]) -> tuple[list[str], list[Point]]:
+    """The largest shares of missing cells left out, one after the other: candidates and points that have them all."""
+    has = np.array([[(word, point) in there for point in points] for word in words], dtype=bool).reshape(len(words), -1)
+    rows, columns = np.arange(len(words)), np.arange(len(points))
+    while has[np.ix_(rows, columns)].size and not has[np.ix_(rows, columns)].all():
+        missing = ~has[np.ix_(rows, columns)]
+        of_words, of_points = missing.mean(axis=1), missing.mean(axis=0)
+        if of_points.max() >= of_words.max():
+            columns = columns[of_points < of_points.max()]
+        else:
+            rows = rows[of_words < of_words.max()]
+    if not len(columns):
+        return [], []
+    return [words[row] for row in rows], [points[column] for column in columns]
+
+
+def _nothing(side: Side, by: str, wanted: Sequence[str], there: Mapping[Cell, object]) -> InputError:
+    what = " and ".join(wanted)
+    if not there:
+        return InputError(f"no run has a value of {what}", "give another goal", source=side.name, key="goal")
+    return InputError(
+        f"no two candidates have {what} at the same point", "sweep them crossed, or give another goal",
+        source=side.name, key=by,
+    )  # fmt: skip

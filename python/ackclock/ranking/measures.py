@@ -1,0 +1,158 @@
+"""The metrics of a ranking, as arrays of draws, points and candidates, and what separates candidates in each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ackclock.comparison.values import as_ratio, per_run
+from ackclock.errors import InputError
+from ackclock.ranking import times
+from ackclock.ranking.cells import Cells
+from ackclock.ranking.goals import STANDS_IN, Aim, Goal, read
+from ackclock.results.result import Result
+from ackclock.stats import Pairwise, pairwise
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+DEFAULT = ("goodput_bps", "p95_queue_delay_s", "jain", "p95_fct_s")
+"""Metrics that are shown where they have a value, besides those of the goal."""
+
+FRONT = {"throughput": ("goodput_bps",), "delay": ("p95_queue_delay_s", "mean_rtt_s"), "fairness": ("jain",)}
+"""What the trade-off is between: of each the first metric that has a value."""
+
+
+class Known:
+    """What is known of each run: the metrics of the summary, with the times of transfers that were not done."""
+
+    def __init__(self, result: Result) -> None:
+        self.runs = {run: dict(own) for run, own in per_run(result).items()}
+        self.bounded: set[tuple[int, str]] = set()
+        """Runs and metrics whose value is only known to be larger."""
+        self.unfinished = False
+        for run, own in times.unfinished(result).items():
+            self.unfinished = True
+            for metric, (value, more) in own.items():
+                self.runs[run][metric] = value
+                if more:
+                    self.bounded.add((run, metric))
+
+    def has(self, metric: str) -> bool:
+        """Whether some run has a value."""
+        return any(own.get(metric) is not None for own in self.runs.values())
+
+    def values(self, cells: Cells, metric: str) -> Array:
+        """Draws by points by candidates; nan where there is none."""
+        shape = len(cells.draws), len(cells.points), len(cells.candidates)
+        own = [self.runs[cells.run(*place)].get(metric) for place in np.ndindex(shape)]
+        found = np.array([np.nan if value is None else value for value in own], dtype=np.float64).reshape(shape)
+        found[~np.isfinite(found)] = np.nan
+        return found
+
+    def is_bound(self, cells: Cells, metric: str, candidate: int) -> bool:
+        """Whether some value of a candidate is only known to be larger."""
+        shape = len(cells.draws), len(cells.points)
+        return any((cells.run(draw, point, candidate), metric) in self.bounded for draw, point in np.ndindex(shape))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A metric over the points: means of candidates and what separates them. Of a `ratio` both are of logarithms."""
+
+    metric: str
+    ratio: bool
+    means: Array
+    pairs: Pairwise
+    points: int
+
+    def value(self, candidate: int) -> float:
+        """The mean of a candidate over draws and points, geometric of a ratio."""
+        return float(np.exp(self.means[candidate]) if self.ratio else self.means[candidate])
+
+    def against(self, i: int, j: int) -> float:
+        """I over j, or i less j."""
+        return float(np.exp(self.pairs.value[i, j]) if self.ratio else self.pairs.value[i, j])
+
+    def ends(self, i: int, j: int) -> tuple[float, float] | None:
+        """The interval of :meth:`against`."""
+        ends = self.pairs.ends(i, j)
+        return (float(np.exp(ends[0])), float(np.exp(ends[1]))) if ends and self.ratio else ends
+
+
+def compared(known: Known, cells: Cells, metric: str, notes: list[str]) -> Compared | None:
+    """A metric at the points where all candidates have it in every run; ``None`` where that is nowhere."""
+    values = known.values(cells, metric)
+    complete: Any = ~np.isnan(values).any(axis=(0, 2))
+    if not complete.any():
+        return None
+    if not complete.all():
+        notes.append(f"{metric}: over the {complete.sum()} of {len(complete)} points where every run has a value")
+    own = values[:, complete, :]
+    ratio = as_ratio(metric) and bool((own > 0).all())
+    if as_ratio(metric) and not ratio:
+        notes.append(f"{metric} is 0 in some run, so that it is compared by differences of means")
+    rows = (np.log(own) if ratio else own).mean(axis=1)
+    return Compared(metric, ratio, rows.mean(axis=0), pairwise(rows), int(complete.sum()))
+
+
+def scores(known: Known, cells: Cells, goal: Goal, source: str) -> Array:
+    """The logarithm of the score: draws by points by candidates. Raises :class:`ackclock.InputError` for a zero."""
+    total = np.zeros((len(cells.draws), len(cells.points), len(cells.candidates)))
+    for aim in goal.aims:
+        values = known.values(cells, aim.metric)
+        if (values <= 0).any():
+            _, point, candidate = map(int, np.argwhere(values <= 0)[0])
+            where = ", ".join(f"{key}={value}" for key, value in cells.points[point].items())
+            of = ", ".join(part for part in (f"{cells.by}={cells.candidates[candidate]}", where) if part)
+            raise InputError(
+                f"{aim.metric} is {values[values <= 0][0]:g} in {int((values <= 0).sum())} runs, first at {of}, and has "
+                "no ratio to others there",
+                "give a metric that is above zero, such as mean_rtt_s for a queueing delay",
+                source=source,
+                key="goal",
+            )
+        total += (aim.weight if aim.up else -aim.weight) * np.log(values)
+    return total / sum(aim.weight for aim in goal.aims)
+
+
+def goal_of(known: Known, result: Result, given: str | Goal | None, notes: list[str]) -> Goal:
+    """The goal that is asked for, or the one that suits the traffic; what a preset lacks is stood in for."""
+    goal = given if isinstance(given, Goal) else read(_fitting(known, result) if given is None else given)
+    if goal.preset is None:
+        return goal
+    aims = []
+    for aim in goal.aims:
+        other = STANDS_IN.get(aim.metric)
+        if other is not None and not known.has(aim.metric):
+            notes.append(f"{other} stands in for {aim.metric}, which these runs do not have")
+            aims.append(Aim(other, aim.up, aim.weight))
+        else:
+            aims.append(aim)
+    return Goal(tuple(aims), goal.preset)
+
+
+def _fitting(known: Known, result: Result) -> str:
+    """Where nothing sends as much as it can, goodput is what was asked for, and times are what differs."""
+    flows = (flow["app"] for point in result.manifest["points"] for flow in point["resolved"]["flows"])
+    if any(app["kind"] == "bulk" and app.get("bytes") is None for app in flows) or not known.has("mean_fct_s"):
+        return "bulk"
+    return "interactive" if known.has("p95_fct_s") else "mean_fct_s down"
+
+
+def shown(known: Known, goal: Goal, metrics: Sequence[str] | None) -> tuple[str, ...]:
+    """The metrics of the table: those of the goal, then those named, or the default ones."""
+    others = DEFAULT if metrics is None else metrics
+    return tuple(dict.fromkeys([*goal.metrics, *(name for name in others if known.has(name))]))
+
+
+def axes(found: Mapping[str, Compared]) -> dict[str, str]:
+    """The metric of each axis of the trade-off; fairness only where it differs from 1."""
+    own = {}
+    for axis, metrics in FRONT.items():
+        name = next((metric for metric in metrics if metric in found), None)
+        if name is not None and (name != "jain" or not np.allclose(found[name].means, 1.0, rtol=0, atol=1e-12)):
+            own[axis] = name
+    return own

@@ -1,0 +1,291 @@
+"""A ranking: one line for each candidate, over the points of a sweep."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from ackclock.comparison import names
+from ackclock.comparison.pairing import Params, Side
+from ackclock.comparison.values import chosen
+from ackclock.ranking import cells as places
+from ackclock.ranking import sentence, standing
+from ackclock.ranking.cells import Cells
+from ackclock.ranking.goals import Goal
+from ackclock.ranking.measures import Compared, Known, axes, compared, goal_of, scores, shown
+from ackclock.ranking.standing import State, Told
+from ackclock.ranking.times import METRICS as TIMES
+from ackclock.results import replications
+from ackclock.results.result import Result
+from ackclock.stats import best_shares, pairwise
+from ackclock.stats.intervals.simultaneous import LEAST_RESAMPLED, LEAST_SHARES
+
+LEVEL = 0.95
+
+Given = Result | str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A metric of a candidate over the points, and against the reference: a ratio, or else a difference.
+
+    `shown` says whether it is shown to be "higher" or "lower" than the reference. With `at_least`, `value` is only
+    known to be larger.
+    """
+
+    value: float
+    kind: Literal["ratio", "difference"]
+    against: float
+    low: float | None
+    high: float | None
+    shown: Literal["higher", "lower"] | None
+    at_least: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The point at which a candidate's score is the least share of what it is compared with there."""
+
+    params: Params
+    against: str
+    ratio: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A line of a ranking. `score` is against the reference: above 1 is better. `rank` is shared where `tied`."""
+
+    name: str
+    rank: int
+    tied: bool
+    score: Measure
+    worst: Worst
+    best: float | None
+    metrics: Mapping[str, Measure]
+    front: bool | None
+    dominated_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class Ranking:
+    """What :func:`rank` found (docs/rank.md). `candidates` are in order; `unranked` says of others why they are none.
+
+    `state` is "sampled" where replications differ, "repeated" where all of a candidate's are the same run, and "single"
+    for one replication. `axes` are the metrics of the trade-off.
+    """
+
+    source: str
+    by: str
+    goal: Goal
+    reference: str
+    candidates: tuple[Candidate, ...]
+    unranked: Mapping[str, str]
+    points: int
+    replications: int
+    state: State
+    axes: Mapping[str, str]
+    family: int
+    notes: tuple[str, ...]
+    base: str | None = None
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """The candidates that cannot be told from the best, that one first."""
+        return tuple(item.name for item in self.candidates if item.rank == 1)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        return sentence.of(self)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """A row per candidate: `rank`, `score` with its interval, and of each metric its value and what it is against
+        the reference, with the interval of that.
+        """
+        rows = []
+        for item in self.candidates:
+            row: dict[str, Any] = {"rank": item.rank, "tied": item.tied, self.by: item.name}
+            row |= {"score": item.score.against, "score_low": item.score.low, "score_high": item.score.high}
+            row |= {"best": item.best, "front": item.front, "worst": item.worst.ratio, **_at(item.worst.params)}
+            for metric, own in item.metrics.items():
+                row |= {metric: own.value, f"{metric}_against": own.against}
+                row |= {f"{metric}_low": own.low, f"{metric}_high": own.high, f"{metric}_shown": own.shown}
+            rows.append(row)
+        ends = ("low", "high")
+        known = {f"{name}_{end}": pl.Float64 for name in ("score", *self.candidates[0].metrics) for end in ends}
+        texts = {f"{name}_shown": pl.String for name in self.candidates[0].metrics}
+        kinds = {**known, **texts, "best": pl.Float64, "front": pl.Boolean}
+        return pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as the command line's ``--json`` prints it."""
+        return {
+            "by": self.by,
+            "goal": [dataclasses.asdict(aim) for aim in self.goal.aims],
+            "preset": self.goal.preset,
+            "reference": self.reference,
+            "points": self.points,
+            "replications": self.replications,
+            "state": self.state,
+            "level": LEVEL,
+            "family": self.family,
+            "axes": dict(self.axes),
+            "candidates": [dataclasses.asdict(item) for item in self.candidates],
+            "unranked": dict(self.unranked),
+            "notes": list(self.notes),
+            "sentence": self.sentence,
+        }
+
+    def __repr__(self) -> str:
+        ranks = ", ".join(f"{item.rank}{'=' if item.tied else ''} {item.name}" for item in self.candidates)
+        return f"Ranking({self.goal}: {ranks})"
+
+
+def rank(
+    result: Given,
+    *,
+    by: str | None = None,
+    base: str | None = None,
+    goal: str | Goal | None = None,
+    metrics: Sequence[str] | None = None,
+) -> Ranking:
+    """The values of a swept key in the order of a goal, over all other swept keys.
+
+    Parameters
+    ----------
+    result: a result, or a directory written by ``ackclock run --out`` or ``sweep``.
+    by: the swept key whose values are ranked; by default ``cc``, else the only one that is no number.
+    base: the value that the others are given against; by default the best.
+    goal: metrics that are to go ``up`` or ``down``, with weights: ``"goodput_bps up, p95_queue_delay_s down 2x"``, or
+        ``"bulk"``, ``"interactive"``, ``"low-delay"``, ``"pantheon"``. By default bulk, or interactive where nothing
+        sends as much as it can.
+    metrics: what is shown besides the metrics of the goal; by default three or four.
+
+    The score of a candidate is the weighted geometric mean of its metrics; rates and times are compared by geometric
+    means of ratios over the points. Intervals are of 95 % for all pairs of candidates together.
+
+    Raises :class:`ackclock.InputError` if there is nothing to rank.
+    """
+    side = Side("the result", result) if isinstance(result, Result) else Side(str(result), Result.load(result))
+    notes = [
+        f"{len(side.result.manifest[key])} of the runs {what}"
+        for key, what in (("missing", "are missing: it was interrupted"), ("failed", "failed"))
+        if side.result.manifest.get(key)
+    ]
+    key = places.key_of(side, by)
+    known = Known(side.result)
+    wanted = goal_of(known, side.result, goal, notes)
+    cells = places.chosen(side, key, known.runs, wanted.metrics, notes)
+    own = scores(known, cells, wanted, side.name)
+    told = _told(side.result, cells, own, notes)
+    order = told.order()
+    reference = order[0] if base is None else cells.candidates.index(_base(base, cells, side.name))
+    named = None if metrics is None else chosen(metrics)
+    found = {
+        metric: measured
+        for metric in shown(known, wanted, named)
+        if (measured := compared(known, cells, metric, notes)) is not None
+    }
+    if known.unfinished and not set(TIMES).isdisjoint(found):
+        notes.append("transfers that were not done count in completion times as long as they lasted, or longer")
+    trade = axes(found)
+    dominated = standing.dominated(told, [(found[name], axis != "delay") for axis, name in trade.items()])
+    shares = best_shares(own.mean(axis=1)) if told.state == "sampled" else None
+    if told.state == "sampled" and len(cells.draws) < LEAST_RESAMPLED:
+        few = f"{len(cells.draws)} replications make wide intervals"
+        more = " and no probability of being best" if len(cells.draws) < LEAST_SHARES else ""
+        notes.append(f"{few}{more}; run with --replications {LEAST_RESAMPLED} or more")
+    ranks = told.ranks()
+    candidates = tuple(
+        Candidate(
+            cells.candidates[i],
+            ranks[i],
+            ranks.count(ranks[i]) > 1,
+            _score(told, i, reference),
+            _worst(cells, own, told, i, reference),
+            None if shares is None else shares[i],
+            {
+                name: _measure(item, told, i, reference, at_least=known.is_bound(cells, name, i))
+                for name, item in found.items()
+            },
+            None if dominated is None else not dominated[i],
+            () if dominated is None else tuple(cells.candidates[j] for j in dominated[i]),
+        )
+        for i in sorted(range(len(ranks)), key=lambda i: (ranks[i], order.index(i)))
+    )
+    return Ranking(
+        side.name,
+        key,
+        wanted,
+        cells.candidates[reference],
+        candidates,
+        cells.unranked,
+        len(cells.points),
+        len(cells.draws),
+        told.state,
+        trade,
+        told.pairs.family,
+        tuple(notes),
+        None if base is None else cells.candidates[reference],
+    )
+
+
+def _at(params: Params) -> dict[str, str]:
+    return {"worst_at": ", ".join(f"{key}={value}" for key, value in params.items())}
+
+
+def _base(base: str, cells: Cells, source: str) -> str:
+    return names.value(base, list(cells.candidates), cells.by, source)
+
+
+def _told(result: Result, cells: Cells, own: Any, notes: list[str]) -> Told:
+    """What can be told of scores, and which candidates are one run over and over."""
+    point_of = dict(result.runs.select("run", "point").iter_rows())
+    same = {point.point for point in result.points if point.repeated}
+    every = [
+        [point_of[cells.run(0, point, candidate)] for point in range(len(cells.points))]
+        for candidate in range(len(cells.candidates))
+    ]
+    repeated = [all(point in same for point in points) for points in every]
+    if count := sum(point in same for points in every for point in points):
+        total = len(cells.points) * len(cells.candidates)
+        notes.append(replications.note(count, total, len(cells.draws)))
+    return Told(pairwise(own.mean(axis=1), level=LEVEL), own.mean(axis=(0, 1)), repeated, cells.candidates)
+
+
+def _score(told: Told, i: int, reference: int) -> Measure:
+    scored = Compared("score", True, told.means, told.pairs, 0)
+    return _measure(scored, told, i, reference)
+
+
+def _measure(item: Compared, told: Told, i: int, reference: int, *, at_least: bool = False) -> Measure:
+    low, high = item.ends(i, reference) or (None, None)
+    way: Literal["higher", "lower"] | None = None
+    if told.shown(item.pairs, i, reference):
+        way = "higher" if item.pairs.value[i, reference] > 0 else "lower"
+    kind: Literal["ratio", "difference"] = "ratio" if item.ratio else "difference"
+    return Measure(item.value(i), kind, item.against(i, reference), low, high, way, at_least)
+
+
+def _worst(cells: Cells, own: Any, told: Told, i: int, reference: int) -> Worst:
+    """The worst point of a candidate: against the reference, and of that one against the best of the others there."""
+    means = own.mean(axis=0)
+    others = [j for j in range(len(cells.candidates)) if j != i] if i == reference else [reference]
+    gaps = means[:, [i]] - means[:, others]
+    point, place = map(int, np.unravel_index(np.argmin(gaps), gaps.shape))
+    other = others[place]
+    # It is chosen among all points, and of all pairs: its interval holds with theirs.
+    level = 1 - (1 - LEVEL) / len(cells.points)
+    pairs = pairwise(own[:, point, :], level=level) if told.state == "sampled" else None
+    ends = None if pairs is None else pairs.ends(i, other)
+    low, high = (None, None) if ends is None else (float(np.exp(ends[0])), float(np.exp(ends[1])))
+    return Worst(cells.points[point], cells.candidates[other], float(np.exp(gaps[point, place])), low, high)

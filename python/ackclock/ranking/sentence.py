@@ -1,0 +1,123 @@
+"""What a ranking found, as a person would write it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ackclock.ranking import words
+
+if TYPE_CHECKING:
+    from ackclock.ranking.ranking import Candidate, Ranking
+
+_MOST = 4  # names in a list
+
+
+def of(found: Ranking) -> str:
+    """The ranking in a few sentences: who is best and by how much, where that one is worst, and the trade-off."""
+    parts = [_best(found), _where(found), _front(found)]
+    return " ".join(part for part in parts if part)
+
+
+def _best(found: Ranking) -> str:
+    first, *others = sorted(found.candidates, key=lambda item: (-item.score.value, item.name))
+    second = others[0]
+    what, over = _aim(found), _over(found)
+    gap = _gap(found, first, second)
+    if found.state == "single":
+        more = "one replication cannot tell that from chance: run with --replications 10"
+        return f"{first.name} comes out first on {what}{over}, {gap}; {more}."
+    if found.state == "repeated":
+        why = "no replication differs from another, so that this is so of these scenarios and says nothing of others"
+        group = [item for item in found.candidates if item.rank == 1]
+        if len(group) > 1:
+            return f"{words.listed([item.name for item in group])} are equal on {what}{over}; {why}."
+        return f"{first.name} is best on {what}{over}, {gap}; {why}."
+    tied = [item.name for item in found.candidates if item.rank == 1]
+    if len(tied) == 1:
+        return f"{first.name} is best on {what}{over}, {gap}{_interval(found, first, second)}."
+    rest = [item for item in found.candidates if item.rank > 1]
+    worse = f"; shown to be worse: {_names([item.name for item in rest])}" if rest else ""
+    who = "None can" if not rest else f"{words.listed(tied)} cannot" if len(tied) <= _MOST else f"{len(tied)} cannot"
+    fine = f"{first.name} is {gap.removeprefix('by ')}{_interval(found, first, second)}"
+    return f"{who} be told from the best on {what}{over}: {fine}{worse}. More replications would tell finer."
+
+
+def _aim(found: Ranking) -> str:
+    aims = found.goal.aims
+    return words.metric(aims[0].metric) if len(aims) == 1 else f"the goal ({found.goal})"
+
+
+def _over(found: Ranking) -> str:
+    return "" if found.points == 1 else f" over the {found.points} points"
+
+
+def _gap(found: Ranking, first: Candidate, second: Candidate) -> str:
+    """How far the first is from the next."""
+    ratio = first.score.value / second.score.value
+    aims = found.goal.aims
+    if len(aims) > 1:
+        return f"its score {_apart(ratio)} the next, {second.name}"
+    own = ratio if aims[0].up else 1 / ratio
+    return f"{_apart(own)} the next, {second.name}"
+
+
+def _apart(ratio: float) -> str:
+    if abs(ratio - 1) <= 1e-12:
+        return "equal to"
+    if not 0.1 <= ratio <= 10:
+        return f"{ratio:.2g} times that of"
+    word = "above" if ratio > 1 else "below"
+    return f"{words.percent(ratio, sign=False).removeprefix('-')} {word}"
+
+
+def _interval(found: Ranking, first: Candidate, second: Candidate) -> str:
+    """The interval of the first against the next: it is there where one of the two is the reference."""
+    ends = None
+    for own, other, turned in ((second, first, True), (first, second, False)):
+        if other.name == found.reference and own.score.low is not None and own.score.high is not None:
+            ends = (1 / own.score.high, 1 / own.score.low) if turned else (own.score.low, own.score.high)
+            break
+    if ends is None:
+        return ""
+    if len(found.goal.aims) == 1 and not found.goal.aims[0].up:
+        ends = (1 / ends[1], 1 / ends[0])
+    return f" (95 % simultaneous interval {words.span(*ends)})"
+
+
+def _where(found: Ranking) -> str:
+    """Where the best is beaten, if it is."""
+    first = max(found.candidates, key=lambda item: (item.score.value, item.name == found.reference))
+    if found.points == 1 or first.name != found.reference:
+        return ""
+    worst = first.worst
+    if worst.ratio >= 1 - 1e-12:
+        ahead = worst.low is not None and worst.low > 1 if found.state == "sampled" else worst.ratio > 1 + 1e-12
+        return "It is ahead at every point." if ahead else "At no point is it shown to be behind."
+    aims = found.goal.aims
+    ratio = worst.ratio if len(aims) > 1 or aims[0].up else 1 / worst.ratio
+    at = f"At {words.point(worst.params)} it is {_apart(ratio)} {worst.against}"
+    if found.state == "sampled" and (worst.high is None or worst.high >= 1):
+        return f"{at}, which may be chance."
+    return f"{at}."
+
+
+def _front(found: Ranking) -> str:
+    there = [item.name for item in found.candidates if item.front]
+    out = [item for item in found.candidates if item.front is False]
+    if not there and not out:
+        return ""
+    what = words.listed(list(found.axes))
+    if not out:
+        return f"None is dominated in {what}: each is a trade-off."
+    verb = "is" if len(there) == 1 else "are"
+    shown = f"On the front of {what} {verb} {_names(there)}"
+    by = found.candidates[0].name
+    of_first = [item.name for item in out if by in item.dominated_by]
+    if not of_first:
+        return f"{shown}."
+    none = f"{by} is shown to be better than {_names(of_first)} in some of these and worse in none"
+    return f"{shown}: {none}."
+
+
+def _names(names: list[str]) -> str:
+    return words.listed(names) if len(names) <= _MOST else f"{', '.join(names[:_MOST])} and {len(names) - _MOST} more"
