@@ -280,6 +280,7 @@ def listed(points: Sequence[Params]) -> str:
 
 
 def counted(count: int, what: str) -> str:
+    """So many of something: ``2 runs``."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 

@@ -108,8 +108,8 @@ def scores(known: Known, cells: Cells, goal: Goal, source: str) -> Array:
             where = ", ".join(f"{key}={value}" for key, value in cells.points[point].items())
             of = ", ".join(part for part in (f"{cells.by}={cells.candidates[candidate]}", where) if part)
             raise InputError(
-                f"{aim.metric} is {values[values <= 0][0]:g} in {int((values <= 0).sum())} runs, first at {of}, and has "
-                "no ratio to others there",
+                f"{aim.metric} is {values[values <= 0][0]:g} in {int((values <= 0).sum())} runs, first at {of}, and "
+                "has no ratio to others there",
                 "give a metric that is above zero, such as mean_rtt_s for a queueing delay",
                 source=source,
                 key="goal",

@@ -189,7 +189,7 @@ def rank(
     told = _told(side.result, cells, own, notes)
     order = told.order()
     reference = order[0] if base is None else cells.candidates.index(_base(base, cells, side.name))
-    named = None if metrics is None else chosen(metrics)
+    named = None if metrics is None else chosen(metrics) if metrics else ()
     found = {
         metric: measured
         for metric in shown(known, wanted, named)

@@ -35,10 +35,11 @@ def unfinished(result: Result) -> dict[int, Times]:
     seen = pl.col("fct_s").fill_null(pl.col("duration_s") - pl.col("start_s")).alias("seen")
     grouped = table.group_by("run").agg(seen, pl.col("fct_s").is_not_null().alias("done"))
     some = grouped.filter(~pl.col("done").list.all())
-    return {run: _of_run(np.asarray(times, float), np.asarray(done, bool)) for run, times, done in some.iter_rows()}
+    return {run: of_run(np.asarray(times, float), np.asarray(done, bool)) for run, times, done in some.iter_rows()}
 
 
-def _of_run(times: Array, done: Any) -> dict[str, tuple[float, bool]]:
+def of_run(times: Array, done: Any) -> dict[str, tuple[float, bool]]:
+    """The :data:`METRICS` of the transfers of a run: how long each was seen, and whether it was done then."""
     order = np.lexsort((~done, times))  # what was done counts before what was not, of the same time
     times, done = times[order], done[order]
     left = np.arange(len(times), 0, -1)
