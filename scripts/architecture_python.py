@@ -14,6 +14,7 @@ IMPORTS: dict[str, set[str]] = {
     "host": set(),
     "stats": set(),
     "models": set(),
+    "notebook": set(),
     "engine": {"_ackclock", "errors"},
     "controllers": {"errors"},
     "reference": {"controllers"},
@@ -23,15 +24,15 @@ IMPORTS: dict[str, set[str]] = {
     "events": {"files", "controllers", "engine", "errors", "scenario"},
     "execution": {"files", "controllers", "engine", "errors", "host", "scenario"},
     "metrics": {"stats"},
-    "results": {"files", "errors", "metrics", "stats"},  # a saved result is read without the models of a scenario
+    "results": {"files", "errors", "metrics", "notebook", "stats"},  # one that was saved is read without scenarios
     "assembly": {"engine", "errors", "host", "results", "scenario"},
-    "comparison": {"errors", "results", "stats"},
+    "comparison": {"errors", "notebook", "results", "stats"},
     "drawing": {"files", "errors", "metrics", "results", "stats"},
-    "ranking": {"comparison", "errors", "results", "stats"},
+    "ranking": {"comparison", "errors", "notebook", "results", "stats"},
     "drawing.probes": {"scenario"},  # which series a figure needs: asked before the run
     "drawing.topology": {"scenario"},  # what is drawn there is a scenario
-    "sweeps": {"assembly", "errors", "execution", "host", "results", "scenario"},
-    "study": {"files", "sweeps", "errors", "drawing", "metrics", "results", "scenario", "stats"},
+    "sweeps": {"assembly", "errors", "execution", "host", "notebook", "results", "scenario"},
+    "study": {"files", "sweeps", "errors", "drawing", "metrics", "notebook", "results", "scenario", "stats"},
     "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
         "",

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from ackclock.comparison import agreement as agreements
-from ackclock.comparison import differences, margins, names, pairing, rows, text
+from ackclock.comparison import differences, margins, names, page, pairing, rows, text
 from ackclock.comparison.agreement import Ranks
 from ackclock.comparison.margins import Margin
 from ackclock.comparison.pairing import Side
@@ -82,7 +82,7 @@ class Comparison:
             *self.notes,
             *text.footing(self.rows, self.family, agreement=self.agreement),
         ]
-        return text.html(self.rows, self.ranks, lines)
+        return page.of(self.rows, self.ranks, lines)
 
 
 def compare(

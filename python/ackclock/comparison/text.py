@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ackclock.comparison.agreement import Ranks
 from ackclock.comparison.rows import EQUAL, Row
-from ackclock.results.text import html as escaped
 
 Cells = list[list[str]]
 
@@ -80,19 +79,6 @@ def _adjusted(rows: Sequence[Row], family: int) -> str:
         return "none, as there is nothing to test"
     same = "; rows with the same numbers count once" if family < sum(row.p is not None for row in rows) else ""
     return f"of no difference, adjusted for {family} test{'' if family == 1 else 's'} (Holm){same}"
-
-
-def html(rows: Sequence[Row], ranks: Sequence[Ranks], lines: Iterable[str]) -> str:
-    """The tables for a notebook."""
-    parts = [_html(table(rows))] + ([_html(order(ranks))] if ranks else [])
-    return "".join([*parts, *(f"<p>{escaped(line)}</p>" for line in lines)])
-
-
-def _html(cells: Cells) -> str:
-    header, *body = cells
-    head = "".join(f"<th>{escaped(cell)}</th>" for cell in header)
-    lines = "".join(f"<tr>{''.join(f'<td>{escaped(cell)}</td>' for cell in row)}</tr>" for row in body)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
 
 
 def _cells(row: Row) -> list[str]:

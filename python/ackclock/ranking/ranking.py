@@ -149,6 +149,11 @@ class Ranking:
         ranks = ", ".join(f"{item.rank}{'=' if item.tied else ''} {item.name}" for item in self.candidates)
         return f"Ranking({self.goal}: {ranks})"
 
+    def _repr_html_(self) -> str:
+        from ackclock.ranking import page  # which is above
+
+        return page.of(self)
+
 
 def rank(
     result: Given,

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.results import drawer, measures, store, summary, text, warnings
+from ackclock.results import drawer, measures, page, store, summary, warnings
 from ackclock.results.manifest import Manifest
 
 
@@ -151,16 +151,4 @@ class Result:
         return f"Result({self.runs.height} runs, {len(self.points)} points{state})"
 
     def _repr_html_(self) -> str:
-        parts = [_table(title, rows) for title, rows in text.tables(self.points, self.params)]
-        parts += [f"<p>{text.html(note)}</p>" for note in text.notes(self.points)]
-        if not self.complete:
-            parts.append(f"<p>interrupted: {len(self.manifest['missing'])} runs are missing</p>")
-        return "".join(parts)
-
-
-def _table(title: str, rows: text.Rows) -> str:
-    header, *others = rows
-    caption = f"<caption>{text.html(title)}</caption>" if title else ""
-    head = "".join(f"<th>{text.html(cell)}</th>" for cell in header)
-    body = "".join(f"<tr>{''.join(f'<td>{text.html(cell)}</td>' for cell in row)}</tr>" for row in others)
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return page.of(self)

@@ -88,6 +88,11 @@ class PointSummary:
         """What a row of a table of this point begins with."""
         return {"point": self.point, **self.params, **self.numbers}
 
+    def _repr_html_(self) -> str:
+        from ackclock.results import page  # which is above
+
+        return page.of_point(self)
+
 
 def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[PointSummary]:
     """The summary of every point that has a finished run, in order."""

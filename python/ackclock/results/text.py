@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as html_escape
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -191,11 +190,6 @@ def _unfinished(points: Sequence[PointSummary]) -> list[str]:
     what = f"{share} were unfinished" if len(found) == 1 else f"up to {share} were unfinished in {len(found)} points"
     where = next(iter(found)) if len(found) == 1 else ""
     return [f"{f'{where}: ' if where else ''}{what}; completion times and slowdowns leave them out"]
-
-
-def html(cell: str) -> str:
-    """A cell as HTML."""
-    return html_escape.escape(cell).replace("\n", "<br>")
 
 
 def number(value: Estimate, factor: float = 1.0, digits: int = 2) -> str:

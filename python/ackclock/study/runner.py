@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.errors import AckclockError, InputError, one_line, unknown
+from ackclock.notebook.progress import bar
 from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.plan import load as load_plan
 from ackclock.study import code, document, extension, locate, selections
@@ -87,6 +88,11 @@ class Report:
             "wall_s": round(self.wall_s, 3),
         }
 
+    def _repr_html_(self) -> str:
+        from ackclock.study import page  # which is above
+
+        return page.of(self)
+
 
 def load(name: str | os.PathLike[str]) -> Loaded:
     """Read and check a study, by its name or its directory, without running it. Raises :class:`InputError`."""
@@ -120,7 +126,7 @@ def run(
     jobs: as for :func:`ackclock.run`.
     keep: a directory that keeps the runs of each scenario as :func:`ackclock.sweep` does: those that are there are not
         played again. Without it they are only in memory.
-    progress: called with (finished, all) runs, over all scenarios.
+    progress: called with (finished, all) runs, over all scenarios. By default a notebook shows a bar.
 
     A run that fails does not stop the others: :attr:`Report.failures` has it, and claims about it are inconclusive.
     """
@@ -131,6 +137,7 @@ def run(
     selections.check(loaded.study, full)
     todo = plans(loaded.study, quick=True, added=added) if quick else full
     total, done = sum(map(len, todo.values())), 0
+    progress = progress or bar()
     found = {}
     for name, plan in todo.items():
 

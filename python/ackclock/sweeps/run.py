@@ -11,6 +11,7 @@ from ackclock.errors import ControllerError, EngineError, Interrupted
 from ackclock.execution import backends
 from ackclock.execution.scheduler import Event, RunFailed
 from ackclock.execution.store import InMemory
+from ackclock.notebook import progress as notebook
 from ackclock.results import store
 from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
@@ -43,7 +44,7 @@ def run(
     jobs: worker processes; the tables do not depend on it. Default: the processors of this computer; 1 runs
         everything in this process.
     out: directory to write the result to. An older result there is replaced.
-    progress: called with (finished, all) runs, first with 0 finished.
+    progress: called with (finished, all) runs, first with 0 finished. By default a notebook shows a bar.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def _placed(
     count = workers(plan, jobs, keeping=True)
     place = store.OutputDirectory(checked_path(out, "out")) if out is not None else None
     try:
-        return _run(plan, count, place, progress or _silent, isolate=isolate)
+        return _run(plan, count, place, progress or notebook.bar() or _silent, isolate=isolate)
     finally:
         if place is not None:
             place.discard()

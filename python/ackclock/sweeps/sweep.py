@@ -16,6 +16,7 @@ from ackclock.execution import backends
 from ackclock.execution import journal as journals
 from ackclock.execution.journal import Journal
 from ackclock.execution.scheduler import Event
+from ackclock.notebook import progress as notebook
 from ackclock.results import store
 from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
@@ -23,6 +24,7 @@ from ackclock.scenario.plan import Plan
 from ackclock.scenario.reading.override import Overrides
 from ackclock.sweeps.arguments import checked_jobs, checked_path, planned, workers
 from ackclock.sweeps.precision import Imprecise, Precision
+from ackclock.sweeps.run import counted
 from ackclock.sweeps.session import Session
 
 
@@ -71,7 +73,7 @@ def sweep(
     jobs: processes on this computer. Default: one for each processor.
     cluster: play on Dask instead: the address of a scheduler, or ``local:N``. Needs the extra `cluster`.
     retry_failed: play failed runs again.
-    tell: called with every event (docs/sweeps.md).
+    tell: called with every event (docs/sweeps.md). By default a notebook shows a bar.
 
     Raises
     ------
@@ -86,7 +88,7 @@ def sweep(
         precision.check(point.scenario.run.replications for point in plan.points)
     directory = store.SweepDirectory(checked_path(out, "out"))
     count = workers(plan, jobs, keeping=False)
-    report = _swept(plan, directory, count, cluster, precision, tell or _silent, retry=retry_failed)
+    report = _swept(plan, directory, count, cluster, precision, tell or _shown(), retry=retry_failed)
     return report(Result.load(directory.path))
 
 
@@ -121,6 +123,11 @@ def _swept(
         damaged, failed = journal.damaged, len(errors)
     tell({"event": "end", "runs": len(plan), "played": played, "failed": failed})
     return lambda result: Report(result, played, failed, imprecise, damaged)
+
+
+def _shown() -> Callable[[Event], None]:
+    bar = notebook.bar()
+    return _silent if bar is None else counted(bar)
 
 
 def _silent(_event: Event) -> None:

@@ -1,0 +1,1 @@
+"""What a notebook shows: tables, small charts and progress. Nothing here needs a notebook to be there."""
