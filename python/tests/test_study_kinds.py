@@ -284,11 +284,13 @@ def test_a_measure_keeps_that_a_time_is_censored() -> None:
 def test_a_single_run_has_no_interval() -> None:
     alone = at_most(Interval(0.0074, None, None, 1), 1.0)
     assert (alone.outcome, alone.value, alone.interval) == ("pass", 0.0074, None)
-    claim: Any = type("C", (), {"id": "T9", "paper": None, "soft": False, "tolerance": "", "statement": ""})()
-    assert claim_cells(Judged(claim, alone))[2:4] == ["0.0074", "no interval"]
-    assert claim_cells(Judged(claim, Verdict("inconclusive")))[2:4] == ["-", ""]
+    claim: Any = type(
+        "C", (), {"id": "T9", "paper": None, "soft": False, "tolerance": "", "statement": "", "unit": "s"}
+    )()
+    assert claim_cells(Judged(claim, alone), quick=False)[2] == "0.0074 s, no interval"
+    assert claim_cells(Judged(claim, Verdict("inconclusive")), quick=False)[2:4] == ["-", "-"]
     bound = at_least(Times(None, 4.0, None, 10, 6, 5.5), 3.0)
-    assert claim_cells(Judged(claim, bound))[2:4] == ["more than 5.5", "4 or more"]
+    assert claim_cells(Judged(claim, bound), quick=False)[2] == "more than 5.5 (4.0 or more) s"
     assert labelled("slow", bound).detail == "slow: more than 5.5 (4 or more)"
     assert valued(bound, alone) == Verdict("pass", 0.0074, None)
 

@@ -315,12 +315,13 @@ def study_run_command(
         Path | None, Parameter(help="Directory for report, tables, figures and runs. Default: results/NAME.")
     ] = None,
     jobs: Jobs = None,
+    strict: Annotated[bool, flag("Exit code 1 unless every claim passes, soft ones too: for CI.")] = False,
     json: Json = False,
 ) -> int:
-    """Run a study and judge its claims; the exit code is 1 if one fails."""
+    """Run a study and judge its claims; the exit code is 3 if one is refuted or open."""
     from ackclock.cli.study import Request, run
 
-    return run(Request(name, quick, cc, out, jobs, json))
+    return run(Request(name, quick, cc, out, jobs, json, strict))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

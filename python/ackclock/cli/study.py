@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,17 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock.cli import console
-from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
-from ackclock.study import load, locate, output, runner, selections, tables
+from ackclock.cli.exit_codes import FAILED, FINDING, INTERRUPTED, OK
+from ackclock.study import load, locate, output, runner, selections, warned, wording
 from ackclock.study.document import read
 from ackclock.study.failures import grouped
 from ackclock.study.model import Study
-from ackclock.study.output import REPORT, claim_cells
+from ackclock.study.output import REPORT
 from ackclock.study.place import Place
-from ackclock.study.runner import Judged, Report, plans
-from ackclock.study.verdict import BETWEEN, Verdict
+from ackclock.study.runner import Report, plans
 
 _MOST_FAILED = 10  # of which a line each is printed; report.md has all
+_WIDE = 100  # columns that lines of claims take at most
 _COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
@@ -36,6 +35,7 @@ class Request:
     out: Path | None
     jobs: int | None
     as_json: bool
+    strict: bool = False
 
 
 def list_studies(*, as_json: bool) -> int:
@@ -67,6 +67,7 @@ def show(name: str, *, as_json: bool) -> int:
                     {
                         "id": item.id,
                         "statement": item.statement,
+                        "unit": item.unit,
                         "paper": item.paper,
                         "tolerance": item.tolerance,
                         "soft": item.soft,
@@ -89,8 +90,8 @@ def show(name: str, *, as_json: bool) -> int:
     _section(out, console.table(rows, ["left", "right", "right", "left"]))
     rows = [["claim", "paper", "tolerance", "statement"]]
     for item in claims:
-        name, _, _, _, paper, tolerance, statement = claim_cells(Judged(item, Verdict("inconclusive")))
-        rows.append([f"{name} (soft)" if item.soft else name, paper, tolerance, statement])
+        name = f"{item.id} (soft)" if item.soft else item.id
+        rows.append([name, wording.paper(item), item.tolerance, item.statement])
     _section(out, console.table(rows, ["left"] * 4))
     rows = [["makes", "of the paper", "title"]]
     rows += [[f"tables/{item.id}", item.paper, item.title] for item in study.tables]
@@ -101,7 +102,7 @@ def show(name: str, *, as_json: bool) -> int:
 
 
 def run(request: Request) -> int:
-    """Run a study, print and write what came out. The exit code says whether a claim or a run failed."""
+    """Run a study, print and write what came out. The exit code says whether a run failed and the claims hold."""
     loaded = load(request.name)
     default = Path("results") / (f"{loaded.study.name}-quick" if request.quick else loaded.study.name)
     place = Place(request.out or default, loaded.study)
@@ -116,18 +117,24 @@ def run(request: Request) -> int:
         return INTERRUPTED
     finally:
         place.discard()
-    if request.as_json:
-        console.print_json(report.to_json())
-    else:
-        _print(console.stdout(), report, place.path)
     for item in report.claims:
         if item.broken:
             console.warn(f"{loaded.study.folder / 'claims.py'}: the check of {item.claim.id} raised {item.broken}")
     _warn_of_failures(report)
-    for name, result in report.results.results.items():
-        for warning in result.warnings:
-            console.warn(f"{name}: {warning}")
-    return FAILED if report.failed else OK
+    for warning in warned.kinds(report.results.results):
+        console.warn(warning)
+    if request.as_json:
+        console.print_json(report.to_json())
+    else:
+        _print(console.stdout(), report, place.path)
+    return _exit_code(report, strict=request.strict)
+
+
+def _exit_code(report: Report, *, strict: bool) -> int:
+    """1 where something went wrong, 3 where a claim does not hold; with `strict` 1 for any that did not pass."""
+    if report.broken or (strict and any(item.verdict.outcome != "pass" for item in report.claims)):
+        return FAILED
+    return FINDING if report.open else OK
 
 
 def _warn_of_failures(report: Report) -> None:
@@ -141,46 +148,29 @@ def _warn_of_failures(report: Report) -> None:
 
 
 def _print(out: Console, report: Report, folder: Path) -> None:
-    out.print(_verdicts(report.claims))
+    """What was written and where, then the claims."""
+    study = report.study
+    runs = sum(result.runs.height for result in report.results.results.values())
+    failed = f" and {len(report.failures)} failed" if report.failures else ""
+    written = [f"report: {folder / REPORT}"]
+    written += [f"tables: {folder / 'tables'} ({len(study.tables)}, as text and CSV)"] if study.tables else []
+    written += [f"figures: {folder / 'figures'} ({len(study.figures)}, as SVG, PNG and CSV)"] if study.figures else []
+    for text in (f"{study.name}: {runs} runs{failed}, {report.wall_s:.1f} s", *written, ""):
+        out.print(text, soft_wrap=True, markup=False)
     for item in report.claims:
-        for part in _objections(item):
-            out.print(f"{item.claim.id}: {part}", soft_wrap=True, markup=False)
-    for spec in report.study.tables:
-        built = tables.build(spec, report.results, report.code.measures)
-        out.print(f"\n{spec.title}{f' ({spec.paper})' if spec.paper else ''}", soft_wrap=True, markup=False)
-        out.print(console.table(built.rows(), ["left"]))
-        for note in built.notes():
-            out.print(note, soft_wrap=True, markup=False)
+        first, second = wording.lines(item, quick=report.quick, width=min(out.width, _WIDE))
+        line, begin = Text(first), first.index(item.verdict.outcome)
+        line.stylize(_COLOURS[item.verdict.outcome], begin, begin + len(item.verdict.outcome))
+        out.print(line, soft_wrap=True)
+        out.print(second, soft_wrap=True, markup=False)
     counted = [
         f"{count} {outcome}"
         for outcome in _COLOURS
         if (count := sum(item.verdict.outcome == outcome for item in report.claims))
     ]
-    runs = sum(result.runs.height for result in report.results.results.values())
-    failed = f" and {len(report.failures)} failed" if report.failures else ""
-    quick = ", quick" if report.quick else ""
-    text = f"\nclaims: {', '.join(counted)}; {runs} runs{failed}, {report.wall_s:.1f} s{quick}"
-    out.print(text, soft_wrap=True, markup=False)
-    out.print(f"report: {folder / REPORT}", soft_wrap=True, markup=False)
-
-
-def _objections(item: Judged) -> list[str]:
-    """What kept a claim from passing: of a detail of several parts those that did not pass themselves."""
-    if item.verdict.outcome == "pass" or not item.verdict.detail:
-        return []
-    parts = item.verdict.detail.split(BETWEEN)
-    return [part for part in parts if part.endswith("]")] or parts
-
-
-def _verdicts(claims: Sequence[Judged]) -> Table:
-    """The table of claims, each verdict in its colour where the output has colours."""
-    header = ["claim", "verdict", "measured", "interval", "paper", "statement"]
-    table = console.table([header], ["left", "left", "right", "left", "right", "left"])
-    for item in claims:
-        name, outcome, value, interval, paper, _, statement = map(Text, claim_cells(item))
-        outcome.stylize(_COLOURS[item.verdict.outcome])
-        table.add_row(name, outcome, value, interval, paper, statement)
-    return table
+    why = f"; what decided: {REPORT}" if len(counted) > 1 or "pass" not in counted[0] else ""
+    quick = f"; {wording.NO_EVIDENCE}" if report.quick else ""
+    out.print(f"\nclaims: {', '.join(counted)}{quick}{why}", soft_wrap=True, markup=False)
 
 
 def _section(out: Console, table: Table) -> None:

@@ -4,7 +4,7 @@
 def settling_time(run: Run) -> float | None:
     "Seconds from the start of the flow until ..."
 
-@claim("E5", "The estimate lets a flow settle three times as fast", paper=3.1, tolerance="at least 3")
+@claim("E5", "The estimate lets a flow settle three times as fast", unit="times", paper=3.1)
 def settles_faster(results: Results) -> Verdict:
     runs = results["single"]
     return at_least(runs.where(slow_start="standard").ratio(settling_time, runs.where(slow_start="blbe")), 3)
@@ -65,7 +65,8 @@ class Measure:
 class Claim:
     """A sentence of the paper, in our words, and what decides whether it holds here.
 
-    `paper` is the value the paper gives, in the unit that the statement names; `tolerance` says how close is close.
+    `paper` is the paper's value of what is measured, in the same `unit`, or in words what it says instead;
+    `tolerance` says how close is close.
     """
 
     id: str
@@ -74,6 +75,7 @@ class Claim:
     tolerance: str
     soft: bool
     check: Callable[[Results], Verdict]
+    unit: str = ""
 
     def judge(self, results: Results) -> Verdict:
         """The verdict. A soft claim never fails: what contradicts it makes it inconclusive."""
@@ -121,12 +123,22 @@ def measure(
 
 
 def claim(
-    name: str, statement: str, *, paper: float | str | None = None, tolerance: str = "", soft: bool = False
+    name: str,
+    statement: str,
+    *,
+    unit: str = "",
+    paper: float | str | None = None,
+    tolerance: str = "",
+    soft: bool = False,
 ) -> Callable[[Callable[[Results], Verdict]], Claim]:
-    """Make a claim of the function that checks it."""
+    """Make a claim of the function that checks it.
+
+    `unit` is that of the value that it measures, and of `paper`: "kbit/s", "%", "times" for a ratio. A `paper` in words
+    is of another quantity, or of none.
+    """
 
     def made(check: Callable[[Results], Verdict]) -> Claim:
-        return Claim(name, one_line(statement), paper, tolerance, soft, check)
+        return Claim(name, one_line(statement), paper, tolerance, soft, check, unit)
 
     return made
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.drawing import curves
-from ackclock.study import figures, report_origin, tables
+from ackclock.study import figures, report_origin, tables, warned, wording
 from ackclock.study.failures import grouped
 from ackclock.study.place import CLAIMS
 from ackclock.study.runner import Judged, Report
-from ackclock.study.verdict import number, span
 
 REPORT = "report.md"
 
@@ -41,7 +40,7 @@ def _record(report: Report, origin: dict[str, Any]) -> dict[str, Any]:
     for entry, item in zip(record["claims"], report.claims, strict=True):
         entry.update(tolerance=item.claim.tolerance, soft=item.claim.soft, detail=item.verdict.detail)
     added = {"added": list(report.added)} if report.added else {}
-    return {**record, "quick": report.quick, **added, "provenance": origin}
+    return {**record, **added, "provenance": origin}
 
 
 def _report(report: Report, built: list[tables.Table], origin: dict[str, Any]) -> str:
@@ -55,11 +54,14 @@ def _report(report: Report, built: list[tables.Table], origin: dict[str, Any]) -
         ]
     if report.added:
         lines += [f"Beside the controllers of the study: {', '.join(report.added)}.", ""]
-    header = ["claim", "verdict", "measured", "interval", "paper", "tolerance", "statement", "detail"]
-    rows = [header, *([*claim_cells(item), item.verdict.detail] for item in report.claims)]
+    header = ["claim", "verdict", "measured", "paper", "tolerance", "statement", "detail"]
+    rows = [header, *([*claim_cells(item, quick=report.quick), item.verdict.detail] for item in report.claims)]
     lines += ["## Claims", "", tables.markdown(rows)]
     if report.failures:
         lines += _failures(report)
+    warnings = warned.every(report.results.results)
+    if warnings:
+        lines += ["## Warnings", "", *(f"- {text}" for text in warnings), ""]
     lines += ["## How it was run", "", *report_origin.lines(report, origin), ""]
     for table in built:
         paper = f" ({table.spec.paper})" if table.spec.paper else ""
@@ -82,12 +84,10 @@ def _failures(report: Report) -> list[str]:
     return ["## Failed runs", "", text, "", tables.markdown(rows)]
 
 
-def claim_cells(item: Judged) -> list[str]:
-    """A claim as cells: id, verdict, value, interval, paper's value, tolerance, statement."""
+def claim_cells(item: Judged, *, quick: bool) -> list[str]:
+    """A claim as cells: id, verdict, value with interval and unit, paper's value, tolerance, statement."""
     verdict, claim = item.verdict, item.claim
-    value = number(verdict, 5)
-    # A value without one may be exact, or of a single run: either way nothing is known of its spread.
-    interval = span(verdict.interval) or ("" if verdict.value is None else "no interval")
-    paper = "" if claim.paper is None else f"{claim.paper:g}" if isinstance(claim.paper, float | int) else claim.paper
-    outcome = f"{verdict.outcome} (soft)" if claim.soft else verdict.outcome
-    return [claim.id, outcome, value, interval, paper, claim.tolerance, claim.statement]
+    # A value without an interval may be exact, or of a single run: either way nothing is known of its spread.
+    alone = verdict.value is not None and verdict.interval is None
+    value = f"{wording.measured(item)}{', no interval' if alone else ''}"
+    return [claim.id, wording.outcome(item, quick=quick), value, wording.paper(claim), claim.tolerance, claim.statement]

@@ -64,6 +64,16 @@ class Report:
         return bool(self.failures) or any(item.verdict.outcome == "fail" or item.broken for item in self.claims)
 
     @property
+    def broken(self) -> bool:
+        """Whether the study itself did not come to its end: a run failed, or the check of a claim raised."""
+        return bool(self.failures) or any(item.broken for item in self.claims)
+
+    @property
+    def open(self) -> tuple[Judged, ...]:
+        """The claims that do not hold: refuted or inconclusive. Soft ones, on which nothing rests, are not counted."""
+        return tuple(item for item in self.claims if item.verdict.outcome != "pass" and not item.claim.soft)
+
+    @property
     def failures(self) -> tuple[Failure, ...]:
         """The runs without a result."""
         return self.results.failed
@@ -72,10 +82,12 @@ class Report:
         """What ``ackclock study run --json`` prints."""
         return {
             "study": self.study.name,
+            "quick": self.quick,
             "claims": [
                 {
                     "id": item.claim.id,
                     "statement": item.claim.statement,
+                    "unit": item.claim.unit,
                     "paper": item.claim.paper,
                     "value": item.verdict.value,
                     "more": item.verdict.more,

@@ -71,6 +71,7 @@ def readings(results: Results, load: int) -> Iterator[tuple[str, Runs, Runs]]:
 @claim(
     "E1",
     "Alone on the path, the packet pair estimates 1060 kbit/s.",
+    unit="kbit/s",
     paper=1060,
     tolerance="± 0.5 % of 1060.07, which the packet sizes give",
 )
@@ -83,6 +84,7 @@ def e1(results: Results) -> Verdict:
     "E2",
     "The equivalent bandwidth 1 / (1/B1 + 1/B2 + ...) of the path is 1128 kbit/s alone, and 180 kbit/s where eight "
     "flows share the bottleneck.",
+    unit="kbit/s",
     paper=1128,
     tolerance="1e-6 of 1127.819549 and 180.072029",
 )
@@ -98,6 +100,7 @@ def e2(results: Results) -> Verdict:
 @claim(
     "E3",
     "The threshold is the estimate times the RTT in segments, to the nearest: 99, 66 and 14 for the printed estimates.",
+    unit="segments",
     paper=99,
     tolerance="exact",
 )
@@ -114,23 +117,27 @@ def e3(results: Results) -> Verdict:
     "E4",
     "With the estimate nothing is lost in slow start; without it many packets are, and the connection stands still "
     "until a timeout. Value: packets lost in slow start with the estimate.",
+    unit="packets",
     paper=0,
     tolerance="0 with; at least 2 losses, a timeout and 0.2 s without delivery without",
 )
 def e4(results: Results) -> Verdict:
     blbe, reno = variants(results, "single")
-    return every(
-        labelled("lost with", between(blbe.interval(start_up_losses), 0, 0)),
+    lost = between(blbe.interval(start_up_losses), 0, 0)
+    verdict = every(
+        labelled("lost with", lost),
         labelled("lost without", at_least(reno.interval(start_up_losses), 2)),
         labelled("timeouts without", at_least(reno.interval(timeouts), 1)),
         labelled("stall without, s", at_least(reno.interval(stall_in_slow_start), 0.2)),
     )
+    return valued(verdict, lost)
 
 
 @claim(
     "E5",
     "With the estimate a connection settles sooner, alone and beside other sources. Value: settling time without over "
     "with, single connection.",
+    unit="times",
     paper=25 / 8,
     tolerance="alone at least 3, beside others more than 1; single times within a factor of 2",
 )
@@ -167,6 +174,7 @@ def settles_sooner(results: Results, load: int) -> Verdict:
     "E6",
     "With the estimate the mean throughput until 25 s is 72 % higher, and beside other sources 68 %, 88 % and 68 %. "
     "Value: gain of the single connection in %.",
+    unit="%",
     paper=72,
     tolerance="alone each mean within 10 % of 1316 and 768 kbit/s; beside others a gain of at least 30 %",
 )
@@ -194,6 +202,7 @@ def e6(results: Results) -> Verdict:
 @claim(
     "E7",
     "Once both have settled, the two have the same throughput. Value: ratio with to without, 25 s to 40 s.",
+    unit="times",
     paper=1,
     tolerance="± 3 %",
 )
@@ -206,6 +215,7 @@ def e7(results: Results) -> Verdict:
     "E8",
     "Beside 280 kbit/s fair queueing is idle for the pair, and the estimate is that of an empty path. "
     "Value: median, kbit/s.",
+    unit="kbit/s",
     paper=1060,
     tolerance="± 2 % of the estimate without load",
 )
@@ -219,6 +229,7 @@ def e8(results: Results) -> Verdict:
 @claim(
     "E9",
     "Beside 2100 kbit/s the estimate is 148 kbit/s, less than the 180 kbit/s of the way. Value: median, kbit/s.",
+    unit="kbit/s",
     paper=148,
     tolerance="100 to 190 and below 180.07",
 )
@@ -230,6 +241,7 @@ def e9(results: Results) -> Verdict:
 @claim(
     "E10",
     "Reno on a short queue delivers nothing from 1.35 s to 1.8 s. Value: longest time without a delivery, s.",
+    unit="s",
     paper=0.45,
     tolerance="0.3 s to 0.6 s",
     soft=True,
@@ -242,6 +254,7 @@ def e10(results: Results) -> Verdict:
     "E11",
     "The estimate takes nothing from others: once the transfer has settled, the other sources have the same "
     "throughput. Value: the largest difference of the three loads, %.",
+    unit="%",
     tolerance="less than 5 %",
 )
 def e11(results: Results) -> Verdict:

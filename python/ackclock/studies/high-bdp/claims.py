@@ -19,6 +19,7 @@ from ackclock.study import (
     holds,
     labelled,
     least,
+    valued,
 )
 
 from .judging import (
@@ -59,6 +60,7 @@ from .measures import (
     "B1",
     "With a queue of 10 % of the BDP or more each of the five gets more out of the path than standard TCP. Value: the "
     "smallest ratio to standard TCP.",
+    unit="times",
     tolerance="at least 1.01 where standard TCP leaves 1 % or more of the link, else 0.99; FAST at 10 % is not judged",
 )
 def b1(results: Results) -> Verdict:
@@ -78,6 +80,7 @@ def b1(results: Results) -> Verdict:
     "B2",
     "With less than 2 % of the BDP the throughput of every protocol drops sharply. Value: the largest throughput at "
     "1 % over that at 20 %.",
+    unit="times",
     tolerance="at most 0.9, and steeper below 2 % than from 10 % to 20 %",
 )
 def b2(results: Results) -> Verdict:
@@ -98,6 +101,7 @@ def b2(results: Results) -> Verdict:
 @claim(
     "B3",
     "FAST's throughput begins to drop at a queue of about 8 % of the BDP. Value: throughput at 8 % over that at 20 %.",
+    unit="times",
     paper="8 %",
     tolerance="at most 0.97 at 8 %, or the largest queue with less than 0.97 is 6 % to 12 %",
 )
@@ -117,6 +121,7 @@ def b3(results: Results) -> Verdict:
     "B4",
     "At every RTT all but FAST get as much out of the path as standard TCP, and from 80 ms on more. Value: the "
     "smallest ratio to standard TCP.",
+    unit="times",
     tolerance="at least 0.99, and more than 1 from 80 ms on",
 )
 def b4(results: Results) -> Verdict:
@@ -134,6 +139,7 @@ def b4(results: Results) -> Verdict:
     "B5",
     "FAST gets more out of the path than standard TCP from an RTT of the order of 100 ms on only. Value: its ratio to "
     "standard TCP that decides.",
+    unit="times",
     paper="from the order of 10^2 ms",
     tolerance="more than 1 at 160 ms and 320 ms, at most 1 at 16 ms and 40 ms; 80 ms is reported only",
 )
@@ -153,6 +159,7 @@ def b5(results: Results) -> Verdict:
 @claim(
     "B6",
     "Two standard flows share within 5 %. Value: the largest ratio of their rates over the RTTs.",
+    unit="times",
     paper=1.05,
     tolerance="at most 1.05 (1.10 in a quick run) at every RTT, whenever the second flow starts",
 )
@@ -171,6 +178,7 @@ def b6(results: Results) -> Verdict:
 @claim(
     "B7",
     "Of the five H-TCP shares most equally. Value: by how much the mean logarithm of the ratio is larger of the next.",
+    unit="log ratio",
     tolerance="more than 0, whenever the second flow starts",
 )
 def b7(results: Results) -> Verdict:
@@ -185,6 +193,7 @@ def b7(results: Results) -> Verdict:
     "B8",
     "How equally they share varies most with the RTT for FAST and Scalable, and BIC and HighSpeed share less equally "
     "than H-TCP. Value: the difference that decides, of largest less smallest or of mean logarithm of the ratio.",
+    unit="log ratio",
     tolerance="more than 0 for each pair, whenever the second flow starts",
 )
 def b8(results: Results) -> Verdict:
@@ -207,6 +216,7 @@ def b8(results: Results) -> Verdict:
     "B9",
     "Between flows of different RTTs HighSpeed, Scalable, BIC and FAST are less fair than standard TCP, by about an "
     "order of magnitude. Value: ratio short over long, over that of standard TCP, median of the RTTs below 160 ms.",
+    unit="times",
     paper=10,
     tolerance="more than 1 at each RTT below 160 ms, and 3 or more in the median, whether packets are late or not",
 )
@@ -230,6 +240,7 @@ def b9(results: Results) -> Verdict:
     "B10",
     "H-TCP is about as fair between RTTs as standard TCP. Value: its ratio short over long, over that of standard TCP, "
     "the largest.",
+    unit="times",
     tolerance="at most 1.5 at every RTT but 160 ms, whether packets are late or not",
 )
 def b10(results: Results) -> Verdict:
@@ -242,6 +253,7 @@ def b10(results: Results) -> Verdict:
 @claim(
     "B11",
     "Of two Scalable flows with 16 ms and 160 ms the second starves. Value: its share.",
+    unit="of the rate",
     paper=0,
     tolerance="less than 5 %, whether packets are late or not",
 )
@@ -260,6 +272,7 @@ def b11(results: Results) -> Verdict:
     "B12",
     "Beside standard TCP Scalable and FAST are the least fair, in whichever direction. Value: by how much the mean "
     "logarithm of the ratio is further from 0 than that of H-TCP.",
+    unit="log ratio",
     tolerance="more than 0 for both, and Scalable takes more than any other, whether packets are late or not",
 )
 def b12(results: Results) -> Verdict:
@@ -273,7 +286,7 @@ def b12(results: Results) -> Verdict:
             for cc in NEW
             if cc != "scalable"
         ]
-        return every(*(labelled(name, verdict) for name, verdict in far), least(takes))
+        return valued(every(*(labelled(name, verdict) for name, verdict in far), least(takes)), least(far))
 
     return lateness(results, LATENESS_5, judged)
 
@@ -285,6 +298,7 @@ def b12(results: Results) -> Verdict:
     "B13",
     "A second flow of Scalable, HighSpeed or BIC needs many times as long as one of FAST to get its share; Scalable "
     "often does not within the run. Value: the smallest ratio of medians, median of the RTTs.",
+    unit="times",
     tolerance="at least 3; Scalable not in half of the runs or more",
 )
 def b13(results: Results) -> Verdict:
@@ -294,13 +308,15 @@ def b13(results: Results) -> Verdict:
     ]
     missed = runs.where({CC: "scalable"}).interval(censored)
     never = labelled("scalable not within the run", at_least(missed, 0.5))
-    return every(least(slower), never, typical(runs, ("scalable", "highspeed", "bic", "fast")))
+    verdict = every(least(slower), never, typical(runs, ("scalable", "highspeed", "bic", "fast")))
+    return valued(verdict, least(slower))
 
 
 @claim(
     "B14",
     "A second flow of FAST has its share sooner than one of any other. Value: how many times as long the next needs, "
     "ratio of medians, median of the RTTs.",
+    unit="times",
     tolerance="more than 1",
 )
 def b14(results: Results) -> Verdict:

@@ -1,0 +1,89 @@
+"""Verdicts for people: what was measured in its unit, and the paper's value of the same quantity."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+
+from ackclock.study.code import Claim
+from ackclock.study.runner import Judged
+from ackclock.study.verdict import Verdict
+
+NO_EVIDENCE = "quick: not evidence"
+"""Stands beside every verdict of a quick run, whose runs are fewer and shorter than the study asks for."""
+
+_VALUE = " Value: "
+"""After it a statement names the quantity that is measured."""
+_LEAST, _MOST, _ALONE = 2, 5, 4  # significant digits beside an interval, and of a value without one
+
+
+def outcome(item: Judged, *, quick: bool) -> str:
+    """The verdict with what limits it: ``pass (quick: not evidence)``."""
+    notes = [*(["soft"] if item.claim.soft else []), *([NO_EVIDENCE] if quick else [])]
+    return f"{item.verdict.outcome} ({'; '.join(notes)})" if notes else item.verdict.outcome
+
+
+def measured(item: Judged) -> str:
+    """The value with its interval and unit, rounded by the interval to two digits of it or more; or a dash."""
+    verdict = item.verdict
+    if verdict.value is None:
+        return "-"
+    low, high = verdict.interval or (None, None)
+    places = _places(verdict, low, high)
+    more, value, span = "more than " if verdict.more else "", _number(verdict.value, places), _span(low, high, places)
+    if span == f" ({value} to {value})":  # narrower than what is shown
+        span = ""
+    return _with_unit(f"{more}{value}{span}", item.claim)
+
+
+def paper(claim: Claim) -> str:
+    """The paper's value where it is a number, and so of the quantity that is measured; else a dash."""
+    if claim.paper is None or isinstance(claim.paper, str):
+        return "-"
+    return _with_unit(f"{claim.paper:g}", claim)
+
+
+def lines(item: Judged, *, quick: bool, width: int) -> list[str]:
+    """A claim in at most two lines of so many characters: verdict and values, then the statement as far as it goes."""
+    beside = f"paper {paper(item.claim)}"
+    first = f"{item.claim.id:<4} {outcome(item, quick=quick)}: measured {measured(item)}"
+    rest = item.claim.statement.split(_VALUE)[0]
+    if len(first) + len(beside) + 2 <= width:
+        first = f"{first}, {beside}"
+    else:
+        rest = f"{beside}. {rest}"
+    return [first, textwrap.indent(textwrap.shorten(rest, width - 5, placeholder=" ..."), " " * 5)]
+
+
+def _with_unit(text: str, claim: Claim) -> str:
+    return f"{text} {claim.unit}" if claim.unit else text
+
+
+def _places(verdict: Verdict, low: float | None, high: float | None) -> int | None:
+    """Decimals of a value and of its interval; None for a value without one, and for one that needs an exponent."""
+    value = verdict.value or 0.0
+    ends = [abs(value - end) for end in (low, high) if end is not None and math.isfinite(end)]
+    half = max(ends, default=0.0)
+    if not half or (value and abs(value) < 1e-4):
+        return None
+    return min(max(_decimals(half, 2), _decimals(value, _LEAST)), _decimals(value or half, _MOST))
+
+
+def _decimals(value: float, significant: int) -> int:
+    if value == 0 or not math.isfinite(value):
+        return 0
+    return max(0, significant - 1 - math.floor(math.log10(abs(value))))
+
+
+def _number(value: float, places: int | None) -> str:
+    if places is not None:
+        return f"{value:.{places}f}"
+    return f"{value:.0f}" if abs(value) >= 10.0**_ALONE else f"{value:.{_ALONE}g}"
+
+
+def _span(low: float | None, high: float | None, places: int | None) -> str:
+    if low is None:
+        return "" if high is None else f" (up to {_number(high, places)})"
+    if high is None:
+        return f" ({_number(low, places)} or more)"
+    return f" ({_number(low, places)} to {_number(high, places)})"
