@@ -6,10 +6,12 @@ import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import ackclock
 from ackclock.cli.app import app, main
+from ackclock.ranking.ranking import rank
 from shared import ROOT, SMALL
 
 
@@ -46,11 +48,39 @@ def test_two_directories(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_values_of_a_key(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", str(folder / "both"), "--by", "cc", "--base", "cubic", "--margin", "5%"]) == 0
+    assert main(["compare", str(folder / "both"), "--by", "cc", "--base", "cubic", "--margin", "5%", "--all"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("A: cc=cubic; B: cc=reno\n")
+    assert "\nA: cc=cubic; B: cc=reno\n" in out
     assert "\nzero in every run: " in out
     assert "drops_early_percent" not in out.split("zero in every run")[0]
+
+
+def test_first_the_ranking_then_the_few_metrics_that_are_looked_at_first(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", str(folder / "both"), "--by", "cc"]) == 0
+    out = capsys.readouterr().out
+    lines, rest = out.split("\nA: cc=reno; B: cc=cubic\n")
+    assert len(lines.splitlines()) <= 8
+    assert rank(folder / "both").sentence in lines
+    names = re.findall(r"^\w+", "\n".join(rest.splitlines()[2:]), re.M)
+    assert names[:-1] == ["goodput_bps", "p95_queue_delay_s", "jain"]
+    assert main(["compare", str(folder / "both"), "--by", "cc", "--margin", "loss_percent=5%", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "loss_percent" in {row["metric"] for row in told["rows"]}
+    assert told["ranking"]["reference"] in ("reno", "cubic")
+    assert main(["compare", str(folder / "both"), "--by", "cc", "--metric", "jain"]) == 0
+    assert "rank" not in capsys.readouterr().out
+
+
+def test_a_ranking_that_cannot_be_is_a_note(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = ackclock.Result.load(folder / "both")
+    flows = result.flows.with_columns(goodput_bps=pl.col("goodput_bps") * (pl.col("replication") > 0))
+    ackclock.Result({**result.tables, "flows": flows}, result.manifest).save(folder / "zeros")
+    assert main(["compare", str(folder / "zeros"), "--by", "cc"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("A: cc=reno")
+    assert "ackclock: not ranked: goodput_bps is 0 in 2 runs" in err
 
 
 def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

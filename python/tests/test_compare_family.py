@@ -14,7 +14,7 @@ import ackclock
 from ackclock.comparison import rows, text
 from ackclock.comparison.pairing import Match
 from ackclock.comparison.rows import Row, judged, measure
-from ackclock.stats import holm
+from ackclock.stats import holm, paired
 from shared import SMALL
 
 TRIALS, RUNS, SAME, FAR = 3000, 10, 4, 4
@@ -88,6 +88,35 @@ def test_rows_with_the_same_numbers_count_once() -> None:
     there = measure(dataclasses.replace(match, params={"rtt": "1 s"}), "jain", ours, theirs, None)
     assert there is not None
     assert there.numbers != numbers[3]
+
+
+def test_intervals_say_what_verdicts_say() -> None:
+    """At every number of tests and size of the difference, and they hold together as Bonferroni's do."""
+    rng = np.random.default_rng(5)
+    by_holm_only = 0
+    for _ in range(60):
+        a = rng.normal(10.0, 1.0, (6, RUNS))
+        b = a + rng.normal(0.0, 0.5, (6, RUNS)) + rng.choice([0.0, 0.4, 0.7], (6, 1))
+        ours, theirs = ({run: {f"{i}": side[i, run] for i in range(6)} for run in range(RUNS)} for side in (a, b))
+        match = Match({}, "A", "B", tuple(ours), tuple(theirs), True)
+        found = [item for i in range(6) if (item := measure(match, f"{i}", ours, theirs, None))]
+        tests = rows.family([item.row for item in found], [item.numbers for item in found])
+        decided = rows.with_intervals(judged([item.row for item in found]), found, tests)
+        assert tests == 6
+        for row, item in zip(decided, found, strict=True):
+            assert row.low_holm is not None
+            assert row.high_holm is not None
+            without = row.low_holm < 0 < row.high_holm
+            assert without == (row.verdict == rows.NOTHING)
+            alone = paired(*item.values, level=1 - 0.05 / 6)
+            assert alone is not None
+            if row.p * 6 < 0.05 or without:  # type: ignore[operator]
+                assert (row.low_holm, row.high_holm) == pytest.approx((alone.low, alone.high))
+            else:  # shown by Holm's procedure only: up to no difference, and no further
+                by_holm_only += 1
+                assert 0.0 in (row.low_holm, row.high_holm)
+                assert alone.low < 0 < alone.high  # type: ignore[operator]
+    assert by_holm_only > 5
 
 
 def test_losses_that_are_all_drops_count_once(tmp_path: Path) -> None:

@@ -208,12 +208,15 @@ def compare_command(
         bool,
         flag("Ask whether goodput agrees within 5 %, RTT within 10 %, and the order of points; exit code 1 if not."),
     ] = False,
+    everything: Annotated[
+        bool, flag("All metrics that both have, not only goodput, delay, fairness and completion times.", name="--all")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Compare two results, or values of a swept key: differences, intervals, adjusted p-values, verdicts."""
     from ackclock.cli.compare import Request, run
 
-    return run(Request(a, b, by, base, metric, margin, agreement, json))
+    return run(Request(a, b, by, base, metric, margin, agreement, everything, json))
 
 
 @app.command(name="plot")

@@ -9,9 +9,14 @@ from pathlib import Path
 from rich.table import Table
 
 from ackclock.cli import console
+from ackclock.cli import rank as ranks
 from ackclock.cli.exit_codes import FAILED, OK
 from ackclock.comparison import text
 from ackclock.comparison.compare import Comparison, compare
+from ackclock.comparison.margins import read
+from ackclock.comparison.values import HEADLINE
+from ackclock.errors import InputError
+from ackclock.ranking.ranking import Ranking, rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,7 @@ class Request:
     metrics: Sequence[str]
     margins: Sequence[str]
     agreement: bool
+    everything: bool
     as_json: bool
 
 
@@ -35,17 +41,40 @@ def run(request: Request) -> int:
         request.b,
         by=request.by,
         base=request.base,
-        metrics=request.metrics or None,
+        metrics=_metrics(request),
         margin=request.margins or None,
         agreement=request.agreement,
     )
+    notes = list(found.notes)
+    ranking = _ranking(request, notes)
     if request.as_json:
-        console.print_json(found.to_json())
+        console.print_json(found.to_json() | ({} if ranking is None else {"ranking": ranking.to_json()}))
     else:
+        if ranking is not None:
+            ranks.show(ranking, tradeoff=False)
+            console.stdout().print()
         _print(found)
-    for note in found.notes:
+    for note in notes:
         console.warn(note)
     return FAILED if found.agrees is False else OK
+
+
+def _metrics(request: Request) -> Sequence[str] | None:
+    """The metrics to compare: those named, or the few that are looked at first; ``None`` is all."""
+    if request.metrics or request.everything or request.agreement:
+        return request.metrics or None
+    return list(dict.fromkeys([*HEADLINE, *(name for name in read(request.margins or None) if name)]))
+
+
+def _ranking(request: Request, notes: list[str]) -> Ranking | None:
+    """The ranking of the values of a key, where nothing else is asked for. Why there is none is noted."""
+    if request.b is not None or request.metrics or request.agreement:
+        return None
+    try:
+        return rank(request.a, by=request.by, base=request.base)
+    except InputError as error:
+        notes.append(f"not ranked: {error.problem}; {error.remedy}")
+        return None
 
 
 def _print(found: Comparison) -> None:

@@ -47,6 +47,6 @@ def show(found: Ranking, *, tradeoff: bool = True) -> None:
             table = console.table(cells, words)
             out.print(table if console.fits(out, table) else console.table(build(found, narrow=True), words))
             out.print()
-    for line in text.footing(found):
+    for line in text.footing(found, trade=tradeoff):
         out.print(line, soft_wrap=True, markup=False)
     out.print(found.sentence, soft_wrap=True, markup=False)

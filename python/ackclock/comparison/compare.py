@@ -30,7 +30,7 @@ _SCHEMA = {
     "n": pl.UInt32, "paired": pl.Boolean, "mean_a": pl.Float64, "mean_b": pl.Float64, "value": pl.Float64,
     "low": pl.Float64, "high": pl.Float64, "percent": pl.Float64, "d": pl.Float64, "p": pl.Float64,
     "p_holm": pl.Float64, "margin": pl.Float64, "p_margin": pl.Float64, "p_margin_holm": pl.Float64,
-    "equivalent": pl.Boolean,
+    "equivalent": pl.Boolean, "low_holm": pl.Float64, "high_holm": pl.Float64,
 }  # fmt: skip
 
 
@@ -158,8 +158,9 @@ def compare(
         decided = agreements.judged(there)
         return Comparison(*labels, tuple(decided), tuple(notes), tuple(agreements.ranks(decided)), agreement=True)
     numbers = [item.numbers for item in found]
-    decided = rows.judged(there, numbers)
-    return Comparison(*labels, tuple(decided), tuple(notes), family=rows.family(there, numbers))
+    tests = rows.family(there, numbers)
+    decided = rows.with_intervals(rows.judged(there, numbers), found, tests)
+    return Comparison(*labels, tuple(decided), tuple(notes), family=tests)
 
 
 def _asked(

@@ -30,12 +30,13 @@ def _mark(row: Row) -> Mark:
     """B against A in percent of A, with its interval."""
     if row.value is None or row.percent is None:
         return Mark(None)
-    if row.low is None or row.high is None:
+    low, high = row.ends
+    if low is None or high is None:
         return Mark(row.percent)
     if row.kind == "ratio":
-        return Mark(row.percent, 100 * (row.low - 1), 100 * (row.high - 1))
+        return Mark(row.percent, 100 * (low - 1), 100 * (high - 1))
     scale = 100 / abs(row.mean_a or 1.0)  # of zero there is no percentage
-    return Mark(row.percent, scale * row.low, scale * row.high)
+    return Mark(row.percent, scale * low, scale * high)
 
 
 def _tone(row: Row) -> html.Tone:

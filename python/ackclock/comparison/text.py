@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ackclock.comparison.agreement import Ranks
@@ -9,6 +10,7 @@ from ackclock.comparison.rows import EQUAL, Row
 
 Cells = list[list[str]]
 
+_DOTS = re.compile(r"\.(?=[a-z_])")  # between the parts of a key, not of a number
 _UNITS = (("_bps", "Mbit/s", 1e-6), ("_fct_s", "s", 1.0), ("_s", "ms", 1e3), ("_percent", "%", 1.0))
 
 
@@ -30,7 +32,7 @@ def table(rows: Sequence[Row], *, narrow: bool = False) -> Cells:
 
 def _narrow(cells: list[str]) -> list[str]:
     *keys, metric, runs, a, b, unit, value, interval, effect, _, p, verdict = cells
-    keys = [key.replace(".", ".\n") for key in keys]
+    keys = [_DOTS.sub(".\n", key) for key in keys]
     parts = (f"{metric}\n{unit}", f"{value}\n{interval}")
     return [*keys, parts[0].rstrip(), runs, a, b, parts[1].rstrip(), effect, p, verdict.replace(", ", ",\n")]
 
@@ -78,7 +80,8 @@ def _adjusted(rows: Sequence[Row], family: int) -> str:
     if not family:
         return "none, as there is nothing to test"
     same = "; rows with the same numbers count once" if family < sum(row.p is not None for row in rows) else ""
-    return f"of no difference, adjusted for {family} test{'' if family == 1 else 's'} (Holm){same}"
+    both = "; so are the intervals" if family > 1 else ""
+    return f"of no difference, adjusted for {family} test{'' if family == 1 else 's'} (Holm){both}{same}"
 
 
 def _cells(row: Row) -> list[str]:
@@ -103,13 +106,14 @@ def unit(metric: str) -> tuple[str, float]:
 
 
 def _effect(row: Row, factor: float) -> tuple[str, str]:
-    """B against A, and its interval."""
+    """B against A, and its interval: the one that says what the verdict says."""
     if row.value is None:
         return "-", ""
+    low, high = row.ends
     if row.kind == "ratio":
-        ends = "" if row.low is None or row.high is None else f"{row.low:.4g} to {row.high:.4g}"
+        ends = "" if low is None or high is None else f"{low:.4g} to {high:.4g}"
         return f"× {row.value:.4g}", ends
-    ends = "" if row.low is None or row.high is None else f"{factor * row.low:+.3g} to {factor * row.high:+.3g}"
+    ends = "" if low is None or high is None else f"{factor * low:+.3g} to {factor * high:+.3g}"
     return f"{factor * row.value:+.3g}", ends
 
 

@@ -16,6 +16,9 @@ RTT = "mean_rtt_s"
 KNOWN = (*METRICS, RTT)
 """Metrics that can be compared: those of the summary of a point, and the RTT, mean over the flows that have one."""
 
+HEADLINE = ("goodput_bps", "p95_queue_delay_s", "jain", "p95_fct_s")
+"""The few that are looked at first: throughput, delay, fairness, and the times of transfers where there are some."""
+
 _COUNTS = TRANSFERS[:2]
 _AS_RATIOS = ("_bps", "_s", "_slowdown")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ackclock.comparison.values import as_ratio, per_run
+from ackclock.comparison.values import HEADLINE, as_ratio, per_run
 from ackclock.errors import InputError
 from ackclock.ranking import times
 from ackclock.ranking.cells import Cells
@@ -17,9 +17,6 @@ from ackclock.results.result import Result
 from ackclock.stats import Pairwise, pairwise
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-
-DEFAULT = ("goodput_bps", "p95_queue_delay_s", "jain", "p95_fct_s")
-"""Metrics that are shown where they have a value, besides those of the goal."""
 
 FRONT = {"throughput": ("goodput_bps",), "delay": ("p95_queue_delay_s", "mean_rtt_s"), "fairness": ("jain",)}
 """What the trade-off is between: of each the first metric that has a value."""
@@ -144,7 +141,7 @@ def _fitting(known: Known, result: Result) -> str:
 
 def shown(known: Known, goal: Goal, metrics: Sequence[str] | None) -> tuple[str, ...]:
     """The metrics of the table: those of the goal, then those named, or the default ones."""
-    others = DEFAULT if metrics is None else metrics
+    others = HEADLINE if metrics is None else metrics
     return tuple(dict.fromkeys([*goal.metrics, *(name for name in others if known.has(name))]))
 
 

@@ -77,12 +77,12 @@ def _cell(found: Ranking, item: Candidate, metric: str) -> str:
     return f"{value} {words.percent(own.against)}" if own.kind == "ratio" else f"{value} {own.shown}"
 
 
-def footing(found: Ranking) -> list[str]:
-    """What a reader must know of the tables."""
+def footing(found: Ranking, *, trade: bool = True) -> list[str]:
+    """What a reader must know of the tables, with or without that of the trade-off."""
     lines = []
     if len(found.goal.aims) > 1:
         lines.append(f"score: weighted geometric mean of {found.goal}")
-    if any(" ~" in cell for row in tradeoff(found) for cell in row):
+    if trade and any(" ~" in cell for row in tradeoff(found) for cell in row):
         lines.append(f"~: not told from {found.reference}")
     if _any_interval(found) and found.family > 1:
         lines.append(f"intervals are of 95 % for all {found.family} pairs of candidates together")
