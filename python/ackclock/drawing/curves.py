@@ -76,30 +76,30 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
     own = any(panel.y is not None for panel in chart.panels)
     together: Any = "row" if own else not _apart(chart)
     grid = figure.subplots(layout.down, layout.across, sharex=not _apart(chart), sharey=together, squeeze=False)
-    for index, axes in enumerate(grid.flat):
-        if index >= len(chart.panels):
-            axes.set_visible(False)
-            continue
-        panel = chart.panels[index]
+    drawn = list(grid.flat)[: len(chart.panels)]
+    for axes in list(grid.flat)[len(chart.panels) :]:
+        axes.set_visible(False)
+    for index, (axes, panel) in enumerate(zip(drawn, chart.panels, strict=True)):
         alone = replace(chart, panels=(panel,)) if chart.free else chart.row(panel)
-        heights = Heights(alone)
-        _panel(axes, common, panel, heights)
+        _panel(axes, common, panel, Heights(alone))
         if panel.title:
             axes.set_title(fitted(panel.title, 0.8 * common.width, TITLE))
-        first = index % layout.across == 0
-        if first:
-            axes.set_ylabel(fitted((panel.y or chart.y).label, 0.95 * layout.height, AXIS))
-        if first or _apart(chart) or chart.y.ticks:
-            heights.set(axes)
-        if chart.y.ticks and not first:
-            axes.tick_params(axis="y", length=0, labelleft=False)
         if chart.free:
             Places(alone).set(axes, 0.8 * common.width)
         if index + layout.across >= count:
             axes.set_xlabel(fitted(chart.x.label, 0.95 * common.width, AXIS))
             axes.tick_params(labelbottom=True)
+    # Once all is drawn: it ends the automatic scaling, and panels of a row share theirs.
+    for index, (axes, panel) in enumerate(zip(drawn, chart.panels, strict=True)):
+        first = index % layout.across == 0
+        if first:
+            axes.set_ylabel(fitted((panel.y or chart.y).label, 0.95 * layout.height, AXIS))
+        if first or _apart(chart) or chart.y.ticks:
+            Heights(replace(chart, panels=(panel,)) if chart.free else chart.row(panel)).set(axes)
+        if chart.y.ticks and not first:
+            axes.tick_params(axis="y", length=0, labelleft=False)
     if chart.z is not None:
-        layers.grids(figure, chart, list(grid.flat)[: len(chart.panels)], 0.62 * common.width)
+        layers.grids(figure, chart, drawn, 0.62 * common.width)
     elif not chart.free:
         common.places.set(grid.flat[0], 0.8 * common.width)  # the panels share theirs
     if title:

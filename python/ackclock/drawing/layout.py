@@ -36,7 +36,7 @@ class Layout:
 def arranged(chart: Chart, width: float | None) -> Layout:
     """The arrangement of a chart in so many inches, or in what its panels like."""
     count = max(1, len(chart.panels))
-    across = chart.across or _across(count, width)
+    across = chart.across or _across(count, width, grid=chart.z is not None)
     down = math.ceil(count / across)
     if width is None:
         return Layout(across, down, *_SIZE[min(across, _ACROSS)])
@@ -49,8 +49,8 @@ def arranged(chart: Chart, width: float | None) -> Layout:
     return Layout(across, down, width, min(max(_SHAPE * width / across, _LOWEST), _HIGHEST))
 
 
-def _across(count: int, width: float | None) -> int:
+def _across(count: int, width: float | None, *, grid: bool) -> int:
     """Panels in a row, so that the last one is not nearly empty."""
     if width is not None and width <= _NARROW:
-        return min(count, 2)
+        return 1 if grid and count <= _ACROSS else min(count, 2)
     return count if count <= _ACROSS else 2 if count == 4 else _ACROSS

@@ -214,12 +214,15 @@ def sequence(selection: Selection) -> Chart:
         lines = []
         for name in there:
             each = traces.of_point(selection.result, point, name)
-            for trace in each.traces:
+            for trace in _some(each.traces):
                 alone = sum(other.label == trace.label for other in each.traces) == 1
                 label = f"{trace.label}: {name}" if alone else f"{trace.label}, flow {trace.id}: {name}"
                 looks[label] = trace.cc
                 lines.append((label, trace))
         drawn.append((title, each.duration, lines))
+    flows = max(len(selection.result.resolved(point)["flows"]) for _, point in points)
+    if flows > _EACH:
+        selection.notes.append(f"{_EACH} of {flows} flows, of each group the first")
     values = [float(trace.value.max()) for _, _, lines in drawn for _, trace in lines if len(trace.value)]
     by, label = quantities.Quantity("sequence", "B").scaled(values)
     panels = [
@@ -228,3 +231,14 @@ def sequence(selection: Selection) -> Chart:
     ]
     time = Scale("time (s)", low=0.0, high=max(each[1] for each in drawn))
     return replace(Chart("", time, Scale(label, low=0.0), tuple(panels), looks), across=len(points))
+
+
+def _some(found: Sequence[Trace]) -> list[Trace]:
+    """So many traces that they can be told apart: of each group the first, then further ones."""
+    ranks: dict[str, int] = {}
+    ranked = []
+    for trace in found:
+        ranks[trace.label] = ranks.get(trace.label, -1) + 1
+        ranked.append((ranks[trace.label], trace))
+    chosen = [trace.id for _, trace in sorted(ranked, key=lambda item: item[0])[:_EACH]]
+    return [trace for trace in found if trace.id in chosen]

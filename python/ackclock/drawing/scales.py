@@ -11,7 +11,7 @@ from ackclock.drawing.chart import Chart
 from ackclock.drawing.layers import names, turned
 from ackclock.drawing.layout import NAMES
 from ackclock.drawing.ticks import log_ticks
-from ackclock.drawing.wrapping import ENTRY, inches
+from ackclock.drawing.wrapping import ENTRY, inches, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,7 +123,7 @@ class Places:
         """Whether each place can have its name."""
         if len(places) > _TICKS:
             return False
-        longest = max(inches(f"{place:g}", ENTRY) for place in places)
+        longest = max(inches(plain(place), ENTRY) for place in places)
         gaps = [self._place(b) - self._place(a) for a, b in itertools.pairwise(places)]
         low, high = (self._place(end) for end in self._ends())
         return not gaps or min(gaps) / (high - low) * 0.95 * width > longest
@@ -212,6 +212,6 @@ def _heights(chart: Chart) -> Iterator[float]:
 
 def _named(axes: Axes, which: str, values: Sequence[float]) -> None:
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_formatter("{x:g}")
+    axis.set_major_formatter(lambda value, _: plain(value))
     axis.set_ticks(values)
     axis.set_ticks([], minor=True)

@@ -62,7 +62,10 @@ def curve(selection: Selection) -> Chart:
     if key.numbers and set(selection.points) - key.numbers.keys():
         left = {key.texts[point] for point in selection.points if point not in key.numbers}
         selection.notes.append(f"{', '.join(sorted(left))} of {key.name} is no number and has no place on the axis")
-    y = _scale(metric, [each.mean for _, lines in panels for _, own in lines for _, each in own])
+    every = [each for _, lines in panels for _, own in lines for _, each in own]
+    y = _scale(metric, [each.mean for each in every])
+    if min((each.mean for each in every), default=-1.0) >= 0 > min((each.low or 0.0 for each in every), default=0.0):
+        y = (y[0], replace(y[1], low=0.0))  # an interval below it is no reason to show rates that cannot be
     by, x = _positions(key, names, [at for _, lines in panels for _, own in lines for at, _ in own])
     return Chart(
         "",

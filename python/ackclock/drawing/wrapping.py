@@ -11,6 +11,7 @@ TITLE, AXIS, ENTRY = 8, 8, 7
 """Points of titles, of the name of an axis, and of the words of a legend or at its ticks."""
 
 _JOINTS = ".:,(=_-/"
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def inches(text: str, size: float) -> float:
@@ -40,10 +41,26 @@ def _parts(word: str, width: float, size: float) -> list[str]:
     parts = [""]
     for character in word:
         if parts[-1] and inches(parts[-1] + character, size) > width:
-            cut = max(parts[-1].rfind(sign) for sign in _JOINTS) + 1 or len(parts[-1])
+            cut = max(parts[-1].rfind(sign) for sign in _JOINTS) + 1 or _hump(parts[-1]) or len(parts[-1])
             parts[-1:] = [parts[-1][:cut], parts[-1][cut:]]
         parts[-1] += character
     return parts
+
+
+def _hump(part: str) -> int:
+    """Where the last word of a name such as ``MyController`` begins; 0 if it has a single one."""
+    humps = [at for at in range(1, len(part)) if part[at].isupper() and part[at - 1].islower()]
+    return humps[-1] if humps else 0
+
+
+def plain(value: float) -> str:
+    """A number as a tick: powers of ten only where it would be long otherwise."""
+    text = f"{value:g}"
+    if "e" not in text:
+        return text
+    digits, _, power = text.partition("e")
+    raised = str(int(power)).translate(_RAISED)
+    return f"10{raised}" if digits == "1" else f"{digits}·10{raised}"
 
 
 def shown(labels: Iterable[str]) -> dict[str, str]:
