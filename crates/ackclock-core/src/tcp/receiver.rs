@@ -369,7 +369,7 @@ impl Receiver {
             None => self.quick -= u32::from(self.quick > 0 && owed && (self.nxt > 1 || self.ooo_bytes > 0)),
             Some(l) => {
                 holds &= !l.window.say(promised);
-                l.acknowledged(owed || l.compressing());
+                holds &= l.acknowledged(now, owed || l.compressing(), seg.len > 0);
             }
         }
         self.unacked_bytes = 0;

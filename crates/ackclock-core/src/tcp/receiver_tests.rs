@@ -275,3 +275,47 @@ fn linux_keeps_two_unread_segments_in_the_memory_of_one() {
     assert_eq!(told[..10], first);
     assert_eq!(told[10..22], second.map(|w| [w; 2]).concat());
 }
+
+/// Linux's pingpong mode (tcp_event_data_sent, tcp_in_quickack_mode, tcp_enter_quickack_mode, tcp_delack_timer_handler).
+#[test]
+fn linux_acknowledges_an_application_that_answers_with_its_data() {
+    for (wait_ms, again) in [(39, [false, true, false, true]), (41, [true; 4])] {
+        let mut r = Receiver::new(&Config::profile(Profile::Linux), 1448);
+        r.open(0);
+        answer(&mut r, 0);
+        let (mut now, mut end) = (Time(1_000_000_000), 1);
+        let mut bring = |r: &mut Receiver, now: Time, pushed: bool| {
+            r.on_header(pushed, 0);
+            r.on_data(now, end, 1448, false);
+            end += 1448;
+            let at_once = r.wants_ack_now();
+            if at_once {
+                answer(r, now.0);
+            }
+            at_once
+        };
+        // Quick acknowledgments of which some are left when the request leaves.
+        assert_eq!([(); 4].map(|()| bring(&mut r, now, false)), [true; 4]);
+        let request = |r: &mut Receiver, now: Time| {
+            r.acknowledge(now, &mut Segment { len: 800, ..Segment::default() }, true, true);
+        };
+        now += Span::from_millis(wait_ms);
+        request(&mut r, now);
+        assert_eq!([(); 4].map(|()| bring(&mut r, now, false)), again, "{wait_ms} ms");
+        // What is pushed waits for the next request, too, or for the timer, which ends the mode.
+        assert_eq!(bring(&mut r, now, true), again[0]);
+        if again[0] {
+            continue;
+        }
+        r.on_delay_expired();
+        assert!(r.wants_ack_now());
+        answer(&mut r, now.0);
+        assert_eq!([(); 2].map(|()| bring(&mut r, now, false)), [true; 2]);
+        // A duplicate ends it as well.
+        request(&mut r, now);
+        assert_eq!([(); 2].map(|()| bring(&mut r, now, false)), [false, true]);
+        r.on_data(now, 1, 1448, false);
+        answer(&mut r, now.0);
+        assert_eq!([(); 2].map(|()| bring(&mut r, now, false)), [true; 2]);
+    }
+}

@@ -39,6 +39,8 @@ pub(super) struct Linux {
     compression: bool,
     /// Acknowledgments still sent at once, one per segment.
     quick: u64,
+    /// The application answers what arrives (Linux's pingpong mode): acknowledgments wait for its data.
+    interactive: bool,
     /// The segment that came, or one before it since the last acknowledgment, was pushed.
     pushed: bool,
     /// The adaptive delay; zero before the first segment.
@@ -63,6 +65,7 @@ impl Linux {
             most_quick: config.quick_acks,
             compression: config.ack_compression,
             quick: 0,
+            interactive: false,
             pushed: false,
             delay: Span::ZERO,
             last_data: Time::ZERO,
@@ -111,14 +114,20 @@ impl Linux {
 
     /// Nothing is known of the sender's window any more: tell it quickly what arrives.
     pub fn quicken(&mut self) {
-        self.quick = self.quick.max(self.most_quick);
-        self.delay = self.least_delay.max(Span(1));
+        self.quicken_for(self.most_quick);
     }
 
     /// The next `segments` at least are acknowledged at once.
     pub fn quicken_for(&mut self, segments: u64) {
         self.quick = self.quick.max(segments.min(self.most_quick));
+        self.interactive = false;
         self.delay = self.least_delay.max(Span(1));
+    }
+
+    /// Acknowledgments are sent at once.
+    #[inline]
+    fn is_quick(&self) -> bool {
+        self.quick > 0 && !self.interactive
     }
 
     /// The window has opened: the sender is told at once.
@@ -131,12 +140,12 @@ impl Linux {
     /// to be acknowledged now.
     #[inline]
     pub fn in_order_due(&self, waiting: u64, shrunk: bool) -> bool {
-        (waiting > self.may_wait && !shrunk) || self.quick > 0
+        (waiting > self.may_wait && !shrunk) || self.is_quick()
     }
 
     /// The application has read everything: what was pushed is acknowledged.
     pub fn pushed_and_read(&self) -> bool {
-        self.pushed && self.until.is_some()
+        self.pushed && !self.interactive && self.until.is_some()
     }
 
     /// `waiting` bytes are not acknowledged and `held` of memory is unread. True when the window is smaller than said; a
@@ -153,7 +162,7 @@ impl Linux {
     pub fn wait_in_order(&mut self, now: Time, by_hand: bool) -> (bool, Option<AckWait>) {
         let mut delay = self.delay;
         if delay > self.least_delay {
-            let most = if self.pushed { MAX_DELAY_PUSHED } else { Span(2 * MAX_DELAY_PUSHED.0) };
+            let most = if self.pushed || self.interactive { MAX_DELAY_PUSHED } else { Span(2 * MAX_DELAY_PUSHED.0) };
             delay = delay.min(most).min(self.least_delay.max(self.path_rtt));
         }
         delay = delay.min(MAX_DELAY);
@@ -165,12 +174,12 @@ impl Linux {
         }
         self.until = Some(now + delay);
         // What was pushed is acknowledged when the application has read it, by default at once.
-        (self.pushed && !by_hand, Some(AckWait::Delayed(delay)))
+        (self.pushed && !self.interactive && !by_hand, Some(AckWait::Delayed(delay)))
     }
 
     /// A segment came while data is held out of order behind `nxt`. True when it is acknowledged at once.
     pub fn wait_out_of_order(&mut self, nxt: u64) -> (bool, Option<AckWait>) {
-        if !self.compression || self.quick > 0 || self.compressed >= MAX_COMPRESSED {
+        if !self.compression || self.is_quick() || self.compressed >= MAX_COMPRESSED {
             return (true, None);
         }
         if self.uncompressed.0 != nxt {
@@ -197,15 +206,18 @@ impl Linux {
     /// The timer of delayed acknowledgments expired; it is not stopped when one leaves early. True when one is due.
     pub fn on_timer(&mut self) -> bool {
         if self.compressed == 0 && self.until.is_some() {
-            self.delay = Span(2 * self.delay.0).min(MAX_DELAY_PUSHED);
+            // An answer that does not come ends the mode.
+            let longer = Span(2 * self.delay.0).min(MAX_DELAY_PUSHED);
+            self.delay = if std::mem::take(&mut self.interactive) { self.least_delay.max(Span(1)) } else { longer };
             return true;
         }
         self.compressed > 0
     }
 
-    /// An acknowledgment left. `owed`: segments had come since the last.
+    /// An acknowledgment left, on data of our own if `with_data`. `owed`: segments had come since the last. Data that leaves
+    /// sooner after the last that came than an acknowledgment is delayed is an answer. False: the next data may be the first.
     #[inline]
-    pub fn acknowledged(&mut self, owed: bool) {
+    pub fn acknowledged(&mut self, now: Time, owed: bool, with_data: bool) -> bool {
         if self.window.keeps_low() {
             self.quick = 0;
         }
@@ -219,5 +231,7 @@ impl Linux {
         self.until = None;
         self.compressed = 0;
         self.compressing = false;
+        self.interactive |= with_data && now.since(self.last_data) < self.delay;
+        self.interactive || self.delay == Span::ZERO
     }
 }
