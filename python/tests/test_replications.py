@@ -9,6 +9,7 @@ import polars as pl
 import ackclock
 from ackclock.results import text
 from ackclock.results.replications import repeated
+from ackclock.study import Run, Runs, measure
 
 Raw = dict[str, Any]
 REQUESTS = {"app": {"kind": "request-response", "response": "20 kB"}}
@@ -49,3 +50,18 @@ def test_what_decides_that_replications_are_the_same_run() -> None:
     assert repeated(result.tables, {**result.manifest, "runs": runs}) == frozenset()
     alone = ackclock.run(scenario({"cc": "cubic"}), replications=1, jobs=1)
     assert repeated(alone.tables, alone.manifest) == frozenset(), "one run repeats nothing"
+
+
+def test_a_study_has_no_interval_of_them_either() -> None:
+    @measure(kind="happened")
+    def lost(run: Run) -> bool:
+        return run.flows[0]["retransmitted_segments"] > 0
+
+    result = ackclock.run(scenario({"cc": "cubic", "count": 2, "start": ["0 s", {"uniform": ["0 s", "1 s"]}]}), jobs=1)
+    every = Runs.of("it", result)
+    same, drawn = (every.where({"start": value}) for value in every.steps("start"))
+    found = same.interval(lost)
+    assert (found.value, found.low, found.high, found.n) == (1.0, None, None, 3)
+    assert drawn.interval(lost).low is not None
+    goodput = same.interval(lambda run: run.flows[0]["goodput_bps"])
+    assert (goodput.low, goodput.high, goodput.n) == (None, None, 3)

@@ -162,6 +162,7 @@ def test_a_ratio_of_medians() -> None:
     assert ends(times.ratio(three)) == pytest.approx((4.0, 4.0, 4.0))
     assert ends(times.ratio(three[:2])) == pytest.approx((2.0, 2.0, 2.0))
     assert times.ratio([pairs([2.0], [1.0])]) == Times(2.0, None, None, 1)
+    assert times.ratio([pairs([4.0] * 3, [2.0] * 3)]) == Times(2.0, None, None, 3)  # no spread: it may be one run
     assert times.ratio([]).value is times.ratio([[]]).value is None
     assert times.ratio([pairs([0.0], [0.0])]).value is None
 

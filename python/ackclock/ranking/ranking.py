@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ from ackclock.ranking.standing import State, Told
 from ackclock.ranking.times import METRICS as TIMES
 from ackclock.results import replications
 from ackclock.results.result import Result
-from ackclock.stats import best_shares, pairwise
+from ackclock.stats import Pairwise, best_shares, pairwise
 from ackclock.stats.intervals.simultaneous import LEAST_RESAMPLED, LEAST_SHARES
 
 LEVEL = 0.95
@@ -210,13 +211,16 @@ def rank(
         more = " and no probability of being best" if len(cells.draws) < LEAST_SHARES else ""
         notes.append(f"{few}{more}; run with --replications {LEAST_RESAMPLED} or more")
     ranks = told.ranks()
+    # A worst point is chosen among all points, and of all pairs: its interval holds with theirs.
+    level = 1 - (1 - LEVEL) / len(cells.points)
+    at = functools.cache(lambda point: pairwise(own[:, point, :], level=level))
     candidates = tuple(
         Candidate(
             cells.candidates[i],
             ranks[i],
             ranks.count(ranks[i]) > 1,
             _score(told, i, reference),
-            _worst(cells, own, told, i, reference),
+            _worst(cells, own, told, at, i, reference),
             None if shares is None else shares[i],
             {
                 name: _measure(item, told, i, reference, at_least=known.is_bound(cells, name, i))
@@ -281,16 +285,16 @@ def _measure(item: Compared, told: Told, i: int, reference: int, *, at_least: bo
     return Measure(item.value(i), kind, item.against(i, reference), low, high, way, at_least)
 
 
-def _worst(cells: Cells, own: Any, told: Told, i: int, reference: int) -> Worst:
-    """The worst point of a candidate: against the reference, and of that one against the best of the others there."""
+def _worst(cells: Cells, own: Any, told: Told, at: Callable[[int], Pairwise], i: int, reference: int) -> Worst:
+    """The worst point of a candidate: against the reference, and of that one against the best of the others there.
+
+    `at` gives the differences at a point.
+    """
     means = own.mean(axis=0)
     others = [j for j in range(len(cells.candidates)) if j != i] if i == reference else [reference]
     gaps = means[:, [i]] - means[:, others]
     point, place = map(int, np.unravel_index(np.argmin(gaps), gaps.shape))
     other = others[place]
-    # It is chosen among all points, and of all pairs: its interval holds with theirs.
-    level = 1 - (1 - LEVEL) / len(cells.points)
-    pairs = pairwise(own[:, point, :], level=level) if told.state == "sampled" else None
-    ends = None if pairs is None else pairs.ends(i, other)
+    ends = at(point).ends(i, other) if told.state == "sampled" else None
     low, high = (None, None) if ends is None else (float(np.exp(ends[0])), float(np.exp(ends[1])))
     return Worst(cells.points[point], cells.candidates[other], float(np.exp(gaps[point, place])), low, high)

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.results import drawer, measures, page, store, summary, warnings
+from ackclock.results import drawer, measures, page, replications, store, summary, warnings
 from ackclock.results.manifest import Manifest
 
 
@@ -101,6 +101,11 @@ class Result:
     def points(self) -> list[summary.PointSummary]:
         """Means and 95 % confidence intervals of every swept point."""
         return summary.summarise(self.tables, self.manifest)
+
+    @functools.cached_property
+    def repeated(self) -> frozenset[int]:
+        """The points whose replications are all the same run, as where nothing is drawn."""
+        return replications.repeated(self.tables, self.manifest)
 
     def resolved(self, point: int = 0) -> dict[str, Any]:
         """The resolved run (docs/resolved-run.md) of a point's first replication."""

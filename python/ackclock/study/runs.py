@@ -57,6 +57,11 @@ class Run:
         self.params: dict[str, str | int | float | bool] = {key: row[key] for key in result.params}
         self.measured: dict[str, float | None] = {}
 
+    @property
+    def repeated(self) -> bool:
+        """Whether all replications of its point are the same run (docs/statistics.md)."""
+        return self.point in self._result.repeated
+
     @functools.cached_property
     def resolved(self) -> dict[str, Any]:
         """The resolved run of its point (docs/resolved-run.md), of the first replication."""
@@ -180,6 +185,8 @@ class Runs:
         if kind == "time":
             return times.median(list(self._one_each(quantity).values()))
         found = kinds.estimate(kind, list(self._averaged(quantity).values()))
+        if kind == "happened" and self._runs and all(run.repeated for run in self._runs):
+            return Interval(found.value, None, None, found.n)  # one run over and over
         most = getattr(quantity, "most", None)
         if most is None:
             return found

@@ -76,13 +76,18 @@ def ratio(groups: Sequence[Sequence[Pair]]) -> Times:
         return Times(None, None, None, n, count)
     value = least if least == most else None
     beyond = least if value is None and least > 0 else None
-    if n == 1:  # a bound, if it is one, and no interval
+    if n == 1 or all(_constant(group) for group in groups):  # a bound, if it is one, and no interval
         high = most if value is None and beyond is None else None
-        return Times(value, None, high, 1, count, beyond)
+        return Times(value, None, high, n, count, beyond)
     draws = np.random.default_rng(0).integers(0, n, size=(RESAMPLES, n))
     lows, highs = _bounds(groups, draws)
     low, high = np.quantile(lows, 0.025, method="lower"), np.quantile(highs, 0.975, method="higher")
     return Times(value, float(low), float(high) if high < math.inf else None, n, count, beyond)
+
+
+def _constant(group: Sequence[Pair]) -> bool:
+    """Whether every replication has the same times: there is no spread to go by."""
+    return len({tuple((time, isinstance(time, Censored)) for time in pair) for pair in group}) == 1
 
 
 def _bounds(groups: Sequence[Sequence[Pair]], draws: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Array, Array]:

@@ -109,7 +109,8 @@ def _largest_t(differences: Array, level: float) -> Array:
     import numpy as np
 
     n = len(differences)
-    weights = _weights(n, min(_MOST, math.ceil(_TAIL / (1 - level))))
+    most = max(_FEWEST, _CELLS // (5 * differences.shape[1]))  # of several tables of all resamples
+    weights = _weights(n, min(_MOST, most, math.ceil(_TAIL / (1 - level))))
     centred = differences - differences.mean(axis=0)
     centred /= centred.std(axis=0)
     means = weights @ centred / n
