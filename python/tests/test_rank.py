@@ -194,6 +194,21 @@ def test_a_score_is_the_weighted_geometric_mean(result: Result) -> None:
     assert found.best == ("bbr1",)
 
 
+@pytest.mark.parametrize("size", [0.02, 0.2])
+def test_an_index_in_the_goal_is_a_ratio_as_the_score_is(result: Result, size: float) -> None:
+    """So that its interval says what the rank says."""
+    own = noise(SHAPE, 4, size) * np.array([1.0, 1.1, 1.2, 1.3])[:, None, None]
+    first = result.flows["id"] == "0"
+    goodput = plant(result, {"goodput_bps": own}).flows["goodput_bps"]
+    flows = result.flows.with_columns(goodput_bps=pl.when(first).then(3.0).otherwise(goodput))
+    found = rank(Result({**result.tables, "flows": flows}, result.manifest), goal="jain up")
+    for item in found.candidates:
+        measured = item.metrics["jain"]
+        assert measured.kind == "ratio"
+        assert (measured.against, measured.low, measured.high) == (item.score.against, item.score.low, item.score.high)
+        assert (measured.shown is None) == (item.rank == 1)
+
+
 def test_pantheons_power_and_what_stands_in(result: Result) -> None:
     with_delay = plant(result, {"p95_delay_s": 0.03 * LEVELS * noise(SHAPE, 8), "mean_rtt_s": 0.1 * noise(SHAPE, 9)})
     power = rank(with_delay, goal="pantheon")

@@ -63,6 +63,7 @@ def test_a_controller_that_does_not_get_done_is_not_the_fastest(tmp_path: Path) 
     assert long.metrics["mean_fct_s"].at_least
     assert not short.metrics["mean_fct_s"].at_least
     assert long.metrics["mean_fct_s"].value > 1  # a quarter of the transfers held for 4 s
+    assert found.axes == {"completion time": "mean_fct_s", "delay": "p95_queue_delay_s"}
     assert any("transfers that were not done count" in note for note in found.notes)
     means = result.summary()["mean_fct_s"].to_list()
     assert means[1] < 0.5  # what the summary has: of those that were done

@@ -21,6 +21,12 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 FRONT = {"throughput": ("goodput_bps",), "delay": ("p95_queue_delay_s", "mean_rtt_s"), "fairness": ("jain",)}
 """What the trade-off is between: of each the first metric that has a value."""
 
+FRONT_OF_TRANSFERS = {"completion time": ("p95_fct_s", "mean_fct_s"), "delay": FRONT["delay"]}
+"""The same where nothing sends without an end: goodput is what was asked for, and has no share that were fair."""
+
+MORE_IS_BETTER = ("throughput", "fairness")
+"""Axes."""
+
 
 class Known:
     """What is known of each run: the metrics of the summary, with the times of transfers that were not done."""
@@ -65,6 +71,11 @@ class Compared:
     pairs: Pairwise
     points: int
 
+    @property
+    def alone(self) -> bool:
+        """Whether an index of fairness is of flows that are alone: 1 everywhere."""
+        return not self.ratio and bool(np.allclose(self.means, 1.0, rtol=0, atol=1e-12))
+
     def value(self, candidate: int) -> float:
         """The mean of a candidate over draws and points, geometric of a ratio."""
         return float(np.exp(self.means[candidate]) if self.ratio else self.means[candidate])
@@ -79,8 +90,11 @@ class Compared:
         return (float(np.exp(ends[0])), float(np.exp(ends[1]))) if ends and self.ratio else ends
 
 
-def compared(known: Known, cells: Cells, metric: str, notes: list[str]) -> Compared | None:
-    """A metric at the points where all candidates have it in every run; ``None`` where that is nowhere."""
+def compared(known: Known, cells: Cells, metric: str, goal: Goal, notes: list[str]) -> Compared | None:
+    """A metric at the points where all candidates have it in every run; ``None`` where that is nowhere.
+
+    Those of the goal are ratios, as the score is made of them; so are rates and times.
+    """
     values = known.values(cells, metric)
     complete: Any = ~np.isnan(values).any(axis=(0, 2))
     if not complete.any():
@@ -88,8 +102,9 @@ def compared(known: Known, cells: Cells, metric: str, notes: list[str]) -> Compa
     if not complete.all():
         notes.append(f"{metric}: over the {complete.sum()} of {len(complete)} points where every run has a value")
     own = values[:, complete, :]
-    ratio = as_ratio(metric) and bool((own > 0).all())
-    if as_ratio(metric) and not ratio:
+    wanted = as_ratio(metric) or metric in goal.metrics
+    ratio = wanted and bool((own > 0).all())
+    if wanted and not ratio:
         notes.append(f"{metric} is 0 in some run, so that it is compared by differences of means")
     rows = (np.log(own) if ratio else own).mean(axis=1)
     return Compared(metric, ratio, rows.mean(axis=0), pairwise(rows), int(complete.sum()))
@@ -133,10 +148,16 @@ def goal_of(known: Known, result: Result, given: str | Goal | None, notes: list[
 
 def _fitting(known: Known, result: Result) -> str:
     """Where nothing sends as much as it can, goodput is what was asked for, and times are what differs."""
-    flows = (flow["app"] for point in result.manifest["points"] for flow in point["resolved"]["flows"])
-    if any(app["kind"] == "bulk" and app.get("bytes") is None for app in flows) or not known.has("mean_fct_s"):
+    if not transfers_only(known, result):
         return "bulk"
     return "interactive" if known.has("p95_fct_s") else "mean_fct_s down"
+
+
+def transfers_only(known: Known, result: Result) -> bool:
+    """Whether all that is sent comes to an end."""
+    flows = (flow["app"] for point in result.manifest["points"] for flow in point["resolved"]["flows"])
+    endless = any(app["kind"] == "bulk" and app.get("bytes") is None for app in flows)
+    return not endless and known.has("mean_fct_s")
 
 
 def shown(known: Known, goal: Goal, metrics: Sequence[str] | None) -> tuple[str, ...]:
@@ -145,11 +166,11 @@ def shown(known: Known, goal: Goal, metrics: Sequence[str] | None) -> tuple[str,
     return tuple(dict.fromkeys([*goal.metrics, *(name for name in others if known.has(name))]))
 
 
-def axes(found: Mapping[str, Compared]) -> dict[str, str]:
+def axes(found: Mapping[str, Compared], *, transfers: bool) -> dict[str, str]:
     """The metric of each axis of the trade-off; fairness only where it differs from 1."""
     own = {}
-    for axis, metrics in FRONT.items():
+    for axis, metrics in (FRONT_OF_TRANSFERS if transfers else FRONT).items():
         name = next((metric for metric in metrics if metric in found), None)
-        if name is not None and (name != "jain" or not np.allclose(found[name].means, 1.0, rtol=0, atol=1e-12)):
+        if name is not None and not (name == "jain" and found[name].alone):
             own[axis] = name
     return own

@@ -19,7 +19,17 @@ from ackclock.ranking import cells as places
 from ackclock.ranking import sentence, standing
 from ackclock.ranking.cells import Cells
 from ackclock.ranking.goals import Goal
-from ackclock.ranking.measures import Compared, Known, axes, compared, goal_of, scores, shown
+from ackclock.ranking.measures import (
+    MORE_IS_BETTER,
+    Compared,
+    Known,
+    axes,
+    compared,
+    goal_of,
+    scores,
+    shown,
+    transfers_only,
+)
 from ackclock.ranking.standing import State, Told
 from ackclock.ranking.times import METRICS as TIMES
 from ackclock.results import replications
@@ -199,12 +209,14 @@ def rank(
     found = {
         metric: measured
         for metric in shown(known, wanted, named)
-        if (measured := compared(known, cells, metric, notes)) is not None
+        if (measured := compared(known, cells, metric, wanted, notes)) is not None
     }
+    if "jain" in found and named is None and found["jain"].alone:
+        del found["jain"]
     if known.unfinished and not set(TIMES).isdisjoint(found):
         notes.append("transfers that were not done count in completion times as long as they lasted, or longer")
-    trade = axes(found)
-    dominated = standing.dominated(told, [(found[name], axis != "delay") for axis, name in trade.items()])
+    trade = axes(found, transfers=transfers_only(known, side.result))
+    dominated = standing.dominated(told, [(found[name], axis in MORE_IS_BETTER) for axis, name in trade.items()])
     shares = best_shares(own.mean(axis=1)) if told.state == "sampled" else None
     if told.state == "sampled" and len(cells.draws) < LEAST_RESAMPLED:
         few = f"{len(cells.draws)} replications make wide intervals"

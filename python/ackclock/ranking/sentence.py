@@ -89,13 +89,15 @@ def _where(found: Ranking) -> str:
     first = max(found.candidates, key=lambda item: (item.score.value, item.name == found.reference))
     if found.points == 1 or first.name != found.reference:
         return ""
-    worst = first.worst
+    worst, it = first.worst, "it" if len(found.best) == 1 else first.name
     if worst.ratio >= 1 - 1e-12:
         ahead = worst.low is not None and worst.low > 1 if found.state == "sampled" else worst.ratio > 1 + 1e-12
-        return "It is ahead at every point." if ahead else "At no point is it shown to be behind."
+        return (
+            f"{it[0].upper()}{it[1:]} is ahead at every point." if ahead else f"At no point is {it} shown to be behind."
+        )
     aims = found.goal.aims
     ratio = worst.ratio if len(aims) > 1 or aims[0].up else 1 / worst.ratio
-    at = f"At {words.point(worst.params)} it is {_apart(ratio)} {worst.against}"
+    at = f"At {words.point(worst.params)} {it} is {_apart(ratio)} {worst.against}"
     if found.state == "sampled" and (worst.high is None or worst.high >= 1):
         return f"{at}, which may be chance."
     return f"{at}."
