@@ -35,7 +35,7 @@ class Request:
 
 def run(request: Request) -> int:
     """Draw, write, and say what was drawn."""
-    from ackclock.drawing import figures, plot, selection
+    from ackclock.drawing import picture, plot, selection
 
     kind = _format(request)
     asked = selection.Request(
@@ -49,7 +49,7 @@ def run(request: Request) -> int:
     drawing = plot.specify(Result.load(request.directory), asked)
     figure = plot.figure(drawing.chart, request.width)
     file = _file(request, drawing.kind, asked.y, kind)
-    figures.write_file(figure, file)
+    picture.write_file(figure, file)
     if request.as_json:
         console.print_json(
             {

@@ -18,9 +18,8 @@ from ackclock.drawing.chart import Curve as Curve
 from ackclock.drawing.chart import Panel as Panel
 from ackclock.drawing.chart import Scale as Scale
 from ackclock.drawing.chart import Straight as Straight
-from ackclock.drawing.figures import write
 from ackclock.drawing.layout import arranged
-from ackclock.drawing.picture import Picture
+from ackclock.drawing.picture import Picture, write
 from ackclock.drawing.scales import FEW, Heights, Places
 from ackclock.drawing.style import NEUTRAL, RC, Style, dash, styles
 from ackclock.drawing.wrapping import AXIS, ENTRY, TITLE, fitted, inches, shown

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ackclock.drawing import quantities, traces
 from ackclock.drawing.chart import Chart, Curve, Panel, Scale, Straight
 from ackclock.drawing.selection import Selection
 from ackclock.drawing.style import NEUTRAL_LOOK
-from ackclock.drawing.traces import Trace
+from ackclock.drawing.traces import GOODPUT, ROWS, Row, Trace
 from ackclock.errors import InputError, unknown
 from ackclock.results.result import Result
 from ackclock.stats import jain
@@ -30,10 +30,8 @@ FLOW = (
     "pacing_rate",
 )
 LINK = ("queue", "queue_bytes", "link_sent", "drops")
-GOODPUT = "goodput"
 SERIES = (*FLOW, *LINK, GOODPUT)
 """What a row may show: the series of [probes], and the goodput that `delivered` says."""
-ROWS = ("cwnd", "queue", GOODPUT)
 
 Array = np.ndarray[Any, Any]
 
@@ -93,43 +91,93 @@ def timeseries(selection: Selection) -> Chart:
     if not rows:
         raise InputError("no series were recorded", _remedy("cwnd", "queue", "delivered"), key="kind")
     _needed(selection, *rows)
-    panels: list[Panel] = []
+    found = [
+        Column(title, {name: traces.of_point(selection.result, point, name) for name in rows})
+        for title, point in _points(selection)
+    ]
+    return chart(found, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A point: its title, and its rows by their names."""
+
+    title: str
+    rows: Mapping[str, Row]
+
+
+def chart(found: Sequence[Column], rows: Sequence[str]) -> Chart:
+    """Rows of series over time, a column for each point. A line keeps its look where the number of its flow changes."""
     looks: dict[str, str] = {}
-    points = _points(selection)
-    end = 0.0
-    for index, row in enumerate(rows):
-        own = [(title, traces.of_point(selection.result, point, row)) for title, point in points]
-        values = [float(trace.value.max()) for _, each in own for trace in each.traces if len(trace.value)]
-        name, unit = _UNITS[row]
-        by, label = quantities.Quantity(name, unit).scaled(values)
-        for title, each in own:
-            end = max(end, each.duration)
-            curves = _curves(each.traces, by, looks, steps=row in LINK)
-            limit = None if each.limit is None else Straight("queue limit, link rate", y=each.limit * by)
+    names = _names(found)
+    panels: list[Panel] = []
+    end = max((row.duration for column in found for row in column.rows.values()), default=0.0)
+    for index, name in enumerate(rows):
+        own = [column.rows[name] for column in found]
+        values = [
+            float(np.nanmax(trace.value)) for row in own for trace in row.traces if np.isfinite(trace.value).any()
+        ]
+        by, label = quantities.Quantity(*_UNITS[name]).scaled(values)
+        for column, row in zip(found, own, strict=True):
+            drawn = _curves(row.traces, by, names, looks, steps=name in LINK)
+            limit = () if row.limit is None else (Straight("queue limit, link rate", y=row.limit * by),)
             scale = Scale(label, low=0.0)
-            panels.append(
-                Panel(title if index == 0 else "", curves, (limit,) if limit else (), y=scale, before=each.warmup)
-            )
-    return Chart("", Scale("time (s)", low=0.0, high=end), Scale(""), tuple(panels), looks, across=len(points))
+            panels.append(Panel(column.title if index == 0 else "", drawn, limit, y=scale, before=row.warmup))
+    return Chart("", Scale("time (s)", low=0.0, high=end), Scale(""), tuple(panels), looks, across=len(found))
 
 
-def _curves(found: Sequence[Trace], by: float, looks: dict[str, str], *, steps: bool = False) -> tuple[Curve, ...]:
-    """Flow by flow, or the mean and range of many flows of a group."""
+_Place = tuple[str, str, int]
+"""A line: controller, label of the group, and the place of its flow in it, or :data:`_MANY`."""
+_MANY = -1
+
+
+def _names(found: Sequence[Column]) -> dict[_Place, str]:
+    """What each line is called in all columns: with the numbers of its flow where its group has several."""
+    flows: dict[_Place, dict[str, None]] = {}
+    most: dict[tuple[str, str], int] = {}
+    for column in found:
+        for row in column.rows.values():
+            for (cc, label), members in _groups(row.traces).items():
+                most[cc, label] = max(most.get((cc, label), 0), len(members))
+                if len(members) > _EACH:
+                    flows.setdefault((cc, label, _MANY), {})
+                    continue
+                for rank, trace in enumerate(members):
+                    flows.setdefault((cc, label, rank), {})[trace.id] = None
+    names = {}
+    for (cc, label, rank), ids in flows.items():
+        if rank == _MANY:
+            names[cc, label, rank] = f"{label}, mean and range of {most[cc, label]} flows"
+        elif most[cc, label] == 1:
+            names[cc, label, rank] = label
+        else:
+            names[cc, label, rank] = f"{label}, flow {' or '.join(ids)}"
+    return names
+
+
+def _groups(found: Sequence[Trace]) -> dict[tuple[str, str], list[Trace]]:
     parts: dict[tuple[str, str], list[Trace]] = {}
     for trace in found:
         parts.setdefault((trace.cc, trace.label), []).append(trace)
+    return parts
+
+
+def _curves(
+    found: Sequence[Trace], by: float, names: Mapping[_Place, str], looks: dict[str, str], *, steps: bool
+) -> tuple[Curve, ...]:
+    """Flow by flow, or the mean and range of many flows of a group."""
     curves = []
-    for (cc, label), members in parts.items():
+    for (cc, label), members in _groups(found).items():
+        link = not cc and not label  # it has no name: the axis says what it is
         if len(members) > _EACH:
-            name = f"{label}, mean and range of {len(members)} flows"
+            name = names[cc, label, _MANY]
+            looks[name] = cc
             time, mean, low, high = traces.together(members)
             curves.append(Curve(name, _tuple(time), _tuple(mean * by), _tuple(low * by), _tuple(high * by)))
-            looks[name] = cc
             continue
-        for trace in members:
-            link = not cc and not label
-            name = label if len(members) == 1 else f"{label}, flow {trace.id}"
-            looks[name] = NEUTRAL_LOOK if link else cc  # a link has no name: the axis says what it is
+        for rank, trace in enumerate(members):
+            name = names[cc, label, rank]
+            looks[name] = NEUTRAL_LOOK if link else cc
             curves.append(Curve(name, _tuple(trace.time), _tuple(trace.value * by), steps=steps, bare=link))
     return tuple(curves)
 

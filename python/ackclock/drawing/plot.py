@@ -13,6 +13,7 @@ from ackclock.drawing.chart import Chart
 from ackclock.drawing.layout import WIDTHS
 from ackclock.drawing.selection import KNOWN, Request, Selection
 from ackclock.drawing.style import RC
+from ackclock.drawing.traces import GOODPUT
 from ackclock.errors import InputError, unknown
 from ackclock.results.result import Result
 
@@ -141,7 +142,7 @@ def _fitting(selection: Selection) -> tuple[str, ...]:
         "ecdf": distributions.completed(selection),
         "fct": distributions.completed(selection),
         "timeseries": bool(there),
-        "share": overtime.GOODPUT in there,
+        "share": GOODPUT in there,
         "sequence": "delivered" in there or "sent" in there,
     }
     return tuple(kind for kind in KINDS if has[kind])

@@ -13,7 +13,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ackclock.drawing.figures import drawable, write_file
+from ackclock.drawing.picture import drawable, write_file
 from ackclock.drawing.style import NEUTRAL, RC, dash, look
 
 if TYPE_CHECKING:

@@ -32,21 +32,9 @@ class Trace:
     value: np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """What one column of a figure shows: the first replication of a point."""
-
-    title: str
-    duration: float
-    warmup: float
-    rate_mbit: float | None
-    queue_limit: int | None
-    cwnd: tuple[Trace, ...]
-    queue: tuple[Trace, ...]
-    goodput: tuple[Trace, ...]
-
-
 GOODPUT = "goodput"
+ROWS = ("cwnd", "queue", GOODPUT)
+"""What the overview shows."""
 _IN_SEGMENTS = frozenset({"cwnd", "ssthresh", "in_flight"})
 
 
@@ -115,36 +103,6 @@ def _steady_rate(link: dict[str, Any] | None, resolved: dict[str, Any]) -> float
     """The rate of a link, bit/s; a mean of one that varies is no line to draw."""
     steady = link is not None and not (link.get("schedule") or link.get("trace"))
     return rate_of(link, resolved["duration_ns"]) if link is not None and steady else None
-
-
-def panel(result: Result, point: int) -> Panel | None:
-    """The lines of a point's first finished replication; ``None`` if it has no finished run."""
-    rows = result.runs.filter(pl.col("point") == point).head(1)
-    if rows.is_empty():
-        return None
-    run = rows.row(0, named=True)
-    resolved = result.resolved(point)
-    series = result.series.filter(pl.col("run") == run["run"])
-    flows = result.flows.filter(pl.col("run") == run["run"])
-    names = _names(result, point, flows)
-    life = {name: (start, end) for name, start, end in flows.select("id", "start_s", "end_s").iter_rows()}
-    mss = {flow["id"]: flow["mss"] for flow in resolved["flows"]}
-    link = _bottleneck(resolved)
-    rate = _steady_rate(link, resolved)
-    cwnd = _of(series, "flow", "cwnd", names)
-    queues = _of(series, "link", "queue", {link["id"]: ("", "")}) if link else []
-    return Panel(
-        title="\n".join(f"{key.rpartition('.')[2]} = {run[key]}" for key in result.params),
-        duration=run["duration_s"],
-        warmup=run["warmup_s"],
-        rate_mbit=None if rate is None else rate / 1e6,
-        queue_limit=link["queue"]["limit_packets"] if link and link["queue"] else None,
-        cwnd=tuple(_thin(_alive(_scaled(item, 1 / mss[item.id]), *life[item.id])) for item in cwnd),
-        queue=tuple(_thin(item) for item in queues),
-        goodput=tuple(
-            _alive(_rate(item, run["duration_s"]), *life[item.id]) for item in _of(series, "flow", "delivered", names)
-        ),
-    )
 
 
 def _names(result: Result, point: int, flows: pl.DataFrame) -> dict[str, tuple[str, str]]:
