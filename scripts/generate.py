@@ -11,11 +11,13 @@ hand. Needs the package with its extension (``make build``).
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ackclock.drawing import topology
 from ackclock.engine import Algorithm, Discipline, Option, catalogue
@@ -23,6 +25,7 @@ from ackclock.scenario.display import schema
 from ackclock.scenario.display.sketch import sketch
 from ackclock.scenario.plan import load
 from ackclock.scenario.values.options import show
+from ackclock.sweeps.run import run
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -128,6 +131,26 @@ PICTURES: Mapping[str, str] = {
 """Pictures of topologies, and the scenario each is drawn from."""
 
 
+_NOISY = {"topology.rtt": "40 ms", "topology.queue.limit": "2 BDP", "topology.loss": 0.0005}
+FIGURES: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, Any]]] = {
+    "docs/pictures/plot-curve.svg": ("scenarios/buffer-sizes.toml", {}, {}),
+    "docs/pictures/plot-pareto.svg": (
+        "scenarios/compare.toml",
+        {**_NOISY, "cc": ["reno", "cubic", "vegas", "bbr1", "bbr3", "copa"]},
+        {"kind": "pareto"},
+    ),
+    "docs/pictures/plot-share.svg": (
+        "scenarios/compare.toml",
+        {
+            "topology.rtt": "40 ms", "cc": "cubic", "flows.0.count": 3, "flows.0.start": {"uniform": ["0 s", "20 s"]},
+            "run.duration": "40 s", "run.replications": 1, "probes.interval": "100 ms",
+        },
+        {"kind": "share"},
+    ),
+}  # fmt: skip
+"""Figures of results: the scenario each is of, what is changed of it, and what is asked of the figure."""
+
+
 def fill(page: str, text: str, tables: Mapping[str, Callable[[], str]]) -> str:
     """`text` with the tables of `page` renewed."""
     for name, make in tables.items():
@@ -146,6 +169,16 @@ def picture(scenario: str) -> str:
         return topology.save(drawn, Path(folder) / "topology.svg").read_text(encoding="utf-8")
 
 
+@functools.cache
+def figure(name: str) -> str:
+    """The SVG of a figure of a result."""
+    scenario, changes, asked = FIGURES[name]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "figure.svg"
+        run(ROOT / scenario, set=changes, jobs=1).plot(**asked).savefig(file)
+        return file.read_text(encoding="utf-8")
+
+
 def structure(svg: str) -> list[tuple[str, str]]:
     """What is drawn and said in an SVG. Coordinates may differ between versions of the library that draws it."""
     return re.findall(r"<!-- (.*?) -->|id=\"((?:link|flows)-.*?)\"", svg)
@@ -155,12 +188,13 @@ def generated(root: Path = ROOT) -> dict[str, str]:
     """What every generated file should contain."""
     pages = {page: fill(page, (root / page).read_text(encoding="utf-8"), tables) for page, tables in TABLES.items()}
     pictures = {name: picture(scenario) for name, scenario in PICTURES.items()}
-    return pages | {name: make() for name, make in FILES.items()} | pictures
+    figures = {name: figure(name) for name in FIGURES}
+    return pages | {name: make() for name, make in FILES.items()} | pictures | figures
 
 
 def differs(name: str, old: str, new: str) -> bool:
     """Whether a committed file is not what it should be."""
-    return structure(old) != structure(new) if name in PICTURES else old != new
+    return structure(old) != structure(new) if name in PICTURES or name in FIGURES else old != new
 
 
 def stale(root: Path = ROOT) -> dict[str, str]:
