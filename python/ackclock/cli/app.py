@@ -12,6 +12,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 import ackclock
+from ackclock.cli.examples import of as example
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.errors import AckclockError, ControllerError, EngineError, InputError, one_line
 
@@ -19,9 +20,11 @@ app = App(
     name="ackclock",
     help="A laboratory for TCP congestion control.",
     version=lambda: ackclock.__version__,
+    help_epilogue=example(""),
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # main says what was interrupted
 )
+app.register_install_completion_command(help="Install completion for your shell: bash, zsh, fish or PowerShell.")
 
 
 def flag(text: str, name: str | None = None) -> Parameter:
@@ -48,7 +51,7 @@ Replications = Annotated[int | None, Parameter(help="In place of run.replication
 Jobs = Annotated[int | None, Parameter(help="Runs at a time. Default: as many as there are processors.")]
 
 
-@app.command(name="run")
+@app.command(name="run", help_epilogue=example("run"))
 def run_command(
     file: File,
     /,
@@ -73,7 +76,7 @@ def run_command(
     return run(Request(file, out, changes, seed, replications, jobs, json, plot))
 
 
-@app.command(name="sweep")
+@app.command(name="sweep", help_epilogue=example("sweep"))
 def sweep_command(
     file: File,
     /,
@@ -118,7 +121,7 @@ def sweep_command(
     )
 
 
-@app.command(name="query")
+@app.command(name="query", help_epilogue=example("query"))
 def query_command(
     directory: Annotated[Path, Parameter(help="A result: what run --out or sweep wrote.")],
     sql: Annotated[str, Parameter(help="A statement that only reads, over runs, flows, links, transfers, series.")],
@@ -133,7 +136,7 @@ def query_command(
     return run(directory, sql, as_json=json, as_csv=csv)
 
 
-@app.command(name="show")
+@app.command(name="show", help_epilogue=example("show"))
 def show_command(
     file: File,
     /,
@@ -156,7 +159,7 @@ def show_command(
     return show(file, changes, as_json=json, plot=plot)
 
 
-@app.command(name="rank")
+@app.command(name="rank", help_epilogue=example("rank"))
 def rank_command(
     directory: Annotated[Path, Parameter(help="A directory written by ackclock run --out or sweep.")],
     /,
@@ -184,7 +187,7 @@ def rank_command(
     return run(Request(directory, by, base, goal, metric, json))
 
 
-@app.command(name="compare")
+@app.command(name="compare", help_epilogue=example("compare"))
 def compare_command(
     a: Annotated[Path, Parameter(help="A directory written by ackclock run --out or sweep.")],
     b: Annotated[Path | None, Parameter(help="Another one. Without it, values of --by within A.")] = None,
@@ -219,7 +222,7 @@ def compare_command(
     return run(Request(a, b, by, base, metric, margin, agreement, everything, json))
 
 
-@app.command(name="plot")
+@app.command(name="plot", help_epilogue=example("plot"))
 def plot_command(
     directory: Annotated[Path, Parameter(help="A result: what run --out or sweep wrote.")],
     /,
@@ -251,7 +254,7 @@ def plot_command(
     return run(Request(directory, kind, x, y, by, facet, where, format, width, out, json))
 
 
-@app.command(name="cc")
+@app.command(name="cc", help_epilogue=example("cc"))
 def cc_command(
     name: Annotated[
         str | None, Parameter(help="A controller or slow start to describe, or python:module:Class.")
@@ -274,7 +277,7 @@ def cc_command(
     return describe(Request(name, tcp, queues, json, profile, changes, plot))
 
 
-@app.command(name="doctor")
+@app.command(name="doctor", help_epilogue=example("doctor"))
 def doctor_command(*, json: Json = False) -> int:
     """Show what this computer can do, and what to do about the rest."""
     from ackclock.cli.doctor import doctor
@@ -282,13 +285,17 @@ def doctor_command(*, json: Json = False) -> int:
     return doctor(as_json=json)
 
 
-study_app = App(name="study", help="Studies: published evaluations that can be run, with claims that are checked.")
+study_app = App(
+    name="study",
+    help="Studies: published evaluations that can be run, with claims that are checked.",
+    help_epilogue=example("study"),
+)
 app.command(study_app)
 
 StudyName = Annotated[str, Parameter(help="A study by name (ackclock study list), or the directory of one.")]
 
 
-@study_app.command(name="list")
+@study_app.command(name="list", help_epilogue=example("study list"))
 def study_list_command(*, json: Json = False) -> int:
     """List the studies that come with the package."""
     from ackclock.cli.study import list_studies
@@ -296,7 +303,7 @@ def study_list_command(*, json: Json = False) -> int:
     return list_studies(as_json=json)
 
 
-@study_app.command(name="show")
+@study_app.command(name="show", help_epilogue=example("study show"))
 def study_show_command(name: StudyName, /, *, json: Json = False) -> int:
     """Show the source of a study, its scenarios, claims, tables and figures."""
     from ackclock.cli.study import show
@@ -304,7 +311,7 @@ def study_show_command(name: StudyName, /, *, json: Json = False) -> int:
     return show(name, as_json=json)
 
 
-@study_app.command(name="run")
+@study_app.command(name="run", help_epilogue=example("study run"))
 def study_run_command(
     name: StudyName,
     /,
@@ -351,5 +358,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"ackclock: {one_line(message)}", file=sys.stderr)
+    from ackclock.cli.console import warn
+
+    warn(one_line(message))
     return code

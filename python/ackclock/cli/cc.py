@@ -76,7 +76,7 @@ def _list(*, as_json: bool) -> None:
             lines.extend(_notes(item, checked))
             for line in lines:
                 indented = textwrap.fill(line, out.width - 1, initial_indent="    ", subsequent_indent="    ")
-                out.print(indented, soft_wrap=True, markup=False)
+                console.say(out, indented)
         out.print()
     out.print("ackclock cc NAME shows one, with its parameters explained and its window in a standard test.")
 
@@ -98,15 +98,15 @@ def _one(request: Request, name: str) -> None:
         console.print_json({**_algorithm(item, checked), "response": measured.to_json()})
         return
     out = console.stdout()
-    out.print(f"{item.name}: {item.summary} ({item.source})", soft_wrap=True, markup=False)
+    console.say(out, f"{item.name}: {item.summary} ({item.source})")
     for note in _notes(item, checked):
-        out.print(note, soft_wrap=True, markup=False)
+        console.say(out, note)
     out.print()
     out.print(_parameters(item.params) if item.params else "It has no parameters.")
     out.print()
     _draw(measured, out)
     if request.plot is not None:
-        out.print(f"figure: {request.plot}", soft_wrap=True, markup=False)
+        console.say(out, f"figure: {request.plot}")
 
 
 def _draw(measured: Any, out: Any) -> None:
@@ -120,7 +120,7 @@ def _draw(measured: Any, out: Any) -> None:
     rate = f"{link['rate_bps'] / 1e6:g} Mbit/s" if link["rate_bps"] else "no rate"
     rtt = sum(item["delay_ns"] for item in resolved["links"]) / 1e6
     title = f"cwnd (segments), profile {flow['profile']}: {rate}, {rtt:g} ms, BDP {measured.bdp:.0f} segments{size}"
-    out.print(title, soft_wrap=True, markup=False)
+    console.say(out, title)
     braille = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
     width = min(out.width, 100) - 1
     end = resolved["duration_ns"] / 1e9
@@ -226,7 +226,10 @@ def _tcp(*, as_json: bool) -> None:
     for option in known.tcp_options.values():
         defaults = [show(option, option.defaults[profile]) for profile in known.profiles]
         rows.append([option.name, option.kind, *defaults, _values(option), option.doc])
-    console.stdout().print(console.table(rows, ["left"] * len(rows[0])))
+    words: list[console.Justify] = ["left"] * len(rows[0])
+    # What it means stays: a value without its meaning says little.
+    least = ["values", "kind", *(name for name in reversed(known.profiles) if name != DEFAULT_PROFILE)]
+    console.print_table(console.stdout(), rows, words, least=[rows[0].index(name) for name in least])
 
 
 def _queues(*, as_json: bool) -> None:
@@ -240,7 +243,7 @@ def _queues(*, as_json: bool) -> None:
     out = console.stdout()
     for item in known.values():
         limit = "a limit must be given" if item.default_limit is None else f"limit {item.default_limit} packets"
-        out.print(f"{item.name}: {item.summary} ({item.source}); {limit}", soft_wrap=True, markup=False)
+        console.say(out, f"{item.name}: {item.summary} ({item.source}); {limit}")
         if item.params:
             out.print(_parameters(item.params))
         out.print()

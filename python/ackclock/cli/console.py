@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
+import textwrap
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from rich import box
 from rich.console import Console
-from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from ackclock.cli import widths as widths_of
+
+_GAP, _TIGHT = 3, 1  # characters between the columns of a table
 _WIDE = 200  # columns when the output is a file or a pipe: tables are not folded there
 
 Justify = Literal["left", "right"]
@@ -30,19 +34,62 @@ def stdout() -> Console:
 
 def fits(out: Console, content: Table) -> bool:
     """Whether a table can be shown without folding its cells."""
-    return Measurement.get(out, out.options.update(max_width=10 * _WIDE), content).maximum <= out.width
+    rows = list(zip(*([str(column.header), *map(str, column.cells)] for column in content.columns), strict=True))
+    return widths_of.needed(rows, _GAP if any(content.padding) else _TIGHT) <= out.width
 
 
 def table(rows: Sequence[Sequence[str]], justify: Sequence[Justify] = (), *, tight: bool = False) -> Table:
-    """A plain table; the first row is its header. Columns beyond `justify` are aligned to the right."""
+    """A plain table; the first row is its header. Columns beyond `justify` are aligned to the right.
+
+    Where it is wider than standard output, cells are folded at blanks, those on the right last: they are numbers.
+    """
     result = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0 if tight else (0, 1))
     header, *body = rows
+    sides = [justify[index] if index < len(justify) else "right" for index in range(len(header))]
+    room, gap = stdout().width, _TIGHT if tight else _GAP
+    widths = widths_of.fitted(rows, room, gap, _numbers(sides)) or widths_of.fitted(rows, room, gap)
     for index, title in enumerate(header):
-        side = justify[index] if index < len(justify) else "right"
-        result.add_column(Text(title), justify=side, vertical="top", overflow="fold")
+        width = widths[index] if widths is not None and widths_of.needed(rows, gap) > room else None
+        result.add_column(Text(title), justify=sides[index], vertical="top", overflow="fold", width=width)
     for row in body:
         result.add_row(*(Text(cell) for cell in row))
     return result
+
+
+def print_table(
+    out: Console,
+    rows: Sequence[Sequence[str]],
+    justify: Sequence[Justify] = (),
+    *,
+    least: Sequence[int] = (),
+    rest: str = "--json has all",
+    tight: bool = False,
+) -> None:
+    """Print a table. Where there is no room, columns are left out, those of `least` from its beginning, with a note.
+
+    `rest` says where these are.
+    """
+    gap = _TIGHT if tight else _GAP
+    sides = [justify[index] if index < len(justify) else "right" for index in range(len(rows[0]))]
+    kept, gone = widths_of.chosen(rows, out.width, gap, _numbers(sides), least)
+    out.print(table(widths_of.cut(rows, kept), [sides[index] for index in kept], tight=tight))
+    if gone:
+        names = ", ".join(" ".join(rows[0][index].split()) for index in gone)
+        say(out, f"left out: {names}; {rest}, or {widths_of.needed(rows, gap)} columns")
+
+
+def _numbers(sides: Sequence[Justify]) -> list[int]:
+    return [index for index, side in enumerate(sides) if side == "right"]
+
+
+def say(out: Console, line: str | Text) -> None:
+    """Print a line of text: folded between words in a terminal, whole in a file or a pipe."""
+    out.print(line, soft_wrap=not sys.stdout.isatty(), markup=False)
+
+
+def blocks() -> bool:
+    """Whether standard output can show more than ASCII."""
+    return "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
 
 
 def print_json(value: Any) -> None:
@@ -52,8 +99,16 @@ def print_json(value: Any) -> None:
 
 
 def warn(message: str) -> None:
-    """A line on standard error."""
-    print(f"ackclock: {message}", file=sys.stderr)
+    """A line on standard error, folded between words if that is a terminal."""
+    print(folded(f"ackclock: {message}", sys.stderr), file=sys.stderr)
+
+
+def folded(line: str, stream: TextIO) -> str:
+    """A line as it is for a file or a pipe; for a terminal in as many lines as it takes, between words."""
+    if not stream.isatty():
+        return line
+    columns = shutil.get_terminal_size().columns
+    return textwrap.fill(line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from ackclock.cli import console
+from ackclock.cli import console, sparklines
 from ackclock.cli.exit_codes import INTERRUPTED, OK
 from ackclock.errors import InputError, Interrupted
 from ackclock.results import text
@@ -102,27 +102,45 @@ def show(out: Console, result: Result, elapsed: float, directory: Path | None, f
     wide, narrow = (text.tables(result.points, result.params, narrow=narrow) for narrow in (False, True))
     for (title, rows), (_, short) in zip(wide, narrow, strict=True):
         if title:
-            out.print(f"\n{title}", soft_wrap=True)
+            console.say(out, f"\n{title}")
         # The words in front are aligned to the left, and what is counted to the right.
         left: list[console.Justify] = ["left"] * (texts if "flows" in rows[0] else texts - 1)
         table = console.table(rows, left)
-        out.print(table if console.fits(out, table) else console.table(short, left, tight=True))
+        if console.fits(out, table):
+            out.print(table)
+        else:
+            rest = f"{directory} has all" if directory is not None else "--json has all"
+            console.print_table(out, short, left, least=text.least(short[0], texts), rest=rest, tight=True)
+    _over_time(out, result)
     for note in text.notes(result.points):
-        out.print(note, soft_wrap=True)
+        console.say(out, note)
     varied = [point.n for point in result.points if not point.repeated]
     n = max(varied, default=0)
     upto = "up to " if any(own < n for own in varied) else ""
     note = f"; means and 95 % confidence intervals of {upto}{n} replications" if n > 1 else ""
     packets = f"{int(result.runs['packets'].sum()):,}".replace(",", " ")
     runs = f"{result.runs.height} run{'' if result.runs.height == 1 else 's'}"
-    out.print(f"{runs}, {packets} packets, {elapsed:.1f} s{note}", soft_wrap=True)
+    console.say(out, f"{runs}, {packets} packets, {elapsed:.1f} s{note}")
     if directory is not None:
-        out.print(f"tables: {directory}", soft_wrap=True)
+        console.say(out, f"tables: {directory}")
     if len(figures) > _FEW:
-        out.print(f"figures: {figures[0].parent} ({len(figures)} files)", soft_wrap=True)
+        console.say(out, f"figures: {figures[0].parent} ({len(figures)} files)")
         return
     for figure in figures:
-        out.print(f"figure: {figure}", soft_wrap=True)
+        console.say(out, f"figure: {figure}")
+
+
+def _over_time(out: Console, result: Result) -> None:
+    """The series of the first replications as lines of characters, if they were recorded."""
+    rows, more = sparklines.table(result, room=out.width, blocks=console.blocks())
+    if not rows:
+        return
+    run = result.runs.row(0, named=True)
+    console.say(out, f"\nfirst replication, 0 to {run['duration_s']:g} s; each line from 0 to its largest value")
+    words: list[console.Justify] = ["left"] * len(rows[0])
+    console.print_table(out, rows, words, least=[len(rows[0]) - 1], rest="ackclock plot draws it", tight=True)
+    if more:
+        console.say(out, f"and {more} more point{'s' * (more > 1)}; ackclock plot draws them")
 
 
 def _prepared_for_figures(plan: Plan, request: Request) -> Plan:

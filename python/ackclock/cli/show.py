@@ -50,24 +50,24 @@ def _print(found: Beginning, drawn: Sequence[Path], *, as_json: bool) -> None:
         console.print_json({"runs": runs})
         return
     out = console.stdout()
-    out.print(_heading(found), soft_wrap=True)
+    console.say(out, _heading(found))
     sides: list[console.Justify] = ["left", "left", "left", "left", "left", "right", "left"]
     for point in plan.points[:_MOST]:
         out.print()
         if point.params:
-            out.print(f"point {point.index}: {_params(point)}", soft_wrap=True)
+            console.say(out, f"point {point.index}: {_params(point)}")
         document = next(job for job in Plan(plan.source, "", (point,)).jobs()).document()
         out.print(console.table(_links(point, document), ["left"]))
         out.print(console.table(_flows(point, document), sides))
         out.print(console.table(_ways(point, document), ["left"] * 3))
     if found.points > _MOST:
-        out.print(f"\nand {found.points - _MOST} more points; --json prints all of them", soft_wrap=True)
+        console.say(out, f"\nand {found.points - _MOST} more points; --json prints all of them")
     if found.points > len(plan.points):
         checked = f"the first {len(plan.points)} points were checked; run and sweep check all before they begin"
-        out.print(checked, soft_wrap=True)
+        console.say(out, checked)
     if drawn:
         which = " of point 0" if len(plan.points) > 1 else ""
-        out.print(f"\ntopology{which}: {', '.join(map(str, drawn))}", soft_wrap=True)
+        console.say(out, f"\ntopology{which}: {', '.join(map(str, drawn))}")
 
 
 def _warnings(plan: Plan) -> list[str]:

@@ -81,10 +81,10 @@ def show(name: str, *, as_json: bool) -> int:
         )
         return OK
     out = console.stdout()
-    out.print(f"{study.name}: {study.title}\n{study.citation}", soft_wrap=True, markup=False)
+    console.say(out, f"{study.name}: {study.title}\n{study.citation}")
     for text in (study.citation.note, study.summary):
         if text:
-            out.print(f"\n{text}", soft_wrap=True, markup=False)
+            console.say(out, f"\n{text}")
     rows = [["scenario", "runs", "quick", "what"]]
     rows += [[item.id, str(len(full[item.id])), str(len(quick[item.id])), item.title] for item in study.settings]
     _section(out, console.table(rows, ["left", "right", "right", "left"]))
@@ -97,7 +97,7 @@ def show(name: str, *, as_json: bool) -> int:
     rows += [[f"tables/{item.id}", item.paper, item.title] for item in study.tables]
     rows += [[f"figures/{item.id}", item.paper, item.title] for item in study.figures]
     _section(out, console.table(rows, ["left"] * 3))
-    out.print(f"\nread more: {study.folder / 'README.md'}", soft_wrap=True, markup=False)
+    console.say(out, f"\nread more: {study.folder / 'README.md'}")
     return OK
 
 
@@ -156,13 +156,13 @@ def _print(out: Console, report: Report, folder: Path) -> None:
     written += [f"tables: {folder / 'tables'} ({len(study.tables)}, as text and CSV)"] if study.tables else []
     written += [f"figures: {folder / 'figures'} ({len(study.figures)}, as SVG, PNG and CSV)"] if study.figures else []
     for text in (f"{study.name}: {runs} runs{failed}, {report.wall_s:.1f} s", *written, ""):
-        out.print(text, soft_wrap=True, markup=False)
+        console.say(out, text)
     for item in report.claims:
         first, second = wording.lines(item, quick=report.quick, width=min(out.width, _WIDE))
         line, begin = Text(first), first.index(item.verdict.outcome)
         line.stylize(_COLOURS[item.verdict.outcome], begin, begin + len(item.verdict.outcome))
-        out.print(line, soft_wrap=True)
-        out.print(second, soft_wrap=True, markup=False)
+        console.say(out, line)
+        console.say(out, second)
     counted = [
         f"{count} {outcome}"
         for outcome in _COLOURS
@@ -170,7 +170,7 @@ def _print(out: Console, report: Report, folder: Path) -> None:
     ]
     why = f"; what decided: {REPORT}" if len(counted) > 1 or "pass" not in counted[0] else ""
     quick = f"; {wording.NO_EVIDENCE}" if report.quick else ""
-    out.print(f"\nclaims: {', '.join(counted)}{quick}{why}", soft_wrap=True, markup=False)
+    console.say(out, f"\nclaims: {', '.join(counted)}{quick}{why}")
 
 
 def _section(out: Console, table: Table) -> None:

@@ -61,7 +61,7 @@ def run(request: Request) -> int:
     if not request.as_json:
         show(console.stdout(), report.result, time.monotonic() - begun, out, [])
         if report.played < report.result.runs.height + report.failed:
-            console.stdout().print(_played(report), soft_wrap=True)
+            console.say(console.stdout(), _played(report))
     for warning in report.result.warnings:
         console.warn(warning)
     for line in _imprecise(report, precision):

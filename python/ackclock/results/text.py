@@ -132,6 +132,8 @@ _OTHERS = Section(
 _PLAIN = {"drops_full_percent", "lost_percent"}  # each alone is the loss of the main table again
 _DOTS = re.compile(r"\.(?=\w)")  # between the parts of a key
 _SHORT = {"utilisation": "util.", "completed": "done", "unfinished": "open", "slowdown": "slow-\ndown"}
+_LEAST = ("retrans.", "mean queue", "Jain", "FCT median", "FCT p99", "slow- down", "slowdown", "open", "delay median")
+"""What is left out first where there is no room: what another column nearly says."""
 _EACH = 4  # so many flows get a line each; more have one for their group
 _MOST = 20  # lines of groups
 _SHARE = 0.02  # more unfinished transfers than this are spoken of: the slowest are missing
@@ -167,6 +169,17 @@ def rows(points: Sequence[PointSummary], params: Sequence[str], *, narrow: bool 
     return _fitted([*params, *_FLOWS, *(column.title for column in columns)], body, narrow=narrow)
 
 
+def least(header: Sequence[str], words: int) -> list[int]:
+    """The columns in the order in which they are left out where there is no room; never the first `words`.
+
+    First those of :data:`_LEAST`, then the others from the right.
+    """
+    titles = [" ".join(title.split()) for title in header]
+    named = [at for name in _LEAST for at, title in enumerate(titles) if at >= words and title.startswith(name)]
+    others = [at for at in range(len(header) - 1, words, -1) if at not in named]
+    return [*dict.fromkeys(named), *others]
+
+
 def notes(points: Sequence[PointSummary]) -> list[str]:
     """What a reader must know about the tables."""
     return [*_repeated(points), *_unfinished(points)]
@@ -193,15 +206,18 @@ def _unfinished(points: Sequence[PointSummary]) -> list[str]:
 
 
 def number(value: Estimate, factor: float = 1.0, digits: int = 2) -> str:
-    """``mean ± half-width`` with so many significant digits of the interval, or two more of a lone mean."""
+    """``mean ± half-width`` with so many significant digits of the interval, or two more of a lone mean.
+
+    The mean has two at least, however wide its interval is.
+    """
     if value.mean is None:
         return "-"
     mean = value.mean * factor
     if value.ci95 is None:
         return f"{mean:.{_decimals(mean, digits + 2)}f}"
     half = value.ci95 * factor
-    most = _decimals(mean or half, 2 * digits + 1)
-    places = min(most, _decimals(half, digits)) if half else most
+    most = _decimals(mean or half, max(4, 2 * digits + 1))
+    places = min(most, max(_decimals(half, digits), _decimals(mean, 2) if mean else 0)) if half else most
     return f"{mean:.{places}f} ± {half:.{places}f}"
 
 

@@ -1,0 +1,25 @@
+"""An example of every command, which its --help ends with."""
+
+from __future__ import annotations
+
+_OF = {
+    "": "ackclock run scenarios/compare.toml",
+    "run": "ackclock run scenarios/compare.toml --set cc=bbr3 --out results/bbr3",
+    "sweep": "ackclock sweep scenarios/compare.toml --precision 5% --out results/a",
+    "query": 'ackclock query results/a "select avg(mean_rtt_s) from flows"',
+    "show": "ackclock show scenarios/parking-lot.toml --set cc=bbr3",
+    "rank": 'ackclock rank results/a --goal "goodput_bps up, jain up 2x"',
+    "compare": "ackclock compare results/a --by cc --base reno --margin 5%",
+    "plot": "ackclock plot results/a --y goodput_bps --format pdf",
+    "cc": "ackclock cc cubic --set beta=0.8 --profile rfc",
+    "doctor": "ackclock doctor",
+    "study": "ackclock study run blbe-slow-start --quick",
+    "study list": "ackclock study list",
+    "study show": "ackclock study show high-bdp",
+    "study run": "ackclock study run high-bdp --quick --cc bbr3 --out results/mine",
+}
+
+
+def of(command: str) -> str:
+    """What the help of a command ends with; that of ``ackclock`` itself is that of no command."""
+    return f"Example: {_OF[command]}"
