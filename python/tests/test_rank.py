@@ -331,8 +331,19 @@ def test_values_of_a_key_that_is_no_controller(tmp_path: Path) -> None:
     assert rank(one).by == "cc"
 
 
+def test_flows_beside_those_of_the_candidates_are_spoken_of(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text(SMALL + '\n[[flows]]\ncc = ["reno", "vegas"]\n', encoding="utf-8")
+    found = rank(ackclock.run(path, replications=2, jobs=1))
+    assert found.by == "flows.1.cc"
+    assert "metrics are of all flows of a run, not of those of flows.1 alone: ackclock query has each" in found.notes
+
+
 def test_the_frame_and_json_have_every_line(result: Result) -> None:
     found = rank(result, metrics=["utilisation"])
+    assert {item.name: item.front for item in found.candidates} == {
+        item.name: item.front for item in rank(result).candidates
+    }  # what is shown beside the goal does not change it
     frame = found.frame
     assert frame["cc"].to_list() == [item.name for item in found.candidates]
     assert {"rank", "tied", "score", "score_low", "score_high", "best", "front", "worst", "worst_at"} <= set(

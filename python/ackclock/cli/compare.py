@@ -71,10 +71,12 @@ def _ranking(request: Request, notes: list[str]) -> Ranking | None:
     if request.b is not None or request.metrics or request.agreement:
         return None
     try:
-        return rank(request.a, by=request.by, base=request.base)
+        found = rank(request.a, by=request.by, base=request.base)
     except InputError as error:
         notes.append(f"not ranked: {error.problem}; {error.remedy}")
         return None
+    notes += [note for note in found.notes if note not in notes]
+    return found
 
 
 def _print(found: Comparison) -> None:

@@ -166,6 +166,12 @@ def shown(known: Known, goal: Goal, metrics: Sequence[str] | None) -> tuple[str,
     return tuple(dict.fromkeys([*goal.metrics, *(name for name in others if known.has(name))]))
 
 
+def on_axes(known: Known) -> list[str]:
+    """The metrics that may be an axis of the trade-off."""
+    names = {name: None for front in (FRONT, FRONT_OF_TRANSFERS) for metrics in front.values() for name in metrics}
+    return [name for name in names if known.has(name)]
+
+
 def axes(found: Mapping[str, Compared], *, transfers: bool) -> dict[str, str]:
     """The metric of each axis of the trade-off; fairness only where it differs from 1."""
     own = {}

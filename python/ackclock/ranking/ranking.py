@@ -26,6 +26,7 @@ from ackclock.ranking.measures import (
     axes,
     compared,
     goal_of,
+    on_axes,
     scores,
     shown,
     transfers_only,
@@ -198,6 +199,9 @@ def rank(
         if side.result.manifest.get(key)
     ]
     key = places.key_of(side, by)
+    if key.startswith("flows.") and any(len(point.groups) > 1 for point in side.result.points):
+        table = ".".join(key.split(".")[:2])
+        notes.append(f"metrics are of all flows of a run, not of those of {table} alone: ackclock query has each")
     known = Known(side.result)
     wanted = goal_of(known, side.result, goal, notes)
     cells = places.chosen(side, key, known.runs, wanted.metrics, notes)
@@ -206,17 +210,18 @@ def rank(
     order = told.order()
     reference = order[0] if base is None else cells.candidates.index(_base(base, cells, side.name))
     named = None if metrics is None else chosen(metrics) if metrics else ()
-    found = {
+    own_metrics = shown(known, wanted, named)
+    every = {
         metric: measured
-        for metric in shown(known, wanted, named)
+        for metric in dict.fromkeys([*own_metrics, *on_axes(known)])
         if (measured := compared(known, cells, metric, wanted, notes)) is not None
     }
-    if "jain" in found and named is None and found["jain"].alone:
-        del found["jain"]
+    lone = named is None and "jain" in every and every["jain"].alone
+    found = {name: every[name] for name in own_metrics if name in every and not (lone and name == "jain")}
     if known.unfinished and not set(TIMES).isdisjoint(found):
         notes.append("transfers that were not done count in completion times as long as they lasted, or longer")
-    trade = axes(found, transfers=transfers_only(known, side.result))
-    dominated = standing.dominated(told, [(found[name], axis in MORE_IS_BETTER) for axis, name in trade.items()])
+    trade = axes(every, transfers=transfers_only(known, side.result))
+    dominated = standing.dominated(told, [(every[name], axis in MORE_IS_BETTER) for axis, name in trade.items()])
     shares = best_shares(own.mean(axis=1)) if told.state == "sampled" else None
     if told.state == "sampled" and len(cells.draws) < LEAST_RESAMPLED:
         few = f"{len(cells.draws)} replications make wide intervals"

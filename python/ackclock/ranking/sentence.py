@@ -37,7 +37,13 @@ def _best(found: Ranking) -> str:
         return f"{first.name} is best on {what}{over}, {gap}{_interval(found, first, second)}."
     rest = [item for item in found.candidates if item.rank > 1]
     worse = f"; shown to be worse: {_names([item.name for item in rest])}" if rest else ""
-    who = "None can" if not rest else f"{words.listed(tied)} cannot" if len(tied) <= _MOST else f"{len(tied)} cannot"
+    who = (
+        "No candidate can"
+        if not rest
+        else f"{words.listed(tied)} cannot"
+        if len(tied) <= _MOST
+        else f"{len(tied)} cannot"
+    )
     fine = f"{first.name} is {gap.removeprefix('by ')}{_interval(found, first, second)}"
     return f"{who} be told from the best on {what}{over}: {fine}{worse}. More replications would tell finer."
 
