@@ -118,7 +118,9 @@ class Scheduler:
             if self._tries[task.key] < _TRIES:
                 yield task
             else:
-                self._keep(batch.failure(task, "the process that played it died, perhaps for want of memory"))
+                cause = " or because a controller in Python ended it" if task.controllers else ""
+                problem = f"the process that played it died, perhaps for want of memory{cause}"
+                self._keep(batch.failure(task, problem))
 
     def _keep(self, payload: bytes) -> None:
         engine, here = batch.header(payload).engine, engine_identity()

@@ -179,11 +179,12 @@ impl Ack {
     fn acked(&self) -> u64 {
         self.0.acked
     }
-    /// Bytes newly declared lost; zero in `observe`.
+    /// Segments by which it advanced, as they were sent, whatever their size; of a part of one none.
     #[getter]
     fn segments(&self) -> u64 {
         self.0.segments
     }
+    /// Bytes newly declared lost; zero in `observe`.
     #[getter]
     fn lost(&self) -> u64 {
         self.0.lost
