@@ -174,7 +174,7 @@ impl Sim {
             let addresses = if to & 1 == 1 { sent } else { sent.reversed() };
             log.push(Delivery { at: now, to: to as u32, addresses, packet: slot.packet, copy: slot.copy });
         }
-        let Side { endpoint: Some(endpoint), watch, stamp, .. } = &mut self.sides[to] else {
+        let Side { endpoint: Some(endpoint), watch, stamp, flow, .. } = &mut self.sides[to] else {
             return self.on_datagram(now, to, id);
         };
         let Packet::Tcp(segment) = &slot.packet else {
@@ -186,7 +186,7 @@ impl Sim {
             return self.slab.remove(id);
         }
         if segment.len > 0 && to & 1 == 1 && !slot.copy {
-            self.one_way.arrived(now, id, self.conns[to / 2].flow);
+            self.one_way.arrived(now, id, *flow);
         }
         endpoint.on_segment(now, segment);
         let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());

@@ -22,6 +22,8 @@ pub struct Side {
     pub route: Route,
     /// Marks its packets: a place is used again, and a packet of the connection that had it before is not of this one.
     pub stamp: Stamp,
+    /// Number of its flow.
+    pub flow: u32,
     /// The application is called when so many bytes have been delivered here.
     pub watch: u64,
 }

@@ -75,7 +75,7 @@ impl Network {
         let own = endpoints[0].is_some();
         for (endpoint, route) in endpoints.into_iter().zip(routes) {
             let stamp = Stamp { generation: 0, class: f.class };
-            self.sides.push(Side { endpoint, route, stamp, watch: u64::MAX });
+            self.sides.push(Side { endpoint, route, stamp, flow: i as u32, watch: u64::MAX });
         }
         let start = periods.all().first().map_or(start, |p| p.0);
         self.conns.push(Conn { due: start, ..Conn::new(i, 0, start) });

@@ -4,7 +4,7 @@ use ackclock_core::histogram::Histogram;
 use ackclock_core::time::{Span, Time};
 
 /// Delays that are counted together: finding their bins in one go costs half as much as one by one.
-const TOGETHER: usize = 256;
+const TOGETHER: usize = u8::MAX as usize + 1;
 
 /// Of each flow the delays of its segments with payload that arrived within the measurement.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct OneWay {
     left: Vec<Time>,
     /// Number of the flow and delay of the latest, which the histograms have not counted yet.
     latest: Box<[(u32, Span); TOGETHER]>,
-    waiting: usize,
+    waiting: u8,
     flows: Vec<Histogram>,
 }
 
@@ -46,10 +46,10 @@ impl OneWay {
     /// A segment of `flow`, in slot `id`, arrived.
     #[inline(always)]
     pub fn arrived(&mut self, now: Time, id: u32, flow: u32) {
-        self.latest[self.waiting % TOGETHER] = (flow, now.since(self.left[id as usize]));
-        self.waiting += 1;
-        if self.waiting == TOGETHER {
-            self.settle();
+        self.latest[usize::from(self.waiting)] = (flow, now.since(self.left[id as usize]));
+        self.waiting = self.waiting.wrapping_add(1);
+        if self.waiting == 0 {
+            self.count(TOGETHER);
         }
     }
 
@@ -60,13 +60,17 @@ impl OneWay {
     }
 
     /// Counts the latest.
+    pub fn settle(&mut self) {
+        self.count(usize::from(self.waiting));
+        self.waiting = 0;
+    }
+
     #[cold]
     #[inline(never)]
-    pub fn settle(&mut self) {
-        for (flow, delay) in &self.latest[..self.waiting] {
+    fn count(&mut self, latest: usize) {
+        for (flow, delay) in &self.latest[..latest] {
             self.flows[*flow as usize].record(delay.0);
         }
-        self.waiting = 0;
     }
 
     /// Those of a flow that are counted: see [`OneWay::settle`].

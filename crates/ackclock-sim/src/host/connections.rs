@@ -108,7 +108,8 @@ impl Sim {
             self.events.forget(self.layout.sides + (2 * c + end) as u32);
             let (own, place) = (&self.sides[2 * f + end], &self.sides[2 * c + end]);
             let stamp = Stamp { generation: place.stamp.generation.wrapping_add(1), class: own.stamp.class };
-            let side = Side { endpoint: Some(Box::new(endpoint)), route: own.route, stamp, watch: u64::MAX };
+            let endpoint = Some(Box::new(endpoint));
+            let side = Side { endpoint, route: own.route, stamp, flow: f as u32, watch: u64::MAX };
             self.sides[2 * c + end] = side;
         }
         self.flows[f].open.push(c as u32);
@@ -134,6 +135,7 @@ impl Sim {
                 endpoint: None,
                 route: self.sides[0].route,
                 stamp: Stamp::default(),
+                flow: 0,
                 watch: u64::MAX,
             });
             self.talks.push(Talk::default());

@@ -214,6 +214,11 @@ impl Linux {
         self.compressed > 0
     }
 
+    #[inline(never)]
+    fn left_with_data(&mut self, now: Time) {
+        self.interactive |= now.since(self.last_data) < self.delay;
+    }
+
     /// An acknowledgment left, on data of our own if `with_data`. `owed`: segments had come since the last. Data that leaves
     /// sooner after the last that came than an acknowledgment is delayed is an answer. False: the next data may be the first.
     #[inline]
@@ -231,7 +236,9 @@ impl Linux {
         self.until = None;
         self.compressed = 0;
         self.compressing = false;
-        self.interactive |= with_data && now.since(self.last_data) < self.delay;
+        if with_data {
+            self.left_with_data(now);
+        }
         self.interactive || self.delay == Span::ZERO
     }
 }
