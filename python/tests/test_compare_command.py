@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -117,6 +118,19 @@ def test_a_narrow_terminal_gets_a_narrow_table(folder: Path) -> None:
     assert narrow[0] == ["metric\nunit", "runs", "A", "B", "B against A\n95 % interval", "effect", "p", "verdict"]
     assert narrow[1][0] == "mean_rtt_s\nms"
     assert narrow[1][4] == "\n".join(wide[1][5:7])
+
+
+def test_a_narrow_table_has_one_column_for_the_point(folder: Path) -> None:
+    from ackclock.comparison import text
+
+    rows = ackclock.compare(folder / "both", by="cc", metrics=["jain", "utilisation"]).rows
+    swept = [
+        dataclasses.replace(row, params={"topology.rtt": "20 ms", "topology.queue.limit": "0.2 BDP"}) for row in rows
+    ]
+    narrow = text.table(swept, narrow=True)
+    assert [line[0] for line in narrow] == ["point", "rtt 20 ms\nlimit 0.2 BDP", "rtt 20 ms\nlimit 0.2 BDP"]
+    assert (text.left(swept), text.left(swept, narrow=True)) == (3, 2)
+    assert [len(line) for line in narrow] == [len(text.table(swept)[0]) - 4] * 3  # two keys, interval, unit and d
 
 
 @pytest.mark.parametrize(

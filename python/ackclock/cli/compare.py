@@ -81,23 +81,32 @@ def _ranking(request: Request, notes: list[str]) -> Ranking | None:
 
 def _print(found: Comparison) -> None:
     out = console.stdout()
-    out.print(text.heading(found.a, found.b), soft_wrap=True, markup=False)
+    console.say(out, text.heading(found.a, found.b))
     words: list[console.Justify] = ["left"] * text.left(found.rows)
     wide, narrow = (text.table(found.rows, narrow=narrow) for narrow in (False, True))
     table = _table(wide, words)
-    out.print(table if console.fits(out, table) else _table(narrow, words))
+    if console.fits(out, table):
+        out.print(table)
+    else:
+        left_out = [narrow[0].index(name) for name in ("runs", "effect", "p", "A", "B")]
+        sides = _sides(narrow, ["left"] * text.left(found.rows, narrow=True))
+        console.print_table(out, narrow, sides, least=left_out)
     if found.ranks:
         out.print()
         out.print(console.table(text.order(found.ranks), ["left"] * 3))
     for line in text.footing(found.rows, found.family, agreement=found.agreement):
-        out.print(line, soft_wrap=True, markup=False)
+        console.say(out, line)
     if found.agrees is not None:
         shown = sum(bool(row.equivalent) for row in found.rows)
         word = "they agree" if found.agrees else "agreement is not shown"
-        out.print(f"{word}: {shown} of {len(found.rows)} rows within their margin", soft_wrap=True, markup=False)
+        console.say(out, f"{word}: {shown} of {len(found.rows)} rows within their margin")
 
 
 def _table(cells: text.Cells, words: list[console.Justify]) -> Table:
     """Words to the left, numbers to the right, and the verdict to the left."""
+    return console.table(cells, _sides(cells, words))
+
+
+def _sides(cells: text.Cells, words: list[console.Justify]) -> list[console.Justify]:
     numbers: list[console.Justify] = ["right"] * (len(cells[0]) - len(words) - 1)
-    return console.table(cells, [*words, *numbers, "left"])
+    return [*words, *numbers, "left"]

@@ -45,8 +45,10 @@ def show(found: Ranking, *, tradeoff: bool = True) -> None:
         if cells := build(found):
             words: list[console.Justify] = ["left"] * text.left(cells)
             table = console.table(cells, words)
-            out.print(table if console.fits(out, table) else console.table(build(found, narrow=True), words))
+            if console.fits(out, table):
+                out.print(table)
+            else:
+                console.print_table(out, build(found, narrow=True), words, least=text.least(cells))
             out.print()
-    for line in text.footing(found, trade=tradeoff):
-        out.print(line, soft_wrap=True, markup=False)
-    out.print(found.sentence, soft_wrap=True, markup=False)
+    for line in [*text.footing(found, trade=tradeoff), found.sentence]:
+        console.say(out, line)

@@ -27,7 +27,21 @@ def table(rows: Sequence[Row], *, narrow: bool = False) -> Cells:
         [*head, "effect", "d", "p", "verdict"],
         *([*(str(row.params[key]) for key in keys), *([row.b] if several else []), *_cells(row)] for row in rows),
     ]
-    return [_narrow(line) for line in cells] if narrow else cells
+    return _narrowed(cells, left(rows) - 1) if narrow else cells
+
+
+def _narrowed(cells: Cells, keys: int) -> Cells:
+    """The same narrow. Several columns that say of which point a row is are one, with a line for each."""
+    titles = [key.rpartition(".")[2] for key in cells[0][:keys]]
+    head, *body = map(_narrow, cells)
+    if keys < 2:
+        return [head, *body]
+    points = ("\n".join(_said(title, value) for title, value in zip(titles, line, strict=False)) for line in cells[1:])
+    return [["point", *head[keys:]], *([point, *line[keys:]] for point, line in zip(points, body, strict=True))]
+
+
+def _said(title: str, value: str) -> str:
+    return value if title == "B is" else f"{title} {value}"
 
 
 def _narrow(cells: list[str]) -> list[str]:
@@ -46,9 +60,10 @@ def zeros(rows: Sequence[Row]) -> list[str]:
     return found if len(found) < len(names) else []
 
 
-def left(rows: Sequence[Row]) -> int:
+def left(rows: Sequence[Row], *, narrow: bool = False) -> int:
     """How many columns in front hold words."""
-    return len(rows[0].params) + (len({row.b for row in rows}) > 1) + 1
+    keys = len(rows[0].params) + (len({row.b for row in rows}) > 1)
+    return (min(keys, 1) if narrow else keys) + 1
 
 
 def order(ranks: Sequence[Ranks]) -> Cells:

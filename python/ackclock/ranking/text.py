@@ -11,8 +11,8 @@ from ackclock.ranking.ranking import Candidate, Ranking
 
 Cells = list[list[str]]
 
-_SPLIT = re.compile(r"(:|(?<=%) (?=to)|(?<=\d) (?=to )|^[≥ \d.]+(?= [-+×hl])|\w(?=\())\s*")
-"""Where a cell of a narrow table has a new line: after a point, before the end of an interval, before a difference."""
+_SPLIT = re.compile(r"(:|,|(?<=%) (?=to)|(?<=\d) (?=to )|^[≥ \d.]+(?= [-+×hl])|\w(?=\())\s*")
+"""Where a cell of a narrow table has a new line: after a part of a point, before the end of an interval."""
 
 
 def table(found: Ranking, *, narrow: bool = False) -> Cells:
@@ -93,6 +93,13 @@ def footing(found: Ranking, *, trade: bool = True) -> list[str]:
 def left(cells: Sequence[Sequence[str]]) -> int:
     """How many columns in front hold words."""
     return 2 if cells[0][0] == "rank" else 1
+
+
+def least(cells: Sequence[Sequence[str]]) -> list[int]:
+    """The columns that a terminal may do without, the least important first: the worst point, metrics from the end."""
+    if cells[0][0] == "rank":
+        return [index for index, title in enumerate(cells[0]) if title in ("worst point", "P(best)")]
+    return [index for index in range(len(cells[0]) - 1, 1, -1) if cells[0][index] != "front"]
 
 
 def _any_interval(found: Ranking) -> bool:
