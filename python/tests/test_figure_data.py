@@ -239,6 +239,18 @@ def test_what_has_no_place_in_the_figure_is_said() -> None:
     assert (other.notes, [curve.y for curve in other.chart.curves]) == ((), [(4.0, 12.0)])
 
 
+def test_keys_that_are_zipped_need_no_place_of_their_own() -> None:
+    points: list[Any] = [
+        {"cc": cc, "recovery": recovery, "topology.rtt": rtt, "topology.rate": rate}
+        for cc, recovery in (("reno", "reno"), ("cubic", "prr"))
+        for rtt, rate in (("10 ms", "1 Mbit/s"), ("20 ms", "2 Mbit/s"), ("40 ms", "8 Mbit/s"))
+    ]
+    found = of(made(points, [runs(number + 1.0) for number in range(6)]))
+    assert found.kind == "curve"
+    (panel,) = found.chart.panels
+    assert [curve.y for curve in panel.curves] == [(1.0, 2.0, 3.0), (4.0, 5.0, 6.0)]
+
+
 def test_axes_are_logarithmic_where_values_span_decades() -> None:
     points = [{"topology.rate": rate, "cc": "reno"} for rate in ("100 kbit/s", "1 Mbit/s", "10 Mbit/s", "100 Mbit/s")]
     chart = of(made(points, [runs(10.0**number / 10) for number in range(4)])).chart

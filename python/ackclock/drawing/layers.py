@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _HATCHES = ("", "///", "\\\\\\", "xxx", "---", "+++", "|||")  # no dots, which make a vector file heavy
-_ENOUGH = 5  # values of which quartiles say more than the values themselves
+QUARTILES = 5
+"""Values of which quartiles say more than the values themselves."""
 _HALF = 0.3  # of the room of a name: half the height of a box
 _SPREAD = 0.18  # how far values stand from the line of their name
 _MOST_LETTERS = 8  # of the number in a cell
@@ -29,7 +30,7 @@ def boxes(axes: Axes, found: Sequence[Box], styles: Mapping[str, Style]) -> None
     for box in found:
         style = styles[box.label].line()
         colour, values = style["color"], sorted(box.values)
-        if len(values) >= _ENOUGH and values[0] < values[-1]:
+        if len(values) >= QUARTILES and values[0] < values[-1]:
             low, middle, high = np.percentile(values, (25, 50, 75))
             bottom = box.at - _HALF
             axes.barh(

@@ -10,6 +10,7 @@ import matplotlib as mpl
 
 from ackclock.drawing import curves, distributions, overtime, summaries
 from ackclock.drawing.chart import Chart
+from ackclock.drawing.layers import QUARTILES
 from ackclock.drawing.layout import WIDTHS
 from ackclock.drawing.selection import KNOWN, Request, Selection
 from ackclock.drawing.style import RC
@@ -162,7 +163,8 @@ def _said(kind: str, chart: Chart, selection: Selection) -> str:
     if kind == "ecdf":
         return f"distribution of {chart.x.label}{by}"
     if kind == "box":
-        return f"{chart.x.label}{by}: runs, quartiles{_known(chart, selection) or ' and mean'}"
+        several = any(len(box.values) >= QUARTILES for panel in chart.panels for box in panel.boxes)
+        return f"{chart.x.label}{by}: runs{', quartiles' if several else ''}{_known(chart, selection)}"
     if kind == "pareto":
         ellipses = any(cloud.outline for panel in chart.panels for cloud in panel.clouds)
         what = ", means and ellipses of one standard deviation of the runs" if ellipses else ""

@@ -20,6 +20,7 @@ _UNITS = {
     "bdp": "BDP",
     "packets": "packets",
     "segments": "segments",
+    "fraction": "",
 }
 _PREFIXED = frozenset({"bit/s", "s", "B"})
 _WORDS = {"rtt": "RTT", "fct": "FCT", "cwnd": "cwnd", "srtt": "smoothed RTT", "jain": "Jain's index", "p50": "median"}

@@ -136,7 +136,15 @@ class Selection:
         """The keys that vary, are numbers, and are used for nothing else; that with the most values first."""
         used = {self.by.name if self.by else "", *(name for name in self._named() if name != self.request.x)}
         free = [key for key in self.varying() if key.numeric and key.name not in used]
-        return sorted(free, key=lambda key: -len(self.steps(key)))
+        found: list[Key] = []
+        for key in sorted(free, key=lambda key: -len(self.steps(key))):
+            if not self._follows(key, found):
+                found.append(key)
+        return found
+
+    def _follows(self, key: Key, others: Sequence[Key]) -> bool:
+        """Whether others say what value a key has, as those that are zipped with it do."""
+        return bool(others) and len(set(self._combined(others))) == len(set(self._combined([*others, key])))
 
     def panels(self, *axes: Key | None) -> Iterator[tuple[str, list[int]]]:
         """The points of each panel with its title: one for each combination of the keys that nothing else shows."""
@@ -144,7 +152,8 @@ class Selection:
         facets = []
         if self.request.facet is not None:
             facets.append(swept.chosen(self.result, self.keys, self.request.facet, "facet"))
-        rest = [key for key in self.varying() if key.name not in shown and key not in facets]
+        known = [*facets, *(key for key in self.varying() if key.name in shown)]
+        rest = [key for key in self.varying() if key not in known and not self._follows(key, known)]
         most = MOST_PANELS if facets else _FEW_PANELS
         for key in sorted(rest, key=lambda key: len(self.steps(key))):
             count = len(set(self._combined([*facets, key])))
