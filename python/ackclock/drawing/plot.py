@@ -12,11 +12,12 @@ from ackclock.drawing import curves, distributions, overtime, summaries
 from ackclock.drawing.chart import Chart
 from ackclock.drawing.layers import QUARTILES
 from ackclock.drawing.layout import WIDTHS
-from ackclock.drawing.selection import KNOWN, Request, Selection
+from ackclock.drawing.selection import Request, Selection
 from ackclock.drawing.style import RC
 from ackclock.drawing.traces import GOODPUT
 from ackclock.errors import InputError, unknown
 from ackclock.results.result import Result
+from ackclock.results.single_runs import KNOWN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +63,7 @@ def specify(result: Result, request: Request | None = None) -> Drawing:
     selection = Selection(result, request)
     fitting = _fitting(selection)
     kind = request.kind or _suitable(selection, fitting)
-    selection = Selection(result, request)  # what was asked of the first may have narrowed it
+    selection = Selection(result, request, selection.runs)  # what was asked of the first may have narrowed it
     chart = _MAKE[kind](selection)
     if not any(panel.labels or panel.grid for panel in chart.panels):
         raise InputError("there is nothing to draw", f"kinds that fit: {', '.join(fitting)}", key="kind")

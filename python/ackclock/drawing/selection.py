@@ -14,13 +14,9 @@ from ackclock.drawing.swept import GROUP, SEED, Key
 from ackclock.errors import InputError, unknown
 from ackclock.results import groups
 from ackclock.results.result import Result
-from ackclock.results.single_runs import summaries
-from ackclock.results.summary import GROUP_METRICS, METRICS
+from ackclock.results.single_runs import KNOWN, per_run, summaries
+from ackclock.results.summary import GROUP_METRICS, PointSummary
 from ackclock.stats import estimate
-
-RTT = "mean_rtt_s"
-KNOWN = (*METRICS, RTT)
-"""Metrics of a run: those of the summary of a point, and the RTT, mean over the flows that have one."""
 
 MOST_PANELS = 9
 _FEW_PANELS = 6
@@ -73,10 +69,13 @@ def found(values: Sequence[float]) -> Found | None:
 class Selection:
     """The points of a result that are drawn, and how they are divided."""
 
-    def __init__(self, result: Result, request: Request) -> None:
+    def __init__(self, result: Result, request: Request, runs: list[PointSummary] | None = None) -> None:
+        """`runs` are the summaries of every run, where they are known: they take the time."""
         self.result = result
+        self.runs = summaries(result) if runs is None else runs
         self.request = request
         self.keys = swept.of(result)
+        self._entries = {entry["point"]: entry for entry in result.manifest["points"]}
         self.notes: list[str] = []
         there = {point for (point,) in result.runs.select("point").unique().iter_rows()}
         self.points = [entry["point"] for entry in result.manifest["points"] if entry["point"] in there]
@@ -214,26 +213,20 @@ class Selection:
     @functools.cached_property
     def _samples(self) -> list[Sample]:
         point_of = dict(self.result.runs.select("run", "point").iter_rows())
-        known = {item.point: {name for name, value in item.metrics.items() if value.n} for item in self.result.points}
-        rtts = dict(self.result.flows.group_by("run").agg(pl.col(RTT).mean()).iter_rows())
-        made = []
-        for item in summaries(self.result):
-            point = point_of[item.point]
-            if self.grouped:
-                for (label, _), each in zip(self._groups(point), item.groups, strict=True):
-                    values = {name: value.mean for name, value in each.metrics.items() if value.mean is not None}
-                    made.append(Sample(item.point, point, label, values))
-                continue
-            metrics = {n: v.mean for n, v in item.metrics.items() if v.mean is not None and n in known[point]}
-            if rtts.get(item.point) is not None:
-                metrics[RTT] = rtts[item.point]
-            made.append(Sample(item.point, point, "", metrics))
-        return made
+        if not self.grouped:
+            measured = per_run(self.result, self.runs)
+            return [Sample(run, point_of[run], "", _known(own)) for run, own in measured.items()]
+        return [
+            Sample(item.point, point, label, _known({name: value.mean for name, value in each.metrics.items()}))
+            for item in self.runs
+            for point in (point_of[item.point],)
+            for (label, _), each in zip(self._groups(point), item.groups, strict=True)
+        ]
 
     @functools.cache  # noqa: B019 - a selection lives as long as a figure is made
     def _groups(self, point: int) -> tuple[tuple[str, str], ...]:
         """The groups of a point: their labels, the same in all points where they can be, and their controllers."""
-        entry = next(item for item in self.result.manifest["points"] if item["point"] == point)
+        entry = self._entries[point]
         flows = entry["resolved"]["flows"]
         found = groups.recorded(entry)
         ccs = [flows[group.first]["cc"]["name"] for group in found]
@@ -273,6 +266,10 @@ class Selection:
 
 def _quoted(value: str) -> str:
     return f"'{value}'" if " " in value else value
+
+
+def _known(metrics: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if value is not None}
 
 
 def values(samples: Sequence[Sample], metric: str) -> list[float]:

@@ -10,9 +10,10 @@ import numpy as np
 
 from ackclock.drawing import quantities, swept
 from ackclock.drawing.chart import Box, Chart, Cloud, Curve, Grid, Panel, Scale
-from ackclock.drawing.selection import KNOWN, Found, Selection, found, values
+from ackclock.drawing.selection import Found, Selection, found, values
 from ackclock.drawing.swept import Key
 from ackclock.errors import InputError
+from ackclock.results.single_runs import KNOWN
 
 GOODPUT = "goodput_bps"
 _SHARES = frozenset({"jain", "utilisation", "max_min_index"})

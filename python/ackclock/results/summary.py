@@ -47,6 +47,21 @@ FLOW_METRICS = ("goodput_bps", "retransmitted_percent", "mean_rtt_s", "timeouts"
 
 _FLOW_COLUMNS = tuple(metric for metric in FLOW_METRICS if metric != "retransmitted_percent")
 _NONE = Estimate(None, None, 0)
+_SHARES = {
+    "loss_percent": ("drops", "lost"),
+    **{f"drops_{reason}_percent": (f"drops_{reason}",) for reason in REASONS},
+    "lost_percent": ("lost",),
+    "marks_percent": ("marks",),
+}
+"""What of the packets that came to a link is counted in each metric."""
+_LINK_COLUMNS = tuple(
+    dict.fromkeys(
+        (
+            "utilisation", "mean_queue_delay_s", "p95_queue_delay_s", "arrived_packets",
+            *(part for parts in _SHARES.values() for part in parts),
+        )
+    )
+)  # fmt: skip
 Metrics = Mapping[str, Estimate]
 
 
@@ -103,7 +118,10 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
     entries = [entry for entry in manifest["points"] if entry["point"] in runs_of]
     known = {entry["point"]: groups.recorded(entry) for entry in entries}
     found = _of_sources(tables, known, runs_of)
-    flows, links = (_by_point(tables[name], point_of) for name in ("flows", "links"))
+    flows = _by_point(tables["flows"], point_of)
+    links = _of_bottlenecks(
+        tables["links"], {entry["point"]: bottleneck(entry["resolved"]) for entry in entries}, point_of
+    )
     measured = per_run(tables, manifest)
     told = measures.of_groups(manifest, known)
     same = replications.repeated(tables, manifest)
@@ -149,14 +167,13 @@ def _point(
     runs: list[Row],
     estimates: list[dict[str, Estimate]],
     flows: pl.DataFrame,
-    links: pl.DataFrame,
+    links: list[dict[str, Any]],
     *,
     repeated: bool,
 ) -> PointSummary:
     """A point from what was measured of its runs; `estimates` are those of all sources, then of each group."""
-    link = links.filter(pl.col("id") == bottleneck(entry["resolved"]))
     whole, *own = estimates
-    metrics = {**whole, **_of_link(link), **_of_runs(runs)}
+    metrics = {**whole, **_of_link(links), **_of_runs(runs)}
     known = groups.recorded(entry)
     return PointSummary(
         entry["point"],
@@ -179,18 +196,32 @@ def _by_point(table: pl.DataFrame, point_of: Mapping[int, int]) -> dict[int, pl.
     return {int(key[0]): part for key, part in parts.items()}
 
 
+def _of_bottlenecks(
+    table: pl.DataFrame, names: Mapping[int, str | None], point_of: Mapping[int, int]
+) -> dict[int, list[dict[str, Any]]]:
+    """The rows of the bottleneck of each point. Plain rows: a query for each of many points takes far longer."""
+    table = percentiles.with_enough_values("links", table)  # older results have them all
+    found: dict[int, list[dict[str, Any]]] = {point: [] for point in names}
+    for row in table.select("run", "id", *_LINK_COLUMNS).iter_rows(named=True):
+        point = point_of[row["run"]]
+        if row["id"] == names[point]:
+            found[point].append(row)
+    return found
+
+
 def _estimates(found: Mapping[str, list[float | None]]) -> dict[str, Estimate]:
     return {name: estimate(values) for name, values in found.items()}
 
 
-def _of_link(link: pl.DataFrame) -> dict[str, Estimate]:
-    drops = {f"drops_{reason}_percent": [f"drops_{reason}"] for reason in REASONS}
-    shares = {"loss_percent": ["drops", "lost"], **drops, "lost_percent": ["lost"], "marks_percent": ["marks"]}
-    p95 = percentiles.with_enough_values("links", link)["p95_queue_delay_s"]  # older results have them all
+def _of_link(rows: list[dict[str, Any]]) -> dict[str, Estimate]:
+    p95 = [row["p95_queue_delay_s"] for row in rows]
     return {
-        **{name: estimate(link[name]) for name in ("utilisation", "mean_queue_delay_s")},
-        "p95_queue_delay_s": _NONE if p95.null_count() else estimate(p95),
-        **{name: estimate(_percent(link, parts, "arrived_packets")) for name, parts in shares.items()},
+        **{name: estimate(row[name] for row in rows) for name in ("utilisation", "mean_queue_delay_s")},
+        "p95_queue_delay_s": _NONE if None in p95 else estimate(p95),
+        **{
+            name: estimate(_share(sum(row[part] for part in parts), row["arrived_packets"]) for row in rows)
+            for name, parts in _SHARES.items()
+        },
     }
 
 
@@ -209,10 +240,6 @@ def _flows(table: pl.DataFrame, known: list[Group]) -> tuple[FlowSummary, ...]:
             own[metric].append(value)
     of = {str(number): index for index, group in enumerate(known) for number in group.flows}
     return tuple(FlowSummary(name, cc, _estimates(own), of[name]) for (name, cc), own in values.items())
-
-
-def _percent(table: pl.DataFrame, parts: list[str], whole: str) -> list[float | None]:
-    return [_share(sum(row[:-1]), row[-1]) for row in table.select(*parts, whole).iter_rows()]
 
 
 def _share(part: float, whole: float) -> float | None:
