@@ -195,6 +195,7 @@ class Late:
     params: dict[str, Any]
     replication: int
     measured: dict[str, float | None]
+    repeated = False
 
 
 def judged(name: str, times: dict[str, list[float]]) -> Any:
