@@ -94,7 +94,9 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
         {
             continue;
         }
-        add(if ["dctcp", "prague"].contains(&name) {
+        add(if name == "prague" {
+            "no queue marks: prague behaves like reno; give the bottleneck a dualpi2 queue".to_owned()
+        } else if name == "dctcp" {
             format!("no queue marks: {name} behaves like reno; give the bottleneck's queue a mark_above")
         } else {
             format!("no queue marks: ECN does nothing for {name}; give the bottleneck's queue a mark_above or an AQM with ecn = true")
