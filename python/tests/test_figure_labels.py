@@ -104,6 +104,9 @@ SWEEPS: dict[str, tuple[Callable[[], Result], dict[str, Any]]] = {
     "failed runs": (lambda: of([{"topology.rtt": rtt, "cc": cc} for rtt in RTTS for cc in ("reno", "bic")],
                                [[1e6, 2e6], []] * 5), {}),
     "a negative metric": (lambda: over("topology.rtt", RTTS), {"y": ("proportional_fairness",)}),
+    "a long name beside low panels": (
+        lambda: grid(("reno",), RATES[:2]), {"kind": "curve", "x": "rtt", "y": ("p95_queue_delay_s",)},
+    ),
     "an index": (lambda: over("topology.rtt", RTTS), {"y": ("jain",)}),
     "unicode": (lambda: words("topology.name", ("Köln–Århus", "Київ", "Ελλάδα", "naïve ½ µs")), {}),
     "names along x": (lambda: over("topology.queue.kind", ("droptail", "red", "codel", "fq_codel", "dualpi2", "pie")),

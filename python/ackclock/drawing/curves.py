@@ -92,7 +92,9 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
     for index, (axes, panel) in enumerate(zip(drawn, chart.panels, strict=True)):
         first = index % layout.across == 0
         if first:
-            axes.set_ylabel(fitted((panel.y or chart.y).label, 0.95 * layout.height, AXIS))
+            # It is centred on the axes, which have more below them than above; rows of their own have not.
+            share = 0.75 if panel.y is None else 0.95
+            axes.set_ylabel(fitted((panel.y or chart.y).label, share * layout.height, AXIS))
         if first or _apart(chart) or chart.y.ticks:
             Heights(replace(chart, panels=(panel,)) if chart.free else chart.row(panel)).set(axes)
         if chart.y.ticks and not first:
