@@ -14,6 +14,7 @@ import pytest
 
 import ackclock
 from ackclock import EngineError, InputError, Interrupted, Result, engine
+from ackclock.results import text
 from ackclock.results.manifest import TABLES
 
 Write = Callable[..., Path]
@@ -199,6 +200,18 @@ def test_a_result_shows_itself(result: Result) -> None:
     assert main.count("<tr>") == 3
     assert "±" in main
     assert "<caption>fairness and loss events</caption>" in others[0]
+
+
+def test_names_and_values_of_flows_keep_in_step_in_a_narrow_table(raw: dict[str, Any]) -> None:
+    start = {"uniform": ["0 s", "1 s"]}
+    raw["flows"] = [{"cc": "cubic", "start": start}, {"cc": "cubic", "mss": "500 B", "start": start}]
+    result = ackclock.run(raw, replications=3, jobs=1)
+    _, (flows, goodputs, *_) = text.rows(result.points, result.params, narrow=True)
+    names = flows.split("\n")
+    assert (names[0], names[2]) == ("0 cubic,", "1 cubic,")
+    assert names[1]
+    assert [line.startswith("± ") for line in goodputs.split("\n")] == [False, True, False, True]
+    assert len(names) == 4
 
 
 def test_mappings_scenarios_and_plans_run_alike(scenario_file: Write) -> None:

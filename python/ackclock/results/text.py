@@ -241,7 +241,13 @@ def _stacked(row: Sequence[str]) -> list[str]:
 
 
 def _two(line: str) -> str:
-    return line.replace(" ± ", "\n± ") if " ± " in line else f"{line}\n"
+    """A line as two: an interval below its mean, what tells flows apart below their name; a terminal that broke it
+    there would put what follows out of step.
+    """
+    if " ± " in line:
+        return line.replace(" ± ", "\n± ")
+    name, comma, rest = line.partition(", ")
+    return f"{name}{comma.rstrip()}\n{rest}"
 
 
 def _columns(section: Section, points: Sequence[PointSummary]) -> list[Column]:
