@@ -32,6 +32,8 @@ SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], tuple[str, ...]]
     # An event for every segment: deadlines that come and go.
     "hundred-flows-paced": ("1000", "40", "3303", "100", ("1", "3"), ("newreno", "rfc", 'pacing="window"')),
     "high-bdp": ("250", "160", "3303", "2", ("4", "12"), ("newreno", "rfc")),
+    # What scenarios do unless they are told not to: the one-way delay of every packet is taken.
+    "one-flow-delays": ("1000", "20", "1651", "1", ("1", "3"), ("newreno", "rfc", "delays=true")),
     "one-flow-cubic-linux": ("1000", "20", "1651", "1", ("1", "3"), ("cubic", "linux")),
     # A window of 20,000 segments with a hole in every fifty: the scoreboard must not walk it.
     "scattered-holes": (

@@ -103,7 +103,7 @@ pub fn flows(outs: &[Output]) -> PyResult<Table> {
         ("fct_s", some_floats(r().map(|f| f.fct_s)), true),
         ("completed", Arc::new(r().map(|f| Some(f.completed)).collect::<BooleanArray>()), false),
         ("failed", Arc::new(r().map(|f| f.failed).collect::<StringArray>()), true),
-        ("received_packets", ints(r().map(|f| f.received_packets)), false),
+        ("received_packets", Arc::new(r().map(|f| f.received_packets).collect::<UInt64Array>()), true),
         ("lost_packets", datagrams(|d| d.lost), true),
         ("in_flight_packets", datagrams(|d| d.in_flight), true),
         ("mean_delay_s", delay(0), true),

@@ -146,7 +146,7 @@ impl Sim {
         events.schedule_last(probes.next_due().min(Time(run.warmup_ns)));
         let mut slab = Slab::default();
         let spare = slab.reserve();
-        let one_way = OneWay::new(flows.len());
+        let one_way = run.packet_delays.then(|| Box::new(OneWay::new(flows.len())));
         Ok(Sim {
             events,
             layout,

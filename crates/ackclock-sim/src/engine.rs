@@ -67,7 +67,8 @@ pub struct Sim {
     /// Makes controllers that only the caller can make, for connections that are opened during the run.
     pub(crate) maker: Option<Maker>,
     pub(crate) flows: Vec<Flow>,
-    pub(crate) one_way: OneWay,
+    /// None: not asked for.
+    pub(crate) one_way: Option<Box<OneWay>>,
     pub(crate) conns: Vec<Conn>,
     pub(crate) slab: Slab,
     pub(crate) routes: Routes,
@@ -185,8 +186,10 @@ impl Sim {
             // Of a connection that is over.
             return self.slab.remove(id);
         }
-        if segment.len > 0 && to & 1 == 1 && !slot.copy {
-            self.one_way.arrived(now, id, *flow);
+        if let Some(one_way) = &mut self.one_way {
+            if segment.len > 0 && to & 1 == 1 && !slot.copy {
+                one_way.arrived(now, id, *flow);
+            }
         }
         endpoint.on_segment(now, segment);
         let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());
@@ -258,7 +261,9 @@ impl Sim {
             let len = endpoint.wire_bytes(segment);
             let route = *route;
             slot.leaves(side as u32, route, *stamp);
-            self.one_way.left(now, id);
+            if let Some(one_way) = &mut self.one_way {
+                one_way.left(now, id);
+            }
             self.spare = self.slab.reserve();
             self.enter(now, route.first, id, len);
         };
@@ -315,7 +320,9 @@ impl Sim {
 
     fn begin_measurement(&mut self) {
         self.measuring = true;
-        self.one_way.begin();
+        if let Some(one_way) = &mut self.one_way {
+            one_way.begin();
+        }
         for i in 0..self.flows.len() {
             self.flows[i].baseline = self.flows[i].totals(&self.sides);
         }

@@ -75,8 +75,8 @@ pub struct FlowRow {
     pub completed: bool,
     /// Why the connection failed.
     pub failed: Option<&'static str>,
-    /// Its packets with payload that arrived, without the copies that a medium made.
-    pub received_packets: u64,
+    /// Its packets with payload that arrived, without the copies that a medium made; none where delays were not asked for.
+    pub received_packets: Option<u64>,
     /// One-way delay of these: mean and nearest-rank percentiles 50, 95, 99.
     pub delay_s: Option<[f64; 4]>,
     /// What became of its datagrams, if it sends such.
@@ -173,7 +173,9 @@ pub fn metric_name(metric: u8) -> (&'static str, bool) {
 impl Sim {
     /// The tables of the run, which must have ended.
     pub fn output(mut self) -> Output {
-        self.one_way.settle();
+        if let Some(one_way) = &mut self.one_way {
+            one_way.settle();
+        }
         let mut transfers = Vec::new();
         let mut flows: Vec<FlowRow> = Vec::with_capacity(self.flows.len());
         for i in 0..self.flows.len() {
@@ -277,7 +279,7 @@ impl Sim {
         let estimate = source.and_then(|e| e.tx.start_estimate());
         let open = f.open.iter().map(|c| self.conns[*c as usize].cwnd_area);
         let area = f.ended_area + open.sum::<u128>();
-        let delay = f.datagrams.as_ref().map_or(self.one_way.of(i), |d| &d.delay);
+        let delay = f.datagrams.as_ref().map(|d| &d.delay).or(self.one_way.as_ref().map(|w| w.of(i)));
         FlowRow {
             id: f.id.clone(),
             app: f.kind,
@@ -310,8 +312,8 @@ impl Sim {
             fct_s: completed.map(|t| t.since(f.start).as_secs_f64()),
             completed: completed.is_some(),
             failed: self.failed(i).0,
-            received_packets: delay.count(),
-            delay_s: delays(delay),
+            received_packets: delay.map(Histogram::count),
+            delay_s: delay.and_then(delays),
             datagrams: f.datagrams.as_ref().map(|d| d.row()),
             transfers: f.in_transfers.then(|| self.summary(transfers)),
         }

@@ -55,6 +55,9 @@ pub struct Run {
     /// Series to record.
     #[serde(default)]
     pub probes: BTreeMap<String, Sampling>,
+    /// Whether the one-way delay of every packet is taken, for percentiles of each flow.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub packet_delays: bool,
     /// Engine options.
     #[serde(default)]
     pub engine: Engine,

@@ -20,7 +20,7 @@ fn bulk(bytes: Option<u64>) -> Value {
 #[test]
 fn a_lone_segment_takes_transmission_and_propagation() {
     let row = &play(&document(1000, path(20), vec![bulk(Some(1000))])).flows[0];
-    assert_eq!((row.received_packets, row.sent_segments), (1, 1));
+    assert_eq!((row.received_packets, row.sent_segments), (Some(1), 1));
     assert!((row.delay_s.unwrap()[0] - 0.01104).abs() < 1e-12, "{row:?}");
 }
 
@@ -48,7 +48,7 @@ fn retransmissions_count_and_copies_do_not() {
     let (row, lost) = (&out.flows[0], out.links[0].lost + out.links[0].drops);
     assert!(row.completed && row.retransmitted_segments > 10 && lost > 10);
     // A FIN may be lost as well.
-    assert!((0..=1).contains(&(row.received_packets + lost - row.sent_segments)), "{row:?} {lost}");
+    assert!((0..=1).contains(&(row.received_packets.unwrap() + lost - row.sent_segments)), "{row:?} {lost}");
     links[0].as_object_mut().unwrap().remove("loss");
     let plain = play(&document(20_000, links.clone(), vec![bulk(Some(2_000_000))]));
     links[0]["duplicate"] = json!(0.2);
@@ -57,9 +57,9 @@ fn retransmissions_count_and_copies_do_not() {
     for out in [&plain, &doubled] {
         assert!(out.flows[0].completed, "{:?}", out.flows[0]);
     }
-    assert_eq!(plain.flows[0].received_packets, plain.flows[0].sent_segments - plain.links[0].drops);
+    assert_eq!(plain.flows[0].received_packets, Some(plain.flows[0].sent_segments - plain.links[0].drops));
     let doubled_row = &doubled.flows[0];
-    assert_eq!(doubled_row.received_packets, doubled_row.sent_segments - doubled.links[0].drops);
+    assert_eq!(doubled_row.received_packets, Some(doubled_row.sent_segments - doubled.links[0].drops));
 }
 
 #[test]
@@ -67,5 +67,15 @@ fn a_flow_that_got_nothing_has_no_delays() {
     let mut links = path(20);
     links[0]["loss"] = json!({"kind": "bernoulli", "p": 0.999});
     let row = &play(&document(1000, links, vec![bulk(None)])).flows[0];
-    assert_eq!((row.received_packets, row.delay_s), (0, None));
+    assert_eq!((row.received_packets, row.delay_s), (Some(0), None));
+}
+
+#[test]
+fn delays_are_taken_unless_they_are_not_wanted() {
+    let mut d = document(1000, path(20), vec![bulk(Some(100_000))]);
+    let with = play(&d);
+    d["packet_delays"] = json!(false);
+    let without = play(&d);
+    assert_eq!((without.flows[0].received_packets, without.flows[0].delay_s), (None, None));
+    assert!(with.flows[0].delay_s.is_some() && with.flows[0].fct_s == without.flows[0].fct_s);
 }

@@ -44,6 +44,7 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
         "links": rows,
         "flows": flows,
         "probes": scenario.probes.resolved(),
+        **({} if scenario.run.packet_delays else {"packet_delays": False}),
     }
 
 

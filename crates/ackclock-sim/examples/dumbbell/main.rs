@@ -47,6 +47,8 @@ fn main() {
     let discipline = tcp.remove("queue");
     let of_tape = tcp.remove("law") == Some(json!("tape"));
     let fused = tcp.remove("fused").unwrap_or(json!(true));
+    // Peers do not take them either.
+    let delays = tcp.remove("delays").unwrap_or(json!(false));
     let link = |id: &str| {
         let mut queue = queue.clone();
         if let Some(kind) = discipline.as_ref().filter(|_| id == "bottleneck") {
@@ -65,7 +67,8 @@ fn main() {
     };
     let flows: Vec<_> = (0..num(3) as u64).map(flow).collect();
     let doc = json!({"format": 1, "seed": 1, "duration_ns": (num(4) * 1e9) as u64,
-        "links": [link("bottleneck"), link("reverse")], "flows": flows, "engine": {"fused": fused}});
+        "links": [link("bottleneck"), link("reverse")], "flows": flows, "engine": {"fused": fused},
+        "packet_delays": delays});
     let run = Run::from_json(&doc.to_string()).expect("a valid run");
     let (mut sim, recorded) = if of_tape {
         let (sim, recorded) = taped(&run);
