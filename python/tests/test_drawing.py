@@ -65,6 +65,16 @@ def test_intervals_of_a_single_place_are_drawn() -> None:
     assert (low[1], high[1]) == (1.5, 2.5)
 
 
+def test_an_axis_does_not_make_much_of_nothing() -> None:
+    axes = drawn(chart(Curve("reno", (16, 40), (12.06650, 12.06655)), y=Scale("y"))).axes[0]
+    low, high = axes.get_ylim()
+    assert 0.0199 * 12 < high - low < 0.03 * 12
+    assert low < 12.0665 < high
+    assert not axes.yaxis.get_major_formatter().get_offset()  # type: ignore[attr-defined]
+    wide = drawn(chart(Curve("reno", (16, 40), (11.0, 12.0)))).axes[0].get_ylim()
+    assert wide[1] - wide[0] < 1.2
+
+
 def test_bars_stand_beside_each_other() -> None:
     found = [Curve(cc, (16, 40), (2, 3), (1, 2), (3, 4)) for cc in ("reno", "cubic", "htcp", "bic")]
     for x in (Scale("x"), Scale("x", log=True)):

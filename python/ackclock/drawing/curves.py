@@ -20,7 +20,7 @@ from ackclock.drawing.chart import Scale as Scale
 from ackclock.drawing.chart import Straight as Straight
 from ackclock.drawing.layout import arranged
 from ackclock.drawing.picture import Picture, write
-from ackclock.drawing.scales import FEW, Heights, Places
+from ackclock.drawing.scales import FEW, Heights, Places, widened
 from ackclock.drawing.style import NEUTRAL, RC, Style, dash, styles
 from ackclock.drawing.wrapping import AXIS, ENTRY, TITLE, fitted, inches, shown
 
@@ -103,6 +103,9 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
         layers.grids(figure, chart, drawn, 0.62 * common.width)
     elif not chart.free:
         common.places.set(grid.flat[0], 0.8 * common.width)  # the panels share theirs
+    if chart.z is None:
+        for axes in drawn:
+            widened(axes, chart)
     if title:
         figure.suptitle(title, fontsize=TITLE)
     figure.align_ylabels(grid[:, 0])

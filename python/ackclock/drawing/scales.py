@@ -30,6 +30,7 @@ _ASIDE = 0.015  # of the width of the axis
 _BETWEEN = 1 / 6  # of the distance between neighbouring places
 _MORE = math.log10(1.04)  # decades, of a logarithmic axis: 4 % of x
 _MARGIN = 0.05
+_LEAST_SPAN = 0.02  # of the largest value on a linear axis
 _ALONE = 0.3  # decades on both sides of a single place, or the share of it
 
 
@@ -132,6 +133,22 @@ class Places:
         """Every so many of some ticks, that their names do not touch."""
         every = next(step for step in range(1, len(ticks) + 2) if self._fit(ticks[::step], width))
         return ticks[::every]
+
+
+def widened(axes: Axes, chart: Chart) -> None:
+    """Linear axes of measured values span 2 % of what they show at least: less would make much of nothing."""
+    y_is_free = not chart.y.ticks and (chart.y.low, chart.y.high) == (None, None)
+    # The x axis has measured values where it points to what is better.
+    for axis, free in ((axes.yaxis, y_is_free), (axes.xaxis, chart.x.reversed)):
+        if not free or axis.get_scale() != "linear":
+            continue
+        low, high = sorted(axis.get_view_interval())
+        missing = _LEAST_SPAN * max(abs(low), abs(high)) - (high - low)
+        if missing > 0:
+            left, right = low - missing / 2, high + missing / 2
+            if axis.get_inverted():
+                left, right = right, left
+            axis.set_view_interval(left, right, ignore=True)
 
 
 class Heights:

@@ -41,7 +41,7 @@ class Run(Model):
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 1
     """Master seed; every random draw follows from it and the replication number."""
     packet_delays: Annotated[bool, Field(strict=True)] = True
-    """Takes the one-way delay of every packet, for mean and percentiles of each flow; without it runs are 4 % cheaper."""
+    """Takes the one-way delay of every packet, for percentiles of each flow; without it runs are 4 % cheaper."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Run:
