@@ -315,6 +315,8 @@ def test_plot_draws_the_same_bytes_into_the_named_file(
     ("arguments", "expected"),
     [
         (["--format", "gif"], "format: unknown format 'gif'"),
+        (["--out", "figure.jpg"], "out: 'figure.jpg' is of no known format"),
+        (["--facet", "nope"], "facet: 'nope' was not swept"),
         (["--format", "pdf", "--out", "a.png"], "out: 'a.png' is no pdf; give one of --format and the ending"),
         (["--where", "rtt"], "where: 'rtt' is no KEY=VALUE"),
         (["--out", "nowhere/a.png"], "nowhere: cannot write a figure there: no such directory"),

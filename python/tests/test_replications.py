@@ -30,9 +30,10 @@ def test_replications_that_are_the_same_run_have_no_interval() -> None:
     assert every
     assert all(metric.ci95 is None for metric in every)
     assert drawn.metrics["goodput_bps"].ci95 is not None
-    note = "the same run: nothing in the scenario is drawn, so that there is no interval"
-    assert text.notes([same]) == [f"the 3 replications are {note}"]
-    assert text.notes([same, drawn])[0] == f"at 1 of 2 points the replications are {note}"
+    note = "the 3 replications are the same run: nothing in the scenario is drawn, so that there is no interval"
+    assert text.notes([same]) == [note]
+    some = "at 1 of 2 points the replications are the same run: nothing is drawn there, so that these have no interval"
+    assert text.notes([same, drawn])[0] == some
     assert text.notes([drawn]) == []
     assert "±" not in "".join(cell for _, rows in text.tables([same], result.params) for row in rows for cell in row)
 

@@ -307,3 +307,6 @@ def test_a_cut_table_says_so() -> None:
     assert text._cut(list(range(30)), lambda more: -more)[-2:] == [18, -11]
     assert text._cut(list(range(20)), lambda more: -more)[-1] == 19
     assert text.number(Estimate(None, None, 0)) == "-"
+    # However small it is, the interval of a mean is not written as zero.
+    assert text.number(Estimate(119.48, 0.02, 10), 1.0, 1) == "119.48 ± 0.02"
+    assert text.number(Estimate(32.97, 0.0012, 10), 1.0, 1) == "32.970 ± 0.001"

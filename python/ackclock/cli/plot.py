@@ -14,6 +14,7 @@ from ackclock.results.result import Result
 from ackclock.results.store import PLOTS
 
 FORMATS = ("svg", "pdf", "png")
+_OTHER_FORMATS = frozenset({"jpg", "jpeg", "gif", "eps", "ps", "tif", "tiff", "bmp", "webp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ def _format(request: Request) -> str:
     """The format: that of the name of the file, or the one asked for."""
     ending = request.out.suffix.removeprefix(".") if request.out is not None else ""
     known = ending if ending in FORMATS else None
+    if ending.lower() in _OTHER_FORMATS:
+        raise InputError(f"'{request.out}' is of no known format", f"known are {', '.join(FORMATS)}", key="out")
     if request.format is not None and request.format not in FORMATS:
         problem = unknown("format", request.format, FORMATS)
         raise InputError(problem.problem, problem.remedy, key="format")

@@ -63,7 +63,8 @@ def _needed(selection: Selection, *names: str) -> None:
             raise InputError(problem.problem, problem.remedy, key="y")
         if name not in there:
             probe = "delivered" if name == GOODPUT else name
-            raise InputError(f"the series '{probe}' was not recorded", _remedy(probe), key="y")
+            mean = "; goodput_bps is the mean over the run" if name == GOODPUT else ""
+            raise InputError(f"the series '{probe}' was not recorded", _remedy(probe) + mean, key="y")
 
 
 def _remedy(*probes: str) -> str:

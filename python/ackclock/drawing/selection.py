@@ -127,8 +127,12 @@ class Selection:
 
     def _named(self) -> list[str]:
         """Keys that are used for something else."""
-        named = [name for name in (self.request.x, self.request.facet) if name is not None and name not in KNOWN]
-        return [swept.chosen(self.result, self.keys, name, "x").name for name in named]
+        options = {"x": self.request.x, "facet": self.request.facet}
+        return [
+            swept.chosen(self.result, self.keys, name, option).name
+            for option, name in options.items()
+            if name is not None and name not in KNOWN
+        ]
 
     @functools.cached_property
     def numeric(self) -> list[Key]:

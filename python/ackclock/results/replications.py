@@ -49,9 +49,11 @@ def _alike(table: pl.DataFrame, points: Mapping[int, list[int]]) -> dict[int, li
 
 def note(points: int, among: int, replications: int) -> str:
     """What to say, once, where so many points `among` all are one run over and over."""
-    where = "" if points == among else f"at {points} of {among} points "
-    count = f"the {replications} replications" if points == among else "the replications"
-    return f"{where}{count} are the same run: nothing in the scenario is drawn, so that there is no interval"
+    if points < among:
+        start = f"at {points} of {among} points the replications are the same run"
+        return f"{start}: nothing is drawn there, so that these have no interval"
+    start = f"the {replications} replications are the same run"
+    return f"{start}: nothing in the scenario is drawn, so that there is no interval"
 
 
 def _same(a: pl.DataFrame | None, b: pl.DataFrame | None) -> bool:
