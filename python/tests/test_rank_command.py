@@ -81,7 +81,10 @@ def test_one_replication_says_what_to_do(folder: Path, capsys: pytest.CaptureFix
         (["alone"], "nothing is swept, so that there is nothing to rank; give a key a list"),
         (["both", "--by", "queue"], "by: unknown swept key 'queue'; known: topology.rtt, cc"),
         (["both", "--goal", "fast"], "goal: unknown goal or metric 'fast'"),
-        (["both", "--goal", "p95_fct_s down"], "goal: no run has a value of p95_fct_s; give another goal"),
+        (
+            ["both", "--goal", "p95_fct_s down"],
+            "goal: no run has a value of p95_fct_s; give another goal; completion times are of transfers",
+        ),
         (["both", "--goal", "timeouts_per_mb"], "and has no ratio to others there"),
         (["missing"], "has no manifest.json"),
     ],

@@ -133,7 +133,10 @@ def _complete(words: list[str], points: list[Point], there: Mapping[Cell, object
 def _nothing(side: Side, by: str, wanted: Sequence[str], there: Mapping[Cell, object]) -> InputError:
     what = " and ".join(wanted)
     if not there:
-        return InputError(f"no run has a value of {what}", "give another goal", source=side.name, key="goal")
+        remedy = "give another goal"
+        if any(name.endswith(("fct_s", "slowdown")) for name in wanted):
+            remedy += "; completion times are of transfers: requests, files, or flows of given bytes"
+        return InputError(f"no run has a value of {what}", remedy, source=side.name, key="goal")
     return InputError(
         f"no two candidates have {what} at the same point", "sweep them crossed, or give another goal",
         source=side.name, key=by,
