@@ -82,7 +82,9 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
         alone = replace(chart, panels=(panel,)) if chart.free else chart.row(panel)
         _panel(axes, common, panel, Heights(alone))
         if panel.title:
-            axes.set_title(fitted(panel.title, 0.8 * common.width, TITLE))
+            # A bar of colours takes its room from the panels.
+            room = 0.8 if chart.z is None else 0.55
+            axes.set_title(fitted(panel.title, room * common.width, TITLE))
         if chart.free:
             Places(alone).set(axes, 0.8 * common.width)
         if index + layout.across >= count:

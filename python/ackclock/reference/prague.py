@@ -60,7 +60,7 @@ class Prague(CongestionControl):
     def observe(self, cx: Cx, ack: Ack) -> None:
         """Counts marks; once per virtual round trip their share goes into alpha."""
         before, self.marks_seen = self.marks_seen, self.marks_seen or ack.ece
-        self.acked += ack.acked
+        self.acked += ack.delivered
         self.marked += ack.marked
         if ack.una > self.round_end and self.over(cx, self.updated):
             if before and self.acked:
