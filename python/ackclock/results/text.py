@@ -218,7 +218,7 @@ def number(value: Estimate, factor: float = 1.0, digits: int = 2) -> str:
     half = value.ci95 * factor
     most = _decimals(mean or half, max(4, 2 * digits + 1))
     places = min(most, max(_decimals(half, digits), _decimals(mean, 2) if mean else 0)) if half else most
-    if half and round(half, places) == 0:
+    if round(half, places) == 0 < round(half, 6):
         places = _decimals(half, 1)
     return f"{mean:.{places}f} ± {half:.{places}f}"
 
