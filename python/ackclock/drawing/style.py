@@ -71,7 +71,7 @@ _LOOKS = {
     "prague": Look("#AA3377", "<", 3),
     "bbr1": Look("#3A2BE0", "s"),
     "bbr3": Look("#6C2400", "v"),
-    "copa": Look("#5D3A9B", "D", 2),
+    "copa": Look("#5D3A9B", "^", 2),
     # Slow starts, where they are compared.
     "standard": Look("#0072B2", "o"),
     "limited": Look("#E69F00", "s"),
