@@ -81,22 +81,7 @@ def plot(
     where: Mapping[str, Any] | None = None,
     width: str | float = "column",
 ) -> Figure:
-    """The figure that ``ackclock plot`` writes; docs/plot.md says what each argument means.
-
-    Parameters
-    ----------
-    kind: curve, ecdf, box, pareto, heatmap, fct, timeseries, share or sequence. Default: what suits the result.
-    x: the swept key along the x axis, or for ``pareto`` a metric.
-    y: a metric (docs/results.md); for ``timeseries`` one or several series. Default: goodput.
-    by: the swept key whose values are compared, or ``group`` for the groups of flows. Default: the controller.
-    facet: the swept key that has a panel for each of its values.
-    where: values of swept keys: only these are drawn.
-    width: ``column`` (3.5 in) or ``page`` (7.16 in) of a paper of two columns, or inches.
-
-    Raises
-    ------
-    InputError: the result has nothing of the kind; the message says what would be right.
-    """
+    """The figure that ``ackclock plot`` writes; what the arguments mean, and what is refused: :meth:`Result.plot`."""
     rows = () if y is None else (y,) if isinstance(y, str) else tuple(y)
     chosen = {key: str(value) for key, value in (where or {}).items()}
     return figure(specify(result, Request(kind, x, rows, by, facet, chosen)).chart, width)
