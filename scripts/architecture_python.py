@@ -15,24 +15,25 @@ IMPORTS: dict[str, set[str]] = {
     "stats": set(),
     "models": set(),
     "notebook": set(),
+    "series": set(),
     "engine": {"_ackclock", "errors"},
     "controllers": {"errors"},
     "reference": {"controllers"},
-    "scenario": {"files", "controllers", "engine", "errors"},
-    "simulation": {"controllers", "engine", "errors", "results", "scenario"},
+    "scenario": {"files", "controllers", "engine", "errors", "series"},
+    "simulation": {"controllers", "engine", "errors", "results", "scenario", "series"},
     "gym": {"controllers", "engine", "errors", "host", "scenario"},
     "events": {"files", "controllers", "engine", "errors", "scenario"},
-    "execution": {"files", "controllers", "engine", "errors", "host", "scenario"},
+    "execution": {"files", "controllers", "engine", "errors", "host", "scenario", "series"},
     "metrics": {"stats"},
     "results": {"files", "errors", "metrics", "notebook", "stats"},  # one that was saved is read without scenarios
-    "assembly": {"engine", "errors", "host", "results", "scenario"},
+    "assembly": {"engine", "errors", "host", "results", "scenario", "series"},
     "comparison": {"errors", "notebook", "results", "stats"},
-    "drawing": {"files", "errors", "metrics", "results", "stats"},
+    "drawing": {"files", "errors", "metrics", "results", "series", "stats"},
     "ranking": {"comparison", "errors", "notebook", "results", "stats"},
-    "drawing.probes": {"scenario"},  # which series a figure needs: asked before the run
+    "drawing.probes": {"scenario", "series"},  # which series a figure needs: asked before the run
     "drawing.topology": {"scenario"},  # what is drawn there is a scenario
     "sweeps": {"assembly", "errors", "execution", "host", "notebook", "results", "scenario"},
-    "study": {"files", "sweeps", "errors", "drawing", "metrics", "notebook", "results", "scenario", "stats"},
+    "study": {"files", "sweeps", "errors", "drawing", "metrics", "notebook", "results", "scenario", "series", "stats"},
     "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
         "",

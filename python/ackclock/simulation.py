@@ -18,8 +18,8 @@ from ackclock.results.categories import in_categories
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Job, Plan, load
 from ackclock.scenario.reading.override import Overrides
-from ackclock.scenario.settings import SERIES
 from ackclock.scenario.values.ids import place
+from ackclock.series import SERIES
 
 if TYPE_CHECKING:
     import polars as pl

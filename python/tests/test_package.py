@@ -92,11 +92,11 @@ def test_the_stub_names_what_the_extension_has() -> None:
 
 def test_series_are_those_of_the_engine() -> None:
     from ackclock import _ackclock
-    from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
+    from ackclock.series import FLOW, LINK
 
     known = json.loads(_ackclock.describe())
-    assert known["flow_series"] == list(FLOW_SERIES)
-    assert known["link_series"] == list(LINK_SERIES)
+    assert known["flow_series"] == list(FLOW)
+    assert known["link_series"] == list(LINK)
 
 
 def test_public_functions_stay_what_they_are_whatever_is_imported() -> None:

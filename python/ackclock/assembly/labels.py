@@ -13,7 +13,7 @@ from ackclock.assembly.ledger import BATCH, PLACE
 from ackclock.results import percentiles
 from ackclock.results.categories import in_categories
 from ackclock.scenario.plan import Params, Plan
-from ackclock.scenario.settings import SERIES
+from ackclock.series import SERIES
 
 _AT, _ROW = "__at", "__row"
 

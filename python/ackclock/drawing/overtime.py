@@ -15,22 +15,10 @@ from ackclock.drawing.style import NEUTRAL_LOOK
 from ackclock.drawing.traces import GOODPUT, ROWS, Row, Trace
 from ackclock.errors import InputError, unknown
 from ackclock.results.result import Result
+from ackclock.series import LINK, SERIES
 from ackclock.stats import jain
 
-FLOW = (
-    "cwnd",
-    "ssthresh",
-    "srtt",
-    "in_flight",
-    "delivered",
-    "sent",
-    "retransmitted",
-    "recoveries",
-    "timeouts",
-    "pacing_rate",
-)
-LINK = ("queue", "queue_bytes", "link_sent", "drops")
-SERIES = (*FLOW, *LINK, GOODPUT)
+SHOWN = (*SERIES, GOODPUT)
 """What a row may show: the series of [probes], and the goodput that `delivered` says."""
 
 Array = np.ndarray[Any, Any]
@@ -51,15 +39,15 @@ _COUNTERS = frozenset({"delivered", "sent", "retransmitted", "link_sent"})
 def recorded(result: Result) -> list[str]:
     """What rows the series of a result have."""
     names = set(result.series["metric"].unique().cast(str).to_list()) if result.series.height else set()
-    return [name for name in SERIES if name in names or (name == GOODPUT and "delivered" in names)]
+    return [name for name in SHOWN if name in names or (name == GOODPUT and "delivered" in names)]
 
 
 def _needed(selection: Selection, *names: str) -> None:
     """Refuse what was not recorded, with what to set."""
     there = recorded(selection.result)
     for name in names:
-        if name not in SERIES:
-            problem = unknown("series", name, SERIES)
+        if name not in SHOWN:
+            problem = unknown("series", name, SHOWN)
             raise InputError(problem.problem, problem.remedy, key="y")
         if name not in there:
             probe = "delivered" if name == GOODPUT else name

@@ -105,7 +105,7 @@ def _suitable(selection: Selection, fitting: tuple[str, ...]) -> str:
         return "curve"
     if request.y and all(name in distributions.TRANSFER for name in request.y):
         return "ecdf"
-    if request.y and request.y[0] not in KNOWN and request.y[0] in overtime.SERIES:
+    if request.y and request.y[0] not in KNOWN and request.y[0] in overtime.SHOWN:
         return "timeseries"
     measured = bool(request.y)
     if selection.numeric:

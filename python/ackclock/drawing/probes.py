@@ -7,8 +7,8 @@ import dataclasses
 from ackclock.drawing.ticks import nice
 from ackclock.scenario.plan import Plan, Point
 from ackclock.scenario.settings import Probes
+from ackclock.series import OVERVIEW
 
-NEEDED = ("cwnd", "delivered", "queue")
 _SAMPLES = 1200
 
 
@@ -21,6 +21,6 @@ def _recorded(point: Point) -> Point:
     probes = point.scenario.probes
     present = probes.resolved()
     every = max(10**6, nice(point.scenario.run.duration / _SAMPLES))
-    added = {name: every for name in NEEDED if name not in present}
+    added = {name: every for name in OVERVIEW if name not in present}
     updated: Probes = probes.model_copy(update=added)
     return dataclasses.replace(point, scenario=point.scenario.model_copy(update={"probes": updated}))

@@ -8,7 +8,7 @@ from typing import Any
 from ackclock import engine, host
 from ackclock.errors import InputError
 from ackclock.scenario.plan import Job, Plan
-from ackclock.scenario.settings import FLOW_SERIES
+from ackclock.series import FLOW
 
 _KEEP_FREE = 0.05  # of what is available, for everything that is not a run
 # Measured, beyond what the engine itself holds of a sample of a series:
@@ -59,7 +59,7 @@ def _samples(document: Mapping[str, Any]) -> int:
     """How many samples a run records at fixed intervals."""
     flows, links = len(document["flows"]), len(document["links"])
     return sum(
-        (document["duration_ns"] // sampling["every_ns"] + 1) * (flows if name in FLOW_SERIES else links)
+        (document["duration_ns"] // sampling["every_ns"] + 1) * (flows if name in FLOW else links)
         for name, sampling in document["probes"].items()
         if isinstance(sampling, dict)
     )

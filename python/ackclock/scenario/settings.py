@@ -10,23 +10,7 @@ from ackclock.errors import Problem
 from ackclock.scenario.values.base import Model
 from ackclock.scenario.values.types import Count, Duration, PositiveDuration, RunLength
 from ackclock.scenario.values.units import DURATION
-
-FLOW_SERIES = (
-    "cwnd",
-    "ssthresh",
-    "srtt",
-    "in_flight",
-    "delivered",
-    "sent",
-    "retransmitted",
-    "recoveries",
-    "timeouts",
-    "pacing_rate",
-)
-LINK_SERIES = ("queue", "queue_bytes", "link_sent", "drops")
-SERIES = (*FLOW_SERIES, *LINK_SERIES)
-INTERVAL_SERIES = ("cwnd", "srtt", "delivered", "queue")
-"""What `interval` alone records: enough to draw the window, the delay, the rate and the queue."""
+from ackclock.series import LINK, OF_INTERVAL, SERIES
 
 
 class Run(Model):
@@ -143,7 +127,7 @@ class Probes(Model):
 
     @model_validator(mode="after")
     def _possible(self) -> Probes:
-        for name in LINK_SERIES[1:]:
+        for name in LINK[1:]:
             if getattr(self, name) in ("on_change", "every_event"):
                 raise Problem(f"'{name}' cannot follow events", 'give an interval such as "100 ms"', name)
         return self
@@ -151,9 +135,9 @@ class Probes(Model):
     def resolved(self) -> dict[str, Any]:
         """The probes as the engine wants them."""
         result: dict[str, Any] = {}
-        for name in (*FLOW_SERIES, *LINK_SERIES):
+        for name in SERIES:
             sampling = getattr(self, name)
-            if sampling is None and name in INTERVAL_SERIES:
+            if sampling is None and name in OF_INTERVAL:
                 sampling = self.interval
             if sampling is not None and sampling != "off":
                 result[name] = {"every_ns": sampling} if isinstance(sampling, int) else sampling

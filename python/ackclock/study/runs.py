@@ -14,7 +14,7 @@ import polars as pl
 from ackclock.errors import InputError, Problem, unknown
 from ackclock.metrics.capacity import bottleneck
 from ackclock.results.result import Result
-from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
+from ackclock.series import SERIES
 from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
 from ackclock.study import kinds, times
 from ackclock.study.failures import Failure, Failures
@@ -93,8 +93,8 @@ class Run:
 
     def series(self, metric: str, of: str = "0") -> Series:
         """A series of a flow or a link; empty if it was not recorded. Raises :class:`InputError` if there is none."""
-        if metric not in (*FLOW_SERIES, *LINK_SERIES):
-            raise _wrong(unknown("series", metric, (*FLOW_SERIES, *LINK_SERIES)), f"run {self.number}")
+        if metric not in SERIES:
+            raise _wrong(unknown("series", metric, SERIES), f"run {self.number}")
         found = self._samples.get((self.number, metric, of))
         if found is None:
             return Series(np.empty(0), np.empty(0))

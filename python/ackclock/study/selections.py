@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ackclock.errors import InputError, Problem, unknown
 from ackclock.scenario.plan import Job, Plan
-from ackclock.scenario.settings import FLOW_SERIES, LINK_SERIES
+from ackclock.series import FLOW, SERIES
 from ackclock.study.document import FILE
 from ackclock.study.model import GOODPUT, FigureSpec, SeriesSpec, Study, TableSpec, Where
 from ackclock.study.reader import Source
@@ -103,17 +103,17 @@ def _of_key(key: str, among: Known, *place: str | int) -> Iterable[Found]:
 def _of_series(series: SeriesSpec, plan: Plan, *place: str | int) -> Iterable[Found]:
     """Of a line over time: its series must be one, be recorded, and belong to a flow or a link that is there."""
     data = "delivered" if series.data == GOODPUT else series.data
-    if data not in (*FLOW_SERIES, *LINK_SERIES):
-        yield (*place, "data"), unknown("series", data, (GOODPUT, *FLOW_SERIES, *LINK_SERIES))
+    if data not in SERIES:
+        yield (*place, "data"), unknown("series", data, (GOODPUT, *SERIES))
         return
     point = plan.points[0]
     if data not in point.scenario.probes.resolved():
         problem = f"the scenario '{series.scenario}' does not record {data}"
         yield (*place, "data"), Problem(problem, f'add {data} = "100 ms" to its [probes]')
     document = Job(0, point, 0).document()
-    ids = [item["id"] for item in document["flows" if data in FLOW_SERIES else "links"]]
+    ids = [item["id"] for item in document["flows" if data in FLOW else "links"]]
     if series.of not in ids:
-        yield (*place, "of"), unknown("flow" if data in FLOW_SERIES else "link", series.of, ids[:20])
+        yield (*place, "of"), unknown("flow" if data in FLOW else "link", series.of, ids[:20])
 
 
 def _refused(study: Study, place: Sequence[str | int], problem: Problem) -> InputError:

@@ -1,0 +1,30 @@
+"""What can be recorded over time: the names of the series, which probes, tables and figures have in common.
+
+What each is and its unit: the keys of ``[probes]`` (`scenario/settings.py`).
+"""
+
+FLOW = (
+    "cwnd",
+    "ssthresh",
+    "srtt",
+    "in_flight",
+    "delivered",
+    "sent",
+    "retransmitted",
+    "recoveries",
+    "timeouts",
+    "pacing_rate",
+)
+"""Of each flow."""
+
+LINK = ("queue", "queue_bytes", "link_sent", "drops")
+"""Of each link."""
+
+SERIES = (*FLOW, *LINK)
+"""All of them, in the order of the tables."""
+
+OF_INTERVAL = ("cwnd", "srtt", "delivered", "queue")
+"""What `interval` alone records: enough to draw the window, the delay, the rate and the queue."""
+
+OVERVIEW = ("cwnd", "delivered", "queue")
+"""What the overview of a run is drawn from."""
