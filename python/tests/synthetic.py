@@ -29,14 +29,19 @@ def _base() -> Result:
     return ackclock.run(SCENARIO, jobs=1)
 
 
-def made(points: Sequence[Params], runs: Sequence[Sequence[Columns]]) -> Result:
-    """A result of these points, of each a row for each of its runs. A point without runs has failed."""
+def made(points: Sequence[Params], runs: Sequence[Sequence[Columns]], line: float = 1e15) -> Result:
+    """A result of these points, of each a row for each of its runs. A point without runs has failed.
+
+    The links are said to have a rate of `line` bit/s.
+    """
     base = _base()
     keys = list(points[0])
     columns, values = _numbers(points)
     tables: dict[str, list[dict[str, Any]]] = {"runs": [], "flows": [], "links": []}
     manifest = copy.deepcopy(base.manifest)
     entry = manifest["points"][0]
+    for link in entry["resolved"]["links"]:
+        link["rate_bps"] = link["rate_bps"] and line
     manifest |= {"params": keys, "numbers": {key: [name] for key, name in columns.items()}, "points": [], "runs": []}
     for number, (params, own, found) in enumerate(zip(points, values, runs, strict=True)):
         manifest["points"].append({**copy.deepcopy(entry), "point": number, "params": params, "numbers": own})

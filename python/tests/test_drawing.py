@@ -187,14 +187,23 @@ def test_a_panel_without_data_says_so() -> None:
 
 
 def test_a_line_under_another_is_wider() -> None:
-    found = [Curve("cubic", (1, 2), (99.0, 99.5)), Curve("reno", (1, 2), (99.0, 99.4)), Curve("bic", (1, 2), (50, 60))]
+    x = tuple(range(20))
+    found = [Curve(name, x, tuple(y + 0.01 * at for at in x)) for name, y in (("cubic", 99), ("reno", 99), ("bic", 50))]
     under, over, other = drawn(chart(*found)).axes[0].lines
     assert under.get_linewidth() > over.get_linewidth() == other.get_linewidth()
     assert under.get_markersize() > over.get_markersize()
+    assert legend(chart(*found)) == ["cubic (wide: under another)", "reno", "bic"]
+
+
+def test_a_few_points_that_are_the_same_stand_beside_each_other() -> None:
+    lines = drawn(chart(*(Curve(name, (1, 2, 3), (5, 6, 7)) for name in ("cubic", "reno", "bic")))).axes[0].lines
+    assert {line.get_linewidth() for line in lines} == {0.9}
+    assert len({tuple(line.get_xdata()) for line in lines}) == 3
 
 
 def test_many_lines_under_each_other_are_not_ever_wider() -> None:
-    lines = drawn(chart(*(Curve(f"line {number}", (1, 2), (5, 6)) for number in range(9)))).axes[0].lines
+    x = tuple(range(20))
+    lines = drawn(chart(*(Curve(f"line {number}", x, x) for number in range(9)))).axes[0].lines
     assert max(line.get_linewidth() for line in lines) < 4
 
 

@@ -97,16 +97,18 @@ def test_two_swept_numbers_are_panels_or_a_grid() -> None:
         ]  # fmt: skip
         return made(points, [runs(float(str(point["topology.rate"]).split()[0])) for point in points])
 
-    few = of(result(("1 Mbit/s", "2 Mbit/s")))
+    few = of(result(("1 Mbit/s", "2 Mbit/s")), y=("goodput_bps",))
     assert few.kind == "curve"
     assert [panel.title for panel in few.chart.panels] == ["rate = 1 Mbit/s", "rate = 2 Mbit/s"]
-    many = of(result(("1 Mbit/s", "2 Mbit/s", "4 Mbit/s", "5 Mbit/s", "8 Mbit/s")))
+    many = of(result(("1 Mbit/s", "2 Mbit/s", "4 Mbit/s", "5 Mbit/s", "8 Mbit/s")), y=("goodput_bps",))
     assert many.kind == "heatmap"
     grids = [panel.grid for panel in many.chart.panels]
     assert [panel.title for panel in many.chart.panels] == ["reno", "cubic"]
+    assert (many.chart.x.label, many.chart.y.label) == ("RTT (ms)", "rate (Mbit/s)")
     for grid in grids:
         assert grid is not None
-        assert grid.columns == rtts
+        assert grid.columns == ("10", "20", "40", "80", "160", "320")
+        assert grid.rows == ("1", "2", "4", "5", "8")
         assert [row[0] for row in grid.values] == [1.0, 2.0, 4.0, 5.0, 8.0]
 
 
@@ -114,7 +116,7 @@ def test_ellipses_are_one_standard_deviation_and_delays_run_backwards() -> None:
     own = [{"goodput_bps": g * MBIT, "p95_delay_s": d} for g, d in ((9, 0.01), (11, 0.01), (9, 0.03), (11, 0.03))]
     found = of(made([{"cc": "reno"}], [own]), "pareto")
     chart = found.chart
-    assert (chart.x.label, chart.y.label) == ("p95 delay (ms)", "goodput (Mbit/s)")
+    assert (chart.x.label, chart.y.label) == ("p95 delay (ms), reversed", "goodput (Mbit/s)")
     assert chart.x.reversed
     ((cloud,),) = (panel.clouds for panel in chart.panels)
     assert cloud.mean == (20.0, 10.0)
@@ -233,10 +235,11 @@ def test_what_has_no_place_in_the_figure_is_said() -> None:
     ]  # fmt: skip
     result = made(points, [runs(number + 1.0) for number in range(len(points))])
     found = of(result, "curve", by="cc")
-    assert found.notes == ("only run.x = mode 0; --where run.x='mode 1' shows another",)
-    assert [curve.y for curve in found.chart.curves] == [(1.0, 9.0)]
+    assert [panel.title for panel in found.chart.panels] == [f"x = mode {number}" for number in range(8)]
+    assert (found.notes, found.chart.note) == ((), "")
     other = of(result, "curve", by="cc", where={"run.x": "mode 3"})
     assert (other.notes, [curve.y for curve in other.chart.curves]) == ((), [(4.0, 12.0)])
+    assert other.chart.note == "x = mode 3", "what was asked for stands in the figure, and need not be said"
 
 
 def test_keys_that_are_zipped_need_no_place_of_their_own() -> None:
@@ -245,7 +248,7 @@ def test_keys_that_are_zipped_need_no_place_of_their_own() -> None:
         for cc, recovery in (("reno", "reno"), ("cubic", "prr"))
         for rtt, rate in (("10 ms", "1 Mbit/s"), ("20 ms", "2 Mbit/s"), ("40 ms", "8 Mbit/s"))
     ]
-    found = of(made(points, [runs(number + 1.0) for number in range(6)]))
+    found = of(made(points, [runs(number + 1.0) for number in range(6)]), y=("goodput_bps",))
     assert found.kind == "curve"
     (panel,) = found.chart.panels
     assert [curve.y for curve in panel.curves] == [(1.0, 2.0, 3.0), (4.0, 5.0, 6.0)]
@@ -253,7 +256,7 @@ def test_keys_that_are_zipped_need_no_place_of_their_own() -> None:
 
 def test_axes_are_logarithmic_where_values_span_decades() -> None:
     points = [{"topology.rate": rate, "cc": "reno"} for rate in ("100 kbit/s", "1 Mbit/s", "10 Mbit/s", "100 Mbit/s")]
-    chart = of(made(points, [runs(10.0**number / 10) for number in range(4)])).chart
+    chart = of(made(points, [runs(10.0**number / 10) for number in range(4)]), y=("goodput_bps",)).chart
     assert chart.x.log
     assert chart.y.log
     near = of(swept(["20 ms", "40 ms", "60 ms"])).chart

@@ -18,7 +18,6 @@ from ackclock import Result
 from ackclock.drawing.layout import WIDTHS
 from ackclock.drawing.plot import figure, specify
 from ackclock.drawing.selection import Request
-from ackclock.drawing.style import _LOOKS, dash, look
 from synthetic import Params, made
 
 TWELVE = ("reno", "cubic", "bbr1", "bbr3", "vegas", "htcp", "bic", "copa", "ledbat", "illinois", "westwood+", "dctcp")
@@ -98,6 +97,25 @@ SWEEPS: dict[str, tuple[Callable[[], Result], dict[str, Any]]] = {
         lambda: of([{"topology.rtt": rtt} for rtt in RTTS], [[0.0], [1e3], [1e5], [1e7], [0.0]]), {},
     ),
     "only zeros": (lambda: of([{"topology.rtt": rtt} for rtt in RTTS], [[0.0, 0.0]] * 5), {}),
+    "many values of two more keys as ellipses": (grid, {"kind": "pareto"}),
+    "many values of two more keys as boxes": (grid, {"kind": "box"}),
+    "many values of another key as a curve": (
+        lambda: grid(TWELVE[:2], RATES, tuple(f"{n}0 ms" for n in range(1, 12))), {"kind": "curve", "x": "rate"},
+    ),
+    "many values of another key as distributions": (grid, {"kind": "ecdf", "y": ("goodput_bps",)}),
+    "a large grid in many panels": (
+        lambda: grid(TWELVE, RATES, tuple(f"{n} ms" for n in range(1, 13))), {"kind": "heatmap"},
+    ),
+    "everything is the same": (lambda: of([{"topology.rtt": rtt, "cc": cc} for rtt in RTTS for cc in TWELVE],
+                                          [[1e6] * 3] * 60), {}),
+    "much that is said": (
+        lambda: of([{"topology.rtt": rtt, "cc": cc, "run.x": f"mode {n}"} for rtt in (*RTTS, "many")
+                    for cc in LONG for n in range(11)], [[1e6, 2e6]] * 198),
+        {"kind": "curve", "x": "rtt", "by": "cc"},
+    ),
+    "a key as legend": (lambda: over("topology.queue.kind", ("droptail", "red", "codel", "fq_codel"), ("reno",)), {}),
+    "shares near one": (lambda: made([{"topology.rate": rate} for rate in RATES],
+                                     [[{"utilisation": 0.98 + n / 1e3}] for n in range(6)]), {}),
     "not a number": (
         lambda: of([{"topology.rtt": rtt} for rtt in RTTS], [[1e6], [None], [2e6], [None], [3e6]]), {},
     ),
@@ -205,23 +223,3 @@ def test_nothing_written_lies_over_anything_else(name: str, width: str) -> None:
 
 def test_there_are_thirty_of_them_and_more() -> None:
     assert len(SWEEPS) >= 30
-
-
-def luminance(colour: str) -> float:
-    """CIE lightness L* of a colour, 0 to 100."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    y = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return 116 * y ** (1 / 3) - 16 if y > 0.008856 else 903.3 * y
-
-
-def test_controllers_are_told_apart_in_grey() -> None:
-    names = [name for name in ackclock.catalogue().controllers if name in _LOOKS]
-    assert len(names) == 22
-    for one, other in itertools.combinations(names, 2):
-        a, b = look(one), look(other)
-        assert (a.marker, dash(a.dashes)) != (b.marker, dash(b.dashes)), (one, other)
-    # Those that most figures have differ in their markers, whatever the colours become.
-    assert len({look(name).marker for name in ("reno", "cubic", "bbr1", "bbr3", "vegas", "copa")}) == 5
-    for name in names:
-        assert luminance(look(name).colour) < 80, f"{name} is not seen on white"

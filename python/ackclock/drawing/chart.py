@@ -116,7 +116,8 @@ class Chart:
 
     `looks` are the algorithms whose colour and marker labels have, where the label does not say it. `across`: so many
     panels stand in a row, where that is not left to the width of the figure. `z` is the scale of grids. `free`: each
-    panel has its own ends of the axes.
+    panel has its own ends of the axes. `note`: what of the data it shows, in small letters above the panels.
+    `legend`: what labels are values of.
     """
 
     title: str
@@ -127,6 +128,8 @@ class Chart:
     across: int | None = None
     z: Scale | None = None
     free: bool = False
+    note: str = ""
+    legend: str = ""
 
     @property
     def curves(self) -> list[Curve]:

@@ -18,11 +18,12 @@ from ackclock.drawing.chart import Curve as Curve
 from ackclock.drawing.chart import Panel as Panel
 from ackclock.drawing.chart import Scale as Scale
 from ackclock.drawing.chart import Straight as Straight
+from ackclock.drawing.frame import whole
 from ackclock.drawing.layout import arranged
 from ackclock.drawing.picture import Picture, write
 from ackclock.drawing.scales import FEW, Heights, Places, widened
 from ackclock.drawing.style import NEUTRAL, RC, Style, dash, styles
-from ackclock.drawing.wrapping import AXIS, ENTRY, TITLE, fitted, inches, shown
+from ackclock.drawing.wrapping import AXIS, ENTRY, NOTE, TITLE, fitted, inches, parted, shown
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -35,6 +36,7 @@ _MARKED = 30  # points of a line that each have a marker; of longer ones about _
 _MARKERS = 9
 _BANDS = 3  # more of them cannot be told apart
 _WIDER = 2  # times a line is made wider at most: more would hide what is beside it
+_AROUND = 0.09  # of the axes of a panel of means, at each end: their markers are large
 _ALIKE = 0.015  # of the height of a panel: lines that are nowhere farther apart hide each other
 
 
@@ -63,14 +65,17 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
     """The figure, so many inches wide, or as wide as its panels like. Call it within the settings of :data:`RC`."""
     count = max(1, len(chart.panels))
     layout = arranged(chart, width)
+    places = Places(chart)
     common = _Look(
-        chart, styles(chart.labels, chart.looks), Places(chart), layout.width / layout.across, shown(chart.labels)
+        chart, styles(chart.labels, chart.looks), places, layout.width / layout.across, _words(chart, places)
     )
     title = fitted(chart.title, 0.95 * layout.width, TITLE)
+    note = "" if title else fitted(chart.note, 0.95 * layout.width, NOTE)
     handles = _handles(common)
     columns = _columns(handles, layout.width)
     rows = math.ceil(len(handles) / columns)
-    more = _LINE * title.count("\n") + _ROW * max(0, rows - 2 if width is None else rows)
+    said = title.count("\n") + note.count("\n") + bool(note) + bool(handles and chart.legend)
+    more = _LINE * said + _ROW * max(0, rows - 2 if width is None else rows)
     figure = Picture(figsize=(layout.width, layout.height * layout.down + more), layout="constrained")
     own = any(panel.y is not None for panel in chart.panels)
     together: Any = "row" if own else not _apart(chart)
@@ -84,9 +89,11 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
         if panel.title:
             # A bar of colours takes its room from the panels.
             room = 0.8 if chart.z is None else 0.55
-            axes.set_title(fitted(panel.title, room * common.width, TITLE))
+            axes.set_title(parted(panel.title, room * common.width, TITLE))
         if chart.free:
-            Places(alone).set(axes, 0.8 * common.width)
+            Places(alone).set([axes], 0.8 * common.width)
+        if not own and not chart.x.ticks:
+            axes.tick_params(labelbottom=True)
         if index + layout.across >= count:
             axes.set_xlabel(fitted(chart.x.label, 0.95 * common.width, AXIS))
             axes.tick_params(labelbottom=True)
@@ -99,20 +106,28 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
             axes.set_ylabel(fitted((panel.y or chart.y).label, share * layout.height, AXIS))
         if first or _apart(chart) or chart.y.ticks:
             Heights(replace(chart, panels=(panel,)) if chart.free else chart.row(panel)).set(axes)
+        if chart.y.ticks and chart.legend and first:
+            axes.set_ylabel(fitted(chart.legend, 0.75 * layout.height, AXIS))
         if chart.y.ticks and not first:
             axes.tick_params(axis="y", length=0, labelleft=False)
     if chart.z is not None:
-        layers.grids(figure, chart, drawn, 0.62 * common.width)
+        layers.grids(figure, chart, drawn, 0.62 * common.width, 0.6 * layout.height)
+        for index, axes in enumerate(drawn):
+            axes.tick_params(labelbottom=index + layout.across >= count, labelleft=index % layout.across == 0)
     elif not chart.free:
-        common.places.set(grid.flat[0], 0.8 * common.width)  # the panels share theirs
+        common.places.set(drawn, 0.8 * common.width)
     if chart.z is None:
         for axes in drawn:
             widened(axes, chart)
     if title:
         figure.suptitle(title, fontsize=TITLE)
+    elif note:
+        figure.suptitle(note, fontsize=NOTE, color=NEUTRAL)
     figure.align_ylabels(grid[:, 0])
     if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+        figure.legend(
+            handles=handles, loc="outside lower center", ncols=columns, title=chart.legend or None, title_fontsize=ENTRY
+        )
     return figure
 
 
@@ -128,13 +143,15 @@ def _panel(axes: Axes, common: _Look, panel: Panel, heights: Heights) -> None:
     layers.shaded(axes, panel.before)
     layers.boxes(axes, panel.boxes, common.styles)
     layers.clouds(axes, panel.clouds, common.styles)
+    if panel.clouds:
+        axes.margins(_AROUND)
     bands = sum(bool(len(curve.low)) for curve in curves) <= _BANDS
     for index, curve in enumerate(curves):
         if curve.area:
             layers.area(axes, curve, common.styles[curve.label], common.chart.labels.index(curve.label))
             continue
-        over = 0 if common.places.beside else sum(_alike(heights, curve, other) for other in curves[index + 1 :])
-        _curve(axes, common, heights, curve, min(over, _WIDER), band=bands and len(curve.x) > FEW)
+        over = 0 if common.places.moved else _over(heights, curve, curves[index + 1 :])
+        _curve(axes, common, heights, curve, over, band=bands and len(curve.x) > FEW)
     for mark in panel.marks:
         if mark.y is not None:
             axes.axhline(mark.y, **_mark(common.chart, mark.label))
@@ -154,12 +171,27 @@ def _curve(axes: Axes, common: _Look, heights: Heights, curve: Curve, over: int,
         labels, every = common.chart.labels, len(x) // _MARKERS
         style["markevery"] = (labels.index(curve.label) * every // len(labels), every)
     style["markersize"] += 1.8 * over
-    axes.plot(x, y, **style, linewidth=0.9 + 1.3 * over)
+    whole(axes, *axes.plot(x, y, **style, linewidth=0.9 + 1.3 * over))
     if len(curve.low):
         draw = intervals.band if band else intervals.bars
         draw(axes, x, curve.low, curve.high, style["color"], heights.ends)
     below = heights.below(x, curve.y)
     intervals.arrows(axes, below, heights.ends[0], intervals.DOWN, color=style["color"], markersize=5)
+
+
+def _over(heights: Heights, curve: Curve, others: Sequence[Curve]) -> int:
+    """Of how many lines that would hide it a line is made wider."""
+    return min(sum(_alike(heights, curve, other) for other in others), _WIDER)
+
+
+def _words(chart: Chart, places: Places) -> dict[str, str]:
+    """What labels are called in the legend, which says why a line is wide."""
+    wide = set()
+    for panel in () if places.moved else chart.panels:
+        heights, known = Heights(chart.row(panel)), [curve for curve in panel.curves if curve.known and not curve.area]
+        wide |= {each.label for at, each in enumerate(known) if _over(heights, each, known[at + 1 :])}
+    words = shown(chart.labels)
+    return {label: f"{word} (wide: under another)" if label in wide else word for label, word in words.items()}
 
 
 def _alike(heights: Heights, curve: Curve, other: Curve) -> bool:

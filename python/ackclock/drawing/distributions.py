@@ -8,9 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from ackclock.drawing import quantities
+from ackclock.drawing import defaults, quantities
+from ackclock.drawing.averages import Sample
 from ackclock.drawing.chart import Chart, Curve, Panel, Scale
-from ackclock.drawing.selection import Found, Sample, Selection, found, values
+from ackclock.drawing.remarks import Remark
+from ackclock.drawing.selection import Found, Selection, found
 from ackclock.errors import InputError
 from ackclock.results import groups
 
@@ -19,6 +21,7 @@ TRANSFER = ("fct_s", "slowdown")
 _MOST = 2000  # steps of a line; more cannot be seen
 _ENOUGH = 20  # transfers that make a distribution
 _TAIL = 0.95
+_UNEVEN = 10
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -38,9 +41,14 @@ def _transfers(table: pl.DataFrame, selection: Selection) -> pl.DataFrame:
 def ecdf(selection: Selection) -> Chart:
     """The share of transfers, or of runs, with so much or less. Transfers that did not end keep a line below 1."""
     names = selection.request.y or (("fct_s",) if completed(selection) else ("goodput_bps",))
+    if len(names) > 1:
+        raise InputError("only kinds over time draw several of --y", "give one metric", key="y")
     name = names[0] if names[0] in TRANSFER else selection.metric(names[0])
+    defaults.beyond_the_line(selection, name)
     panels = []
-    for title, points in selection.panels():
+    parts = selection.panels()
+    _together(selection, "transfers" if name in TRANSFER else "runs")
+    for title, points in parts:
         lines = {label: _sorted(selection, own, name) for label, own in selection.samples(points).items()}
         panels.append((title, {label: own for label, own in lines.items() if len(own[0])}))
     every = [value for _, lines in panels for own, _ in lines.values() for value in own]
@@ -58,10 +66,16 @@ def ecdf(selection: Selection) -> Chart:
     return Chart("", Scale(label, log=log), Scale(share, low=0.0, high=1.02), made, looks)
 
 
+def _together(selection: Selection, what: str) -> None:
+    """Say it if values of a key that has no place are in one distribution."""
+    if selection.over:
+        selection.remarks.append(Remark(f"{what} of {selection.together} together", selection.apart))
+
+
 def _sorted(selection: Selection, samples: Sequence[Sample], name: str) -> tuple[list[float], int]:
     """The values that are known, in order, and how many there are with those that are not."""
     if name not in TRANSFER:
-        own = sorted(values(samples, name))
+        own = sorted(sample.metrics[name] for sample in samples if name in sample.metrics)
         return own, len(own)
     column = _of(selection, samples)[name]
     return sorted(column.drop_nulls().to_list()), len(column)
@@ -103,15 +117,20 @@ def fct(selection: Selection) -> Chart:
     decades = [_class(size) for size in sizes]
     classes = list(range(min(decades), max(decades) + 1))
     panels = []
-    for title, points in selection.panels():
+    parts = selection.panels()
+    _together(selection, "transfers")
+    for title, points in parts:
         lines: dict[str, list[tuple[float, Found]]] = {}
         for label, samples in selection.samples(points).items():
             table = _of(selection, samples).drop_nulls("fct_s")
-            table = table.with_columns(pl.Series("class", [_class(size) for size in table["bytes"]], pl.Int64))
+            table = table.with_columns(
+                pl.Series("class", [_class(size) for size in table["bytes"]], pl.Int64),
+                pl.Series("draw", [str(selection.draw_of(run)) for run in table["run"]], pl.String),
+            )
             for words, least, share in (("median", 2, 0.5), ("p95", 20, _TAIL)):
                 own = []
                 for place, decade in enumerate(classes):
-                    runs = table.filter(pl.col("class") == decade).partition_by("run", maintain_order=True)
+                    runs = table.filter(pl.col("class") == decade).partition_by("draw", maintain_order=True)
                     ranked = [_ranked(run["fct_s"], share) for run in runs if run.height >= least]
                     if (each := found(ranked)) is not None:
                         own.append((float(place), each))
@@ -119,10 +138,21 @@ def fct(selection: Selection) -> Chart:
                     lines[f"{words} {label}".strip()] = own
         panels.append((title, lines))
     every = [each.mean for _, lines in panels for own in lines.values() for _, each in own]
+    if not every:
+        problem = "no size has as many transfers in a run as a percentile needs"
+        raise InputError(problem, "run longer, or draw --kind ecdf", key="kind")
     by, name = quantities.of("fct_s").scaled(every)
-    scale = quantities.heights([value * by for value in every], name)
-    names = tuple(_decade(decade) for decade in classes)
-    made = tuple(Panel(title, tuple(_line(*item, by) for item in lines.items())) for title, lines in panels)
+    log = max(every) >= _UNEVEN * min(every)  # short transfers would all lie at zero
+    scale = quantities.heights([value * by for value in every], name, log=log or None)
+    drawn = sorted({int(at) for _, lines in panels for own in lines.values() for at, _ in own})
+    names = tuple(_decade(classes[place]) for place in drawn)
+    at = {float(place): float(rank) for rank, place in enumerate(drawn)}
+    made = tuple(
+        Panel(
+            title, tuple(_line(label, [(at[place], each) for place, each in own], by) for label, own in lines.items())
+        )
+        for title, lines in panels
+    )
     looks = {f"{words} {label}".strip(): look for label, look in selection.looks.items() for words in ("median", "p95")}
     return Chart("", Scale("size of the transfer", ticks=names), scale, made, looks)
 

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from ackclock.drawing.chart import Box, Chart, Cloud, Curve, Grid
+from ackclock.drawing.frame import whole
 from ackclock.drawing.style import NEUTRAL, Style
 from ackclock.drawing.wrapping import ENTRY, fitted, inches, shown
 
@@ -23,6 +24,7 @@ QUARTILES = 5
 _HALF = 0.3  # of the room of a name: half the height of a box
 _SPREAD = 0.18  # how far values stand from the line of their name
 _MOST_LETTERS = 8  # of the number in a cell
+_LETTER, _SLANTED = 0.12, 0.18  # inches of a line of names at an axis, upright and turned
 
 
 def boxes(axes: Axes, found: Sequence[Box], styles: Mapping[str, Style]) -> None:
@@ -45,7 +47,7 @@ def boxes(axes: Axes, found: Sequence[Box], styles: Mapping[str, Style]) -> None
         )  # fmt: skip
         if box.low is not None and box.high is not None:
             axes.hlines(box.at, box.low, box.high, color="black", linewidth=1.0, zorder=2.5)
-        axes.plot([box.mean], [box.at], **{**style, "linestyle": "none", "markersize": 5.0}, zorder=3)
+        whole(axes, *axes.plot([box.mean], [box.at], **{**style, "linestyle": "none", "markersize": 5.0}, zorder=3))
 
 
 def clouds(axes: Axes, found: Sequence[Cloud], styles: Mapping[str, Style]) -> None:
@@ -66,7 +68,8 @@ def clouds(axes: Axes, found: Sequence[Cloud], styles: Mapping[str, Style]) -> N
             "alpha": 0.5,
         }
         axes.plot(cloud.x, cloud.y, color=style["color"], **dots, zorder=1.7)
-        axes.plot([cloud.mean[0]], [cloud.mean[1]], **{**style, "linestyle": "none", "markersize": 5.5}, zorder=3)
+        mean = {**style, "linestyle": "none", "markersize": 5.5}
+        whole(axes, *axes.plot([cloud.mean[0]], [cloud.mean[1]], **mean, zorder=3))
 
 
 def area(axes: Axes, curve: Curve, style: Style, number: int) -> None:
@@ -93,8 +96,11 @@ def names(axes: Axes, ticks: Sequence[str], width: float) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def grids(figure: Figure, chart: Chart, drawn: Sequence[Axes], width: float) -> None:
-    """Grids of values with one scale of colours, and the number of each cell where it has room."""
+def grids(figure: Figure, chart: Chart, drawn: Sequence[Axes], width: float, height: float) -> None:
+    """Grids of values with one scale of colours, and the number of each cell where it has room.
+
+    Each is about so many inches wide and high.
+    """
     from matplotlib.colors import LogNorm, Normalize
 
     every = [
@@ -114,7 +120,7 @@ def grids(figure: Figure, chart: Chart, drawn: Sequence[Axes], width: float) -> 
     mesh = None
     for axes, panel in zip(drawn, chart.panels, strict=False):
         if panel.grid is not None:
-            mesh = _grid(axes, panel.grid, norm, width)
+            mesh = _grid(axes, panel.grid, norm, width, height)
     if mesh is not None:
         bar = figure.colorbar(mesh, ax=list(drawn), label=scale.label, pad=0.02, fraction=0.06)
         bar.outline.set_linewidth(0.4)
@@ -126,7 +132,7 @@ def grids(figure: Figure, chart: Chart, drawn: Sequence[Axes], width: float) -> 
             bar.ax.minorticks_off()
 
 
-def _grid(axes: Axes, grid: Grid, norm: Any, width: float) -> Any:
+def _grid(axes: Axes, grid: Grid, norm: Any, width: float, height: float) -> Any:
     values = np.ma.masked_invalid(np.array(grid.values, dtype=float))
     if getattr(norm, "vmin", 0) and type(norm).__name__ == "LogNorm":
         values = np.ma.masked_less_equal(values, 0)
@@ -136,9 +142,11 @@ def _grid(axes: Axes, grid: Grid, norm: Any, width: float) -> Any:
     axes.grid(visible=False)
     cell = width / max(1, len(grid.columns))
     longest = max((inches(name, ENTRY) for name in grid.columns), default=0.0)
-    axes.set_xticks(range(len(grid.columns)), grid.columns)
-    turned(axes, longest > 0.92 * cell)
-    axes.set_yticks(range(len(grid.rows)), grid.rows)
+    every = _every(len(grid.columns), cell, _SLANTED) if longest > 0.92 * cell else 1
+    axes.set_xticks(range(0, len(grid.columns), every), grid.columns[::every])
+    turned(axes, longest > 0.92 * cell * every)
+    every = _every(len(grid.rows), height / max(1, len(grid.rows)), _LETTER)
+    axes.set_yticks(range(0, len(grid.rows), every), grid.rows[::every])
     axes.tick_params(length=0)
     words = {
         (x, y): f"{value:.3g}"
@@ -152,6 +160,11 @@ def _grid(axes: Axes, grid: Grid, norm: Any, width: float) -> Any:
             dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5
             axes.text(x, y, word, ha="center", va="center", fontsize=6, color="white" if dark else "black")
     return mesh
+
+
+def _every(count: int, each: float, letter: float) -> int:
+    """Of so many names, each with so many inches, every how many have room."""
+    return next(step for step in range(1, count + 2) if each * step >= letter or step > count)
 
 
 def turned(axes: Axes, needed: bool) -> None:

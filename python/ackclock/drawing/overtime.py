@@ -10,6 +10,7 @@ import numpy as np
 
 from ackclock.drawing import quantities, traces
 from ackclock.drawing.chart import Chart, Curve, Panel, Scale, Straight
+from ackclock.drawing.remarks import Remark
 from ackclock.drawing.selection import Selection
 from ackclock.drawing.style import NEUTRAL_LOOK
 from ackclock.drawing.traces import GOODPUT, ROWS, Row, Trace
@@ -26,6 +27,7 @@ Array = np.ndarray[Any, Any]
 _COLUMNS = 3  # points beside each other
 _EACH = 4  # so many flows of a group are drawn one by one; of more their mean and range
 _BINS = 60
+_BEYOND = 1.02  # of the rate of the link: more is not the edge of a bin
 _UNITS = {
     "cwnd": ("cwnd", "segments"), "ssthresh": ("ssthresh", "segments"), "srtt": ("smoothed RTT", "s"),
     "in_flight": ("in flight", "segments"), "delivered": ("delivered", "B"), "sent": ("sent", "B"),
@@ -66,9 +68,10 @@ def _points(selection: Selection) -> list[tuple[str, int]]:
     shown = selection.points[:_COLUMNS]
     if len(selection.points) > _COLUMNS:
         count = len(selection.points)
-        selection.notes.append(f"the first {_COLUMNS} of {count} points; --where KEY=VALUE shows others")
+        words = f"the first {_COLUMNS} of {count} points"
+        selection.remarks.append(Remark(words, "--where KEY=VALUE shows others"))
     if selection.replications > 1:
-        selection.notes.append("the first replication of each")
+        selection.remarks.append(Remark(f"the first of {selection.replications} replications"))
     return [(", ".join(key.says(key.texts[point]) for key in keys), point) for point in shown]
 
 
@@ -84,6 +87,10 @@ def timeseries(selection: Selection) -> Chart:
         Column(title, {name: traces.of_point(selection.result, point, name) for name in rows})
         for title, point in _points(selection)
     ]
+    limits = [(row.limit, row.traces) for column in found for name, row in column.rows.items() if name == GOODPUT]
+    if any(limit and np.nanmax(each.value, initial=0.0) > _BEYOND * limit for limit, own in limits for each in own):
+        words = "goodput above the link rate: a hole was filled, and what waited behind it delivered at once"
+        selection.remarks.append(Remark(words))
     return chart(found, rows)
 
 
@@ -243,7 +250,7 @@ def sequence(selection: Selection) -> Chart:
         raise InputError("neither 'sent' nor 'delivered' was recorded", _remedy("sent", "delivered"), key="kind")
     if len(there) == 1:
         missing = "sent" if there == ["delivered"] else "delivered"
-        selection.notes.append(f"'{missing}' was not recorded")
+        selection.remarks.append(Remark(f"'{missing}' was not recorded"))
     looks: dict[str, str] = {}
     points = _points(selection)
     drawn = []
@@ -259,7 +266,7 @@ def sequence(selection: Selection) -> Chart:
         drawn.append((title, each.duration, lines))
     flows = max(len(selection.result.resolved(point)["flows"]) for _, point in points)
     if flows > _EACH:
-        selection.notes.append(f"{_EACH} of {flows} flows, of each group the first")
+        selection.remarks.append(Remark(f"{_EACH} of {flows} flows, of each group the first"))
     values = [float(trace.value.max()) for _, _, lines in drawn for _, trace in lines if len(trace.value)]
     by, label = quantities.Quantity("sequence", "B").scaled(values)
     panels = [

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
-from ackclock.drawing import curves, distributions, overtime, summaries
+from ackclock.drawing import curves, defaults, distributions, overtime, summaries
 from ackclock.drawing.chart import Chart
 from ackclock.drawing.layers import QUARTILES
 from ackclock.drawing.layout import WIDTHS
+from ackclock.drawing.remarks import lines, subtitle
 from ackclock.drawing.selection import Request, Selection
 from ackclock.drawing.style import RC
 from ackclock.drawing.traces import GOODPUT
@@ -51,7 +52,7 @@ class Drawing:
     others: tuple[str, ...]
     """Other kinds that fit the result."""
     notes: tuple[str, ...] = ()
-    """What is not shown, and how to see it."""
+    """What was held, chosen or left out, and how to see the rest."""
 
 
 def specify(result: Result, request: Request | None = None) -> Drawing:
@@ -63,12 +64,12 @@ def specify(result: Result, request: Request | None = None) -> Drawing:
     selection = Selection(result, request)
     fitting = _fitting(selection)
     kind = request.kind or _suitable(selection, fitting)
-    selection = Selection(result, request, selection.runs)  # what was asked of the first may have narrowed it
     chart = _MAKE[kind](selection)
     if not any(panel.labels or panel.grid for panel in chart.panels):
         raise InputError("there is nothing to draw", f"kinds that fit: {', '.join(fitting)}", key="kind")
     others = tuple(each for each in fitting if each != kind)
-    return Drawing(chart, kind, _said(kind, chart, selection), others, tuple(selection.notes))
+    chart = replace(chart, note=subtitle(selection.remarks), legend=_legend(selection))
+    return Drawing(chart, kind, _said(kind, chart, selection), others, lines(selection.remarks))
 
 
 def plot(
@@ -124,7 +125,7 @@ def _fitting(selection: Selection) -> tuple[str, ...]:
     has = {
         "curve": bool(selection.numeric),
         "heatmap": len(selection.numeric) > 1,
-        "box": selection.has(summaries.GOODPUT),
+        "box": selection.has(defaults.GOODPUT),
         "pareto": any(map(selection.has, summaries.DELAYS)) and not selection.grouped,
         "ecdf": distributions.completed(selection),
         "fct": distributions.completed(selection),
@@ -133,6 +134,11 @@ def _fitting(selection: Selection) -> tuple[str, ...]:
         "sequence": "delivered" in there or "sent" in there,
     }
     return tuple(kind for kind in KINDS if has[kind])
+
+
+def _legend(selection: Selection) -> str:
+    """What the candidates are values of, where their names do not say it, as those of controllers do."""
+    return "" if selection.by is None or selection.by.controllers else selection.by.short
 
 
 def _said(kind: str, chart: Chart, selection: Selection) -> str:
@@ -154,7 +160,7 @@ def _said(kind: str, chart: Chart, selection: Selection) -> str:
     if kind == "pareto":
         ellipses = any(cloud.outline for panel in chart.panels for cloud in panel.clouds)
         what = ", means and ellipses of one standard deviation of the runs" if ellipses else ""
-        return f"{chart.y.label} against {chart.x.label}{by}{what}"
+        return f"{chart.y.label} against {chart.x.label.removesuffix(summaries.REVERSED)}{by}{what}"
     return f"{chart.y.label} over {chart.x.label}{by}{_known(chart, selection)}"
 
 

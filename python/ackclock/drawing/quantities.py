@@ -30,7 +30,7 @@ _ALWAYS_FROM_ZERO = (
     0.5  # of the largest value: smaller ones than this are compared with nothing, larger among themselves
 )
 
-_MANY_DECADES = 1e4
+_MANY_DECADES = 1e3
 _DECADES = 100.0
 """Between the smallest and the largest value of an axis that is logarithmic by itself."""
 _UNEVEN = 4.0
@@ -75,9 +75,9 @@ def of(name: str) -> Quantity:
     return Quantity(text, unit)
 
 
-def factor(values: Iterable[float], quantity: Quantity) -> tuple[float, str]:
-    """The factor and label of an axis."""
-    return quantity.scaled(values)
+def is_ratio(metric: str) -> bool:
+    """Whether a metric is compared by ratios: rates, times and slowdowns. Shares, indices and counts are not."""
+    return metric.endswith(("_bps", "_s", "slowdown"))
 
 
 def positions(values: Sequence[float], label: str) -> Scale:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ackclock.drawing.chart import Chart
 from ackclock.drawing.layers import names, turned
-from ackclock.drawing.layout import NAMES
+from ackclock.drawing.layout import NAMES, slanted
 from ackclock.drawing.ticks import log_ticks
 from ackclock.drawing.wrapping import ENTRY, inches, plain
 
@@ -23,7 +23,6 @@ FEW = 15
 
 _TICKS = 8  # values of a logarithmic axis that are each named
 _BEYOND = 10  # a bar goes this many times farther than the points on a logarithmic axis, and no more
-_SEEN = 0.01  # of an axis: nearer curves hide each other
 _SHARE = 0.6  # of the room between two names, for all curves
 # How far a curve may stand from its place, so that nobody reads another x there: docs/studies.md.
 _ASIDE = 0.015  # of the width of the axis
@@ -45,13 +44,15 @@ class Places:
         self._labels = chart.labels
         self._log = chart.x.log
         self.places = sorted({x for x in _widths(chart) if x > 0 or not chart.x.log})
-        beside = bool(chart.x.ticks) or any(len(curve.low) and not curve.area for curve in chart.curves)
+        over_time = any(panel.y is not None for panel in chart.panels)
+        plain = bool(chart.curves) and not any(curve.steps or curve.area or curve.bare for curve in chart.curves)
+        beside = bool(chart.x.ticks) or (plain and not over_time)
         self._step = self._apart() if beside and len(self.places) <= FEW else 0.0
 
     @property
-    def beside(self) -> bool:
-        """Whether curves of the same places stand so far apart that none hides another."""
-        return self._step >= _SEEN * self._span() and self._step > 0
+    def moved(self) -> bool:
+        """Whether curves stand beside their places, so that none hides another altogether."""
+        return self._step > 0 and len(self._labels) > 1
 
     def of(self, label: str, x: Sequence[float]) -> list[float]:
         """Where the points of a curve stand."""
@@ -60,13 +61,14 @@ class Places:
         aside = (self._labels.index(label) - (len(self._labels) - 1) / 2) * self._step
         return [self._value(self._place(each) + aside) if each > 0 or not self._log else math.nan for each in x]
 
-    def set(self, axes: Axes, width: float) -> None:
-        """Set up the axis, which is about so many inches wide."""
+    def set(self, panels: Sequence[Axes], width: float) -> None:
+        """Set up the axis that panels share, each about so many inches wide."""
+        axes = panels[0]
         if self._scale.ticks:
             axes.set_xticks(range(len(self._scale.ticks)), self._scale.ticks)
             axes.set_xlim(-0.5, len(self._scale.ticks) - 0.5)
-            longest = max(inches(name, ENTRY) for name in self._scale.ticks)
-            turned(axes, longest > 0.9 * width / len(self._scale.ticks))
+            for each in panels:
+                turned(each, slanted(self._scale.ticks, width))
             return
         if self._log and self.places:
             low, high = self._ends()

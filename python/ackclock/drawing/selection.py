@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
-from ackclock.drawing import swept
+from ackclock.drawing import averages, quantities, swept
+from ackclock.drawing.averages import Place, Sample
+from ackclock.drawing.remarks import Remark
 from ackclock.drawing.swept import GROUP, SEED, Key
 from ackclock.errors import InputError, unknown
 from ackclock.results import groups
 from ackclock.results.result import Result
 from ackclock.results.single_runs import KNOWN, per_run, summaries
-from ackclock.results.summary import GROUP_METRICS, PointSummary
+from ackclock.results.summary import GROUP_METRICS
 from ackclock.stats import estimate
 
 MOST_PANELS = 9
@@ -33,16 +35,6 @@ class Request:
     by: str | None = None
     facet: str | None = None
     where: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A run, or what a group of flows did in it."""
-
-    run: int
-    point: int
-    label: str
-    metrics: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +61,16 @@ def found(values: Sequence[float]) -> Found | None:
 class Selection:
     """The points of a result that are drawn, and how they are divided."""
 
-    def __init__(self, result: Result, request: Request, runs: list[PointSummary] | None = None) -> None:
-        """`runs` are the summaries of every run, where they are known: they take the time."""
+    def __init__(self, result: Result, request: Request) -> None:
         self.result = result
-        self.runs = summaries(result) if runs is None else runs
+        self.runs = summaries(result)
         self.request = request
         self.keys = swept.of(result)
         self._entries = {entry["point"]: entry for entry in result.manifest["points"]}
-        self.notes: list[str] = []
+        self.remarks: list[Remark] = []
+        self.over: list[Key] = []
+        """The keys that have no place in the figure, once it has panels: what it shows is of all their values."""
+        self._shown: list[Key] = []
         there = {point for (point,) in result.runs.select("point").unique().iter_rows()}
         self.points = [entry["point"] for entry in result.manifest["points"] if entry["point"] in there]
         for name, value in request.where.items():
@@ -89,6 +83,8 @@ class Selection:
         if not kept:
             raise InputError(f"no run has {key.name} = {value}", f"its values are {', '.join(key.steps)}", key="where")
         self.points = kept
+        if key.varies:
+            self.remarks.append(Remark(key.says(value), news=False))
 
     def varying(self) -> list[Key]:
         """The keys that have several values among the points; the seed is no key but makes replications."""
@@ -149,39 +145,103 @@ class Selection:
         """Whether others say what value a key has, as those that are zipped with it do."""
         return bool(others) and len(set(self._combined(others))) == len(set(self._combined([*others, key])))
 
-    def panels(self, *axes: Key | None) -> Iterator[tuple[str, list[int]]]:
-        """The points of each panel with its title: one for each combination of the keys that nothing else shows."""
+    def panels(self, *axes: Key | None, most: int = MOST_PANELS) -> list[tuple[str, list[int]]]:
+        """The points of each panel with its title: one for each combination of the keys that nothing else shows.
+
+        At most `most` panels for a single key, fewer for several. Keys that would make more are `over`.
+        """
         shown = {key.name for key in axes if key is not None} | ({self.by.name} if self.by else set())
         facets = []
         if self.request.facet is not None:
             facets.append(swept.chosen(self.result, self.keys, self.request.facet, "facet"))
         known = [*facets, *(key for key in self.varying() if key.name in shown)]
         rest = [key for key in self.varying() if key not in known and not self._follows(key, known)]
-        most = MOST_PANELS if facets else _FEW_PANELS
+        self.over = []
         for key in sorted(rest, key=lambda key: len(self.steps(key))):
             count = len(set(self._combined([*facets, key])))
-            if count <= most:
+            if count <= (most if self.request.facet is not None or not facets else min(most, _FEW_PANELS)):
                 facets.append(key)
-            else:
-                self._fix(key)
+            elif not self._follows(key, [*known, *facets, *self.over]):
+                self.over.append(key)
+        self._shown = [*known, *(key for key in facets if key not in known)]
         every = list(dict.fromkeys(self._combined(facets)))
         if len(every) > MOST_PANELS:
             problem = f"{len(every)} panels are too many for a figure"
             raise InputError(problem, f"at most {MOST_PANELS}: choose some with --where KEY=VALUE", key="facet")
         order = [step for step in itertools.product(*(self.steps(key) for key in facets)) if step in set(every)]
-        for steps in order:
-            title = ", ".join(key.says(step) for key, step in zip(facets, steps, strict=True))
-            own = [p for p in self.points if tuple(key.texts[p] for key in facets) == steps]
-            yield title, own
+        return [
+            (
+                ", ".join(key.says(step) for key, step in zip(facets, steps, strict=True)),
+                [p for p in self.points if tuple(key.texts[p] for key in facets) == steps],
+            )
+            for steps in order
+        ]
 
     def _combined(self, keys: Sequence[Key]) -> list[tuple[str, ...]]:
         return [tuple(key.texts[point] for key in keys) for point in self.points]
 
-    def _fix(self, key: Key) -> None:
-        """Show one value of a key that has no place in the figure, and say so."""
-        first, *others = self.steps(key)
-        self.notes.append(f"only {key.name} = {first}; --where {key.name}={_quoted(others[0])} shows another")
-        self._keep(key, first)
+    @property
+    def together(self) -> str:
+        """What has no place, in words: ``10 values of RTT and 2 of queue limit``; empty if everything has one."""
+        counts = [(len(self.steps(key)), key.short) for key in self.over]
+        return " and ".join(f"{count} {'of' if at else 'values of'} {name}" for at, (count, name) in enumerate(counts))
+
+    def values(self, samples: Sequence[Sample], metric: str) -> list[float]:
+        """A metric of some runs: of each that has it, or of each replication the mean over what has no place."""
+        return [value for (value,) in self.rows(samples, metric)]
+
+    def rows(self, samples: Sequence[Sample], *metrics: str) -> list[tuple[float, ...]]:
+        """Several metrics of the runs that have all of them, or their means as of :meth:`values`."""
+        if self.over:
+            return averages.by_draw(samples, self._places, self._kept(metrics), metrics)
+        known = (sample.metrics for sample in samples)
+        return [tuple(own[name] for name in metrics) for own in known if all(name in own for name in metrics)]
+
+    def averaged(self, *metrics: str) -> None:
+        """Say over what the figure has means, if it has. Call it before :meth:`values`, once there are panels."""
+        if not self.over:
+            return
+        kept, every = self._kept(metrics), {place.over for place in self._places.values()}
+        if not kept:
+            names = " and ".join(key.name for key in self.over)
+            problem = f"there is no mean over {names}: no value of it has runs of everything that is compared"
+            raise InputError(problem, f"choose one with --where {self.over[0].name}=VALUE", key="plot")
+        positive = all(each.metrics.get(name, 1.0) > 0 for each in self.samples_of_points() for name in metrics)
+        kind = "geometric means" if positive and all(map(quantities.is_ratio, metrics)) else "means"
+        part = "" if kept == every else f", of the {len(kept)} of {len(every)} points that all have"
+        self.remarks.append(Remark(f"{kind} over {self.together}{part}", self.apart))
+
+    @property
+    def apart(self) -> str:
+        """How to see what has no place."""
+        key = min(self.over, key=lambda key: len(self.steps(key)))
+        where = f"--where {key.name}={_quoted(self.steps(key)[0])}"
+        if len(self.steps(key)) > MOST_PANELS:
+            return f"{where} shows one of them"
+        return f"--facet {key.name}, or {where}, shows them apart"
+
+    @functools.cached_property
+    def _places(self) -> dict[int, Place]:
+        """Where each run of the points belongs. There are panels by now."""
+        seeds = self.keys.get(SEED)
+        numbers = self.result.runs.select("run", "point", "replication").iter_rows()
+        return {
+            run: Place(
+                tuple(key.texts[point] for key in self._shown),
+                tuple(key.texts[point] for key in self.over),
+                (seeds.texts[point] if seeds else "", replication),
+            )
+            for run, point, replication in numbers
+            if point in set(self.points)
+        }
+
+    @functools.cache  # noqa: B019 - a selection lives as long as a figure is made
+    def _kept(self, metrics: tuple[str, ...]) -> set[averages.Combination]:
+        return averages.common(self.samples_of_points(), self._places, metrics)
+
+    def draw_of(self, run: int) -> averages.Draw:
+        """The replication of a run: those of all values of what has no place are one."""
+        return self._places[run].draw
 
     def samples(self, points: Sequence[int]) -> dict[str, list[Sample]]:
         """The runs of some points by candidate, in their order."""
@@ -208,7 +268,7 @@ class Selection:
             if self.grouped:
                 for label, cc in self._groups(point):
                     found.setdefault(label, set()).add(cc)
-            elif self.by is None or self.by.name.rpartition(".")[2] != "cc":
+            elif self.by is None or not self.by.controllers:
                 label = self.by.texts[point] if self.by else ""
                 if not self.by:
                     found.setdefault(label, set()).update(cc for _, cc in self._groups(point))
@@ -246,8 +306,7 @@ class Selection:
         if name not in known:
             problem = unknown("metric", name, known)
             raise InputError(problem.problem, problem.remedy, key=option)
-        there = set(self.points)
-        if not any(name in sample.metrics for sample in self._samples if sample.point in there):
+        if not self.has(name):
             has = sorted({each for sample in self._samples for each in sample.metrics}, key=known.index)
             raise InputError(
                 f"no run has a value of {name}",
@@ -256,10 +315,14 @@ class Selection:
             )
         return name
 
+    def samples_of_points(self) -> list[Sample]:
+        """Every run of the points, by groups where these are compared."""
+        there = set(self.points)
+        return [sample for sample in self._samples if sample.point in there]
+
     def has(self, name: str) -> bool:
         """Whether a run has a value of a metric."""
-        there = set(self.points)
-        return any(name in sample.metrics for sample in self._samples if sample.point in there)
+        return any(name in sample.metrics for sample in self.samples_of_points())
 
     @property
     def replications(self) -> int:
@@ -274,8 +337,3 @@ def _quoted(value: str) -> str:
 
 def _known(metrics: Mapping[str, float | None]) -> dict[str, float]:
     return {name: value for name, value in metrics.items() if value is not None}
-
-
-def values(samples: Sequence[Sample], metric: str) -> list[float]:
-    """What the runs have of a metric."""
-    return [sample.metrics[metric] for sample in samples if metric in sample.metrics]

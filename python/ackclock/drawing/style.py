@@ -20,6 +20,8 @@ class Look:
     marker: str
     dashes: int = 0
     """Of its first line in a figure: :func:`dash`. No two controllers have both their marker and these alike."""
+    hollow: bool = False
+    """Whether its marker is white within, and so another one than the same that is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Style:
 
     def line(self) -> dict[str, Any]:
         """What matplotlib takes for it."""
-        fill = FILLS[self.rank % len(FILLS)]
+        fill = FILLS[(self.rank + self.look.hollow) % len(FILLS)]
         marker = self.marker or self.look.marker
         return {
             "color": self.look.colour,
@@ -48,7 +50,8 @@ class Style:
         }
 
 
-# Algorithms that are often compared do not share a colour or a marker: python/tests/test_drawing.py.
+# Algorithms that are often compared do not share a colour or a marker; a hollow one counts as another, and is dashed
+# unlike the full one: python/tests/test_figure_looks.py.
 _LOOKS = {
     "tahoe": Look("#555555", "v", 1),
     "reno": Look("#0072B2", "o"),
@@ -62,16 +65,16 @@ _LOOKS = {
     "vegas": Look("#E69F00", "p"),
     "veno": Look("#AA4499", "h", 1),
     "westwood": Look("#117733", "d", 3),
-    "westwood+": Look("#44AA99", "p", 2),
+    "westwood+": Look("#44AA99", "D", 2, hollow=True),
     "illinois": Look("#661100", "d", 1),
     "hybla": Look("#6699CC", "8", 3),
     "yeah": Look("#CC6677", "H", 2),
     "ledbat": Look("#44AA99", "v", 3),
-    "dctcp": Look("#888833", "s", 1),
-    "prague": Look("#AA3377", "<", 3),
+    "dctcp": Look("#888833", "s", 3, hollow=True),
+    "prague": Look("#AA3377", "o", 3, hollow=True),
     "bbr1": Look("#3A2BE0", "s"),
     "bbr3": Look("#6C2400", "v"),
-    "copa": Look("#5D3A9B", "^", 2),
+    "copa": Look("#5D3A9B", "P", 2),
     # Slow starts, where they are compared.
     "standard": Look("#0072B2", "o"),
     "limited": Look("#E69F00", "s"),

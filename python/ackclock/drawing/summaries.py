@@ -8,31 +8,42 @@ from dataclasses import replace
 
 import numpy as np
 
-from ackclock.drawing import quantities, swept
+from ackclock.drawing import defaults, quantities, swept
+from ackclock.drawing.averages import Sample
 from ackclock.drawing.chart import Box, Chart, Cloud, Curve, Grid, Panel, Scale
-from ackclock.drawing.selection import Found, Selection, found, values
+from ackclock.drawing.remarks import Remark
+from ackclock.drawing.selection import Found, Selection, found
 from ackclock.drawing.swept import Key
 from ackclock.errors import InputError
 from ackclock.results.single_runs import KNOWN
 
-GOODPUT = "goodput_bps"
 _SHARES = frozenset({"jain", "utilisation", "max_min_index"})
 """Metrics between 0 and 1, whose axis ends there."""
 DELAYS = ("p95_delay_s", "p95_queue_delay_s", "mean_queue_delay_s", "mean_rtt_s")
 """What the delay of a candidate is, the first that the runs have."""
+REVERSED = ", reversed"
+"""What the name of an axis ends with that runs backwards."""
 _LEAST = 3  # runs that an ellipse needs
 _CORNERS = 72
 _SPARE = 1.02
+_NEAR_ONE, _LEAST_ROOM = 0.5, 0.04
 _UNEVEN = 20
+_MOST_GRIDS = 12
 
 Place = tuple[float, Found]
 
 
-def _metric(selection: Selection, fallback: str = GOODPUT) -> str:
-    names = selection.request.y or (fallback,)
+def _metric(selection: Selection, *, share: bool = True) -> str:
+    names = selection.request.y or (defaults.metric(selection, share=share),)
     if len(names) > 1:
         raise InputError("only kinds over time draw several of --y", "give one metric", key="y")
     return selection.metric(names[0])
+
+
+def _said(selection: Selection, metric: str, *others: str) -> None:
+    """Say what a metric is the mean of, and what is to be known of it."""
+    selection.averaged(metric, *others)
+    defaults.beyond_the_line(selection, metric)
 
 
 def axis_key(selection: Selection) -> Key | None:
@@ -50,19 +61,23 @@ def curve(selection: Selection) -> Chart:
         raise InputError("a curve needs a swept number, and none was swept", "try --kind box", key="kind")
     panels = []
     names = () if key.numeric else tuple(selection.steps(key))
-    for title, points in selection.panels(key):
+    parts = selection.panels(key)
+    _said(selection, metric)
+    for title, points in parts:
         lines = []
         for label, samples in selection.samples(points).items():
-            steps: dict[float, list[float]] = {}
+            steps: dict[float, list[Sample]] = {}
             for sample in samples:
                 at = float(names.index(key.texts[sample.point])) if names else (key.numbers or {}).get(sample.point)
-                if at is not None and metric in sample.metrics:
-                    steps.setdefault(at, []).append(sample.metrics[metric])
-            lines.append((label, [(at, each) for at, own in sorted(steps.items()) if (each := found(own)) is not None]))
+                if at is not None:
+                    steps.setdefault(at, []).append(sample)
+            means = [(at, found(selection.values(own, metric))) for at, own in sorted(steps.items())]
+            lines.append((label, [(at, each) for at, each in means if each is not None]))
         panels.append((title, lines))
     if key.numbers and set(selection.points) - key.numbers.keys():
         left = {key.texts[point] for point in selection.points if point not in key.numbers}
-        selection.notes.append(f"{', '.join(sorted(left))} of {key.name} is no number and has no place on the axis")
+        words = f"{', '.join(sorted(left))} of {key.short} is no number and has no place on the axis"
+        selection.remarks.append(Remark(words))
     every = [each for _, lines in panels for _, own in lines for _, each in own]
     y = _scale(metric, [each.mean for each in every])
     if min((each.mean for each in every), default=-1.0) >= 0 > min((each.low or 0.0 for each in every), default=0.0):
@@ -107,22 +122,32 @@ def _scale(metric: str, drawn: Iterable[float]) -> tuple[float, Scale]:
     known = list(drawn)
     by, label = quantities.of(metric).scaled(known)
     if metric in _SHARES:
-        return by, Scale(label, low=0.0, high=_SPARE)
+        return by, _of_shares(known, label)
     return by, quantities.heights([value * by for value in known], label)
+
+
+def _of_shares(known: Sequence[float], label: str) -> Scale:
+    """An axis that ends at 1, from zero unless all values are near it: then from where they are told apart."""
+    least = min(known, default=0.0)
+    if least < _NEAR_ONE or max(known) > 1:
+        return Scale(label, low=0.0, high=_SPARE)
+    room = max(1 - least, _LEAST_ROOM)
+    return Scale(label, low=1 - 1.15 * room, high=1 + 0.05 * room)
 
 
 def box(selection: Selection) -> Chart:
     """The runs of each candidate, and their mean."""
     metric = _metric(selection)
     panels = [(title, selection.samples(points)) for title, points in selection.panels()]
+    _said(selection, metric)
     labels = list(dict.fromkeys(label for _, parts in panels for label in parts))
-    drawn = [value for _, parts in panels for own in parts.values() for value in values(own, metric)]
+    drawn = [value for _, parts in panels for own in parts.values() for value in selection.values(own, metric)]
     by, scale = _scale(metric, drawn)
     made = []
     for title, parts in panels:
         boxes = []
         for label, own in parts.items():
-            each = found(values(own, metric))
+            each = found(selection.values(own, metric))
             if each is not None:
                 boxes.append(_box(label, float(labels.index(label)), each, by))
         made.append(Panel(title, boxes=tuple(boxes)))
@@ -139,14 +164,17 @@ def heatmap(selection: Selection) -> Chart:
     metric = _metric(selection)
     x, y = _two(selection)
     columns, rows = selection.steps(x), selection.steps(y)
+    (along, x_label), (up, y_label) = x.named(columns), y.named(rows)
     panels, every = [], []
-    for title, points in selection.panels(x, y):
+    parts = selection.panels(x, y, most=max(1, _MOST_GRIDS // _candidates(selection)))
+    _said(selection, metric)
+    for title, points in parts:
         for label, samples in selection.samples(points).items():
             cells = {}
             for row in rows:
                 for column in columns:
                     own = [s for s in samples if (x.texts[s.point], y.texts[s.point]) == (column, row)]
-                    each = found(values(own, metric))
+                    each = found(selection.values(own, metric))
                     cells[column, row] = math.nan if each is None else each.mean
             if not all(map(math.isnan, cells.values())):
                 every += [value for value in cells.values() if math.isfinite(value)]
@@ -155,13 +183,18 @@ def heatmap(selection: Selection) -> Chart:
     made = tuple(
         Panel(
             title,
-            grid=Grid(tuple(columns), tuple(rows), tuple(tuple(cells[c, r] * by for c in columns) for r in rows)),
+            grid=Grid(along, up, tuple(tuple(cells[c, r] * by for c in columns) for r in rows)),
         )
         for title, cells in panels
     )
-    if len(made) > 9:
+    if len(made) > _MOST_GRIDS:
         raise InputError(f"{len(made)} panels are too many for a figure", "choose some with --where", key="kind")
-    return Chart("", Scale(x.short), Scale(y.short), made, z=replace(scale, low=None, high=None, log=_uneven(every)))
+    return Chart("", Scale(x_label), Scale(y_label), made, z=replace(scale, low=None, high=None, log=_uneven(every)))
+
+
+def _candidates(selection: Selection) -> int:
+    """Of how many there is a grid each."""
+    return max(1, len(selection.samples(selection.points)))
 
 
 def _uneven(drawn: Sequence[float]) -> bool:
@@ -192,31 +225,32 @@ def pareto(selection: Selection) -> Chart:
     K. Winstein, H. Balakrishnan, TCP ex Machina, 2013: "the 1-sigma elliptic contour of the maximum-likelihood 2D
     Gaussian distribution". The axis of delays is reversed: up and to the right is better.
     """
-    metric = _metric(selection)
+    metric = _metric(selection, share=False)
     asked = selection.request.x
     delay = selection.metric(asked, "x") if asked else next(iter(filter(selection.has, DELAYS)), None)
     if delay is None:
         raise InputError("no run has a delay", "choose what stands on the x axis with --x METRIC", key="x")
     panels = []
-    for title, points in selection.panels():
-        runs = {
-            label: [s.metrics for s in samples if metric in s.metrics and delay in s.metrics]
-            for label, samples in selection.samples(points).items()
-        }
+    parts = selection.panels()
+    _said(selection, metric, delay)
+    for title, points in parts:
+        runs = {label: selection.rows(own, delay, metric) for label, own in selection.samples(points).items()}
         panels.append((title, {label: own for label, own in runs.items() if own}))
-    xs, ys = ([m[name] for _, p in panels for own in p.values() for m in own] for name in (delay, metric))
-    across, x = _scale(delay, xs)
-    up, y = _scale(metric, ys)
+    # Panels have axes of their own: logarithmic where the values of one span decades.
+    (across, x), (up, y) = (
+        _free(name, [[row[at] for own in p.values() for row in own] for _, p in panels])
+        for at, name in ((0, delay), (1, metric))
+    )
     reverse = _worse_when_more(delay)
     return Chart(
         "",
-        replace(x, reversed=reverse, low=None, high=None),
-        replace(y, low=None, high=None),
+        replace(x, reversed=reverse, label=x.label + (REVERSED if reverse else "")),
+        y,
         tuple(
             Panel(
                 title,
                 clouds=tuple(
-                    _cloud(label, [m[delay] * across for m in own], [m[metric] * up for m in own], x.log, y.log)
+                    _cloud(label, [a * across for a, _ in own], [b * up for _, b in own], x.log, y.log)
                     for label, own in runs.items()
                 ),
             )
@@ -225,6 +259,13 @@ def pareto(selection: Selection) -> Chart:
         selection.looks,
         free=True,
     )
+
+
+def _free(metric: str, panels: Sequence[Sequence[float]]) -> tuple[float, Scale]:
+    """The factor and the axis of a metric where each panel has its own ends."""
+    by, label = quantities.of(metric).scaled([value for own in panels for value in own])
+    log = any(quantities.heights(own, label).log for own in panels)
+    return by, Scale(label, log=log and all(value > 0 for own in panels for value in own))
 
 
 def _worse_when_more(metric: str) -> bool:

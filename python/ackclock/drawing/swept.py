@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ackclock.drawing import quantities
 from ackclock.drawing.quantities import Quantity
+from ackclock.drawing.wrapping import plain
 from ackclock.errors import InputError, nearest
 from ackclock.results.manifest import numbers_of
 from ackclock.results.result import Result
@@ -37,6 +39,11 @@ class Key:
         return self.numbers is not None
 
     @property
+    def controllers(self) -> bool:
+        """Whether its values are controllers."""
+        return self.name.rpartition(".")[2] == "cc"
+
+    @property
     def steps(self) -> list[str]:
         """Its values: numbers in their order, others in that of the sweep."""
         steps = list(dict.fromkeys(self.texts.values()))
@@ -54,6 +61,16 @@ class Key:
     def short(self) -> str:
         """Its name without what every key begins with."""
         return self.quantity.name
+
+    def named(self, steps: Sequence[str]) -> tuple[tuple[str, ...], str]:
+        """Values as names at an axis, and its label: numbers in one unit, which the label has, where they are."""
+        at = {text: self.numbers.get(point) for point, text in self.texts.items()} if self.numbers else {}
+        known = [number for step in steps if (number := at.get(step)) is not None]
+        if len(known) < len(steps):
+            return tuple(steps), self.short
+        by, label = self.quantity.scaled(known)
+        words = tuple(plain(float(f"{number * by:.6g}")) for number in known)
+        return (words, label) if len(set(words)) == len(words) else (tuple(steps), self.short)
 
     def says(self, step: str) -> str:
         """A value with the name of its key, as the title of a panel."""
@@ -98,7 +115,7 @@ def chosen(result: Result, keys: dict[str, Key], name: str, option: str) -> Key:
 def candidates(keys: dict[str, Key]) -> Key | None:
     """The key whose values are compared by default: the controller, or else the first that is no number."""
     varying = [key for key in keys.values() if key.varies and not key.numeric]
-    controllers = [key for key in varying if key.name.rpartition(".")[2] == "cc"]
+    controllers = [key for key in varying if key.controllers]
     return next(iter(controllers or varying), None)
 
 

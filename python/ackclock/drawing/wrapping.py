@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-TITLE, AXIS, ENTRY = 8, 8, 7
-"""Points of titles, of the name of an axis, and of the words of a legend or at its ticks."""
+TITLE, AXIS, ENTRY, NOTE = 8, 8, 7, 6.5
+"""Points of titles, of the name of an axis, of the words of a legend or at its ticks, and of what is said above."""
 
+_FIXED = "\u00a0"  # a space at which no line breaks
 _JOINTS = ".:,(=_-/"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -23,6 +24,21 @@ def inches(text: str, size: float) -> float:
 def fitted(text: str, width: float, size: float) -> str:
     """`text` with lines of at most so many inches, broken between words, and within one only if it is wider."""
     return "\n".join(_broken(line, width, size) for line in text.split("\n"))
+
+
+def parted(text: str, width: float, size: float) -> str:
+    """As :func:`fitted`, with lines that break behind commas where the parts between them fit."""
+    lines = (", ".join(_fixed(part, width, size) for part in line.split(", ")) for line in text.split("\n"))
+    return fitted("\n".join(lines), width, size).replace(_FIXED, " ")
+
+
+def _fixed(part: str, width: float, size: float) -> str:
+    """A part that does not break if it fits, or else breaks behind its sign of equality if that is enough."""
+    name, sign, value = part.partition(" = ")
+    for fixed in (part.replace(" ", _FIXED), f"{name}{_FIXED}= {value.replace(' ', _FIXED)}" if sign else part):
+        if all(inches(word, size) <= width for word in fixed.split(" ")):
+            return fixed
+    return part
 
 
 def _broken(line: str, width: float, size: float) -> str:

@@ -1,0 +1,68 @@
+"""Means over swept keys that a figure has no place for: each replication gives one number, as in a ranking.
+
+Replication r shares its random numbers with the same replication of every other point, so what is independent are
+replications and not points: docs/rank.md#intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ackclock.drawing import quantities
+
+Combination = tuple[str, ...]
+"""Values of the keys that have no place."""
+
+Draw = tuple[str, int]
+"""Seed and replication."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A run, or what a group of flows did in it."""
+
+    run: int
+    point: int
+    label: str
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run belongs: `shown` says what the figure shows of it, `over` what it does not."""
+
+    shown: tuple[str, ...]
+    over: Combination
+    draw: Draw
+
+
+def common(samples: Sequence[Sample], places: Mapping[int, Place], names: Sequence[str]) -> set[Combination]:
+    """The combinations at which everything that is shown has a run with values of all `names`: means are over these."""
+    there: dict[tuple[str, ...], set[Combination]] = {}
+    for sample in samples:
+        if all(name in sample.metrics for name in names):
+            place = places[sample.run]
+            there.setdefault((sample.label, *place.shown), set()).add(place.over)
+    return set.intersection(*there.values()) if there else set()
+
+
+def by_draw(
+    samples: Sequence[Sample], places: Mapping[int, Place], kept: set[Combination], names: Sequence[str]
+) -> list[tuple[float, ...]]:
+    """For each draw that has a run at all of the combinations the means of `names`."""
+    draws: dict[Draw, dict[Combination, Mapping[str, float]]] = {}
+    for sample in samples:
+        place = places[sample.run]
+        if place.over in kept and all(name in sample.metrics for name in names):
+            draws.setdefault(place.draw, {})[place.over] = sample.metrics
+    whole = [list(own.values()) for own in draws.values() if len(own) == len(kept)]
+    return [tuple(mean(name, [metrics[name] for metrics in own]) for name in names) for own in whole]
+
+
+def mean(name: str, values: Sequence[float]) -> float:
+    """Geometric of what is compared by ratios, rates and times above zero; arithmetic of anything else."""
+    if quantities.is_ratio(name) and min(values) > 0:
+        return math.exp(math.fsum(map(math.log, values)) / len(values))
+    return math.fsum(values) / len(values)

@@ -1,0 +1,89 @@
+"""The metric of a figure that nobody named one for, and what a reader of a goodput must know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ackclock.drawing.remarks import Remark
+from ackclock.drawing.selection import Selection
+from ackclock.drawing.swept import Key
+from ackclock.metrics.capacity import rate_of
+
+GOODPUT = "goodput_bps"
+SHARE = "utilisation"
+_TIMES = ("p95_fct_s", "mean_fct_s")
+_OF_LINE = (GOODPUT, "total_goodput_bps")
+_ROUNDING = 1e-3
+
+
+def metric(selection: Selection, *, share: bool = False) -> str:
+    """What the y axis shows: goodput, or completion times where everything that is sent comes to an end.
+
+    With `share`, that of the line which is used where its rate is swept: goodput would show little but the rate.
+    """
+    if _transfers_only(selection):
+        times = next(filter(selection.has, _TIMES), None)
+        if times is not None:
+            return times
+    by = selection.by
+    rates = [key for key in selection.varying() if _is_rate(key) and (by is None or key.name != by.name)]
+    if share and rates and not selection.grouped and selection.has(SHARE):
+        return SHARE
+    return GOODPUT
+
+
+def _is_rate(key: Key) -> bool:
+    """Whether a key is the rate of links. Traffic with a rate of its own is something else."""
+    return key.numeric and key.column.endswith("_bps") and key.name.startswith("topology")
+
+
+def _transfers_only(selection: Selection) -> bool:
+    """Whether all that is sent comes to an end, as the ranking has it."""
+    apps = [flow["app"] for point in selection.points for flow in selection.result.resolved(point)["flows"]]
+    return not any(app["kind"] == "bulk" and app.get("bytes") is None for app in apps)
+
+
+def beyond_the_line(selection: Selection, name: str) -> None:
+    """Say it if a goodput is more than the line carries: data from before the warm-up can be in order after it."""
+    if name not in _OF_LINE:
+        return
+    lines = {point: _line(selection.result.resolved(point), alone=name != GOODPUT) for point in selection.points}
+    most = max(
+        (
+            sample.metrics[name] / rate
+            for sample in selection.samples_of_points()
+            if name in sample.metrics and (rate := lines[sample.point])
+        ),
+        default=0.0,
+    )
+    if most > 1 + _ROUNDING:
+        words = (
+            f"goodput up to {_percent(most - 1)} above the rate of the line: "
+            "data from before the warm-up, in order only after it"
+        )
+        selection.remarks.append(Remark(words, f"--y {SHARE} has no such excess" if not selection.grouped else ""))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"
+
+
+def _line(resolved: dict[str, Any], *, alone: bool) -> float | None:
+    """What a flow can get at most, bit/s: the slowest link on its way. `alone`: only where all have the same one.
+
+    ``None`` where a rate varies: over a part of the run it may be more than its mean.
+    """
+    links = {link["id"]: link for link in resolved["links"]}
+    slowest = []
+    for flow in resolved["flows"]:
+        own = [links[hop["link"]] for hop in flow["forward"] if "link" in hop]
+        if any(link.get("schedule") or link.get("trace") or link.get("shaper") for link in own):
+            return None
+        rates = {link["id"]: rate for link in own if (rate := rate_of(link, resolved["duration_ns"])) is not None}
+        if not rates:
+            return None
+        name = min(rates, key=lambda each: rates[each])
+        slowest.append((rates[name], name))
+    if alone and len({name for _, name in slowest}) > 1:
+        return None
+    return max((rate for rate, _ in slowest), default=None)
