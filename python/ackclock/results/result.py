@@ -139,7 +139,7 @@ class Result:
         ----------
         kind: curve, ecdf, box, pareto, heatmap, fct, timeseries, share or sequence. Default: what suits the result.
         x: the swept key along the x axis, or for ``pareto`` a metric.
-        y: a metric (docs/results.md); for ``timeseries`` one or several series. Default: goodput.
+        y: a metric (docs/results.md); for ``timeseries`` one or several series. Default: what suits (docs/plot.md).
         by: the swept key whose values are compared, or ``group`` for the groups of flows. Default: the controller.
         facet: the swept key that has a panel for each of its values.
         where: values of swept keys: only these are drawn.
