@@ -90,7 +90,7 @@ def timeseries(selection: Selection) -> Chart:
     limits = [(row.limit, row.traces) for column in found for name, row in column.rows.items() if name == GOODPUT]
     if any(limit and np.nanmax(each.value, initial=0.0) > _BEYOND * limit for limit, own in limits for each in own):
         words = "goodput above the link rate: a hole was filled, and what waited behind it delivered at once"
-        selection.remarks.append(Remark(words))
+        selection.remarks.append(Remark(words, news=False))
     return chart(found, rows)
 
 
