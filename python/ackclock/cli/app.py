@@ -98,6 +98,9 @@ def sweep_command(
         str | None, Parameter(help="Play on Dask: the address of a scheduler, or local:N for N processes here.")
     ] = None,
     retry_failed: Annotated[bool, flag("Play runs again that failed before.")] = False,
+    everything: Annotated[
+        bool, flag("Print every table of all points, not only goodput, delay and fairness.", name="--all")
+    ] = False,
     json: Annotated[bool, flag("Print events as lines of JSON.", name="--json")] = False,
 ) -> int:
     """Play every run of a scenario that is not there yet; go on after an interruption."""
@@ -116,6 +119,7 @@ def sweep_command(
             jobs,
             cluster,
             retry_failed,
+            everything,
             json,
         )
     )
@@ -166,7 +170,7 @@ def rank_command(
     *,
     by: Annotated[
         str | None,
-        Parameter(help="The swept key whose values are ranked. Default: cc, or the only one without numbers."),
+        Parameter(help="The swept key whose values are ranked. Default: cc, or the only choice that is swept."),
     ] = None,
     base: Annotated[
         str | None, Parameter(help="The value that the others are given against. Default: the best.")
@@ -179,12 +183,15 @@ def rank_command(
         ),
     ] = None,
     metric: Annotated[tuple[str, ...], repeatable("Show this metric beside those of the goal. Repeatable.")] = (),
+    group: Annotated[
+        str | None, Parameter(help="Rank by the flows of this [[flows]] table only: its number from 0, or their name.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Rank controllers, or values of a swept key: which is best, how sure that is, and what it costs."""
     from ackclock.cli.rank import Request, run
 
-    return run(Request(directory, by, base, goal, metric, json))
+    return run(Request(directory, by, base, goal, metric, group, json))
 
 
 @app.command(name="compare", help_epilogue=example("compare"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import shlex
 import shutil
 import sys
 import textwrap
@@ -11,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from rich import box
@@ -21,8 +24,13 @@ from rich.text import Text
 
 from ackclock.cli import widths as widths_of
 
-_GAP, _TIGHT = 3, 1  # characters between the columns of a table
+GAP, TIGHT = 3, 1  # characters between the columns of a table
 _WIDE = 200  # columns when the output is a file or a pipe: tables are not folded there
+
+_BLANK = "\N{NO-BREAK SPACE}"
+_TOGETHER = re.compile(r"(?<=\d) (?=(?:%|[kMG]?bit/s|[numµ]?s|[kM]?B|BDP|packets?|segments?)(?!\w))|(?<=\d) (?=to [-+]?\d)"
+                       r"|(?<=\d to) (?=[-+]?\d)|(?<=×) (?=\d)")  # fmt: skip
+"""Blanks at which no line is folded: before a unit, and within an interval."""
 
 Justify = Literal["left", "right"]
 
@@ -35,19 +43,27 @@ def stdout() -> Console:
 def fits(out: Console, content: Table) -> bool:
     """Whether a table can be shown without folding its cells."""
     rows = list(zip(*([str(column.header), *map(str, column.cells)] for column in content.columns), strict=True))
-    return widths_of.needed(rows, _GAP if any(content.padding) else _TIGHT) <= out.width
+    return widths_of.needed(rows, GAP if any(content.padding) else TIGHT) <= out.width
 
 
-def table(rows: Sequence[Sequence[str]], justify: Sequence[Justify] = (), *, tight: bool = False) -> Table:
+def table(
+    rows: Sequence[Sequence[str]],
+    justify: Sequence[Justify] = (),
+    *,
+    tight: bool = False,
+    whole: Sequence[int] = (),
+) -> Table:
     """A plain table; the first row is its header. Columns beyond `justify` are aligned to the right.
 
-    Where it is wider than standard output, cells are folded at blanks, those on the right last: they are numbers.
+    Where it is wider than standard output, cells are folded at blanks, those on the right last: they are numbers. So
+    are those of columns that are to stay `whole`.
     """
     result = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0 if tight else (0, 1))
     header, *body = rows
     sides = [justify[index] if index < len(justify) else "right" for index in range(len(header))]
-    room, gap = stdout().width, _TIGHT if tight else _GAP
-    widths = widths_of.fitted(rows, room, gap, _numbers(sides)) or widths_of.fitted(rows, room, gap)
+    room, gap = stdout().width, TIGHT if tight else GAP
+    rigid = [*_numbers(sides), *whole]
+    widths = widths_of.fitted(rows, room, gap, rigid) or widths_of.fitted(rows, room, gap)
     for index, title in enumerate(header):
         width = widths[index] if widths is not None and widths_of.needed(rows, gap) > room else None
         result.add_column(Text(title), justify=sides[index], vertical="top", overflow="fold", width=width)
@@ -62,17 +78,23 @@ def print_table(
     justify: Sequence[Justify] = (),
     *,
     least: Sequence[int] = (),
+    whole: Sequence[int] = (),
     rest: str = "--json has all",
     tight: bool = False,
+    squeeze: bool = False,
 ) -> None:
     """Print a table. Where there is no room, columns are left out, those of `least` from its beginning, with a note.
 
-    `rest` says where these are.
+    `rest` says where these are. With `squeeze`, columns move together before one is left out. Cells of columns that are
+    to stay `whole` are folded only where nothing else helps.
     """
-    gap = _TIGHT if tight else _GAP
     sides = [justify[index] if index < len(justify) else "right" for index in range(len(rows[0]))]
-    kept, gone = widths_of.chosen(rows, out.width, gap, _numbers(sides), least)
-    out.print(table(widths_of.cut(rows, kept), [sides[index] for index in kept], tight=tight))
+    rigid = [*_numbers(sides), *whole]
+    tight = tight or (squeeze and widths_of.fitted(rows, out.width, GAP, rigid) is None)
+    gap = TIGHT if tight else GAP
+    kept, gone = widths_of.chosen(rows, out.width, gap, rigid, least)
+    own = [at for at, index in enumerate(kept) if index in whole]
+    out.print(table(widths_of.cut(rows, kept), [sides[index] for index in kept], tight=tight, whole=own))
     if gone:
         names = ", ".join(" ".join(rows[0][index].split()) for index in gone)
         say(out, f"left out: {names}; {rest}, or {widths_of.needed(rows, gap)} columns")
@@ -83,8 +105,24 @@ def _numbers(sides: Sequence[Justify]) -> list[int]:
 
 
 def say(out: Console, line: str | Text) -> None:
-    """Print a line of text: folded between words in a terminal, whole in a file or a pipe."""
-    out.print(line, soft_wrap=not sys.stdout.isatty(), markup=False)
+    """Print a line of text: folded between words in a terminal, whole in a file or a pipe.
+
+    A number stays with its unit, an interval is whole, and what is longer than a line, as a path, is not split.
+    """
+    if isinstance(line, str) and sys.stdout.isatty():
+        line = "\n".join(fold(part, out.width) for part in line.split("\n"))
+    out.print(line, soft_wrap=isinstance(line, str) or not sys.stdout.isatty(), markup=False)
+
+
+def next_steps(out: Console, directory: Path, by: str | None = None, *, swept: bool = True) -> None:
+    """The last line: what to do with a result. One in which nothing is `swept` has nothing to rank."""
+    place = shlex.quote(str(directory))
+    option = f" --by {shlex.quote(by)}" if by not in (None, "cc") else ""
+    steps = [*([f"ackclock rank {place}{option}"] if swept else []), f"ackclock plot {place}{option}"]
+    line = f"next: {(' · ' if blocks() else ' or ').join(steps)}"
+    lines = [line] if len(line) <= out.width else [f"next: {steps[0]}", *(f"      {step}" for step in steps[1:])]
+    for each in lines:
+        out.print(each, soft_wrap=True, markup=False)
 
 
 def blocks() -> bool:
@@ -105,10 +143,14 @@ def warn(message: str) -> None:
 
 def folded(line: str, stream: TextIO) -> str:
     """A line as it is for a file or a pipe; for a terminal in as many lines as it takes, between words."""
-    if not stream.isatty():
-        return line
-    columns = shutil.get_terminal_size().columns
-    return textwrap.fill(line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return fold(line, shutil.get_terminal_size().columns, indent="  ") if stream.isatty() else line
+
+
+def fold(line: str, columns: int, *, indent: str = "") -> str:
+    """A line in as many as it takes, the others begun by `indent`: between words, none of which is split."""
+    glued = _TOGETHER.sub(_BLANK, line)
+    parts = textwrap.wrap(glued, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(parts).replace(_BLANK, " ")
 
 
 @contextmanager

@@ -21,13 +21,19 @@ class Request:
     base: str | None
     goal: str | None
     metrics: Sequence[str]
+    group: str | None
     as_json: bool
 
 
 def run(request: Request) -> int:
     """Rank and print."""
     found = rank(
-        request.directory, by=request.by, base=request.base, goal=request.goal, metrics=request.metrics or None
+        request.directory,
+        by=request.by,
+        base=request.base,
+        goal=request.goal,
+        metrics=request.metrics or None,
+        group=request.group,
     )
     if request.as_json:
         console.print_json(found.to_json())
@@ -48,7 +54,7 @@ def show(found: Ranking, *, tradeoff: bool = True) -> None:
             if console.fits(out, table):
                 out.print(table)
             else:
-                console.print_table(out, build(found, narrow=True), words, least=text.least(cells))
+                console.print_table(out, build(found, narrow=True), words, least=text.least(cells), squeeze=True)
             out.print()
     for line in [*text.footing(found, trade=tradeoff), found.sentence]:
         console.say(out, line)

@@ -23,6 +23,12 @@ from ackclock.sweeps import run as sweeps
 _FEW = 2
 """Files that are each named."""
 
+_MOST = 24
+"""Points of a brief table."""
+
+_OTHERS = "utilisation, losses, transfers, fairness, lines over time"
+"""What a brief table does not have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -96,10 +102,19 @@ def as_json(result: Result) -> dict[str, Any]:
     return answer
 
 
-def show(out: Console, result: Result, elapsed: float, directory: Path | None, figures: Sequence[Path]) -> None:
-    """The tables of a result and what it cost."""
+def show(
+    out: Console,
+    result: Result,
+    elapsed: float,
+    directory: Path | None,
+    figures: Sequence[Path],
+    *,
+    brief: bool = False,
+) -> None:
+    """The tables of a result and what it cost; with `brief` one table of the first points."""
     texts = len(result.params) + 1
-    wide, narrow = (text.tables(result.points, result.params, narrow=narrow) for narrow in (False, True))
+    points = result.points[:_MOST] if brief else result.points
+    wide, narrow = (text.tables(points, result.params, narrow=narrow, brief=brief) for narrow in (False, True))
     for (title, rows), (_, short) in zip(wide, narrow, strict=True):
         if title:
             console.say(out, f"\n{title}")
@@ -111,7 +126,11 @@ def show(out: Console, result: Result, elapsed: float, directory: Path | None, f
         else:
             rest = f"{directory} has all" if directory is not None else "--json has all"
             console.print_table(out, short, left, least=text.least(short[0], texts), rest=rest, tight=True)
-    _over_time(out, result)
+    if brief:
+        others = f"and {len(result.points) - len(points)} more points; " if len(result.points) > len(points) else ""
+        console.say(out, f"{others}--all prints every table{' of all points' if others else ''}: {_OTHERS}")
+    else:
+        _over_time(out, result)
     for note in text.notes(result.points):
         console.say(out, note)
     varied = [point.n for point in result.points if not point.repeated]

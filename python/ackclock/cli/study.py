@@ -158,11 +158,12 @@ def _print(out: Console, report: Report, folder: Path) -> None:
     for text in (f"{study.name}: {runs} runs{failed}, {report.wall_s:.1f} s", *written, ""):
         console.say(out, text)
     for item in report.claims:
-        first, second = wording.lines(item, quick=report.quick, width=min(out.width, _WIDE))
+        first, *others = wording.lines(item, quick=report.quick, width=min(out.width, _WIDE))
         line, begin = Text(first), first.index(item.verdict.outcome)
         line.stylize(_COLOURS[item.verdict.outcome], begin, begin + len(item.verdict.outcome))
         console.say(out, line)
-        console.say(out, second)
+        for other in others:
+            console.say(out, other)
     counted = [
         f"{count} {outcome}"
         for outcome in _COLOURS

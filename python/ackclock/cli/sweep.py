@@ -16,6 +16,7 @@ from ackclock.cli.run import show
 from ackclock.errors import InputError
 from ackclock.execution.scheduler import Event
 from ackclock.files import JOURNAL
+from ackclock.ranking.conditions import is_condition
 from ackclock.scenario.plan import load
 from ackclock.sweeps.precision import Precision
 from ackclock.sweeps.sweep import Report, sweep
@@ -36,6 +37,7 @@ class Request:
     jobs: int | None
     cluster: str | None
     retry_failed: bool
+    everything: bool
     as_json: bool
 
 
@@ -59,9 +61,11 @@ def run(request: Request) -> int:
         console.warn(f"interrupted: what had finished is kept in {out / JOURNAL}; the same command goes on")
         return INTERRUPTED
     if not request.as_json:
-        show(console.stdout(), report.result, time.monotonic() - begun, out, [])
+        terminal, elapsed = console.stdout(), time.monotonic() - begun
+        show(terminal, report.result, elapsed, out, [], brief=not request.everything)
         if report.played < report.result.runs.height + report.failed:
-            console.say(console.stdout(), _played(report))
+            console.say(terminal, _played(report))
+        console.next_steps(terminal, out, swept=not all(map(is_condition, report.result.params)))
     for warning in report.result.warnings:
         console.warn(warning)
     for line in _imprecise(report, precision):

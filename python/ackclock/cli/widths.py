@@ -35,6 +35,8 @@ def chosen(
         own = [at for at, index in enumerate(kept) if index in rigid]
         if fitted(cut(rows, kept), room, gap, own) is not None:
             return kept, sorted(out)
+    if order and fitted(cut(rows, kept), room, gap) is not None:
+        return kept, sorted(out)  # without these, numbers have to be folded, but no word is split
     return list(range(len(rows[0]))), []  # nothing helps: all of it, folded
 
 

@@ -19,7 +19,7 @@ from ackclock.comparison.pairing import Side
 from ackclock.comparison.rows import Measured, Row
 from ackclock.comparison.values import chosen, per_run
 from ackclock.errors import InputError
-from ackclock.results import replications
+from ackclock.results import excess, replications
 from ackclock.results.result import Result
 
 _NAMED = 6  # metrics in a note; of more their number is told
@@ -139,6 +139,10 @@ def compare(
     if len(sides) > 1 and (note := differences.note(sides[0], sides[1], by, matches, agreement=agreement)):
         notes.append(note)
     found = _measured(matches, [per_run(side.result) for side in sides], wanted, margins_of)
+    if not set(excess.METRICS).isdisjoint(item.row.metric for item in found):
+        for side, runs in zip(sides, _compared(matches, several=len(sides) > 1), strict=True):
+            if note := excess.note(side.result, runs):
+                notes.append(f"{side.name}: {note}" if len(sides) > 1 else note)
     if agreement:
         there = [item.row for item in found]
         notes += _without_value(len(matches), wanted, there)
@@ -182,6 +186,15 @@ def _asked(
 
 def _side(given: Given, name: str) -> Side:
     return Side(name, given) if isinstance(given, Result) else Side(str(given), Result.load(given))
+
+
+def _compared(matches: Sequence[pairing.Match], *, several: bool) -> list[set[int]]:
+    """The runs that are compared, of each result."""
+    runs = [
+        {run for match in matches for run in match.runs_a},
+        {run for match in matches for run in match.runs_b},
+    ]
+    return runs if several else [runs[0] | runs[1]]
 
 
 def _measured(

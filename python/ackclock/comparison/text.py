@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
+from typing import Literal
 
 from ackclock.comparison.agreement import Ranks
 from ackclock.comparison.rows import EQUAL, Row
 
 Cells = list[list[str]]
+Shown = Literal["d", "p", "counts"]
+"""What a table has besides A, B and what separates them: `d` and `p`, only `p`, or counts of verdicts."""
 
 _DOTS = re.compile(r"\.(?=[a-z_])")  # between the parts of a key, not of a number
+_METRIC = "metric\nunit"
+_VERDICT = 14  # characters of a line of a verdict in a narrow table
 _UNITS = (("_bps", "Mbit/s", 1e-6), ("_fct_s", "s", 1.0), ("_s", "ms", 1e3), ("_percent", "%", 1.0))
 
 
@@ -21,13 +27,62 @@ def table(rows: Sequence[Row], *, narrow: bool = False) -> Cells:
     """
     nothing = set(zeros(rows))
     rows = [row for row in rows if row.metric not in nothing]
-    keys, several = list(rows[0].params), len({row.b for row in rows}) > 1
+    cells = _cells_of(rows, several=len({row.b for row in rows}) > 1)
+    return _narrowed(cells, left(rows) - 1) if narrow else cells
+
+
+def _cells_of(rows: Sequence[Row], *, several: bool) -> Cells:
+    keys = list(rows[0].params)
     head = [*keys, *(["B is"] if several else []), "metric", "runs", "A", "B", "unit", "B against A", "95 % interval"]
-    cells = [
+    return [
         [*head, "effect", "d", "p", "verdict"],
         *([*(str(row.params[key]) for key in keys), *([row.b] if several else []), *_cells(row)] for row in rows),
     ]
-    return _narrowed(cells, left(rows) - 1) if narrow else cells
+
+
+def by_metric(rows: Sequence[Row]) -> list[tuple[str, Cells]]:
+    """The narrowest: for each metric its name with the unit, and a table with the ends of intervals in lines."""
+    nothing = set(zeros(rows))
+    found = []
+    for metric in dict.fromkeys(row.metric for row in rows if row.metric not in nothing):
+        own = [row for row in rows if row.metric == metric]
+        several = len({row.b for row in rows}) > 1
+        words = len(own[0].params) + several
+        head, *body = _narrowed(_cells_of(own, several=several), words)
+        at = head.index(_METRIC)
+        name = ", ".join(body[0][at].split("\n"))
+        lines = [[part.replace(" to ", "\nto ") for part in (*line[:at], *line[at + 1 :])] for line in body]
+        found.append((name, [[*head[:at], *head[at + 1 :]], *lines]))
+    return found
+
+
+def counts(rows: Sequence[Row]) -> Cells:
+    """Of each metric at how many points B is lower and higher than A, and how far: for more points than are read."""
+    nothing, several = set(zeros(rows)), len({row.b for row in rows}) > 1
+    margins = any(row.margin is not None for row in rows)
+    head = [*(["B is"] if several else []), "metric", "points", "lower", "higher", "not shown"]
+    cells = [[*head, *(["within margin"] if margins else []), "B against A,\nleast to most"]]
+    for b in dict.fromkeys(row.b for row in rows):
+        for metric in dict.fromkeys(row.metric for row in rows if row.metric not in nothing):
+            own = [row for row in rows if (row.b, row.metric) == (b, metric)]
+            told = [sum(row.verdict.startswith(word) for row in own) for word in ("lower", "higher")]
+            numbers = [len(own), *told, len(own) - sum(told)]
+            numbers += [sum(bool(row.equivalent) for row in own)] if margins else []
+            if own:
+                cells.append([*([b] if several else []), metric, *map(str, numbers), _extent(own)])
+    return cells
+
+
+def _extent(rows: Sequence[Row]) -> str:
+    """The least and the largest of what B is against A."""
+    known = [row for row in rows if row.value is not None]
+    of, factor = unit(rows[0].metric)
+    if not known or len({row.kind for row in known}) > 1:
+        return "-"
+    values = [row.value for row in known if row.value is not None]
+    if known[0].kind == "ratio":
+        return f"× {min(values):.4g} to {max(values):.4g}"
+    return f"{factor * min(values):+.3g} to {factor * max(values):+.3g} {of}".rstrip()
 
 
 def _narrowed(cells: Cells, keys: int) -> Cells:
@@ -48,7 +103,17 @@ def _narrow(cells: list[str]) -> list[str]:
     *keys, metric, runs, a, b, unit, value, interval, effect, _, p, verdict = cells
     keys = [_DOTS.sub(".\n", key) for key in keys]
     parts = (f"{metric}\n{unit}", f"{value}\n{interval}")
-    return [*keys, parts[0].rstrip(), runs, a, b, parts[1].rstrip(), effect, p, verdict.replace(", ", ",\n")]
+    return [
+        *keys,
+        parts[0].rstrip(),
+        runs,
+        a,
+        b,
+        parts[1].rstrip(),
+        effect,
+        p,
+        "\n".join(textwrap.wrap(verdict, _VERDICT)),
+    ]
 
 
 def zeros(rows: Sequence[Row]) -> list[str]:
@@ -82,12 +147,13 @@ def heading(a: str, b: str) -> str:
     return f"A: {a}; B: {b}"
 
 
-def footing(rows: Sequence[Row], family: int, *, agreement: bool = False) -> list[str]:
-    """What the p-values are, and what is not shown."""
+def footing(rows: Sequence[Row], family: int, *, agreement: bool = False, shown: Shown = "d") -> list[str]:
+    """What the p-values are, and what is not shown, beside a table that has `d` and `p`, only `p`, or counts."""
     nothing = zeros(rows)
     p = "of the tests that B is within its margin of A" if agreement else _adjusted(rows, family)
     welch = "" if all(row.paired for row in rows if row.n) else "; NOT PAIRED: Welch's test"
-    lines = [f"d: difference in standard deviations; p: {p}{welch}"]
+    what = {"d": "d: difference in standard deviations; p: ", "p": "p: ", "counts": "lower, higher: shown by tests "}
+    lines = [f"{what[shown]}{p}{welch}"]
     return [f"zero in every run: {', '.join(nothing)}", *lines] if nothing else lines
 
 

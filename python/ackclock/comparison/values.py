@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ackclock.errors import InputError, unknown
+from ackclock.comparison.meaning import unknown
+from ackclock.errors import InputError
 from ackclock.results.single_runs import KNOWN as KNOWN
 from ackclock.results.single_runs import RTT as RTT
 from ackclock.results.single_runs import Metrics as Metrics
@@ -23,7 +24,7 @@ def chosen(names: Iterable[str] | None) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(names))
     for name in found:
         if name not in KNOWN:
-            problem = unknown("metric", name, KNOWN)
+            problem = unknown(name, KNOWN)
             raise InputError(problem.problem, problem.remedy, key="metric")
     if not found:
         raise InputError("no metric is named", "name one, such as goodput_bps, or leave it out", key="metric")

@@ -11,6 +11,7 @@ from ackclock.comparison import names, pairing
 from ackclock.comparison.pairing import Draw, Params, Point, Side
 from ackclock.comparison.values import Metrics
 from ackclock.errors import InputError
+from ackclock.ranking.conditions import is_condition, refused
 
 LEAST = 2
 """Runs of a cell that make it one, of a sweep with several replications: a single one could not be compared."""
@@ -36,26 +37,44 @@ class Cells:
         """The run of a draw at a point, by their numbers."""
         return self.runs[self.draws[draw], self.keys[point], self.candidates[candidate]]
 
+    def compared(self) -> list[int]:
+        """The runs that are compared."""
+        shape = len(self.draws), len(self.points), len(self.candidates)
+        return [self.run(*place) for place in np.ndindex(shape)]
 
-def key_of(side: Side, by: str | None) -> str:
-    """The swept key whose values are the candidates: `by`, else `cc`, else the only key that is no number.
 
-    Raises :class:`ackclock.InputError` if it is not clear.
+def key_of(side: Side, by: str | None, group: int | None = None) -> str:
+    """The swept key whose values are the candidates: `by`, else the controller, else the only choice that is swept.
+
+    Of several controllers it is that of the `group` that is asked about. Raises :class:`ackclock.InputError` if it is
+    not clear, or if `by` is a condition and no choice.
     """
     if by is not None:
-        return names.key(by, side.result.params, side.name)
+        key = names.key(by, side.result.params, side.name)
+        if is_condition(key):
+            raise refused(key, side.keys, side.name)
+        return key
     if not side.keys:
-        raise InputError("nothing is swept, so that there is nothing to rank", "give a key a list", source=side.name)
+        problem = "nothing but the seed is swept" if side.result.params else "nothing is swept"
+        raise InputError(f"{problem}, so that there is nothing to rank", "give a key a list", source=side.name)
+    choices = [key for key in side.keys if not is_condition(key)]
+    if not choices:
+        keys = ", ".join(side.keys)
+        problem = f"only conditions are swept ({keys}), which are met and not chosen: there is nothing to rank"
+        remedy = f"sweep a choice, such as cc; what they do: ackclock plot DIR --x {side.keys[0]}"
+        raise InputError(problem, remedy, source=side.name)
     for own in (
-        [key for key in side.keys if key == "cc"],
-        [key for key in side.keys if key.endswith(".cc")],
-        [key for key in side.keys if not all(str(value)[:1].isdigit() for value in side.values(key))],
+        [key for key in choices if key == "cc"],
+        [key for key in choices if key == f"flows.{group}.cc"],
+        [key for key in choices if key.endswith(".cc")],
+        [key for key in choices if not all(str(value)[:1].isdigit() for value in side.values(key))],
+        choices,
     ):
         if len(own) == 1:
             return own[0]
         if own:
             break
-    remedy = f"say which: --by KEY (swept: {', '.join(side.keys)})"
+    remedy = f"say which: --by KEY (choices that are swept: {', '.join(choices)})"
     raise InputError("it is not clear what the candidates are", remedy, source=side.name)
 
 

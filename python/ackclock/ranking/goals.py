@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ackclock.comparison.meaning import unknown
 from ackclock.comparison.values import KNOWN
-from ackclock.errors import InputError, unknown
+from ackclock.errors import InputError, nearest
 
 PRESETS: Mapping[str, str] = {
     "bulk": "goodput_bps up",
@@ -67,8 +68,10 @@ def read(text: str) -> Goal:
     if name in PRESETS:
         return Goal(_aims(PRESETS[name]), name)
     if re.fullmatch(r"[\w-]+", name) and name not in KNOWN:
-        problem = unknown("goal or metric", name, [*PRESETS, *KNOWN])
-        raise InputError(problem.problem, f"{problem.remedy}; goals: {', '.join(PRESETS)}", key="goal")
+        preset = nearest(name, PRESETS)
+        problem = unknown(name, KNOWN, "goal or metric")
+        remedy = problem.remedy if preset is None else f"did you mean '{preset}'?"
+        raise InputError(problem.problem, f"{remedy}; goals: {', '.join(PRESETS)}", key="goal")
     return Goal(_aims(text))
 
 
@@ -81,7 +84,7 @@ def _aims(text: str) -> tuple[Aim, ...]:
             raise InputError(f"'{part.strip()}' is not an aim", remedy, key="goal")
         metric, weight = matched["metric"], float(matched["weight"] or 1)
         if metric not in KNOWN:
-            problem = unknown("metric", metric, KNOWN)
+            problem = unknown(metric, KNOWN)
             raise InputError(problem.problem, problem.remedy, key="goal")
         if metric in found or weight == 0:
             why = "is there twice" if metric in found else "has no weight"

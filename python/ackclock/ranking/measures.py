@@ -29,10 +29,13 @@ MORE_IS_BETTER = ("throughput", "fairness")
 
 
 class Known:
-    """What is known of each run: the metrics of the summary, with the times of transfers that were not done."""
+    """What is known of each run: the metrics of the summary, with the times of transfers that were not done; `without` some metrics."""
 
-    def __init__(self, result: Result) -> None:
-        self.runs = {run: dict(own) for run, own in per_run(result).items()}
+    def __init__(self, result: Result, without: Sequence[str] = ()) -> None:
+        self.runs = {
+            run: {name: value for name, value in own.items() if name not in without}
+            for run, own in per_run(result).items()
+        }
         self.bounded: set[tuple[int, str]] = set()
         """Runs and metrics whose value is only known to be larger."""
         self.unfinished = False

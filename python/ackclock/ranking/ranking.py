@@ -16,7 +16,7 @@ from ackclock.comparison import names
 from ackclock.comparison.pairing import Params, Side
 from ackclock.comparison.values import chosen
 from ackclock.ranking import cells as places
-from ackclock.ranking import sentence, standing
+from ackclock.ranking import groups, sentence, standing
 from ackclock.ranking.cells import Cells
 from ackclock.ranking.goals import Goal
 from ackclock.ranking.measures import (
@@ -33,7 +33,7 @@ from ackclock.ranking.measures import (
 )
 from ackclock.ranking.standing import State, Told
 from ackclock.ranking.times import METRICS as TIMES
-from ackclock.results import replications
+from ackclock.results import excess, replications
 from ackclock.results.result import Result
 from ackclock.stats import Pairwise, best_shares, pairwise
 from ackclock.stats.intervals.simultaneous import LEAST_RESAMPLED, LEAST_SHARES
@@ -91,7 +91,8 @@ class Ranking:
     """What :func:`rank` found (docs/rank.md). `candidates` are in order; `unranked` says of others why they are none.
 
     `state` is "sampled" where replications differ, "repeated" where all of a candidate's are the same run, and "single"
-    for one replication. `axes` are the metrics of the trade-off.
+    for one replication. `axes` are the metrics of the trade-off. `group` is the group of flows that metrics are of, if
+    not of all.
     """
 
     source: str
@@ -107,6 +108,7 @@ class Ranking:
     family: int
     notes: tuple[str, ...]
     base: str | None = None
+    group: str | None = None
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -142,6 +144,7 @@ class Ranking:
         """Everything, as the command line's ``--json`` prints it."""
         return {
             "by": self.by,
+            "group": self.group,
             "goal": [dataclasses.asdict(aim) for aim in self.goal.aims],
             "preset": self.goal.preset,
             "reference": self.reference,
@@ -174,6 +177,7 @@ def rank(
     base: str | None = None,
     goal: str | Goal | None = None,
     metrics: Sequence[str] | None = None,
+    group: str | int | None = None,
 ) -> Ranking:
     """The values of a swept key in the order of a goal, over all other swept keys.
 
@@ -186,6 +190,8 @@ def rank(
         ``"bulk"``, ``"interactive"``, ``"low-delay"``, ``"pantheon"``. By default bulk, or interactive where nothing
         sends as much as it can.
     metrics: what is shown besides the metrics of the goal; by default three or four.
+    group: the number of a ``[[flows]]`` table, from 0, or what its flows are called: only these are ranked. Metrics of
+        links stay those of all flows.
 
     The score of a candidate is the weighted geometric mean of its metrics; rates and times are compared by geometric
     means of ratios over the points. Intervals are of 95 % for all pairs of candidates together.
@@ -198,11 +204,17 @@ def rank(
         for key, what in (("missing", "are missing: it was interrupted"), ("failed", "failed"))
         if side.result.manifest.get(key)
     ]
-    key = places.key_of(side, by)
-    if key.startswith("flows.") and any(len(point.groups) > 1 for point in side.result.points):
-        table = ".".join(key.split(".")[:2])
-        notes.append(f"metrics are of all flows of a run, not of those of {table} alone: ackclock query has each")
-    known = Known(side.result)
+    number, called = (None, None) if group is None else groups.named(side.result, str(group), side.name)
+    key = places.key_of(side, by, number)
+    every_flow = side.result
+    if number is not None:
+        side = Side(side.name, groups.only(side.result, number))
+    elif key.startswith("flows.") and any(len(point.groups) > 1 for point in side.result.points):
+        table = key.split(".")[1]
+        notes.append(
+            f"metrics are of all flows of a run, not of those of flows.{table} alone: --group {table} ranks these"
+        )
+    known = Known(side.result, groups.NOT_OF_A_GROUP if number is not None else ())
     wanted = goal_of(known, side.result, goal, notes)
     cells = places.chosen(side, key, known.runs, wanted.metrics, notes)
     own = scores(known, cells, wanted, side.name)
@@ -220,6 +232,8 @@ def rank(
     found = {name: every[name] for name in own_metrics if name in every and not (lone and name == "jain")}
     if known.unfinished and not set(TIMES).isdisjoint(found):
         notes.append("transfers that were not done count in completion times as long as they lasted, or longer")
+    if not set(excess.METRICS).isdisjoint(found) and (above := excess.note(every_flow, set(cells.compared()))):
+        notes.append(above)
     trade = axes(every, transfers=transfers_only(known, side.result))
     dominated = standing.dominated(told, [(every[name], axis in MORE_IS_BETTER) for axis, name in trade.items()])
     shares = best_shares(own.mean(axis=1)) if told.state == "sampled" else None
@@ -262,6 +276,7 @@ def rank(
         told.pairs.family,
         tuple(notes),
         None if base is None else cells.candidates[reference],
+        called,
     )
 
 

@@ -50,7 +50,8 @@ def _best(found: Ranking) -> str:
 
 def _aim(found: Ranking) -> str:
     aims = found.goal.aims
-    return words.metric(aims[0].metric) if len(aims) == 1 else f"the goal ({found.goal})"
+    what = words.metric(aims[0].metric) if len(aims) == 1 else f"the goal ({found.goal})"
+    return what if found.group is None else f"{what} of the flows of group {found.group}"
 
 
 def _over(found: Ranking) -> str:
@@ -59,35 +60,45 @@ def _over(found: Ranking) -> str:
 
 def _gap(found: Ranking, first: Candidate, second: Candidate) -> str:
     """How far the first is from the next."""
+    score = "its score " if len(found.goal.aims) > 1 else ""
+    return f"{score}{_apart(_ratio(found, first, second), _ends(found, first, second))} the next, {second.name}"
+
+
+def _ratio(found: Ranking, first: Candidate, second: Candidate) -> float:
+    """The first against the next, in the metric where the goal is one, else in the score."""
     ratio = first.score.value / second.score.value
-    aims = found.goal.aims
-    if len(aims) > 1:
-        return f"its score {_apart(ratio)} the next, {second.name}"
-    own = ratio if aims[0].up else 1 / ratio
-    return f"{_apart(own)} the next, {second.name}"
+    return 1 / ratio if _falls(found) else ratio
 
 
-def _apart(ratio: float) -> str:
+def _falls(found: Ranking) -> bool:
+    return len(found.goal.aims) == 1 and not found.goal.aims[0].up
+
+
+def _apart(ratio: float, ends: words.Ends = None) -> str:
     if abs(ratio - 1) <= 1e-12:
         return "equal to"
-    if not 0.1 <= ratio <= 10:
+    if words.large(ratio):
         return f"{ratio:.2g} times that of"
     word = "above" if ratio > 1 else "below"
-    return f"{words.percent(ratio, sign=False).removeprefix('-')} {word}"
+    return f"{words.unshown(ratio, ends) or words.change(ratio, ends, sign=False).removeprefix('-')} {word}"
+
+
+def _ends(found: Ranking, first: Candidate, second: Candidate) -> words.Ends:
+    """The interval of the first against the next: it is there where one of the two is the reference."""
+    for own, other, turned in ((second, first, True), (first, second, False)):
+        if other.name == found.reference and own.score.low is not None and own.score.high is not None:
+            ends = own.score.low, own.score.high
+            # A metric that is to go down has a score that goes up.
+            return (1 / ends[1], 1 / ends[0]) if turned != _falls(found) else ends
+    return None
 
 
 def _interval(found: Ranking, first: Candidate, second: Candidate) -> str:
-    """The interval of the first against the next: it is there where one of the two is the reference."""
-    ends = None
-    for own, other, turned in ((second, first, True), (first, second, False)):
-        if other.name == found.reference and own.score.low is not None and own.score.high is not None:
-            ends = (1 / own.score.high, 1 / own.score.low) if turned else (own.score.low, own.score.high)
-            break
+    ratio, ends = _ratio(found, first, second), _ends(found, first, second)
     if ends is None:
         return ""
-    if len(found.goal.aims) == 1 and not found.goal.aims[0].up:
-        ends = (1 / ends[1], 1 / ends[0])
-    return f" (95 % simultaneous interval {words.span(*ends)})"
+    times = any(map(words.large, (ratio, *ends)))
+    return f" (95 % simultaneous interval {words.span(ratio, ends, times=times)})"
 
 
 def _where(found: Ranking) -> str:
@@ -101,9 +112,11 @@ def _where(found: Ranking) -> str:
         return (
             f"{it[0].upper()}{it[1:]} is ahead at every point." if ahead else f"At no point is {it} shown to be behind."
         )
-    aims = found.goal.aims
-    ratio = worst.ratio if len(aims) > 1 or aims[0].up else 1 / worst.ratio
-    at = f"At {words.point(worst.params)} {it} is {_apart(ratio)} {worst.against}"
+    ratio = 1 / worst.ratio if _falls(found) else worst.ratio
+    ends = None if worst.low is None or worst.high is None else (worst.low, worst.high)
+    if ends is not None and _falls(found):
+        ends = (1 / ends[1], 1 / ends[0])
+    at = f"At {words.point(worst.params)} {it} is {_apart(ratio, ends)} {worst.against}"
     if found.state == "sampled" and (worst.high is None or worst.high >= 1):
         return f"{at}, which may be chance."
     return f"{at}."

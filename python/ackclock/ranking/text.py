@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 
 from ackclock.comparison.text import unit
 from ackclock.ranking import words
-from ackclock.ranking.ranking import Candidate, Ranking
+from ackclock.ranking.ranking import Candidate, Measure, Ranking
 
 Cells = list[list[str]]
 
-_SPLIT = re.compile(r"(:|,|(?<=%) (?=to)|(?<=\d) (?=to )|^[≥ \d.]+(?= [-+×hl])|\w(?=\())\s*")
-"""Where a cell of a narrow table has a new line: after a part of a point, before the end of an interval."""
+_SPLIT = re.compile(r"(:|,|^[≥ \d.]+(?= [-+×hl\d])|\w(?=\())\s*")
+"""Where a cell of a narrow table has a new line: after a part of a point, and after a value."""
+_TITLE = 12  # characters that a line of a title of a narrow table has, where its words let it
 
 
 def table(found: Ranking, *, narrow: bool = False) -> Cells:
@@ -24,18 +26,22 @@ def table(found: Ranking, *, narrow: bool = False) -> Cells:
     one = aims[0].metric if len(aims) == 1 else None
     key = found.by.rpartition(".")[2]
     sampled = found.candidates[0].best is not None
-    head = ["rank", key, *([_title(one)] if one else []), f"{'' if one else 'score '}against {found.reference}"]
+    own = {item.name: item.metrics[one] if one else item.score for item in found.candidates}
+    times = _large(found, own)
+    worst = {item.name: _worst_of(found, item) for item in found.candidates}
+    worst_times = any(words.large(ratio) for ratio, _ in worst.values())
+    head = ["rank", key, *([_title(found, one)] if one else []), f"{'' if one else 'score '}against {found.reference}"]
     head += [*(["95 % interval"] if _any_interval(found) else []), "worst point", *(["P(best)"] if sampled else [])]
     body = []
     for item in found.candidates:
-        own = item.metrics[one] if one else item.score
-        here = item.name == found.reference
+        measure, here = own[item.name], item.name == found.reference
+        ends = _ends(measure)
         cells = [f"{item.rank}{'=' if item.tied else ''}", item.name]
-        cells += [f"{'≥ ' if own.at_least else ''}{words.plain(own.value, one)}"] if one else []
-        cells.append("-" if here else words.percent(own.against))
+        cells += [f"{'≥ ' if measure.at_least else ''}{words.plain(measure.value, one)}"] if one else []
+        cells.append("-" if here else words.change(measure.against, ends, times=times))
         if _any_interval(found):
-            cells.append("" if here else words.span(own.low, own.high))
-        cells.append(_worst(found, item))
+            cells.append("" if here else words.span(measure.against, ends, times=times))
+        cells.append(_worst(found, item, *worst[item.name], times=worst_times))
         if sampled:
             cells.append("-" if item.best is None else _probability(item.best))
         body.append(cells)
@@ -48,25 +54,48 @@ def tradeoff(found: Ranking, *, narrow: bool = False) -> Cells:
     if len(names) < 2:
         return []
     front = found.candidates[0].front is not None
-    head = [found.by.rpartition(".")[2], *map(_title, names), *(["front"] if front else [])]
+    times = {name: _large(found, {item.name: item.metrics[name] for item in found.candidates}) for name in names}
+    titles = [_title(found, name) for name in names]
+    head = [found.by.rpartition(".")[2], *titles, *(["front"] if front else [])]
     body = [
-        [item.name, *(_cell(found, item, name) for name in names)] + ([_front(item)] if front else [])
+        [item.name, *(_cell(found, item, name, times=times[name]) for name in names)]
+        + ([_front(item)] if front else [])
         for item in found.candidates
     ]
     return _narrow([head, *body]) if narrow else [head, *body]
 
 
-def _title(metric: str) -> str:
-    return f"{words.metric(metric)}\n{unit(metric)[0]}".rstrip("\n")
+def _title(found: Ranking, metric: str) -> str:
+    """What a metric is called, which mean is taken of it over points and replications, and its unit."""
+    mean = "geom. mean" if found.candidates[0].metrics[metric].kind == "ratio" else "mean"
+    if found.points == 1 and found.replications == 1:
+        mean = ""
+    below = ", ".join(part for part in (mean, unit(metric)[0]) if part)
+    return f"{words.metric(metric)}{' per flow' if metric == 'goodput_bps' else ''}\n{below}".rstrip("\n")
 
 
 def _narrow(cells: Cells) -> Cells:
     head, *body = cells
     parts = [[_SPLIT.sub(r"\1\n", part) for part in line] for line in body]
-    return [[title.replace(" ", "\n").replace("95\n%", "95 %") for title in head], *parts]
+    return [[_titled(title) for title in head], *parts]
 
 
-def _cell(found: Ranking, item: Candidate, metric: str) -> str:
+def _titled(title: str) -> str:
+    lines = (textwrap.wrap(line, _TITLE, break_long_words=False, break_on_hyphens=False) for line in title.split("\n"))
+    return "\n".join(part for wrapped in lines for part in wrapped)
+
+
+def _ends(measure: Measure) -> words.Ends:
+    return None if measure.low is None or measure.high is None else (measure.low, measure.high)
+
+
+def _large(found: Ranking, own: Mapping[str, Measure]) -> bool:
+    """Whether a column is of ratios, as some of it is too far from the reference to be said in percent."""
+    others = (item for name, item in own.items() if name != found.reference and item.kind == "ratio")
+    return any(words.large(end) for item in others for end in (item.against, *(_ends(item) or ())))
+
+
+def _cell(found: Ranking, item: Candidate, metric: str, *, times: bool) -> str:
     """A metric of a candidate: its value, and how far that is from the reference if it is shown to be elsewhere."""
     own = item.metrics[metric]
     value = f"{'≥ ' if own.at_least else ''}{words.plain(own.value, metric)}"
@@ -74,7 +103,9 @@ def _cell(found: Ranking, item: Candidate, metric: str) -> str:
         return value
     if own.shown is None:
         return f"{value} ~"
-    return f"{value} {words.percent(own.against)}" if own.kind == "ratio" else f"{value} {own.shown}"
+    if own.kind != "ratio":
+        return f"{value} {own.shown}"
+    return f"{value} {words.change(own.against, _ends(own), times=times)}"
 
 
 def footing(found: Ranking, *, trade: bool = True) -> list[str]:
@@ -106,13 +137,20 @@ def _any_interval(found: Ranking) -> bool:
     return any(item.score.low is not None for item in found.candidates)
 
 
-def _worst(found: Ranking, item: Candidate) -> str:
+def _worst_of(found: Ranking, item: Candidate) -> tuple[float, words.Ends]:
+    """How far a candidate is behind at its worst point, as its metric or score is told, with the interval."""
+    worst, aims = item.worst, found.goal.aims
+    ends = None if worst.low is None or worst.high is None else (worst.low, worst.high)
+    if len(aims) > 1 or aims[0].up:
+        return worst.ratio, ends
+    return 1 / worst.ratio, None if ends is None else (1 / ends[1], 1 / ends[0])
+
+
+def _worst(found: Ranking, item: Candidate, ratio: float, ends: words.Ends, *, times: bool) -> str:
     if found.points == 1:
         return ""
-    aims = found.goal.aims
-    ratio = item.worst.ratio if len(aims) > 1 or aims[0].up else 1 / item.worst.ratio
     against = f" on {item.worst.against}" if item.name == found.reference else ""
-    return f"{words.point(item.worst.params)}: {words.percent(ratio)}{against}"
+    return f"{words.point(item.worst.params)}: {words.change(ratio, ends, times=times)}{against}"
 
 
 def _probability(share: float) -> str:

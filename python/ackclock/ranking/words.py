@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ackclock.comparison.pairing import Params, worded
@@ -24,6 +25,9 @@ _ENDS = {
 }
 _NICE = 1.5e-4  # of a ratio: less is said to be equal
 
+Ends = tuple[float, float] | None
+"""An interval of a ratio."""
+
 
 def metric(name: str) -> str:
     """What a metric is called."""
@@ -39,24 +43,65 @@ def plain(value: float, name: str) -> str:
     return f"{value * unit(name)[1]:.4g}"
 
 
-def percent(ratio: float, *, sign: bool = True) -> str:
-    """How far a ratio is from 1: ``+3.1 %``; more than tenfold as ``× 12``."""
-    if not 0.1 <= ratio <= 10:
-        return f"× {ratio:.2g}"
-    share = 100 * (ratio - 1)
-    digits = 0 if abs(share) >= 10 else 1 if abs(share) >= 0.95 else 2
-    text = f"{share:{'+' if sign else ''}.{digits}f} %"
-    return text if abs(ratio - 1) > _NICE else "0 %"
+def change(ratio: float, ends: Ends = None, *, times: bool = False, sign: bool = True) -> str:
+    """How far a ratio is from 1: ``+3.1 %``, or with `times` ``× 12``; rounded by its interval to two digits of that.
+
+    What is nothing there is ``0.00 %``. Without an interval two digits or so.
+    """
+    if times:
+        return f"× {_fixed(ratio, _places(ratio, ends, 3))}"
+    share, own = 100 * (ratio - 1), None if ends is None else (100 * (ends[0] - 1), 100 * (ends[1] - 1))
+    if own is None and abs(ratio - 1) <= _NICE:
+        return "0 %"
+    return f"{_fixed(share, _places(share, own, 2), sign=sign)} %"
 
 
-def span(low: float | None, high: float | None) -> str:
-    """The ends of an interval of a ratio: ``+1.2 to +5.0 %``."""
-    if low is None or high is None:
+def span(ratio: float, ends: Ends, *, times: bool = False) -> str:
+    """The interval of a ratio, with as many decimals as that has: ``+1.22 to +5.03 %``."""
+    if ends is None:
         return ""
-    if low < 0.1 or high > 10:
-        return f"× {low:.2g} to {high:.2g}"
-    least, most = percent(low), percent(high)
-    return f"{least.removesuffix(' %')} to {most}"
+    if times:
+        places = _places(ratio, ends, 3)
+        return f"× {_fixed(ends[0], places)} to {_fixed(ends[1], places)}"
+    share, low, high = (100 * (each - 1) for each in (ratio, *ends))
+    places = _places(share, (low, high), 2)
+    return f"{_fixed(low, places, sign=True)} to {_fixed(high, places, sign=True)} %"
+
+
+def large(ratio: float) -> bool:
+    """Whether a ratio is said as one, and not in percent: more than tenfold, or less than a tenth."""
+    return not 0.1 <= ratio <= 10
+
+
+def unshown(ratio: float, ends: Ends) -> str:
+    """``less than 0.01 %`` where a difference is nothing with as many decimals as its interval has; else empty."""
+    own = None if ends is None else (100 * (ends[0] - 1), 100 * (ends[1] - 1))
+    places = 2 if own is None else _places(100 * (ratio - 1), own, 2)
+    return "" if round(100 * (ratio - 1), places) else f"less than {10.0**-places:.{places}f} %"
+
+
+def _places(value: float, ends: Ends, significant: int) -> int:
+    """Decimals that show two digits of half an interval, and of the value if one more does it.
+
+    Without an interval so many digits of the value, none from 10 on.
+    """
+    half = 0.0 if ends is None else max(abs(value - end) for end in ends)
+    if half and math.isfinite(half):
+        own = _decimals(half, 2)
+        return min(max(own, _decimals(value, 2)), own + 1)
+    return 0 if abs(value) >= 10 else _decimals(value, significant)
+
+
+def _decimals(value: float, significant: int) -> int:
+    if value == 0 or not math.isfinite(value):
+        return 0
+    return max(0, significant - 1 - math.floor(math.log10(abs(value))))
+
+
+def _fixed(value: float, places: int, *, sign: bool = False) -> str:
+    """A number with so many decimals; what is nothing then has no sign."""
+    rounded = round(value, places)
+    return f"{rounded:{'+' if sign and rounded else ''}.{places}f}" if rounded else f"{0:.{places}f}"
 
 
 def point(params: Params) -> str:

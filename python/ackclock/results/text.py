@@ -67,6 +67,12 @@ _MAIN = Section(
     ),
 )
 
+_BRIEF = Section(
+    "",
+    (Column("p95_queue_delay_s", "p95 queue\nms", 1e3), Column("jain", "Jain"), Column("p95_fct_s", "FCT p95\ns")),
+)
+"""Besides the goodput what is looked at first: the metrics that are compared and ranked without being asked for."""
+
 
 def _spread(metric: str, title: str, unit: str, factor: float = 1.0) -> Iterator[Column]:
     """A metric's mean and percentiles."""
@@ -139,13 +145,18 @@ _MOST = 20  # lines of groups
 _SHARE = 0.02  # more unfinished transfers than this are spoken of: the slowest are missing
 
 
-def tables(points: Sequence[PointSummary], params: Sequence[str], *, narrow: bool = False) -> list[tuple[str, Rows]]:
+def tables(
+    points: Sequence[PointSummary], params: Sequence[str], *, narrow: bool = False, brief: bool = False
+) -> list[tuple[str, Rows]]:
     """The tables of a summary with their titles: the main one, without a title, then those that have anything to say.
 
     With `narrow` they fit a terminal of 80 columns for the usual one or two swept keys: a digit less, intervals under
-    their means, long titles in several lines.
+    their means, long titles in several lines. With `brief` there is the main one only, with the metrics that are looked
+    at first and a line for each group of flows.
     """
-    found = [("", rows(points, params, narrow=narrow))]
+    found = [("", rows(points, params, narrow=narrow, brief=brief))]
+    if brief:
+        return found
     for section in (_TRANSFERS, _DATAGRAMS, _APPLICATIONS, _DROPS, _OTHERS):
         columns = _columns(section, points)
         if not columns or (section is _DROPS and {column.metric for column in columns} < _PLAIN):
@@ -157,13 +168,13 @@ def tables(points: Sequence[PointSummary], params: Sequence[str], *, narrow: boo
     return found
 
 
-def rows(points: Sequence[PointSummary], params: Sequence[str], *, narrow: bool = False) -> Rows:
+def rows(points: Sequence[PointSummary], params: Sequence[str], *, narrow: bool = False, brief: bool = False) -> Rows:
     """The main table: a row per point with the goodput of its flows and the metrics of all of them."""
-    columns = _columns(_MAIN, points)
+    columns = _columns(_BRIEF if brief else _MAIN, points)
     digits = 1 if narrow else 2
     body = []
     for point in points:
-        names, goodputs = zip(*_shares(point, digits), strict=True)
+        names, goodputs = zip(*_shares(point, digits, each=0 if brief else _EACH), strict=True)
         cells = [column.cell(point.metrics, digits) for column in columns]
         body.append([*_values(point, params), "\n".join(names), "\n".join(goodputs), *cells])
     return _fitted([*params, *_FLOWS, *(column.title for column in columns)], body, narrow=narrow)
@@ -297,15 +308,15 @@ def _values(point: PointSummary, params: Sequence[str]) -> list[str]:
     return [str(point.params[name]) for name in params]
 
 
-def _shares(point: PointSummary, digits: int) -> list[tuple[str, str]]:
-    """The lines of the goodput cell: each flow, or the mean flow of each group when there are many."""
-    if len(point.flows) <= _EACH:
+def _shares(point: PointSummary, digits: int, each: int) -> list[tuple[str, str]]:
+    """The lines of the goodput cell: each flow, or the mean flow of each group when there are more than `each`."""
+    if len(point.flows) <= each:
         labels = [each.group.label for each in point.groups]
         return [
             (f"{flow.id} {labels[flow.group]}", number(flow.metrics["goodput_bps"], 1e-6, digits))
             for flow in point.flows
         ]
-    lines = [(_name(point, each), number(each.metrics["goodput_bps"], 1e-6, digits)) for each in point.groups]
+    lines = [(_name(point, own), number(own.metrics["goodput_bps"], 1e-6, digits)) for own in point.groups]
     return _cut(lines, lambda more: (f"and {more} more", ""))
 
 

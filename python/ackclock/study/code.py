@@ -29,6 +29,9 @@ from ackclock.study.verdict import Verdict, soft
 
 FILE = "claims.py"
 
+SHORT = 58
+"""Characters that a short statement has at most: 80 less an indent and the paper's value."""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -66,7 +69,7 @@ class Claim:
     """A sentence of the paper, in our words, and what decides whether it holds here.
 
     `paper` is the paper's value of what is measured, in the same `unit`, or in words what it says instead;
-    `tolerance` says how close is close.
+    `tolerance` says how close is close. `short` is the statement in :data:`SHORT` characters, for a line of a terminal.
     """
 
     id: str
@@ -76,6 +79,7 @@ class Claim:
     soft: bool
     check: Callable[[Results], Verdict]
     unit: str = ""
+    short: str = ""
 
     def judge(self, results: Results) -> Verdict:
         """The verdict. A soft claim never fails: what contradicts it makes it inconclusive."""
@@ -126,6 +130,7 @@ def claim(
     name: str,
     statement: str,
     *,
+    short: str = "",
     unit: str = "",
     paper: float | str | None = None,
     tolerance: str = "",
@@ -134,11 +139,15 @@ def claim(
     """Make a claim of the function that checks it.
 
     `unit` is that of the value that it measures, and of `paper`: "kbit/s", "%", "times" for a ratio. A `paper` in words
-    is of another quantity, or of none.
+    is of another quantity, or of none. `short` says the statement in one line of a terminal, where it is longer. Raises
+    :class:`InputError` for one that is too long itself.
     """
+    if len(short) > SHORT:
+        problem = f"claim '{name}': short has {len(short)} characters"
+        raise InputError(problem, f"say it in {SHORT} or fewer", source=FILE)
 
     def made(check: Callable[[Results], Verdict]) -> Claim:
-        return Claim(name, one_line(statement), paper, tolerance, soft, check, unit)
+        return Claim(name, one_line(statement), paper, tolerance, soft, check, unit, one_line(short))
 
     return made
 

@@ -14,6 +14,8 @@ NO_EVIDENCE = "quick: not evidence"
 
 _VALUE = " Value: "
 """After it a statement names the quantity that is measured."""
+_INDENT = " " * 5
+_MORE = "more than "
 _LEAST, _MOST, _ALONE = 2, 5, 4  # significant digits beside an interval, and of a value without one
 
 
@@ -30,7 +32,7 @@ def measured(item: Judged) -> str:
         return "-"
     low, high = verdict.interval or (None, None)
     places = _places(verdict, low, high)
-    more, value, span = "more than " if verdict.more else "", _number(verdict.value, places), _span(low, high, places)
+    more, value, span = _MORE if verdict.more else "", _number(verdict.value, places), _span(low, high, places)
     if span == f" ({value} to {value})":  # narrower than what is shown
         span = ""
     return _with_unit(f"{more}{value}{span}", item.claim)
@@ -44,18 +46,27 @@ def paper(claim: Claim) -> str:
 
 
 def lines(item: Judged, *, quick: bool, width: int) -> list[str]:
-    """A claim in at most two lines of so many characters: verdict and values, then the statement as far as it goes."""
+    """A claim in two lines of so many characters: verdict and values, then the statement.
+
+    Where that is too long it is said in short; one that has no short form takes more lines, and none is cut.
+    """
     beside = f"paper {paper(item.claim)}"
     first = f"{item.claim.id:<4} {outcome(item, quick=quick)}: measured {measured(item)}"
-    rest = item.claim.statement.split(_VALUE)[0]
+    room, before = width - len(_INDENT), ""
     if len(first) + len(beside) + 2 <= width:
         first = f"{first}, {beside}"
     else:
-        rest = f"{beside}. {rest}"
-    return [first, textwrap.indent(textwrap.shorten(rest, width - 5, placeholder=" ..."), " " * 5)]
+        before = f"{beside}. "
+    rest = f"{before}{item.claim.statement.split(_VALUE)[0]}"
+    if len(rest) > room and item.claim.short:
+        rest = f"{before}{item.claim.short}"
+    return [first, *textwrap.wrap(rest, width, initial_indent=_INDENT, subsequent_indent=_INDENT)]
 
 
 def _with_unit(text: str, claim: Claim) -> str:
+    if claim.unit == "times":
+        value = text.removeprefix(_MORE)
+        return f"{_MORE if value != text else ''}× {value}"
     return f"{text} {claim.unit}" if claim.unit else text
 
 

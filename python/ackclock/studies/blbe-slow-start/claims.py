@@ -84,6 +84,7 @@ def e1(results: Results) -> Verdict:
     "E2",
     "The equivalent bandwidth 1 / (1/B1 + 1/B2 + ...) of the path is 1128 kbit/s alone, and 180 kbit/s where eight "
     "flows share the bottleneck.",
+    short="The way carries 1128 kbit/s alone, and 180 if shared.",
     unit="kbit/s",
     paper=1128,
     tolerance="1e-6 of 1127.819549 and 180.072029",
@@ -100,6 +101,7 @@ def e2(results: Results) -> Verdict:
 @claim(
     "E3",
     "The threshold is the estimate times the RTT in segments, to the nearest: 99, 66 and 14 for the printed estimates.",
+    short="The threshold is the estimate times the RTT, in segments.",
     unit="segments",
     paper=99,
     tolerance="exact",
@@ -117,6 +119,7 @@ def e3(results: Results) -> Verdict:
     "E4",
     "With the estimate nothing is lost in slow start; without it many packets are, and the connection stands still "
     "until a timeout. Value: packets lost in slow start with the estimate.",
+    short="With the estimate nothing is lost in slow start.",
     unit="packets",
     paper=0,
     tolerance="0 with; at least 2 losses, a timeout and 0.2 s without delivery without",
@@ -137,6 +140,7 @@ def e4(results: Results) -> Verdict:
     "E5",
     "With the estimate a connection settles sooner, alone and beside other sources. Value: settling time without over "
     "with, single connection.",
+    short="With the estimate a connection settles sooner.",
     unit="times",
     paper=25 / 8,
     tolerance="alone at least 3, beside others more than 1; single times within a factor of 2",
@@ -174,6 +178,7 @@ def settles_sooner(results: Results, load: int) -> Verdict:
     "E6",
     "With the estimate the mean throughput until 25 s is 72 % higher, and beside other sources 68 %, 88 % and 68 %. "
     "Value: gain of the single connection in %.",
+    short="With the estimate the throughput until 25 s is higher.",
     unit="%",
     paper=72,
     tolerance="alone each mean within 10 % of 1316 and 768 kbit/s; beside others a gain of at least 30 %",
@@ -202,6 +207,7 @@ def e6(results: Results) -> Verdict:
 @claim(
     "E7",
     "Once both have settled, the two have the same throughput. Value: ratio with to without, 25 s to 40 s.",
+    short="Once both have settled, they have the same throughput.",
     unit="times",
     paper=1,
     tolerance="± 3 %",
@@ -215,6 +221,7 @@ def e7(results: Results) -> Verdict:
     "E8",
     "Beside 280 kbit/s fair queueing is idle for the pair, and the estimate is that of an empty path. "
     "Value: median, kbit/s.",
+    short="Beside 280 kbit/s the estimate is that of an empty path.",
     unit="kbit/s",
     paper=1060,
     tolerance="± 2 % of the estimate without load",
@@ -229,6 +236,7 @@ def e8(results: Results) -> Verdict:
 @claim(
     "E9",
     "Beside 2100 kbit/s the estimate is 148 kbit/s, less than the 180 kbit/s of the way. Value: median, kbit/s.",
+    short="Beside 2100 kbit/s the estimate is below 180 kbit/s.",
     unit="kbit/s",
     paper=148,
     tolerance="100 to 190 and below 180.07",
@@ -241,6 +249,7 @@ def e9(results: Results) -> Verdict:
 @claim(
     "E10",
     "Reno on a short queue delivers nothing from 1.35 s to 1.8 s. Value: longest time without a delivery, s.",
+    short="Reno on a short queue stands still from 1.35 s to 1.8 s.",
     unit="s",
     paper=0.45,
     tolerance="0.3 s to 0.6 s",
@@ -254,6 +263,7 @@ def e10(results: Results) -> Verdict:
     "E11",
     "The estimate takes nothing from others: once the transfer has settled, the other sources have the same "
     "throughput. Value: the largest difference of the three loads, %.",
+    short="The estimate takes nothing from the other sources.",
     unit="%",
     tolerance="less than 5 %",
 )

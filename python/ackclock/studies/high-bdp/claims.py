@@ -60,6 +60,7 @@ from .measures import (
     "B1",
     "With a queue of 10 % of the BDP or more each of the five gets more out of the path than standard TCP. Value: the "
     "smallest ratio to standard TCP.",
+    short="With 10 % of the BDP or more all five beat standard TCP.",
     unit="times",
     tolerance="at least 1.01 where standard TCP leaves 1 % or more of the link, else 0.99; FAST at 10 % is not judged",
 )
@@ -80,6 +81,7 @@ def b1(results: Results) -> Verdict:
     "B2",
     "With less than 2 % of the BDP the throughput of every protocol drops sharply. Value: the largest throughput at "
     "1 % over that at 20 %.",
+    short="Below 2 % of the BDP every throughput drops sharply.",
     unit="times",
     tolerance="at most 0.9, and steeper below 2 % than from 10 % to 20 %",
 )
@@ -101,6 +103,7 @@ def b2(results: Results) -> Verdict:
 @claim(
     "B3",
     "FAST's throughput begins to drop at a queue of about 8 % of the BDP. Value: throughput at 8 % over that at 20 %.",
+    short="FAST's throughput begins to drop at about 8 % of the BDP.",
     unit="times",
     paper="8 %",
     tolerance="at most 0.97 at 8 %, or the largest queue with less than 0.97 is 6 % to 12 %",
@@ -121,6 +124,7 @@ def b3(results: Results) -> Verdict:
     "B4",
     "At every RTT all but FAST get as much out of the path as standard TCP, and from 80 ms on more. Value: the "
     "smallest ratio to standard TCP.",
+    short="At every RTT all but FAST get as much as standard TCP.",
     unit="times",
     tolerance="at least 0.99, and more than 1 from 80 ms on",
 )
@@ -139,6 +143,7 @@ def b4(results: Results) -> Verdict:
     "B5",
     "FAST gets more out of the path than standard TCP from an RTT of the order of 100 ms on only. Value: its ratio to "
     "standard TCP that decides.",
+    short="FAST beats standard TCP from about 100 ms on only.",
     unit="times",
     paper="from the order of 10^2 ms",
     tolerance="more than 1 at 160 ms and 320 ms, at most 1 at 16 ms and 40 ms; 80 ms is reported only",
@@ -159,6 +164,7 @@ def b5(results: Results) -> Verdict:
 @claim(
     "B6",
     "Two standard flows share within 5 %. Value: the largest ratio of their rates over the RTTs.",
+    short="Two standard flows share within 5 %.",
     unit="times",
     paper=1.05,
     tolerance="at most 1.05 (1.10 in a quick run) at every RTT, whenever the second flow starts",
@@ -178,6 +184,7 @@ def b6(results: Results) -> Verdict:
 @claim(
     "B7",
     "Of the five H-TCP shares most equally. Value: by how much the mean logarithm of the ratio is larger of the next.",
+    short="Of the five H-TCP shares most equally.",
     unit="log ratio",
     tolerance="more than 0, whenever the second flow starts",
 )
@@ -193,6 +200,7 @@ def b7(results: Results) -> Verdict:
     "B8",
     "How equally they share varies most with the RTT for FAST and Scalable, and BIC and HighSpeed share less equally "
     "than H-TCP. Value: the difference that decides, of largest less smallest or of mean logarithm of the ratio.",
+    short="How FAST and Scalable share varies most with the RTT.",
     unit="log ratio",
     tolerance="more than 0 for each pair, whenever the second flow starts",
 )
@@ -216,6 +224,7 @@ def b8(results: Results) -> Verdict:
     "B9",
     "Between flows of different RTTs HighSpeed, Scalable, BIC and FAST are less fair than standard TCP, by about an "
     "order of magnitude. Value: ratio short over long, over that of standard TCP, median of the RTTs below 160 ms.",
+    short="All but H-TCP are less fair than standard TCP over RTTs.",
     unit="times",
     paper=10,
     tolerance="more than 1 at each RTT below 160 ms, and 3 or more in the median, whether packets are late or not",
@@ -240,6 +249,7 @@ def b9(results: Results) -> Verdict:
     "B10",
     "H-TCP is about as fair between RTTs as standard TCP. Value: its ratio short over long, over that of standard TCP, "
     "the largest.",
+    short="H-TCP is about as fair between RTTs as standard TCP.",
     unit="times",
     tolerance="at most 1.5 at every RTT but 160 ms, whether packets are late or not",
 )
@@ -253,6 +263,7 @@ def b10(results: Results) -> Verdict:
 @claim(
     "B11",
     "Of two Scalable flows with 16 ms and 160 ms the second starves. Value: its share.",
+    short="Of two Scalable flows, 16 and 160 ms, the second starves.",
     unit="of the rate",
     paper=0,
     tolerance="less than 5 %, whether packets are late or not",
@@ -272,6 +283,7 @@ def b11(results: Results) -> Verdict:
     "B12",
     "Beside standard TCP Scalable and FAST are the least fair, in whichever direction. Value: by how much the mean "
     "logarithm of the ratio is further from 0 than that of H-TCP.",
+    short="Beside standard TCP Scalable and FAST are the least fair.",
     unit="log ratio",
     tolerance="more than 0 for both, and Scalable takes more than any other, whether packets are late or not",
 )
@@ -298,6 +310,7 @@ def b12(results: Results) -> Verdict:
     "B13",
     "A second flow of Scalable, HighSpeed or BIC needs many times as long as one of FAST to get its share; Scalable "
     "often does not within the run. Value: the smallest ratio of medians, median of the RTTs.",
+    short="FAST gives a second flow its share soonest by far.",
     unit="times",
     tolerance="at least 3; Scalable not in half of the runs or more",
 )
@@ -316,6 +329,7 @@ def b13(results: Results) -> Verdict:
     "B14",
     "A second flow of FAST has its share sooner than one of any other. Value: how many times as long the next needs, "
     "ratio of medians, median of the RTTs.",
+    short="A second flow of FAST has its share sooner than any other.",
     unit="times",
     tolerance="more than 1",
 )

@@ -38,6 +38,7 @@ PRINTED = {
     "C1",
     "The formula gives 0.85 of the link to one connection that keeps 0.7, and 0.75 to one that keeps half. "
     "Value: share with 0.7.",
+    short="The formula gives 0.85 to one connection that keeps 0.7.",
     unit="of the link",
     paper=0.85,
     tolerance="1e-9; the table for up to 25 connections to its six digits",
@@ -62,6 +63,7 @@ def c1(_results: Results) -> Verdict:
     "C2",
     "A fluid of AIMD connections without a buffer uses what the formula says, whichever connection is cut at an "
     "overflow; if all are cut, (1 + beta) / 2 whatever their number. Value: largest difference.",
+    short="A fluid of AIMD connections uses what the formula says.",
     unit="of the link",
     paper=0,
     tolerance="0.002 for 1, 2, 4, 8 and 16 connections that keep 0.5 or 0.7",
@@ -88,6 +90,7 @@ LIMITS = {"window": "receive window", "loss": "random loss"}
     "C3",
     "On lines with room for more the goodput grows with the number of connections. Value: least rank correlation of "
     "the two.",
+    short="On lines with room goodput grows with the connections.",
     unit="rank correlation",
     paper="grows",
     tolerance="rank correlation above 0.7, and 10 connections above 1, 25 at least 0.98 of 10; CUBIC",
@@ -133,6 +136,7 @@ SATURATED = ("30 Mbit/s", "100 Mbit/s")
     "C4",
     "On lines that one connection fills, more of them gain next to nothing. Value: goodput of 25 over that of 1, "
     "100 Mbit/s.",
+    short="On lines that one fills, more connections gain nothing.",
     unit="times",
     paper="flat",
     tolerance="one has at least 0.85 of the line and of the most seen on it; 25 have at most 1.15 of one; CUBIC",
@@ -162,6 +166,7 @@ def relative_to(most: float) -> Callable[[Run], float | None]:
     "C6",
     "With a buffer of one bandwidth-delay product, a single CUBIC connection is above the formula already. "
     "Value: its share of 100 Mbit/s.",
+    short="With a queue of one BDP a CUBIC is above the formula.",
     unit="of the link",
     tolerance="at least 0.95 (sanity), the formula being 0.85",
 )

@@ -62,6 +62,7 @@ def all_of(found: list[tuple[str, Verdict]], *, largest: bool = False) -> Verdic
     "T1",
     "Offered more than it can carry, the access link is never idle for long, whatever the controller (draft, section "
     "3.1: transfers pile up). Value: least utilisation at 110 %.",
+    short="Offered 110 %, the access link is never idle for long.",
     unit="of the rate",
     tolerance="at least 0.9, each of six controllers",
 )
@@ -75,6 +76,7 @@ def t1(results: Results) -> Verdict:
     "T2",
     "The queue of the access link is longer at 110 % than at 60 % (draft, section 3.1). Value: least ratio of mean "
     "queueing delays.",
+    short="The queue is longer at 110 % than at 60 % of the load.",
     unit="times",
     tolerance="above 1, each of six controllers",
 )
@@ -91,6 +93,7 @@ def t2(results: Results) -> Verdict:
     "T3",
     "Reno and CUBIC fill the queue that they find (RFC 9743, section 5.1.2). Value: least ratio of mean queueing "
     "delays with queues of 200 % and of 10 % of the BDP.",
+    short="Reno and CUBIC fill the queue that they find.",
     unit="times",
     tolerance="at least 2",
 )
@@ -108,6 +111,7 @@ def t3(results: Results) -> Verdict:
     "T4",
     "Vegas keeps the queue shorter than Reno (Brakmo and Peterson 1995), here with transfers and a queue of 200 % of "
     "the BDP. Value: ratio of mean queueing delays.",
+    short="Vegas keeps the queue shorter than Reno.",
     unit="times",
     tolerance="below 1",
 )
@@ -127,6 +131,7 @@ def fast_ones_sooner(results: Results, scenario: str, time: Measure) -> Verdict:
     "T5",
     "On 1 Gbit/s and 80 ms a newcomer gets its first 150 MB sooner with CUBIC and with H-TCP than with Reno: both are "
     "made for fast long paths (RFC 9438, section 1; Leith and Shorten 2004). Value: larger ratio of the times.",
+    short="CUBIC and H-TCP give a newcomer 150 MB sooner than Reno.",
     unit="times",
     tolerance="below 1",
 )
@@ -139,6 +144,7 @@ def t5(results: Results) -> Verdict:
     "When three quarters of 100 Mbit/s become free, CUBIC and H-TCP open their windows to 90 % of the BDP sooner than "
     "Reno, which needs a round trip for each segment (RFC 9438, section 1; Leith and Shorten 2004). Value: larger "
     "ratio of the times.",
+    short="CUBIC and H-TCP take what becomes free sooner than Reno.",
     unit="times",
     tolerance="below 1",
 )
@@ -150,6 +156,7 @@ def t6(results: Results) -> Verdict:
     "T7",
     "Two transfers with equal round-trip times come to equal shares (AIMD: Chiu and Jain 1989). Value: mean of Jain's "
     "index, queue of one BDP, the least of round-trip times of 10 to 160 ms and of controllers.",
+    short="Equal round-trip times lead to equal shares.",
     unit="Jain's index",
     tolerance="at least 0.9 at each: Reno, CUBIC, H-TCP",
 )
@@ -166,6 +173,7 @@ def t7(results: Results) -> Verdict:
     "T8",
     "With Reno the transfer with the shorter round-trip time gets more (Lakshman and Madhow 1997): 10 ms beside "
     "160 ms, queue of one BDP, on 10 and on 100 Mbit/s. Value: smaller ratio of goodputs.",
+    short="With Reno the shorter round-trip time gets more.",
     unit="times",
     tolerance="above 1",
 )
@@ -190,6 +198,7 @@ def short_over_long(results: Results, scenario: str, cc: str) -> Interval:
     "T9",
     "BBRv1 favours the transfer with the longer round-trip time (Electronics 10, 615, 2021, and what it cites): 10 ms "
     "beside 160 ms on 100 Mbit/s. Value: ratio of goodputs, short over long.",
+    short="BBRv1 favours the longer round-trip time.",
     unit="times",
     tolerance="below 1, and below what the second transfer gets if both have 160 ms, as it comes later",
     soft=True,
@@ -209,6 +218,7 @@ def t9(results: Results) -> Verdict:
     "T10",
     "A long transfer over three congested links gets less than one over a single link at the same round-trip time "
     "(Floyd 1991). Value: least ratio, single over three.",
+    short="Three congested links give a transfer less than one.",
     unit="times",
     tolerance="above 1: Reno, CUBIC, H-TCP",
 )
@@ -224,6 +234,7 @@ def t10(results: Results) -> Verdict:
     "T11",
     "Beside Reno, Vegas gets less than Reno would in its place (Mo, La, Anantharam and Walrand 1999), queue of one "
     "BDP. Value: ratio of goodputs.",
+    short="Beside Reno, Vegas gets less than Reno would.",
     unit="times",
     tolerance="below 1",
 )
@@ -235,6 +246,7 @@ def t11(results: Results) -> Verdict:
     "T12",
     "Several BBRv1 transfers behind a queue shorter than one and a half BDP lose packets all the time, later versions "
     "do not (RFC 9743, section 5.1.3). Value: BBRv1's drop rate over BBRv3's, four transfers, half a BDP.",
+    short="BBRv1 loses packets on short queues, BBRv3 does not.",
     unit="times",
     tolerance="at least 2",
 )

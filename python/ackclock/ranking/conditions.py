@@ -1,0 +1,35 @@
+"""Which swept keys are choices, and which are conditions that a choice has to meet: only choices are ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ackclock.errors import InputError
+
+_CHOSEN = frozenset({"queue", "shaper", "policer"})
+"""Parts of the keys of a path that somebody chooses: how a queue is managed and limited."""
+
+_MET = frozenset(
+    {
+        "rtt", "rtt_spread", "over", "from", "to", "via", "via_back", "access", "app", "start", "stop", "bytes",
+        "active", "count",
+    }
+)  # fmt: skip
+"""Keys of flows that say where, when and how much is sent."""
+
+
+def is_condition(key: str) -> bool:
+    """Whether the values of a key are what is met, as RTTs are, and not what is chosen, as a controller is."""
+    parts = [part for part in key.split(".") if not part.isdigit()]
+    if parts[0] == "topology":
+        return _CHOSEN.isdisjoint(parts)
+    return parts[0] in ("run", "probes") or (parts[1:2] or parts if parts[0] == "flows" else parts)[0] in _MET
+
+
+def refused(key: str, keys: Iterable[str], source: str) -> InputError:
+    """The error for the values of a condition, that says what to do instead."""
+    choices = sorted((name for name in keys if not is_condition(name)), key=lambda name: not name.endswith("cc"))
+    first = f"rank a choice over all of them, --by {choices[0]}" if choices else "sweep a choice, such as cc"
+    see = f"see what it does: ackclock plot DIR --x {key}, or compare DIR --by {key}"
+    problem = f"{key} is a condition that is met, not a choice, so that no value of it is the best"
+    return InputError(problem, f"{first}; {see}", source=source, key="by")
