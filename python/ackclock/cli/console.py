@@ -28,8 +28,10 @@ GAP, TIGHT = 3, 1  # characters between the columns of a table
 _WIDE = 200  # columns when the output is a file or a pipe: tables are not folded there
 
 _BLANK = "\N{NO-BREAK SPACE}"
-_TOGETHER = re.compile(r"(?<=\d) (?=(?:%|[kMG]?bit/s|[numµ]?s|[kM]?B|BDP|packets?|segments?)(?!\w))|(?<=\d) (?=to [-+]?\d)"
-                       r"|(?<=\d to) (?=[-+]?\d)|(?<=×) (?=\d)")  # fmt: skip
+_TOGETHER = re.compile(
+    r"(?<=\d) (?=(?:%|[kMG]?bit/s|[numµ]?s|[kM]?B|BDP|packets?|segments?)(?!\w))"
+    r"|(?<=\d) (?=to [-+]?\d)|(?<=\d to) (?=[-+]?\d)|(?<=×) (?=\d)"
+)
 """Blanks at which no line is folded: before a unit, and within an interval."""
 
 Justify = Literal["left", "right"]

@@ -1,4 +1,4 @@
-"""The metric that is meant by a name that is none: the one of the same quantity, then of the same statistic and unit."""
+"""The metric that is meant by a name that is none: of the same quantity, then of the same statistic and unit."""
 
 from __future__ import annotations
 

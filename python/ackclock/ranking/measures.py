@@ -29,7 +29,10 @@ MORE_IS_BETTER = ("throughput", "fairness")
 
 
 class Known:
-    """What is known of each run: the metrics of the summary, with the times of transfers that were not done; `without` some metrics."""
+    """What is known of each run: the metrics of the summary, but those `without`.
+
+    Times count the transfers that were not done.
+    """
 
     def __init__(self, result: Result, without: Sequence[str] = ()) -> None:
         self.runs = {

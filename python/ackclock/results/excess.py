@@ -1,4 +1,4 @@
-"""Goodput above what the line carries: what was in order only after the warm-up, and had arrived before (docs/results.md)."""
+"""Goodput above what the line carries: data in order only after the warm-up, that had arrived before it was over."""
 
 from __future__ import annotations
 
