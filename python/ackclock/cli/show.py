@@ -13,6 +13,7 @@ from ackclock.cli.exit_codes import OK
 from ackclock.errors import InputError
 from ackclock.metrics.capacity import rate_of
 from ackclock.results import warnings
+from ackclock.results.store import MANIFEST
 from ackclock.scenario.compile import full_packet
 from ackclock.scenario.display import description, sketch
 from ackclock.scenario.plan import Beginning, Plan, Point, begin, load
@@ -30,6 +31,10 @@ def show(file: Path, changes: Sequence[str], *, as_json: bool, plot: Sequence[Pa
     With `plot`, the topology of the first point is drawn into these files, or, if there are none, into an SVG and a
     PNG beside the caller under the name of `file`.
     """
+    if (file / MANIFEST).is_file():
+        problem = "is a result, and show is of scenarios"
+        remedy = "see it with ackclock rank, plot or query, or give the file of the scenario"
+        raise InputError(problem, remedy, source=str(file))
     if as_json:
         plan = load(file, set=changes)
         found = Beginning(plan, len(plan.points), len(plan))

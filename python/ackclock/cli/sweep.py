@@ -65,7 +65,8 @@ def run(request: Request) -> int:
         show(terminal, report.result, elapsed, out, [], brief=not request.everything)
         if report.played < report.result.runs.height + report.failed:
             console.say(terminal, _played(report))
-        console.next_steps(terminal, out, swept=not all(map(is_condition, report.result.params)))
+        if report.result.runs.height:
+            console.next_steps(terminal, out, swept=not all(map(is_condition, report.result.params)))
     for warning in report.result.warnings:
         console.warn(warning)
     for line in _imprecise(report, precision):

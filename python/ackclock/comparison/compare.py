@@ -115,9 +115,11 @@ def compare(
     notes: list[str] = []
     if b is None:
         if by is None:
-            swept = ", ".join(first.keys) or "nothing"
             problem = "one result has nothing to be compared with"
-            raise InputError(problem, f"give a second, or a swept key: --by KEY (swept: {swept})", source=first.name)
+            swept = ", ".join(first.keys)
+            key = f"or a swept key: --by KEY (swept: {swept})" if swept else "as nothing is swept in it but the seed"
+            remedy = f"give a second, {key if first.result.params else 'as nothing is swept in it'}"
+            raise InputError(problem, remedy, source=first.name)
         sides = [first]
     else:
         if base is not None:
@@ -139,7 +141,7 @@ def compare(
     if len(sides) > 1 and (note := differences.note(sides[0], sides[1], by, matches, agreement=agreement)):
         notes.append(note)
     found = _measured(matches, [per_run(side.result) for side in sides], wanted, margins_of)
-    if not set(excess.METRICS).isdisjoint(item.row.metric for item in found):
+    if not set(excess.METRICS).isdisjoint(item.row.metric for item in found if item.row.value is not None):
         for side, runs in zip(sides, _compared(matches, several=len(sides) > 1), strict=True):
             if note := excess.note(side.result, runs):
                 notes.append(f"{side.name}: {note}" if len(sides) > 1 else note)

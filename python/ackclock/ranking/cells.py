@@ -105,7 +105,8 @@ def chosen(side: Side, by: str, known: Mapping[int, Metrics], wanted: Sequence[s
     there = {cell: draws for cell, draws in there.items() if len(draws) >= min(LEAST, most)}
     candidates, points = _complete(words, list(places), there)
     if len(candidates) < 2:
-        raise _nothing(side, by, wanted, there)
+        finished = {word for word, value in every.items() if side.runs(keys, {by: value})}
+        raise _nothing(side, by, wanted, there, [word for word in words if word not in finished])
     unranked = {
         word: f"no finished run with {' and '.join(wanted)} at {missing} of {len(places)} points"
         for word in words
@@ -149,13 +150,25 @@ def _complete(words: list[str], points: list[Point], there: Mapping[Cell, object
     return [words[row] for row in rows], [points[column] for column in columns]
 
 
-def _nothing(side: Side, by: str, wanted: Sequence[str], there: Mapping[Cell, object]) -> InputError:
+def _nothing(
+    side: Side, by: str, wanted: Sequence[str], there: Mapping[Cell, object], unfinished: Sequence[str]
+) -> InputError:
+    """Why there are no two candidates: no run of one finished, it has no value, or they are not crossed."""
+    if unfinished:
+        which = f"no run of {by}={' or '.join(unfinished)}" if len(side.values(by)) > len(unfinished) else "no run"
+        why = f" ({side.unfinished})" if side.unfinished else ""
+        remedy = "its manifest says which and why; correct that and run them again"
+        return InputError(f"{which} finished{why}, so that there are no two to rank", remedy, source=side.name)
     what = " and ".join(wanted)
     if not there:
         remedy = "give another goal"
         if any(name.endswith(("fct_s", "slowdown")) for name in wanted):
             remedy += "; completion times are of transfers: requests, files, or flows of given bytes"
         return InputError(f"no run has a value of {what}", remedy, source=side.name, key="goal")
+    known = dict.fromkeys(word for word, _ in there)
+    if len(known) < 2:
+        problem = f"no run has a value of {what} but those of {by}={next(iter(known))}, so that there are no two to rank"
+        return InputError(problem, "give another goal", source=side.name, key="goal")
     return InputError(
         f"no two candidates have {what} at the same point", "sweep them crossed, or give another goal",
         source=side.name, key=by,

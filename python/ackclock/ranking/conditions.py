@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ackclock.comparison.pairing import SEED
 from ackclock.errors import InputError
 
 _CHOSEN = frozenset({"queue", "shaper", "policer"})
@@ -29,6 +30,9 @@ def is_condition(key: str) -> bool:
 def refused(key: str, keys: Iterable[str], source: str) -> InputError:
     """The error for the values of a condition, that says what to do instead."""
     choices = sorted((name for name in keys if not is_condition(name)), key=lambda name: not name.endswith("cc"))
+    if key == SEED:
+        remedy = f"rank a choice, --by {choices[0]}" if choices else "sweep a choice, such as cc"
+        return InputError("a swept seed makes replications, which are no choice", remedy, source=source, key="by")
     first = f"rank a choice over all of them, --by {choices[0]}" if choices else "sweep a choice, such as cc"
     see = f"see what it does: ackclock plot DIR --x {key}, or compare DIR --by {key}"
     problem = f"{key} is a condition that is met, not a choice, so that no value of it is the best"
