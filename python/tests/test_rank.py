@@ -304,14 +304,35 @@ def test_a_difference_that_never_varies_is_not_told_where_runs_differ(result: Re
     ("changes", "by", "message"),
     [
         ({}, None, "nothing is swept, so that there is nothing to rank; give a key a list"),
-        ({"topology.rtt": ["20 ms", "40 ms"]}, None, "it is not clear what the candidates are; say which: --by KEY"),
+        (
+            {"topology.rtt": ["20 ms", "40 ms"]},
+            None,
+            "only conditions are swept (topology.rtt), which are met and not chosen: there is nothing to rank; sweep",
+        ),
+        (
+            {"flows.0.mss": [1000, 1448], "topology.queue.limit": ["1 BDP", "2 BDP"]},
+            None,
+            "it is not clear what the candidates are; say which: --by KEY (choices that are swept: ",
+        ),
+        ({"run.seed": [1, 2]}, None, "nothing but the seed is swept, so that there is nothing to rank"),
         ({"topology.rtt": ["20 ms", "40 ms"]}, "cc", "by: unknown swept key 'cc'"),
         (
             {"cc": ["reno"], "topology.rtt": ["20 ms", "40 ms"]},
             None,
             "cc: has one value, reno: there is nothing to rank",
         ),
-        ({"flows.0.cc": ["reno", "cubic"], "topology.rtt": ["20 ms"]}, "rtt", "topology.rtt: has one value, 20 ms"),
+        (
+            {"flows.0.cc": ["reno", "cubic"], "topology.queue.limit": ["1 BDP"]},
+            "limit",
+            "topology.queue.limit: has one value, 1 BDP",
+        ),
+        (
+            {"flows.0.cc": ["reno", "cubic"], "topology.rtt": ["20 ms", "40 ms"]},
+            "rtt",
+            "by: topology.rtt is a condition that is met, not a choice, so that no value of it is the best; rank a "
+            "choice over all of them, --by cc; see what it does: ackclock plot DIR --x topology.rtt",
+        ),
+        ({"run.seed": [1, 2], "flows.0.cc": ["reno", "cubic"]}, "seed", "by: a swept seed makes replications"),
     ],
 )
 def test_what_cannot_be_ranked(tmp_path: Path, changes: dict[str, Any], by: str | None, message: str) -> None:
@@ -336,7 +357,7 @@ def test_flows_beside_those_of_the_candidates_are_spoken_of(tmp_path: Path) -> N
     path.write_text(SMALL + '\n[[flows]]\ncc = ["reno", "vegas"]\n', encoding="utf-8")
     found = rank(ackclock.run(path, replications=2, jobs=1))
     assert found.by == "flows.1.cc"
-    assert "metrics are of all flows of a run, not of those of flows.1 alone: ackclock query has each" in found.notes
+    assert "metrics are of all flows of a run, not of those of flows.1 alone: --group 1 ranks these" in found.notes
 
 
 def test_the_frame_and_json_have_every_line(result: Result) -> None:

@@ -32,14 +32,16 @@ def test_a_line_for_each_candidate_and_a_sentence(folder: Path, capsys: pytest.C
     assert main(["rank", str(folder / "both")]) == 0
     out, err = capsys.readouterr()
     found = rank(folder / "both")
+    assert out.splitlines()[0].strip() == "goodput per flow"
     head, rule, *lines = out.splitlines()[1:]
-    assert head.split() == ["rank", "cc", "Mbit/s", "against", found.reference, "95", "%", "interval", "worst", "point",
-                            "P(best)"]  # fmt: skip
+    titles = f"rank cc geom. mean, Mbit/s against {found.reference} 95 % interval worst point P(best)"
+    assert head.split() == titles.split()
     assert set(rule) == {"─"}
     shown = [line.split()[:2] for line in lines[:3]]
     assert shown == [[f"{item.rank}{'=' if item.tied else ''}", item.name] for item in found.candidates]
     assert out.splitlines()[-1] == found.sentence
-    assert re.search(r"^cc .* Jain's index +front", out, re.M)
+    assert re.search(r"^ +goodput per flow +p95 queueing delay +Jain's index *$", out, re.M)
+    assert re.search(r"^cc +geom\. mean, Mbit/s +geom\. mean, ms +mean +front$", out, re.M)
     assert err == f"ackclock: {found.notes[0]}\n"
 
 
@@ -80,7 +82,12 @@ def test_one_replication_says_what_to_do(folder: Path, capsys: pytest.CaptureFix
     [
         (["alone"], "nothing is swept, so that there is nothing to rank; give a key a list"),
         (["both", "--by", "queue"], "by: unknown swept key 'queue'; known: topology.rtt, cc"),
-        (["both", "--goal", "fast"], "goal: unknown goal or metric 'fast'"),
+        (["both", "--goal", "quick"], "goal: unknown goal or metric 'quick'; known: goodput_bps, "),
+        (
+            ["both", "--goal", "p95_rtt_s"],
+            "unknown goal or metric 'p95_rtt_s'; did you mean 'mean_rtt_s'?; goals: bulk",
+        ),
+        (["both", "--group", "1"], "group: no group '1'; the groups of flows are 0 (reno or cubic or vegas): give"),
         (
             ["both", "--goal", "p95_fct_s down"],
             "goal: no run has a value of p95_fct_s; give another goal; completion times are of transfers",

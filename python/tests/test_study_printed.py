@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ackclock import study
+from ackclock import InputError, study
 from ackclock.cli.app import main
 from ackclock.cli.exit_codes import FAILED, FINDING, OK
 from ackclock.study import warned, wording
-from ackclock.study.code import Claim
+from ackclock.study.code import Claim, claim
 from ackclock.study.runner import Judged
 from ackclock.study.verdict import Verdict
 from studies import write_study
@@ -43,7 +44,11 @@ def test_values_are_rounded_by_their_intervals_and_have_units(verdict: Verdict, 
 
 def test_the_papers_value_is_of_the_same_quantity_or_a_dash() -> None:
     passed = Verdict("pass", 3.0)
-    assert wording.paper(judged(passed, paper=25 / 8, unit="times").claim) == "3.125 times"
+    assert wording.paper(judged(passed, paper=25 / 8, unit="times").claim) == "× 3.125"
+    assert wording.paper(judged(passed, paper=1, unit="times").claim) == "× 1", "and not 1 times"
+    assert wording.measured(judged(Verdict("pass", 9.0, (9.0, None), more=True), unit="times")).startswith(
+        "more than × 9"
+    )
     assert wording.paper(judged(passed, paper="grows", unit="times").claim) == "-"
     assert wording.paper(judged(passed, unit="times").claim) == "-"
 
@@ -53,13 +58,36 @@ def test_the_papers_value_is_of_the_same_quantity_or_a_dash() -> None:
 def test_a_claim_takes_two_lines_that_fit(width: int, quick: bool) -> None:
     long = judged(Verdict("inconclusive", 0.33088, (0.1, 0.6)), paper=0.45, unit="s", soft=True)
     for item in (long, judged(Verdict("pass", 1.0), paper=1, unit="times")):
-        first, second = wording.lines(item, quick=quick, width=width)
+        short = replace(item, claim=replace(item.claim, short="A sentence that is shorter."))
+        first, second = wording.lines(short, quick=quick, width=width)
         assert max(map(len, (first, second))) <= width
         assert f"paper {wording.paper(item.claim)}" in f"{first}\n{second}"
         assert wording.measured(item) in first
         assert (wording.NO_EVIDENCE in first) == quick
-        assert "Value:" not in second
-        assert set(second.split()) <= {*item.claim.statement.split(), "...", "paper", "0.45", "s."}
+        whole = item.claim.statement.split(" Value:")[0]
+        assert second.strip() in (f"paper {wording.paper(item.claim)}. A sentence that is shorter.", whole) or (
+            second.strip() == "A sentence that is shorter."
+        )
+        assert (second.strip() == whole) == (width == 100 and "paper" in first), "in short where it does not fit"
+        first, *others = wording.lines(item, quick=quick, width=width)
+        said = " ".join(part.strip() for part in others)
+        assert said.endswith(whole), "nothing is cut where there is no short form"
+        assert max(map(len, others)) <= width
+
+
+def test_every_claim_of_the_studies_takes_two_lines_of_80_columns() -> None:
+    widest = Verdict("inconclusive", 1.2345, (1.1111, 1.3333))
+    for name in study.names():
+        for one in study.load(name).code.claims:
+            lines = wording.lines(Judged(one, widest), quick=True, width=80)
+            assert len(lines) == 2, (name, one.id)
+            assert len(lines[1]) <= 80
+            assert "..." not in lines[1]
+
+
+def test_a_short_form_that_is_too_long_is_refused() -> None:
+    with pytest.raises(InputError, match="claim 'A1': short has 57 characters; say it in 56 or fewer"):
+        claim("A1", "A statement.", short="x" * 57)
 
 
 def test_every_claim_of_the_studies_that_has_a_number_has_a_unit() -> None:

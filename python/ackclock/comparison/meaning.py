@@ -41,6 +41,8 @@ def unknown(word: str, known: Iterable[str], what: str = "metric") -> Problem:
 
 def nearest(word: str, known: list[str]) -> list[str]:
     """The metrics that fit a name best, two at most; none where no quantity is the same."""
+    if word in known:
+        return [word]
     of = {name: _parts(name) for name in known}
     quantities = frozenset().union(*of.values()) - _STATISTICS - _UNITS
     asked = {_meant(part, quantities | _STATISTICS | _UNITS) for part in _parts(word)}

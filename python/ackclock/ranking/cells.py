@@ -167,7 +167,9 @@ def _nothing(
         return InputError(f"no run has a value of {what}", remedy, source=side.name, key="goal")
     known = dict.fromkeys(word for word, _ in there)
     if len(known) < 2:
-        problem = f"no run has a value of {what} but those of {by}={next(iter(known))}, so that there are no two to rank"
+        problem = (
+            f"no run has a value of {what} but those of {by}={next(iter(known))}, so that there are no two to rank"
+        )
         return InputError(problem, "give another goal", source=side.name, key="goal")
     return InputError(
         f"no two candidates have {what} at the same point", "sweep them crossed, or give another goal",

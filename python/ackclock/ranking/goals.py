@@ -70,8 +70,8 @@ def read(text: str) -> Goal:
     if re.fullmatch(r"[\w-]+", name) and name not in KNOWN:
         preset = nearest(name, PRESETS)
         problem = unknown(name, KNOWN, "goal or metric")
-        remedy = problem.remedy if preset is None else f"did you mean '{preset}'?"
-        raise InputError(problem.problem, f"{remedy}; goals: {', '.join(PRESETS)}", key="goal")
+        remedy = f"{problem.remedy}; goals: {', '.join(PRESETS)}" if preset is None else f"did you mean '{preset}'?"
+        raise InputError(problem.problem, remedy, key="goal")
     return Goal(_aims(text))
 
 

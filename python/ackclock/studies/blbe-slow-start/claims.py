@@ -71,6 +71,7 @@ def readings(results: Results, load: int) -> Iterator[tuple[str, Runs, Runs]]:
 @claim(
     "E1",
     "Alone on the path, the packet pair estimates 1060 kbit/s.",
+    short="Alone on it, the packet pair estimates 1060 kbit/s.",
     unit="kbit/s",
     paper=1060,
     tolerance="± 0.5 % of 1060.07, which the packet sizes give",
@@ -101,7 +102,7 @@ def e2(results: Results) -> Verdict:
 @claim(
     "E3",
     "The threshold is the estimate times the RTT in segments, to the nearest: 99, 66 and 14 for the printed estimates.",
-    short="The threshold is the estimate times the RTT, in segments.",
+    short="The threshold is the estimate times RTT, in segments.",
     unit="segments",
     paper=99,
     tolerance="exact",

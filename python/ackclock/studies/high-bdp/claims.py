@@ -103,7 +103,7 @@ def b2(results: Results) -> Verdict:
 @claim(
     "B3",
     "FAST's throughput begins to drop at a queue of about 8 % of the BDP. Value: throughput at 8 % over that at 20 %.",
-    short="FAST's throughput begins to drop at about 8 % of the BDP.",
+    short="FAST's throughput drops below about 8 % of the BDP.",
     unit="times",
     paper="8 %",
     tolerance="at most 0.97 at 8 %, or the largest queue with less than 0.97 is 6 % to 12 %",
@@ -263,7 +263,7 @@ def b10(results: Results) -> Verdict:
 @claim(
     "B11",
     "Of two Scalable flows with 16 ms and 160 ms the second starves. Value: its share.",
-    short="Of two Scalable flows, 16 and 160 ms, the second starves.",
+    short="Of two Scalable flows, 16 and 160 ms, one starves.",
     unit="of the rate",
     paper=0,
     tolerance="less than 5 %, whether packets are late or not",
@@ -283,7 +283,7 @@ def b11(results: Results) -> Verdict:
     "B12",
     "Beside standard TCP Scalable and FAST are the least fair, in whichever direction. Value: by how much the mean "
     "logarithm of the ratio is further from 0 than that of H-TCP.",
-    short="Beside standard TCP Scalable and FAST are the least fair.",
+    short="Beside standard TCP Scalable and FAST are least fair.",
     unit="log ratio",
     tolerance="more than 0 for both, and Scalable takes more than any other, whether packets are late or not",
 )
@@ -329,7 +329,7 @@ def b13(results: Results) -> Verdict:
     "B14",
     "A second flow of FAST has its share sooner than one of any other. Value: how many times as long the next needs, "
     "ratio of medians, median of the RTTs.",
-    short="A second flow of FAST has its share sooner than any other.",
+    short="A second flow of FAST has its share before any other.",
     unit="times",
     tolerance="more than 1",
 )
