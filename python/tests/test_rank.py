@@ -310,7 +310,7 @@ def test_a_difference_that_never_varies_is_not_told_where_runs_differ(result: Re
             "only conditions are swept (topology.rtt), which are met and not chosen: there is nothing to rank; sweep",
         ),
         (
-            {"flows.0.mss": [1000, 1448], "topology.queue.limit": ["1 BDP", "2 BDP"]},
+            {"flows.0.mss": ["1000 B", "1448 B"], "topology.queue.limit": ["1 BDP", "2 BDP"]},
             None,
             "it is not clear what the candidates are; say which: --by KEY (choices that are swept: ",
         ),

@@ -38,7 +38,7 @@ PRINTED = {
     "C1",
     "The formula gives 0.85 of the link to one connection that keeps 0.7, and 0.75 to one that keeps half. "
     "Value: share with 0.7.",
-    short="The formula gives 0.85 to one connection that keeps 0.7.",
+    short="By the formula one that keeps 0.7 gets 0.85.",
     unit="of the link",
     paper=0.85,
     tolerance="1e-9; the table for up to 25 connections to its six digits",
@@ -63,7 +63,7 @@ def c1(_results: Results) -> Verdict:
     "C2",
     "A fluid of AIMD connections without a buffer uses what the formula says, whichever connection is cut at an "
     "overflow; if all are cut, (1 + beta) / 2 whatever their number. Value: largest difference.",
-    short="A fluid of AIMD connections uses what the formula says.",
+    short="A fluid of AIMD uses what the formula says.",
     unit="of the link",
     paper=0,
     tolerance="0.002 for 1, 2, 4, 8 and 16 connections that keep 0.5 or 0.7",
