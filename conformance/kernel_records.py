@@ -107,7 +107,15 @@ def document(name: str, seed: int = 1, start_spread_ns: int = 0) -> dict[str, An
 
     With `start_spread_ns` each flow but the first starts up to so much later, as its seed says.
     """
-    run = record(name)
+    every = {"every_ns": step_ns(name)}
+    probes = {"cwnd": every, "srtt": every, "recoveries": "on_change", "timeouts": "on_change"}
+    return resolved(record(name), seed, start_spread_ns, probes)
+
+
+def resolved(
+    run: Mapping[str, Any], seed: int, start_spread_ns: int = 0, probes: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The resolved run of a path and its flows, given as a record gives them (`scenario`, `flows`)."""
     path = run["scenario"]
 
     def start(number: int, at: int) -> dict[str, Any]:
@@ -128,14 +136,13 @@ def document(name: str, seed: int = 1, start_spread_ns: int = 0) -> dict[str, An
         }
         for number, flow in enumerate(run["flows"])
     ]
-    every = {"every_ns": step_ns(name)}
     return {
         "format": 1,
         "seed": seed,
         "duration_ns": round(path["duration"] * 1e9),
         "links": [bottleneck(path)],
         "flows": flows,
-        "probes": {"cwnd": every, "srtt": every, "recoveries": "on_change", "timeouts": "on_change"},
+        "probes": dict(probes or {}),
     }
 
 

@@ -18,6 +18,8 @@ pub(crate) enum Use {
     Needed {
         /// With ECT(1), which `dualpi2` serves with low latency.
         ect1: bool,
+        /// It must know how many packets were marked, so that no other feedback will do.
+        counted: bool,
     },
 }
 
@@ -25,10 +27,17 @@ impl Use {
     /// Of a sender with these options and a controller with this need.
     pub(crate) fn of(config: &Config, controller: &Needs) -> Use {
         match config.get("ecn") {
-            _ if controller.ecn != EcnUse::Classic => Use::Needed { ect1: controller.ect1 },
+            _ if controller.ecn != EcnUse::Classic => {
+                Use::Needed { ect1: controller.ect1, counted: controller.ecn == EcnUse::Accurate }
+            }
             Some(Value::Text(rule)) if rule != "off" => Use::Asked,
             _ => Use::None,
         }
+    }
+
+    /// Whether its packets carry ECT(1).
+    fn ect1(self) -> bool {
+        matches!(self, Use::Needed { ect1: true, .. })
     }
 }
 
@@ -46,6 +55,45 @@ fn marks(link: &Link) -> bool {
 /// Whether the queue of `link` has one queue for scalable and one for other controllers.
 fn couples(link: &Link) -> bool {
     link.queue.as_ref().is_some_and(|queue| queue.kind == "dualpi2")
+}
+
+/// Disciplines with a queue of its own for every flow: what one takes there the others do not miss.
+const APART: [&str; 6] = ["fq_codel", "drr", "fq", "scfq", "wfq", "wf2q"];
+
+/// Links on which a connection that sends no ECT(1) meets others in one queue.
+fn shared_with_classic<'a>(run: &'a Run, uses: &[Use]) -> BTreeSet<&'a str> {
+    let classic = run.flows.iter().zip(uses).filter(|(flow, how)| flow.app.datagrams().is_none() && !how.ect1());
+    let crossed: BTreeSet<&str> = classic.flat_map(|(flow, _)| &flow.forward).filter_map(link_of).collect();
+    let together = |link: &&Link| link.queue.as_ref().is_some_and(|queue| !APART.contains(&queue.kind.as_str()));
+    run.links.iter().filter(together).map(|link| link.id.as_str()).filter(|id| crossed.contains(id)).collect()
+}
+
+/// The link of a hop.
+fn link_of(hop: &Hop) -> Option<&str> {
+    match hop {
+        Hop::Link(id) => Some(id),
+        _ => None,
+    }
+}
+
+/// What to know of ECT(1) through the queue of `link`, which marks it like ECT(0); `shared` with connections that take
+/// every mark for a loss. A threshold alone is what scalable controllers expect.
+fn as_rfc_3168(name: &str, link: &Link, shared: bool) -> Option<String> {
+    let queue = link.queue.as_ref()?;
+    let (id, kind) = (&link.id, &queue.kind);
+    if shared {
+        return Some(format!(
+            "the queue of {id} ({kind}) marks as RFC 3168 has it, ECT(1) and ECT(0) alike: {name} takes far more there \
+             than flows that halve on a mark (RFC 9331 section 4.3); give the link a dualpi2 queue"
+        ));
+    }
+    if queue.mark_above_packets.is_some() || queue.mark_above_bytes.is_some() {
+        return None;
+    }
+    Some(format!(
+        "the queue of {id} ({kind}) marks as RFC 3168 has it, ECT(1) and ECT(0) alike: {name} has its delay, not that of \
+         a low-latency queue; give the link a dualpi2 queue"
+    ))
 }
 
 /// What in the scenario asks the queue of `link` to mark, if something does: a default is no request.
@@ -78,12 +126,29 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
     };
     let marking: BTreeSet<&str> = run.links.iter().filter(|l| marks(l)).map(|l| l.id.as_str()).collect();
     let coupled = |hop: &Hop| matches!(hop, Hop::Link(id) if run.links.iter().any(|l| l.id == *id && couples(l)));
+    let low_latency = uses.iter().any(|how| how.ect1());
+    let shared = if low_latency { shared_with_classic(run, uses) } else { BTreeSet::new() };
     for (flow, how) in run.flows.iter().zip(uses) {
         let name = if flow.app.datagrams().is_some() { "datagrams" } else { flow.cc.name.as_str() };
         if matches!(how, Use::Needed { .. }) && flow.tcp.get("ecn").is_some_and(|rule| rule == "off") {
             add(format!("tcp.ecn = \"off\" has no effect: {name} asks for ECN by itself"));
         }
-        if *how == (Use::Needed { ect1: false }) && flow.forward.iter().any(coupled) {
+        if matches!(how, Use::Needed { counted: true, .. }) && flow.tcp.get("ecn").is_some_and(|rule| rule == "classic")
+        {
+            add(format!(
+                "tcp.ecn = \"classic\" has no effect: {name} needs the number of marks and asks for accurate ECN by \
+                 itself; remove it, or set \"accurate\""
+            ));
+        }
+        if how.ect1() {
+            let met = flow.forward.iter().filter_map(link_of).filter(|id| marking.contains(id));
+            for link in met.filter_map(|id| run.links.iter().find(|l| l.id == id && !couples(l))) {
+                if let Some(text) = as_rfc_3168(name, link, shared.contains(link.id.as_str())) {
+                    add(text);
+                }
+            }
+        }
+        if matches!(how, Use::Needed { ect1: false, .. }) && flow.forward.iter().any(coupled) {
             let remedy = if name == "dctcp" { "ect1 = true in its cc" } else { "ecn = \"l4s\" in its class" };
             add(format!(
                 "{name} sends ECT(0): dualpi2 serves it in the classic queue, with its delay and its marks; set {remedy}"

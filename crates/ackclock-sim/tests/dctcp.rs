@@ -148,6 +148,57 @@ fn a_scalable_controller_without_ect1_over_dualpi2_is_warned_of() {
 }
 
 #[test]
+fn ect1_through_a_queue_that_marks_it_like_ect0_is_warned_of() {
+    let warnings = |queue: Value, other: &str| {
+        let mut d = network(2, 40, "prague", &json!({}));
+        d["duration_ns"] = json!(4_500_000_000u64);
+        d["links"][0]["queue"] = queue;
+        d["flows"][1]["cc"] = json!({"name": other});
+        played(&d).warnings
+    };
+    let codel = json!({"kind": "codel", "limit_packets": 1000, "params": {"ecn": true}});
+    let threshold = json!({"kind": "droptail", "limit_packets": 1000, "mark_above_packets": 20});
+    let fair = json!({"kind": "fq_codel", "limit_packets": 1000});
+    for (queue, other, words) in [
+        (
+            codel.clone(),
+            "cubic",
+            "the queue of out (codel) marks as RFC 3168 has it, ECT(1) and ECT(0) alike: prague takes far",
+        ),
+        (threshold.clone(), "reno", "the queue of out (droptail) marks as RFC 3168 has it"),
+        (codel, "prague", "prague has its delay, not that of a low-latency queue"),
+        // Each in a queue of its own: no flow loses, but the marks are those of the target.
+        (
+            fair,
+            "cubic",
+            "the queue of out (fq_codel) marks as RFC 3168 has it, ECT(1) and ECT(0) alike: prague has its delay",
+        ),
+    ] {
+        let found = warnings(queue, other);
+        assert!(found.len() == 1 && found[0].contains(words), "{other}: {found:?}");
+        assert!(found[0].ends_with("give the link a dualpi2 queue"), "{found:?}");
+    }
+    for (queue, other) in [(threshold, "prague"), (json!({"kind": "dualpi2"}), "cubic")] {
+        assert_eq!(warnings(queue, other), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn feedback_that_cannot_count_is_no_choice_for_prague() {
+    let warnings = |cc: &str, ecn: &str| {
+        let mut d = network(1, 40, cc, &json!({ "ecn": ecn }));
+        d["duration_ns"] = json!(4_500_000_000u64);
+        d["links"][0]["queue"] = json!({"kind": "dualpi2"});
+        played(&d).warnings
+    };
+    let found = warnings("prague", "classic");
+    assert!(found.len() == 1 && found[0].starts_with("tcp.ecn = \"classic\" has no effect: prague needs"), "{found:?}");
+    for (cc, ecn) in [("prague", "accurate"), ("cubic", "classic"), ("cubic", "accurate")] {
+        assert_eq!(warnings(cc, ecn), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn the_low_latency_queue_serves_ect1_and_nothing_else() {
     let play = |cc: Value| {
         let mut d = network(1, 40, "dctcp", &json!({}));

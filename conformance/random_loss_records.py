@@ -1,0 +1,135 @@
+"""Recorded kernel runs with random losses, and the same runs here: with the kernel's own losses, and with other ones.
+
+The records are described in conformance/kernel/random-loss/README.md. Linux's netem draws a number per packet from a
+generator whose seed is given, so which packets were lost follows from the seed, and ours can lose the same ones.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import kernel_records
+
+RECORDS = Path(__file__).parent / "kernel" / "random-loss" / "runs.csv"
+
+PATH: Mapping[str, Any] = {
+    "rate_bps": 20_000_000,
+    "fwd_delay_ms": 20,
+    "queue_pkts": 66,
+    "frame_bytes": 1514,
+    "duration": 30,
+}
+"""The path of all runs: 20 Mbit/s, 40 ms, a queue of one BDP, 30 s."""
+ACK_DELAY_MS = 20
+
+BEFORE_DATA = 2
+"""Packets that pass the loss before the first data segment: SYN and the handshake's acknowledgment."""
+
+MOST_PACKETS = 60_000
+"""More than the path carries in a run: 30 s at 20 Mbit/s are 49,538 full packets."""
+
+_WORD = 0xFFFFFFFF
+_STEPS = ((6, 13, 0xFFFFFFFE, 18), (2, 27, 0xFFFFFFF8, 2), (13, 21, 0xFFFFFFF0, 7), (3, 12, 0xFFFFFF80, 13))
+"""Of the four shift registers of lfsr113: P. L'Ecuyer, Tables of maximally equidistributed combined LFSR generators,
+Mathematics of Computation 68, 1999. Linux seeds them as in :func:`draws`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A run of the kernel."""
+
+    module: str
+    """Linux's name of the controller."""
+    loss: float
+    """Probability that a packet is lost."""
+    seed: int
+    """Of netem's generator."""
+    goodput_bps: float
+    """What the receiver read, over the whole run."""
+    retransmissions: int
+    lost: int
+    """Packets that netem counts as dropped."""
+
+
+@functools.cache
+def records() -> tuple[Recorded, ...]:
+    """All of them, in the file's order."""
+    with RECORDS.open(newline="", encoding="utf-8") as file:
+        return tuple(
+            Recorded(
+                row["module"],
+                float(row["loss"]),
+                int(row["seed"]),
+                float(row["goodput_bps"]),
+                int(row["retransmissions"]),
+                int(row["lost"]),
+            )
+            for row in csv.DictReader(file)
+        )
+
+
+def cells() -> list[tuple[str, float]]:
+    """Modules and losses that were recorded, in the file's order."""
+    return list(dict.fromkeys((run.module, run.loss) for run in records()))
+
+
+def of(module: str, loss: float) -> list[Recorded]:
+    """The runs of a cell."""
+    return [run for run in records() if (run.module, run.loss) == (module, loss)]
+
+
+def draws(seeds: Sequence[int], count: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    """The first `count` numbers of Linux's `prandom_u32_state` for each seed: a row of them per seed."""
+    folded = [((seed >> 32) ^ (seed << 10) ^ seed) & _WORD for seed in seeds]
+    # Each register must begin above a least value, or it would stay 0.
+    parts = [
+        np.array([word + least if word < least else word for word in folded], dtype=np.uint32)
+        for least in (2, 8, 16, 128)
+    ]
+    found = np.empty((count, len(folded)), dtype=np.uint32)
+    for row in found:
+        for at, (left, right, mask, up) in enumerate(_STEPS):
+            state = parts[at]
+            parts[at] = ((state & np.uint32(mask)) << np.uint32(up)) ^ (
+                ((state << np.uint32(left)) ^ state) >> np.uint32(right)
+            )
+        row[:] = parts[0] ^ parts[1] ^ parts[2] ^ parts[3]
+    return found.T
+
+
+@functools.cache
+def _drawn() -> Mapping[int, np.ndarray[Any, np.dtype[np.uint32]]]:
+    seeds = sorted({run.seed for run in records()})
+    return dict(zip(seeds, draws(seeds, MOST_PACKETS), strict=True))
+
+
+def lost_packets(seed: int, loss: float) -> list[int]:
+    """Which packets netem loses, counted from 1: those whose number is at most the probability's share of 2^32 - 1."""
+    found = np.flatnonzero(_drawn()[seed] <= np.uint32(round(loss * _WORD))) + 1
+    return [int(number) for number in found]
+
+
+def _document(module: str, loss: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    flow = {"cc": module, "start": 0, "ack_delay_ms": ACK_DELAY_MS}
+    document = kernel_records.resolved({"scenario": PATH, "flows": [flow]}, seed)
+    document["links"][0]["loss"] = dict(loss)
+    return document
+
+
+def replayed(run: Recorded) -> dict[str, Any]:
+    """The run with the losses of a recorded one."""
+    # The engine counts data segments.
+    drops = [{"flow": "0", "nth": n - BEFORE_DATA} for n in lost_packets(run.seed, run.loss) if n > BEFORE_DATA]
+    return _document(run.module, {"kind": "scripted", "drops": drops}, 1)
+
+
+def drawn(module: str, loss: float, seed: int) -> dict[str, Any]:
+    """The run with losses of the engine's own drawing."""
+    return _document(module, {"kind": "bernoulli", "p": loss}, seed)
