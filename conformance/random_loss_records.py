@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import functools
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from typing import Any
 import numpy as np
 
 import kernel_records
+
+Numbers = np.ndarray[Any, np.dtype[np.uint32]]
 
 RECORDS = Path(__file__).parent / "kernel" / "random-loss" / "runs.csv"
 
@@ -54,8 +57,10 @@ class Recorded:
     goodput_bps: float
     """What the receiver read, over the whole run."""
     retransmissions: int
+    sent: int
+    """Packets that netem let pass, SYN and acknowledgments included."""
     lost: int
-    """Packets that netem counts as dropped."""
+    """Those that it lost."""
 
 
 @functools.cache
@@ -69,6 +74,7 @@ def records() -> tuple[Recorded, ...]:
                 int(row["seed"]),
                 float(row["goodput_bps"]),
                 int(row["retransmissions"]),
+                int(row["sent"]),
                 int(row["lost"]),
             )
             for row in csv.DictReader(file)
@@ -85,7 +91,7 @@ def of(module: str, loss: float) -> list[Recorded]:
     return [run for run in records() if (run.module, run.loss) == (module, loss)]
 
 
-def draws(seeds: Sequence[int], count: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
+def draws(seeds: Sequence[int], count: int) -> Numbers:
     """The first `count` numbers of Linux's `prandom_u32_state` for each seed: a row of them per seed."""
     folded = [((seed >> 32) ^ (seed << 10) ^ seed) & _WORD for seed in seeds]
     # Each register must begin above a least value, or it would stay 0.
@@ -105,15 +111,31 @@ def draws(seeds: Sequence[int], count: int) -> np.ndarray[Any, np.dtype[np.uint3
 
 
 @functools.cache
-def _drawn() -> Mapping[int, np.ndarray[Any, np.dtype[np.uint32]]]:
+def _drawn() -> Mapping[int, Numbers]:
     seeds = sorted({run.seed for run in records()})
     return dict(zip(seeds, draws(seeds, MOST_PACKETS), strict=True))
 
 
 def lost_packets(seed: int, loss: float) -> list[int]:
-    """Which packets netem loses, counted from 1: those whose number is at most the probability's share of 2^32 - 1."""
-    found = np.flatnonzero(_drawn()[seed] <= np.uint32(round(loss * _WORD))) + 1
-    return [int(number) for number in found]
+    """Which packets netem loses with the seed of a record, counted from 1."""
+    return _lost(_drawn()[seed], loss)
+
+
+def _lost(numbers: Numbers, loss: float) -> list[int]:
+    """Those whose number is at most the probability's share of 2^32 - 1."""
+    return [int(number) for number in np.flatnonzero(numbers <= np.uint32(round(loss * _WORD))) + 1]
+
+
+@functools.cache
+def other_seeds(count: int) -> list[int]:
+    """Seeds of netem's generator with which nothing was recorded."""
+    generator = random.Random(2)  # noqa: S311 - losses, not secrets
+    return [generator.getrandbits(64) for _ in range(count)]
+
+
+@functools.cache
+def _other_draws(count: int) -> Numbers:
+    return draws(other_seeds(count), MOST_PACKETS)
 
 
 def _document(module: str, loss: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -125,9 +147,18 @@ def _document(module: str, loss: Mapping[str, Any], seed: int) -> dict[str, Any]
 
 def replayed(run: Recorded) -> dict[str, Any]:
     """The run with the losses of a recorded one."""
+    return _scripted(run.module, lost_packets(run.seed, run.loss))
+
+
+def _scripted(module: str, lost: Sequence[int]) -> dict[str, Any]:
     # The engine counts data segments.
-    drops = [{"flow": "0", "nth": n - BEFORE_DATA} for n in lost_packets(run.seed, run.loss) if n > BEFORE_DATA]
-    return _document(run.module, {"kind": "scripted", "drops": drops}, 1)
+    drops = [{"flow": "0", "nth": number - BEFORE_DATA} for number in lost if number > BEFORE_DATA]
+    return _document(module, {"kind": "scripted", "drops": drops}, 1)
+
+
+def others(module: str, loss: float, count: int) -> Iterator[dict[str, Any]]:
+    """The run with so many other patterns of netem's generator."""
+    return (_scripted(module, _lost(numbers, loss)) for numbers in _other_draws(count))
 
 
 def drawn(module: str, loss: float, seed: int) -> dict[str, Any]:

@@ -21,9 +21,12 @@ def test_the_summary_for_the_command_line() -> None:
     summary = json.loads((validation.ROOT / validation.STATUS).read_text(encoding="utf-8"))
     assert list(summary) == list(catalogue().controllers)
     for name, entry in summary.items():
-        assert set(entry) == {"cells", "agree", "note"}, name
+        assert set(entry) == {"cells", "agree", "note", *(["limited"] if entry["cells"] else [])}, name
         assert 0 <= entry["agree"] <= entry["cells"], name
         assert entry["note"].endswith("."), name
+        if limited := entry.get("limited"):
+            assert limited["cells"] == limited["agree"] + len(limited["off"]), name
+            assert limited["cells"] == 15, name
 
 
 def test_a_difference_beyond_what_is_known_is_called_one(monkeypatch: pytest.MonkeyPatch) -> None:

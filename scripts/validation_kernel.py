@@ -5,6 +5,8 @@ The file for `ackclock cc`, python/ackclock/data/validation.json, is one object:
     cells   recorded paths on which it was compared with Linux's module; 0 where there are none
     agree   those on which goodput and mean RTT of every flow agree
     note    a sentence: how closely, and which paths do not agree; without cells what it was compared with instead
+    limited where it was compared with an application that limits the sender: `cells` and `agree` of these, and `off`,
+            the names of those that do not
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import kernel_figures as figures
 import kernel_records as records
+import limited_figures
+import limited_records
 import peer_figures
 from ackclock.engine import catalogue
 from agreement import Figure, relative
@@ -281,6 +285,13 @@ def _peer_note(name: str) -> str:
     return f"no recorded kernel runs to compare with; {agree} of {len(found)} figures agree with ns-2 and ns-3."
 
 
+def _limited(controller: str) -> dict[str, object]:
+    """How many applications that limit the sender agree, and those that do not."""
+    names = [name for name in limited_records.names() if records.controller_of(name) == controller]
+    off = [records.scenario_of(name) for name in names if not limited_figures.cell(name).agrees]
+    return {"cells": len(names), "agree": len(names) - len(off), "off": off}
+
+
 def status() -> str:
     """The text of python/ackclock/data/validation.json."""
     found: dict[str, dict[str, object]] = {}
@@ -299,5 +310,6 @@ def status() -> str:
             "cells": total,
             "agree": agree,
             "note": f"{note}; not on {', '.join(o.split(' (')[0] for o in off)}." if off else f"{note}.",
+            "limited": _limited(controller),
         }
     return json.dumps(found, indent=2) + "\n"

@@ -126,11 +126,23 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return folded[close[0]] if close else None
 
 
+_VERSIONS = re.compile(r"[-_.]?\d+$")
+
+
+def _versions(word: str, names: Iterable[str]) -> list[str]:
+    """Known names that are `word` with a number behind it, as `bbr1` and `bbr3` are of ``bbr``."""
+    found = [name for name in names if _VERSIONS.search(name)]
+    return [name for name in found if _VERSIONS.sub("", name).casefold() == word.casefold()]
+
+
 def unknown(what: str, word: str, known: Iterable[str], *key: str | int) -> Problem:
-    """The :class:`Problem` for a name that does not exist: suggest one, or list them all."""
+    """The :class:`Problem` for a name that does not exist: suggest one, or the versions of it, or list them all."""
     names = list(known)
     guess = nearest(word, names)
-    if guess is not None:
+    versions = _versions(word, names)
+    if len(versions) > 1:
+        remedy = f"did you mean {' or '.join(map(repr, versions))}?"
+    elif guess is not None:
         remedy = f"did you mean '{guess}'?"
     elif names:
         remedy = f"known: {', '.join(names)}"

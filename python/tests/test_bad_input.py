@@ -63,6 +63,7 @@ CASES = [
     ("count = 2", "count = 0", "flows.0.count: 0 is out of range (line 9); give at least 1"),
     ("count = 2", 'count = "2"', "flows.0.count: '2' is not a whole number (line 9)"),
     ("count = 2", "count = 2000000", "flows: too many flows (line 7)"),
+    ('"cubic"', '"BBR"', "flows.0.cc: unknown controller 'BBR' (line 8); did you mean 'bbr1' or 'bbr3'?"),
     ("count = 2", "cuont = 2", "flows.0.cuont: unknown key 'cuont' (line 9); did you mean 'count'?"),
     ("count = 2", "timestamps = false", "it is a TCP option: write it in tcp = { timestamps = ... }"),
     ("count = 2", "min_rto = 1", "flows.0.min_rto: 1 has no unit (line 9)"),

@@ -39,6 +39,21 @@ def test_the_list_says_everything(capsys: pytest.CaptureFixture[str], monkeypatc
     assert "Linux" in cubic["differences"]
 
 
+def test_what_limits_the_sender_is_said_where_it_was_recorded() -> None:
+    limited = {"cells": 15, "agree": 14, "off": ["short"]}
+    entry = {"cells": 12, "agree": 12, "note": "a note.", "limited": limited}
+    assert cc._status("westwood+", {"westwood+": entry}).endswith(
+        "(a note); of 15 applications that limit the sender 14 agree, too (completion time or goodput, and mean RTT, "
+        "not short)."
+    )
+    # With what is committed: each has its own line.
+    for name in ("bbr1", "cubic"):
+        assert "of 15 applications that limit the sender 15 agree, too (completion time" in cc._status(
+            name, cc._validation()
+        )
+    assert "applications" not in cc._status("copa", cc._validation())
+
+
 def test_one_with_its_response(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "cubic")
     for word in ("RFC 9438", "fast_convergence", "10 Mbit/s, 40 ms, BDP 35 segments, queue 33 packets", "┤", "30 s"):

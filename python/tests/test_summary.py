@@ -303,6 +303,26 @@ def test_max_min_shares_of_many_flows_with_links_of_their_own() -> None:
     assert shares[:2] == pytest.approx([2, 1])
 
 
+def test_the_low_latency_queue_has_a_table_of_its_own() -> None:
+    both = ({"cc": "prague"}, {"cc": "cubic"})
+    result = ackclock.run(scenario(*both, queue={"kind": "dualpi2"}), jobs=1)
+    (point,) = result.points()
+    rows = result.links.filter(pl.col("id") == "bottleneck")
+    for metric in ("mean_l_queue_delay_s", "p99_l_queue_delay_s"):
+        assert point.metrics[metric].mean == pytest.approx(rows[metric].mean())
+    # What it is there for: the delay of L is far below that of both queues.
+    mean, low = point.metrics["mean_queue_delay_s"].mean, point.metrics["mean_l_queue_delay_s"].mean
+    assert mean is not None
+    assert low is not None
+    assert low < mean / 3
+    title, (header, row) = next(item for item in text.tables([point], []) if item[0].startswith("low-latency"))
+    assert title == "low-latency queue of the bottleneck (ECT(1))"
+    assert header == ["mean queue\nms", "p99 queue\nms"]
+    assert row[0].startswith(f"{1e3 * low:.1f}"[:2])
+    plain = ackclock.run(scenario({"cc": "cubic"}, queue={"kind": "droptail", "limit": "1 BDP"}), jobs=1)
+    assert not {"mean_l_queue_delay_s", "p99_l_queue_delay_s"} & set(plain.points()[0].metrics)
+
+
 def test_a_cut_table_says_so() -> None:
     assert text._cut(list(range(30)), lambda more: -more)[-2:] == [18, -11]
     assert text._cut(list(range(20)), lambda more: -more)[-1] == 19

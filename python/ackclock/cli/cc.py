@@ -201,7 +201,17 @@ def _status(name: str, checked: Mapping[str, Any]) -> str:
         return f"validation: {note or 'no recorded kernel runs to compare with.'}"
     counted = f"on {agree} of {cells} recorded paths goodput and mean RTT agree with the Linux kernel's"
     remark = f" ({note.rstrip('.')})" if note else ""
-    return f"validation: {counted}{remark}."
+    return f"validation: {counted}{remark}{_limited(entry.get('limited'))}."
+
+
+def _limited(found: Any) -> str:
+    """The same of senders that their applications limit."""
+    if not isinstance(found, Mapping) or not found.get("cells"):
+        return ""
+    off = found.get("off") or []
+    but = f", not {' and '.join(map(str, off))}" if off else ""
+    speeds = "completion time or goodput, and mean RTT"
+    return f"; of {found['cells']} applications that limit the sender {found.get('agree', 0)} agree, too ({speeds}{but})"
 
 
 def _validation() -> Mapping[str, Any]:

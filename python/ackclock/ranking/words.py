@@ -19,6 +19,7 @@ _NAMES = {
 }
 _ENDS = {
     "_queue_delay_s": "queueing delay",
+    "_l_queue_delay_s": "low-latency queueing delay",
     "_fct_s": "completion time",
     "_delay_s": "one-way delay",
     "_slowdown": "slowdown",

@@ -33,8 +33,11 @@ REASONS = ("full", "threshold", "early", "delay", "age", "policed")
 DROPS = (*(f"drops_{reason}_percent" for reason in REASONS), "lost_percent", "marks_percent")
 """Metrics of the bottleneck, % of the packets that came to its queue."""
 
+LOW_LATENCY = ("mean_l_queue_delay_s", "p99_l_queue_delay_s")
+"""Metrics of the low-latency queue of a bottleneck that has one."""
+
 METRICS = (
-    *ALWAYS, *DROPS, *sources.TRANSFERS, *sources.DATAGRAMS, *sources.DELAYS, *measures.NAMES,
+    *ALWAYS, *LOW_LATENCY, *DROPS, *sources.TRANSFERS, *sources.DATAGRAMS, *sources.DELAYS, *measures.NAMES,
     *(name for name in MEASURES if name != "jain"),
 )  # fmt: skip
 """Metrics of a point; docs/results.md defines each."""
@@ -57,7 +60,7 @@ _SHARES = {
 _LINK_COLUMNS = tuple(
     dict.fromkeys(
         (
-            "utilisation", "mean_queue_delay_s", "p95_queue_delay_s", "arrived_packets",
+            "utilisation", "mean_queue_delay_s", "p95_queue_delay_s", "arrived_packets", *LOW_LATENCY,
             *(part for parts in _SHARES.values() for part in parts),
         )
     )
@@ -202,7 +205,8 @@ def _of_bottlenecks(
     """The rows of the bottleneck of each point. Plain rows: a query for each of many points takes far longer."""
     table = percentiles.with_enough_values("links", table)  # older results have them all
     found: dict[int, list[dict[str, Any]]] = {point: [] for point in names}
-    for row in table.select("run", "id", *_LINK_COLUMNS).iter_rows(named=True):
+    there = [name for name in _LINK_COLUMNS if name in table.columns or name not in LOW_LATENCY]  # nor those of old
+    for row in table.select("run", "id", *there).iter_rows(named=True):
         point = point_of[row["run"]]
         if row["id"] == names[point]:
             found[point].append(row)
@@ -216,13 +220,20 @@ def _estimates(found: Mapping[str, list[float | None]]) -> dict[str, Estimate]:
 def _of_link(rows: list[dict[str, Any]]) -> dict[str, Estimate]:
     p95 = [row["p95_queue_delay_s"] for row in rows]
     return {
+        # A run of which too few packets took the queue has no percentile: neither has the point then.
+        **{name: _complete([row.get(name) for row in rows]) for name in LOW_LATENCY},
         **{name: estimate(row[name] for row in rows) for name in ("utilisation", "mean_queue_delay_s")},
-        "p95_queue_delay_s": _NONE if None in p95 else estimate(p95),
+        "p95_queue_delay_s": _complete(p95),
         **{
             name: estimate(_share(sum(row[part] for part in parts), row["arrived_packets"]) for row in rows)
             for name, parts in _SHARES.items()
         },
     }
+
+
+def _complete(values: list[float | None]) -> Estimate:
+    """The mean of values that every run has, or none."""
+    return _NONE if None in values else estimate(values)
 
 
 def _of_runs(runs: list[Row]) -> dict[str, Estimate]:

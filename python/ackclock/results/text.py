@@ -121,6 +121,13 @@ _DROPS = Section(
     ),
     zeros=False,
 )
+_LOW_LATENCY = Section(
+    "low-latency queue of the bottleneck (ECT(1))",
+    (
+        Column("mean_l_queue_delay_s", "mean queue\nms", 1e3),
+        Column("p99_l_queue_delay_s", "p99 queue\nms", 1e3),
+    ),
+)
 _OTHERS = Section(
     "fairness and loss events",
     (
@@ -157,7 +164,7 @@ def tables(
     found = [("", rows(points, params, narrow=narrow, brief=brief))]
     if brief:
         return found
-    for section in (_TRANSFERS, _DATAGRAMS, _APPLICATIONS, _DROPS, _OTHERS):
+    for section in (_TRANSFERS, _DATAGRAMS, _APPLICATIONS, _LOW_LATENCY, _DROPS, _OTHERS):
         columns = _columns(section, points)
         if not columns or (section is _DROPS and {column.metric for column in columns} < _PLAIN):
             continue
