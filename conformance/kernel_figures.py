@@ -71,10 +71,10 @@ def draws(name: str) -> int:
 def our_runs(name: str) -> list[Measured]:
     """Ours with all seeds."""
     spread = 0 if is_random(name) or len(record(name)["flows"]) == 1 else START_SPREAD_NS
-    return _once([ours(name, seed, spread) for seed in range(1, draws(name) + 1)]) if draws(name) > 1 else [ours(name)]
+    return once([ours(name, seed, spread) for seed in range(1, draws(name) + 1)]) if draws(name) > 1 else [ours(name)]
 
 
-def _once(runs: list[Measured]) -> list[Measured]:
+def once(runs: list[Measured]) -> list[Measured]:
     """Each course of events once: starts that differ by less than decides anything lead to the same losses, and would
     pass for independent draws if they counted as several.
     """
@@ -87,7 +87,7 @@ def kernel_runs(name: str) -> list[Measured]:
     others: dict[tuple[str, str], list[Mapping[str, str]]] = {}
     for row in seeds().get(name, []):
         others.setdefault((row["seed"], row["shift_ms"]), []).append(row)
-    return _once([kernel(name), *(_of_rows(name, rows) for rows in others.values())])
+    return once([kernel(name), *(_of_rows(name, rows) for rows in others.values())])
 
 
 def _of_rows(name: str, rows: list[Mapping[str, str]]) -> Measured:

@@ -107,13 +107,17 @@ def document(name: str, seed: int = 1, start_spread_ns: int = 0) -> dict[str, An
 
     With `start_spread_ns` each flow but the first starts up to so much later, as its seed says.
     """
-    every = {"every_ns": step_ns(name)}
-    probes = {"cwnd": every, "srtt": every, "recoveries": "on_change", "timeouts": "on_change"}
-    return resolved(record(name), seed, start_spread_ns, probes)
+    return resolved(record(name), seed, start_spread_ns, probes(step_ns(name)))
+
+
+def probes(spacing_ns: int) -> dict[str, Any]:
+    """The series that are compared with a record's."""
+    every = {"every_ns": spacing_ns}
+    return {"cwnd": every, "srtt": every, "recoveries": "on_change", "timeouts": "on_change"}
 
 
 def resolved(
-    run: Mapping[str, Any], seed: int, start_spread_ns: int = 0, probes: Mapping[str, Any] | None = None
+    run: Mapping[str, Any], seed: int, start_spread_ns: int = 0, series: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """The resolved run of a path and its flows, given as a record gives them (`scenario`, `flows`)."""
     path = run["scenario"]
@@ -142,7 +146,7 @@ def resolved(
         "duration_ns": round(path["duration"] * 1e9),
         "links": [bottleneck(path)],
         "flows": flows,
-        "probes": dict(probes or {}),
+        "probes": dict(series or {}),
     }
 
 

@@ -112,7 +112,11 @@ def output(name: str, seed: int = 1, start_spread_ns: int = 0) -> engine.Output:
 @functools.cache
 def ours(name: str, seed: int = 1, start_spread_ns: int = 0) -> Measured:
     """What the run in ackclock gave."""
-    out = output(name, seed, start_spread_ns)
+    return of_output(output(name, seed, start_spread_ns), round_trip(name), record(name)["scenario"]["duration"])
+
+
+def of_output(out: engine.Output, gap: float, duration: float) -> Measured:
+    """What a run of `duration` seconds in ackclock gave; epochs are at least `gap` seconds apart."""
     series = out.series.with_columns(pl.col("metric").cast(pl.String)).filter(pl.col("value") > 0)
     by_metric = {
         (str(key[0]), str(key[1])): part for key, part in series.partition_by("id", "metric", as_dict=True).items()
@@ -126,11 +130,11 @@ def ours(name: str, seed: int = 1, start_spread_ns: int = 0) -> Measured:
         repairs = sorted(values(number, "recoveries", "time_s") + values(number, "timeouts", "time_s"))
         return Flow(
             goodput_bps=float(row["goodput_bps"]),
-            share=1 - row["start_s"] / record(name)["scenario"]["duration"],
+            share=1 - row["start_s"] / duration,
             retransmissions=float(row["retransmitted_segments"]),
             mean_rtt_s=_positive_mean(values(number, "srtt")),
             mean_cwnd=_positive_mean(values(number, "cwnd")) / MSS,
-            epochs=begins(repairs, round_trip(name)),
+            epochs=begins(repairs, gap),
         )
 
     flows = tuple(flow_of(number, row) for number, row in enumerate(out.flows.iter_rows(named=True)))

@@ -31,6 +31,7 @@ import limited_figures  # noqa: E402
 import peer_figures  # noqa: E402
 import validation_kernel as kernel  # noqa: E402
 import validation_limited as limited  # noqa: E402
+import validation_random_loss as random_loss  # noqa: E402
 from agreement import Figure  # noqa: E402
 from generate import fill, table  # noqa: E402
 
@@ -131,6 +132,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "kernel and ns-3": kernel.closeness,
     "kernel goodput and RTT": lambda: kernel.comparison(verdict),
     "kernel other metrics": lambda: kernel.others(verdict),
+    "random loss": random_loss.table_of_cells,
+    "random loss together": random_loss.table_of_controllers,
     "limited agreement": limited.agreement,
     "limited speeds": limited.speeds,
     "limited round trips": limited.round_trips,

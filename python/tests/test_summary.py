@@ -306,7 +306,7 @@ def test_max_min_shares_of_many_flows_with_links_of_their_own() -> None:
 def test_the_low_latency_queue_has_a_table_of_its_own() -> None:
     both = ({"cc": "prague"}, {"cc": "cubic"})
     result = ackclock.run(scenario(*both, queue={"kind": "dualpi2"}), jobs=1)
-    (point,) = result.points()
+    (point,) = result.points
     rows = result.links.filter(pl.col("id") == "bottleneck")
     for metric in ("mean_l_queue_delay_s", "p99_l_queue_delay_s"):
         assert point.metrics[metric].mean == pytest.approx(rows[metric].mean())
@@ -320,7 +320,7 @@ def test_the_low_latency_queue_has_a_table_of_its_own() -> None:
     assert header == ["mean queue\nms", "p99 queue\nms"]
     assert row[0].startswith(f"{1e3 * low:.1f}"[:2])
     plain = ackclock.run(scenario({"cc": "cubic"}, queue={"kind": "droptail", "limit": "1 BDP"}), jobs=1)
-    assert not {"mean_l_queue_delay_s", "p99_l_queue_delay_s"} & set(plain.points()[0].metrics)
+    assert not {"mean_l_queue_delay_s", "p99_l_queue_delay_s"} & set(plain.points[0].metrics)
 
 
 def test_a_cut_table_says_so() -> None:

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Ours beside the Linux kernel on twelve paths drawn at random (conformance/kernel/drawn/README.md), cell by cell.
+
+    python conformance/drawn.py                     # all cells
+    python conformance/drawn.py --only westwood --only 10    # a controller, by Linux's name, or a path, by its number
+
+A cell is a controller on a path, alone or twice. Alone nothing is drawn, and one run is set beside the other. Two flows are
+played with several starts of the second, spread over 20 ms, and means are compared (kernel_figures.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import functools
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import kernel_records
+from ackclock import engine
+from drawn_paths import MODULES, DrawnPath, paths, run_of
+from kernel_figures import DRAWS_OF_START, GOODPUT, RTT, START_SPREAD_NS, Metric, Sample, noise, once
+from kernel_runs import Flow, Measured, of_output
+
+RECORDS = Path(__file__).parent / "kernel" / "drawn" / "runs.csv"
+SPACING_NS = 50_000_000
+"""Of the series from which means are taken: that of the records."""
+
+Key = tuple[int, str, int]
+"""Number of the path, Linux's name of the controller, number of flows."""
+
+
+@functools.cache
+def _rows() -> Mapping[Key, Mapping[str, list[Mapping[str, str]]]]:
+    """The rows of the file by cell and by shift of the last flow's start."""
+    found: dict[Key, dict[str, list[Mapping[str, str]]]] = {}
+    with RECORDS.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            key = (int(row["path"]), row["module"], int(row["flows"]))
+            found.setdefault(key, {}).setdefault(row["shift_ms"], []).append(row)
+    return found
+
+
+def keys() -> list[Key]:
+    """Every cell that was recorded, in the order of paths, flows and controllers."""
+    return sorted(_rows(), key=lambda key: (key[2], key[0], MODULES.index(key[1])))
+
+
+def path_of(key: Key) -> DrawnPath:
+    """The path of a cell."""
+    return paths()[key[0] - 1]
+
+
+def kernel(key: Key) -> list[Measured]:
+    """The recorded runs, each course of events once."""
+    duration = path_of(key).duration
+
+    def flow(row: Mapping[str, str]) -> Flow:
+        return Flow(
+            goodput_bps=float(row["goodput_bps"]),
+            share=1 - float(row["start_s"]) / duration,
+            retransmissions=float(row["retransmissions"]),
+            mean_rtt_s=float(row["mean_rtt_ms"]) / 1e3,
+            mean_cwnd=float(row["mean_cwnd"]),
+            epochs=(0.0,) * int(row["epochs"]),
+        )
+
+    return once([Measured(tuple(map(flow, rows)), float(rows[0]["mean_queue"])) for rows in _rows()[key].values()])
+
+
+@functools.cache
+def ours(key: Key) -> tuple[Measured, ...]:
+    """The runs in ackclock: one of a flow alone, of two flows several starts, each course of events once."""
+    path, (_, module, flows) = path_of(key), key
+    seeds, spread = (1, 0) if flows == 1 else (DRAWS_OF_START, START_SPREAD_NS)
+    run, series = run_of(path, module, flows), kernel_records.probes(SPACING_NS)
+    documents = (kernel_records.resolved(run, seed, spread, series) for seed in range(1, seeds + 1))
+    outputs = (engine.run(json.dumps(document)) for document in documents)
+    return tuple(once([of_output(out, path.round_trip, path.duration) for out in outputs]))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A figure of a cell."""
+
+    name: str
+    ours: float
+    kernel: float
+    tolerance: float
+    noise: float
+    """Three standard errors of the difference of the means, relative to the kernel's; 0 where nothing is drawn."""
+
+    @property
+    def difference(self) -> float:
+        """Relative to the kernel's."""
+        return self.ours / self.kernel - 1
+
+    @property
+    def close(self) -> bool:
+        """Whether it agrees without an allowance for noise."""
+        return abs(self.difference) <= self.tolerance
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it agrees, or cannot be told from the kernel's."""
+        return abs(self.difference) <= max(self.tolerance, self.noise)
+
+
+def _metrics(flows: int) -> Iterator[tuple[str, Metric, float]]:
+    """Names, measures and tolerances."""
+    yield "goodput", lambda run: run.goodput_bps, GOODPUT
+    yield "mean RTT", lambda run: run.mean_rtt_s, RTT
+
+    def goodput(number: int) -> Metric:
+        return lambda run: run.flows[number].goodput_bps
+
+    if flows > 1:
+        for number in range(flows):
+            yield f"goodput, flow {number}", goodput(number), GOODPUT
+
+
+@functools.cache
+def compared(key: Key) -> tuple[Compared, ...]:
+    """Every figure of a cell: goodputs of all and of each flow, and the mean RTT."""
+    found = []
+    for name, metric, tolerance in _metrics(key[2]):
+        mine, theirs = Sample(tuple(map(metric, ours(key)))), Sample(tuple(map(metric, kernel(key))))
+        allowed = noise(mine, theirs) if key[2] > 1 else 0.0
+        found.append(Compared(name, mine.mean, theirs.mean, tolerance, allowed))
+    return tuple(found)
+
+
+def agrees(key: Key) -> bool:
+    """Whether every figure of a cell does."""
+    return all(item.agrees for item in compared(key))
+
+
+def close(key: Key) -> bool:
+    """Whether every figure of a cell agrees without an allowance for noise."""
+    return all(item.close for item in compared(key))
+
+
+def retransmissions(runs: Sequence[Measured]) -> float:
+    """Of all flows, mean over the runs."""
+    return sum(run.retransmissions for run in runs) / len(runs)
+
+
+def line(key: Key) -> str:
+    """One row of the table."""
+    number, module, flows = key
+    texts = []
+    for item in compared(key):
+        factor = 1e3 if "RTT" in item.name else 1e-6
+        allowed = f" (noise {100 * item.noise:.0f} %)" if item.noise else ""
+        values = f"{item.ours * factor:.3f}/{item.kernel * factor:.3f}"
+        texts.append(f"{item.name} {values} {100 * item.difference:+.2f} %{allowed}")
+    count = f"retransmitted {retransmissions(ours(key)):.0f}/{retransmissions(kernel(key)):.0f}"
+    verdict = "agrees" if close(key) else "noise" if agrees(key) else "DIFFERS"
+    return f"{number:2} {module:9} {flows}  {verdict:8} {'; '.join(texts)}; {count}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the table; 0 even where runs differ."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", default=[], help="controller or number of a path; may be repeated")
+    options = parser.parse_args(arguments)
+    known = {*MODULES, *(str(path.number) for path in paths())}
+    if unknown := set(options.only) - known:
+        raise SystemExit(f"drawn: no records of {', '.join(sorted(unknown))}; known: {', '.join(sorted(known))}")
+    controllers, numbers = set(options.only) & set(MODULES), set(options.only) - set(MODULES)
+    wanted = [
+        key
+        for key in keys()
+        if (not controllers or key[1] in controllers) and (not numbers or str(key[0]) in numbers)
+    ]
+    for key in wanted:
+        print(line(key), flush=True)
+    print(f"{sum(map(agrees, wanted))} of {len(wanted)} cells agree, {sum(map(close, wanted))} without noise")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
