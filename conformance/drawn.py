@@ -172,9 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise SystemExit(f"drawn: no records of {', '.join(sorted(unknown))}; known: {', '.join(sorted(known))}")
     controllers, numbers = set(options.only) & set(MODULES), set(options.only) - set(MODULES)
     wanted = [
-        key
-        for key in keys()
-        if (not controllers or key[1] in controllers) and (not numbers or str(key[0]) in numbers)
+        key for key in keys() if (not controllers or key[1] in controllers) and (not numbers or str(key[0]) in numbers)
     ]
     for key in wanted:
         print(line(key), flush=True)

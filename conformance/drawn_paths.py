@@ -1,6 +1,6 @@
 """Twelve paths drawn at random, on which nothing was developed: how they were drawn (conformance/kernel/drawn).
 
-    python conformance/drawn_paths.py      # prints them
+python conformance/drawn_paths.py      # prints them
 """
 
 from __future__ import annotations

@@ -211,7 +211,9 @@ def _limited(found: Any) -> str:
     off = found.get("off") or []
     but = f", not {' and '.join(map(str, off))}" if off else ""
     speeds = "completion time or goodput, and mean RTT"
-    return f"; of {found['cells']} applications that limit the sender {found.get('agree', 0)} agree, too ({speeds}{but})"
+    return (
+        f"; of {found['cells']} applications that limit the sender {found.get('agree', 0)} agree, too ({speeds}{but})"
+    )
 
 
 def _validation() -> Mapping[str, Any]:

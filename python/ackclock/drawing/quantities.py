@@ -24,7 +24,11 @@ _UNITS = {
 }
 _PREFIXED = frozenset({"bit/s", "s", "B"})
 _WORDS = {"rtt": "RTT", "fct": "FCT", "cwnd": "cwnd", "srtt": "smoothed RTT", "jain": "Jain's index", "p50": "median"}
-_TOGETHER = ((" l queue delay", " low-latency queueing delay"), ("queue delay", "queueing delay"), ("path RTT", "path RTT"))
+_TOGETHER = (
+    (" l queue delay", " low-latency queueing delay"),
+    ("queue delay", "queueing delay"),
+    ("path RTT", "path RTT"),
+)
 _PARENTS = frozenset({"topology", "flows", "run", "tcp"})
 _ALWAYS_FROM_ZERO = (
     0.5  # of the largest value: smaller ones than this are compared with nothing, larger among themselves
