@@ -4,8 +4,8 @@
     python conformance/drawn.py                     # all cells
     python conformance/drawn.py --only westwood --only 10    # a controller, by Linux's name, or a path, by its number
 
-A cell is a controller on a path, alone or twice. Alone nothing is drawn, and one run is set beside the other. Two flows are
-played with several starts of the second, spread over 20 ms, and means are compared (kernel_figures.py).
+A cell is a controller on a path, alone or twice. Alone nothing is drawn, and one run is set beside the other. Two flows
+are played with several starts of the second, spread over 20 ms, and means are compared (kernel_figures.py).
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@
     python conformance/random_loss.py                  # all cells; 400 other patterns of losses each
     python conformance/random_loss.py --only bic --draws 1000
 
-`same losses`: ours with the losses of each recorded run, relative to it, pair by pair (Student's interval); `equal` counts
-the runs whose goodput is within 0.1 % of the recorded one. `others`: means of ours over so many more patterns of netem's
-generator, and over as many of the engine's own, and the second relative to the first (Welch's interval). The two
-together are the comparison with the kernel: few recorded patterns, which all controllers share, say little by their means alone.
-Differences are of geometric means, their intervals at 99.9 %.
+`same losses`: ours with the losses of each recorded run, relative to it, pair by pair (Student's interval); `equal`
+counts the runs whose goodput is within 0.1 % of the recorded one. `others`: means of ours over so many more patterns of
+netem's generator, and over as many of the engine's own, and the second relative to the first (Welch's interval). The
+two together are the comparison with the kernel: few recorded patterns, which all controllers share, say little by
+their means alone. Differences are of geometric means, their intervals at 99.9 %.
 """
 
 from __future__ import annotations
