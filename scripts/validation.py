@@ -29,6 +29,7 @@ import kernel_figures  # noqa: E402
 import l4s_runs  # noqa: E402
 import limited_figures  # noqa: E402
 import peer_figures  # noqa: E402
+import validation_drawn as drawn  # noqa: E402
 import validation_kernel as kernel  # noqa: E402
 import validation_limited as limited  # noqa: E402
 import validation_random_loss as random_loss  # noqa: E402
@@ -132,6 +133,9 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "kernel and ns-3": kernel.closeness,
     "kernel goodput and RTT": lambda: kernel.comparison(verdict),
     "kernel other metrics": lambda: kernel.others(verdict),
+    "drawn agreement": drawn.agreement,
+    "drawn alone": drawn.alone,
+    "drawn pairs": drawn.pairs,
     "random loss": random_loss.table_of_cells,
     "random loss together": random_loss.table_of_controllers,
     "limited agreement": limited.agreement,
