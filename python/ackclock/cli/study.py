@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ackclock.cli import console
@@ -45,7 +45,8 @@ def list_studies(*, as_json: bool) -> int:
         console.print_json({"studies": [_heading(study) for study in found]})
         return OK
     rows = [["study", "title", "source"], *([study.name, study.title, str(study.citation)] for study in found)]
-    console.stdout().print(console.table(rows, ["left"] * 3))
+    rest = "ackclock study show NAME has it"
+    console.print_table(console.stdout(), rows, ["left"] * 3, least=[2], rest=rest, squeeze=True)
     return OK
 
 
@@ -87,16 +88,16 @@ def show(name: str, *, as_json: bool) -> int:
             console.say(out, f"\n{text}")
     rows = [["scenario", "runs", "quick", "what"]]
     rows += [[item.id, str(len(full[item.id])), str(len(quick[item.id])), item.title] for item in study.settings]
-    _section(out, console.table(rows, ["left", "right", "right", "left"]))
+    _section(out, rows, ["left", "right", "right", "left"])
     rows = [["claim", "paper", "tolerance", "statement"]]
     for item in claims:
         name = f"{item.id} (soft)" if item.soft else item.id
         rows.append([name, wording.paper(item), item.tolerance, item.statement])
-    _section(out, console.table(rows, ["left"] * 4))
+    _section(out, rows, ["left"] * 4)
     rows = [["makes", "of the paper", "title"]]
     rows += [[f"tables/{item.id}", item.paper, item.title] for item in study.tables]
     rows += [[f"figures/{item.id}", item.paper, item.title] for item in study.figures]
-    _section(out, console.table(rows, ["left"] * 3))
+    _section(out, rows, ["left"] * 3)
     console.say(out, f"\nread more: {study.folder / 'README.md'}")
     return OK
 
@@ -174,9 +175,9 @@ def _print(out: Console, report: Report, folder: Path) -> None:
     console.say(out, f"\nclaims: {', '.join(counted)}{quick}{why}")
 
 
-def _section(out: Console, table: Table) -> None:
+def _section(out: Console, rows: Sequence[Sequence[str]], justify: Sequence[console.Justify]) -> None:
     out.print()
-    out.print(table)
+    console.print_table(out, rows, justify, squeeze=True)
 
 
 def _heading(study: Study) -> dict[str, Any]:
