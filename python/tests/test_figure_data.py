@@ -277,7 +277,7 @@ def test_axes_are_logarithmic_where_values_span_decades() -> None:
         ({"kind": "timeseries"}, "kind: no series were recorded; run it again with --set 'probes.cwnd=\"50 ms\"'"),
         ({"kind": "timeseries", "y": ("srtt",)}, "y: the series 'srtt' was not recorded; run it again with"),
         ({"kind": "timeseries", "y": ("sttr",)}, "y: unknown series 'sttr'; did you mean 'srtt'?"),
-        ({"kind": "share"}, "y: the series 'delivered' was not recorded; run it again with --set 'probes.delivered"),
+        ({"kind": "share"}, "kind: the series 'delivered' was not recorded; run it again with --set 'probes.delivered"),
         ({"kind": "sequence"}, "kind: neither 'sent' nor 'delivered' was recorded; run it again with"),
         ({"kind": "fct"}, "kind: no transfer was completed; --kind fct needs transfers"),
         ({"kind": "curve", "y": ("jain", "utilisation")}, "y: only kinds over time draw several of --y"),

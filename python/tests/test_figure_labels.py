@@ -106,6 +106,10 @@ SWEEPS: dict[str, tuple[Callable[[], Result], dict[str, Any]]] = {
     "a large grid in many panels": (
         lambda: grid(TWELVE, RATES, tuple(f"{n} ms" for n in range(1, 13))), {"kind": "heatmap"},
     ),
+    "ellipses in three panels": (
+        lambda: of([{"topology.rtt": rtt, "cc": cc} for rtt in RTTS[:3] for cc in TWELVE[:3]], [[1e6 + n] * 3
+                   for n in range(9)]), {"kind": "pareto"},
+    ),
     "everything is the same": (lambda: of([{"topology.rtt": rtt, "cc": cc} for rtt in RTTS for cc in TWELVE],
                                           [[1e6] * 3] * 60), {}),
     "much that is said": (

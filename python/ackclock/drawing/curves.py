@@ -75,6 +75,9 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
     columns = _columns(handles, layout.width)
     rows = math.ceil(len(handles) / columns)
     said = title.count("\n") + note.count("\n") + bool(note) + bool(handles and chart.legend)
+    # The name of an axis is centred on it, and beside that there may be no room.
+    x_label = fitted(chart.x.label, (0.95 if layout.across == 1 else 0.75) * common.width, AXIS)
+    said += 0 if width is None else x_label.count("\n")
     more = _LINE * said + _ROW * max(0, rows - 2 if width is None else rows)
     figure = Picture(figsize=(layout.width, layout.height * layout.down + more), layout="constrained")
     own = any(panel.y is not None for panel in chart.panels)
@@ -95,7 +98,7 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
         if not own and not chart.x.ticks:
             axes.tick_params(labelbottom=True)
         if index + layout.across >= count:
-            axes.set_xlabel(fitted(chart.x.label, 0.95 * common.width, AXIS))
+            axes.set_xlabel(x_label)
             axes.tick_params(labelbottom=True)
     # Once all is drawn: it ends the automatic scaling, and panels of a row share theirs.
     for index, (axes, panel) in enumerate(zip(drawn, chart.panels, strict=True)):

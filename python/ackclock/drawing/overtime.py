@@ -44,8 +44,8 @@ def recorded(result: Result) -> list[str]:
     return [name for name in SHOWN if name in names or (name == GOODPUT and "delivered" in names)]
 
 
-def _needed(selection: Selection, *names: str) -> None:
-    """Refuse what was not recorded, with what to set."""
+def _needed(selection: Selection, *names: str, key: str = "y") -> None:
+    """Refuse what was not recorded, with what to set. `key` is the option that asks for it."""
     there = recorded(selection.result)
     for name in names:
         if name not in SHOWN:
@@ -53,8 +53,8 @@ def _needed(selection: Selection, *names: str) -> None:
             raise InputError(problem.problem, problem.remedy, key="y")
         if name not in there:
             probe = "delivered" if name == GOODPUT else name
-            mean = "; goodput_bps is the mean over the run" if name == GOODPUT else ""
-            raise InputError(f"the series '{probe}' was not recorded", _remedy(probe) + mean, key="y")
+            mean = "; goodput_bps is the mean over the run" if name == GOODPUT and key == "y" else ""
+            raise InputError(f"the series '{probe}' was not recorded", _remedy(probe) + mean, key=key)
 
 
 def _remedy(*probes: str) -> str:
@@ -190,7 +190,7 @@ def _without_y(selection: Selection) -> None:
 def share(selection: Selection) -> Chart:
     """What part of the goodput each flow has, stacked, and below it Jain's index of those that are there."""
     _without_y(selection)
-    _needed(selection, GOODPUT)
+    _needed(selection, GOODPUT, key="kind")
     panels: list[Panel] = []
     below: list[Panel] = []
     looks: dict[str, str] = {}

@@ -58,7 +58,7 @@ def curve(selection: Selection) -> Chart:
     key = axis_key(selection)
     metric = _metric(selection)
     if key is None:
-        raise InputError("a curve needs a swept number, and none was swept", "try --kind box", key="kind")
+        raise InputError("a curve needs a swept number for its x axis, and there is none", "try --kind box", key="kind")
     panels = []
     names = () if key.numeric else tuple(selection.steps(key))
     parts = selection.panels(key)
