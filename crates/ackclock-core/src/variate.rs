@@ -3,14 +3,42 @@
 //! Every draw takes exactly one uniform number and inverts the distribution function, so that two runs that draw from
 //! the same stream stay aligned whatever the parameters are.
 
+mod truncated;
+
 use crate::math::{exp, exp_m1, inverse_normal, ln, ln_1p, normal};
 use crate::rng::Stream;
+pub use truncated::Truncation;
 
 /// A distribution of positive numbers. [`Variate::check`] says whether its parameters make sense.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Variate {
     /// Always the same.
     Constant(f64),
+    /// Every value of an interval alike.
+    Uniform {
+        /// The smallest value.
+        min: f64,
+        /// No value reaches it.
+        max: f64,
+    },
+    /// Exponential truncated to `[min, max]`; made by [`Variate::exponential_between`].
+    TruncatedExponential {
+        /// Its rate before truncation; below zero where the density rises.
+        rate: f64,
+        /// The smallest value.
+        min: f64,
+        /// The largest value.
+        max: f64,
+    },
+    /// An exponential, Pareto or lognormal distribution whose values outside `[min, max]` are moved to its ends.
+    Clipped {
+        /// The distribution.
+        of: Box<Variate>,
+        /// The smallest value.
+        min: f64,
+        /// The largest value.
+        max: f64,
+    },
     /// Exponential with this mean.
     Exponential {
         /// The mean.
@@ -77,6 +105,17 @@ impl Variate {
         let ok = match self {
             Variate::Constant(x) => (x.is_finite() && *x >= 0.0, "a constant is not below zero"),
             Variate::Exponential { mean } => (positive(*mean), "a mean is above zero"),
+            Variate::Uniform { min, max } => {
+                (*min >= 0.0 && min < max && max.is_finite(), "a uniform distribution has 0 <= min < max")
+            }
+            Variate::TruncatedExponential { rate, min, max } => (
+                rate.is_finite() && *min >= 0.0 && min < max && max.is_finite(),
+                "a truncated exponential distribution has 0 <= min < max and a mean above zero, after truncation between them",
+            ),
+            Variate::Clipped { of, min, max } => {
+                of.check()?;
+                (*min >= 0.0 && min < max && max.is_finite(), "a distribution is clipped to 0 <= min < max")
+            }
             Variate::Pareto { shape, min } => {
                 (positive(*shape) && positive(*min), "a Pareto distribution has a shape and a smallest value above zero")
             }
@@ -107,6 +146,9 @@ impl Variate {
         match self {
             Variate::Constant(x) => *x,
             Variate::Exponential { mean } => -mean * ln_1p(-u),
+            Variate::Uniform { min, max } => min + u * (max - min),
+            Variate::TruncatedExponential { rate, min, max } => truncated::exponential_quantile(*rate, *min, *max, u),
+            Variate::Clipped { of, min, max } => of.quantile(u).clamp(*min, *max),
             Variate::Pareto { shape, min } => min * exp(-ln_1p(-u) / shape),
             Variate::BoundedPareto { shape, min, max } => {
                 // 1 - (min / max)^shape, the mass that is kept.
@@ -138,6 +180,11 @@ impl Variate {
         match self {
             Variate::Constant(x) => *x,
             Variate::Exponential { mean } => *mean,
+            Variate::Uniform { min, max } => (min + max) / 2.0,
+            Variate::TruncatedExponential { rate, min, max } => min + truncated::exponential_mean(*rate, max - min),
+            Variate::Clipped { of, min, max } => {
+                min + truncated::limited_mean(of, *max) - truncated::limited_mean(of, *min)
+            }
             Variate::Pareto { shape, .. } if *shape <= 1.0 => f64::INFINITY,
             Variate::Pareto { shape, min } => min * shape / (shape - 1.0),
             Variate::BoundedPareto { shape: k, min, max } => {

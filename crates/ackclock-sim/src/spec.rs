@@ -1,6 +1,7 @@
 //! The resolved run: the one document the engine reads (`docs/resolved-run.md`).
 
 mod app;
+mod distribution;
 mod link;
 
 use serde::{Deserialize, Serialize};

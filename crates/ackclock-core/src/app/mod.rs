@@ -11,7 +11,8 @@
 //! other one *accepts* them. The scenario's times of activity ([`Application::begin`], [`Application::pause`]) are told to
 //! the end that opens, its [`End`] in [`Made`].
 //!
-//! * [`bulk`], [`paced`] (constant rate, on and off, datagrams too), [`files`], [`requests`], [`video`]: one file each
+//! * [`bulk`], [`paced`] (constant rate, on and off, datagrams too), [`files`], [`requests`], [`video`]: one file each;
+//!   [`web`] pages: a folder
 //! * [`pulse`]: the clock of packets at a given rate; [`params`]: how a scenario's keys come here
 //! * [`registry`]: the list
 
@@ -25,6 +26,7 @@ pub mod requests;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod video;
+pub mod web;
 
 use crate::packet::Ecn;
 use crate::rng::Stream;
@@ -111,6 +113,13 @@ pub trait Host {
     /// Bytes read so far.
     fn received(&self, conn: Conn) -> u64;
 
+    /// Bytes that were written and have not been sent yet.
+    fn unsent(&self, conn: Conn) -> u64;
+
+    /// Asks to be called ([`Application::on_writable`]) when there are at most `least` such bytes: once, and not before
+    /// something has been heard of the other end.
+    fn await_unsent(&mut self, conn: Conn, least: u64);
+
     /// Ends the stream of this end behind what was written (FIN); the other direction stays open.
     fn close(&mut self, conn: Conn);
 
@@ -170,6 +179,9 @@ pub trait Application: Send {
     /// There is something to read again.
     fn on_readable(&mut self, host: &mut dyn Host, conn: Conn) {}
 
+    /// So much has been sent that no more is left than it asked to be told of by [`Host::await_unsent`].
+    fn on_writable(&mut self, host: &mut dyn Host, conn: Conn) {}
+
     /// The other end closed its direction, and everything before has been read. By default this end closes as well.
     fn on_closed(&mut self, host: &mut dyn Host, conn: Conn) {
         host.close(conn);
@@ -183,6 +195,16 @@ pub trait Application: Send {
 
     /// What it has measured up to `now`, by name, for the results.
     fn measures(&self, now: Time) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// The pages that it has loaded, or is loading, for the results.
+    fn pages(&self) -> Vec<web::report::Page> {
+        Vec::new()
+    }
+
+    /// The objects of these, if it was asked to keep them.
+    fn objects(&self) -> Vec<web::report::Object> {
         Vec::new()
     }
 }

@@ -1,5 +1,6 @@
 //! Parameters of applications: how each is written in the resolved run, and its value.
 
+use super::web::page::Planned;
 use super::Setup;
 use crate::rng::Stream;
 use crate::variate::Variate;
@@ -20,6 +21,8 @@ pub enum Kind {
     Arrivals,
     /// A list of whole numbers.
     List,
+    /// The objects of a page: a list of `{"bytes": n, "after": [...], "parse_ns": n}`.
+    Objects,
 }
 
 /// When things arrive.
@@ -46,6 +49,8 @@ pub enum Value {
     Arrivals(Arrivals),
     /// A list.
     List(Vec<u64>),
+    /// The objects of a page.
+    Objects(Vec<Planned>),
 }
 
 /// Describes a parameter.
@@ -136,6 +141,14 @@ impl Given {
         match self.0.get(name) {
             Some(Value::List(list)) => list,
             _ => &[],
+        }
+    }
+
+    /// The objects of a page.
+    pub fn objects(&self, name: &str) -> Option<&[Planned]> {
+        match self.0.get(name) {
+            Some(Value::Objects(objects)) => Some(objects),
+            _ => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The list of applications.
 
 use super::params::{Given, Param, Problem};
-use super::{bulk, files, paced, requests, video, Made, Setup};
+use super::{bulk, files, paced, requests, video, web, Made, Setup};
 
 /// An application.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub struct Entry {
 
 /// Every application.
 pub const APPLICATIONS: &[Entry] =
-    &[bulk::ENTRY, paced::CBR, paced::ON_OFF, files::ENTRY, requests::ENTRY, video::ENTRY];
+    &[bulk::ENTRY, paced::CBR, paced::ON_OFF, files::ENTRY, requests::ENTRY, video::ENTRY, web::ENTRY];
 
 /// The application of this kind.
 pub fn find(kind: &str) -> Option<&'static Entry> {

@@ -15,6 +15,7 @@ pub enum Did {
     Cancel(Conn),
     Receive(Conn, u64),
     ReadByHand(Conn),
+    AwaitUnsent(Conn, u64),
     Close(Conn),
     Abort(Conn),
     Send(Datagram),
@@ -28,6 +29,8 @@ pub enum Did {
 pub struct Fake {
     pub now: Time,
     pub did: Vec<Did>,
+    /// What the host says of any connection has not been sent.
+    pub unsent: u64,
     /// Bytes that are there to be read, by connection.
     pub unread: BTreeMap<Conn, u64>,
     read: BTreeMap<Conn, u64>,
@@ -107,6 +110,14 @@ impl Host for Fake {
 
     fn received(&self, conn: Conn) -> u64 {
         self.read.get(&conn).copied().unwrap_or(0)
+    }
+
+    fn unsent(&self, _: Conn) -> u64 {
+        self.unsent
+    }
+
+    fn await_unsent(&mut self, conn: Conn, least: u64) {
+        self.did.push(Did::AwaitUnsent(conn, least));
     }
 
     fn close(&mut self, conn: Conn) {

@@ -133,6 +133,11 @@ impl Sender {
         self.stream.written()
     }
 
+    /// Bytes offered that have not left.
+    pub fn unsent(&self) -> u64 {
+        self.stream.unsent(self.tcb.board.nxt())
+    }
+
     /// Everything offered, FIN included, is acknowledged.
     pub fn all_acknowledged(&self) -> bool {
         self.tcb.board.outstanding() == 0 && self.stream.fin_sent()

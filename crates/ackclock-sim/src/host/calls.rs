@@ -16,6 +16,7 @@ enum News {
     Message(u64),
     Received,
     Readable,
+    Writable,
     Closed,
     Failed(Failure),
 }
@@ -88,6 +89,7 @@ impl Sim {
                 News::Message(word) => app.on_message(host, conn, word),
                 News::Received => app.on_received(host, conn),
                 News::Readable => app.on_readable(host, conn),
+                News::Writable => app.on_writable(host, conn),
                 News::Closed => app.on_closed(host, conn),
                 News::Failed(why) => app.on_failed(host, conn, why),
             });
@@ -129,6 +131,10 @@ impl Sim {
             talk.hungry = false;
             return Some(News::Readable);
         }
+        if talk.low.is_some_and(|low| endpoint.tx.unsent() <= low) {
+            talk.low = None;
+            return Some(News::Writable);
+        }
         if !talk.closed && endpoint.peer_closed() && unread == 0 {
             talk.closed = true;
             if side & 1 == 1 {
@@ -143,7 +149,10 @@ impl Sim {
     pub(super) fn set_watch(&mut self, side: usize) {
         let talk = &self.talks[side];
         let Some(endpoint) = &self.sides[side].endpoint else { return };
-        self.sides[side].watch = if talk.by_hand {
+        self.sides[side].watch = if talk.low.is_some() {
+            // Acknowledgments make room, and every segment may bring one.
+            0
+        } else if talk.by_hand {
             // What it waits for it reads itself.
             if talk.hungry {
                 endpoint.rx.stats.delivered + 1

@@ -43,6 +43,8 @@ pub(crate) struct Talk {
     pub mark: Option<u64>,
     /// The last such position.
     pub asked: u64,
+    /// It wants to be told when no more than this is unsent.
+    pub low: Option<u64>,
     /// Ends of the messages that are coming, and their words.
     pub messages: VecDeque<(u64, u64)>,
 }

@@ -148,6 +148,17 @@ impl Host for VirtualHost<'_> {
         endpoint.map_or(0, |e| e.rx.stats.delivered - e.rx.unread())
     }
 
+    fn unsent(&self, conn: Conn) -> u64 {
+        let endpoint = self.side(conn).and_then(|side| self.sim.sides[side].endpoint.as_deref());
+        endpoint.map_or(0, |e| e.tx.unsent())
+    }
+
+    fn await_unsent(&mut self, conn: Conn, least: u64) {
+        let Some(side) = self.side(conn) else { return };
+        self.sim.talks[side].low = Some(least);
+        self.sim.set_watch(side);
+    }
+
     fn close(&mut self, conn: Conn) {
         self.act(conn, Endpoint::close);
     }

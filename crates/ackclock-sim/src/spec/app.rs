@@ -1,11 +1,12 @@
 //! Applications in the resolved run: a kind and its parameters, which the list in `ackclock_core::app::registry` describes.
 
+use super::distribution::Dist;
 use super::{Flow, Run, SpecError};
 use ackclock_core::app::params::{Arrivals, Given, Kind, Value};
 use ackclock_core::app::registry::{self, Entry, APPLICATIONS};
+use ackclock_core::app::web::page::Planned;
 use ackclock_core::app::{Made, Setup};
-use ackclock_core::time::Time;
-use ackclock_core::variate::Variate;
+use ackclock_core::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -90,34 +91,14 @@ fn value(kind: Kind, json: &Json) -> Result<Value, String> {
             Several::PoissonPerS(rate) => Ok(Value::Arrivals(Arrivals::PoissonPerS(rate))),
             Several::EveryNs(ns) => Ok(Value::Arrivals(Arrivals::EveryNs(ns))),
         },
-        Kind::Distribution => variate(&Dist::deserialize(json).map_err(|e| e.to_string())?).map(Value::Distribution),
-    }
-}
-
-/// The distribution `d`.
-fn variate(d: &Dist) -> Result<Variate, String> {
-    let v = match *d {
-        Dist::Constant { value } => Variate::Constant(value),
-        Dist::Exponential { mean } => Variate::Exponential { mean },
-        Dist::Pareto { shape, mean: None, min: Some(min), max: None } => Variate::Pareto { shape, min },
-        Dist::Pareto { shape, mean: None, min: Some(min), max: Some(max) } => {
-            Variate::BoundedPareto { shape, min, max }
+        Kind::Objects => {
+            let objects = Vec::<Listed>::deserialize(json).map_err(|e| e.to_string())?;
+            Ok(Value::Objects(objects.into_iter().map(Planned::from).collect()))
         }
-        Dist::Pareto { shape, mean: Some(mean), min: None, max: None } if shape > 1.0 => {
-            Variate::Pareto { shape, min: mean * (shape - 1.0) / shape }
+        Kind::Distribution => {
+            let made = Dist::deserialize(json).map_err(|e| e.to_string())?.variate();
+            made.map(Value::Distribution)
         }
-        Dist::Pareto { .. } => return Err(
-            "a Pareto distribution is given by shape and min, with max if it is truncated, or by shape > 1 and mean"
-                .into(),
-        ),
-        Dist::Lognormal { mean, sd, min, max } => {
-            Variate::lognormal(mean, sd, min.unwrap_or(0.0), max.unwrap_or(f64::INFINITY))
-        }
-        Dist::Empirical { ref points, interpolate } => Variate::Empirical { points: points.clone(), interpolate },
-    };
-    match v.check() {
-        Ok(()) => Ok(v),
-        Err(problem) => Err(problem.to_owned()),
     }
 }
 
@@ -129,53 +110,25 @@ enum Several {
     EveryNs(u64),
 }
 
-/// A distribution of sizes in bytes or times in nanoseconds.
+/// An object of a page.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-enum Dist {
-    /// Always the same.
-    Constant {
-        /// The value.
-        value: f64,
-    },
-    /// Exponential.
-    Exponential {
-        /// Its mean.
-        mean: f64,
-    },
-    /// Pareto, given by its mean or its smallest value; truncated if it has a largest value.
-    Pareto {
-        /// Exponent of its tail.
-        shape: f64,
-        /// Its mean, which needs a shape above 1 and no `max`.
-        #[serde(default)]
-        mean: Option<f64>,
-        /// The smallest value.
-        #[serde(default)]
-        min: Option<f64>,
-        /// The largest value.
-        #[serde(default)]
-        max: Option<f64>,
-    },
-    /// Lognormal, truncated to `[min, max]`.
-    Lognormal {
-        /// Its mean before truncation.
-        mean: f64,
-        /// Its standard deviation before truncation.
-        sd: f64,
-        /// The smallest value.
-        #[serde(default)]
-        min: Option<f64>,
-        /// The largest value.
-        #[serde(default)]
-        max: Option<f64>,
-    },
-    /// Listed values.
-    Empirical {
-        /// Values and their cumulative probabilities.
-        points: Vec<(f64, f64)>,
-        /// Values between the points occur too.
-        #[serde(default)]
-        interpolate: bool,
-    },
+#[serde(deny_unknown_fields)]
+struct Listed {
+    /// Its name, for readers.
+    #[serde(default, rename = "name")]
+    _name: Option<String>,
+    /// Its bytes.
+    bytes: u64,
+    /// Numbers of the objects that make it known.
+    #[serde(default)]
+    after: Vec<u32>,
+    /// From the last byte of the last of these to when it is known.
+    #[serde(default)]
+    parse_ns: Option<u64>,
+}
+
+impl From<Listed> for Planned {
+    fn from(listed: Listed) -> Planned {
+        Planned { bytes: listed.bytes, after: listed.after, parse: listed.parse_ns.map(Span) }
+    }
 }
