@@ -28,6 +28,10 @@ DEFAULT_PROFILE = "linux"
 """The bundle of TCP options of a flow that names none: what most of the Internet runs, and held against a kernel."""
 
 
+TABLES = ("flows", "links", "transfers", "series", "pages", "objects")
+"""The tables of a run, in the engine's order."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One named value of an algorithm or of TCP, as the engine describes it.
@@ -107,6 +111,8 @@ class Output:
     links: pl.DataFrame
     transfers: pl.DataFrame
     series: pl.DataFrame
+    pages: pl.DataFrame
+    objects: pl.DataFrame
     info: Json
 
 
@@ -177,16 +183,14 @@ def output(raw: Any) -> Output:
     """The tables of a finished run of the extension."""
     import polars as pl
 
-    flows, links, transfers, series = map(pl.DataFrame, (raw.flows, raw.links, raw.transfers, raw.series))
-    return Output(flows, links, transfers, series, json.loads(raw.info))
+    return Output(*(pl.DataFrame(getattr(raw, name)) for name in TABLES), json.loads(raw.info))
 
 
 def empty_tables() -> dict[str, pl.DataFrame]:
     """The tables of no run, by name: their columns and types."""
     import polars as pl
 
-    names = ("flows", "links", "transfers", "series")
-    return {name: pl.DataFrame(table) for name, table in zip(names, _extension().empty_tables(), strict=True)}
+    return {name: pl.DataFrame(table) for name, table in zip(TABLES, _extension().empty_tables(), strict=True)}
 
 
 def run_raw(document: str) -> None:
@@ -210,10 +214,9 @@ class Batch:
             counted: tuple[str, int] = self._batch.run(number, document, dict(controllers))
         return counted
 
-    def take(self) -> tuple[bytes, bytes, bytes, bytes]:
-        """The streams of flows, links, transfers and series."""
-        streams: tuple[bytes, bytes, bytes, bytes] = self._batch.take()
-        return streams
+    def take(self) -> tuple[bytes, ...]:
+        """The streams of :data:`TABLES`."""
+        return tuple(self._batch.take())
 
 
 def stepper(document: str, controllers: Controllers | None = None) -> Any:

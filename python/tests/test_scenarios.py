@@ -11,7 +11,7 @@ from ackclock.scenario.plan import Job
 from shared import ROOT
 
 FILES = sorted((ROOT / "scenarios").glob("*.toml"))
-BESIDE = ("cellular-trace", "learned", "python-controller")
+BESIDE = ("cellular-trace", "learned", "python-controller", "web-pages")
 """Those that name a file beside them, which a scenario without a file cannot find."""
 
 

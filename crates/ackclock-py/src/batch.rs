@@ -2,6 +2,7 @@
 //!
 //! What a sweep sends between processes and keeps on disk. A row says in its first column, `run`, which run it is of.
 
+use crate::pages;
 use crate::tables::{self, Table};
 use ackclock_sim::Output;
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
@@ -14,7 +15,25 @@ use pyo3::types::{PyBytes, PyDict};
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-type Streams<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+/// A table of runs.
+pub struct Kind {
+    /// Makes it of some runs.
+    pub make: fn(&[Output]) -> PyResult<Table>,
+    /// How many rows it has of a run.
+    rows: fn(&Output) -> usize,
+    /// It is left out where it has no rows.
+    seldom: bool,
+}
+
+/// The tables: flows, links, transfers, series, pages, objects. New ones come last: what was kept before has fewer.
+pub static TABLES: [Kind; 6] = [
+    Kind { make: tables::flows, rows: |out| out.flows.len(), seldom: false },
+    Kind { make: tables::links, rows: |out| out.links.len(), seldom: false },
+    Kind { make: tables::transfers, rows: |out| out.transfers.len(), seldom: false },
+    Kind { make: tables::series, rows: |out| out.series.len(), seldom: false },
+    Kind { make: pages::pages, rows: |out| out.pages.len(), seldom: true },
+    Kind { make: pages::objects, rows: |out| out.objects.len(), seldom: true },
+];
 
 /// Runs that are kept together.
 #[pyclass(module = "ackclock._ackclock")]
@@ -42,30 +61,26 @@ impl Batch {
         controllers: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(String, usize)> {
         let (out, info) = crate::played(py, resolved, controllers)?;
-        let rows = out.flows.len() + out.links.len() + out.transfers.len() + out.series.len();
+        let rows = TABLES.iter().map(|kind| (kind.rows)(&out)).sum();
         self.numbers.push(number);
         self.runs.push(out);
         Ok((info, rows))
     }
 
-    /// The tables as Arrow streams, in the order flows, links, transfers, series; empty where there was no run.
-    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Streams<'py>> {
+    /// The tables as Arrow streams, in the order of [`TABLES`]; empty where there was no run, and one that is seldom where
+    /// it has no rows.
+    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let numbers = std::mem::take(&mut self.numbers);
         let runs = std::mem::take(&mut self.runs);
-        let stream = |table: fn(&[Output]) -> PyResult<Table>, rows: fn(&Output) -> usize| -> PyResult<_> {
-            if runs.is_empty() {
+        let stream = |kind: &Kind| -> PyResult<_> {
+            if runs.is_empty() || (kind.seldom && runs.iter().all(|out| (kind.rows)(out) == 0)) {
                 return Ok(PyBytes::new(py, &[]));
             }
-            let of_runs = numbers.iter().zip(&runs).flat_map(|(number, out)| repeat_n(*number, rows(out)));
-            let bytes = written(&table(&runs)?.batch, UInt32Array::from_iter_values(of_runs));
+            let of_runs = numbers.iter().zip(&runs).flat_map(|(number, out)| repeat_n(*number, (kind.rows)(out)));
+            let bytes = written(&(kind.make)(&runs)?.batch, UInt32Array::from_iter_values(of_runs));
             Ok(PyBytes::new(py, &bytes.map_err(|e| PyRuntimeError::new_err(e.to_string()))?))
         };
-        Ok((
-            stream(tables::flows, |out| out.flows.len())?,
-            stream(tables::links, |out| out.links.len())?,
-            stream(tables::transfers, |out| out.transfers.len())?,
-            stream(tables::series, |out| out.series.len())?,
-        ))
+        TABLES.iter().map(stream).collect()
     }
 }
 

@@ -5,6 +5,7 @@ mod catalogue;
 mod controller;
 mod events;
 mod fleet;
+mod pages;
 mod recorder;
 mod stepping;
 mod tables;
@@ -59,6 +60,18 @@ impl RunOutput {
         tables::transfers(slice::from_ref(&self.out))
     }
 
+    /// A row per web page.
+    #[getter]
+    fn pages(&self) -> PyResult<Table> {
+        pages::pages(slice::from_ref(&self.out))
+    }
+
+    /// A row per object of a page, where applications keep them.
+    #[getter]
+    fn objects(&self) -> PyResult<Table> {
+        pages::objects(slice::from_ref(&self.out))
+    }
+
     /// One row per sample: time_s, kind, id, metric, value.
     #[getter]
     fn series(&self) -> PyResult<Table> {
@@ -107,10 +120,10 @@ fn played(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>
     Ok((out, info))
 }
 
-/// The tables of no run: flows, links, transfers, series.
+/// The tables of no run, in the order of [`batch::TABLES`].
 #[pyfunction]
-fn empty_tables() -> PyResult<(Table, Table, Table, Table)> {
-    Ok((tables::flows(&[])?, tables::links(&[])?, tables::transfers(&[])?, tables::series(&[])?))
+fn empty_tables() -> PyResult<Vec<Table>> {
+    batch::TABLES.iter().map(|kind| (kind.make)(&[])).collect()
 }
 
 /// The network of a run with its controllers.

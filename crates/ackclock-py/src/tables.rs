@@ -39,24 +39,24 @@ impl Table {
     }
 }
 
-fn table(columns: Vec<(&str, ArrayRef, bool)>) -> PyResult<Table> {
+pub(crate) fn table(columns: Vec<(&str, ArrayRef, bool)>) -> PyResult<Table> {
     let batch = RecordBatch::try_from_iter_with_nullable(columns);
     Ok(Table { batch: batch.map_err(|e| PyRuntimeError::new_err(e.to_string()))? })
 }
 
-fn text<'a>(it: impl Iterator<Item = &'a str>) -> ArrayRef {
+pub(crate) fn text<'a>(it: impl Iterator<Item = &'a str>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(it))
 }
 
-fn ints(it: impl Iterator<Item = u64>) -> ArrayRef {
+pub(crate) fn ints(it: impl Iterator<Item = u64>) -> ArrayRef {
     Arc::new(UInt64Array::from_iter_values(it))
 }
 
-fn floats(it: impl Iterator<Item = f64>) -> ArrayRef {
+pub(crate) fn floats(it: impl Iterator<Item = f64>) -> ArrayRef {
     Arc::new(Float64Array::from_iter_values(it))
 }
 
-fn some_floats(it: impl Iterator<Item = Option<f64>>) -> ArrayRef {
+pub(crate) fn some_floats(it: impl Iterator<Item = Option<f64>>) -> ArrayRef {
     Arc::new(it.collect::<Float64Array>())
 }
 

@@ -3,7 +3,7 @@
 use crate::engine::Sim;
 use crate::flow::Flow;
 use crate::probe::{Sample, FLOW_METRICS, LINK_METRICS};
-use crate::rows::{DatagramRow, TransferRow, TransfersRow};
+use crate::rows::{DatagramRow, ObjectRow, PageRow, TransferRow, TransfersRow};
 use ackclock_core::histogram::Histogram;
 use ackclock_core::path::REASONS;
 use ackclock_core::tcp::endpoint::Failure;
@@ -148,6 +148,10 @@ pub struct Output {
     pub links: Vec<LinkRow>,
     /// Transfers, flow by flow, in the order in which they began.
     pub transfers: Vec<TransferRow>,
+    /// Web pages, flow by flow.
+    pub pages: Vec<PageRow>,
+    /// Their objects, where they are kept.
+    pub objects: Vec<ObjectRow>,
     /// What applications measured by themselves, flow by flow.
     pub measures: Vec<Measure>,
     /// Series, in the order of time.
@@ -187,8 +191,9 @@ impl Sim {
         let packets = self.flows.iter().map(|f| self.packets(f)).sum();
         let warnings = self.warnings();
         let measures = self.measures();
+        let (pages, objects) = self.pages();
         let series = std::mem::take(&mut self.probes.samples);
-        Output { flows, links, transfers, measures, series, events: self.visits, packets, warnings }
+        Output { flows, links, transfers, pages, objects, measures, series, events: self.visits, packets, warnings }
     }
 
     /// What the applications at the ends of every flow measured.

@@ -1,8 +1,9 @@
-//! What is reported of datagrams and transfers.
+//! What is reported of datagrams, transfers and pages.
 
 use crate::engine::Sim;
 use crate::flow::{snapshot, Flow, Side, Snapshot, Transfer};
 use crate::host::Datagrams;
+use ackclock_core::app::web::report::{Object, Page};
 use ackclock_core::time::Time;
 
 /// A transfer: a bulk flow of given size, one of a group of transfers, or a request with its answer.
@@ -23,6 +24,24 @@ pub struct TransferRow {
     /// This in units of what an idle path would need: a round trip, one more for the handshake, and the payload at the
     /// rate of the slowest link.
     pub slowdown: Option<f64>,
+}
+
+/// A web page, as the client at the end of a flow reports it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PageRow {
+    /// Number of the flow.
+    pub flow: u32,
+    /// The page.
+    pub page: Page,
+}
+
+/// An object of a page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ObjectRow {
+    /// Number of the flow.
+    pub flow: u32,
+    /// The object.
+    pub object: Object,
 }
 
 /// Datagrams of a flow over the measurement window.
@@ -90,6 +109,18 @@ impl Sim {
             }
         };
         flow.transfers.iter().enumerate().map(row).collect()
+    }
+
+    /// The pages of all flows, and their objects.
+    pub(crate) fn pages(&self) -> (Vec<PageRow>, Vec<ObjectRow>) {
+        let (mut pages, mut objects) = (Vec::new(), Vec::new());
+        for (flow, f) in (0u32..).zip(&self.flows) {
+            for app in f.apps.iter().flatten() {
+                pages.extend(app.pages().into_iter().map(|page| PageRow { flow, page }));
+                objects.extend(app.objects().into_iter().map(|object| ObjectRow { flow, object }));
+            }
+        }
+        (pages, objects)
     }
 
     /// What became of `transfers`, those of one flow.

@@ -11,7 +11,7 @@ use serde_json::json;
 
 /// Everything but the number of events.
 fn all(o: &Output) -> String {
-    format!("{}\n{:?}", tables(o), o.transfers)
+    format!("{}\n{:?}\n{:?}", tables(o), o.transfers, o.pages)
 }
 
 /// Without saying which datagrams still in a queue the medium is going to lose: only a link that is solved on arrival

@@ -23,7 +23,15 @@ _UNITS = {
     "fraction": "",
 }
 _PREFIXED = frozenset({"bit/s", "s", "B"})
-_WORDS = {"rtt": "RTT", "fct": "FCT", "cwnd": "cwnd", "srtt": "smoothed RTT", "jain": "Jain's index", "p50": "median"}
+_WORDS = {
+    "rtt": "RTT",
+    "fct": "FCT",
+    "plt": "page load time",
+    "cwnd": "cwnd",
+    "srtt": "smoothed RTT",
+    "jain": "Jain's index",
+    "p50": "median",
+}
 _TOGETHER = (
     (" l queue delay", " low-latency queueing delay"),
     ("queue delay", "queueing delay"),

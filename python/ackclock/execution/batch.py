@@ -1,8 +1,8 @@
 """Finished runs as bytes: what goes from process to process, and what is kept on disk.
 
-``ACKRUNS1``, the length of a JSON object, that object, and four Arrow streams. The object has `engine`, who played
+``ACKRUNS1``, the length of a JSON object, that object, and Arrow streams. The object has `engine`, who played
 them; `runs`, for each its key and either `info` (what the engine says of it) and `rows`, those it has in all tables, or
-`error`; and `sizes`, the lengths of the streams of flows, links, transfers and series. The column `run` of the streams
+`error`; and `sizes`, the lengths of the streams, in the order of :data:`STREAMS`; what an older version wrote has fewer. The column `run` of the streams
 is the place of a run among `runs`.
 """
 
@@ -24,7 +24,7 @@ from ackclock.execution.keys import Task, engine_identity
 if TYPE_CHECKING:
     import polars as pl
 
-STREAMS = ("flows", "links", "transfers", "series")
+STREAMS = engine.TABLES
 _MAGIC = b"ACKRUNS1"
 _LENGTH = struct.Struct("<I")
 
@@ -58,7 +58,7 @@ def play(
 
 def failure(task: Task, problem: str) -> bytes:
     """A run that could not be played, for a reason outside it."""
-    return _packed([_failed(task, problem, repeat=True)], (b"", b"", b"", b""))
+    return _packed([_failed(task, problem, repeat=True)], (b"",) * len(STREAMS))
 
 
 def _played(
@@ -134,7 +134,7 @@ def tables(payload: bytes, without: Container[str] = ()) -> dict[str, pl.DataFra
 
     found = header(payload)
     at, result = found.begin, {}
-    for name, size in zip(STREAMS, found.sizes, strict=True):
+    for name, size in zip(STREAMS, found.sizes, strict=False):
         if size:
             result[name] = pl.read_ipc_stream(
                 io.BytesIO(payload[at : at + size]), n_rows=0 if name in without else None

@@ -7,8 +7,11 @@ from typing import Any
 FORMAT = 1
 """What a reader of results must know: it grows when a manifest or a table means something else."""
 
-TABLES = ("runs", "flows", "links", "transfers", "series")
+TABLES = ("runs", "flows", "links", "transfers", "series", "pages", "objects")
 """The tables of a result, and the names of their files."""
+
+LATER = frozenset({"pages", "objects"})
+"""Those that results of older versions do not have."""
 
 Manifest = dict[str, Any]
 Params = dict[str, str | int | float | bool]

@@ -13,7 +13,7 @@ import duckdb
 
 from ackclock.errors import InputError, one_line
 from ackclock.results import measures, store
-from ackclock.results.manifest import TABLES, Manifest
+from ackclock.results.manifest import LATER, TABLES, Manifest
 
 _NO_TABLE = re.compile(r'Table with name "?(.+?)"? does not exist')
 _HINTS = ("Candidate bindings", "Did you mean")
@@ -32,7 +32,7 @@ class Answer:
 def query(path: str | os.PathLike[str], sql: str) -> Answer:
     """What a statement that only reads finds in the result directory `path`.
 
-    The views are ``runs``, ``flows``, ``links``, ``transfers`` and ``series``, and what applications measured is the
+    The views are ``runs``, ``flows``, ``links``, ``transfers``, ``series``, ``pages`` and ``objects``, and what applications measured is the
     table ``measures`` (docs/results.md has their columns).
     Points in time with a time zone are text, in UTC. Raises :class:`InputError` if the directory is not a result, a
     file that the statement names was altered, or the statement is wrong.
@@ -49,6 +49,8 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
                 raise InputError("not a single statement that only reads", "give one SELECT", key="sql")
             # A table that is not even named cannot be read; to check one may take long.
             for name in (name for name in TABLES if name in sql.casefold()):
+                if name in LATER and f"{name}.parquet" not in manifest["files"]:
+                    continue
                 connection.read_parquet(str(_checked(folder, name, manifest))).create_view(name)
             if MEASURES in sql.casefold():
                 _add_measures(connection, manifest)

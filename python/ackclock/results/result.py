@@ -59,6 +59,16 @@ class Result:
         return self.tables["transfers"]
 
     @property
+    def pages(self) -> pl.DataFrame:
+        """A row per web page: its load time and what it was spent with."""
+        return self.tables["pages"]
+
+    @property
+    def objects(self) -> pl.DataFrame:
+        """A row per object of a web page, of applications with ``objects_table``."""
+        return self.tables["objects"]
+
+    @property
     def series(self) -> pl.DataFrame:
         """A row per sample of what the probes asked for."""
         return self.tables["series"]

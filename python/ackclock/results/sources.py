@@ -107,14 +107,14 @@ def _of_transfers() -> list[pl.Expr]:
         fct.len().alias("transfers_completed"),
         pl.col("fct_s").is_null().sum().alias("transfers_unfinished"),
         fct.mean().alias("mean_fct_s"),
-        *(_nearest_rank(fct, percent).alias(f"p{percent}_fct_s") for percent in PERCENTILES),
+        *(nearest_rank(fct, percent).alias(f"p{percent}_fct_s") for percent in PERCENTILES),
         slowdown.mean().alias("mean_slowdown"),
-        *(_nearest_rank(slowdown, percent).alias(f"p{percent}_slowdown") for percent in PERCENTILES),
+        *(nearest_rank(slowdown, percent).alias(f"p{percent}_slowdown") for percent in PERCENTILES),
     ]
 
 
-def _nearest_rank(values: pl.Expr, percent: int) -> pl.Expr:
-    """The smallest value that so many percent of all do not exceed; none of too few."""
+def nearest_rank(values: pl.Expr, percent: int) -> pl.Expr:
+    """The smallest value that so many percent of all do not exceed; none of too few values."""
     n = values.len().cast(pl.Int64)
     rank = (percent * n + 99) // 100  # whole numbers: 0.95 * 20 must not become 20
     return pl.when(n >= PERCENTILES[percent]).then(values.sort().get(pl.max_horizontal(rank - 1, 0), null_on_oob=True))

@@ -18,6 +18,7 @@ import polars as pl
 from ackclock.errors import AckclockError, InputError
 from ackclock.files import JOURNAL, reason, to_disk, unwritable
 from ackclock.results import manifest as manifests
+from ackclock.results import pages
 from ackclock.results.manifest import TABLES
 
 MANIFEST = "manifest.json"
@@ -220,14 +221,23 @@ class Tables(Mapping[str, pl.DataFrame]):
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         if name not in self._read:
-            self._read[name] = pl.read_parquet(self._files[name])
+            if name in manifests.LATER and name not in self._files:
+                self._read[name] = pages.none(name, _labels(self._files["transfers"]))
+            else:
+                self._read[name] = pl.read_parquet(self._files[name])
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
+        return iter(TABLES)
 
     def __len__(self) -> int:
-        return len(self._files)
+        return len(TABLES)
+
+
+def _labels(transfers: Path) -> dict[str, Any]:
+    """What every row begins with: the columns before those of a transfer."""
+    schema = pl.read_parquet_schema(transfers)
+    return dict(itertools.takewhile(lambda item: item[0] != "id", schema.items()))
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Tables, manifests.Manifest]:
@@ -241,6 +251,8 @@ def read(path: str | os.PathLike[str]) -> tuple[Tables, manifests.Manifest]:
     files = {}
     for name in TABLES:
         file = folder / f"{name}.parquet"
+        if name in manifests.LATER and file.name not in manifest["files"]:
+            continue
         try:
             same = _sha256(file) == manifest["files"][file.name]["sha256"]
         except (OSError, KeyError):

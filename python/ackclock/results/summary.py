@@ -10,7 +10,7 @@ import polars as pl
 
 from ackclock.metrics.capacity import bottleneck
 from ackclock.metrics.runs import MEASURES, Row, per_run
-from ackclock.results import groups, measures, percentiles, replications, sources
+from ackclock.results import groups, measures, pages, percentiles, replications, sources
 from ackclock.results.groups import Group
 from ackclock.results.manifest import Manifest, Numbers, Params, numbers_of
 from ackclock.stats import Estimate, estimate
@@ -37,12 +37,13 @@ LOW_LATENCY = ("mean_l_queue_delay_s", "p99_l_queue_delay_s")
 """Metrics of the low-latency queue of a bottleneck that has one."""
 
 METRICS = (
-    *ALWAYS, *LOW_LATENCY, *DROPS, *sources.TRANSFERS, *sources.DATAGRAMS, *sources.DELAYS, *measures.NAMES,
+    *ALWAYS, *LOW_LATENCY, *DROPS, *sources.TRANSFERS, *pages.METRICS, *sources.DATAGRAMS,
+    *sources.DELAYS, *measures.NAMES,
     *(name for name in MEASURES if name != "jain"),
 )  # fmt: skip
 """Metrics of a point; docs/results.md defines each."""
 
-GROUP_METRICS = (*sources.METRICS, *measures.NAMES)
+GROUP_METRICS = (*sources.METRICS, *pages.METRICS, *measures.NAMES)
 """Metrics of a group of flows, those that one [[flows]] table makes."""
 
 FLOW_METRICS = ("goodput_bps", "retransmitted_percent", "mean_rtt_s", "timeouts")
@@ -120,7 +121,7 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
         runs_of.setdefault(point, []).append(run)
     entries = [entry for entry in manifest["points"] if entry["point"] in runs_of]
     known = {entry["point"]: groups.recorded(entry) for entry in entries}
-    found = _of_sources(tables, known, runs_of)
+    found, loaded = _of_sources(tables, known, runs_of)
     flows = _by_point(tables["flows"], point_of)
     links = _of_bottlenecks(
         tables["links"], {entry["point"]: bottleneck(entry["resolved"]) for entry in entries}, point_of
@@ -136,6 +137,7 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
                 _estimates(
                     {
                         **sources.over_runs([found[run, number] for run in runs_of[entry["point"]]]),
+                        **pages.over_runs([loaded.get((run, number)) for run in runs_of[entry["point"]]]),
                         **measures.over_runs([told.get((run, number)) for run in runs_of[entry["point"]]]),
                     }
                 )
@@ -151,18 +153,20 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
 
 def _of_sources(
     tables: Mapping[str, pl.DataFrame], known: Mapping[int, list[Group]], runs_of: Mapping[int, list[int]]
-) -> dict[tuple[int, int], sources.Row]:
-    """What sources did, by run and group. Points with equal groups are taken together: a query each would be slow."""
+) -> tuple[dict[tuple[int, int], sources.Row], dict[tuple[int, int], sources.Row]]:
+    """What sources did, and what pages were loaded, by run and group. Points with equal groups are taken together: a query each would be slow."""
     alike: dict[tuple[tuple[int, int], ...], list[int]] = {}
     for point, own in known.items():
         alike.setdefault(tuple((group.first, group.count) for group in own), []).append(point)
     warmup = dict(tables["runs"].select("run", "warmup_s").iter_rows())
     found: dict[tuple[int, int], sources.Row] = {}
+    loaded: dict[tuple[int, int], sources.Row] = {}
     for points in alike.values():
         runs = pl.col("run").is_in([run for point in points for run in runs_of[point]])
         flows, transfers = (tables[name].filter(runs) for name in ("flows", "transfers"))
         found |= sources.measured(flows, transfers, warmup, known[points[0]])
-    return found
+        loaded |= pages.measured(tables["pages"].filter(runs), warmup, known[points[0]])
+    return found, loaded
 
 
 def _point(

@@ -90,6 +90,20 @@ _TRANSFERS = Section(
     ),
     each=True,
 )
+_PAGES = Section(
+    "pages: load time, and the mean of what it was spent with",
+    (
+        *_spread("plt_s", "PLT", "s"),
+        Column("mean_page_handshake_s", "handshake\ns"),
+        Column("mean_page_queueing_s", "queueing\ns"),
+        Column("mean_page_first_byte_s", "first byte\ns"),
+        Column("mean_page_transfer_s", "transfer\ns"),
+        Column("mean_page_parse_s", "parse\ns"),
+        Column("mean_page_connections", "connec-\ntions"),
+    ),
+    each=True,
+    of="mean_plt_s",
+)
 _DATAGRAMS = Section(
     "datagrams",
     (Column("datagram_loss_percent", "lost\n%"), *_spread("delay_s", "delay", "ms", 1e3)),
@@ -164,7 +178,7 @@ def tables(
     found = [("", rows(points, params, narrow=narrow, brief=brief))]
     if brief:
         return found
-    for section in (_TRANSFERS, _DATAGRAMS, _APPLICATIONS, _LOW_LATENCY, _DROPS, _OTHERS):
+    for section in (_TRANSFERS, _PAGES, _DATAGRAMS, _APPLICATIONS, _LOW_LATENCY, _DROPS, _OTHERS):
         columns = _columns(section, points)
         if not columns or (section is _DROPS and {column.metric for column in columns} < _PLAIN):
             continue
@@ -210,17 +224,21 @@ def _repeated(points: Sequence[PointSummary]) -> list[str]:
 
 def _unfinished(points: Sequence[PointSummary]) -> list[str]:
     found = {}
+    pages = True
     for point in points:
         done, missing = (_mean(point.metrics, f"transfers_{state}") for state in ("completed", "unfinished"))
         if missing > _SHARE * (done + missing):
             found[", ".join(f"{key} = {value}" for key, value in point.params.items())] = missing / (done + missing)
+            # A page is a transfer.
+            pages = pages and _mean(point.metrics, "pages_unfinished") == missing
     if not found:
         return []
     percent = 100 * max(found.values())
-    share = f"{percent:.{_decimals(percent, 2)}f} % of the transfers"
+    share = f"{percent:.{_decimals(percent, 2)}f} % of the {'pages' if pages else 'transfers'}"
+    times = "load times" if pages else "completion times and slowdowns"
     what = f"{share} were unfinished" if len(found) == 1 else f"up to {share} were unfinished in {len(found)} points"
     where = next(iter(found)) if len(found) == 1 else ""
-    return [f"{f'{where}: ' if where else ''}{what}; completion times and slowdowns leave them out"]
+    return [f"{f'{where}: ' if where else ''}{what}; {times} leave them out"]
 
 
 def number(value: Estimate, factor: float = 1.0, digits: int = 2) -> str:

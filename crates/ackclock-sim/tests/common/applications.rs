@@ -20,7 +20,16 @@ fn random_app(rng: &mut Stream) -> Value {
         "size": {"kind": "pareto", "shape": 1.1, "min": 500, "max": 100_000}});
     let requests = json!({"kind": "request_response", "request": exponential(500), "response": exponential(20_000),
         "think": exponential(rng.below(2) * 100 * MS + 1)});
-    [packets.clone(), packets, files, requests][rng.below(4) as usize].clone()
+    let mut web = json!({"kind": "web", "main": exponential(5000), "embedded": exponential(20_000), "objects":
+        {"kind": "pareto", "shape": 1.1, "min": 2, "max": 50}, "interval": exponential(500 * MS)});
+    match rng.below(5) {
+        0 => web["protocol"] = json!("h2"),
+        1 => (web["protocol"], web["connections"]) = (json!("http1.0"), json!(3)),
+        2 => (web["policy"], web["connections"]) = (json!("adaptive"), json!(6)),
+        3 => (web["late"], web["connections"]) = (json!("abort"), json!(4)),
+        _ => (web["preopen"], web["connections"]) = (json!(true), json!(2)),
+    }
+    [packets.clone(), packets, files, requests, web][rng.below(5) as usize].clone()
 }
 
 /// A random document in which every other flow does something else than sending in bulk.

@@ -101,6 +101,8 @@ def sends(flow: Document) -> str:
             return f"files of {_size(app['size'])}, {when}{_most(app['count'])}"
         case "request_response":
             return f"answers of {_size(app['response'])}{_most(app['count'])}"
+        case "web":
+            return _web(app)
         case "video":
             rates = dict.fromkeys(RATE.format(app["bitrates_bps"][end]) for end in (0, -1))
             chunks = f" in chunks of {DURATION.format(app['chunk_ns'])}"
@@ -108,6 +110,15 @@ def sends(flow: Document) -> str:
         case _:
             size = "without end" if app["bytes"] is None else SIZE.format(app["bytes"])
             return f"{size}, read at {RATE.format(app['read_bps'])}" if "read_bps" in app else size
+
+
+def _web(app: Document) -> str:
+    objects = f"{len(app['page'])} objects" if "page" in app else "drawn objects"
+    lines = {"http1.0": "HTTP/1.0", "http1.1": "HTTP/1.1"}.get(app["protocol"])
+    most = app.get("connections", 1)
+    few = "up to " if app.get("policy") == "adaptive" else ""
+    over = "one connection for all objects" if lines is None else f"{lines}, {few}{most} connection{'s' * (most != 1)}"
+    return f"pages of {objects} over {over}{_most(app['count'])}"
 
 
 def _most(count: int | None) -> str:

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from ackclock.errors import Problem
+from ackclock.scenario.traffic.sized import no_bytes
+from ackclock.scenario.traffic.web import Web
 from ackclock.scenario.values import kinds
 from ackclock.scenario.values.base import Model
 from ackclock.scenario.values.distribution import Sizes, Times
@@ -89,7 +91,7 @@ class Cbr(_Packets):
 
     def resolved(self, size: int | None) -> Document:
         """As the engine reads it."""
-        _no_bytes(size, "cbr")
+        no_bytes(size, "cbr")
         return {"kind": "cbr", **self.packets()}
 
 
@@ -105,7 +107,7 @@ class OnOff(_Packets):
 
     def resolved(self, size: int | None) -> Document:
         """As the engine reads it."""
-        _no_bytes(size, "on-off")
+        no_bytes(size, "on-off")
         return {"kind": "on_off", **self.packets(), "on": dict(self.on.document), "off": dict(self.off.document)}
 
 
@@ -143,7 +145,7 @@ class Files(Model):
 
     def resolved(self, size: int | None) -> Document:
         """As the engine reads it."""
-        _no_bytes(size, "files")
+        no_bytes(size, "files")
         every, poisson = self.arrivals.every, self.arrivals.poisson
         return {
             "kind": "files",
@@ -171,7 +173,7 @@ class RequestResponse(Model):
 
     def resolved(self, size: int | None) -> Document:
         """As the engine reads it."""
-        _no_bytes(size, "request-response")
+        no_bytes(size, "request-response")
         return {
             "kind": "request_response",
             "request": dict(self.request.document),
@@ -209,7 +211,7 @@ class Video(Model):
 
     def resolved(self, size: int | None) -> Document:
         """As the engine reads it."""
-        _no_bytes(size, "video")
+        no_bytes(size, "video")
         return {
             "kind": "video",
             "chunk_ns": self.chunk,
@@ -222,11 +224,6 @@ class Video(Model):
         }
 
 
-def _no_bytes(size: int | None, kind: str) -> None:
-    if size is not None:
-        raise Problem(f"a flow with app '{kind}' has no bytes of its own", "remove bytes", "bytes")
-
-
 KINDS: Mapping[str, type[Model]] = {
     "bulk": Bulk,
     "cbr": Cbr,
@@ -234,6 +231,7 @@ KINDS: Mapping[str, type[Model]] = {
     "files": Files,
     "request-response": RequestResponse,
     "video": Video,
+    "web": Web,
 }
 """The model of each application."""
 
@@ -264,7 +262,8 @@ App = Annotated[
     | Annotated[OnOff, Tag("<on-off>")]
     | Annotated[Files, Tag("<files>")]
     | Annotated[RequestResponse, Tag("<request-response>")]
-    | Annotated[Video, Tag("<video>")],
+    | Annotated[Video, Tag("<video>")]
+    | Annotated[Web, Tag("<web>")],
     Discriminator(kinds.tag),
     BeforeValidator(_known_kind),
 ]

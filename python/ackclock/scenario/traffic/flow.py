@@ -21,7 +21,16 @@ from ackclock.controllers import loading
 from ackclock.engine import DEFAULT_PROFILE, catalogue
 from ackclock.engine import Algorithm as Description
 from ackclock.errors import EngineError, Problem, unknown
-from ackclock.scenario.traffic.application import App, Cbr, Files, Interval, OnOff, RequestResponse, resolve_intervals
+from ackclock.scenario.traffic.application import (
+    App,
+    Cbr,
+    Files,
+    Interval,
+    OnOff,
+    RequestResponse,
+    Web,
+    resolve_intervals,
+)
 from ackclock.scenario.traffic.route import RouteKeys
 from ackclock.scenario.values.base import Model
 from ackclock.scenario.values.options import convert
@@ -197,7 +206,7 @@ class Flow(RouteKeys):
             raise Problem(f"'{self.cc.name}' starts by itself", "remove slow_start", "slow_start")
         self.app.resolved(self.bytes)
         resolve_intervals(self.active)
-        if isinstance(self.app, Files | RequestResponse) and self.active:
+        if isinstance(self.app, Files | RequestResponse | Web) and self.active:
             problem = f"'{self.app.kind}' has no times of activity"
             raise Problem(problem, "remove active; start and stop bound it", "active")
         for key in TCP_KEYS:

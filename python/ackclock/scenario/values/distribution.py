@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -13,15 +14,38 @@ from ackclock.scenario.values.units import DURATION, SIZE, Quantity
 
 _KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "constant": (("value",), ()),
-    "exponential": (("mean",), ()),
-    "pareto": (("shape",), ("mean", "min", "max")),
-    "lognormal": (("mean", "sd"), ("min", "max")),
+    "uniform": (("min", "max"), ()),
+    "exponential": (("mean",), ("min", "max", "truncation")),
+    "pareto": (("shape",), ("mean", "min", "max", "truncation")),
+    "lognormal": (("mean", "sd"), ("min", "max", "truncation")),
     "empirical": (("points",), ("interpolate",)),
 }
 """What each kind needs, and what it may have."""
 
+TRUNCATIONS = ("before", "after", "clip")
+"""What is done with values outside min and max: they are left out, and mean and sd are those before or after that; or
+they become the nearest end."""
+
 _MOST_SHAPE = 1e6
 """Exponent of a tail; at this all values are practically the smallest one."""
+
+
+class _Number:
+    """A number without a unit, where distributions of quantities have one with it."""
+
+    name = "number"
+    example = "6"
+
+    def parse(self, value: object, *, zero: bool = True) -> float:
+        """`value` itself. Raises :class:`Problem` for what is none, for one below zero, and for zero unless `zero`."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise Problem(f"{value!r} is not a number", "write for instance 6")
+        if value < 0 or (value == 0 and not zero):
+            raise Problem(f"{value!r} is {'zero' if value == 0 else 'negative'}", "give a positive number")
+        return float(value)
+
+
+_Unit = Quantity | _Number
 
 
 @dataclass(frozen=True)
@@ -36,7 +60,7 @@ class Dist:
         return hash(repr(self.document))
 
 
-def parse(value: Any, quantity: Quantity) -> Dist:
+def parse(value: Any, quantity: _Unit) -> Dist:
     """A distribution of `quantity`: one value, or a table of its kind and parameters.
 
     Raises :class:`Problem` with the key that is wrong.
@@ -61,13 +85,14 @@ def parse(value: Any, quantity: Quantity) -> Dist:
     document = {"kind": kind, **{key: _item(key, item, quantity) for key, item in value.items() if key != "kind"}}
     if kind == "pareto":
         _check_pareto(document, quantity)
+    _check_truncation(document)
     low, high = document.get("min"), document.get("max")
     if low is not None and high is not None and low >= high:
         raise Problem("the smallest value is not below the largest", "exchange them", "min")
     return Dist(document, value)
 
 
-def _item(key: str, item: Any, quantity: Quantity) -> Any:
+def _item(key: str, item: Any, quantity: _Unit) -> Any:
     try:
         if key == "shape":
             if isinstance(item, bool) or not isinstance(item, int | float) or not 0 < item <= _MOST_SHAPE:
@@ -77,6 +102,10 @@ def _item(key: str, item: Any, quantity: Quantity) -> Any:
             if not isinstance(item, bool):
                 raise Problem(f"{item!r} is not a yes or no", "write true or false")
             return item
+        if key == "truncation":
+            if item not in TRUNCATIONS:
+                raise unknown("truncation", str(item), TRUNCATIONS)
+            return item
         if key == "points":
             return _points(item, quantity)
         return float(quantity.parse(item, zero=key == "min" or (key == "value" and quantity is not SIZE)))
@@ -84,7 +113,7 @@ def _item(key: str, item: Any, quantity: Quantity) -> Any:
         raise Problem(problem.problem, problem.remedy, key, *problem.key) from None
 
 
-def _points(points: Any, quantity: Quantity) -> list[list[float]]:
+def _points(points: Any, quantity: _Unit) -> list[list[float]]:
     example = f'write [{{ value = "{quantity.example}", p = 0.5 }}, ...], p cumulative and 1 at the end'
     if not isinstance(points, list | tuple) or not points:
         raise Problem("points are a list of tables", example)
@@ -107,7 +136,7 @@ def _points(points: Any, quantity: Quantity) -> list[list[float]]:
     return found
 
 
-def _check_pareto(document: Mapping[str, Any], quantity: Quantity) -> None:
+def _check_pareto(document: Mapping[str, Any], quantity: _Unit) -> None:
     by_mean, by_min = "mean" in document, "min" in document
     if by_mean == by_min:
         remedy = f'give min = "{quantity.example}", or mean with a shape above 1'
@@ -118,13 +147,31 @@ def _check_pareto(document: Mapping[str, Any], quantity: Quantity) -> None:
         raise Problem("a shape of 1 or less has no mean", "give a shape above 1, or min in place of mean", "shape")
 
 
-def _field(quantity: Quantity) -> Any:
+def _check_truncation(document: Mapping[str, Any]) -> None:
+    kind, low, high = (document.get(key) for key in ("kind", "min", "max"))
+    if kind == "exponential" and low is not None and high is None:
+        raise Problem("an exponential distribution with a smallest value has a largest one", "give max", "max")
+    truncation = document.get("truncation")
+    if truncation is not None and high is None:
+        raise Problem("nothing is cut off", "give max, or remove truncation", "truncation")
+    if truncation == "after" and kind == "pareto":
+        raise Problem("a Pareto distribution is given by shape and min, which no truncation changes", "remove it", "truncation")
+    mean = document.get("mean")
+    if truncation == "after" and mean is not None and not (low or 0) < mean < high:
+        raise Problem("the mean of what is left is between the smallest and the largest value", "give another", "mean")
+
+
+def _plain(quantity: _Unit) -> dict[str, Any]:
+    return {"type": "number"} if isinstance(quantity, _Number) else {"type": "string", "examples": [quantity.example]}
+
+
+def _field(quantity: _Unit) -> Any:
     return (
         BeforeValidator(lambda value: None if value is None else parse(value, quantity)),
         PlainSerializer(lambda value: value.written if isinstance(value, Dist) else value),
         WithJsonSchema(
             {
-                "anyOf": [{"type": "string", "examples": [quantity.example]}, {"type": "object"}],
+                "anyOf": [_plain(quantity), {"type": "object"}],
                 "description": f"a {quantity.name}, or a distribution of such: a table with kind = " + ", ".join(_KEYS),
             }
         ),
@@ -133,6 +180,9 @@ def _field(quantity: Quantity) -> Any:
 
 Sizes = Annotated[Dist, *_field(SIZE)]
 """Sizes in bytes."""
+
+Counts = Annotated[Dist, *_field(_Number())]
+"""Numbers of things."""
 
 Times = Annotated[Dist, *_field(DURATION)]
 """Times in ns."""
