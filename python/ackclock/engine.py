@@ -183,7 +183,8 @@ def output(raw: Any) -> Output:
     """The tables of a finished run of the extension."""
     import polars as pl
 
-    return Output(*(pl.DataFrame(getattr(raw, name)) for name in TABLES), json.loads(raw.info))
+    tables = {name: pl.DataFrame(getattr(raw, name)) for name in TABLES}
+    return Output(**tables, info=json.loads(raw.info))
 
 
 def empty_tables() -> dict[str, pl.DataFrame]:

@@ -220,7 +220,9 @@ impl Sim {
         let mut found: Vec<(u64, &'static str, usize)> = flow.failed.into_iter().collect();
         for c in flow.open.iter().map(|c| *c as usize) {
             let failure = |side: usize| self.sides[2 * c + side].endpoint.as_ref().and_then(|e| e.failure());
-            found.extend(failure(0).or(failure(1)).map(|why| (self.conns[c].number, failure_text(why), 1)));
+            let aborted = self.talks[2 * c].aborted || self.talks[2 * c + 1].aborted;
+            let why = failure(0).or(failure(1)).filter(|_| !aborted);
+            found.extend(why.map(|why| (self.conns[c].number, failure_text(why), 1)));
         }
         (found.iter().min_by_key(|f| f.0).map(|f| f.1), found.iter().map(|f| f.2).sum())
     }

@@ -2,8 +2,8 @@
 
 ``ACKRUNS1``, the length of a JSON object, that object, and Arrow streams. The object has `engine`, who played
 them; `runs`, for each its key and either `info` (what the engine says of it) and `rows`, those it has in all tables, or
-`error`; and `sizes`, the lengths of the streams, in the order of :data:`STREAMS`; what an older version wrote has fewer. The column `run` of the streams
-is the place of a run among `runs`.
+`error`; and `sizes`, the lengths of the streams, in the order of :data:`STREAMS`; an older version wrote fewer.
+The column `run` of the streams is the place of a run among `runs`.
 """
 
 from __future__ import annotations

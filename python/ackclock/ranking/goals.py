@@ -21,7 +21,15 @@ PRESETS: Mapping[str, str] = {
 STANDS_IN: Mapping[str, str] = {"p95_delay_s": "mean_rtt_s"}
 """What takes the place of a metric of a preset that a result does not have."""
 
-_HIGHER = ("_bps", "utilisation", "jain", "max_min_index", "proportional_fairness", "transfers_completed", "pages_completed")
+_HIGHER = (
+    "_bps",
+    "utilisation",
+    "jain",
+    "max_min_index",
+    "proportional_fairness",
+    "transfers_completed",
+    "pages_completed",
+)
 _TERM = re.compile(r"(?P<metric>\S+?)(?:\s+(?P<way>up|down))?(?:\s+(?P<weight>\d+(?:\.\d*)?|\.\d+)x)?")
 
 

@@ -45,9 +45,7 @@ def none(name: str, labels: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(schema={**labels, **SCHEMAS[name]})
 
 
-def measured(
-    pages: pl.DataFrame, warmup: Mapping[int, float], known: Sequence[Group]
-) -> dict[tuple[int, int], Row]:
+def measured(pages: pl.DataFrame, warmup: Mapping[int, float], known: Sequence[Group]) -> dict[tuple[int, int], Row]:
     """The metrics by run and number of group, those of all pages of a run by run and :data:`~sources.WHOLE`.
 
     All runs have the groups `known`, and `warmup` says when the measurement of each begins, s.

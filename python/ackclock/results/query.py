@@ -32,8 +32,8 @@ class Answer:
 def query(path: str | os.PathLike[str], sql: str) -> Answer:
     """What a statement that only reads finds in the result directory `path`.
 
-    The views are ``runs``, ``flows``, ``links``, ``transfers``, ``series``, ``pages`` and ``objects``, and what applications measured is the
-    table ``measures`` (docs/results.md has their columns).
+    The views are ``runs``, ``flows``, ``links``, ``transfers``, ``series``, ``pages`` and ``objects``, and what
+    applications measured is the table ``measures`` (docs/results.md has their columns).
     Points in time with a time zone are text, in UTC. Raises :class:`InputError` if the directory is not a result, a
     file that the statement names was altered, or the statement is wrong.
     """

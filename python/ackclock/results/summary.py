@@ -154,7 +154,10 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
 def _of_sources(
     tables: Mapping[str, pl.DataFrame], known: Mapping[int, list[Group]], runs_of: Mapping[int, list[int]]
 ) -> tuple[dict[tuple[int, int], sources.Row], dict[tuple[int, int], sources.Row]]:
-    """What sources did, and what pages were loaded, by run and group. Points with equal groups are taken together: a query each would be slow."""
+    """What sources did, and what pages were loaded, by run and group.
+
+    Points with equal groups are taken together: a query each would be slow.
+    """
     alike: dict[tuple[tuple[int, int], ...], list[int]] = {}
     for point, own in known.items():
         alike.setdefault(tuple((group.first, group.count) for group in own), []).append(point)

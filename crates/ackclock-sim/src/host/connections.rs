@@ -169,7 +169,8 @@ impl Sim {
         let flow = &mut self.flows[conn.flow as usize];
         flow.ended.add(&snapshot(&source, &sink));
         flow.ended_area += conn.cwnd_area;
-        if let Some(why) = source.failure().or(sink.failure()) {
+        let aborted = self.talks[2 * c].aborted || self.talks[2 * c + 1].aborted;
+        if let Some(why) = source.failure().or(sink.failure()).filter(|_| !aborted) {
             let first = (conn.number, failure_text(why), 0);
             let (number, text, n) = flow.failed.unwrap_or(first);
             let (number, text) = if first.0 < number { (first.0, first.1) } else { (number, text) };

@@ -31,6 +31,8 @@ pub(crate) struct Talk {
     pub opener: bool,
     /// There is a connection, and the application has not been told that it failed, nor given it up.
     pub there: bool,
+    /// The application gave it up: that the other side is reset then is no failure.
+    pub aborted: bool,
     /// What the application has been told.
     pub established: bool,
     /// See `established`.

@@ -165,7 +165,8 @@ impl Host for VirtualHost<'_> {
 
     fn abort(&mut self, conn: Conn) {
         if let Some(side) = self.act(conn, Endpoint::abort) {
-            self.sim.talks[side].there = false;
+            let talk = &mut self.sim.talks[side];
+            (talk.there, talk.aborted) = (false, true);
         }
     }
 

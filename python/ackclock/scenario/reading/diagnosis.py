@@ -13,10 +13,11 @@ from ackclock.errors import Problem, unknown
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.reading.expansion import Path
 from ackclock.scenario.topology.topologies import KINDS
-from ackclock.scenario.traffic import application
+from ackclock.scenario.traffic import application, web
 from ackclock.scenario.values.base import Model, fields
 
-_TAGS: Mapping[str, type[Model]] = {f"<{kind}>": model for kind, model in {**KINDS, **application.KINDS}.items()}
+_MODELS: Mapping[str, type[Model]] = {**KINDS, **application.KINDS, "policy": web.Policy}
+_TAGS: Mapping[str, type[Model]] = {f"<{kind}>": model for kind, model in _MODELS.items()}
 
 _EXAMPLES = {
     "topology": '[topology] with kind = "dumbbell"',
@@ -75,7 +76,7 @@ def finding(error: ValidationError | Problem, raw: Any) -> Finding:
         return Finding(trim(error.key, raw), error.problem, error.remedy)
     details = error.errors(include_url=False)
     chosen = next((item for item in details if item["type"] == "extra_forbidden"), details[0])
-    loc = tuple(chosen["loc"])
+    loc = tuple(part for part in chosen["loc"] if part != web.NUMBER)  # which a table might be in place of
     problem = _explain(chosen["type"], loc, chosen)
     if chosen["type"] == "missing" and isinstance(loc[-1], int):
         loc = loc[:-1]  # of a list that is too short, not of an entry that is not there

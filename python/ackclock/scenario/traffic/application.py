@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from ackclock.errors import Problem
 from ackclock.scenario.traffic.sized import no_bytes
-from ackclock.scenario.traffic.web import Web
+from ackclock.scenario.traffic.web import Web as Web
 from ackclock.scenario.values import kinds
 from ackclock.scenario.values.base import Model
 from ackclock.scenario.values.distribution import Sizes, Times

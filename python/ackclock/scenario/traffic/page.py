@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer, PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
 from ackclock.errors import Problem, unknown
 from ackclock.scenario.values.units import DURATION, SIZE
@@ -172,7 +172,9 @@ def _row(item: _Item, after: Sequence[int]) -> Mapping[str, Any]:
 
 def _cycle(left: Sequence[_Item], placed: Mapping[str, int]) -> list[str]:
     """Objects that wait for each other, the first again at the end."""
-    waits = {item.name: next(parent for parent in item.parents if parent not in placed) for item in left if item.parents}
+    waits = {
+        item.name: next(parent for parent in item.parents if parent not in placed) for item in left if item.parents
+    }
     seen: list[str] = []
     name = left[0].name
     while name not in seen:

@@ -24,6 +24,10 @@ MOST_CONNECTIONS = 1024
 """Of a page at a time."""
 
 
+NUMBER = "<number>"
+"""Tag of a value that is a number where a table might be: no key, in messages."""
+
+
 class Policy(Model):
     """Who decides how many connections a page has."""
 
@@ -42,8 +46,8 @@ class Policy(Model):
 
 
 Connections = Annotated[
-    Annotated[int, Field(strict=True, ge=1, le=MOST_CONNECTIONS), Tag("<number>")] | Annotated[Policy, Tag("<policy>")],
-    Discriminator(lambda value: "<policy>" if isinstance(value, dict | Policy) else "<number>"),
+    Annotated[int, Field(strict=True, ge=1, le=MOST_CONNECTIONS), Tag(NUMBER)] | Annotated[Policy, Tag("<policy>")],
+    Discriminator(lambda value: "<policy>" if isinstance(value, dict | Policy) else NUMBER),
 ]
 """A number of connections, or who decides on it."""
 
@@ -106,7 +110,9 @@ class Web(Model):
             if one and getattr(self, key) != plain:
                 raise Problem("h2 has one connection", f'remove {key}, or take protocol = "http1.1"', key)
         if self.responses is not None and not one:
-            raise Problem("objects come one after the other over a connection", 'it is for protocol = "h2"', "responses")
+            raise Problem(
+                "objects come one after the other over a connection", 'it is for protocol = "h2"', "responses"
+            )
         if self.assignment == "fixed" and (self.protocol != "http1.1" or self._adaptive):
             remedy = 'it is for protocol = "http1.1" and a number of connections'
             raise Problem("objects have no connection of their own then", remedy, "assignment")

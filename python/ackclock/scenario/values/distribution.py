@@ -155,7 +155,9 @@ def _check_truncation(document: Mapping[str, Any]) -> None:
     if truncation is not None and high is None:
         raise Problem("nothing is cut off", "give max, or remove truncation", "truncation")
     if truncation == "after" and kind == "pareto":
-        raise Problem("a Pareto distribution is given by shape and min, which no truncation changes", "remove it", "truncation")
+        raise Problem(
+            "a Pareto distribution is given by shape and min, which no truncation changes", "remove it", "truncation"
+        )
     mean = document.get("mean")
     if truncation == "after" and mean is not None and not (low or 0) < mean < high:
         raise Problem("the mean of what is left is between the smallest and the largest value", "give another", "mean")

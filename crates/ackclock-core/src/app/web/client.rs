@@ -153,7 +153,8 @@ impl Client {
         self.allowed = self.policy.connections(&view).max(1);
         let mut busy = under_way;
         for place in 0..self.lines.len() {
-            let Line { conn: Some(conn), connected: Some(connected), opened, busy: None, .. } = self.lines[place] else {
+            let Line { conn: Some(conn), connected: Some(connected), opened, busy: None, .. } = self.lines[place]
+            else {
                 continue;
             };
             while busy < self.allowed || self.options.protocol == Protocol::H2 {

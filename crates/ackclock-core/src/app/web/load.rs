@@ -75,8 +75,7 @@ impl Load {
             });
         }
         let waiting = vec![VecDeque::new(); fixed.unwrap_or(1).max(1) as usize];
-        let mut load =
-            Load { number, start, states, children, waiting, coming: Vec::new(), embedded: 0, done: 0 };
+        let mut load = Load { number, start, states, children, waiting, coming: Vec::new(), embedded: 0, done: 0 };
         load.states[0].known = Some(start);
         load.waiting[0].push_back(0);
         load

@@ -183,7 +183,8 @@ mod tests {
         let mut server = Server::new(Answers::Sequential);
         let mut host = Fake::default();
         server.on_message(&mut host, C, request(0, 10 * FRAME));
-        let written: u64 = host.did.iter().map(|d| if let Did::Write(_, n) | Did::Say(_, n, _) = d { *n } else { 0 }).sum();
+        let written: u64 =
+            host.did.iter().map(|d| if let Did::Write(_, n) | Did::Say(_, n, _) = d { *n } else { 0 }).sum();
         assert_eq!((written, host.did.last()), (AHEAD, Some(&Did::AwaitUnsent(C, AHEAD - FRAME))));
         server.on_closed(&mut host, C);
         host.did.clear();

@@ -165,14 +165,17 @@ fn one_connection_for_all_requests_them_at_once() {
     let mut client = client(&[("protocol", word("h2")), ("keep_objects", Value::Flag(true))]);
     let mut host = begin(&mut *client);
     client.on_connected(&mut host, C[0]);
-    let [mut server, _] = Fake::made(&ENTRY, &[
-        ("main", constant(1.0)),
-        ("objects", constant(1.0)),
-        ("embedded", constant(1.0)),
-        ("interval", constant(1.0)),
-        ("protocol", word("h2")),
-        ("responses", word("interleaved")),
-    ])
+    let [mut server, _] = Fake::made(
+        &ENTRY,
+        &[
+            ("main", constant(1.0)),
+            ("objects", constant(1.0)),
+            ("embedded", constant(1.0)),
+            ("interval", constant(1.0)),
+            ("protocol", word("h2")),
+            ("responses", word("interleaved")),
+        ],
+    )
     .ends;
     let asked = |object, bytes| Did::Say(C[0], 800, request(object, bytes));
     assert_eq!(host.did.last(), Some(&asked(0, 1000)));
@@ -196,7 +199,10 @@ fn one_connection_for_all_requests_them_at_once() {
     let page = client.pages()[0];
     assert_eq!((page.connections, page.end, page.split.unwrap().total()), (1, Some(Time(18)), Span(18)));
     let objects = client.objects();
-    assert_eq!((objects[1].requested, objects[1].first_byte, objects[1].done), (Some(Time(12)), Some(Time(17)), Some(Time(18))));
+    assert_eq!(
+        (objects[1].requested, objects[1].first_byte, objects[1].done),
+        (Some(Time(12)), Some(Time(17)), Some(Time(18)))
+    );
 }
 
 #[test]
