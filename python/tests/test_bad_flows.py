@@ -64,7 +64,7 @@ CASES = [
         f"flows.0.app.most: {2**63} is out of range (line 8); give at most",
     ),
     (f'{SIZES}{{ kind = "pareto", shape = inf, min = "1 kB" }} }}', "size.shape: inf is not a shape (line 8); give a"),
-    (f'{SIZES}{{ kind = "uniform" }} }}', "flows.0.app.size.kind: unknown distribution 'uniform' (line 8); known: con"),
+    (f'{SIZES}{{ kind = "gamma" }} }}', "flows.0.app.size.kind: unknown distribution 'gamma' (line 8); known: con"),
     (
         'start = { uniform = ["0 s"] }',
         "flows.0.start.uniform: a list of 1 is too short (line 8); give two values, such",

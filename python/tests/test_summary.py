@@ -135,7 +135,7 @@ def test_transfers_follow_their_definitions(mixed: Result) -> None:
 def test_a_percentile_needs_values_beyond_it(n: int, p95: float | None, p99: float | None) -> None:
     values = pl.DataFrame({"x": [float(value) for value in range(n, 0, -1)]})
     found = values.select(
-        sources._nearest_rank(pl.col("x"), percent).alias(str(percent)) for percent in sources.PERCENTILES
+        sources.nearest_rank(pl.col("x"), percent).alias(str(percent)) for percent in sources.PERCENTILES
     )
     assert found.row(0) == (math.ceil(n / 2), p95, p99)
 
