@@ -11,6 +11,7 @@
 //! * [`tcp`]: the endpoint, its sender, receiver, scoreboard and recovery
 //! * [`cc`]: congestion controllers and the registry that lists them; [`slowstart`]: start-up algorithms
 //! * [`estimator`]: what the endpoint measures (round-trip time, RTO)
+//! * [`cell`]: a radio cell, an element of a path with ports for its users
 //! * [`path`]: elements that packets pass; [`queue`], [`link`], [`impair`]: what links are made of
 //! * [`packet`]: what they carry
 //! * [`time`], [`rng`], [`math`], [`params`]: the ground everything stands on
@@ -18,6 +19,7 @@
 
 pub mod app;
 pub mod cc;
+pub mod cell;
 pub mod estimator;
 pub mod histogram;
 pub mod impair;

@@ -4,11 +4,15 @@
 //! mathematical library are not: they differ in the last bit between versions and between processors. A window that
 //! differs in its last bit can lose another packet, so algorithms use the functions below instead.
 
+mod erf;
 mod normal;
 mod small;
+mod trig;
 
+pub use erf::erfc;
 pub use normal::{inverse_normal, normal};
 pub use small::{exp_m1, ln_1p};
+pub use trig::cos_sin;
 
 /// `x` to a whole power, by repeated squaring: at most two multiplications per binary digit of `n`.
 ///
@@ -101,6 +105,15 @@ pub fn ln(x: f64) -> f64 {
         sum = sum * s2 + 1.0 / f64::from(2 * k + 1);
     }
     exponent as f64 * std::f64::consts::LN_2 + 2.0 * s * sum
+}
+
+/// Logarithm to the base 10, from [`ln`].
+///
+/// ```
+/// assert!((ackclock_core::math::log10(1000.0) - 3.0).abs() < 1e-15);
+/// ```
+pub fn log10(x: f64) -> f64 {
+    ln(x) / std::f64::consts::LN_10
 }
 
 /// Two to the power `x`; within a few units in the last place, zero and infinity outside the range of numbers.

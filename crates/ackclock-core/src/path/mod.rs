@@ -48,7 +48,7 @@ pub trait Store {
 }
 
 /// A parcel that has come out of an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Out {
     /// When, exactly: it reaches what comes next at this time, however late the driver asks.
     pub at: Time,

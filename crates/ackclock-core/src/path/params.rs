@@ -1,18 +1,19 @@
 //! A link as plain data, and what is made of it.
 
 mod output;
+mod queue;
 
 use super::{Common, Link, LinkStats, Parts};
 use crate::impair::{Change, Loss, Medium, Reorder};
-use crate::link::{Policer, RateSchedule, Serializer, Server, Shaper, Trace, TraceLink, OPPORTUNITY};
-use crate::params::{ParamError, Value};
-use crate::queue::registry::{self, Site};
-use crate::queue::{DropTail, Limits, Queue, Step};
+use crate::link::{Policer, RateSchedule, Serializer, Server, Shaper, Trace, TraceLink};
+use crate::params::ParamError;
+use crate::queue::{DropTail, Queue};
 use crate::rng::Stream;
 use crate::time::{Span, Time};
 use std::fmt;
 
 pub use output::{Event, JitterParams, LossParams};
+pub use queue::QueueParams;
 
 /// What is wrong with a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,12 @@ impl Refusal {
     /// At `key`.
     pub fn new(key: impl Into<String>, problem: impl Into<String>) -> Refusal {
         Refusal { key: key.into(), problem: problem.into() }
+    }
+
+    /// What a part refuses whose key is `key`.
+    pub fn below(self, key: &str) -> Refusal {
+        let key = if self.key.is_empty() { key.to_owned() } else { format!("{key}.{}", self.key) };
+        Refusal { key, ..self }
     }
 
     /// What a part of the link refuses, below `key`.
@@ -80,54 +87,6 @@ pub enum Pace {
     Schedule(Vec<(Time, u64)>, Option<Span>),
     /// Opportunities, milliseconds, not decreasing, and the bytes each carries.
     Trace(Vec<u64>, u32),
-}
-
-/// A queueing discipline and its room.
-#[derive(Clone, Debug, PartialEq)]
-pub struct QueueParams {
-    /// Its name in the registry of queues.
-    pub kind: String,
-    /// The room.
-    pub limits: Limits,
-    /// Above which length `droptail` marks.
-    pub step: Step,
-    /// Weights of the classes of parcels, for schedulers that share by weight; a class without one has weight 1.
-    pub weights: Vec<f64>,
-    /// Bytes of a full-size packet on this link.
-    pub packet_bytes: u32,
-    /// Parameters of the discipline.
-    pub params: Vec<(String, Value)>,
-}
-
-impl QueueParams {
-    /// First in, first out, without a limit.
-    pub fn unlimited() -> QueueParams {
-        let limits = Limits { packets: u64::MAX, bytes: u64::MAX, includes_service: true };
-        let (kind, packet_bytes) = ("droptail".to_owned(), OPPORTUNITY + 14);
-        QueueParams { kind, limits, step: Step::NEVER, weights: Vec::new(), packet_bytes, params: Vec::new() }
-    }
-
-    /// Whether it is first in, first out and drops only what finds no room.
-    pub fn plain(&self) -> bool {
-        self.kind == "droptail" && self.params.is_empty()
-    }
-
-    fn check(&self) -> Result<(), Refusal> {
-        let QueueParams { limits, step, .. } = self;
-        if limits.packets == 0 || limits.bytes == 0 {
-            return Err(Refusal::new("queue", "a queue of no packets or bytes lets nothing through"));
-        }
-        if *step != Step::NEVER && self.kind != "droptail" {
-            let problem = format!("'{}' decides by itself what it marks; leave mark_above out", self.kind);
-            return Err(Refusal::new("queue.mark_above", problem));
-        }
-        let never = |mark: u64, limit: u64| mark != u64::MAX && mark >= limit;
-        if never(step.packets, limits.packets) || never(step.bytes, limits.bytes) {
-            let problem = "a queue never holds more than its limit: nothing would be marked";
-            return Err(Refusal::new("queue.mark_above", problem));
-        }
-        Ok(())
-    }
 }
 
 /// A one-way link as plain data.
@@ -222,7 +181,7 @@ impl LinkParams {
 
     #[allow(clippy::type_complexity)] // a name would only repeat what they are
     fn parts(&self, setting: &Setting) -> Result<(Medium, Option<Server>, Option<Policer>, Box<dyn Queue>), Refusal> {
-        self.queue.check()?;
+        self.queue.check().map_err(|e| e.below("queue"))?;
         let medium = self.medium(setting)?;
         let server = self.server()?;
         let policer = self.policer()?;
@@ -307,35 +266,14 @@ impl LinkParams {
 
     /// The queue by the registry.
     fn queue(&self, setting: &Setting, server: Option<&Server>) -> Result<Box<dyn Queue>, Refusal> {
-        let QueueParams { kind, limits, step, weights, packet_bytes, params } = &self.queue;
         if self.queue.plain() {
-            return Ok(Box::new(DropTail::new(*limits, *step)));
-        }
-        let entry = registry::find(kind).ok_or_else(|| {
-            let known: Vec<_> = registry::DISCIPLINES.iter().map(|d| d.name).collect();
-            Refusal::new("queue.kind", format!("unknown queue '{kind}'; known are {}", known.join(", ")))
-        })?;
-        if weights.iter().any(|w| !(w.is_finite() && *w > 0.0)) {
-            return Err(Refusal::new("queue.weights", "a weight is a number above zero"));
+            return Ok(Box::new(DropTail::new(self.queue.limits, self.queue.step)));
         }
         // The mean rate over the run.
         let bits = server.map_or(0.0, |s| s.bits_between(Time::ZERO, setting.to));
         let rate_bps = ((bits * 1e9 / setting.to.0.max(1) as f64) as u64).max(u64::from(server.is_some()));
-        let name = format!("link {} queue", self.name);
-        let site = Site {
-            limits: *limits,
-            rate_bps,
-            delay: self.first_delay(),
-            packet: *packet_bytes,
-            weights: weights.clone(),
-            rng: Stream::named(setting.seed, setting.run, &name),
-        };
-        // The step is no parameter: who describes the link resolves it from the path.
-        let made = match entry.name {
-            "droptail" => DropTail::marking(params, site, *step),
-            kind => registry::build(kind, params, site),
-        };
-        made.map_err(|e| Refusal::of("queue", &e))
+        let rng = Stream::named(setting.seed, setting.run, &format!("link {} queue", self.name));
+        self.queue.build(rate_bps, self.first_delay(), rng).map_err(|e| e.below("queue"))
     }
 
     /// The propagation delay at the start: an event at 0 may say another than [`LinkParams::delay`].
