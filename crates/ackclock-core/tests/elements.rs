@@ -2,6 +2,7 @@
 //! keeps it, and `next_due` is neither late nor early. Random elements under random traffic.
 #![allow(clippy::unwrap_used)]
 
+use ackclock_core::cell::hspa::HspaParams;
 use ackclock_core::cell::{
     CellParams, Discipline, Errors, Fading, Mode, PowerControl, Profile, Rlc, Thresholds, UserParams,
 };
@@ -131,6 +132,14 @@ fn random_element(rng: &mut Stream) -> (String, Box<dyn Element>) {
     let setting = Setting { seed: rng.below(1000), run: 0, from: Time(50 * MS), to: Time(UNTIL) };
     match rng.below(10) {
         8 | 9 => {
+            if rng.below(4) == 0 {
+                let mut hspa = HspaParams::new("test", 2);
+                hspa.down_queue.kind = pick(rng, DISCIPLINES).name.to_owned();
+                hspa.down_queue.limits.packets = 2 + rng.below(60);
+                hspa.jitter = Span(*pick(rng, &[0, 1, 10 * MS]));
+                let made = hspa.build(&setting).unwrap_or_else(|e| panic!("{e}: {hspa:?}"));
+                return (format!("{hspa:?}"), Box::new(made));
+            }
             let cell = random_cell(rng);
             let made = cell.build(&setting).unwrap_or_else(|e| panic!("{e}: {cell:?}"));
             (format!("{cell:?}"), Box::new(made))
@@ -287,7 +296,8 @@ fn every_element_conserves_keeps_order_and_is_due_when_something_happens() {
         let asked = play(again.as_mut(), &traffic, Some(Stream::named(seed, 0, "curious")));
         // Copies are named in the order in which they are made, which asking does not change either.
         assert!(asked.out == played.out, "seed {seed}: asking changed what came out of {name}");
-        let visits = if name.starts_with("CellParams") { VISITS_OF_A_CELL } else { VISITS };
+        let visits =
+            if name.starts_with("CellParams") || name.starts_with("HspaParams") { VISITS_OF_A_CELL } else { VISITS };
         assert!(played.in_vain <= visits * traffic.len() as u64, "{name}: {} visits in vain", played.in_vain);
         packets += traffic.len() as u64;
         dropped += played.fates.dropped;

@@ -22,8 +22,7 @@ pub enum Thresholds {
 }
 
 /// The first SINR of the record at which ns-3 reports each CQI, dB; between it and 0.25 dB less lies the threshold.
-const LENA: [f64; CQIS] =
-    [-4.25, -3.25, -1.5, 0.5, 2.25, 4.5, 6.25, 7.75, 10.25, 11.5, 13.75, 15.5, 17.0, 19.0, 20.0];
+const LENA: [f64; CQIS] = [-4.25, -3.25, -1.5, 0.5, 2.25, 4.5, 6.25, 7.75, 10.25, 11.5, 13.75, 15.5, 17.0, 19.0, 20.0];
 
 impl Thresholds {
     /// Every set.

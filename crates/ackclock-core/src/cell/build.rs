@@ -113,9 +113,9 @@ impl Maker<'_> {
         let shadowing_db = p.shadowing_db * inverse_normal(self.stream(i, "shadowing").uniform().max(1e-12));
         let loss = |uplink| p.path_loss.loss_db(p.area, &p.geometry(metres, uplink)) + shadowing_db;
         let noise = noise_dbm(1, p.base_noise_db);
-        let limit_db = p.power_control.map_or(f64::INFINITY, |c| {
-            c.p0_dbm + c.alpha * (loss(true) - p.gain_db) - loss(true) + p.gain_db - noise
-        });
+        let limit_db = p
+            .power_control
+            .map_or(f64::INFINITY, |c| c.p0_dbm + c.alpha * (loss(true) - p.gain_db) - loss(true) + p.gain_db - noise);
         Spot {
             down_db: snr_db(p.base_power_dbm, loss(false), p.gain_db, rbs, p.user_noise_db),
             up_db: p.user_power_dbm - loss(true) + p.gain_db - noise,

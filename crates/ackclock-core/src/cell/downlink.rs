@@ -198,7 +198,7 @@ impl Downlink {
         if !self.is_busy() {
             return;
         }
-        let measured = self.window.covers(begin(tick));
+        let measured = self.window.counts(begin(tick));
         if self.background.takes(tick) {
             self.stats.blocked_ttis += u64::from(measured);
             return;
@@ -240,7 +240,7 @@ impl Downlink {
             next += groups;
             (user.seen, block.sent) = (tick + 1, tick);
             self.totals.1 += u64::from(block.rbs);
-            user.bearer.stats.retransmissions += u64::from(self.window.covers(begin(tick)));
+            user.bearer.stats.retransmissions += u64::from(self.window.counts(begin(tick)));
             let sinr_db = user.radio.sinr_at(tick, &self.medium);
             self.launch(block, sinr_db, true);
         }
@@ -354,7 +354,7 @@ impl Downlink {
         }
         user.rbs += u64::from(block.rbs);
         self.totals.0 += u64::from(block.rbs);
-        self.stats.blocks += u64::from(self.window.covers(begin(block.sent)));
+        self.stats.blocks += u64::from(self.window.counts(begin(block.sent)));
         self.flights.launch(block, hopeful);
     }
 }

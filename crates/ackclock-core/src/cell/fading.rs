@@ -4,7 +4,7 @@
 //! 3GPP TS 36.104 table B.2-1 to B.2-3. The channel is a function of time, so that nothing is to be done while nobody looks.
 
 use super::sinr::decibel;
-use crate::math::{cos_sin, ln, exp};
+use crate::math::{cos_sin, exp, ln};
 use crate::rng::Stream;
 
 /// Waves per path.
@@ -40,15 +40,9 @@ impl Profile {
     /// Its paths: delay in ns and power in dB.
     pub fn paths(self) -> &'static [(f64, f64)] {
         match self {
-            Profile::Epa => &[
-                (0.0, 0.0),
-                (30.0, -1.0),
-                (70.0, -2.0),
-                (90.0, -3.0),
-                (110.0, -8.0),
-                (190.0, -17.2),
-                (410.0, -20.8),
-            ],
+            Profile::Epa => {
+                &[(0.0, 0.0), (30.0, -1.0), (70.0, -2.0), (90.0, -3.0), (110.0, -8.0), (190.0, -17.2), (410.0, -20.8)]
+            }
             Profile::Eva => &[
                 (0.0, 0.0),
                 (30.0, -1.5),
@@ -231,7 +225,12 @@ mod tests {
             }
             sum / n
         };
-        assert!(apart(Profile::Epa) < 0.02 && apart(Profile::Etu) > 0.3, "{} {}", apart(Profile::Epa), apart(Profile::Etu));
+        assert!(
+            apart(Profile::Epa) < 0.02 && apart(Profile::Etu) > 0.3,
+            "{} {}",
+            apart(Profile::Epa),
+            apart(Profile::Etu)
+        );
     }
 
     #[test]

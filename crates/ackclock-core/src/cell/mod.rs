@@ -8,6 +8,7 @@
 //! * [`path_loss`], [`sinr`], [`fading`], [`radio`]: from place to SNR; [`adaptation`], [`bler`]: from SNR to schemes and errors
 //! * [`harq`], [`rlc`]: blocks and packets; [`scheduler`], [`downlink`], [`uplink`], [`background`]: who is served
 //! * [`stats`], [`series`]: what is measured
+//! * [`hspa`]: what came before, much simpler; [`profiles`]: ready descriptions of both
 //!
 //! A TTI is played when something happens in it: somebody has data, or a block arrives. In one that begins as a packet arrives the packet is
 //! not served. Nothing that is decided in a TTI shows before the delay of a transmission has passed, so TTIs are
@@ -21,8 +22,10 @@ pub mod downlink;
 pub mod fading;
 pub mod grid;
 pub mod harq;
+pub mod hspa;
 mod params;
 pub mod path_loss;
+pub mod profiles;
 pub mod radio;
 pub mod rlc;
 pub mod scheduler;

@@ -12,6 +12,7 @@ use crate::path::{QueueParams, Setting};
 use crate::time::Span;
 
 pub use crate::path::Refusal;
+pub(super) use checks::MOST_USERS;
 
 /// Where a user is.
 #[derive(Clone, Copy, Debug, PartialEq)]

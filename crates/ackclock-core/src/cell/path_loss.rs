@@ -151,10 +151,8 @@ mod tests {
         // Evaluated by hand from the formulas, base station 30 m, user 1.5 m.
         let near = |got: f64, expected: f64| assert!((got - expected).abs() < 5e-5, "{got} is not {expected}");
         near(PathLoss::OkumuraHata.loss_db(Area::MediumCity, &at(900.0, 1.0)), 126.4033);
-        let vectors = [
-            (2120.0, [103.3747, 117.3921, 127.9959, 138.5996]),
-            (1930.0, [101.9960, 116.0134, 126.6171, 137.2209]),
-        ];
+        let vectors =
+            [(2120.0, [103.3747, 117.3921, 127.9959, 138.5996]), (1930.0, [101.9960, 116.0134, 126.6171, 137.2209])];
         for (f, losses) in vectors {
             for (d, loss) in [0.1, 0.25, 0.5, 1.0].into_iter().zip(losses) {
                 near(PathLoss::Cost231.loss_db(Area::MediumCity, &at(f, d)), loss);

@@ -21,6 +21,12 @@ impl Window {
     pub fn covers(&self, t: Time) -> bool {
         t >= self.from && t <= self.to
     }
+
+    /// Whether a TTI that begins at `t` belongs to it.
+    #[inline]
+    pub fn counts(&self, t: Time) -> bool {
+        t >= self.from && t < self.to
+    }
 }
 
 /// A direction of the cell over the measurement.

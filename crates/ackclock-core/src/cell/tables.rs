@@ -118,8 +118,7 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_standard() {
         // TS 36.213 table 7.1.7.2.1-1, cells picked by hand.
-        let known =
-            [(100, 26, 75_376), (100, 0, 2792), (50, 26, 36_696), (25, 26, 18_336), (6, 26, 4392), (1, 0, 16)];
+        let known = [(100, 26, 75_376), (100, 0, 2792), (50, 26, 36_696), (25, 26, 18_336), (6, 26, 4392), (1, 0, 16)];
         for (rbs, itbs, size) in known.into_iter().chain([(110, 26, 75_376), (100, 15, 30_576), (1, 6, 328)]) {
             assert_eq!(bits(itbs, rbs), size, "{rbs} blocks, row {itbs}");
         }
@@ -157,17 +156,18 @@ mod tests {
 
     #[test]
     fn the_gap_thresholds_are_shannons_formula() {
-        // eff = log2(1 + SINR / gap), gap = -ln(5 BER) / 1.5 at BER 5e-5; the file has two decimals.
+        // eff = log2(1 + SINR / gap), gap = -ln(5 BER) / 1.5 at BER 5e-5; efficiency and threshold have two decimals.
         let gap = -(5.0f64 * 5e-5).ln() / 1.5;
         for c in &CQI {
-            let sinr = 10.0 * (gap * (c.efficiency.exp2() - 1.0)).log10();
+            let sinr = 10.0 * (gap * (SCHEMES[usize::from(c.mcs)].efficiency.exp2() - 1.0)).log10();
             assert!((sinr - c.thresholds[2]).abs() < 0.006, "{sinr} {c:?}");
         }
     }
 
     #[test]
     fn full_band_rates() {
-        let mbps = [2.79, 4.58, 7.22, 10.30, 14.11, 15.84, 19.85, 25.46, 30.58, 32.86, 39.23, 46.89, 55.06, 61.66, 75.38];
+        let mbps =
+            [2.79, 4.58, 7.22, 10.30, 14.11, 15.84, 19.85, 25.46, 30.58, 32.86, 39.23, 46.89, 55.06, 61.66, 75.38];
         for (c, rate) in CQI.iter().zip(mbps) {
             assert!((f64::from(c.tbs100) / 1000.0 - rate).abs() < 0.006, "{c:?}");
         }

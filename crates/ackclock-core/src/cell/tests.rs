@@ -51,7 +51,10 @@ fn play(cell: &mut Cell, arrivals: &[(u64, Port, Parcel)], end: u64, store: &mut
 /// Packets of `len` bytes for these ports, enough of them at the start to keep everybody busy.
 fn backlog(ports: &[Port], packets: u32, len: u32) -> Vec<(u64, Port, Parcel)> {
     let all = (0..packets).flat_map(|n| ports.iter().map(move |p| (n, *p)));
-    all.map(|(n, port)| (1, port, Parcel { flow: u32::from(port), ..parcel(n * ports.len() as u32 + u32::from(port), len) })).collect()
+    all.map(|(n, port)| {
+        (1, port, Parcel { flow: u32::from(port), ..parcel(n * ports.len() as u32 + u32::from(port), len) })
+    })
+    .collect()
 }
 
 /// Without the age limit.
@@ -95,7 +98,8 @@ fn every_cqi_gives_its_rate() {
 #[test]
 fn two_users_get_the_same_resource_blocks() {
     for scheduler in [Discipline::ProportionalFair, Discipline::RoundRobin] {
-        let mut p = patient(CellParams::new("c", vec![UserParams::with_snr(25.0, 40.0), UserParams::with_snr(0.0, 40.0)]));
+        let mut p =
+            patient(CellParams::new("c", vec![UserParams::with_snr(25.0, 40.0), UserParams::with_snr(0.0, 40.0)]));
         p.scheduler = scheduler;
         let mut cell = p.build(&setting(10_000)).unwrap();
         play(&mut cell, &backlog(&[0, 1], 40_000, 1500), 10_000 * MS, &mut Dropped::default());
@@ -125,7 +129,7 @@ fn the_load_is_what_the_packets_need() {
     let mut rng = Stream::named(1, 0, "load");
     let (mut now, mut arrivals, mut demand) = (0, Vec::new(), 0.0);
     while now < 19_900 * MS {
-        now += rng.below(3 * 2 * MS);
+        now += rng.below(2 * 6 * MS);
         let port = rng.below(10) as Port;
         for _ in 0..8 {
             arrivals.push((now, port, parcel(arrivals.len() as u32, 1500)));
@@ -200,7 +204,12 @@ fn a_packet_takes_the_delays_of_the_path() {
     let mut p = CellParams::new("c", vec![UserParams::at(50.0)]);
     p.sr_period = Span::ZERO;
     let mut cell = p.build(&setting(1000)).unwrap();
-    let out = play(&mut cell, &[(MS / 2, 0, parcel(0, 1500)), (MS / 2, 1, parcel(1, 40))], 1000 * MS, &mut Dropped::default());
+    let out = play(
+        &mut cell,
+        &[(MS / 2, 0, parcel(0, 1500)), (MS / 2, 1, parcel(1, 40))],
+        1000 * MS,
+        &mut Dropped::default(),
+    );
     let times: Vec<_> = out.iter().map(|o| (o.at.0, o.port)).collect();
     assert_eq!(times, [(5 * MS, 0), (10 * MS, 1)]);
     // With opportunities every 10 ms: between 9 and 19 ms.
@@ -215,13 +224,18 @@ fn a_packet_takes_the_delays_of_the_path() {
 
 #[test]
 fn a_busy_uplink_is_granted_every_tti() {
-    // 23 dBm at 100 m: 23 - 102.0 + 116.45 = 37.5 dB in one resource block, 17.5 in a hundred: CQI 13, row 22 of the uplink, 55,056 bits.
-    let mut cell = CellParams::new("c", vec![UserParams::at(100.0)]).build(&setting(2000)).unwrap();
+    // 23 dBm at 100 m: 23 - 102.00 + 116.45 = 37.45 dB in one resource block, and 17.72 in each of 94: CQI 14 (17.70 dB), scheme 26, row
+    // 24. That is more than a hundred carry with CQI 13.
+    let bits = super::tables::bits(24, 94);
+    assert!(bits > super::tables::bits(22, 100));
+    let mut p = CellParams::new("c", vec![UserParams::at(100.0)]);
+    p.errors = Errors::None;
+    let mut cell = p.build(&setting(2000)).unwrap();
     play(&mut cell, &backlog(&[1], 12_000, 1500), 2000 * MS, &mut Dropped::default());
     let user = cell.user(0);
-    assert_eq!(user.up.mcs, Some(24));
-    assert_eq!(user.up.rate_bps, 55_056_000.0);
-    let (rate, expected) = (user.up_stats.delivered_bytes as f64 * 8.0 / 2.0, 55_056_000.0 * (6882.0 - 7.0) / 6882.0 * 1500.0 / 1502.0);
+    assert_eq!((user.up.mcs, user.up.rate_bps), (Some(26), f64::from(bits / 8) * 8000.0));
+    let rate = user.up_stats.delivered_bytes as f64 * 8.0 / 2.0;
+    let expected = (f64::from(bits / 8) - 7.0) * 8000.0 * 1500.0 / 1502.0;
     // The first loop is lost: request, small grant, report.
     assert!(rate < expected && rate > 0.98 * expected, "{rate} of {expected}");
     assert!(cell.stats().up.rho_tti() > 0.98);
@@ -246,11 +260,18 @@ fn lost_blocks_lose_packets_without_acknowledgments_only() {
     assert_eq!((out + lost, stats.lost as usize), (9000, lost));
     assert!((800..1000).contains(&lost), "{lost}");
     assert!((stats.retransmissions as f64 / stats.blocks as f64 - 0.2).abs() < 0.02);
-    // What is behind a hole waits for it as long as the receiver does.
-    assert!(stats.longest.0 > 100 * MS && stats.longest.0 < 140 * MS, "{:?}", stats.longest);
+    // What is behind a hole waits for it as long as the receiver does; if there is another hole behind the first, that wait begins when
+    // the first is over.
+    assert!(stats.longest.0 > 190 * MS && stats.longest.0 < 215 * MS, "{:?}", stats.longest);
     let (out, lost, stats) = run(Mode::Acknowledged, 0.2);
     assert_eq!((out, lost), (9000, 0));
-    assert!(stats.resent >= stats.given_up && stats.given_up > 800, "{} {}", stats.resent, stats.given_up);
+    // 9000 TTIs, of which a sixth are retransmissions by HARQ: 7500 blocks, new or sent again, of which a tenth is given up.
+    assert!(
+        stats.resent >= stats.given_up && (650..850).contains(&stats.given_up),
+        "{} {}",
+        stats.resent,
+        stats.given_up
+    );
 }
 
 #[test]
@@ -260,8 +281,9 @@ fn a_reserved_share_is_not_used() {
     let mut cell = p.build(&setting(4000)).unwrap();
     play(&mut cell, &backlog(&[0], 12_000, 1500), 4000 * MS, &mut Dropped::default());
     let stats = cell.stats().down;
-    assert_eq!((stats.busy_ttis, stats.blocked_ttis), (3000 - 1 + 1 - u64::from(stats.blocked_ttis == 1000), stats.blocked_ttis));
-    assert!((stats.rho_rb() - 0.75).abs() < 0.001);
+    // Every fourth of 4000; the packets come after the first has begun.
+    assert_eq!((stats.busy_ttis, stats.blocked_ttis), (2999, 1000));
+    assert_eq!(stats.used_rbs, 2999 * 50);
 }
 
 #[test]
@@ -292,22 +314,35 @@ fn what_makes_no_sense_is_refused_with_its_key() {
         change(&mut p);
         p.build(&setting(1000)).unwrap_err().to_string()
     };
-    assert_eq!(wrong(|p| p.bandwidth_mhz = 7.0), "bandwidth_mhz: 7 MHz is no bandwidth of LTE; they are 1.4, 3, 5, 10, 15, 20");
+    assert_eq!(
+        wrong(|p| p.bandwidth_mhz = 7.0),
+        "bandwidth_mhz: 7 MHz is no bandwidth of LTE; they are 1.4, 3, 5, 10, 15, 20"
+    );
     assert_eq!(wrong(|p| p.users.clear()), "users: a cell has 1 to 10000 users, not 0");
     assert_eq!(wrong(|p| p.users[0].place = Place::Distance(-3.0)), "users.0.distance_m: -3 m is outside 0..1000000");
     assert_eq!(wrong(|p| p.user_noise_db = f64::NAN), "user_noise_db: NaN dB is outside 0..100");
     assert_eq!(wrong(|p| p.down_delay = Span(1500)), "down_delay: 0.0015 ms is not 1 to 1000 whole milliseconds");
     assert_eq!(wrong(|p| p.down_background = 1.0), "down_background: 1 is outside 0..0.999");
-    assert_eq!(wrong(|p| p.down_queue.kind = "fifo".into()).split(';').next(), Some("down_queue.kind: unknown queue 'fifo'"));
-    assert_eq!(wrong(|p| p.rlc.block_overhead = 400), "rlc.block_overhead: headers of 400 and 2 B leave no room in the smallest block of 349 B");
+    assert_eq!(
+        wrong(|p| p.down_queue.kind = "fifo".into()).split(';').next(),
+        Some("down_queue.kind: unknown queue 'fifo'")
+    );
+    assert_eq!(
+        wrong(|p| p.rlc.block_overhead = 400),
+        "rlc.block_overhead: headers of 400 and 2 B leave no room in the smallest block of 349 B"
+    );
     assert!(wrong(|p| p.cqi_subband = true).starts_with("cqi_subband: without fading"));
-    assert!(wrong(|p| (p.cqi_quantised, p.thresholds) = (false, Thresholds::Gap)).starts_with("thresholds: all schemes"));
+    assert!(
+        wrong(|p| (p.cqi_quantised, p.thresholds) = (false, Thresholds::Gap)).starts_with("thresholds: all schemes")
+    );
 }
 
 #[test]
 fn users_outside_the_range_of_the_formula_are_named() {
-    let mut p = CellParams::new("c", vec![UserParams::at(50.0), UserParams::with_snr(3.0, 3.0), UserParams::at(1500.0)]);
+    let mut p =
+        CellParams::new("c", vec![UserParams::at(50.0), UserParams::with_snr(3.0, 3.0), UserParams::at(1500.0)]);
     (p.down_mhz, p.up_mhz) = (1800.0, 1750.0);
-    let outside: Vec<_> = p.outside().into_iter().map(|(i, o)| (i, o.iter().map(|o| o.quantity).collect::<Vec<_>>())).collect();
+    let outside: Vec<_> =
+        p.outside().into_iter().map(|(i, o)| (i, o.iter().map(|o| o.quantity).collect::<Vec<_>>())).collect();
     assert_eq!(outside, [(0, vec!["distance in km"])]);
 }

@@ -7,6 +7,7 @@
 //! power reaches with. Retransmissions are synchronous: eight TTIs later, with the same blocks.
 
 mod plan;
+mod requests;
 
 use super::background::Background;
 use super::harq::{Block, Flights, ROUND};
@@ -18,6 +19,7 @@ use crate::path::{Out, Store};
 use crate::ring::Ring;
 
 pub use plan::{Plan, Planner};
+use requests::Report;
 
 /// TTIs of which the schedule of retransmissions is kept; more than [`ROUND`].
 const AHEAD: usize = 16;
@@ -82,16 +84,6 @@ struct Grant {
     plan: Plan,
     granted: u64,
     user: u16,
-}
-
-/// What the base station will know of a queue.
-#[derive(Clone, Copy, Debug, Default)]
-struct Report {
-    tick: u64,
-    left: u32,
-    granted: u64,
-    user: u16,
-    request: bool,
 }
 
 /// The uplink of a cell.
@@ -184,24 +176,6 @@ impl Uplink {
         self.planner.plan(&self.medium, one_db, user.limit_db, free, need)
     }
 
-    /// User `i` may have data from TTI number `tick` on. With neither a grant nor a request nor a report on its way, and nothing that
-    /// the base station knows of, it waits for its next opportunity to request.
-    #[inline]
-    pub fn wake(&mut self, i: usize, tick: u64) {
-        let user = &mut self.users[i];
-        let served = user.grants > 0 || user.told > 0 || user.wanted > 0;
-        if served || user.asking || user.request != NEVER || !user.bearer.has_data() {
-            return;
-        }
-        let from = if user.bearer.is_ready(tick) { tick } else { user.bearer.next_again().max(tick) };
-        user.request = if from <= user.offset {
-            user.offset
-        } else {
-            user.offset + (from - user.offset).div_ceil(self.period) * self.period
-        };
-        self.request = self.request.min(user.request);
-    }
-
     /// The next TTI in which something happens; `tick` was the last.
     #[inline]
     pub fn next(&self, tick: u64) -> u64 {
@@ -280,7 +254,7 @@ impl Uplink {
         }
         if self.totals.0 > before.0 {
             self.totals.2 += 1;
-            if self.window.covers(begin(tick)) {
+            if self.window.counts(begin(tick)) {
                 self.stats.used_rbs += self.totals.0 - before.0;
                 self.stats.retransmitted_rbs += self.totals.1 - before.1;
                 self.stats.busy_ttis += 1;
@@ -294,7 +268,7 @@ impl Uplink {
         self.totals.1 += u64::from(block.rbs);
         let user = &mut self.users[usize::from(block.user)];
         user.again &= !(1 << (tick as usize % AHEAD));
-        user.bearer.stats.retransmissions += u64::from(self.window.covers(begin(tick)));
+        user.bearer.stats.retransmissions += u64::from(self.window.counts(begin(tick)));
         let sinr_db = self.planner.sinr_db(user.radio.sinr_at(tick, &self.medium), user.limit_db, block.rbs);
         self.launch(block, sinr_db, true);
     }
@@ -321,7 +295,8 @@ impl Uplink {
             mcs: plan.mcs,
             ..Block::default()
         };
-        let one_db = if user.radio.channel.is_some() { user.radio.sinr_at(tick, &self.medium) } else { user.radio.sinr_db };
+        let one_db =
+            if user.radio.channel.is_some() { user.radio.sinr_at(tick, &self.medium) } else { user.radio.sinr_db };
         let sinr_db = self.planner.sinr_db(one_db, user.limit_db, plan.rbs);
         self.launch(block, sinr_db, filled.hopeful);
     }
@@ -341,7 +316,7 @@ impl Uplink {
             }
         }
         self.totals.0 += u64::from(block.rbs);
-        self.stats.blocks += u64::from(self.window.covers(begin(block.sent)));
+        self.stats.blocks += u64::from(self.window.counts(begin(block.sent)));
         self.flights.launch(block, hopeful);
     }
 
@@ -357,36 +332,12 @@ impl Uplink {
         }
         let at = tick + self.lead;
         if self.background.takes(at) {
-            self.stats.blocked_ttis += u64::from(self.window.covers(begin(at)));
+            self.stats.blocked_ttis += u64::from(self.window.counts(begin(at)));
             return;
         }
         self.scheduler.advance(tick);
         let mut free = self.medium.grid.rbs.saturating_sub(self.reserved[at as usize % AHEAD]);
         while free >= self.planner.least && self.grant_best(tick, at, &mut free) {}
-    }
-
-    fn hear(&mut self, report: Report) {
-        let user = &mut self.users[usize::from(report.user)];
-        if report.request {
-            user.asking = false;
-            // The base station does not know how much: the smallest grant, and the rest by the report that comes with it.
-            user.wanted = user.wanted.max(1);
-        } else {
-            user.told -= u32::from(report.left > 0);
-        }
-        if !report.request && report.granted >= user.known {
-            user.known = report.granted;
-            user.wanted = u64::from(report.left).saturating_sub(user.granted - report.granted);
-        }
-        if user.wanted > 0 && user.place == usize::MAX {
-            user.place = self.active.len();
-            self.active.push(report.user);
-        } else if user.wanted == 0 && user.place != usize::MAX {
-            self.rest(usize::from(report.user));
-        }
-        if !report.request {
-            self.wake(usize::from(report.user), report.tick + 1);
-        }
     }
 
     fn rest(&mut self, i: usize) {
@@ -429,29 +380,5 @@ impl Uplink {
             self.rest(i);
         }
         true
-    }
-
-    /// Requests of TTI number `tick`.
-    #[inline]
-    pub fn ask(&mut self, tick: u64) {
-        if self.request > tick {
-            return;
-        }
-        self.request = NEVER;
-        for i in 0..self.users.len() {
-            let user = &mut self.users[i];
-            if user.request > tick {
-                self.request = self.request.min(user.request);
-                continue;
-            }
-            user.request = NEVER;
-            if user.grants == 0 && user.wanted == 0 && user.bearer.is_ready(tick) {
-                user.asking = true;
-                let (tick, user) = (tick + self.lead, i as u16);
-                self.reports.push(Report { tick, user, request: true, ..Report::default() });
-            } else {
-                self.wake(i, tick + 1);
-            }
-        }
     }
 }

@@ -11,12 +11,14 @@ pub(super) struct Dealt {
     hands: Vec<(Vec<u16>, f64)>,
     /// Those who can be served, and the bits they could fill.
     takers: Vec<(usize, f64)>,
+    /// Whose turn it is.
+    turn: usize,
 }
 
 impl Dealt {
     /// For so many users.
     pub fn new(users: usize) -> Dealt {
-        Dealt { hands: vec![(Vec::new(), 0.0); users], takers: Vec::new() }
+        Dealt { hands: vec![(Vec::new(), 0.0); users], takers: Vec::new(), turn: 0 }
     }
 }
 
@@ -35,6 +37,7 @@ impl Downlink {
         }
         for g in next..self.medium.grid.groups() {
             let Some(i) = self.taker(&dealt, g) else { break };
+            dealt.turn = (i + 1) % self.users.len();
             let hand = &mut dealt.hands[i];
             hand.0.push(g);
             // In turn, with one scheme over the band, what fits into so many blocks is known exactly.
@@ -62,8 +65,8 @@ impl Downlink {
     fn taker(&self, dealt: &Dealt, g: u16) -> Option<usize> {
         let wants_more = |(i, bits): &&(usize, f64)| !self.fit || dealt.hands[*i].1 < *bits;
         let value = |i: usize| match self.scheduler.discipline {
-            // Whoever has fewest.
-            Discipline::RoundRobin => -(dealt.hands[i].0.len() as f64),
+            // Whose turn comes next.
+            Discipline::RoundRobin => -(((i + self.users.len() - dealt.turn) % self.users.len()) as f64),
             _ => self.scheduler.merit(i, self.users[i].radio.rate_of(g, &self.medium)),
         };
         let mut best: Option<(usize, f64)> = None;

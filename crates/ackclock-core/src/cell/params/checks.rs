@@ -57,7 +57,8 @@ impl CellParams {
         let headers = u64::from(rlc.block_overhead) + u64::from(rlc.packet_overhead) + 4;
         if headers > u64::from(smallest) {
             let (block, packet) = (rlc.block_overhead, rlc.packet_overhead);
-            let problem = format!("headers of {block} and {packet} B leave no room in the smallest block of {smallest} B");
+            let problem =
+                format!("headers of {block} and {packet} B leave no room in the smallest block of {smallest} B");
             return Err(Refusal::new("rlc.block_overhead", problem));
         }
         Ok(())

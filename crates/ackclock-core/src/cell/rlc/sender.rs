@@ -61,7 +61,7 @@ impl Bearer {
         }
         let pdu = Pdu { end, missing: bytes, again: 0, partial: self.left > 0, lost: false };
         let number = self.pdus.push(pdu);
-        self.stats.blocks += u64::from(self.window.covers(now));
+        self.stats.blocks += u64::from(self.window.counts(now));
         let hopeful = end > before || self.pdus.head() < self.unsettled;
         Some(Filled { number, bytes, size: used + self.timing.block_overhead, hopeful })
     }

@@ -44,7 +44,9 @@ fn packets_are_cut_and_joined() {
     assert_eq!(fill(3, 200), Some((2, 38, 45, true)));
     assert_eq!(fill(4, 200), None);
     let mut out = Ring::default();
-    for (tick, number, bytes, expected) in [(5, 0, 91, vec![]), (6, 1, 81, vec![(6, 0), (6, 1)]), (7, 2, 38, vec![(7, 2)])] {
+    for (tick, number, bytes, expected) in
+        [(5, 0, 91, vec![]), (6, 1, 81, vec![(6, 0), (6, 1)]), (7, 2, 38, vec![(7, 2)])]
+    {
         b.receive(tick, number, bytes, &mut out, &mut store);
         assert_eq!(names(&mut out), expected);
     }
@@ -116,7 +118,10 @@ fn acknowledgments_bring_lost_blocks_back() {
     assert_eq!((b.next_again(), b.timer()), (45, 41 + 35));
     assert!(b.fill(44, 60, &mut store).is_none());
     // In two parts, as it does not fit: 53 bytes and 38.
-    assert_eq!([45, 46].map(|t| b.fill(t, 60, &mut store).map(|f| (f.number, f.bytes))), [Some((0, 53)), Some((0, 38))]);
+    assert_eq!(
+        [45, 46].map(|t| b.fill(t, 60, &mut store).map(|f| (f.number, f.bytes))),
+        [Some((0, 53)), Some((0, 38))]
+    );
     b.receive(50, 0, 38, &mut out, &mut store);
     assert_eq!(names(&mut out), []);
     b.receive(51, 0, 53, &mut out, &mut store);
