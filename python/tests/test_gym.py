@@ -351,8 +351,10 @@ def test_an_agent_decides_for_whoever_sends_the_data(app: dict[str, Any]) -> Non
 
 def test_transfers_with_connections_of_their_own_are_refused() -> None:
     files = {"kind": "files", "arrivals": {"every": "1 s"}, "size": "10 kB"}
-    with pytest.raises(InputError, match="an agent cannot decide for the application files; give its flow one that"):
-        CongestionEnv({**PATH, "flows": [{"cc": "external", "app": files}]})
+    for app in (files, {"kind": "web"}):
+        found = f"an agent cannot decide for the application {app['kind']}; give its flow one that"
+        with pytest.raises(InputError, match=found):
+            CongestionEnv({**PATH, "flows": [{"cc": "external", "app": app}]})
 
 
 @pytest.mark.parametrize("kind", [CongestionEnv, CongestionVectorEnv])

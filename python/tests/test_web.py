@@ -12,9 +12,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import ackclock
-from ackclock import InputError, Result
+from ackclock import InputError, Result, engine
+from ackclock.execution import batch
 from ackclock.results import manifest as manifests
 from ackclock.results.pages import METRICS, PARTS, SCHEMAS
+from ackclock.scenario.plan import Job
 from ackclock.scenario.traffic.page import read
 from shared import ROOT
 
@@ -119,6 +121,16 @@ def test_tables_are_saved_and_older_results_have_none(tmp_path: Path) -> None:
     assert (old.pages.height, old.objects.height) == (0, 0)
     assert dict(old.pages.schema) == found["pages"]
     assert "mean_plt_s" not in old.summary().columns
+
+
+def test_a_batch_of_an_older_version_is_read() -> None:
+    """It has the first four streams, and no pages."""
+    (point,) = ackclock.load(scenario(duration="10 s")).points
+    played = engine.Batch()
+    played.run(0, Job(0, point, 0).text(), {})
+    streams = played.take()
+    assert set(batch.tables(batch._packed(['{"key":"a"}'], streams))) == {*batch.STREAMS} - {"objects"}
+    assert set(batch.tables(batch._packed(['{"key":"a"}'], streams[:4]))) == {*batch.STREAMS[:4]}
 
 
 def test_protocols_and_policies() -> None:

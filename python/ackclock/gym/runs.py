@@ -123,7 +123,7 @@ def _prepared(document: dict[str, Any], source: str, flow: int | str | None, len
             raise InputError(f"no agent's flow is {flow}", f"with the controller external are {ids}", source=source)
         number = chosen
     agent = flows[number]
-    if (kind := agent["app"]["kind"]) == "files":
+    if (kind := agent["app"]["kind"]) in ("files", "web"):
         raise InputError(
             f"an agent cannot decide for the application {kind}",
             "give its flow one that sends over a connection of its own, such as bulk",
