@@ -1,9 +1,9 @@
-//! What a busy TTI costs: `cargo run --release -p ackclock-core --example cell [users] [seconds]`.
+//! What a busy TTI costs: `cargo run --release -p ackclock-core --example cell [users] [seconds] [fading: 1]`.
 //!
 //! Users at random places of a disc of 500 m get packets of 1500 bytes in bursts, as many as the band just carries, and send one of 52 bytes for
 //! every second one. Prints nanoseconds per busy TTI and per packet.
 
-use ackclock_core::cell::{CellParams, PathLoss, UserParams};
+use ackclock_core::cell::{CellParams, Fading, PathLoss, Profile, UserParams};
 use ackclock_core::packet::Parcel;
 use ackclock_core::path::{Setting, Store};
 use ackclock_core::rng::Stream;
@@ -23,11 +23,12 @@ impl Store for Nobody {
 fn main() {
     let mut args = std::env::args().skip(1);
     let mut next = |default: u64| args.next().and_then(|a| a.parse().ok()).unwrap_or(default);
-    let (n, seconds) = (next(30) as usize, next(600));
+    let (n, seconds, fades) = (next(30) as usize, next(600), next(0) > 0);
     let mut rng = Stream::named(1, 0, "places");
     let users = (0..n).map(|_| UserParams::at(500.0 * rng.uniform().sqrt())).collect();
     let mut p = CellParams::new("cell", users);
     (p.path_loss, p.base_power_dbm) = (PathLoss::Cost231Lena, 30.0);
+    p.fading = fades.then_some(Fading { profile: Profile::Eva, speed_kmh: 30.0 });
     let to = Time(seconds * 1_000_000_000);
     let Ok(mut cell) = p.build(&Setting { seed: 1, run: 0, from: Time::ZERO, to }) else { return };
     // Bits of a burst of twenty packets over the harmonic mean of the rates: the mean time between bursts at 95 % of the load.

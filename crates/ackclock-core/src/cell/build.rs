@@ -7,6 +7,7 @@ use super::fading::{doppler_hz, Band, Channel};
 use super::grid::Grid;
 use super::harq::Model;
 use super::params::{CellParams, Place, Refusal, UserParams};
+use super::promotion::Connections;
 use super::radio::{Medium, Radio};
 use super::rlc::{ttis, Bearer, Timing, NEVER};
 use super::scheduler::Scheduler;
@@ -68,7 +69,8 @@ impl Cell {
         let places = p.users.iter().zip(&spots).map(|(u, s)| (u.place, s.shadowing_db)).collect();
         let series = p.series.map(|every| Box::new(Series::new(every, p.users.len())));
         let (due, out) = (Time::NEVER, Ring::default());
-        Ok(Cell { down, up, places, next: NEVER, due, out, worked: 0, window, series })
+        let connections = Connections::new(p.promotion, p.users.len());
+        Ok(Cell { down, up, places, connections, next: NEVER, due, out, worked: 0, window, series })
     }
 }
 

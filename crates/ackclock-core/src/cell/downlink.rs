@@ -31,6 +31,8 @@ pub struct User {
     seen: u64,
     /// Resource blocks it was sent in the whole run.
     pub rbs: u64,
+    /// It is connected from this TTI on.
+    pub from: u64,
     /// Its place among those with data; none: `usize::MAX`.
     place: usize,
 }
@@ -38,7 +40,7 @@ pub struct User {
 impl User {
     /// A user without data.
     pub fn new(bearer: Bearer, radio: Radio) -> User {
-        User { bearer, radio, history: 0, latest: 0, seen: 0, rbs: 0, place: usize::MAX }
+        User { bearer, radio, history: 0, latest: 0, seen: 0, rbs: 0, from: 0, place: usize::MAX }
     }
 
     /// In how many of the last seven TTIs it was sent a block.
@@ -251,7 +253,7 @@ impl Downlink {
     #[inline]
     fn eligible(&mut self, i: usize, tick: u64) -> bool {
         let user = &mut self.users[i];
-        if user.seen == tick + 1 {
+        if user.seen == tick + 1 || user.from > tick {
             return false;
         }
         user.radio.update(tick, &self.medium);

@@ -6,7 +6,7 @@
 //! * [`CellParams`]: a cell as plain data; [`Cell`]: what it does, an element of a path with a port for each user and direction
 //! * [`grid`], [`tables`]: resource blocks, schemes, block sizes
 //! * [`path_loss`], [`sinr`], [`fading`], [`radio`]: from place to SNR; [`adaptation`], [`bler`]: from SNR to schemes and errors
-//! * [`harq`], [`rlc`]: blocks and packets; [`scheduler`], [`downlink`], [`uplink`], [`background`]: who is served
+//! * [`harq`], [`rlc`]: blocks and packets; [`scheduler`], [`downlink`], [`uplink`], [`background`], [`promotion`]: who is served, and when
 //! * [`stats`], [`series`]: what is measured
 //! * [`hspa`]: what came before, much simpler; [`profiles`]: ready descriptions of both
 //!
@@ -26,6 +26,7 @@ pub mod hspa;
 mod params;
 pub mod path_loss;
 pub mod profiles;
+pub mod promotion;
 pub mod radio;
 pub mod rlc;
 pub mod scheduler;
@@ -42,6 +43,7 @@ use crate::path::{Element, Out, Port, Store};
 use crate::ring::Ring;
 use crate::time::Time;
 use downlink::Downlink;
+use promotion::Connections;
 use rlc::{begin, NEVER};
 use series::Series;
 use stats::{CellStats, DirectionStats, Signal, UserReport, Window};
@@ -49,7 +51,7 @@ use uplink::Uplink;
 
 pub use adaptation::Thresholds;
 pub use fading::Profile;
-pub use params::{CellParams, Errors, Fading, Mode, Place, Refusal, Rlc, UserParams};
+pub use params::{CellParams, Errors, Fading, Mode, Place, Promotion, Refusal, Rlc, UserParams};
 pub use path_loss::{Area, Outside, PathLoss};
 pub use scheduler::Discipline;
 pub use sinr::PowerControl;
@@ -63,6 +65,7 @@ pub struct Cell {
     down: Downlink,
     up: Uplink,
     places: Vec<(Place, f64)>,
+    connections: Connections,
     /// The next TTI to be played; [`NEVER`] while nothing can happen.
     next: u64,
     /// When something may come out.
@@ -117,14 +120,17 @@ impl Cell {
         let (n, i) = (self.places.len(), usize::from(port));
         let tick = now.0 / TTI + 1;
         parcel.way = port;
+        let from = self.connections.arrival(i % n, tick);
         if i < n {
             self.down.users[i].bearer.enqueue(now, parcel, store);
+            self.down.users[i].from = from;
             self.down.wake(i);
             if self.down.is_busy() {
                 self.next = self.next.min(tick);
             }
         } else if let Some(user) = self.up.users.get_mut(i - n) {
             user.bearer.enqueue(now, parcel, store);
+            user.from = from;
             self.up.wake(i - n, tick);
             self.next = self.next.min(self.up.next(tick - 1));
         }
@@ -139,8 +145,9 @@ impl Cell {
         }
         self.settle(now, store);
         let out = self.out.front().copied().filter(|o| o.at <= now);
-        if out.is_some() {
+        if let Some(out) = &out {
             self.out.skip();
+            self.connections.departure(usize::from(out.port) % self.places.len(), out.at.0 / TTI);
         }
         self.look();
         out

@@ -60,6 +60,22 @@ pub struct Fading {
     pub speed_kmh: f64,
 }
 
+/// Users without traffic leave the connected state, and come back to it late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promotion {
+    /// After this time without a packet in either direction a user is idle; so it is at the start.
+    pub after: Span,
+    /// From the next packet on it takes this long until the user is served again.
+    pub delay: Span,
+}
+
+impl Default for Promotion {
+    /// Ten seconds, a tenth of a second.
+    fn default() -> Promotion {
+        Promotion { after: Span::from_secs(10), delay: Span::from_millis(100) }
+    }
+}
+
 /// How block errors come about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Errors {
@@ -197,6 +213,8 @@ pub struct CellParams {
     pub grant_delay: Span,
     /// Least resource blocks of a grant.
     pub min_grant_rbs: u16,
+    /// What idle users wait for; none: nobody becomes idle.
+    pub promotion: Option<Promotion>,
     /// Share of the TTIs of the downlink that belong to others.
     pub down_background: f64,
     /// The same in the uplink.
@@ -252,6 +270,7 @@ impl CellParams {
             sr_period: Span::from_millis(10),
             grant_delay: Span::from_millis(4),
             min_grant_rbs: 3,
+            promotion: None,
             down_background: 0.0,
             up_background: 0.0,
             series: None,

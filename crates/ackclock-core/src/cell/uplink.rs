@@ -33,6 +33,8 @@ pub struct User {
     pub radio: Radio,
     /// The SNR that power control allows, dB.
     pub limit_db: f64,
+    /// It is connected from this TTI on.
+    pub from: u64,
     /// Its first opportunity to request.
     offset: u64,
     /// The opportunity that it waits for; never: it does not.
@@ -63,6 +65,7 @@ impl User {
             bearer,
             radio,
             limit_db,
+            from: 0,
             offset,
             request: NEVER,
             asking: false,

@@ -131,6 +131,14 @@ impl CellParams {
                 return Err(Refusal::new(key, problem));
             }
         }
+        if let Some(promotion) = self.promotion {
+            for (key, span) in [("promotion.after", promotion.after), ("promotion.delay", promotion.delay)] {
+                if span.0 % TTI != 0 || span > Span::from_secs(3600) {
+                    let problem = format!("{} ms is not 0 to 3600000 whole milliseconds", span.0 as f64 / 1e6);
+                    return Err(Refusal::new(key, problem));
+                }
+            }
+        }
         if self.series.is_some_and(|every| every < Span(TTI)) {
             return Err(Refusal::new("series", "rows of a series are at least one TTI apart, a millisecond"));
         }

@@ -57,13 +57,19 @@ impl Bearer {
                 self.release(begin(tick), out, store);
             }
             Mode::Acknowledged => {
-                let report = tick.max(self.reported.saturating_add(self.timing.status_prohibit));
+                // A report that is still to come names this hole as well.
+                let report = if self.reported > tick {
+                    self.reported
+                } else if self.reported == 0 {
+                    tick
+                } else {
+                    tick.max(self.reported + self.timing.status_prohibit)
+                };
                 let mut asked = false;
                 for number in self.pdus.head()..until {
                     // What HARQ is still trying is left to it.
                     if self.pdus.get(number).again > 0 {
-                        self.resend(number, report + self.timing.status_delay);
-                        asked = true;
+                        asked |= self.resend(number, report + self.timing.status_delay);
                     }
                 }
                 if asked {

@@ -119,11 +119,13 @@ impl Bearer {
         }
     }
 
-    /// What is missing of block `number` is sent again from TTI number `tick` on.
-    pub(super) fn resend(&mut self, number: u64, tick: u64) {
+    /// What is missing of block `number` is sent again from TTI number `tick` on; false when that was known.
+    pub(super) fn resend(&mut self, number: u64, tick: u64) -> bool {
         let i = self.again.partition_point(|a| a.1 < number);
-        if self.again.get(i).is_none_or(|a| a.1 != number) {
+        let news = self.again.get(i).is_none_or(|a| a.1 != number);
+        if news {
             self.again.insert(i, (tick, number));
         }
+        news
     }
 }

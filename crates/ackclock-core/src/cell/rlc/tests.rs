@@ -133,3 +133,27 @@ fn acknowledgments_bring_lost_blocks_back() {
     b.receive(64, 2, 91, &mut out, &mut store);
     assert_eq!((names(&mut out), b.has_data(), b.timer(), store.0.len()), (vec![(64, 2)], false, NEVER, 0));
 }
+
+#[test]
+fn one_report_names_all_holes_until_it_is_sent() {
+    let (mut b, mut store) = bearer(Mode::Acknowledged, &[91; 8]);
+    let mut out = Ring::default();
+    (1..9).for_each(|t| assert!(b.fill(t, 100, &mut store).is_some()));
+    // Blocks 0, 2 and 4 are lost. The first is missed from 6 on, and reported at 41: again from 45 on.
+    b.receive(6, 1, 91, &mut out, &mut store);
+    [0, 2, 4].iter().for_each(|n| b.give_up(30, *n, 91, 26, &mut store));
+    b.expire(41, &mut out, &mut store);
+    // The others are sent again by the sender's own timer, 20 TTIs after 26: nothing behind them had arrived.
+    assert_eq!([0, 2, 4].map(|n| b.again.iter().find(|a| a.1 == n).map(|a| a.0)), [Some(45), Some(46), Some(46)]);
+    let sent: Vec<_> = (45..48).filter_map(|t| b.fill(t, 100, &mut store)).map(|f| f.number).collect();
+    assert_eq!(sent, [0, 2, 4]);
+    // They are lost again, others behind them arrive: a second report comes 10 TTIs after the first at the earliest, and names both.
+    b.receive(48, 3, 91, &mut out, &mut store);
+    b.receive(49, 5, 91, &mut out, &mut store);
+    [0, 2].iter().for_each(|n| b.give_up(49, *n, 91, 46, &mut store));
+    b.timer = (50, 5);
+    b.expire(50, &mut out, &mut store);
+    assert_eq!((b.again.clone(), b.reported), (vec![(51 + 4, 0), (51 + 4, 2)], 51));
+    b.expire(51, &mut out, &mut store);
+    assert_eq!((b.again.clone(), b.reported), (vec![(55, 0), (55, 2)], 51), "nothing new: no report");
+}

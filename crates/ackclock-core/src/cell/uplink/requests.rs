@@ -29,6 +29,7 @@ impl Uplink {
             return;
         }
         let from = if user.bearer.is_ready(tick) { tick } else { user.bearer.next_again().max(tick) };
+        let from = from.max(user.from);
         user.request = if from <= user.offset {
             user.offset
         } else {
