@@ -109,7 +109,7 @@ fn random_cell(rng: &mut Stream) -> CellParams {
     cell.up_delay = Span((1 + rng.below(6)) * MS);
     cell.grant_delay = Span((1 + rng.below(6)) * MS);
     cell.sr_period = Span(*pick(rng, &[0, 1, 10, 40]) * MS);
-    cell.promotion = (rng.below(4) == 0).then(|| Promotion { after: Span(20 * MS), delay: Span(30 * MS) });
+    cell.promotion = (rng.below(4) == 0).then_some(Promotion { after: Span(20 * MS), delay: Span(30 * MS) });
     (cell.down_background, cell.up_background) = (*pick(rng, &[0.0, 0.5]), *pick(rng, &[0.0, 0.3]));
     cell.series = (rng.below(3) == 0).then_some(Span(7 * MS));
     if rng.below(2) == 0 {
