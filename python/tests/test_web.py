@@ -16,6 +16,7 @@ from ackclock import InputError, Result, engine
 from ackclock.execution import batch
 from ackclock.results import manifest as manifests
 from ackclock.results.pages import METRICS, PARTS, SCHEMAS
+from ackclock.results.text import notes
 from ackclock.scenario.plan import Job
 from ackclock.scenario.traffic.page import read
 from shared import ROOT
@@ -145,6 +146,20 @@ def test_protocols_and_policies() -> None:
     assert (pages["old"]["connections"] == pages["old"]["objects"]).all()
     assert (pages["one"]["connections"] == 1).all()
     assert pages["chosen"]["connections"].max() <= 5
+
+
+def test_pages_that_are_not_done_are_spoken_of() -> None:
+    late = {"interval": "8 s", "embedded": "3 MB", "objects": 3}
+    result = ackclock.run(scenario(duration="60 s", count=1, **late))
+    row = result.summary().row(0, named=True)
+    share = 100 * row["pages_unfinished"] / (row["pages_completed"] + row["pages_unfinished"])
+    assert row["pages_unfinished_percent"] == pytest.approx(share)
+    assert share > 2
+    (note,) = notes(result.points)
+    assert "% of the pages were unfinished; load times leave them out" in note
+    files = {"kind": "files", "arrivals": {"every": "1 s"}, "size": "3 MB"}
+    (note,) = notes(ackclock.run({**scenario(duration="10 s"), "flows": [{"app": files}]}).points)
+    assert "% of the transfers were unfinished; completion times and slowdowns leave them out" in note
 
 
 def test_an_abandoned_page() -> None:

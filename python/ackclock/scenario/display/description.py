@@ -118,7 +118,8 @@ def _web(app: Document) -> str:
     most = app.get("connections", 1)
     few = "up to " if app.get("policy") == "adaptive" else ""
     over = "one connection for all objects" if lines is None else f"{lines}, {few}{most} connection{'s' * (most != 1)}"
-    return f"pages of {objects} over {over}{_most(app['count'])}"
+    pages = "pages" if app["count"] is None else f"at most {app['count']} pages"
+    return f"{pages} of {objects} over {over}"
 
 
 def _most(count: int | None) -> str:
