@@ -2,6 +2,7 @@
 //!
 //! What a sweep sends between processes and keeps on disk. A row says in its first column, `run`, which run it is of.
 
+use crate::cells;
 use crate::pages;
 use crate::tables::{self, Table};
 use ackclock_sim::Output;
@@ -25,14 +26,16 @@ pub struct Kind {
     seldom: bool,
 }
 
-/// The tables: flows, links, transfers, series, pages, objects. New ones come last: what was kept before has fewer.
-pub static TABLES: [Kind; 6] = [
+/// The tables: flows, links, transfers, series, pages, objects, cells, users. New ones come last: what was kept before has fewer.
+pub static TABLES: [Kind; 8] = [
     Kind { make: tables::flows, rows: |out| out.flows.len(), seldom: false },
     Kind { make: tables::links, rows: |out| out.links.len(), seldom: false },
     Kind { make: tables::transfers, rows: |out| out.transfers.len(), seldom: false },
     Kind { make: tables::series, rows: |out| out.series.len(), seldom: false },
     Kind { make: pages::pages, rows: |out| out.pages.len(), seldom: true },
     Kind { make: pages::objects, rows: |out| out.objects.len(), seldom: true },
+    Kind { make: cells::cells, rows: |out| out.cells.len(), seldom: true },
+    Kind { make: cells::users, rows: |out| out.users.len(), seldom: true },
 ];
 
 /// Runs that are kept together.

@@ -6,7 +6,7 @@ use ackclock_core::queue::registry::DISCIPLINES;
 use ackclock_core::slowstart::SLOW_STARTS;
 use ackclock_core::tcp::config::OPTIONS;
 use ackclock_core::tcp::{Config, Profile};
-use ackclock_sim::probe::{FLOW_METRICS, LINK_METRICS};
+use ackclock_sim::probe::{CELL_METRICS, FLOW_METRICS, LINK_METRICS, USER_METRICS};
 use serde_json::{json, Map, Value};
 
 fn value(v: &Param) -> Value {
@@ -86,6 +86,6 @@ pub fn everything() -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"), "commit": env!("ACKCLOCK_COMMIT"), "profiles": profiles, "tcp_options": tcp, "controllers": controllers,
         "outside": controller(OUTSIDE),
-        "slow_starts": slow_starts, "queues": queues, "flow_series": FLOW_METRICS, "link_series": LINK_METRICS,
+        "slow_starts": slow_starts, "queues": queues, "flow_series": FLOW_METRICS, "link_series": LINK_METRICS, "cell_series": CELL_METRICS, "user_series": USER_METRICS,
     })
 }

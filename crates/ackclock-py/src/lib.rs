@@ -2,6 +2,7 @@
 
 mod batch;
 mod catalogue;
+mod cells;
 mod controller;
 mod events;
 mod fleet;
@@ -70,6 +71,18 @@ impl RunOutput {
     #[getter]
     fn objects(&self) -> PyResult<Table> {
         pages::objects(slice::from_ref(&self.out))
+    }
+
+    /// A row per radio cell.
+    #[getter]
+    fn cells(&self) -> PyResult<Table> {
+        cells::cells(slice::from_ref(&self.out))
+    }
+
+    /// A row per user of a cell.
+    #[getter]
+    fn users(&self) -> PyResult<Table> {
+        cells::users(slice::from_ref(&self.out))
     }
 
     /// One row per sample: time_s, kind, id, metric, value.

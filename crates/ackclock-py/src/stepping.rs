@@ -5,7 +5,7 @@ use crate::tables::{self, Table};
 use crate::{build, interrupted, value_error, RunOutput};
 use ackclock_core::cc::{Decision, Pacing};
 use ackclock_core::time::Time;
-use ackclock_sim::output::metric_name;
+use ackclock_sim::probe::{metric_name, Owner};
 use ackclock_sim::snapshot::{FlowState, LinkState};
 use ackclock_sim::step::{Refused, Stop};
 use ackclock_sim::{Run, Sim};
@@ -249,8 +249,9 @@ impl Stepper {
     fn drain(&self, py: Python<'_>) -> PyResult<Table> {
         let samples = self.with(py, Sim::drain_series)?;
         tables::samples(samples.iter().map(|s| {
-            let names = if metric_name(s.metric).1 { &self.flows } else { &self.links };
-            (s, names[s.of as usize].as_str())
+            // Those of cells and users come when the run is over.
+            let names = if metric_name(s.metric).1 == Owner::Flow { &self.flows } else { &self.links };
+            (s, names[s.of as usize].as_str().into())
         }))
     }
 

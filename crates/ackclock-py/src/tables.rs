@@ -1,8 +1,7 @@
 //! Tables of runs as Arrow record batches, handed to Python without copying (Arrow PyCapsule interface).
 
 use ackclock_core::queue::Reason;
-use ackclock_sim::output::metric_name;
-use ackclock_sim::probe::{Sample, FLOW_METRICS, LINK_METRICS};
+use ackclock_sim::probe::{metric_name, Owner, Sample, METRICS};
 use ackclock_sim::rows::{DatagramRow, TransfersRow};
 use ackclock_sim::Output;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -14,6 +13,7 @@ use arrow_array::{
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A table that any Arrow library can take (`polars.DataFrame(table)`).
@@ -135,7 +135,7 @@ pub fn transfers(outs: &[Output]) -> PyResult<Table> {
 }
 
 /// Columns of drops and of marks by reason. A queue without room, an age limit and a policer never mark.
-const BY_REASON: [(&str, Option<&str>, Reason); Reason::ALL.len()] = [
+pub(crate) const BY_REASON: [(&str, Option<&str>, Reason); Reason::ALL.len()] = [
     ("drops_full", None, Reason::Full),
     ("drops_threshold", Some("marks_threshold"), Reason::Threshold),
     ("drops_early", Some("marks_early"), Reason::Early),
@@ -191,13 +191,17 @@ fn words<'a>(keys: impl Iterator<Item = i8>, words: impl Iterator<Item = &'a str
     Ok(Arc::new(array.map_err(|e| PyRuntimeError::new_err(e.to_string()))?))
 }
 
-/// What a sample is of.
-fn sampled<'a>(out: &'a Output, sample: &Sample) -> &'a str {
+/// The names of the owners of samples, in the order of [`Owner`].
+const OWNERS: [&str; 4] = ["flow", "link", "cell", "user"];
+
+/// What a sample is of. A user is called after its cell and its number there.
+fn sampled<'a>(out: &'a Output, sample: &Sample) -> Cow<'a, str> {
     let of = sample.of as usize;
-    if metric_name(sample.metric).1 {
-        &out.flows[of].id
-    } else {
-        &out.links[of].id
+    match metric_name(sample.metric).1 {
+        Owner::Flow => out.flows[of].id.as_str().into(),
+        Owner::Link => out.links[of].id.as_str().into(),
+        Owner::Cell => out.cells[of].id.as_str().into(),
+        Owner::User => format!("{}.{}", out.users[of].cell, out.users[of].user).into(),
     }
 }
 
@@ -207,15 +211,14 @@ pub fn series(outs: &[Output]) -> PyResult<Table> {
 }
 
 /// Samples with the names of what they are of.
-pub fn samples<'a>(r: impl Iterator<Item = (&'a Sample, &'a str)> + Clone) -> PyResult<Table> {
-    let metrics = FLOW_METRICS.len() + LINK_METRICS.len();
-    let kinds = r.clone().map(|(s, _)| i8::from(!metric_name(s.metric).1));
-    let names = (0..metrics).map(|m| metric_name(m as u8).0);
+pub fn samples<'a>(r: impl Iterator<Item = (&'a Sample, Cow<'a, str>)> + Clone) -> PyResult<Table> {
+    let kinds = r.clone().map(|(s, _)| metric_name(s.metric).1 as i8);
+    let id = StringArray::from_iter_values(r.clone().map(|(_, name)| name));
     table(vec![
         ("time_s", floats(r.clone().map(|(s, _)| s.at.as_secs_f64())), false),
-        ("kind", words(kinds, ["flow", "link"].into_iter())?, false),
-        ("id", text(r.clone().map(|(_, name)| name)), false),
-        ("metric", words(r.clone().map(|(s, _)| s.metric as i8), names)?, false),
+        ("kind", words(kinds, OWNERS.into_iter())?, false),
+        ("id", Arc::new(id), false),
+        ("metric", words(r.clone().map(|(s, _)| s.metric as i8), (0..METRICS).map(|m| metric_name(m).0))?, false),
         ("value", floats(r.map(|(s, _)| s.value)), false),
     ])
 }

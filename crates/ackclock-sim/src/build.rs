@@ -9,13 +9,14 @@ use crate::links;
 use crate::marking;
 use crate::network::Network;
 use crate::one_way::OneWay;
+use crate::others::Others;
 use crate::probe::Probes;
 use crate::routes::{Route, Routes};
 use crate::slab::Slab;
 use crate::spec::{self, Hop, Run, SpecError, Start, Through};
 use crate::wire::Link;
 use ackclock_core::app::Connections;
-use ackclock_core::path::{DelayLine, Element, Port};
+use ackclock_core::path::{DelayLine, Port};
 use ackclock_core::rng::Stream;
 use ackclock_core::time::{Span, Time};
 use std::borrow::Cow;
@@ -47,8 +48,9 @@ impl<'a> Router<'a> {
         let links: BTreeMap<_, _> = run.links.iter().zip(0..).map(|(l, i)| (l.id.as_str(), i)).collect();
         let mut before_delays = links.len() as u32;
         let mut elements = BTreeMap::new();
-        for (e, n) in run.elements.iter().zip(ports) {
-            elements.insert(e.id.as_str(), (before_delays, *n));
+        let names = run.elements.iter().map(|e| e.id.as_str()).chain(run.cells.iter().map(|c| c.id.as_str()));
+        for (id, n) in names.zip(ports) {
+            elements.insert(id, (before_delays, *n));
             before_delays += u32::from(*n);
         }
         let (delays, numbers, routes) = (Vec::new(), BTreeMap::new(), Routes::default());
@@ -113,20 +115,20 @@ impl Sim {
     /// As [`Sim::new`], and what `make` says.
     pub fn new_with(run: &Run, make: &mut Make<'_>) -> Result<Sim, SpecError> {
         check(run)?;
-        let others = elements(run)?;
-        let ports: Vec<Port> = others.iter().map(|e| e.ports()).collect();
-        let mut router = Router::new(run, &ports);
+        let probes = Probes::new(&run.probes, run.flows.len())?;
+        let others = Others::of(run, probes.cells_every)?;
+        let mut router = Router::new(run, &others.ports());
         let mut net = Network::default();
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
             let f = &drawn(f, run);
             let routes = [(&f.forward, "forward"), (&f.reverse, "reverse")];
             let [forward, reverse] = routes.map(|(hops, name)| router.route(hops, &format!("{path}.{name}")));
-            net.flow(f, run, [forward?, reverse?], &path, make)?;
+            net.flow(f, run, (&others, [forward?, reverse?]), &path, make)?;
         }
         let Network { sides, flows, conns, marks } = net;
-        let warnings = marking::warnings(run, &marks);
-        let probes = Probes::new(&run.probes, flows.len())?;
+        let Others { list: others, cells, mut warnings } = others;
+        warnings.extend(marking::warnings(run, &marks));
         let links = run.links.iter().enumerate();
         let links: Vec<Link> = links
             .map(|(i, l)| links::link(l, run, &format!("links.{i}"), probes.queue_events))
@@ -153,6 +155,7 @@ impl Sim {
             links,
             delays,
             others,
+            cells,
             doors,
             sides,
             talks,
@@ -190,6 +193,7 @@ impl Sim {
         check(run)?;
         const PER_PACKET: u64 = 64 + 16 + 24;
         const PER_FLOW: u64 = 8 * 1024;
+        const WINDOW: u64 = 6_000_000;
         let packet = |f: &spec::Flow| f.app.datagrams().map_or(f.mss, |d| d.payload);
         let mss = u64::from(run.flows.iter().map(packet).min().unwrap_or(1460)).max(1);
         let mut transfers = 0u64;
@@ -208,20 +212,18 @@ impl Sim {
             let ever = rate.map_or(0, |r| (u128::from(r) * u128::from(run.duration_ns) / 8_000_000_000) as u64 / mss);
             flight.saturating_add(queue.min(ever))
         };
-        let in_flight = run.links.iter().map(packets).fold(0, u64::saturating_add);
+        let users: usize = run.cells.iter().map(|c| c.users.len()).sum();
+        // What waits in a cell is bounded by the senders' windows, which are rarely larger.
+        let in_cells = (users as u64).saturating_mul(WINDOW / mss);
+        let in_flight = run.links.iter().map(packets).fold(in_cells, u64::saturating_add);
         let probes = Probes::new(&run.probes, run.flows.len())?;
         Ok(in_flight
             .saturating_mul(PER_PACKET)
             .saturating_add((run.flows.len() as u64).saturating_mul(PER_FLOW))
             // At worst, on a path that cannot carry them, all transfers are open at once.
             .saturating_add(transfers.saturating_mul(PER_FLOW))
-            .saturating_add(probes.estimate(run.duration_ns, run.flows.len(), run.links.len())))
+            .saturating_add(probes.estimate(run.duration_ns, run.flows.len(), run.links.len(), users)))
     }
-}
-
-/// The elements of `run` that are neither links nor delays.
-pub(crate) fn elements(run: &Run) -> Result<Vec<Box<dyn Element>>, SpecError> {
-    run.elements.iter().enumerate().map(|(i, e)| links::element(e, &format!("elements.{i}"))).collect()
 }
 
 pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
@@ -267,6 +269,12 @@ pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
             return err(&format!("elements.{i}.id"), format!("two elements have the id '{}'", e.id));
         }
     }
+    for (i, c) in run.cells.iter().enumerate() {
+        let taken = run.elements.iter().any(|e| e.id == c.id) || run.cells[..i].iter().any(|other| other.id == c.id);
+        if taken {
+            return err(&format!("cells.{i}.id"), format!("two elements have the id '{}'", c.id));
+        }
+    }
     for (i, f) in run.flows.iter().enumerate() {
         let hops = || f.forward.iter().chain(&f.reverse);
         if hops().any(|h| matches!(h, Hop::Uniform([low, high]) if low > high)) {
@@ -279,8 +287,8 @@ pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
         let later = |h: &Hop| match h {
             Hop::Delay(ns) | Hop::Uniform([ns, _]) => *ns > 0,
             Hop::Link(id) => takes_time.get(id.as_str()).copied().unwrap_or(true),
-            // It may, but nobody says so.
-            Hop::Element(_) => false,
+            // Elements may, but nobody says so; a cell does.
+            Hop::Element(Through { id, .. }) => run.cells.iter().any(|c| c.id == *id),
         };
         if !hops().any(later) {
             return err(&format!("flows.{i}"), "nothing on its way takes time; give a link a rate or a delay".into());

@@ -1,12 +1,13 @@
 //! Whether a run can be built, found out without building it: everything is made once and let go again, and what is
 //! there many times is made the first time only.
 
-use crate::build::{check, elements, Router};
+use crate::build::{check, Router};
 use crate::endpoint::Make;
 use crate::engine::Sim;
 use crate::links;
 use crate::marking;
 use crate::network::Network;
+use crate::others::Others;
 use crate::probe::Probes;
 use crate::spec::{Flow, Link, Run, SpecError};
 
@@ -21,8 +22,9 @@ impl Sim {
     /// As [`Sim::new_with`].
     pub fn check_with(run: &Run, make: &mut Make<'_>) -> Result<Vec<String>, SpecError> {
         check(run)?;
-        let ports: Vec<_> = elements(run)?.iter().map(|e| e.ports()).collect();
-        let mut router = Router::new(run, &ports);
+        let probes = Probes::new(&run.probes, run.flows.len())?;
+        let others = Others::of(run, probes.cells_every)?;
+        let mut router = Router::new(run, &others.ports());
         let mut known: Vec<(&Flow, marking::Use)> = Vec::new();
         let mut uses = Vec::with_capacity(run.flows.len());
         for (i, f) in run.flows.iter().enumerate() {
@@ -34,14 +36,13 @@ impl Sim {
                 continue;
             }
             let mut net = Network::default();
-            net.flow(f, run, [forward, reverse], &path, make)?;
+            net.flow(f, run, (&others, [forward, reverse]), &path, make)?;
             let how = net.marks.first().copied().unwrap_or(marking::Use::None);
             uses.push(how);
             if known.len() < REMEMBERED {
                 known.push((f, how));
             }
         }
-        Probes::new(&run.probes, run.flows.len())?;
         let mut known: Vec<&Link> = Vec::new();
         for (i, l) in run.links.iter().enumerate() {
             if known.iter().any(|other| same_link(l, other)) {
@@ -52,7 +53,9 @@ impl Sim {
                 known.push(l);
             }
         }
-        Ok(marking::warnings(run, &uses))
+        let mut warnings = others.warnings;
+        warnings.extend(marking::warnings(run, &uses));
+        Ok(warnings)
     }
 }
 

@@ -1,15 +1,17 @@
 //! The loop: visits elements in the order of their deadlines.
 
+use crate::cells::Named;
 use crate::events::{Events, LAST};
 use crate::flow::{Conn, Flow, Side};
 use crate::host::{Maker, Talk, Work};
 use crate::one_way::OneWay;
+use crate::others::Other;
 use crate::probe::Probes;
 use crate::routes::{Routes, END};
 use crate::slab::{Slab, NONE};
 use crate::wire::Link;
 use ackclock_core::packet::{Family, FourTuple, Packet};
-use ackclock_core::path::{DelayLine, Element, Port};
+use ackclock_core::path::{DelayLine, Port};
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
 
@@ -57,7 +59,9 @@ pub struct Sim {
     pub(crate) layout: Layout,
     pub(crate) links: Vec<Link>,
     pub(crate) delays: Vec<DelayLine<Bare>>,
-    pub(crate) others: Vec<Box<dyn Element>>,
+    pub(crate) others: Vec<Other>,
+    /// What belongs to the cells among them, in their order.
+    pub(crate) cells: Vec<Named>,
     /// Of each port of these, which of them and which of its ports.
     pub(crate) doors: Vec<(usize, Port)>,
     pub(crate) sides: Vec<Side>,
@@ -225,7 +229,7 @@ impl Sim {
     }
 
     /// A packet enters an element by the port that has the number `door`.
-    #[cold]
+    #[inline(never)]
     fn enter_other(&mut self, now: Time, door: u32, id: u32, len: u32) {
         let (i, port) = self.doors[(door - self.layout.others) as usize];
         let other = &mut self.others[i];
@@ -235,7 +239,7 @@ impl Sim {
     }
 
     /// An element is due. The events of all its ports are those of the first.
-    #[cold]
+    #[inline(never)]
     fn on_other_due(&mut self, now: Time, door: u32) -> Time {
         let (i, _) = self.doors[(door - self.layout.others) as usize];
         while let Some(out) = self.others[i].pull(now, &mut self.slab) {
@@ -332,6 +336,7 @@ impl Sim {
         for link in &mut self.links {
             link.finish(self.end, &mut self.slab);
         }
+        self.finish_cells();
         self.count_datagrams();
         for conn in &mut self.conns {
             let cwnd = conn.cwnd;

@@ -6,13 +6,14 @@
 //!
 //! * [`events`]: the heap, one pending event per element
 //! * [`slab`]: packets in flight, [`routes`]: where they go; [`wire`]: links, those of the
-//!   core and the fused one
+//!   core and the fused one; [`cells`]: radio cells
 //! * [`flow`]: flows and their connections; [`host`]: what their applications do; [`probe`]: series
 //! * [`step`]: the run driven from outside; [`snapshot`]: where it stands
 //! * [`engine`]: the loop; [`build`] and [`endpoint`]: from specification to network; [`output`]: the tables
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod cells;
 mod check;
 pub mod endpoint;
 pub mod engine;
@@ -23,6 +24,7 @@ mod links;
 mod marking;
 mod network;
 mod one_way;
+mod others;
 pub mod output;
 pub mod periods;
 pub mod probe;

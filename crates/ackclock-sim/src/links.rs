@@ -89,11 +89,15 @@ fn pace(link: &spec::Link, path: &str) -> Result<Option<Pace>, SpecError> {
     }
 }
 
-fn queue(q: &spec::Queue, path: &str) -> Result<QueueParams, SpecError> {
+/// The queue `q` as plain data; `at` is its key.
+///
+/// # Errors
+/// A parameter that is not of its kind.
+pub(crate) fn queue(q: &spec::Queue, at: &str) -> Result<QueueParams, SpecError> {
     let params = match registry::find(&q.kind) {
         Some(entry) => {
             let kind = |n: &str| entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
-            given(&q.params, kind, &format!("{path}.queue.params"))?
+            given(&q.params, kind, &format!("{at}.params"))?
         }
         // The link says that nobody knows it.
         None => Vec::new(),
@@ -124,7 +128,7 @@ fn params(l: &spec::Link, run: &Run, path: &str) -> Result<LinkParams, SpecError
         delay: Span(l.delay_ns),
         overhead: l.overhead_bytes,
         policer: l.policer.as_ref().map(bucket),
-        queue: l.queue.as_ref().map_or_else(|| Ok(QueueParams::unlimited()), |q| queue(q, path))?,
+        queue: l.queue.as_ref().map_or_else(|| Ok(QueueParams::unlimited()), |q| queue(q, &format!("{path}.queue")))?,
         loss: loss(l.loss.as_ref(), run, &format!("{path}.loss"))?,
         jitter: l.jitter.as_ref().map(jitter).unwrap_or_default(),
         preserve_order: l.preserve_order,

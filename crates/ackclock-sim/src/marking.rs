@@ -1,6 +1,6 @@
 //! Warnings about explicit congestion notification: marks that nobody makes, and marks that nobody would see.
 
-use crate::spec::{Hop, Link, Queue, Run};
+use crate::spec::{Cell, Hop, Link, Queue, Run, Through};
 use ackclock_core::cc::{EcnUse, Needs};
 use ackclock_core::params::{Default, Value};
 use ackclock_core::queue::registry;
@@ -41,9 +41,9 @@ impl Use {
     }
 }
 
-/// Whether the queue of `link` marks.
-fn marks(link: &Link) -> bool {
-    let Some(Queue { kind, mark_above_packets, mark_above_bytes, params, .. }) = &link.queue else { return false };
+/// Whether a queue marks.
+fn marks(queue: Option<&Queue>) -> bool {
+    let Some(Queue { kind, mark_above_packets, mark_above_bytes, params, .. }) = queue else { return false };
     if mark_above_packets.is_some() || mark_above_bytes.is_some() {
         return true;
     }
@@ -124,7 +124,17 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
             found.push(text);
         }
     };
-    let marking: BTreeSet<&str> = run.links.iter().filter(|l| marks(l)).map(|l| l.id.as_str()).collect();
+    let mut marking: BTreeSet<&str> =
+        run.links.iter().filter(|l| marks(l.queue.as_ref())).map(|l| l.id.as_str()).collect();
+    let of_cell = |c: &&Cell| {
+        let queues = c.users.iter().map(|u| u.down_queue.as_ref());
+        queues.chain([c.params.down_queue.as_ref(), c.params.up_queue.as_ref()]).any(marks)
+    };
+    marking.extend(run.cells.iter().filter(of_cell).map(|c| c.id.as_str()));
+    let passes = |hop: &Hop| match hop {
+        Hop::Link(id) | Hop::Element(Through { id, .. }) => marking.contains(id.as_str()),
+        Hop::Delay(_) | Hop::Uniform(_) => false,
+    };
     let coupled = |hop: &Hop| matches!(hop, Hop::Link(id) if run.links.iter().any(|l| l.id == *id && couples(l)));
     let low_latency = uses.iter().any(|how| how.ect1());
     let shared = if low_latency { shared_with_classic(run, uses) } else { BTreeSet::new() };
@@ -154,9 +164,7 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
                 "{name} sends ECT(0): dualpi2 serves it in the classic queue, with its delay and its marks; set {remedy}"
             ));
         }
-        if *how == Use::None
-            || flow.forward.iter().any(|hop| matches!(hop, Hop::Link(id) if marking.contains(id.as_str())))
-        {
+        if *how == Use::None || flow.forward.iter().any(passes) {
             continue;
         }
         add(if name == "prague" {

@@ -4,10 +4,11 @@ use crate::endpoint::{self, Make};
 use crate::flow::{Conn, Flow, Path, Side, Snapshot};
 use crate::host::{Blueprint, Datagrams};
 use crate::marking;
+use crate::others::Others;
 use crate::periods::Periods;
 use crate::routes::Route;
 use crate::slab::Stamp;
-use crate::spec::{self, Hop, Run, SpecError, Start};
+use crate::spec::{self, Hop, Run, SpecError, Start, Through};
 use ackclock_core::app::Connections;
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::Endpoint;
@@ -29,7 +30,7 @@ impl Network {
         &mut self,
         f: &spec::Flow,
         run: &Run,
-        routes: [Route; 2],
+        (others, routes): (&Others, [Route; 2]),
         path: &str,
         make: &mut Make<'_>,
     ) -> Result<(), SpecError> {
@@ -100,7 +101,7 @@ impl Network {
             completed: None,
             datagrams: f.app.datagrams().map(|_| Box::new(Datagrams::new(Time(run.warmup_ns)))),
             handshake,
-            path: best(f, run),
+            path: best(f, run, others),
             baseline: Snapshot::default(),
         });
         Ok(())
@@ -108,16 +109,16 @@ impl Network {
 }
 
 /// What the way of `f` allows at best.
-fn best(f: &spec::Flow, run: &Run) -> Path {
-    let link = |hop: &Hop| match hop {
-        Hop::Link(id) => run.links.iter().find(|l| l.id == *id),
-        Hop::Delay(_) | Hop::Uniform(_) | Hop::Element(_) => None,
+fn best(f: &spec::Flow, run: &Run, others: &Others) -> Path {
+    let link = |id: &str| run.links.iter().find(|l| l.id == *id);
+    let of = |hop: &Hop| match hop {
+        Hop::Delay(ns) | Hop::Uniform([ns, _]) => (*ns, None),
+        Hop::Link(id) => link(id).map_or((0, None), |l| (l.first_delay_ns(), l.fastest())),
+        Hop::Element(Through { id, port }) => {
+            let (least, rate) = others.best(id, *port);
+            (least.0, rate)
+        }
     };
-    let delay = |hop: &Hop| match hop {
-        Hop::Delay(ns) | Hop::Uniform([ns, _]) => *ns,
-        Hop::Link(_) => link(hop).map_or(0, |l| l.first_delay_ns()),
-        Hop::Element(_) => 0,
-    };
-    let rtt = f.forward.iter().chain(&f.reverse).map(delay).fold(0, u64::saturating_add);
-    Path { rtt, rate: f.forward.iter().filter_map(link).filter_map(|l| l.fastest()).min() }
+    let rtt = f.forward.iter().chain(&f.reverse).map(|hop| of(hop).0).fold(0, u64::saturating_add);
+    Path { rtt, rate: f.forward.iter().filter_map(|hop| of(hop).1).min() }
 }

@@ -1,8 +1,10 @@
 //! The tables of a finished run.
 
+use crate::cells::{self, CellRow, UserRow};
 use crate::engine::Sim;
 use crate::flow::Flow;
-use crate::probe::{Sample, FLOW_METRICS, LINK_METRICS};
+use crate::others::Other;
+use crate::probe::Sample;
 use crate::rows::{DatagramRow, ObjectRow, PageRow, TransferRow, TransfersRow};
 use ackclock_core::histogram::Histogram;
 use ackclock_core::path::REASONS;
@@ -146,6 +148,10 @@ pub struct Output {
     pub flows: Vec<FlowRow>,
     /// Links, in the order of the document.
     pub links: Vec<LinkRow>,
+    /// Cells, in the order of the document.
+    pub cells: Vec<CellRow>,
+    /// Their users, cell by cell.
+    pub users: Vec<UserRow>,
     /// Transfers, flow by flow, in the order in which they began.
     pub transfers: Vec<TransferRow>,
     /// Web pages, flow by flow.
@@ -164,16 +170,6 @@ pub struct Output {
     pub warnings: Vec<String>,
 }
 
-/// Name of a series and whether it belongs to a flow.
-pub fn metric_name(metric: u8) -> (&'static str, bool) {
-    let m = metric as usize;
-    if m < FLOW_METRICS.len() {
-        (FLOW_METRICS[m], true)
-    } else {
-        (LINK_METRICS[m - FLOW_METRICS.len()], false)
-    }
-}
-
 impl Sim {
     /// The tables of the run, which must have ended.
     pub fn output(mut self) -> Output {
@@ -188,12 +184,20 @@ impl Sim {
             transfers.extend(own);
         }
         let links: Vec<LinkRow> = (0..self.links.len()).map(|i| self.link_row(i)).collect();
+        let (mut cells, mut users) = (Vec::new(), Vec::new());
+        let radio = self.others.iter().filter_map(Other::cell);
+        for (cell, named) in radio.zip(&self.cells) {
+            let (row, of_it) = cells::rows(cell, named);
+            cells.push(row);
+            users.extend(of_it);
+        }
         let packets = self.flows.iter().map(|f| self.packets(f)).sum();
         let warnings = self.warnings();
         let measures = self.measures();
         let (pages, objects) = self.pages();
         let series = std::mem::take(&mut self.probes.samples);
-        Output { flows, links, transfers, pages, objects, measures, series, events: self.visits, packets, warnings }
+        let events = self.visits;
+        Output { flows, links, transfers, pages, objects, cells, users, measures, series, events, packets, warnings }
     }
 
     /// What the applications at the ends of every flow measured.
@@ -366,7 +370,7 @@ pub(crate) fn failure_text(why: Failure) -> &'static str {
 }
 
 /// Mean and nearest-rank percentiles 50, 95, 99 in seconds; none without values.
-fn delays(of: &Histogram) -> Option<[f64; 4]> {
+pub(crate) fn delays(of: &Histogram) -> Option<[f64; 4]> {
     let p = |q| of.percentile(q).unwrap_or(0.0) * 1e-9;
     of.mean().map(|m| [m * 1e-9, p(0.5), p(0.95), p(0.99)])
 }

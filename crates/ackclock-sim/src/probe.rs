@@ -1,10 +1,12 @@
 //! Series: typed columns with declared sampling.
 
+use crate::cells;
 use crate::flow::{Flow, Side};
 use crate::slab::Slab;
 use crate::spec::{Sampling, SpecError};
 use crate::wire::Link;
-use ackclock_core::time::Time;
+use ackclock_core::cell::Cell;
+use ackclock_core::time::{Span, Time};
 use std::collections::BTreeMap;
 
 /// Series of a flow, in the order of their numbers.
@@ -22,15 +24,59 @@ pub const FLOW_METRICS: [&str; 10] = [
 ];
 /// Series of a link.
 pub const LINK_METRICS: [&str; 4] = ["queue", "queue_bytes", "link_sent", "drops"];
+/// Series of a cell.
+pub const CELL_METRICS: [&str; 3] = ["rho_rb", "rho_tti", "up_rho_rb"];
+/// Series of a user of a cell.
+pub const USER_METRICS: [&str; 6] =
+    ["user_rate", "user_up_rate", "user_rb_share", "user_queue_age", "user_queue_bytes", "user_sinr"];
+/// Number of the first of these: those of flows and links come before.
+pub(crate) const FIRST_OF_CELLS: u8 = (FLOW_METRICS.len() + LINK_METRICS.len()) as u8;
+
+/// What a series belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// A flow.
+    Flow,
+    /// A link.
+    Link,
+    /// A cell.
+    Cell,
+    /// A user of a cell.
+    User,
+}
+
+/// How many series there are.
+pub const METRICS: u8 = FIRST_OF_CELLS + (CELL_METRICS.len() + USER_METRICS.len()) as u8;
+
+/// Name of a series and what it belongs to.
+///
+/// # Panics
+/// When no series has this number.
+pub fn metric_name(metric: u8) -> (&'static str, Owner) {
+    let names: [(&[&'static str], Owner); 4] = [
+        (&FLOW_METRICS, Owner::Flow),
+        (&LINK_METRICS, Owner::Link),
+        (&CELL_METRICS, Owner::Cell),
+        (&USER_METRICS, Owner::User),
+    ];
+    let mut m = usize::from(metric);
+    for (names, owner) in names {
+        if let Some(name) = names.get(m) {
+            return (name, owner);
+        }
+        m -= names.len();
+    }
+    unreachable!("series are numbered by these names")
+}
 
 /// One recorded value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// When.
     pub at: Time,
-    /// Number of the metric: flow metrics first, then link metrics.
+    /// Number of the metric: flow metrics first, then those of links, cells and users.
     pub metric: u8,
-    /// Number of the flow or link.
+    /// Number of the flow, link or cell, or of the user among all users.
     pub of: u32,
     /// The value: bytes, packets or seconds.
     pub value: f64,
@@ -45,6 +91,10 @@ pub struct Probes {
     flow_events: Vec<(u8, bool)>,
     /// Queue lengths are recorded on every change.
     pub queue_events: bool,
+    /// Series that cells keep by themselves.
+    of_cells: Vec<u8>,
+    /// Their interval.
+    pub cells_every: Option<Span>,
     last: Vec<f64>,
     /// The values.
     pub samples: Vec<Sample>,
@@ -113,10 +163,15 @@ impl Probes {
         let mut probes = Probes { last: vec![f64::NAN; flows * FLOW_METRICS.len()], ..Probes::default() };
         for (name, sampling) in spec {
             let path = || format!("probes.{name}");
+            let of_cells = CELL_METRICS.iter().chain(&USER_METRICS).position(|m| m == name);
+            if let Some(metric) = of_cells {
+                probes.add_of_cells(FIRST_OF_CELLS + metric as u8, *sampling).map_err(|e| SpecError::new(path(), e))?;
+                continue;
+            }
             let flow = FLOW_METRICS.iter().position(|m| m == name);
             let link = LINK_METRICS.iter().position(|m| m == name);
             let Some(metric) = flow.or(link.map(|l| l + FLOW_METRICS.len())) else {
-                let known = [&FLOW_METRICS[..], &LINK_METRICS[..]].concat().join(", ");
+                let known = [&FLOW_METRICS[..], &LINK_METRICS, &CELL_METRICS, &USER_METRICS].concat().join(", ");
                 return Err(SpecError::new(path(), format!("unknown series; known are {known}")));
             };
             match *sampling {
@@ -135,6 +190,26 @@ impl Probes {
             }
         }
         Ok(probes)
+    }
+
+    fn add_of_cells(&mut self, metric: u8, sampling: Sampling) -> Result<(), &'static str> {
+        let Sampling::Every { every_ns } = sampling else {
+            return Err("cells keep their series by the clock; give an interval");
+        };
+        let every = Span(every_ns);
+        if self.cells_every.is_some_and(|other| other != every) {
+            return Err("the series of cells have one interval; give all of them the same");
+        }
+        self.cells_every = Some(every);
+        self.of_cells.push(metric);
+        Ok(())
+    }
+
+    /// The run has ended: takes the series that cell number `number` kept, whose users are numbered from `first` on.
+    pub(crate) fn take_of_cell(&mut self, cell: &Cell, numbers: (u32, u32)) {
+        if let Some(every) = self.cells_every {
+            cells::samples(cell, numbers, &self.of_cells, every, &mut self.samples);
+        }
     }
 
     /// When the clock asks for samples next.
@@ -211,14 +286,16 @@ impl Probes {
     }
 
     /// Bytes the records of a run of this length will take, for the events that are predictable.
-    pub fn estimate(&self, duration: u64, flows: usize, links: usize) -> u64 {
+    pub fn estimate(&self, duration: u64, flows: usize, links: usize, users: usize) -> u64 {
         let per = std::mem::size_of::<Sample>() as u64;
+        let intervals = self.cells_every.map_or(0, |every| duration / every.0.max(1));
+        let of_cells = intervals.saturating_mul((self.of_cells.len() + 1) as u64).saturating_mul(users as u64);
         self.timed
             .iter()
             .map(|&(m, every, _)| {
                 let of = if (m as usize) < FLOW_METRICS.len() { flows } else { links } as u64;
                 (duration / every.max(1) + 1).saturating_mul(of).saturating_mul(per)
             })
-            .fold(0, u64::saturating_add)
+            .fold(of_cells.saturating_mul(per), u64::saturating_add)
     }
 }

@@ -1,6 +1,7 @@
 //! The resolved run: the one document the engine reads (`docs/resolved-run.md`).
 
 mod app;
+pub mod cell;
 mod distribution;
 mod link;
 
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use app::made;
 pub use app::{App, Datagrams};
+pub use cell::Cell;
 pub use link::{Bucket, Drop, Event, Jitter, Link, Loss, Queue, Reorder, Schedule, Trace};
 
 /// What is wrong with a document, and where.
@@ -51,6 +53,9 @@ pub struct Run {
     /// What else routes may pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elements: Vec<Element>,
+    /// Radio cells, which routes pass like elements.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<Cell>,
     /// Flows.
     pub flows: Vec<Flow>,
     /// Series to record.

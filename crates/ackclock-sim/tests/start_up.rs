@@ -3,7 +3,7 @@
 
 mod common;
 
-use ackclock_sim::output::metric_name;
+use ackclock_sim::probe::metric_name;
 use ackclock_sim::Output;
 use common::{document, flow, link, play, Packet, MS};
 use serde_json::{json, Value};

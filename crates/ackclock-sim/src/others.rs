@@ -1,0 +1,123 @@
+//! Elements of paths that are neither links nor delays.
+
+use crate::cells;
+use crate::engine::Sim;
+use crate::links;
+use crate::slab::Slab;
+use crate::spec::{Run, SpecError};
+use ackclock_core::cell::Cell;
+use ackclock_core::packet::Parcel;
+use ackclock_core::path::{Element, Out, Port};
+use ackclock_core::time::{Span, Time};
+
+/// An element that is neither a link nor a delay.
+pub(crate) enum Other {
+    /// One of the registry.
+    Named(Box<dyn Element>),
+    /// A radio cell.
+    Cell(Box<Cell>),
+}
+
+impl Other {
+    pub(crate) fn ports(&self) -> Port {
+        match self {
+            Other::Named(e) => e.ports(),
+            Other::Cell(c) => c.ports(),
+        }
+    }
+
+    /// The cell that it is.
+    pub(crate) fn cell(&self) -> Option<&Cell> {
+        match self {
+            Other::Named(_) => None,
+            Other::Cell(c) => Some(c),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, now: Time, port: Port, parcel: Parcel, slab: &mut Slab) {
+        match self {
+            Other::Named(e) => e.push(now, port, parcel, slab),
+            Other::Cell(c) => c.push(now, port, parcel, slab),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pull(&mut self, now: Time, slab: &mut Slab) -> Option<Out> {
+        match self {
+            Other::Named(e) => e.pull(now, slab),
+            Other::Cell(c) => c.pull(now, slab),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next_due(&self) -> Time {
+        match self {
+            Other::Named(e) => e.next_due(),
+            Other::Cell(c) => c.next_due(),
+        }
+    }
+}
+
+/// Those of a run, in the order of the document, and what belongs to the cells among them.
+#[derive(Default)]
+pub(crate) struct Others {
+    /// Elements, then cells.
+    pub list: Vec<Other>,
+    /// What belongs to the cells.
+    pub cells: Vec<cells::Named>,
+    /// What a reader of the results should know.
+    pub warnings: Vec<String>,
+}
+
+impl Others {
+    /// Those of `run`, whose cells keep a series if that has an interval.
+    ///
+    /// # Errors
+    /// What is wrong with one, and where.
+    pub(crate) fn of(run: &Run, series: Option<Span>) -> Result<Others, SpecError> {
+        let mut others = Others::default();
+        for (i, e) in run.elements.iter().enumerate() {
+            others.list.push(Other::Named(links::element(e, &format!("elements.{i}"))?));
+        }
+        for (i, c) in run.cells.iter().enumerate() {
+            let (cell, named, warnings) = cells::cell(c, run, &format!("cells.{i}"), series)?;
+            others.list.push(Other::Cell(cell));
+            others.cells.push(named);
+            others.warnings.extend(warnings);
+        }
+        Ok(others)
+    }
+
+    /// How many ports each has.
+    pub(crate) fn ports(&self) -> Vec<Port> {
+        self.list.iter().map(Other::ports).collect()
+    }
+
+    /// What packets that enter the element `id` by `port` find there at best: the least delay, and the rate in bit/s if there is one.
+    pub(crate) fn best(&self, id: &str, port: Port) -> (Span, Option<u64>) {
+        let cells = self.list.iter().filter_map(Other::cell).zip(&self.cells);
+        let Some((cell, named)) = cells.into_iter().find(|(_, named)| named.id == id) else {
+            return (Span::ZERO, None);
+        };
+        let (user, up) = (usize::from(port) % cell.len(), usize::from(port) >= cell.len());
+        let report = cell.user(user);
+        let signal = if up { report.up } else { report.down };
+        (named.least[usize::from(up)], (signal.rate_bps >= 1.0).then_some(signal.rate_bps as u64))
+    }
+}
+
+impl Sim {
+    /// The run has ended: so have its cells.
+    pub(crate) fn finish_cells(&mut self) {
+        let (mut number, mut first) = (0, 0);
+        for other in &mut self.others {
+            if let Other::Cell(cell) = other {
+                cell.finish(self.end, &mut self.slab);
+                self.probes.take_of_cell(cell, (number, first));
+                number += 1;
+                first += cell.len() as u32;
+            }
+        }
+    }
+}
