@@ -28,7 +28,7 @@ DEFAULT_PROFILE = "linux"
 """The bundle of TCP options of a flow that names none: what most of the Internet runs, and held against a kernel."""
 
 
-TABLES = ("flows", "links", "transfers", "series", "pages", "objects")
+TABLES = ("flows", "links", "transfers", "series", "pages", "objects", "cells", "users")
 """The tables of a run, in the engine's order."""
 
 
@@ -109,6 +109,8 @@ class Output:
 
     flows: pl.DataFrame
     links: pl.DataFrame
+    cells: pl.DataFrame
+    users: pl.DataFrame
     transfers: pl.DataFrame
     series: pl.DataFrame
     pages: pl.DataFrame

@@ -20,7 +20,13 @@ FLOW = (
 LINK = ("queue", "queue_bytes", "link_sent", "drops")
 """Of each link."""
 
-SERIES = (*FLOW, *LINK)
+CELL = ("rho_rb", "rho_tti", "up_rho_rb")
+"""Of each radio cell."""
+
+USER = ("user_rate", "user_up_rate", "user_rb_share", "user_queue_age", "user_queue_bytes", "user_sinr")
+"""Of each user of a cell."""
+
+SERIES = (*FLOW, *LINK, *CELL, *USER)
 """All of them, in the order of the tables."""
 
 OF_INTERVAL = ("cwnd", "srtt", "delivered", "queue")

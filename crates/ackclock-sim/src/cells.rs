@@ -108,11 +108,12 @@ fn warnings(id: &str, params: &CellParams) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for o in &all {
         let (low, high) = o.range;
-        let part = if o.quantity.starts_with("distance") {
-            let (what, end) = if o.value < low { ("nearer", low) } else { ("farther", high) };
-            format!("users {what} than {end} km (it is for {low} to {high} km)")
+        let (what, unit) = o.quantity.split_once(" in ").unwrap_or((o.quantity, ""));
+        let part = if what == "distance" {
+            let (side, end) = if o.value < low { ("nearer", low) } else { ("farther", high) };
+            format!("users {side} than {end} {unit} (it is for {low} to {high} {unit})")
         } else {
-            format!("a {} of {} (it is for {low} to {high})", o.quantity, o.value)
+            format!("a {what} of {} {unit} (it is for {low} to {high} {unit})", o.value)
         };
         if !parts.contains(&part) {
             parts.push(part);

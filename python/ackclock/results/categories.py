@@ -12,5 +12,5 @@ def in_categories(table: pl.DataFrame, metrics: Iterable[str]) -> pl.DataFrame:
 
     They are fixed, not in the order of arrival: the files must not depend on which run finished first.
     """
-    repeated = {"kind": pl.Enum(["flow", "link"]), "metric": pl.Enum(list(metrics))}
+    repeated = {"kind": pl.Enum(["flow", "link", "cell", "user"]), "metric": pl.Enum(list(metrics))}
     return table.cast({name: kind for name, kind in repeated.items() if name in table.columns})

@@ -7,10 +7,10 @@ from typing import Any
 FORMAT = 1
 """What a reader of results must know: it grows when a manifest or a table means something else."""
 
-TABLES = ("runs", "flows", "links", "transfers", "series", "pages", "objects")
+TABLES = ("runs", "flows", "links", "transfers", "series", "pages", "objects", "cells", "users")
 """The tables of a result, and the names of their files."""
 
-LATER = frozenset({"pages", "objects"})
+LATER = frozenset({"pages", "objects", "cells", "users"})
 """Those that results of older versions do not have."""
 
 Manifest = dict[str, Any]

@@ -54,6 +54,16 @@ class Result:
         return self.tables["links"]
 
     @property
+    def cells(self) -> pl.DataFrame:
+        """A row per radio cell and run."""
+        return self.tables["cells"]
+
+    @property
+    def users(self) -> pl.DataFrame:
+        """A row per user of a radio cell and run."""
+        return self.tables["users"]
+
+    @property
     def transfers(self) -> pl.DataFrame:
         """A row per transfer of the flows that make more than one."""
         return self.tables["transfers"]

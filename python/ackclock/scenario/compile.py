@@ -12,10 +12,12 @@ from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.topology import resolved
+from ackclock.scenario.topology.cell import LteCell
+from ackclock.scenario.topology.cell_resolved import resolve_cell
 from ackclock.scenario.topology.resolved import Link, Sizing
 from ackclock.scenario.traffic.application import Cbr, OnOff, resolve_intervals
 from ackclock.scenario.traffic.flow import Choice, Flow, Start
-from ackclock.scenario.traffic.layout import Drawn, Layout, Step, around
+from ackclock.scenario.traffic.layout import Air, Drawn, Layout, Step, around
 from ackclock.scenario.values.options import convert
 
 FORMAT = 1
@@ -35,6 +37,7 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
     sizing = Sizing(layout.rtt, full_packet(typical), sum(flow.count for flow in scenario.flows))
     flows, own = _flows(scenario, layout)
     rows = [resolved.resolve_link(link, sizing) for link in (*layout.links, *own)]
+    cell = scenario.topology if isinstance(scenario.topology, LteCell) else None
     return {
         "format": FORMAT,
         "seed": scenario.run.seed,
@@ -42,6 +45,7 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
         "duration_ns": scenario.run.duration,
         "warmup_ns": scenario.run.warmup,
         "links": rows,
+        **({} if cell is None else {"cells": [resolve_cell(cell, sizing.packet)]}),
         "flows": flows,
         "probes": scenario.probes.resolved(),
         **({} if scenario.run.packet_delays else {"packet_delays": False}),
@@ -69,23 +73,29 @@ def _flows(scenario: Scenario, layout: Layout) -> tuple[list[Document], list[Lin
     own: list[Link] = []
     for group, route in zip(scenario.flows, layout.routes, strict=True):
         shared = resolved_flow(group)
-        for number in range(len(result), len(result) + group.count):
-            if route.access is not None or "id" not in shared:
+        begin = len(result)
+        on_air = any(isinstance(step, Air) for step in route.forward)
+        for number in range(begin, begin + group.count):
+            if on_air or route.access is not None or "id" not in shared:
                 out, back = around(route, str(number))
-                shared |= {"id": str(number), "forward": _hops(out), "reverse": _hops(back)}
+                user = number - begin if route.user is None else route.user
+                shared |= {"id": str(number), "forward": _hops(out, user), "reverse": _hops(back, user)}
                 own.extend(step for step in (*out, *back) if isinstance(step, Link) and step.own)
             result.append(shared | {"id": str(number)})
     return result, own
 
 
-def _hops(steps: Sequence[Step]) -> list[Document]:
-    """What the engine reads: pure delays that follow each other are one."""
+def _hops(steps: Sequence[Step], user: int) -> list[Document]:
+    """What the engine reads: pure delays that follow each other are one. `user` is that of a cell; after the last comes the first."""
     hops: list[Document] = []
     for step in steps:
         if isinstance(step, Link):
             hops.append({"link": step.name})
         elif isinstance(step, Drawn):
             hops.append({"uniform_ns": [step.low, step.high]})
+        elif isinstance(step, Air):
+            port = user % step.users + (step.users if step.up else 0)
+            hops.append({"element": {"id": step.cell, "port": port}})
         elif hops and "delay_ns" in hops[-1]:
             hops[-1]["delay_ns"] += step
         elif step:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ackclock.errors import Problem
 from ackclock.scenario.settings import Probes, Run
+from ackclock.scenario.topology.cell import LteCell
 from ackclock.scenario.topology.topologies import Topology
 from ackclock.scenario.traffic import layout
 from ackclock.scenario.traffic.flow import Flow
@@ -32,6 +33,20 @@ class Scenario(Model):
     """How long, how often, and with what randomness."""
     probes: Probes = Probes()
     """What to record over time."""
+
+    @field_validator("flows")
+    @classmethod
+    def _one_for_each_user(cls, flows: tuple[Flow, ...], info: ValidationInfo) -> tuple[Flow, ...]:
+        """In a cell a group that does not say how many flows it has has one for each user."""
+        cell = info.data.get("topology")
+        if not isinstance(cell, LteCell):
+            return flows
+        return tuple(
+            flow
+            if "count" in flow.model_fields_set or flow.user is not None
+            else flow.model_copy(update={"count": cell.count})
+            for flow in flows
+        )
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:

@@ -10,7 +10,7 @@ from ackclock.errors import Problem
 from ackclock.scenario.values.base import Model
 from ackclock.scenario.values.types import Count, Duration, PositiveDuration, RunLength
 from ackclock.scenario.values.units import DURATION
-from ackclock.series import LINK, OF_INTERVAL, SERIES
+from ackclock.series import CELL, LINK, OF_INTERVAL, SERIES, USER
 
 
 class Run(Model):
@@ -124,10 +124,28 @@ class Probes(Model):
     """Bytes each link has sent, from the start."""
     drops: LinkSampling = None
     """Packets the queue of each link has refused, from the start."""
+    rho_rb: LinkSampling = None
+    """Share of the resource blocks of a cell's downlink that were used in each interval."""
+    rho_tti: LinkSampling = None
+    """Share of the TTIs of its downlink that were used in each interval."""
+    up_rho_rb: LinkSampling = None
+    """Share of the resource blocks of its uplink that were used in each interval."""
+    user_rate: LinkSampling = None
+    """What came out of the downlink of each user of a cell in each interval, bit/s."""
+    user_up_rate: LinkSampling = None
+    """What came out of its uplink in each interval, bit/s."""
+    user_rb_share: LinkSampling = None
+    """Its share of the resource blocks of the downlink in each interval."""
+    user_queue_age: LinkSampling = None
+    """Age of the oldest packet that left its queue at the base station in each interval, seconds."""
+    user_queue_bytes: LinkSampling = None
+    """Bytes in that queue at the end of each interval."""
+    user_sinr: LinkSampling = None
+    """SNR of its downlink at the end of each interval, dB."""
 
     @model_validator(mode="after")
     def _possible(self) -> Probes:
-        for name in LINK[1:]:
+        for name in (*LINK[1:], *CELL, *USER):
             if getattr(self, name) in ("on_change", "every_event"):
                 raise Problem(f"'{name}' cannot follow events", 'give an interval such as "100 ms"', name)
         return self

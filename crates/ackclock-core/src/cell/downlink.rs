@@ -356,7 +356,10 @@ impl Downlink {
         }
         user.rbs += u64::from(block.rbs);
         self.totals.0 += u64::from(block.rbs);
-        self.stats.blocks += u64::from(self.window.counts(begin(block.sent)));
+        if self.window.counts(begin(block.sent)) {
+            user.bearer.stats.used_rbs += u64::from(block.rbs);
+            self.stats.blocks += 1;
+        }
         self.flights.launch(block, hopeful);
     }
 }

@@ -32,6 +32,21 @@ pub enum Area {
     Open,
 }
 
+impl Area {
+    /// Every area.
+    pub const ALL: [Area; 4] = [Area::MediumCity, Area::LargeCity, Area::Suburban, Area::Open];
+
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Area::MediumCity => "medium_city",
+            Area::LargeCity => "large_city",
+            Area::Suburban => "suburban",
+            Area::Open => "open",
+        }
+    }
+}
+
 /// Where the ends are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Geometry {
@@ -57,6 +72,9 @@ pub struct Outside {
 }
 
 impl PathLoss {
+    /// Every formula.
+    pub const ALL: [PathLoss; 3] = [PathLoss::OkumuraHata, PathLoss::Cost231, PathLoss::Cost231Lena];
+
     /// Its name in a scenario.
     pub fn name(self) -> &'static str {
         match self {

@@ -100,6 +100,8 @@ pub struct BearerStats {
     pub wait: Histogram,
     /// Longest time from the arrival of a packet to its coming out.
     pub longest: Span,
+    /// Resource blocks it was given, retransmissions included.
+    pub used_rbs: u64,
     /// Transport blocks of new data.
     pub blocks: u64,
     /// Retransmissions by HARQ.

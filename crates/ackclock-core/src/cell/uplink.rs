@@ -319,7 +319,10 @@ impl Uplink {
             }
         }
         self.totals.0 += u64::from(block.rbs);
-        self.stats.blocks += u64::from(self.window.counts(begin(block.sent)));
+        if self.window.counts(begin(block.sent)) {
+            self.users[usize::from(block.user)].bearer.stats.used_rbs += u64::from(block.rbs);
+            self.stats.blocks += 1;
+        }
         self.flights.launch(block, hopeful);
     }
 

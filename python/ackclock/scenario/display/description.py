@@ -83,7 +83,13 @@ def link(document: Document) -> tuple[str, ...]:
 
 def route(hops: Sequence[Document]) -> str:
     """The hops of a flow: ``5 ms, hop0, hop1``."""
-    return ", ".join(hop["link"] if "link" in hop else _delay(hop) for hop in hops)
+    return ", ".join(hop["link"] if "link" in hop else _passed(hop) for hop in hops)
+
+
+def _passed(hop: Document) -> str:
+    if "element" in hop:
+        return f"{hop['element']['id']} port {hop['element']['port']}"
+    return _delay(hop)
 
 
 def sends(flow: Document) -> str:

@@ -33,6 +33,7 @@ _LISTS = frozenset(
         "links",
         "nodes",
         "over",
+        "places",
         "points",
         "steps",
         "uniform",

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from ackclock.errors import Problem
 from ackclock.scenario.topology.access import Access
+from ackclock.scenario.topology.cell import LteCell
 from ackclock.scenario.topology.link import Hop, LinkKeys, Reverse
 from ackclock.scenario.topology.loss import LossField
 from ackclock.scenario.topology.network import Network
@@ -65,7 +66,7 @@ class ParkingLot(Row):
     """Propagation RTT of flows that do not set their own. Default: what the links on their way take."""
 
 
-Shape = Dumbbell | Chain | ParkingLot | Network
+Shape = Dumbbell | Chain | ParkingLot | Network | LteCell
 """A topology of any kind."""
 
 KINDS: Mapping[str, type[Model]] = {
@@ -73,6 +74,7 @@ KINDS: Mapping[str, type[Model]] = {
     "chain": Chain,
     "parking-lot": ParkingLot,
     "network": Network,
+    "lte_cell": LteCell,
 }
 """The model of each kind of topology."""
 
@@ -87,7 +89,8 @@ Topology = Annotated[
     Annotated[Dumbbell, Tag("<dumbbell>")]
     | Annotated[Chain, Tag("<chain>")]
     | Annotated[ParkingLot, Tag("<parking-lot>")]
-    | Annotated[Network, Tag("<network>")],
+    | Annotated[Network, Tag("<network>")]
+    | Annotated[LteCell, Tag("<lte_cell>")],
     Discriminator(kinds.tag),
     BeforeValidator(_known_kind),
 ]

@@ -161,7 +161,7 @@ class Flow(RouteKeys):
     service: Annotated[int, Field(strict=True, ge=0, le=255, alias="class")] = 0
     """Class of service of its packets, for queues with priorities or weights; 0 is the first."""
     count: Count = 1
-    """How many such flows."""
+    """How many such flows. In a cell the default is one for each user."""
     mss: PositiveSize = Field(default="1448 B", validate_default=True)
     """Payload of a full segment."""
     iw: Any = Field(default=None, validate_default=False)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from ackclock.errors import Problem
 from ackclock.scenario.topology import resolved
 from ackclock.scenario.topology.access import Access
+from ackclock.scenario.topology.cell import LteCell
+from ackclock.scenario.topology.cell_resolved import NAME as CELL
 from ackclock.scenario.topology.link import LinkKeys
 from ackclock.scenario.topology.network import Network
 from ackclock.scenario.topology.resolved import Key, Link
@@ -26,8 +28,17 @@ class Drawn:
     high: int
 
 
-Step = Link | int | Drawn
-"""A link, or a pure delay in ns."""
+@dataclass(frozen=True, slots=True)
+class Air:
+    """Over the air of a cell with so many `users`: to the user of a flow, or from it."""
+
+    cell: str
+    users: int
+    up: bool
+
+
+Step = Link | int | Drawn | Air
+"""A link, a pure delay in ns, or a radio channel."""
 
 MOST_HOPS = 127
 """On the route of a flow, links and pure delays together: what the engine has room for."""
@@ -58,6 +69,8 @@ class Route:
     access: OwnAccess | None = None
     out: Nodes = ()
     back: Nodes = ()
+    user: int | None = None
+    """Of a cell: the user that all flows of the group belong to; without it they are spread over all, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +88,8 @@ def build(topology: Shape, flows: Sequence[RouteKeys]) -> Layout:
         _only_known(topology, flow, index)
     if isinstance(topology, Network):
         layout = _network(topology, flows)
+    elif isinstance(topology, LteCell):
+        layout = _cell(topology, flows)
     else:
         layout = _dumbbell(topology, flows) if isinstance(topology, Dumbbell) else _row(topology, flows)
     for index, route in enumerate(layout.routes):
@@ -103,8 +118,12 @@ def _only_known(topology: Shape, flow: RouteKeys, index: int) -> None:
         strange["over"] = ("over", 'kind = "parking-lot"')
     if kind == "network":
         strange["access"] = ("access", "[[topology.links]] for them")
+    if kind == "lte_cell":
+        strange["access"] = ("access", "server_rate in the topology")
+    else:
+        strange |= {name: (name, 'kind = "lte_cell"') for name in ("user", "direction")}
     for name, (key, remedy) in strange.items():
-        if getattr(flow, name):
+        if getattr(flow, name) != RouteKeys.model_fields[name].get_default():
             problem = f"'{key}' does not belong to a {kind}"
             raise Problem(problem, f"remove it, or write {remedy}", "flows", index, key)
 
@@ -179,6 +198,33 @@ def _network(topology: Network, flows: Sequence[RouteKeys]) -> Layout:
     return Layout(shared, tuple(routes), routes[0].rtt)
 
 
+def _cell(topology: LteCell, flows: Sequence[RouteKeys]) -> Layout:
+    rtts = []
+    for index, flow in enumerate(flows):
+        if flow.user is not None and flow.user >= topology.count:
+            remedy = f"they are numbered from 0 to {topology.count - 1}" if topology.count > 1 else "the only one is 0"
+            raise Problem(f"there is no user {flow.user}", remedy, "flows", index, "user")
+        rtt = flow.rtt or topology.rtt
+        if rtt is None:
+            raise Problem("missing key 'rtt'", "add it here or to every flow", "topology", "rtt")
+        rtts.append(rtt)
+    base = min(rtt - _spread(rtt, flow) for rtt, flow in zip(rtts, flows, strict=True))
+    keys = LinkKeys(rate=None).model_copy(update={"rate": topology.server_rate})
+    # An odd nanosecond goes to the way up, so that the two halves make the RTT exactly.
+    down = Link("server", keys, base // 2, ("topology",), keys.rate)
+    up = replace(down, name="server-reverse", delay=base - base // 2)
+    ends: tuple[Step, Step] = (down, up) if keys.rate is not None else (down.delay, up.delay)
+    air = Air(CELL, topology.count, up=False)
+    out: tuple[Step, ...] = (ends[0], topology.core_delay, air)
+    back: tuple[Step, ...] = (replace(air, up=True), topology.core_delay, ends[1])
+    routes = []
+    for flow, rtt in zip(flows, rtts, strict=True):
+        ways = (out, back) if flow.direction == "down" else (back, out)
+        routes.append(replace(_route(*ways, rtt + 2 * topology.core_delay, flow, None), user=flow.user))
+    shared = (down, up) if keys.rate is not None else ()
+    return Layout(shared, tuple(routes), (topology.rtt or rtts[0]) + 2 * topology.core_delay)
+
+
 def around(route: Route, flow: str) -> tuple[list[Step], list[Step]]:
     """Every step of one flow of a group, there and back: the shared ones, and those of its own around them."""
     out, back = list(route.forward), list(route.reverse)
@@ -229,13 +275,16 @@ def _possible(route: Route, index: int) -> None:
     crossed = max(len(route.forward), len(route.reverse)) + (route.rtt > 0) + 2 * (route.access is not None)
     if crossed > MOST_HOPS:
         raise Problem(f"the flow crosses {crossed} links", f"at most {MOST_HOPS} are possible", "flows", index)
-    paced = any(isinstance(step, Link) and step.rate is not None for step in (*route.forward, *route.reverse))
+    steps = (*route.forward, *route.reverse)
+    paced = any(isinstance(step, Air) or (isinstance(step, Link) and step.rate is not None) for step in steps)
     if route.rtt == 0 and not paced:
         raise Problem("nothing on the way takes time", "give a link a rate or a delay", "flows", index)
 
 
 def _delay(steps: Sequence[Step]) -> int:
-    return sum(step.delay if isinstance(step, Link) else step for step in steps if not isinstance(step, Drawn))
+    return sum(
+        step.delay if isinstance(step, Link) else step for step in steps if not isinstance(step, Drawn | Air)
+    )
 
 
 def _long_enough(rtt: int, least: int, flow: RouteKeys, index: int) -> None:

@@ -61,6 +61,10 @@ class RouteKeys(Model):
     """Of a network: nodes to pass on the way out, in order. Default: the cheapest way."""
     via_back: tuple[NodeName, ...] = ()
     """Of a network: nodes to pass on the way back, in order. Default: the cheapest way."""
+    user: Annotated[int, Field(strict=True, ge=0)] | None = None
+    """Of a cell: the user that all flows of the group belong to. Default: the first flow to user 0, the next to 1, and so on."""
+    direction: Literal["down", "up"] = "down"
+    """Of a cell: whether data go to the user or come from it."""
     access: Access | None = None
     """Links of its own before and behind the shared ones, in place of the topology's."""
 
