@@ -102,7 +102,13 @@ pub fn users(outs: &[Output]) -> PyResult<Table> {
         ("shadowing_db", floats(r().map(|u| u.shadowing_db)), false),
     ];
     for up in [false, true] {
-        let d = move |u: &'_ UserRow| -> UserDirectionRow { if up { u.up.clone() } else { u.down.clone() } };
+        let d = move |u: &'_ UserRow| -> UserDirectionRow {
+            if up {
+                u.up.clone()
+            } else {
+                u.down.clone()
+            }
+        };
         let rows: Vec<UserDirectionRow> = r().map(d).collect();
         let wait = |i: usize| some_floats(rows.iter().map(move |d| d.wait_s.map(|w| w[i])));
         let count = |of: &dyn Fn(&UserDirectionRow) -> u64| ints(rows.iter().map(of));

@@ -65,9 +65,7 @@ fn described(c: &spec::Cell, run: &Run, path: &str) -> Result<Described, SpecErr
                 let (metres, spot) = drawn(radius, &mut Stream::named(run.seed, run.run, &name));
                 (Place::Distance(metres), Some(spot))
             }
-            (None, None, Some(down_db)) => {
-                (Place::Snr { down_db, up_db: user.up_db.unwrap_or(down_db) }, None)
-            }
+            (None, None, Some(down_db)) => (Place::Snr { down_db, up_db: user.up_db.unwrap_or(down_db) }, None),
             _ => {
                 let problem = "a user is somewhere: give one of distance_m, disc_m and down_db";
                 return Err(SpecError::new(at, problem));

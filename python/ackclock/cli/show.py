@@ -15,7 +15,7 @@ from ackclock.metrics.capacity import rate_of
 from ackclock.results import warnings
 from ackclock.results.store import MANIFEST
 from ackclock.scenario.compile import full_packet
-from ackclock.scenario.display import description, sketch
+from ackclock.scenario.display import description, radio, sketch
 from ackclock.scenario.plan import Beginning, Plan, Point, begin, load
 from ackclock.scenario.topology.resolved import bdp_packets
 from ackclock.scenario.traffic.flow import Flow
@@ -62,7 +62,10 @@ def _print(found: Beginning, drawn: Sequence[Path], *, as_json: bool) -> None:
         if point.params:
             console.say(out, f"point {point.index}: {_params(point)}")
         document = next(job for job in Plan(plan.source, "", (point,)).jobs()).document()
-        out.print(console.table(_links(point, document), ["left"]))
+        if document["links"]:
+            out.print(console.table(_links(point, document), ["left"]))
+        if cells := document.get("cells"):
+            out.print(console.table(_cells(cells), ["left"] * 6))
         out.print(console.table(_flows(point, document), sides))
         out.print(console.table(_ways(point, document), ["left"] * 3))
     if found.points > _MOST:
@@ -131,6 +134,14 @@ def _links(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
         )
     if not any(row[-1] for row in rows[1:]):
         rows = [row[:-1] for row in rows]
+    return rows
+
+
+def _cells(cells: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    rows = [["cell", "band", "power", "users", "served", "queue of each"]]
+    for cell in cells:
+        own = (radio.band(cell), radio.power(cell), radio.users(cell), radio.service(cell), radio.queue(cell))
+        rows.append([cell["id"], *own])
     return rows
 
 

@@ -222,7 +222,8 @@ class Tables(Mapping[str, pl.DataFrame]):
     def __getitem__(self, name: str) -> pl.DataFrame:
         if name not in self._read:
             if name in manifests.LATER and name not in self._files:
-                self._read[name] = pages.none(name, _labels(self._files["transfers"]))
+                labels = _labels(self._files["transfers"])
+                self._read[name] = pages.none(name, labels) if name in pages.SCHEMAS else pl.DataFrame(schema=labels)
             else:
                 self._read[name] = pl.read_parquet(self._files[name])
         return self._read[name]

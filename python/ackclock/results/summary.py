@@ -10,7 +10,7 @@ import polars as pl
 
 from ackclock.metrics.capacity import bottleneck
 from ackclock.metrics.runs import MEASURES, Row, per_run
-from ackclock.results import groups, measures, pages, percentiles, replications, sources
+from ackclock.results import groups, measures, pages, percentiles, radio, replications, sources
 from ackclock.results.groups import Group
 from ackclock.results.manifest import Manifest, Numbers, Params, numbers_of
 from ackclock.stats import Estimate, estimate
@@ -66,6 +66,9 @@ _LINK_COLUMNS = tuple(
         )
     )
 )  # fmt: skip
+_COUNTED = tuple(
+    name for name in _LINK_COLUMNS if name not in ("utilisation", "mean_queue_delay_s", "p95_queue_delay_s")
+)
 Metrics = Mapping[str, Estimate]
 
 
@@ -126,6 +129,8 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
     links = _of_bottlenecks(
         tables["links"], {entry["point"]: bottleneck(entry["resolved"]) for entry in entries}, point_of
     )
+    cells = {entry["point"]: name for entry in entries if (name := radio.cell_of(entry["resolved"])) is not None}
+    links |= radio.rows(tables, cells, point_of, _COUNTED)
     measured = per_run(tables, manifest)
     told = measures.of_groups(manifest, known)
     same = replications.repeated(tables, manifest)

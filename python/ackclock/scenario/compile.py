@@ -86,7 +86,10 @@ def _flows(scenario: Scenario, layout: Layout) -> tuple[list[Document], list[Lin
 
 
 def _hops(steps: Sequence[Step], user: int) -> list[Document]:
-    """What the engine reads: pure delays that follow each other are one. `user` is that of a cell; after the last comes the first."""
+    """What the engine reads: pure delays that follow each other are one.
+
+    `user` is the number of that of a cell; after the last comes the first again.
+    """
     hops: list[Document] = []
     for step in steps:
         if isinstance(step, Link):

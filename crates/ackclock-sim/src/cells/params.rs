@@ -3,8 +3,8 @@
 use crate::links::queue;
 use crate::spec::cell::{Errors, Params};
 use crate::spec::SpecError;
-use ackclock_core::cell::{self, Area, CellParams, Discipline, Fading, Mode, PathLoss, PowerControl, Profile, Rlc};
 use ackclock_core::cell::Thresholds;
+use ackclock_core::cell::{self, Area, CellParams, Discipline, Fading, Mode, PathLoss, PowerControl, Profile, Rlc};
 use ackclock_core::time::Span;
 
 /// The word of `all` that is called `given`.

@@ -88,7 +88,7 @@ def route(hops: Sequence[Document]) -> str:
 
 def _passed(hop: Document) -> str:
     if "element" in hop:
-        return f"{hop['element']['id']} port {hop['element']['port']}"
+        return f"{hop['element']['id']} (port {hop['element']['port']})"
     return _delay(hop)
 
 

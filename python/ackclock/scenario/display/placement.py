@@ -18,7 +18,7 @@ def beside_row(spans: Sequence[tuple[int, int]], length: int) -> list[tuple[Poin
     """Places of sender and receiver of each group; `spans` are the first and the last router, of 0 to `length`."""
     whole = [index for index, span in enumerate(spans) if span == (0, length)]
     result: dict[int, tuple[Point, Point]] = {}
-    for index, height in zip(whole, _column(len(whole)), strict=True):
+    for index, height in zip(whole, stacked(len(whole)), strict=True):
         result[index] = ((-1.0, height), (length + 1.0, height))
     levels: list[list[tuple[int, int]]] = []
     for index, (first, last) in sorted(enumerate(spans), key=lambda item: item[1][1] - item[1][0]):
@@ -64,13 +64,14 @@ def layered(
     _untangle(columns, joined)
     spots: dict[str, Point] = {}
     for at, column in enumerate(columns):
-        for name, height in zip(column, _column(len(column)), strict=True):
+        for name, height in zip(column, stacked(len(column)), strict=True):
             spots[name] = (float(at), height)
     bends = {pair: tuple(spots[spare] for spare in chain) for pair, chain in passing.items()}
     return {name: spots[name] for name in names}, bends
 
 
-def _column(count: int) -> list[float]:
+def stacked(count: int) -> list[float]:
+    """Heights of so many places above each other."""
     return [_STEP * ((count - 1) / 2 - place) for place in range(count)]
 
 
@@ -117,7 +118,7 @@ def _untangle(columns: list[list[str]], joined: Mapping[str, list[str]]) -> None
         order = range(len(columns)) if sweep % 2 == 0 else range(len(columns) - 1, -1, -1)
         for at in order:
             heights = {
-                name: height for column in columns for name, height in zip(column, _column(len(column)), strict=True)
+                name: height for column in columns for name, height in zip(column, stacked(len(column)), strict=True)
             }
 
             def wanted(name: str, heights: Mapping[str, float] = heights) -> float:

@@ -25,7 +25,21 @@ Schema = dict[str, Any]
 
 # Properties that are lists or tables by nature: what is inside them is swept, not they themselves.
 _STRUCTURE = frozenset(
-    {"active", "events", "topology", "flows", "run", "probes", "hops", "nodes", "links", "reverse", "sweep", "tcp", "places"}
+    {
+        "active",
+        "events",
+        "topology",
+        "flows",
+        "run",
+        "probes",
+        "hops",
+        "nodes",
+        "links",
+        "reverse",
+        "sweep",
+        "tcp",
+        "places",
+    }
 )
 
 # Types that occur often, written once. Order matters only for the reader.

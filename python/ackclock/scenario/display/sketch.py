@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock.scenario.compile import compile_run
-from ackclock.scenario.display import description, placement
+from ackclock.scenario.display import description, placement, radio
 from ackclock.scenario.model import Scenario
+from ackclock.scenario.topology.cell import LteCell
 from ackclock.scenario.topology.network import Network
 from ackclock.scenario.topology.resolved import Link
 from ackclock.scenario.traffic.layout import Layout, Route, around
@@ -63,6 +64,8 @@ def sketch(scenario: Scenario) -> Sketch:
     """What the topology of `scenario` looks like, with the links as they are resolved."""
     layout = scenario.layout()
     resolved = {link["id"]: link for link in compile_run(scenario)["links"]}
+    if isinstance(scenario.topology, LteCell):
+        return _cell(scenario, layout, compile_run(scenario)["cells"][0], resolved)
     if isinstance(scenario.topology, Network):
         return _network(scenario.topology, scenario, layout, resolved)
     return _row(scenario, layout, resolved)
@@ -160,6 +163,31 @@ def _network(topology: Network, scenario: Scenario, layout: Layout, resolved: Ma
         for flow, route, flows in zip(scenario.flows, layout.routes, numbers(scenario), strict=True)
     )
     places = (Place(name, spots[name], name in ends) for name in topology.names)
+    return Sketch(tuple(places), tuple(lines), tuple(routes))
+
+
+def _cell(scenario: Scenario, layout: Layout, cell: Document, resolved: Mapping[str, Document]) -> Sketch:
+    """The server, the base station, and the users of each group of flows."""
+    server, base = "server", "base-station"
+    rtts = {route.rtt for route in layout.routes}
+    alike = f"RTT {DURATION.format(min(rtts))}" + (f" to {DURATION.format(max(rtts))}" if len(rtts) > 1 else "")
+    words = (*description.link(resolved["server"]), alike) if "server" in resolved else (alike,)
+    places = [Place(server, (0.0, 0.0), True), Place(base, (1.2, 0.0))]
+    lines = [Line((server, base), words, delay="server" not in resolved)]
+    routes = []
+    spots = placement.stacked(len(layout.routes))
+    about = (radio.band(cell), radio.power(cell), f"users: {radio.users(cell)}", radio.service(cell), radio.queue(cell))
+    ways = zip(scenario.flows, layout.routes, numbers(scenario), spots, strict=True)
+    for index, (flow, route, flows, height) in enumerate(ways):
+        if route.user is not None or cell["users"][1:] == []:
+            who = f"user-{route.user or 0}"
+        else:
+            who = f"users-0-to-{min(flow.count, len(cell['users'])) - 1}" if flow.count > 1 else "user-0"
+        name = who if not any(place.name == who for place in places) else f"{who}-(group-{index})"
+        places.append(Place(name, (2.9, height), True))
+        lines.append(Line((base, name), about if index == 0 else ()))
+        stops = (server, base, name)
+        routes.append(DrawnRoute(flows, str(flow.cc), stops if flow.direction == "down" else stops[::-1]))
     return Sketch(tuple(places), tuple(lines), tuple(routes))
 
 

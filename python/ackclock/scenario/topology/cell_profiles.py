@@ -1,7 +1,8 @@
 """Users of a commercial LTE network, as three places of a cell: what differs from the defaults of a cell.
 
-What a speed test reaches there is 25, 20 and 14 Mbit/s. Other users take a fixed share of the TTIs: so much that what is left has this
-rate after headers and 10 % of retransmissions. They are the values of `ackclock_core::cell::profiles`, which says how they were found.
+What a speed test reaches there is 25, 20 and 14 Mbit/s. Other users take a fixed share of the TTIs: so much that what
+is left has this rate after headers and 10 % of retransmissions. The values are those of
+`ackclock_core::cell::profiles`, which says how they were found.
 """
 
 from __future__ import annotations

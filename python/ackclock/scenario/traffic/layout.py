@@ -282,9 +282,7 @@ def _possible(route: Route, index: int) -> None:
 
 
 def _delay(steps: Sequence[Step]) -> int:
-    return sum(
-        step.delay if isinstance(step, Link) else step for step in steps if not isinstance(step, Drawn | Air)
-    )
+    return sum(step.delay if isinstance(step, Link) else step for step in steps if not isinstance(step, Drawn | Air))
 
 
 def _long_enough(rtt: int, least: int, flow: RouteKeys, index: int) -> None:

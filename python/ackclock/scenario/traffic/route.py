@@ -62,7 +62,7 @@ class RouteKeys(Model):
     via_back: tuple[NodeName, ...] = ()
     """Of a network: nodes to pass on the way back, in order. Default: the cheapest way."""
     user: Annotated[int, Field(strict=True, ge=0)] | None = None
-    """Of a cell: the user that all flows of the group belong to. Default: the first flow to user 0, the next to 1, and so on."""
+    """Of a cell: the user of all flows of the group. Default: the first flow is that of user 0, the next of user 1."""
     direction: Literal["down", "up"] = "down"
     """Of a cell: whether data go to the user or come from it."""
     access: Access | None = None
