@@ -34,6 +34,10 @@ _UNITS = {
     "retransmitted": ("retransmitted", "B"), "recoveries": ("recoveries", ""), "timeouts": ("timeouts", ""),
     "pacing_rate": ("pacing rate", "bit/s"), "queue": ("queue", "packets"), "queue_bytes": ("queue", "B"),
     "link_sent": ("sent by the link", "B"), "drops": ("drops", "packets"), GOODPUT: ("goodput", "bit/s"),
+    "rho_rb": ("resource blocks used", ""), "rho_tti": ("TTIs used", ""), "up_rho_rb": ("resource blocks used, up", ""),
+    "user_rate": ("rate of a user", "bit/s"), "user_up_rate": ("rate of a user, up", "bit/s"),
+    "user_rb_share": ("share of resource blocks", ""), "user_queue_age": ("age in the queue", "s"),
+    "user_queue_bytes": ("queue of a user", "B"), "user_sinr": ("SNR", "dB"),
 }  # fmt: skip
 _COUNTERS = frozenset({"delivered", "sent", "retransmitted", "link_sent"})
 

@@ -19,10 +19,10 @@ _MOST = 3000  # points per line; more cannot be seen and make the vector file he
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A line over time, of one flow or of a link.
+    """A line over time, of one flow, of a link, or of a cell or one of its users.
 
     `label` is what the flows of its group are called, and `cc` their controller, "none" of sources of packets; both
-    are empty of a link.
+    are empty of a link and of a cell; a user has those of its first flow.
     """
 
     id: str
@@ -64,6 +64,10 @@ def of_point(result: Result, point: int, name: str, bins: int = 120) -> Row:
         found = _of(series, "link", metric, {link["id"]: ("", "")}) if link else []
         limit = link["queue"]["limit_packets"] if link and link["queue"] and name == "queue" else None
         return Row(run["duration_s"], run["warmup_s"], tuple(_thin(item) for item in found), limit)
+    if series.height and str(series["kind"][0]) in ("cell", "user"):
+        owners = {cell["id"]: ("", "") for cell in resolved["cells"]} | _users(resolved, _names(result, point, flows))
+        found = _of(series, str(series["kind"][0]), metric, owners)
+        return Row(run["duration_s"], run["warmup_s"], tuple(_thin(item) for item in found))
     life = {flow: (start, end) for flow, start, end in flows.select("id", "start_s", "end_s").iter_rows()}
     mss = {flow["id"]: flow["mss"] for flow in resolved["flows"]}
     made = []
@@ -111,6 +115,17 @@ def _names(result: Result, point: int, flows: pl.DataFrame) -> dict[str, tuple[s
     labels = {str(number): group.label for group in groups.recorded(entry) for number in group.flows}
     rows = flows.select("id", "cc", pl.col("lost_packets").is_not_null()).iter_rows()
     return {name: (labels[name], "none" if datagrams else cc) for name, cc, datagrams in rows}
+
+
+def _users(resolved: dict[str, Any], flows: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """The label and the controller of each user of a cell: those of its first flow."""
+    count = {cell["id"]: len(cell["users"]) for cell in resolved["cells"]}
+    found: dict[str, tuple[str, str]] = {}
+    for flow in resolved["flows"]:
+        for hop in flow["forward"]:
+            if "element" in hop and (cell := hop["element"]["id"]) in count:
+                found.setdefault(f"{cell}.{hop['element']['port'] % count[cell]}", flows[flow["id"]])
+    return found
 
 
 def _of(series: pl.DataFrame, kind: str, metric: str, names: dict[str, tuple[str, str]]) -> list[Trace]:

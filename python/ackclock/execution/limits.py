@@ -8,7 +8,7 @@ from typing import Any
 from ackclock import engine, host
 from ackclock.errors import InputError
 from ackclock.scenario.plan import Job, Plan
-from ackclock.series import FLOW
+from ackclock.series import CELL, FLOW, LINK, USER
 
 _KEEP_FREE = 0.05  # of what is available, for everything that is not a run
 # Measured, beyond what the engine itself holds of a sample of a series:
@@ -57,9 +57,15 @@ def _culprit(document: Mapping[str, Any], samples: int, need: int) -> tuple[str,
 
 def _samples(document: Mapping[str, Any]) -> int:
     """How many samples a run records at fixed intervals."""
-    flows, links = len(document["flows"]), len(document["links"])
+    cells = document.get("cells", ())
+    owners = {
+        **dict.fromkeys(FLOW, len(document["flows"])),
+        **dict.fromkeys(LINK, len(document["links"])),
+        **dict.fromkeys(CELL, len(cells)),
+        **dict.fromkeys(USER, sum(len(cell["users"]) for cell in cells)),
+    }
     return sum(
-        (document["duration_ns"] // sampling["every_ns"] + 1) * (flows if name in FLOW else links)
+        (document["duration_ns"] // sampling["every_ns"] + 1) * owners[name]
         for name, sampling in document["probes"].items()
         if isinstance(sampling, dict)
     )
