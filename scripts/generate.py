@@ -127,6 +127,7 @@ PICTURES: Mapping[str, str] = {
     "docs/pictures/chain.svg": "scenarios/chain.toml",
     "docs/pictures/parking-lot.svg": "scenarios/parking-lot.toml",
     "docs/pictures/network.svg": "scenarios/network.toml",
+    "docs/pictures/lte-cell.svg": "scenarios/lte-cell.toml",
 }
 """Pictures of topologies, and the scenario each is drawn from."""
 

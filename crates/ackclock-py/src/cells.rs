@@ -1,4 +1,4 @@
-//! The tables of cells and of their users. What belongs to the uplink has `up_` in front.
+//! The tables of cells and of their users. What belongs to the uplink has `up_` in its name.
 
 use crate::tables::{floats, ints, some_floats, table, text, Table, BY_REASON};
 use ackclock_sim::cells::{CellRow, DirectionRow, UserDirectionRow, UserRow};
@@ -78,10 +78,10 @@ const NAMES: [[&str; 20]; 2] = [
         "up_retransmissions",
         "up_given_up",
         "up_resent",
-        "up_mean_wait_s",
-        "up_p50_wait_s",
-        "up_p95_wait_s",
-        "up_p99_wait_s",
+        "mean_up_wait_s",
+        "p50_up_wait_s",
+        "p95_up_wait_s",
+        "p99_up_wait_s",
         "up_max_age_s",
     ],
 ];

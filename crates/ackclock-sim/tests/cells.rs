@@ -114,7 +114,11 @@ fn series_add_up_to_what_the_tables_say() {
     for (number, user) in out.users.iter().enumerate() {
         let bytes = of("user_rate", number as u32) * 0.1 / 8.0;
         // What comes out at the very end is counted in the tables, and belongs to an interval that does not come any more: a block.
-        assert!((bytes - user.down.packets[2] as f64).abs() < 9422.0, "{bytes}, not {}, of user {number}", user.down.packets[2]);
+        assert!(
+            (bytes - user.down.packets[2] as f64).abs() < 9422.0,
+            "{bytes}, not {}, of user {number}",
+            user.down.packets[2]
+        );
     }
     assert!((of("rho_rb", 0) / 40.0 - out.cells[0].down.rho_rb).abs() < 1e-3);
 }
