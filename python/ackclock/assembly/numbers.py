@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from ackclock.scenario.compile import compile_run, link_key
 from ackclock.scenario.plan import Plan, Point
+from ackclock.scenario.values.physical import FREQUENCY, LENGTH, LEVEL, RATIO, SPEED
 from ackclock.scenario.values.units import DURATION, PACKETS, RATE, SEGMENTS, SIZE, split
 
 _BDP, _PACKETS, _BYTES = "bdp", "packets", "bytes"
@@ -22,6 +23,11 @@ _QUANTITIES = (
     (_BYTES, SIZE, 1),
     (_PACKETS, PACKETS, 1),
     ("segments", SEGMENTS, 1),
+    ("m", LENGTH, 1),
+    ("mhz", FREQUENCY, 1),
+    ("dbm", LEVEL, 1),
+    ("db", RATIO, 1),
+    ("kmh", SPEED, 1),
 )
 _FRACTION = "fraction"
 
