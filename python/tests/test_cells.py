@@ -155,7 +155,11 @@ def test_what_is_outside_the_range_is_said_once() -> None:
     assert "2120 MHz" in text
     assert "nearer than 1 km" in text
     assert not any("run" in line.split(":")[0] for line in result.warnings)  # it is about all of them
-    inside = {"carrier": "1900 MHz", "uplink": {"carrier": "1800 MHz", "power": "60 dBm"}, "places": [{"distance": "2 km"}]}
+    inside = {
+        "carrier": "1900 MHz",
+        "uplink": {"carrier": "1800 MHz", "power": "60 dBm"},
+        "places": [{"distance": "2 km"}],
+    }
     assert ackclock.run(cell(power="60 dBm", **inside)).warnings == []
 
 

@@ -82,7 +82,10 @@ def test_run_writes_tables_and_figures(
     text = printed(capsys, "run", scenario_file(), "--out", out, "--plot")
     assert f"tables: {out}" in text
     names = {item.name for item in out.iterdir()}
-    tables = {f"{name}.parquet" for name in ("runs", "flows", "links", "transfers", "series", "pages", "objects")}
+    tables = {
+        f"{name}.parquet"
+        for name in ("runs", "flows", "links", "transfers", "series", "pages", "objects", "cells", "users")
+    }
     assert names == tables | {"manifest.json", "overview.png", "overview.svg"}
     assert Result.load(out).complete
 

@@ -31,7 +31,7 @@ BATCHES = (("a", "b"), ("c",), ("d", "e", "f"))
 
 def _payload(*keys: str) -> bytes:
     runs = [f'{{"key":"{key}","info":{{"wall_s":0.1}},"rows":3}}' for key in keys]
-    return batch._packed(runs, {"flows": b"f" * 10, "links": b"", "transfers": b"t", "series": b""})
+    return batch._packed(runs, (b"f" * 10, b"", b"t", b""))
 
 
 def _written(folder: Path) -> tuple[bytes, list[int]]:

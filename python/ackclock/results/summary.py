@@ -58,17 +58,8 @@ _SHARES = {
     "marks_percent": ("marks",),
 }
 """What of the packets that came to a link is counted in each metric."""
-_LINK_COLUMNS = tuple(
-    dict.fromkeys(
-        (
-            "utilisation", "mean_queue_delay_s", "p95_queue_delay_s", "arrived_packets", *LOW_LATENCY,
-            *(part for parts in _SHARES.values() for part in parts),
-        )
-    )
-)  # fmt: skip
-_COUNTED = tuple(
-    name for name in _LINK_COLUMNS if name not in ("utilisation", "mean_queue_delay_s", "p95_queue_delay_s")
-)
+_COUNTED = ("arrived_packets", *dict.fromkeys(part for parts in _SHARES.values() for part in parts))
+_LINK_COLUMNS = ("utilisation", "mean_queue_delay_s", "p95_queue_delay_s", *LOW_LATENCY, *_COUNTED)
 Metrics = Mapping[str, Estimate]
 
 
