@@ -83,6 +83,21 @@ class Run:
         """The rows of the table of links."""
         return self._result.links.filter(pl.col("run") == self.number).to_dicts()
 
+    @functools.cached_property
+    def cells(self) -> list[dict[str, Any]]:
+        """The rows of the table of radio cells."""
+        return self._result.cells.filter(pl.col("run") == self.number).to_dicts()
+
+    @functools.cached_property
+    def users(self) -> list[dict[str, Any]]:
+        """The rows of the table of their users."""
+        return self._result.users.filter(pl.col("run") == self.number).to_dicts()
+
+    @functools.cached_property
+    def pages(self) -> pl.DataFrame:
+        """The table of web pages of this run."""
+        return self._result.pages.filter(pl.col("run") == self.number)
+
     def flow(self, name: str = "0") -> dict[str, Any]:
         """The row of a flow."""
         return _named("flow", name, self.flows)
