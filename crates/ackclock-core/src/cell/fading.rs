@@ -77,25 +77,23 @@ pub fn doppler_hz(speed_kmh: f64, frequency_mhz: f64) -> f64 {
 /// What the paths of a profile do at each frequency: the same for all users.
 #[derive(Clone, Debug)]
 pub struct Band {
-    /// Per frequency, a factor per path, its power included.
-    factors: Vec<(f64, f64)>,
-    paths: usize,
+    /// Of every path a factor per frequency, its power included: real parts, then imaginary parts.
+    paths: Vec<[Vec<f64>; 2]>,
+    frequencies: usize,
 }
 
 impl Band {
     /// For a profile at these frequencies, Hz from the carrier.
     pub fn new(profile: Profile, offsets_hz: impl Iterator<Item = f64>) -> Band {
-        let paths = profile.paths();
+        let offsets: Vec<f64> = offsets_hz.collect();
         let power = |db: f64| exp(db * std::f64::consts::LN_10 / 10.0);
-        let total: f64 = paths.iter().map(|p| power(p.1)).sum();
-        let of = |hz: f64| {
-            paths.iter().map(move |(ns, db)| {
-                let (c, s) = cos_sin(-hz * ns * 1e-9);
-                let a = (power(*db) / total / WAVES as f64).sqrt();
-                (a * c, a * s)
-            })
+        let total: f64 = profile.paths().iter().map(|p| power(p.1)).sum();
+        let of = |(ns, db): &(f64, f64)| {
+            let a = (power(*db) / total / WAVES as f64).sqrt();
+            let turned = || offsets.iter().map(|hz| cos_sin(-hz * ns * 1e-9));
+            [turned().map(|t| a * t.0).collect(), turned().map(|t| a * t.1).collect()]
         };
-        Band { factors: offsets_hz.flat_map(of).collect(), paths: paths.len() }
+        Band { paths: profile.paths().iter().map(of).collect(), frequencies: offsets.len() }
     }
 }
 
@@ -117,27 +115,30 @@ impl Channel {
             }
             waves
         };
-        Channel { waves: (0..band.paths).map(path).collect() }
+        Channel { waves: (0..band.paths.len()).map(path).collect() }
     }
 
     /// The gain in power at every frequency of `band` at `seconds`; its mean over time is 1.
     pub fn gains(&self, band: &Band, seconds: f64, gains: &mut Vec<f64>) {
-        let mut paths = [(0.0, 0.0); 16];
-        for (sum, waves) in paths.iter_mut().zip(&self.waves) {
+        // Path by path over all frequencies, in two halves of one list: the sums of real and of imaginary parts.
+        gains.clear();
+        gains.resize(2 * band.frequencies, 0.0);
+        let (real, imaginary) = gains.split_at_mut(band.frequencies);
+        for (waves, [fr, fi]) in self.waves.iter().zip(&band.paths) {
+            let (mut hr, mut hi) = (0.0, 0.0);
             for (shift, phase) in waves {
                 let (c, s) = cos_sin(shift * seconds + phase);
-                (sum.0, sum.1) = (sum.0 + c, sum.1 + s);
+                (hr, hi) = (hr + c, hi + s);
+            }
+            for (((re, im), fr), fi) in real.iter_mut().zip(&mut *imaginary).zip(fr).zip(fi) {
+                *re += fr * hr - fi * hi;
+                *im += fr * hi + fi * hr;
             }
         }
-        gains.clear();
-        gains.extend(band.factors.chunks_exact(band.paths).map(|factors| {
-            let (mut re, mut im) = (0.0, 0.0);
-            for ((fr, fi), (hr, hi)) in factors.iter().zip(&paths) {
-                re += fr * hr - fi * hi;
-                im += fr * hi + fi * hr;
-            }
-            re * re + im * im
-        }));
+        for (re, im) in real.iter_mut().zip(imaginary) {
+            *re = *re * *re + *im * *im;
+        }
+        gains.truncate(band.frequencies);
     }
 }
 
