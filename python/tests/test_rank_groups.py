@@ -109,6 +109,8 @@ def test_goodput_above_the_rate_is_said_once(beside: Result) -> None:
         ("topology.rtt", True), ("topology.rate", True), ("topology.loss", True), ("topology.hops.0.delay", True),
         ("flows.1.count", True), ("count", True), ("flows.0.start", True), ("run.duration", True),
         ("cc", False), ("flows.1.cc", False), ("topology.queue", False), ("topology.queue.limit", False),
+        ("app.connections", False), ("flows.1.app.protocol", False), ("app.connections.most", False),
+        ("app.interval", True), ("flows.1.app.page", True), ("app", True),
         ("topology.hops.0.queue.kind", False), ("profile", False), ("flows.0.tcp.sack", False), ("slow_start", False),
     ],
 )  # fmt: skip

@@ -19,12 +19,19 @@ _MET = frozenset(
 """Keys of flows that say where, when and how much is sent."""
 
 
+_CLIENT = frozenset({"connections", "protocol", "preopen", "assignment", "responses"})
+"""Keys of an application that its programs decide on: how pages are fetched, not what they are."""
+
+
 def is_condition(key: str) -> bool:
     """Whether the values of a key are what is met, as RTTs are, and not what is chosen, as a controller is."""
     parts = [part for part in key.split(".") if not part.isdigit()]
     if parts[0] == "topology":
         return _CHOSEN.isdisjoint(parts)
-    return parts[0] in ("run", "probes") or (parts[1:2] or parts if parts[0] == "flows" else parts)[0] in _MET
+    own = parts[1:] if parts[0] == "flows" and parts[1:] else parts
+    if own[0] == "app" and not _CLIENT.isdisjoint(own[1:2]):
+        return False
+    return parts[0] in ("run", "probes") or own[0] in _MET
 
 
 def refused(key: str, keys: Iterable[str], source: str) -> InputError:
