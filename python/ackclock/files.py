@@ -25,6 +25,11 @@ def to_disk(path: Path) -> None:
         os.close(handle)
 
 
+def figures_of(scenario: Path) -> Path:
+    """The directory in the current one for figures of a scenario, where no other is named."""
+    return Path(f"{scenario.stem}-plots")
+
+
 def unwritable(folder: Path, error: OSError, remedy: str = "give --out a directory you may write to") -> InputError:
     """The error of a directory that takes no results."""
     return InputError(f"cannot write the results there ({reason(error)})", remedy, source=str(folder))

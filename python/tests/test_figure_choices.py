@@ -56,6 +56,54 @@ def test_what_has_no_place_is_a_mean_of_each_replication(kind: str) -> None:
     assert found.notes == (f"{found.chart.note}; --where topology.rtt='10 ms' shows one of them",)
 
 
+def test_a_zero_anywhere_makes_the_means_of_all_candidates_arithmetic() -> None:
+    # CUBIC has reno's delays but at the first RTT, where it has none: it cannot have the larger mean.
+    points: list[Params] = [{"topology.rtt": rtt, "cc": cc} for rtt in RTTS for cc in ("reno", "cubic")]
+    runs = [
+        [run(1, 0 if at == 1 else 0.001 * 2.0 ** (at // 2) * (1 + 0.01 * draw)) for draw in range(3)]
+        for at in range(len(points))
+    ]
+    found = of(made(points, runs), "box", y=("p95_delay_s",))
+    reno, cubic = found.chart.panels[0].boxes
+    assert (reno.label, cubic.label) == ("reno", "cubic")
+    assert reno.mean == pytest.approx(1.01 * 2047 / 11)  # ms: 1 + 2 + ... + 1024
+    assert cubic.mean == pytest.approx(1.01 * 2046 / 11)
+    assert found.chart.note == "arithmetic means over 11 values of RTT, as p95 delay is 0 in some run"
+
+
+def test_the_marker_of_a_cloud_is_the_centre_of_its_ellipse() -> None:
+    # Goodput over three decades: both are of logarithms, and the geometric mean of 1, 10, 100 and 1000 is 10^1.5.
+    found = of(made([{"cc": "reno"}], [[run(10.0**at, 0.01 + 0.001 * at) for at in range(4)]]), "pareto")
+    (cloud,) = found.chart.panels[0].clouds
+    assert (found.chart.x.log, found.chart.y.log) == (False, True)
+    assert cloud.mean[1] == pytest.approx(10**1.5)
+    x, y = zip(*cloud.outline, strict=True)
+    assert cloud.mean[0] == pytest.approx((max(x) + min(x)) / 2)
+    assert math.log10(cloud.mean[1]) == pytest.approx(math.log10(max(y) * min(y)) / 2)
+    assert "means, geometric on logarithmic axes," in found.says
+
+
+@pytest.mark.parametrize("share", [1.0, 0.999, 0.0])
+def test_the_colours_of_a_share_end_at_one(share: float) -> None:
+    points: list[Params] = [
+        {"topology.rtt": rtt, "topology.rate": rate, "cc": "reno"}
+        for rtt in RTTS[:5] for rate in ("1 Mbit/s", "2 Mbit/s")
+    ]  # fmt: skip
+    found = of(made(points, [[run(1, utilisation=share)] * 2] * len(points)), "heatmap", y=("utilisation",))
+    drawn = figure(found.chart)
+    low, high = next(axes for axes in drawn.axes if axes.get_label() == "<colorbar>").get_ylim()
+    assert 0 <= low < high <= 1
+
+
+def test_a_key_is_named_by_a_part_of_it_as_in_compare() -> None:
+    points: list[Params] = [{"topology.queue.kind": kind, "run.x": 1} for kind in ("codel", "droptail")]
+    found = of(made(points, [[run(1), run(2)], [run(2), run(3)]]), "box", by="queue")
+    assert [box.label for box in found.chart.panels[0].boxes] == ["codel", "droptail"]
+    several: list[Params] = [{"a.queue.kind": kind, "b.queue.kind": kind} for kind in ("codel", "droptail")]
+    with pytest.raises(InputError, match=r"by: 'queue' may be a\.queue\.kind or b\.queue\.kind"):
+        of(made(several, [[run(1)], [run(2)]]), "box", by="queue")
+
+
 def test_means_are_over_what_all_have() -> None:
     found = of(crossed({(RTTS[-1], "reno")}), "box")  # 2^0 ... 2^9: the mean is 2^4.5
     assert found.chart.panels[0].boxes[1].values[0] == pytest.approx(2 * 2**4.5)

@@ -17,6 +17,7 @@ from ackclock import study
 from ackclock.notebook import html, progress
 from ackclock.notebook.html import Mark
 from ackclock.results.result import Result
+from ackclock.study import wording
 from studies import write_study
 
 
@@ -123,7 +124,25 @@ def test_a_study_shows_claims_with_words(tmp_path: Path) -> None:
     assert texts(tables[0], "caption") == [report.study.tables[0].title]
     for sign, item in zip(texts(claims, "span"), report.claims, strict=True):
         assert item.verdict.outcome in sign
-        assert sign.endswith("quick: not evidence")
+        assert sign.endswith(("(quick: not evidence)", "(soft; quick: not evidence)"))
+
+
+def test_a_study_has_units_and_rounds_as_in_the_terminal(tmp_path: Path) -> None:
+    folder = write_study(tmp_path)
+    claims = folder / "claims.py"
+    claims.write_text(claims.read_text().replace("paper=9.5,", 'paper=9.5, unit="Mbit/s",'), encoding="utf-8")
+    report = study.run(folder, quick=True, jobs=1)
+    *_, table = parsed(report._repr_html_()).iter("table")
+    head = texts(table, "th")
+    rows = [["".join(cell.itertext()) for cell in row.findall("td")] for row in table.findall("tbody/tr")]
+    for row, item in zip(rows, report.claims, strict=True):
+        own = dict(zip(head, row, strict=True))
+        assert own["measured"] == wording.measured(item)
+        assert own["paper"] == wording.paper(item.claim)
+    first, second = (dict(zip(head, row, strict=True)) for row in rows)
+    assert first["measured"].endswith(" Mbit/s")
+    assert first["paper"] == "9.5 Mbit/s"
+    assert second["paper"] == "-", "a word is not the quantity that is measured"
 
 
 class _Shown:

@@ -316,7 +316,8 @@ def test_json_is_one_object_and_a_failed_claim_the_exit_code(
     assert set(found) == {"study", "quick", "claims", "failed", "wall_s"}
     assert (found["study"], found["failed"]) == ("small", [])
     first, second = found["claims"]
-    assert set(first) == {"id", "statement", "unit", "paper", "value", "more", "interval", "verdict"}
+    assert set(first) == {"id", "statement", "unit", "paper", "value", "more", "interval", "verdict", "soft"}
+    assert [item["soft"] for item in found["claims"]] == [False, True], "which of them decides the exit code"
     assert (first["id"], first["paper"], first["verdict"]) == ("A1", 9.5, "fail")
     assert first["interval"][0] < first["value"] < first["interval"][1]
     assert (second["paper"], second["verdict"]) == ("much", "inconclusive")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from ackclock.study import warned, wording
 from ackclock.study.code import Claim, claim
 from ackclock.study.runner import Judged
 from ackclock.study.verdict import Verdict
+from shared import ROOT
 from studies import write_study
 
 
@@ -83,6 +85,17 @@ def test_every_claim_of_the_studies_takes_two_lines_of_80_columns() -> None:
             assert len(lines) == 2, (name, one.id)
             assert len(lines[1]) <= 80
             assert "..." not in lines[1]
+
+
+def test_the_page_shows_claims_as_they_are_printed() -> None:
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    claims = {item.id: item for item in study.load("blbe-slow-start").code.claims}
+    shown = re.findall(r"^(E\d+) +(\w+) \(quick.*\n(?:     .*\n)+", page, re.MULTILINE)
+    assert len(shown) == 2
+    values = {"pass": Verdict("pass", 1060.07), "inconclusive": Verdict("inconclusive", 1060.07, (783.0, 1060.1))}
+    for name, outcome in shown:
+        lines = wording.lines(Judged(claims[name], values[outcome]), quick=True, width=80)
+        assert "\n".join(lines) + "\n" in page, name
 
 
 def test_a_short_form_that_is_too_long_is_refused() -> None:

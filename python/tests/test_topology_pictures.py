@@ -106,13 +106,13 @@ def test_show_draws(
     path = scenario_file()
     monkeypatch.chdir(path.parent)
     assert main(["show", str(path), "--plot"]) == 0
-    assert "topology: scenario.svg, scenario.png" in capsys.readouterr().out
+    assert "topology: scenario-plots/topology.svg, scenario-plots/topology.png" in capsys.readouterr().out
     assert main(["show", str(path), "--plot", "other.pdf", "--set", 'topology.rtt=["20 ms", "40 ms"]']) == 0
     assert "topology of point 0: other.pdf" in capsys.readouterr().out
     assert main(["show", str(path), "--json", "--plot", "json.svg"]) == 0
     assert capsys.readouterr().out.startswith("{")
-    made = {"scenario.toml", "scenario.svg", "scenario.png", "other.pdf", "json.svg"}
-    assert {item.name for item in path.parent.iterdir()} == made
+    assert {item.name for item in path.parent.iterdir()} == {"scenario.toml", "scenario-plots", "other.pdf", "json.svg"}
+    assert {item.name for item in (path.parent / "scenario-plots").iterdir()} == {"topology.svg", "topology.png"}
     assert main(["show", str(path), "--plot", "picture.gif"]) == BAD_INPUT
     assert "'picture.gif' is no figure; end its name with .png" in capsys.readouterr().err
 

@@ -153,7 +153,7 @@ def show_command(
             negative=(),
             consume_multiple=(0, 1),
             show_default=False,
-            help="Draw the topology into this file (PNG, SVG or PDF). Default: an SVG and a PNG named like FILE, here.",
+            help="Draw the topology into this file (PNG, SVG or PDF). Default: an SVG and a PNG in FILE-plots.",
         ),
     ] = None,
 ) -> int:

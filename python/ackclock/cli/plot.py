@@ -65,8 +65,8 @@ def run(request: Request) -> int:
         return OK
     out = console.stdout()
     others = f"; also fits: {', '.join(f'--kind {each}' for each in drawing.others)}" if drawing.others else ""
-    out.print(f"{drawing.kind}: {drawing.says}{others}", soft_wrap=True, markup=False)
-    out.print(f"figure: {file}", soft_wrap=True, markup=False)
+    console.say(out, f"{drawing.kind}: {drawing.says}{others}")
+    console.say(out, f"figure: {file}")
     for note in drawing.notes:
         console.warn(note)
     return OK

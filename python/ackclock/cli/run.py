@@ -14,6 +14,7 @@ from rich.console import Console
 from ackclock.cli import console, sparklines
 from ackclock.cli.exit_codes import INTERRUPTED, OK
 from ackclock.errors import InputError, Interrupted
+from ackclock.files import figures_of
 from ackclock.results import text
 from ackclock.results.result import Result
 from ackclock.results.summary import to_json
@@ -182,4 +183,4 @@ def _figures(result: Result, request: Request) -> list[Path]:
 
 def _folder(request: Request) -> Path:
     """The one place where figures go: beside the tables, or without those a directory named like the scenario."""
-    return request.out if request.out is not None else Path(f"{request.file.stem}-plots")
+    return request.out if request.out is not None else figures_of(request.file)

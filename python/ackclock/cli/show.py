@@ -11,6 +11,7 @@ from typing import Any
 from ackclock.cli import console
 from ackclock.cli.exit_codes import OK
 from ackclock.errors import InputError
+from ackclock.files import figures_of, unwritable
 from ackclock.metrics.capacity import rate_of
 from ackclock.results import warnings
 from ackclock.results.store import MANIFEST
@@ -29,7 +30,7 @@ def show(file: Path, changes: Sequence[str], *, as_json: bool, plot: Sequence[Pa
     """Print the runs of a scenario: their resolved documents as JSON, or links and flows as tables.
 
     With `plot`, the topology of the first point is drawn into these files, or, if there are none, into an SVG and a
-    PNG beside the caller under the name of `file`.
+    PNG in the directory where ``run --plot`` puts its figures: ``NAME-plots``, where NAME is that of `file`.
     """
     if (file / MANIFEST).is_file():
         problem = "is a result, and show is of scenarios"
@@ -41,7 +42,7 @@ def show(file: Path, changes: Sequence[str], *, as_json: bool, plot: Sequence[Pa
     else:
         found = begin(file, set=changes, most=_CHECKED)
         plan = found.plan
-    drawn = _draw(plan, plot or [Path(f"{file.stem}.svg"), Path(f"{file.stem}.png")]) if plot is not None else []
+    drawn = _draw(plan, plot or _own(file)) if plot is not None else []
     _print(found, drawn, as_json=as_json)
     for warning in _warnings(plan):
         console.warn(warning)
@@ -85,6 +86,16 @@ def _warnings(plan: Plan) -> list[str]:
         for point in plan.points
     ]
     return warnings.of({"runs": points})
+
+
+def _own(file: Path) -> list[Path]:
+    """The files of a figure that nobody named a place for, in a directory of their own."""
+    folder = figures_of(file)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    return [folder / f"topology.{ending}" for ending in ("svg", "png")]
 
 
 def _draw(plan: Plan, files: Sequence[Path]) -> list[Path]:

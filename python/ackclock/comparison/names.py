@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ackclock.errors import InputError, unknown
+from ackclock.results import keys as short
 
 
 def key(given: str, keys: Iterable[str], source: str | None = None) -> str:
@@ -13,16 +14,11 @@ def key(given: str, keys: Iterable[str], source: str | None = None) -> str:
     Raises :class:`InputError` for one that is none, or may be several.
     """
     names = list(dict.fromkeys(keys))
-    if given in names:
-        return given
-    for meant in (
-        [name for name in names if name.endswith(f".{given}")],
-        [name for name in names if given in name.split(".")],
-    ):
-        if len(meant) > 1:
-            raise InputError(f"'{given}' may be {' or '.join(meant)}", "write one of them", source=source, key="by")
-        if meant:
-            return meant[0]
+    meant = short.meant(given, names)
+    if len(meant) > 1:
+        raise InputError(f"'{given}' may be {' or '.join(meant)}", "write one of them", source=source, key="by")
+    if meant:
+        return meant[0]
     problem = unknown("swept key", given, names)
     remedy = problem.remedy if names else "nothing is swept here: give a key a list"
     raise InputError(problem.problem, remedy, source=source, key="by")

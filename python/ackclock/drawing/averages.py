@@ -7,7 +7,7 @@ replications and not points: docs/rank.md#intervals.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ackclock.drawing import quantities
@@ -49,20 +49,35 @@ def common(samples: Sequence[Sample], places: Mapping[int, Place], names: Sequen
 
 
 def by_draw(
-    samples: Sequence[Sample], places: Mapping[int, Place], kept: set[Combination], names: Sequence[str]
+    samples: Sequence[Sample],
+    places: Mapping[int, Place],
+    kept: set[Combination],
+    names: Sequence[str],
+    geometric: Collection[str],
 ) -> list[tuple[float, ...]]:
-    """For each draw that has a run at all of the combinations the means of `names`."""
+    """For each draw that has a run at all of the combinations the means of `names`, of some of them `geometric`."""
     draws: dict[Draw, dict[Combination, Mapping[str, float]]] = {}
     for sample in samples:
         place = places[sample.run]
         if place.over in kept and all(name in sample.metrics for name in names):
             draws.setdefault(place.draw, {})[place.over] = sample.metrics
     whole = [list(own.values()) for own in draws.values() if len(own) == len(kept)]
-    return [tuple(mean(name, [metrics[name] for metrics in own]) for name in names) for own in whole]
+    return [
+        tuple(mean([metrics[name] for metrics in own], geometric=name in geometric) for name in names) for own in whole
+    ]
 
 
-def mean(name: str, values: Sequence[float]) -> float:
-    """Geometric of what is compared by ratios, rates and times above zero; arithmetic of anything else."""
-    if quantities.is_ratio(name) and min(values) > 0:
+def ratios(samples: Sequence[Sample], names: Sequence[str]) -> set[str]:
+    """Those of `names` whose means are geometric, as in a ranking: rates and times above zero in every run.
+
+    Of all runs of a figure: one zero makes all of its means arithmetic, not only those that it is in.
+    """
+    positive = {name for name in names if all(sample.metrics.get(name, 1.0) > 0 for sample in samples)}
+    return {name for name in positive if quantities.is_ratio(name)}
+
+
+def mean(values: Sequence[float], *, geometric: bool) -> float:
+    """The mean of some values."""
+    if geometric:
         return math.exp(math.fsum(map(math.log, values)) / len(values))
     return math.fsum(values) / len(values)

@@ -114,7 +114,8 @@ def grids(figure: Figure, chart: Chart, drawn: Sequence[Axes], width: float, hei
     scale = chart.z
     if not every or scale is None:
         return
-    low, high = min(every), max(every)
+    low = min(every) if scale.low is None else scale.low
+    high = max(every) if scale.high is None else scale.high
     positive = [value for value in every if value > 0]
     norm = LogNorm(min(positive), high) if scale.log and positive else Normalize(low, high)
     mesh = None

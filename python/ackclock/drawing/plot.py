@@ -159,7 +159,8 @@ def _said(kind: str, chart: Chart, selection: Selection) -> str:
         return f"{chart.x.label}{by}: runs{', quartiles' if several else ''}{_known(chart, selection)}"
     if kind == "pareto":
         ellipses = any(cloud.outline for panel in chart.panels for cloud in panel.clouds)
-        what = ", means and ellipses of one standard deviation of the runs" if ellipses else ""
+        means = "means, geometric on logarithmic axes," if chart.x.log or chart.y.log else "means"
+        what = f", {means} and ellipses of one standard deviation of the runs" if ellipses else ""
         return f"{chart.y.label} against {chart.x.label.removesuffix(summaries.REVERSED)}{by}{what}"
     return f"{chart.y.label} over {chart.x.label}{by}{_known(chart, selection)}"
 

@@ -193,7 +193,7 @@ class Selection:
     def rows(self, samples: Sequence[Sample], *metrics: str) -> list[tuple[float, ...]]:
         """Several metrics of the runs that have all of them, or their means as of :meth:`values`."""
         if self.over:
-            return averages.by_draw(samples, self._places, self._kept(metrics), metrics)
+            return averages.by_draw(samples, self._places, self._kept(metrics), metrics, self._geometric(metrics))
         known = (sample.metrics for sample in samples)
         return [tuple(own[name] for name in metrics) for own in known if all(name in own for name in metrics)]
 
@@ -206,10 +206,12 @@ class Selection:
             names = " and ".join(key.name for key in self.over)
             problem = f"there is no mean over {names}: no value of it has runs of everything that is compared"
             raise InputError(problem, f"choose one with --where {self.over[0].name}=VALUE", key="plot")
-        positive = all(each.metrics.get(name, 1.0) > 0 for each in self.samples_of_points() for name in metrics)
-        kind = "geometric means" if positive and all(map(quantities.is_ratio, metrics)) else "means"
+        geometric = self._geometric(metrics)
+        zero = [name for name in metrics if quantities.is_ratio(name) and name not in geometric]
+        kind = "geometric means" if geometric == set(metrics) else "arithmetic means" if zero else "means"
         part = "" if kept == every else f", of the {len(kept)} of {len(every)} points that all have"
-        self.remarks.append(Remark(f"{kind} over {self.together}{part}", self.apart))
+        why = f", as {' and '.join(quantities.of(name).name for name in zero)} is 0 in some run" if zero else ""
+        self.remarks.append(Remark(f"{kind} over {self.together}{part}{why}", self.apart))
 
     @property
     def apart(self) -> str:
@@ -238,6 +240,10 @@ class Selection:
     @functools.cache  # noqa: B019 - a selection lives as long as a figure is made
     def _kept(self, metrics: tuple[str, ...]) -> set[averages.Combination]:
         return averages.common(self.samples_of_points(), self._places, metrics)
+
+    @functools.cache  # noqa: B019 - a selection lives as long as a figure is made
+    def _geometric(self, metrics: tuple[str, ...]) -> set[str]:
+        return averages.ratios(self.samples_of_points(), metrics)
 
     def draw_of(self, run: int) -> averages.Draw:
         """The replication of a run: those of all values of what has no place are one."""

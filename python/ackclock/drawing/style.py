@@ -1,6 +1,7 @@
 """How every figure looks: one colour and one marker per algorithm, the same everywhere.
 
-The colours are told apart by colour-blind readers, and the markers by readers of a grey print.
+Two controllers differ in colour for colour-blind readers too, or else in shape of the marker and line style, which also
+tell them apart in a grey print: python/tests/test_figure_looks.py.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ _LOOKS = {
     "reno": Look("#0072B2", "o"),
     "newreno": Look("#56B4E9", "s", 2),
     "cubic": Look("#009E73", "^"),
-    "bic": Look("#CC79A7", "D", 1),
-    "highspeed": Look("#D55E00", "P", 3),
-    "scalable": Look("#56B4E9", "X", 2),
+    "bic": Look("#CC79A7", "<", 1),
+    "highspeed": Look("#D55E00", "P", 1),
+    "scalable": Look("#56B4E9", "X", 1),
     "htcp": Look("#882255", "<", 2),
     "fast": Look("#9ACD00", ">", 1),
     "vegas": Look("#E69F00", "p"),

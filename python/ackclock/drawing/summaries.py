@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ackclock.drawing import defaults, quantities, swept
+from ackclock.drawing import averages, defaults, quantities, swept
 from ackclock.drawing.averages import Sample
 from ackclock.drawing.chart import Box, Chart, Cloud, Curve, Grid, Panel, Scale
 from ackclock.drawing.remarks import Remark
@@ -189,7 +189,18 @@ def heatmap(selection: Selection) -> Chart:
     )
     if len(made) > _MOST_GRIDS:
         raise InputError(f"{len(made)} panels are too many for a figure", "choose some with --where", key="kind")
-    return Chart("", Scale(x_label), Scale(y_label), made, z=replace(scale, low=None, high=None, log=_uneven(every)))
+    low, high = _colours([value * by for value in every], share=metric in _SHARES)
+    return Chart("", Scale(x_label), Scale(y_label), made, z=replace(scale, low=low, high=high, log=_uneven(every)))
+
+
+def _colours(drawn: Sequence[float], *, share: bool) -> tuple[float | None, float | None]:
+    """The ends of the colours: of the values, and of shares that are all the same with room below, not beyond 1."""
+    if not drawn:
+        return None, None
+    low, high = min(drawn), max(drawn)
+    if not share or high - low >= _LEAST_ROOM:
+        return low, high
+    return max(0.0, high - _LEAST_ROOM), max(high, _LEAST_ROOM)
 
 
 def _candidates(selection: Selection) -> int:
@@ -273,7 +284,8 @@ def _worse_when_more(metric: str) -> bool:
 
 
 def _cloud(label: str, x: list[float], y: list[float], log_x: bool, log_y: bool) -> Cloud:
-    mean = (math.fsum(x) / len(x), math.fsum(y) / len(y))
+    # The centre of the ellipse: on a logarithmic axis the mean of logarithms.
+    mean = (averages.mean(x, geometric=log_x), averages.mean(y, geometric=log_y))
     return Cloud(label, tuple(x), tuple(y), mean, _ellipse(x, y, log_x, log_y))
 
 

@@ -10,6 +10,7 @@ from ackclock.drawing import quantities
 from ackclock.drawing.quantities import Quantity
 from ackclock.drawing.wrapping import plain
 from ackclock.errors import InputError, nearest
+from ackclock.results import keys as short
 from ackclock.results.manifest import numbers_of
 from ackclock.results.result import Result
 
@@ -95,16 +96,16 @@ def _key(name: str, entries: list[dict[str, Any]], columns: list[str], column: s
 
 
 def chosen(result: Result, keys: dict[str, Key], name: str, option: str) -> Key:
-    """The key that an option names, by its name, the end of it, or one of its numeric columns."""
+    """The key that an option names: by its name, the end or a part of it, or one of its numeric columns."""
     for key, columns in result.numbers.items():
         if name in columns:
             return _key(key, result.manifest["points"], columns, name)
-    ends = [key for key in keys if key == name or key.endswith(f".{name}")]
-    if len(ends) == 1:
-        return keys[ends[0]]
+    meant = short.meant(name, keys)
+    if len(meant) == 1:
+        return keys[meant[0]]
     known = [*keys, GROUP]
-    if len(ends) > 1:
-        raise InputError(f"'{name}' may be {' or '.join(ends)}", "write the whole key", key=option)
+    if len(meant) > 1:
+        raise InputError(f"'{name}' may be {' or '.join(meant)}", "write the whole key", key=option)
     tails = {key.rpartition(".")[2]: key for key in known}
     guess = nearest(name, known) or tails.get(nearest(name, tails) or "")
     there = f"swept are {', '.join(keys)}" if keys else "nothing was swept"

@@ -38,7 +38,7 @@ def _record(report: Report, origin: dict[str, Any]) -> dict[str, Any]:
     """What ``--json`` prints, and besides tolerances, details and how it was run."""
     record = report.to_json()
     for entry, item in zip(record["claims"], report.claims, strict=True):
-        entry.update(tolerance=item.claim.tolerance, soft=item.claim.soft, detail=item.verdict.detail)
+        entry.update(tolerance=item.claim.tolerance, detail=item.verdict.detail)
     added = {"added": list(report.added)} if report.added else {}
     return {**record, **added, "provenance": origin}
 

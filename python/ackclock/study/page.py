@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from ackclock.notebook import html
 from ackclock.notebook.html import Mark, Markup
-from ackclock.study import tables
-from ackclock.study.verdict import number, span
+from ackclock.study import tables, wording
 
 if TYPE_CHECKING:
     from ackclock.study.runner import Judged, Report
@@ -26,7 +25,7 @@ def of(report: Report) -> Markup:
     for spec in study.tables:
         built = tables.build(spec, report.results, report.code.measures)
         parts += [html.table(built.rows(), spec.title, words=1), html.paragraphs(built.notes())]
-    rows: list[list[str]] = [["claim", "verdict", "measured", "interval", "paper", "", "statement"]]
+    rows: list[list[str]] = [["claim", "verdict", "measured", "paper", "", "statement"]]
     rows += [_cells(item, quick=report.quick) for item in report.claims]
     parts.append(html.table(rows, "claims; a dashed line is the paper's number", words=2))
     counted = Counter[str](item.verdict.outcome for item in report.claims)
@@ -41,7 +40,5 @@ def _cells(item: Judged, *, quick: bool) -> list[str]:
     paper = claim.paper if isinstance(claim.paper, float | int) else None
     low, high = verdict.interval or (None, None)
     chart = "" if verdict.value is None else html.intervals([[Mark(verdict.value, low, high)]], zero=paper)[0]
-    words = f"{verdict.outcome}{' (soft)' if claim.soft else ''}{', quick: not evidence' if quick else ''}"
-    shown = "" if claim.paper is None else f"{claim.paper:g}" if paper is not None else str(claim.paper)
-    sign = html.badge(words, _TONES[verdict.outcome])
-    return [claim.id, sign, number(verdict, 5), span(verdict.interval), shown, chart, claim.statement]
+    sign = html.badge(wording.outcome(item, quick=quick), _TONES[verdict.outcome])
+    return [claim.id, sign, wording.measured(item), wording.paper(claim), chart, claim.statement]

@@ -93,6 +93,7 @@ class Report:
                     "more": item.verdict.more,
                     "interval": item.verdict.interval,
                     "verdict": item.verdict.outcome,
+                    "soft": item.claim.soft,
                 }
                 for item in self.claims
             ],
