@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ackclock.ranking.standing import Told
-from ackclock.ranking.times import of_run
+from ackclock.results.times import of_run
 from ackclock.stats import pairwise, t_quantile
 
 Array = np.ndarray[Any, np.dtype[np.float64]]

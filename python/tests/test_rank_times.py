@@ -10,7 +10,7 @@ import pytest
 import ackclock
 from ackclock import stats
 from ackclock.ranking.ranking import rank
-from ackclock.ranking.times import of_run, unfinished
+from ackclock.results.times import of_run, unfinished
 
 
 def test_without_any_it_is_the_mean_and_the_nearest_rank() -> None:

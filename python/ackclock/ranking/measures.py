@@ -10,9 +10,9 @@ import numpy as np
 
 from ackclock.comparison.values import HEADLINE, as_ratio, per_run
 from ackclock.errors import InputError
-from ackclock.ranking import times
 from ackclock.ranking.cells import Cells
 from ackclock.ranking.goals import STANDS_IN, Aim, Goal, read
+from ackclock.results import times
 from ackclock.results.result import Result
 from ackclock.stats import Pairwise, pairwise
 

@@ -32,9 +32,9 @@ from ackclock.ranking.measures import (
     transfers_only,
 )
 from ackclock.ranking.standing import State, Told
-from ackclock.ranking.times import METRICS as TIMES
 from ackclock.results import excess, replications
 from ackclock.results.result import Result
+from ackclock.results.times import METRICS as TIMES
 from ackclock.stats import Pairwise, best_shares, pairwise
 from ackclock.stats.intervals.simultaneous import LEAST_RESAMPLED, LEAST_SHARES
 
