@@ -197,20 +197,25 @@ impl Sim {
         let packet = |f: &spec::Flow| f.app.datagrams().map_or(f.mss, |d| d.payload);
         let mss = u64::from(run.flows.iter().map(packet).min().unwrap_or(1460)).max(1);
         let mut transfers = 0u64;
+        // What all sources together have under way at a time, if that is known of each.
+        let mut at_once = Some(0u64);
         for (i, f) in run.flows.iter().enumerate() {
-            if let Connections::Many(n) = spec::made(f, run, &format!("flows.{i}"))?.connections {
+            let made = spec::made(f, run, &format!("flows.{i}"))?;
+            if let Connections::Many(n) = made.connections {
                 transfers = transfers.saturating_add(n.min(MAX_FLOWS as f64) as u64);
             }
+            at_once = at_once.zip(made.at_once).map(|(sum, own)| sum.saturating_add(own));
         }
+        let under_way = at_once.map_or(u64::MAX, |bytes| bytes / mss + 1);
         let packets = |l: &spec::Link| {
             let rate = l.fastest();
             let flight = rate.map_or(0, |r| (u128::from(r) * u128::from(l.delay_ns) / 8_000_000_000) as u64 / mss);
             let queue = l.queue.as_ref().map_or(u64::MAX, |q| {
                 q.limit_packets.unwrap_or(u64::MAX).min(q.limit_bytes.map_or(u64::MAX, |b| b / mss + 1))
             });
-            // No queue holds more than arrives during the run; a sender's window bounds it as well.
+            // No queue holds more than arrives during the run, or than its senders have; their windows bound it as well.
             let ever = rate.map_or(0, |r| (u128::from(r) * u128::from(run.duration_ns) / 8_000_000_000) as u64 / mss);
-            flight.saturating_add(queue.min(ever))
+            flight.min(under_way).saturating_add(queue.min(ever).min(under_way))
         };
         let users: usize = run.cells.iter().map(|c| c.users.len()).sum();
         // What waits in a cell is bounded by the senders' windows, which are rarely larger.

@@ -231,8 +231,11 @@ fn bytes_are_conserved_and_everything_is_given_back() {
             let ends =
                 [0, 1].map(|end| Box::new(Random::new(2 * seed + i as u64, end, ledger)) as Box<dyn Application>);
             let connections = Connections::Many(100.0);
-            s.set_applications(i, Made { ends, opens: End::Source, connections, once: false, in_transfers: true })
-                .unwrap();
+            s.set_applications(
+                i,
+                Made { ends, opens: End::Source, connections, at_once: None, once: false, in_transfers: true },
+            )
+            .unwrap();
         }
         s.run_until(QUIET);
         most = most.max(s.connections().0);

@@ -5,7 +5,7 @@ mod common;
 
 use ackclock_core::app::web::report::Outcome;
 use ackclock_core::time::{Span, Time};
-use ackclock_sim::Output;
+use ackclock_sim::{Output, Run, Sim};
 use common::{document, flow, link, play, sim, MS};
 use serde_json::{json, Value};
 
@@ -222,4 +222,21 @@ fn pages_survive_an_outage() {
     // Nobody had it in hand in the meantime.
     assert!(split.queueing > Span(190_000 * MS), "{hit:?}");
     assert!(out.pages[2..].iter().rev().skip(1).all(|row| row.page.outcome == Outcome::Completed));
+}
+
+/// A fast link without a limit in front of the slow one: what it could carry in an hour is no measure of what waits there.
+#[test]
+fn the_memory_for_pages_does_not_grow_with_the_rate_of_a_link() {
+    let mut links = path(100);
+    links.push(json!({"id": "fast", "rate_bps": 10_000_000_000u64, "delay_ns": 50 * MS}));
+    let mut f = pages(3, &json!({"connections": 16}));
+    f["forward"] = json!([{"link": "fast"}, {"link": "out"}]);
+    let estimate = |f: &Value| {
+        let d = document(3_600_000, links.clone(), vec![f.clone(); 1]);
+        Sim::estimate_bytes(&Run::from_json(&d.to_string()).unwrap()).unwrap()
+    };
+    // A page of 6 kB, twice, in segments of 1000, on each of the links and in its queue; some 32 connections.
+    assert!(estimate(&f) < 1_000_000, "{}", estimate(&f));
+    f["app"] = json!({"kind": "bulk"});
+    assert!(estimate(&f) > 10_000_000_000, "a source without an end may fill it");
 }

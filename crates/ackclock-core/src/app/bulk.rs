@@ -41,6 +41,7 @@ fn make(given: &Given, setup: &Setup<'_>) -> Result<Made, Problem> {
         ends: [source, sink],
         opens: End::Source,
         connections: Connections::One,
+        at_once: bytes,
         once: bytes.is_some(),
         in_transfers: false,
     })

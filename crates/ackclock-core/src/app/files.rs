@@ -53,7 +53,7 @@ fn make(given: &Given, setup: &Setup<'_>) -> Result<Made, Problem> {
         None => ([Box::new(opener), Box::new(Taker::default())], End::Source),
         Some(_) => ([Box::new(Giver), Box::new(opener)], End::Sink),
     };
-    Ok(Made { ends, opens, connections, once: false, in_transfers: true })
+    Ok(Made { ends, opens, connections, at_once: None, once: false, in_transfers: true })
 }
 
 enum Wait {

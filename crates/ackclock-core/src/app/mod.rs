@@ -237,6 +237,8 @@ pub struct Made {
     pub opens: End,
     /// How many.
     pub connections: Connections,
+    /// Bytes that it has under way at a time, at most or nearly so; none: any number.
+    pub at_once: Option<u64>,
     /// All that it has to do happens in its first time of activity.
     pub once: bool,
     /// It consists of transfers, whose number and times the results summarise.

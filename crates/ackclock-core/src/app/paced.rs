@@ -87,7 +87,7 @@ fn make(given: &Given, setup: &Setup<'_>, by_turns: bool) -> Result<Made, Proble
     let connections = if writes { Connections::One } else { Connections::None };
     let ends: [Box<dyn Application>; 2] =
         [Box::new(Paced { pulse, carrier, active: false }), Box::new(Sink { each: timed.then_some(bytes), done: 0 })];
-    Ok(Made { ends, opens: End::Source, connections, once: false, in_transfers: timed })
+    Ok(Made { ends, opens: End::Source, connections, at_once: None, once: false, in_transfers: timed })
 }
 
 enum Carrier {

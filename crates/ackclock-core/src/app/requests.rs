@@ -38,7 +38,7 @@ fn make(given: &Given, setup: &Setup<'_>) -> Result<Made, Problem> {
         conn: None,
     };
     let ends: [Box<dyn Application>; 2] = [Box::new(Server), Box::new(client)];
-    Ok(Made { ends, opens: End::Sink, connections: Connections::One, once: false, in_transfers: true })
+    Ok(Made { ends, opens: End::Sink, connections: Connections::One, at_once: None, once: false, in_transfers: true })
 }
 
 /// Answers a request with as much as it asks for.

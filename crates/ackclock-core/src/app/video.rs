@@ -74,7 +74,7 @@ fn make(given: &Given, setup: &Setup<'_>) -> Result<Made, Problem> {
         stats: Stats::default(),
     };
     let ends: [Box<dyn Application>; 2] = [Box::new(Server), Box::new(client)];
-    Ok(Made { ends, opens: End::Sink, connections: Connections::One, once: false, in_transfers: true })
+    Ok(Made { ends, opens: End::Sink, connections: Connections::One, at_once: None, once: false, in_transfers: true })
 }
 
 /// What the viewer gets.

@@ -107,6 +107,8 @@ fn make(given: &Given, setup: &Setup<'_>) -> Result<Made, Problem> {
         keep_objects: given.flag("keep_objects"),
     };
     let pages = Pages::new(given, setup)?;
+    // Of a page that was given up some bytes may be under way when the next one begins.
+    let at_once = Some(pages.large().saturating_mul(2));
     let first = given.draws("first", Variate::Constant(0.0), setup, "first page").whole(0);
     let answers = match (protocol, given.word("responses")) {
         (Protocol::Http10, _) => Answers::One,
@@ -118,7 +120,7 @@ fn make(given: &Given, setup: &Setup<'_>) -> Result<Made, Problem> {
     let connections = Connections::Many(2.0 * most as f64);
     let client = Client::new(options, pages, policy, Span(first), left);
     let ends: [Box<dyn Application>; 2] = [Box::new(Server::new(answers)), Box::new(client)];
-    Ok(Made { ends, opens: End::Sink, connections, once: false, in_transfers: true })
+    Ok(Made { ends, opens: End::Sink, connections, at_once, once: false, in_transfers: true })
 }
 
 #[cfg(test)]

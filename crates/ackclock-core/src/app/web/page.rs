@@ -106,6 +106,17 @@ impl Pages {
         Ok(Pages { content, interval, seed: setup.seed, stream: format!("flow {} page", setup.flow) })
     }
 
+    /// Bytes that nearly no page exceeds: as many objects as one in ten thousand has, of the usual size.
+    pub fn large(&self) -> u64 {
+        const NEARLY_ALL: f64 = 0.9999;
+        match &self.content {
+            Content::Listed(objects) => objects.iter().map(|o| o.bytes).sum(),
+            Content::Drawn { main, count, embedded, .. } => {
+                whole(main.quantile(NEARLY_ALL) + count.quantile(NEARLY_ALL) * embedded.mean())
+            }
+        }
+    }
+
     /// Page number `number`.
     pub fn plan(&self, number: u64) -> Plan {
         let rng = &mut Stream::named(self.seed.0, self.seed.1, &format!("{} {number}", self.stream));
@@ -210,6 +221,14 @@ mod tests {
             assert!(one.objects.iter().zip(&other.objects).all(|(x, y)| x == y));
         }
         assert_ne!(a.plan(1).objects[0], a.plan(2).objects[0]);
+    }
+
+    #[test]
+    fn what_a_large_page_has() {
+        // At 0.9999 the normal distribution is at 3.71902: exp(9.876717 + 0.231389 * 3.71902) = 46,040 bytes; and there are
+        // 2 * (1 - 0.9999 * (1 - 0.04^1.1))^(-1/1.1) = 49.848 objects.
+        let large = drawn("round").large() as f64;
+        assert!((large - (46_040.0 + 49.848_243 * 160e3)).abs() < 10.0, "{large}");
     }
 
     #[test]
