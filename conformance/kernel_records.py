@@ -102,12 +102,13 @@ def bottleneck(path: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def document(name: str, seed: int = 1, start_spread_ns: int = 0) -> dict[str, Any]:
+def document(name: str, seed: int = 1, start_spread_ns: int = 0, phase_ns: int = 0) -> dict[str, Any]:
     """The recorded path: rate and queue, then loss, then the forward delay; the way back only delays.
 
-    With `start_spread_ns` each flow but the first starts up to so much later, as its seed says.
+    With `start_spread_ns` each flow but the first starts up to so much later, as its seed says. Everything begins and
+    ends `phase_ns` later, which moves it against the ticks of the clock.
     """
-    return resolved(record(name), seed, start_spread_ns, probes(step_ns(name)))
+    return resolved(record(name), seed, start_spread_ns, probes(step_ns(name)), phase_ns)
 
 
 def probes(spacing_ns: int) -> dict[str, Any]:
@@ -117,7 +118,11 @@ def probes(spacing_ns: int) -> dict[str, Any]:
 
 
 def resolved(
-    run: Mapping[str, Any], seed: int, start_spread_ns: int = 0, series: Mapping[str, Any] | None = None
+    run: Mapping[str, Any],
+    seed: int,
+    start_spread_ns: int = 0,
+    series: Mapping[str, Any] | None = None,
+    phase_ns: int = 0,
 ) -> dict[str, Any]:
     """The resolved run of a path and its flows, given as a record gives them (`scenario`, `flows`)."""
     path = run["scenario"]
@@ -130,7 +135,7 @@ def resolved(
             "id": str(number),
             "forward": [{"link": "bottleneck"}],
             "reverse": [{"delay_ns": round(flow["ack_delay_ms"] * 1e6)}],
-            "start": start(number, round(flow["start"] * 1e9)),
+            "start": start(number, round(flow["start"] * 1e9) + phase_ns),
             "app": {"kind": "bulk"},
             "mss": MSS,
             "profile": "linux",
@@ -143,7 +148,7 @@ def resolved(
     return {
         "format": 1,
         "seed": seed,
-        "duration_ns": round(path["duration"] * 1e9),
+        "duration_ns": round(path["duration"] * 1e9) + phase_ns,
         "links": [bottleneck(path)],
         "flows": flows,
         "probes": dict(series or {}),
@@ -151,12 +156,22 @@ def resolved(
 
 
 @functools.cache
-def seeds() -> Mapping[str, list[Mapping[str, str]]]:
-    """What the kernel did with other seeds or starts: the rows of kernel-seeds.csv by record."""
+def _rows(file_name: str) -> Mapping[str, list[Mapping[str, str]]]:
+    """The rows of a file by record."""
     found: dict[str, list[Mapping[str, str]]] = {}
-    path = RECORDS / "kernel-seeds.csv"
+    path = RECORDS / file_name
     if path.exists():
         with path.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 found.setdefault(f"{row['scenario']}_{row['cc']}", []).append(row)
     return found
+
+
+def seeds() -> Mapping[str, list[Mapping[str, str]]]:
+    """What the kernel did with other seeds or starts: the rows of kernel-seeds.csv by record."""
+    return _rows("kernel-seeds.csv")
+
+
+def phases() -> Mapping[str, list[Mapping[str, str]]]:
+    """What the kernel did where the start fell elsewhere into its clock's tick: the rows of kernel-phases.csv by record."""
+    return _rows("kernel-phases.csv")

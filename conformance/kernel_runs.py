@@ -104,15 +104,17 @@ def of_record(run: Mapping[str, Any], gap: float) -> Measured:
 
 
 @functools.cache
-def output(name: str, seed: int = 1, start_spread_ns: int = 0) -> engine.Output:
+def output(name: str, seed: int = 1, start_spread_ns: int = 0, phase_ns: int = 0) -> engine.Output:
     """The run in ackclock."""
-    return engine.run(json.dumps(document(name, seed, start_spread_ns)))
+    return engine.run(json.dumps(document(name, seed, start_spread_ns, phase_ns)))
 
 
 @functools.cache
-def ours(name: str, seed: int = 1, start_spread_ns: int = 0) -> Measured:
+def ours(name: str, seed: int = 1, start_spread_ns: int = 0, phase_ns: int = 0) -> Measured:
     """What the run in ackclock gave."""
-    return of_output(output(name, seed, start_spread_ns), round_trip(name), record(name)["scenario"]["duration"])
+    return of_output(
+        output(name, seed, start_spread_ns, phase_ns), round_trip(name), record(name)["scenario"]["duration"]
+    )
 
 
 def of_output(out: engine.Output, gap: float, duration: float) -> Measured:

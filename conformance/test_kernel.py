@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from dataclasses import replace
 
 import pytest
@@ -24,15 +26,11 @@ ALONE = [name for name in EXACT if len(records.record(name)["flows"]) == 1]
 
 ONE_FLOW = [name for name in BUILT if not records.is_random(name) and len(records.record(name)["flows"]) == 1]
 
-# Beyond 0.1 % of goodput: the packets lost are as many as in the kernel, or one in three hundred fewer.
-NOT_EXACT = {
-    "drop200_reno": 0.0015,
-    "drop500_reno": 0.0015,
-    "drop400_vegas": 0.0025,
-    "drop400_bbr": 0.0075,
-    "drop400_htcp": 0.011,
-    "shallow20_illinois": 0.016,
-}
+# The kernel's own course splits: where in its clock's tick the run starts decides more than 0.1 % of goodput
+# (kernel-phases.csv).
+SPLIT = ("drop400_bbr", "drop400_htcp", "drop400_vegas", "drop200_reno", "shallow20_illinois")
+TENTHS = [tenth * 100_000 for tenth in range(10)]
+"""Starts of ours, nanoseconds into a tick of a millisecond; the kernel's are as many."""
 
 
 @pytest.mark.parametrize("name", BUILT)
@@ -47,12 +45,26 @@ def test_nine_cells_of_ten_agree() -> None:
     assert len(off) <= 0.1 * len(BUILT), off
 
 
-@pytest.mark.parametrize("name", ONE_FLOW)
+@pytest.mark.parametrize("name", [name for name in ONE_FLOW if name not in SPLIT])
 def test_a_flow_alone_has_the_goodput_of_the_kernel_within_a_thousandth(name: str) -> None:
-    ours, kernel = runs.ours(name), runs.kernel(name)
-    assert ours.goodput_bps == pytest.approx(kernel.goodput_bps, rel=NOT_EXACT.get(name, 0.001))
-    if name in NOT_EXACT:
-        assert ours.retransmissions == pytest.approx(kernel.retransmissions, rel=0.004)
+    assert runs.ours(name).goodput_bps == pytest.approx(runs.kernel(name).goodput_bps, rel=0.001)
+
+
+def courses(name: str) -> tuple[list[float], list[float]]:
+    """Goodputs of ours and of the kernel with starts all over a tick. BBR draws its phase of probing, too."""
+    seeds = range(1, 5) if records.controller_of(name) == "bbr1" else [1]
+    ours = [runs.ours(name, seed, 0, phase).goodput_bps for seed in seeds for phase in TENTHS]
+    return ours, [runs.kernel(name).goodput_bps, *(float(row["goodput_bps"]) for row in records.phases()[name])]
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_where_the_kernel_has_several_courses_ours_are_among_them(name: str) -> None:
+    ours, kernel = courses(name)
+    assert max(kernel) > 1.001 * min(kernel), "the kernel has one course: compare with that"
+    inside = [0.999 * min(kernel) <= mine <= 1.001 * max(kernel) for mine in ours]
+    assert statistics.fmean(inside) > 0.5
+    error = math.sqrt(sum(statistics.variance(side) / len(side) for side in (ours, kernel)))
+    assert statistics.fmean(ours) == pytest.approx(statistics.fmean(kernel), abs=3 * error)
 
 
 @pytest.mark.parametrize("name", EXACT)

@@ -43,7 +43,9 @@ pub(super) struct Linux {
     interactive: bool,
     /// The segment that came, or one before it since the last acknowledgment, was pushed.
     pushed: bool,
-    /// The adaptive delay; zero before the first segment.
+    /// Length of a tick of the clock that the delay is measured and kept in; zero: exact.
+    tick: u64,
+    /// The adaptive delay, whole ticks; zero before the first segment.
     delay: Span,
     last_data: Time,
     /// A delayed acknowledgment is due by then.
@@ -67,6 +69,7 @@ impl Linux {
             quick: 0,
             interactive: false,
             pushed: false,
+            tick: config.timer_tick.0,
             delay: Span::ZERO,
             last_data: Time::ZERO,
             until: None,
@@ -98,17 +101,34 @@ impl Linux {
     /// New data came in order: the delay follows the time between segments.
     #[inline]
     pub fn in_order(&mut self, now: Time) {
-        let gap = now.since(self.last_data);
-        self.last_data = now;
-        let half = Span(self.least_delay.0 / 2);
+        let before = std::mem::replace(&mut self.last_data, now);
+        let half = self.least_delay.0 / 2;
+        if now.since(before).0 + self.tick <= half && self.delay == self.least_delay {
+            // The stream flows, and the delay is what becomes of it then.
+            return;
+        }
+        self.follow(Span(self.whole(now.0) - self.whole(before.0)), self.whole(half));
+    }
+
+    /// The delay after a `gap` between segments; `half` of the least.
+    #[inline(never)]
+    fn follow(&mut self, gap: Span, half: u64) {
         if self.delay == Span::ZERO {
             self.quicken();
-        } else if gap <= half {
-            self.delay = Span(self.delay.0 / 2 + half.0);
+        } else if gap.0 <= half {
+            self.delay = Span(self.whole(self.delay.0 / 2) + half);
         } else if gap < self.delay {
-            self.delay = Span(self.delay.0 / 2 + gap.0).min(MAX_DELAY_PUSHED);
+            self.delay = Span(self.whole(self.delay.0 / 2) + gap.0).min(MAX_DELAY_PUSHED);
         } else if gap > self.path_rtt + PAUSE.max(Span(2 * self.path_rtt.0)) {
             self.quick = self.quick.max(self.most_quick);
+        }
+    }
+
+    /// The ticks of the clock that `ns` has seen.
+    fn whole(&self, ns: u64) -> u64 {
+        match self.tick {
+            0 => ns,
+            tick => ns - ns % tick,
         }
     }
 
@@ -163,14 +183,16 @@ impl Linux {
         let mut delay = self.delay;
         if delay > self.least_delay {
             let most = if self.pushed || self.interactive { MAX_DELAY_PUSHED } else { Span(2 * MAX_DELAY_PUSHED.0) };
-            delay = delay.min(most).min(self.least_delay.max(self.path_rtt));
+            let rtt = self.whole((self.path_rtt.0 + self.tick).saturating_sub(1));
+            delay = delay.min(most).min(self.least_delay.max(Span(rtt)));
         }
         delay = delay.min(MAX_DELAY);
         if let Some(until) = self.until {
-            if until <= now + Span(delay.0 / 4) {
+            let left = self.whole(until.0).saturating_sub(self.whole(now.0));
+            if left <= self.whole(delay.0 / 4) {
                 return (true, None);
             }
-            delay = delay.min(until.since(now));
+            delay = delay.min(Span(left));
         }
         self.until = Some(now + delay);
         // What was pushed is acknowledged when the application has read it, by default at once.
@@ -240,5 +262,53 @@ impl Linux {
             self.left_with_data(now);
         }
         self.interactive || self.delay == Span::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::Profile;
+
+    /// Data in order at these times, microseconds, on the kernel's clock of 1 ms; the first is at once on its way.
+    fn after(micros: &[u64]) -> Linux {
+        let mut l = Linux::new(&Config::profile(Profile::Linux), 1448, 7);
+        l.established(Time::ZERO, Span::from_micros(40_030));
+        micros.iter().for_each(|&at| l.in_order(Time(at * 1000)));
+        l.quick = 0;
+        l
+    }
+
+    fn wait(l: &mut Linux, micros: u64) -> (bool, Option<u64>) {
+        let (now, wait) = l.wait_in_order(Time(micros * 1000), false);
+        (now, wait.map(|(AckWait::Delayed(s) | AckWait::Compressed(s))| s.0 / 1000))
+    }
+
+    /// tcp_event_data_recv of Linux 6.12 in jiffies of 1 ms: 40/2 + 21 = 41 after a gap of 21, 41/2 + 20 = 40 after a short one.
+    #[test]
+    fn the_delay_is_kept_in_whole_ticks() {
+        let mut l = after(&[1_000_000, 1_021_900]);
+        assert_eq!(wait(&mut l, 1_021_900), (false, Some(41_000)));
+        let mut l = after(&[1_000_000, 1_021_900, 1_022_900]);
+        assert_eq!(wait(&mut l, 1_022_900), (false, Some(40_000)));
+        // 20.4 ms that see 21 ticks of the clock, 20.9 that see 20.
+        assert_eq!(wait(&mut after(&[1_000_800, 1_021_200]), 1_021_200), (false, Some(41_000)));
+        assert_eq!(wait(&mut after(&[1_000_000, 1_020_900]), 1_020_900), (false, Some(40_000)));
+    }
+
+    /// The delay is bounded by the round trip in ticks, rounded up (usecs_to_jiffies): 41 of 40.03 ms, here from 20 + 30 = 50.
+    #[test]
+    fn the_round_trip_that_bounds_the_delay_is_rounded_up_to_a_tick() {
+        assert_eq!(wait(&mut after(&[1_000_000, 1_030_000]), 1_030_000), (false, Some(41_000)));
+    }
+
+    /// tcp_send_delayed_ack: due at the tick of the first segment and 40, at once if that is 10 ticks away or nearer.
+    #[test]
+    fn a_second_segment_waits_no_longer_than_the_first() {
+        let mut l = after(&[1_000_000, 1_000_900]);
+        assert_eq!(wait(&mut l, 1_000_900), (false, Some(40_000)));
+        assert_eq!(wait(&mut l, 1_010_100), (false, Some(30_000)));
+        assert_eq!(wait(&mut l, 1_029_950), (false, Some(11_000)));
+        assert_eq!(wait(&mut l, 1_030_000), (true, None));
     }
 }
