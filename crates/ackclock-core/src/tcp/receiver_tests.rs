@@ -276,6 +276,28 @@ fn linux_keeps_two_unread_segments_in_the_memory_of_one() {
     assert_eq!(told[10..22], second.map(|w| [w; 2]).concat());
 }
 
+/// As in a capture of Linux 6.12 (tcp_sack_new_ofo_skb): of every second segment of a window the last are remembered, and
+/// segments that fill the holes farther down are blocks of their own. RFC 2018 §4 wants all that is contiguous.
+#[test]
+fn linux_joins_only_the_blocks_that_it_remembers() {
+    for (profile, told) in [
+        (Profile::Linux, vec![vec![(3, 4), (20, 21), (18, 19), (16, 17)], vec![(5, 6), (3, 4), (20, 21), (18, 19)]]),
+        (Profile::Rfc, vec![vec![(2, 5), (20, 21), (18, 19), (16, 17)], vec![(2, 7), (20, 21), (18, 19), (16, 17)]]),
+    ] {
+        let mut r = Receiver::new(&Config::profile(profile), 1000);
+        r.open(0);
+        answer(&mut r, 0);
+        let mut bring = |segment: u64| {
+            r.on_data(Time::ZERO, segment * 1000, 1000, false);
+            blocks(&answer(&mut r, 0)).iter().map(|b| (b.0 / 1000, b.1 / 1000)).collect::<Vec<_>>()
+        };
+        (1..=10).for_each(|i| drop(bring(2 * i)));
+        assert_eq!([3, 5].map(&mut bring).to_vec(), told, "{profile:?}");
+        // Between two that both remember.
+        assert_eq!(bring(19)[0], (18, 21));
+    }
+}
+
 /// Linux's pingpong mode (tcp_event_data_sent, tcp_in_quickack_mode, tcp_enter_quickack_mode, tcp_delack_timer_handler).
 #[test]
 fn linux_acknowledges_an_application_that_answers_with_its_data() {

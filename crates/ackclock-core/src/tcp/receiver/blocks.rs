@@ -27,6 +27,19 @@ impl Blocks {
         self.recent = keep;
     }
 
+    /// `pos..end` and what it touches of the blocks that are remembered: all that Linux says of it, whatever else is held.
+    pub fn joined(&self, pos: u64, end: u64) -> (u64, u64) {
+        let touching = |a: (u64, u64), r: &(u64, u64)| {
+            let apart = r.1 == r.0 || r.1 < a.0 || a.1 < r.0;
+            if apart {
+                a
+            } else {
+                (a.0.min(r.0), a.1.max(r.1))
+            }
+        };
+        self.recent.iter().fold((pos, end), touching)
+    }
+
     /// The stream has advanced to `nxt`.
     pub fn trim(&mut self, nxt: u64) {
         let mut keep = Report::default();

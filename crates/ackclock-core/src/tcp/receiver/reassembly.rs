@@ -24,13 +24,15 @@ impl Receiver {
             self.blocks.duplicate = Some(again);
         }
         self.ooo_bytes += new;
+        let mut block = merged;
         if let Some(l) = &mut self.linux {
+            block = self.blocks.joined(pos, end);
             self.flushed = l.compressing() && self.blocks.flush(pos, end);
             if l.window.out_of_order(pos, end) {
                 l.opened();
             }
         }
-        self.blocks.first(merged);
+        self.blocks.first(block);
         self.blocks_due = true;
     }
 
