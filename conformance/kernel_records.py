@@ -173,5 +173,5 @@ def seeds() -> Mapping[str, list[Mapping[str, str]]]:
 
 
 def phases() -> Mapping[str, list[Mapping[str, str]]]:
-    """What the kernel did where the start fell elsewhere into its clock's tick: the rows of kernel-phases.csv by record."""
+    """The kernel with starts all over its clock's tick: the rows of kernel-phases.csv by record."""
     return _rows("kernel-phases.csv")
