@@ -6,8 +6,9 @@ from typing import Any
 
 from ackclock.drawing.remarks import Remark
 from ackclock.drawing.selection import Selection
-from ackclock.drawing.swept import Key
+from ackclock.drawing.swept import GROUP, Key
 from ackclock.metrics.capacity import rate_of
+from ackclock.results import groups
 
 GOODPUT = "goodput_bps"
 SHARE = "utilisation"
@@ -41,6 +42,18 @@ def _transfers_only(selection: Selection) -> bool:
     """Whether all that is sent comes to an end, as the ranking has it."""
     apps = [flow["app"] for point in selection.points for flow in selection.result.resolved(point)["flows"]]
     return not any(app["kind"] == "bulk" and app.get("bytes") is None for app in apps)
+
+
+def of_all_flows(selection: Selection) -> None:
+    """Say it if candidates are what one group was given, but the metrics are of the flows of other groups too."""
+    by = selection.by
+    if by is None or not by.name.startswith("flows."):
+        return
+    if all(len(groups.recorded(entry)) < 2 for entry in selection.entries):
+        return
+    part = "".join(by.name.split(".")[1:2])
+    words = f"of all flows of a run, not of those of flows.{part} alone"
+    selection.remarks.append(Remark(words, f"--by {GROUP} shows each group by itself"))
 
 
 def beyond_the_line(selection: Selection, name: str) -> None:

@@ -67,6 +67,8 @@ def specify(result: Result, request: Request | None = None) -> Drawing:
     chart = _MAKE[kind](selection)
     if not any(panel.labels or panel.grid for panel in chart.panels):
         raise InputError("there is nothing to draw", f"kinds that fit: {', '.join(fitting)}", key="kind")
+    if kind not in _OVER_TIME:
+        defaults.of_all_flows(selection)
     others = tuple(each for each in fitting if each != kind)
     chart = replace(chart, note=subtitle(selection.remarks), legend=_legend(selection))
     return Drawing(chart, kind, _said(kind, chart, selection), others, lines(selection.remarks))

@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -301,10 +302,23 @@ class Selection:
         found = groups.recorded(entry)
         ccs = [flows[group.first]["cc"]["name"] for group in found]
         labels = [group.label for group in found]
-        if point != self.points[0]:  # a label that names a swept value is that of another line elsewhere
-            first = [label for label, _ in self._groups(self.points[0])]
-            labels = first if len(first) == len(labels) else labels
+        if len(labels) == len(self._same_labels):
+            labels = list(self._same_labels)
         return tuple(zip(labels, ccs, strict=True))
+
+    @property
+    def entries(self) -> list[Mapping[str, Any]]:
+        """What the manifest has of each of the points."""
+        return [self._entries[point] for point in self.points]
+
+    @functools.cached_property
+    def _same_labels(self) -> tuple[str, ...]:
+        """Labels of groups, where all points have as many: one that names a swept value would be wrong elsewhere."""
+        every = [[group.label for group in groups.recorded(self._entries[point])] for point in self.points]
+        if len({len(labels) for labels in every}) > 1:
+            return ()
+        known = [set(labels) for labels in zip(*every, strict=True)]
+        return tuple(next(iter(each)) if len(each) == 1 else f"group {at}" for at, each in enumerate(known))
 
     def metric(self, name: str, option: str = "y") -> str:
         """A metric that the runs have. Raises :class:`InputError` with what is nearest, or what it needs."""
