@@ -56,7 +56,7 @@ def test_ranks_are_shared_by_those_that_are_not_told_apart(result: Result) -> No
     assert found.candidates[0].name == "cubic"
     assert [line(found, name).tied for name in CCS] == [False, False, True, True]
     assert found.best == ("cubic",)
-    assert line(found, "cubic").best == 1.0
+    assert line(found, "cubic").best == pytest.approx(1.0, abs=0.001)
     assert found.state == "sampled"
 
 
@@ -145,8 +145,8 @@ def test_what_is_within_the_intervals_does_not_dominate(result: Result) -> None:
         "p95_queue_delay_s": 0.01 / level * noise(SHAPE, 18, 0.3),
     }
     found = rank(plant(result, values))
-    assert all(item.front for item in found.candidates)
-    assert "None is dominated" in found.sentence
+    assert all(item.front is None for item in found.candidates)
+    assert "Which of them are on the front of throughput and delay is not shown." in found.sentence
 
 
 @pytest.mark.parametrize(

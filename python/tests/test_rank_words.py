@@ -9,7 +9,7 @@ import pytest
 
 from ackclock.ranking import text, words
 from ackclock.ranking.goals import Goal, read
-from ackclock.ranking.ranking import Candidate, Measure, Ranking, Worst
+from ackclock.ranking.ranking import Candidate, Measure, Pair, Ranking, Worst
 
 
 @pytest.mark.parametrize(
@@ -86,5 +86,17 @@ def test_intervals_are_not_broken_in_a_narrow_table() -> None:
 
 
 def test_less_than_can_be_seen_is_said_so() -> None:
-    found = ranking(candidate("best", 1, 1.00001, None), candidate("next", 1, 1.0, (0.9948, 1.0053)))
+    made = ranking(candidate("best", 1, 1.00001, None), candidate("next", 1, 1.0, (0.9948, 1.0053)))
+    found = replace(made, pairs=(Pair("best", "next", 1.00001, 0.9948, 1.0053, False),))
     assert re.search(r"best is less than 0\.01 % above the next, next \(95 % simultaneous interval", found.sentence)
+
+
+def test_a_sentence_has_one_form_too() -> None:
+    made = ranking(candidate("best", 1, 1.0, None), candidate("far", 2, 0.135, (0.09, 0.2)))
+    found = replace(made, pairs=(Pair("best", "far", 1 / 0.135, 5.0, 11.0, True),), goal=read("mean_fct_s down"))
+    found = replace(found, candidates=tuple(replace(item, metrics={}) for item in found.candidates))
+    assert "0.135 times that of the next, far (95 % simultaneous interval × 0.091 to 0.200)" in found.sentence
+
+
+def test_a_list_of_nobody_is_said() -> None:
+    assert words.listed([]) == "none"

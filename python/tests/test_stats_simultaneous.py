@@ -96,10 +96,28 @@ def test_neither_order_nor_scale_matters(values: list[list[float]], random: obje
 
 def test_shares_of_being_best() -> None:
     rows = np.random.default_rng(5).normal(size=(8, 1)) + np.array([[0.0, 1.0, 1.0, -5.0]])
-    assert best_shares(rows) == pytest.approx([0.0, 0.5, 0.5, 0.0])  # the same rows for all: what is shared cancels
+    assert best_shares(rows) == pytest.approx([0.0, 0.5, 0.5, 0.0])  # what is shared cancels
     even = np.array([[1.0, 0.0], [0.0, 1.0]] * 3)
     assert best_shares(even) == pytest.approx([0.5, 0.5], abs=0.02)
     assert best_shares(rows[: LEAST_SHARES - 1]) is None
+
+
+@pytest.mark.parametrize("n", [5, 10, 30])
+def test_of_two_that_are_equal_one_is_seldom_called_best(n: int) -> None:
+    """By construction 5 %, as of a two-sided test; from 1000 samples within three standard errors, 2.1 %."""
+    rng = np.random.default_rng(n)
+    shares = [max(best_shares(rng.normal(size=(n, 2))) or []) for _ in range(1000)]
+    assert sum(share >= 0.95 for share in shares) / len(shares) == pytest.approx(0.05, abs=0.021)
+    assert sum(share > 0.995 for share in shares) / len(shares) < 0.01
+
+
+def test_a_share_of_two_is_students_tail() -> None:
+    rows = np.array([[0.3], [0.1], [-0.2], [0.5], [0.2], [0.1]]) * np.array([[1.0, 0.0]])
+    t = rows[:, 0].mean() / (rows[:, 0].std(ddof=1) / math.sqrt(6))
+    wider = scipy_stats.t.ppf(0.975, 5) / scipy_stats.t.ppf(0.95, 5)
+    shares = best_shares(rows)
+    assert shares is not None
+    assert shares[0] == pytest.approx(scipy_stats.t.cdf(t / wider, 5), abs=0.01)
 
 
 def test_missing_values_are_refused() -> None:

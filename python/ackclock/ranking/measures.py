@@ -78,6 +78,11 @@ class Compared:
     points: int
 
     @property
+    def index(self) -> bool:
+        """Whether it has no unit and is from 0 to 1, as Jain's index and utilisation: no rate, time or count."""
+        return not as_ratio(self.metric) and bool((self.means <= 1 + 1e-9).all() and (self.means >= 0).all())
+
+    @property
     def alone(self) -> bool:
         """Whether an index of fairness is of flows that are alone: 1 everywhere."""
         return not self.ratio and bool(np.allclose(self.means, 1.0, rtol=0, atol=1e-12))

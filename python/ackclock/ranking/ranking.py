@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
+import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 
 from ackclock.comparison import names
 from ackclock.comparison.pairing import Params, Side
 from ackclock.comparison.values import chosen
 from ackclock.ranking import cells as places
-from ackclock.ranking import groups, sentence, standing
+from ackclock.ranking import groups, sentence
 from ackclock.ranking.cells import Cells
+from ackclock.ranking.front import front
 from ackclock.ranking.goals import Goal
+from ackclock.ranking.lead import Lead, Points
+from ackclock.ranking.lead import Worst as Worst
 from ackclock.ranking.measures import (
     MORE_IS_BETTER,
     Compared,
@@ -35,7 +37,7 @@ from ackclock.ranking.standing import State, Told
 from ackclock.results import excess, replications
 from ackclock.results.result import Result
 from ackclock.results.times import METRICS as TIMES
-from ackclock.stats import Pairwise, best_shares, pairwise
+from ackclock.stats import best_shares, pairwise
 from ackclock.stats.intervals.simultaneous import LEAST_RESAMPLED, LEAST_SHARES
 
 LEVEL = 0.95
@@ -61,19 +63,23 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
-    """The point at which a candidate's score is the least share of what it is compared with there."""
+class Pair:
+    """The score of a candidate over that of another which comes after it, with the simultaneous interval."""
 
-    params: Params
-    against: str
+    first: str
+    second: str
     ratio: float
     low: float | None
     high: float | None
+    shown: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A line of a ranking. `score` is against the reference: above 1 is better. `rank` is shared where `tied`."""
+    """A line of a ranking. `score` is against the reference: above 1 is better. `rank` is shared where `tied`.
+
+    `front` is false where it is shown to be dominated, true where it is shown not to be, else ``None``.
+    """
 
     name: str
     rank: int
@@ -91,8 +97,9 @@ class Ranking:
     """What :func:`rank` found (docs/rank.md). `candidates` are in order; `unranked` says of others why they are none.
 
     `state` is "sampled" where replications differ, "repeated" where all of a candidate's are the same run, and "single"
-    for one replication. `axes` are the metrics of the trade-off. `group` is the group of flows that metrics are of, if
-    not of all.
+    for one replication. `axes` are the metrics of the trade-off. `pairs` has all pairs of candidates in order: ranks
+    follow from these. `lead` is what is shown of the first at single points. `group` is the group of flows that metrics
+    are of, if not of all.
     """
 
     source: str
@@ -109,11 +116,22 @@ class Ranking:
     notes: tuple[str, ...]
     base: str | None = None
     group: str | None = None
+    pairs: tuple[Pair, ...] = ()
+    lead: Lead | None = None
 
     @property
     def best(self) -> tuple[str, ...]:
         """The candidates that cannot be told from the best, that one first."""
         return tuple(item.name for item in self.candidates if item.rank == 1)
+
+    @property
+    def tradeoff(self) -> bool:
+        """Whether there is a trade-off of which something can be told."""
+        return len(self.axes) > 1 and self.state != "single"
+
+    def pair(self, first: str, second: str) -> Pair | None:
+        """Two candidates, the one that comes first in order first."""
+        return next((pair for pair in self.pairs if (pair.first, pair.second) == (first, second)), None)
 
     @property
     def sentence(self) -> str:
@@ -155,6 +173,8 @@ class Ranking:
             "family": self.family,
             "axes": dict(self.axes),
             "candidates": [dataclasses.asdict(item) for item in self.candidates],
+            "pairs": [dataclasses.asdict(pair) for pair in self.pairs],
+            "lead": None if self.lead is None else dataclasses.asdict(self.lead),
             "unranked": dict(self.unranked),
             "notes": list(self.notes),
             "sentence": self.sentence,
@@ -235,30 +255,28 @@ def rank(
     if not set(excess.METRICS).isdisjoint(found) and (above := excess.note(every_flow, set(cells.compared()))):
         notes.append(above)
     trade = axes(every, transfers=transfers_only(known, side.result))
-    dominated = standing.dominated(told, [(every[name], axis in MORE_IS_BETTER) for axis, name in trade.items()])
+    on = front(told, [(every[name], axis in MORE_IS_BETTER) for axis, name in trade.items()])
     shares = best_shares(own.mean(axis=1)) if told.state == "sampled" else None
     if told.state == "sampled" and len(cells.draws) < LEAST_RESAMPLED:
         few = f"{len(cells.draws)} replications make wide intervals"
         more = " and no probability of being best" if len(cells.draws) < LEAST_SHARES else ""
         notes.append(f"{few}{more}; run with --replications {LEAST_RESAMPLED} or more")
     ranks = told.ranks()
-    # A worst point is chosen among all points, and of all pairs: its interval holds with theirs.
-    level = 1 - (1 - LEVEL) / len(cells.points)
-    at = functools.cache(lambda point: pairwise(own[:, point, :], level=level))
+    points = Points(cells, own, told, LEVEL)
     candidates = tuple(
         Candidate(
             cells.candidates[i],
             ranks[i],
             ranks.count(ranks[i]) > 1,
             _score(told, i, reference),
-            _worst(cells, own, told, at, i, reference),
+            points.worst(i, reference),
             None if shares is None else shares[i],
             {
                 name: _measure(item, told, i, reference, at_least=known.is_bound(cells, name, i))
                 for name, item in found.items()
             },
-            None if dominated is None else not dominated[i],
-            () if dominated is None else tuple(cells.candidates[j] for j in dominated[i]),
+            None if on is None else on.on[i],
+            () if on is None else tuple(cells.candidates[j] for j in on.dominated_by[i]),
         )
         for i in sorted(range(len(ranks)), key=lambda i: (ranks[i], order.index(i)))
     )
@@ -277,6 +295,8 @@ def rank(
         tuple(notes),
         None if base is None else cells.candidates[reference],
         called,
+        tuple(_pair(told, i, j) for place, i in enumerate(order) for j in order[place + 1 :]),
+        points.lead(),
     )
 
 
@@ -303,6 +323,13 @@ def _told(result: Result, cells: Cells, own: Any, notes: list[str]) -> Told:
     return Told(pairwise(own.mean(axis=1), level=LEVEL), own.mean(axis=(0, 1)), repeated, cells.candidates)
 
 
+def _pair(told: Told, i: int, j: int) -> Pair:
+    value, ends = float(told.pairs.value[i, j]), told.pairs.ends(i, j)
+    low, high = (None, None) if ends is None else (math.exp(ends[0]), math.exp(ends[1]))
+    shown = told.shown(told.pairs, i, j)
+    return Pair(told.names[i], told.names[j], math.exp(value), low, high, shown)
+
+
 def _score(told: Told, i: int, reference: int) -> Measure:
     scored = Compared("score", True, told.means, told.pairs, 0)
     return _measure(scored, told, i, reference)
@@ -315,18 +342,3 @@ def _measure(item: Compared, told: Told, i: int, reference: int, *, at_least: bo
         way = "higher" if item.pairs.value[i, reference] > 0 else "lower"
     kind: Literal["ratio", "difference"] = "ratio" if item.ratio else "difference"
     return Measure(item.value(i), kind, item.against(i, reference), low, high, way, at_least)
-
-
-def _worst(cells: Cells, own: Any, told: Told, at: Callable[[int], Pairwise], i: int, reference: int) -> Worst:
-    """The worst point of a candidate: against the reference, and of that one against the best of the others there.
-
-    `at` gives the differences at a point.
-    """
-    means = own.mean(axis=0)
-    others = [j for j in range(len(cells.candidates)) if j != i] if i == reference else [reference]
-    gaps = means[:, [i]] - means[:, others]
-    point, place = map(int, np.unravel_index(np.argmin(gaps), gaps.shape))
-    other = others[place]
-    ends = at(point).ends(i, other) if told.state == "sampled" else None
-    low, high = (None, None) if ends is None else (float(np.exp(ends[0])), float(np.exp(ends[1])))
-    return Worst(cells.points[point], cells.candidates[other], float(np.exp(gaps[point, place])), low, high)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ackclock.ranking import words
+from ackclock.ranking.front import MARGIN
 
 if TYPE_CHECKING:
+    from ackclock.ranking.lead import Worst
     from ackclock.ranking.ranking import Candidate, Ranking
 
 _MOST = 4  # names in a list
@@ -75,69 +78,92 @@ def _falls(found: Ranking) -> bool:
 
 
 def _apart(ratio: float, ends: words.Ends = None) -> str:
+    """How far apart two are, in the form that their interval has beside it."""
     if abs(ratio - 1) <= 1e-12:
         return "equal to"
-    if words.large(ratio):
-        return f"{ratio:.2g} times that of"
+    if _times(ratio, ends):
+        return f"{words.change(ratio, ends, times=True).removeprefix('× ')} times that of"
     word = "above" if ratio > 1 else "below"
     return f"{words.unshown(ratio, ends) or words.change(ratio, ends, sign=False).removeprefix('-')} {word}"
 
 
+def _times(ratio: float, ends: words.Ends) -> bool:
+    return any(map(words.large, (ratio, *(ends or ()))))
+
+
 def _ends(found: Ranking, first: Candidate, second: Candidate) -> words.Ends:
-    """The interval of the first against the next: it is there where one of the two is the reference."""
-    for own, other, turned in ((second, first, True), (first, second, False)):
-        if other.name == found.reference and own.score.low is not None and own.score.high is not None:
-            ends = own.score.low, own.score.high
-            # A metric that is to go down has a score that goes up.
-            return (1 / ends[1], 1 / ends[0]) if turned != _falls(found) else ends
-    return None
+    """The interval of the first against the next, in the metric where the goal is one, else in the score."""
+    pair = found.pair(first.name, second.name)
+    return None if pair is None else _turned(found, pair.low, pair.high)
+
+
+def _turned(found: Ranking, low: float | None, high: float | None) -> words.Ends:
+    """Ends of a score as those of a metric: one that is to go down has a score that goes up."""
+    if low is None or high is None:
+        return None
+    return (1 / high, 1 / low) if _falls(found) else (low, high)
 
 
 def _interval(found: Ranking, first: Candidate, second: Candidate) -> str:
     ratio, ends = _ratio(found, first, second), _ends(found, first, second)
     if ends is None:
         return ""
-    times = any(map(words.large, (ratio, *ends)))
-    return f" (95 % simultaneous interval {words.span(ratio, ends, times=times)})"
+    return f" (95 % simultaneous interval {words.span(ratio, ends, times=_times(ratio, ends))})"
 
 
 def _where(found: Ranking) -> str:
-    """Where the best is beaten, if it is."""
-    first = max(found.candidates, key=lambda item: (item.score.value, item.name == found.reference))
-    if found.points == 1 or first.name != found.reference:
+    """Where the first is beaten, if it is shown to be anywhere; whether it is shown to lead everywhere."""
+    lead = found.lead
+    if found.points == 1 or lead is None:
         return ""
-    worst, it = first.worst, "it" if len(found.best) == 1 else first.name
-    if worst.ratio >= 1 - 1e-12:
-        ahead = worst.low is not None and worst.low > 1 if found.state == "sampled" else worst.ratio > 1 + 1e-12
-        return (
-            f"{it[0].upper()}{it[1:]} is ahead at every point." if ahead else f"At no point is {it} shown to be behind."
-        )
-    ratio = 1 / worst.ratio if _falls(found) else worst.ratio
-    ends = None if worst.low is None or worst.high is None else (worst.low, worst.high)
-    if ends is not None and _falls(found):
-        ends = (1 / ends[1], 1 / ends[0])
-    at = f"At {words.point(worst.params)} {it} is {_apart(ratio, ends)} {worst.against}"
-    if found.state == "sampled" and (worst.high is None or worst.high >= 1):
-        return f"{at}, which may be chance."
-    return f"{at}."
+    it = "it" if len(found.best) == 1 else lead.name
+    if lead.everywhere:
+        return f"{it[0].upper()}{it[1:]} is ahead at every point."
+    if lead.behind is not None:
+        return f"At {_place(found, it, lead.behind)}."
+    never = f"At no point is {it} shown to be behind"
+    return (
+        f"{never}."
+        if lead.nearest.ratio >= 1
+        else f"{never}; at {_place(found, 'it', lead.nearest)}, by chance or not."
+    )
+
+
+def _place(found: Ranking, it: str, at: Worst) -> str:
+    ratio = 1 / at.ratio if _falls(found) else at.ratio
+    return f"{words.point(at.params)} {it} is {_apart(ratio, _turned(found, at.low, at.high))} {at.against}"
 
 
 def _front(found: Ranking) -> str:
-    there = [item.name for item in found.candidates if item.front]
-    out = [item for item in found.candidates if item.front is False]
-    if not there and not out:
+    if not found.tradeoff:
         return ""
+    on = [item.name for item in found.candidates if item.front]
+    out = [item for item in found.candidates if item.front is False]
+    open_ = [item.name for item in found.candidates if item.front is None]
     what = words.listed(list(found.axes))
-    if not out:
+    if not out and not open_:
         return f"None is dominated in {what}: each is a trade-off."
-    verb = "is" if len(there) == 1 else "are"
-    shown = f"On the front of {what} {verb} {_names(there)}"
-    by = found.candidates[0].name
-    of_first = [item.name for item in out if by in item.dominated_by]
-    if not of_first:
+    if not out and not on:
+        return f"Which of them are on the front of {what} is not shown."
+    parts = [f"{'is' if len(on) == 1 else 'are'} shown to be {_names(on)}"] if on else []
+    parts += [f"{'is' if len(open_) == 1 else 'are'} perhaps, which is not shown, {_names(open_)}"] if open_ else []
+    shown = f"On the front of {what} {' and '.join(parts)}"
+    if not out:
         return f"{shown}."
-    none = f"{by} is shown to be better than {_names(of_first)} in some of these and worse in none"
-    return f"{shown}: {none}."
+    return f"{shown}; {_dominated(out)}."
+
+
+def _dominated(out: Sequence[Candidate]) -> str:
+    """Who is dominated by whom: each under one that dominates it, of which those on the front come first."""
+    by: dict[str, list[str]] = {}
+    for item in out:
+        by.setdefault(item.dominated_by[0], []).append(item.name)
+    margin = f"{100 * MARGIN:g} %"
+    (first, names), *others = by.items()
+    said = [
+        f"{first} is shown to be better than {_names(names)} in some of these and less than {margin} worse in others"
+    ]
+    return "; ".join([*said, *(f"so is {other} than {_names(names)}" for other, names in others)])
 
 
 def _names(names: list[str]) -> str:

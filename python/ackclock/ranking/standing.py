@@ -1,4 +1,4 @@
-"""Who is told from whom: ranks that are shared by those who are not, and the front of a trade-off."""
+"""Who is told from whom, and ranks that are shared by those who are not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ackclock.ranking.measures import Compared
 from ackclock.stats import Pairwise
 
 State = Literal["sampled", "repeated", "single"]
@@ -39,6 +38,12 @@ class Told:
             return bool(pairs.value[i, j] != 0)
         return pairs.apart(i, j)
 
+    def ends(self, pairs: Pairwise, i: int, j: int) -> tuple[float, float] | None:
+        """The interval of i less j: of two that are repeated the value itself, ``None`` without one."""
+        if self.repeated[i] and self.repeated[j] and self.state != "single":
+            return float(pairs.value[i, j]), float(pairs.value[i, j])
+        return pairs.ends(i, j)
+
     def order(self) -> list[int]:
         """The candidates from the best to the worst; equal ones by name."""
         return sorted(range(len(self.names)), key=lambda i: (-self.means[i], self.names[i]))
@@ -61,21 +66,3 @@ class Told:
             done += len(group)
             left = [i for i in left if i not in group]
         return found
-
-
-def dominated(told: Told, axes: Sequence[tuple[Compared, bool]]) -> list[list[int]] | None:
-    """By whom each candidate is dominated: one shown to be better on some axis, and shown to be worse on none.
-
-    `axes` have whether more is better. ``None`` where there is no trade-off, or nothing can be told.
-    """
-    if told.state == "single" or len(axes) < 2:
-        return None
-    count = len(told.names)
-    better = np.zeros((len(axes), count, count), dtype=bool)
-    for number, (item, up) in enumerate(axes):
-        for i, j in np.ndindex(count, count):
-            more = item.pairs.value[i, j] > 0
-            better[number, i, j] = i != j and told.shown(item.pairs, i, j) and more == up
-    ahead: Any = better.any(axis=0)
-    beats = ahead & ~ahead.T
-    return [[j for j in range(count) if beats[j, i]] for i in range(count)]

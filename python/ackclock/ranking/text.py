@@ -14,6 +14,7 @@ Cells = list[list[str]]
 
 _SPLIT = re.compile(r"(:|,|^[≥ \d.]+(?= [-+×hl\d])|\w(?=\())\s*")
 """Where a cell of a narrow table has a new line: after a part of a point, and after a value."""
+_MOST = 4  # intervals in a list
 _TITLE = 12  # characters that a line of a title of a narrow table has, where its words let it
 
 
@@ -53,7 +54,7 @@ def tradeoff(found: Ranking, *, narrow: bool = False) -> Cells:
     names = list(found.candidates[0].metrics)
     if len(names) < 2:
         return []
-    front = found.candidates[0].front is not None
+    front = found.tradeoff
     times = {name: _large(found, {item.name: item.metrics[name] for item in found.candidates}) for name in names}
     titles = [_title(found, name) for name in names]
     head = [found.by.rpartition(".")[2], *titles, *(["front"] if front else [])]
@@ -113,10 +114,14 @@ def footing(found: Ranking, *, trade: bool = True) -> list[str]:
     lines = []
     if len(found.goal.aims) > 1:
         lines.append(f"score: weighted geometric mean of {found.goal}")
-    if trade and any(" ~" in cell for row in tradeoff(found) for cell in row):
+    rows = tradeoff(found) if trade else []
+    if any(" ~" in cell for row in rows for cell in row):
         lines.append(f"~: not told from {found.reference}")
+    if any(row[-1] == "?" for row in rows):
+        lines.append("?: not shown to be dominated, nor not to be")
     if _any_interval(found) and found.family > 1:
         lines.append(f"intervals are of 95 % for all {found.family} pairs of candidates together")
+    lines += _deciding(found)
     lines += [f"not ranked: {name}, {why}" for name, why in found.unranked.items()]
     return lines
 
@@ -154,9 +159,34 @@ def _worst(found: Ranking, item: Candidate, ratio: float, ends: words.Ends, *, t
 
 
 def _probability(share: float) -> str:
+    """A probability in percent. Resamples of few replications know none that is nearer to 0 or 1 than a hundredth."""
     percent = 100 * share
-    return "< 1 %" if 0 < percent < 1 else "> 99 %" if 99 < percent < 100 else f"{percent:.0f} %"
+    return "< 1 %" if percent < 1 else "> 99 %" if percent > 99 else f"{percent:.0f} %"
 
 
 def _front(item: Candidate) -> str:
-    return "yes" if item.front else f"no: {item.dominated_by[0]}"
+    return "?" if item.front is None else "yes" if item.front else f"no: {item.dominated_by[0]}"
+
+
+def _deciding(found: Ranking) -> list[str]:
+    """What ranks follow from where the table has another interval: against the first of the rank before."""
+    if found.state != "sampled":
+        return []
+    firsts = {item.rank: item.name for item in reversed(found.candidates)}
+    places = sorted(firsts)
+    said = []
+    for item in found.candidates:
+        before = firsts[places[max(0, places.index(item.rank) - 1)]]
+        pair = found.pair(before, item.name)
+        if pair is None or pair.low is None or pair.high is None or found.reference in (item.name, before):
+            continue
+        ratio, ends = 1 / pair.ratio, (1 / pair.high, 1 / pair.low)
+        if len(found.goal.aims) == 1 and not found.goal.aims[0].up:
+            ratio, ends = 1 / ratio, (1 / ends[1], 1 / ends[0])
+        times = any(map(words.large, (ratio, *ends)))
+        change, span = words.change(ratio, ends, times=times), words.span(ratio, ends, times=times)
+        said.append(f"{item.name} {change} ({span}) against {before}")
+    if not said:
+        return []
+    more = f"; {len(said) - _MOST} more: --json" if len(said) > _MOST else ""
+    return [f"ranks follow from intervals against the first of a rank: {'; '.join(said[:_MOST])}{more}"]

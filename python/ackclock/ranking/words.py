@@ -112,5 +112,7 @@ def point(params: Params) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as a list in a sentence."""
+    """Names as a list in a sentence; of none ``none``."""
+    if not names:
+        return "none"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
