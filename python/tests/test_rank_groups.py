@@ -85,6 +85,16 @@ def test_metrics_that_depend_on_the_others_are_not_of_a_group(beside: Result) ->
         rank(beside, group=1, goal="max_min_index up")
 
 
+def test_goodput_of_flows_that_ask_for_little_is_spoken_of(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.toml"
+    requests = '[[flows]]\ncc = "reno"\nbytes = "20 kB"\nstart = { uniform = ["0 s", "100 ms"] }\n\n[run]'
+    path.write_text(_NEIGHBOURS.replace("[run]", requests).replace("= 6", "= 2"), encoding="utf-8")
+    result = ackclock.run(path, jobs=1)
+    said = "goodput_bps is of flows that send all they can and of others"
+    assert any(note.startswith(said) for note in rank(result).notes)
+    assert not any(note.startswith(said) for note in rank(result, group=1).notes)
+
+
 def test_goodput_above_the_rate_is_said_once(beside: Result) -> None:
     assert excess.over_line(beside) == {}
     # 8 Mbit/s for 3 s are 3 MB, of which 1448 of 1500 are payload; 5 % more in two of the runs.

@@ -35,8 +35,7 @@ class Front:
 def front(told: Told, axes: Sequence[Axis]) -> Front | None:
     """Who is on the front of these axes; ``None`` where there is no trade-off, or nothing can be told.
 
-    A candidate is on it if it is not dominated and, against each other one, dominates it or is shown to be better by
-    more than the margin on some axis: then that one does not dominate it.
+    A candidate is on it if it is not dominated and is shown to be better than each other one on some axis.
     """
     if told.state == "single" or len(axes) < 2:
         return None
@@ -50,7 +49,7 @@ def front(told: Told, axes: Sequence[Axis]) -> Front | None:
     better: Any = low > 0
     bearable: Any = better | (low >= -margins[:, None, None])
     beats = better.any(axis=0) & bearable.all(axis=0) & (np.subtract.outer(gains, gains) > 0)
-    ahead = beats | (low > margins[:, None, None]).any(axis=0)
+    ahead: Any = better.any(axis=0)
     np.fill_diagonal(ahead, val=True)
     free = ~beats.any(axis=0)
     by = tuple(

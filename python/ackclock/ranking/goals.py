@@ -13,7 +13,7 @@ from ackclock.errors import InputError, nearest
 PRESETS: Mapping[str, str] = {
     "bulk": "goodput_bps up",
     "interactive": "p95_fct_s down 2x, mean_fct_s down",
-    "low-delay": "goodput_bps up, p95_queue_delay_s down 2x",
+    "low-delay": "goodput_bps up, p95_delay_s down 2x",
     "pantheon": "goodput_bps up, p95_delay_s down",
 }
 """Goals by name; docs/rank.md says where they come from."""

@@ -171,6 +171,15 @@ def transfers_only(known: Known, result: Result) -> bool:
     return not endless and known.has("mean_fct_s")
 
 
+def mixed(result: Result) -> bool:
+    """Whether runs have flows that send as much as they can beside others, which get what they ask for."""
+    kinds = [
+        {flow["app"]["kind"] == "bulk" and flow["app"].get("bytes") is None for flow in point["resolved"]["flows"]}
+        for point in result.manifest["points"]
+    ]
+    return any(len(own) > 1 for own in kinds)
+
+
 def shown(known: Known, goal: Goal, metrics: Sequence[str] | None) -> tuple[str, ...]:
     """The metrics of the table: those of the goal, then those named, or the default ones."""
     others = HEADLINE if metrics is None else metrics

@@ -28,6 +28,7 @@ from ackclock.ranking.measures import (
     axes,
     compared,
     goal_of,
+    mixed,
     on_axes,
     scores,
     shown,
@@ -252,6 +253,11 @@ def rank(
     found = {name: every[name] for name in own_metrics if name in every and not (lone and name == "jain")}
     if known.unfinished and not set(TIMES).isdisjoint(found):
         notes.append("transfers that were not done count in completion times as long as they lasted, or longer")
+    if "goodput_bps" in found and mixed(side.result):
+        notes.append(
+            "goodput_bps is of flows that send all they can and of others, which get what they ask for: --group NUMBER "
+            "ranks by one kind"
+        )
     if not set(excess.METRICS).isdisjoint(found) and (above := excess.note(every_flow, set(cells.compared()))):
         notes.append(above)
     trade = axes(every, transfers=transfers_only(known, side.result))

@@ -125,7 +125,7 @@ def _where(found: Ranking) -> str:
     return (
         f"{never}."
         if lead.nearest.ratio >= 1
-        else f"{never}; at {_place(found, 'it', lead.nearest)}, by chance or not."
+        else f"{never}; at {_place(found, 'it', lead.nearest)}, which may be chance."
     )
 
 
@@ -143,14 +143,17 @@ def _front(found: Ranking) -> str:
     what = words.listed(list(found.axes))
     if not out and not open_:
         return f"None is dominated in {what}: each is a trade-off."
-    if not out and not on:
-        return f"Which of them are on the front of {what} is not shown."
-    parts = [f"{'is' if len(on) == 1 else 'are'} shown to be {_names(on)}"] if on else []
-    parts += [f"{'is' if len(open_) == 1 else 'are'} perhaps, which is not shown, {_names(open_)}"] if open_ else []
-    shown = f"On the front of {what} {' and '.join(parts)}"
-    if not out:
-        return f"{shown}."
-    return f"{shown}; {_dominated(out)}."
+    if not on:
+        who = "Which of them are" if not out else f"Whether {_names(open_)} {_be(open_)}"
+        parts = [f"{who} on the front of {what} is not shown"]
+    else:
+        parts = [f"On the front of {what} {_be(on)} {_names(on)}"]
+        parts += [f"whether {_names(open_)} {_be(open_)}, too, is not shown"] if open_ else []
+    return f"{'; '.join([*parts, *([_dominated(out)] if out else [])])}."
+
+
+def _be(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _dominated(out: Sequence[Candidate]) -> str:

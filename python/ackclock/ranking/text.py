@@ -174,11 +174,15 @@ def _deciding(found: Ranking) -> list[str]:
         return []
     firsts = {item.rank: item.name for item in reversed(found.candidates)}
     places = sorted(firsts)
+    reference = next(item.rank for item in found.candidates if item.name == found.reference)
     said = []
     for item in found.candidates:
         before = firsts[places[max(0, places.index(item.rank) - 1)]]
         pair = found.pair(before, item.name)
         if pair is None or pair.low is None or pair.high is None or found.reference in (item.name, before):
+            continue
+        told = (item.score.shown is None) == (item.rank == reference)
+        if told and firsts[item.rank] != item.name:
             continue
         ratio, ends = 1 / pair.ratio, (1 / pair.high, 1 / pair.low)
         if len(found.goal.aims) == 1 and not found.goal.aims[0].up:
