@@ -12,15 +12,16 @@ from typing import Any
 import polars as pl
 
 from ackclock.comparison import agreement as agreements
-from ackclock.comparison import differences, margins, names, page, pairing, rows, text
+from ackclock.comparison import bounds, differences, margins, names, page, pairing, rows, text
 from ackclock.comparison.agreement import Ranks
 from ackclock.comparison.margins import Margin
 from ackclock.comparison.pairing import Side
 from ackclock.comparison.rows import Measured, Row
 from ackclock.comparison.values import chosen, per_run
 from ackclock.errors import InputError
-from ackclock.results import excess, replications
+from ackclock.results import excess, replications, unfinished
 from ackclock.results.result import Result
+from ackclock.results.unfinished import Counted
 
 _NAMED = 6  # metrics in a note; of more their number is told
 
@@ -31,6 +32,7 @@ _SCHEMA = {
     "low": pl.Float64, "high": pl.Float64, "percent": pl.Float64, "d": pl.Float64, "p": pl.Float64,
     "p_holm": pl.Float64, "margin": pl.Float64, "p_margin": pl.Float64, "p_margin_holm": pl.Float64,
     "equivalent": pl.Boolean, "low_holm": pl.Float64, "high_holm": pl.Float64,
+    "more_a": pl.Boolean, "more_b": pl.Boolean,
 }  # fmt: skip
 
 
@@ -140,7 +142,8 @@ def compare(
         notes.append(replications.note(len(same), len(points), max(same)))
     if len(sides) > 1 and (note := differences.note(sides[0], sides[1], by, matches, agreement=agreement)):
         notes.append(note)
-    found = _measured(matches, [per_run(side.result) for side in sides], wanted, margins_of)
+    known = [unfinished.counted(side.result, per_run(side.result)) for side in sides]
+    found = _measured(matches, known, wanted, margins_of)
     if not set(excess.METRICS).isdisjoint(item.row.metric for item in found if item.row.value is not None):
         for side, runs in zip(sides, _compared(matches, several=len(sides) > 1), strict=True):
             if note := excess.note(side.result, runs):
@@ -154,6 +157,7 @@ def compare(
         found = [item for item in found if item.row.value is not None]
         there = [item.row for item in found]
     notes += _left_out(found)
+    notes += bounds.notes(matches, known[0], known[-1], {row.metric for row in there if row.value is not None})
     if not there:
         raise InputError("no metric has a value on both sides", f"of these: {', '.join(wanted[:6])}", key="metric")
     if all(row.n < 2 for row in there if row.value is not None) and any(row.value is not None for row in there):
@@ -161,11 +165,11 @@ def compare(
         raise InputError(problem, "run with --replications 10", source=", ".join(side.name for side in sides))
     labels = (there[0].a, ", ".join(dict.fromkeys(row.b for row in there)))
     if agreement:
-        decided = agreements.judged(there)
+        decided = [bounds.judged(row) for row in agreements.judged(there)]
         return Comparison(*labels, tuple(decided), tuple(notes), tuple(agreements.ranks(decided)), agreement=True)
     numbers = [item.numbers for item in found]
     tests = rows.family(there, numbers)
-    decided = rows.with_intervals(rows.judged(there, numbers), found, tests)
+    decided = [bounds.judged(row) for row in rows.with_intervals(rows.judged(there, numbers), found, tests)]
     return Comparison(*labels, tuple(decided), tuple(notes), family=tests)
 
 
@@ -201,15 +205,18 @@ def _compared(matches: Sequence[pairing.Match], *, several: bool) -> list[set[in
 
 def _measured(
     matches: Sequence[pairing.Match],
-    values: Sequence[Any],
+    values: Sequence[Counted],
     wanted: Sequence[str],
     margins_of: dict[str, float | None],
 ) -> list[Measured]:
     """The rows, not yet judged. A metric that neither side has a value of has none."""
+    ours, theirs = values[0], values[-1]
     every = (
-        rows.measure(match, metric, values[0], values[-1], margins_of[metric]) for match in matches for metric in wanted
+        (match, rows.measure(match, metric, ours.runs, theirs.runs, margins_of[metric]))
+        for match in matches
+        for metric in wanted
     )
-    return [item for item in every if item is not None]
+    return [bounds.marked(item, match, ours, theirs) for match, item in every if item is not None]
 
 
 def _left_out(found: Iterable[Measured]) -> list[str]:

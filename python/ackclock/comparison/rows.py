@@ -46,6 +46,8 @@ class Row:
     equivalent: bool | None = None
     low_holm: float | None = None
     high_holm: float | None = None
+    more_a: bool = False
+    more_b: bool = False
     verdict: str = UNTESTED
 
     @property

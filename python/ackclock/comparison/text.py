@@ -170,11 +170,11 @@ def _cells(row: Row) -> list[str]:
     return [
         row.metric,
         str(row.n),
-        _number(row.mean_a, factor),
-        _number(row.mean_b, factor),
+        _more(row.more_a, _number(row.mean_a, factor)),
+        _more(row.more_b, _number(row.mean_b, factor)),
         of,
         *_effect(row, factor),
-        "-" if row.percent is None else f"{row.percent:+.3g} %",
+        "-" if row.percent is None else f"{_sign(row)}{row.percent:+.3g} %",
         "-" if row.d is None else f"{row.d:+.2f}",
         _p(row),
         row.verdict,
@@ -193,9 +193,19 @@ def _effect(row: Row, factor: float) -> tuple[str, str]:
     low, high = row.ends
     if row.kind == "ratio":
         ends = "" if low is None or high is None else f"{low:.4g} to {high:.4g}"
-        return f"× {row.value:.4g}", ends
+        return f"{_sign(row)}× {row.value:.4g}", ends
     ends = "" if low is None or high is None else f"{factor * low:+.3g} to {factor * high:+.3g}"
-    return f"{factor * row.value:+.3g}", ends
+    return f"{_sign(row)}{factor * row.value:+.3g}", ends
+
+
+def _more(more: bool, number: str) -> str:
+    """A mean that is only known to be larger."""
+    return f"≥ {number}" if more and number != "-" else number
+
+
+def _sign(row: Row) -> str:
+    """Whether B against A is only known to be larger, or smaller; of bounds on both sides nothing is known."""
+    return {(False, True): "≥ ", (True, False): "≤ ", (True, True): "? "}.get((row.more_a, row.more_b), "")
 
 
 def _p(row: Row) -> str:

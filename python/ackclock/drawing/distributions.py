@@ -8,19 +8,20 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from ackclock.drawing import defaults, quantities
+from ackclock.drawing import defaults, quantities, undone
 from ackclock.drawing.averages import Sample
 from ackclock.drawing.chart import Chart, Curve, Panel, Scale
 from ackclock.drawing.remarks import Remark
 from ackclock.drawing.selection import Found, Selection, found
+from ackclock.drawing.undone import Open
 from ackclock.errors import InputError
-from ackclock.results import groups
+from ackclock.results import groups, times
 
 TRANSFER = ("fct_s", "slowdown")
 """Columns of transfers whose distribution can be drawn."""
 _MOST = 2000  # steps of a line; more cannot be seen
 _ENOUGH = 20  # transfers that make a distribution
-_TAIL = 0.95
+_SHOWN = {"median": "p50_fct_s", "p95": "p95_fct_s"}
 _UNEVEN = 10
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
@@ -48,6 +49,8 @@ def ecdf(selection: Selection) -> Chart:
     panels = []
     parts = selection.panels()
     _together(selection, "transfers" if name in TRANSFER else "runs")
+    if name in TRANSFER:
+        undone.open_ends(selection)
     for title, points in parts:
         lines = {label: _sorted(selection, own, name) for label, own in selection.samples(points).items()}
         panels.append((title, {label: own for label, own in lines.items() if len(own[0])}))
@@ -107,36 +110,35 @@ def _steps(label: str, own: Sequence[float], total: int, by: float) -> Curve:
 def fct(selection: Selection) -> Chart:
     """Completion times by size of the transfer: the median of each run, mean over runs, and dashed the 95th percentile.
 
-    Classes are decades of bytes. A class in which a run completed fewer transfers than a percentile needs has no point.
+    Classes are decades of bytes. A class in which a run has fewer transfers than a percentile needs has no point.
+    Transfers that were not done count, as in a ranking; how many there are of a class is said.
     """
-    sizes = _transfers(selection.result.transfers, selection).drop_nulls("fct_s")["bytes"]
+    sizes = _transfers(selection.result.transfers, selection)["bytes"]
     if not len(sizes):
-        raise InputError(
-            "no transfer was completed", "--kind fct needs transfers: bytes, files or requests", key="kind"
-        )
+        problem, remedy = "no transfer was completed", "--kind fct needs transfers: bytes, files or requests"
+        raise InputError(problem, remedy, key="kind")
     decades = [_class(size) for size in sizes]
     classes = list(range(min(decades), max(decades) + 1))
     panels = []
     parts = selection.panels()
     _together(selection, "transfers")
+    open_ends: dict[str, list[Open]] = {}
     for title, points in parts:
         lines: dict[str, list[tuple[float, Found]]] = {}
         for label, samples in selection.samples(points).items():
-            table = _of(selection, samples).drop_nulls("fct_s")
-            table = table.with_columns(
-                pl.Series("class", [_class(size) for size in table["bytes"]], pl.Int64),
-                pl.Series("draw", [str(selection.draw_of(run)) for run in table["run"]], pl.String),
-            )
-            for words, least, share in (("median", 2, 0.5), ("p95", 20, _TAIL)):
-                own = []
-                for place, decade in enumerate(classes):
-                    runs = table.filter(pl.col("class") == decade).partition_by("draw", maintain_order=True)
-                    ranked = [_ranked(run["fct_s"], share) for run in runs if run.height >= least]
-                    if (each := found(ranked)) is not None:
-                        own.append((float(place), each))
-                if own:
-                    lines[f"{words} {label}".strip()] = own
+            table = _classed(selection, samples)
+            for place, decade in enumerate(classes):
+                own = table.filter(pl.col("class") == decade)
+                runs = [_times(run) for run in own.partition_by("draw", maintain_order=True)]
+                for words, metric in _SHOWN.items():
+                    if (each := found([run[metric][0] for run in runs if metric in run])) is not None:
+                        lines.setdefault(f"{words} {label}".strip(), []).append((float(place), each))
+                hidden = any(more for run in runs for metric, (_, more) in run.items() if metric in _SHOWN.values())
+                open_ends.setdefault(label, []).append(
+                    Open(_decade(decade), own["fct_s"].null_count(), len(own), hidden)
+                )
         panels.append((title, lines))
+    undone.of_classes(selection, open_ends)
     every = [each.mean for _, lines in panels for own in lines.values() for _, each in own]
     if not every:
         problem = "no size has as many transfers in a run as a percentile needs"
@@ -157,14 +159,26 @@ def fct(selection: Selection) -> Chart:
     return Chart("", Scale("size of the transfer", ticks=names), scale, made, looks)
 
 
+def _classed(selection: Selection, samples: Sequence[Sample]) -> pl.DataFrame:
+    """The transfers of some runs with their class of sizes, replication, and how long each was seen."""
+    table = _of(selection, samples)
+    ends = selection.result.runs.select("run", "duration_s")
+    seen = pl.col("fct_s").fill_null(pl.col("duration_s") - pl.col("start_s"))
+    return table.join(ends, on="run", how="left", maintain_order="left").with_columns(
+        pl.Series("class", [_class(size) for size in table["bytes"]], pl.Int64),
+        pl.Series("draw", [str(selection.draw_of(run)) for run in table["run"]], pl.String),
+        seen=seen,
+    )
+
+
+def _times(table: pl.DataFrame) -> times.Times:
+    """The percentiles of the transfers of a run, with those that were not done."""
+    return times.of_run(table["seen"].to_numpy(), table["fct_s"].is_not_null().to_numpy())
+
+
 def _class(size: int) -> int:
     """The decade of a number of bytes. A logarithm would put 10^6 below 10^6."""
     return len(str(max(1, size))) - 1
-
-
-def _ranked(column: pl.Series, share: float) -> float:
-    """By nearest rank, as the tables do."""
-    return float(column.sort()[math.ceil(share * len(column) - 1e-9) - 1])
 
 
 def _line(label: str, own: Sequence[tuple[float, Found]], by: float) -> Curve:

@@ -15,10 +15,11 @@ from ackclock.drawing.averages import Place, Sample
 from ackclock.drawing.remarks import Remark
 from ackclock.drawing.swept import GROUP, SEED, Key
 from ackclock.errors import InputError, unknown
-from ackclock.results import groups
+from ackclock.results import groups, unfinished
 from ackclock.results.result import Result
-from ackclock.results.single_runs import KNOWN, per_run, summaries
+from ackclock.results.single_runs import KNOWN, Metrics, per_run, summaries
 from ackclock.results.summary import GROUP_METRICS
+from ackclock.results.unfinished import Counted
 from ackclock.stats import estimate
 
 MOST_PANELS = 9
@@ -71,6 +72,7 @@ class Selection:
         self.remarks: list[Remark] = []
         self.over: list[Key] = []
         """The keys that have no place in the figure, once it has panels: what it shows is of all their values."""
+        self._unfinished: dict[int | None, Counted] = {}
         self._shown: list[Key] = []
         there = {point for (point,) in result.runs.select("point").unique().iter_rows()}
         self.points = [entry["point"] for entry in result.manifest["points"] if entry["point"] in there]
@@ -285,14 +287,30 @@ class Selection:
     def _samples(self) -> list[Sample]:
         point_of = dict(self.result.runs.select("run", "point").iter_rows())
         if not self.grouped:
-            measured = per_run(self.result, self.runs)
+            measured = self._counted(None, per_run(self.result, self.runs))
             return [Sample(run, point_of[run], "", _known(own)) for run, own in measured.items()]
+        own: dict[int, dict[int, Metrics]] = {}
+        for item in self.runs:
+            for number, each in enumerate(item.groups):
+                own.setdefault(number, {})[item.point] = {name: value.mean for name, value in each.metrics.items()}
+        measured_of = [self._counted(number, found) for number, found in own.items()]
         return [
-            Sample(item.point, point, label, _known({name: value.mean for name, value in each.metrics.items()}))
+            Sample(item.point, point, label, _known(measured_of[number][item.point]))
             for item in self.runs
             for point in (point_of[item.point],)
-            for (label, _), each in zip(self._groups(point), item.groups, strict=True)
+            for number, (label, _) in enumerate(self._groups(point))
         ]
+
+    def _counted(self, group: int | None, measured: Mapping[int, Metrics]) -> Mapping[int, Metrics]:
+        """The metrics of runs, or of a group of flows in them, with the transfers that were not done."""
+        counted = unfinished.counted(unfinished.of_group(self.result, group), measured)
+        self._unfinished[group] = counted
+        return counted.runs
+
+    def counted(self, label: str) -> Counted:
+        """The metrics of a candidate with the transfers that were not done. Call it after :meth:`samples`."""
+        labels = [name for name, _ in self._groups(self.points[0])] if self.grouped else []
+        return self._unfinished[labels.index(label) if self.grouped else None]
 
     @functools.cache  # noqa: B019 - a selection lives as long as a figure is made
     def _groups(self, point: int) -> tuple[tuple[str, str], ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ackclock.drawing import averages, defaults, quantities, swept
+from ackclock.drawing import averages, defaults, quantities, swept, undone
 from ackclock.drawing.averages import Sample
 from ackclock.drawing.chart import Box, Chart, Cloud, Curve, Grid, Panel, Scale
 from ackclock.drawing.remarks import Remark
@@ -44,6 +44,8 @@ def _said(selection: Selection, metric: str, *others: str) -> None:
     """Say what a metric is the mean of, and what is to be known of it."""
     selection.averaged(metric, *others)
     defaults.beyond_the_line(selection, metric)
+    for name in (metric, *others):
+        undone.said(selection, name)
 
 
 def axis_key(selection: Selection) -> Key | None:

@@ -1,0 +1,61 @@
+"""What a figure says of transfers that were still under way when their run ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ackclock.drawing.remarks import Remark
+from ackclock.drawing.selection import Selection
+from ackclock.results import times, unfinished
+
+
+def said(selection: Selection, metric: str) -> None:
+    """Say how many transfers were not done, and what a metric makes of them, if it is one of transfers."""
+    if metric not in times.METRICS and not metric.endswith(unfinished.SLOWDOWNS):
+        return
+    parts = []
+    for label, samples in selection.samples(selection.points).items():
+        own, runs = selection.counted(label), [sample.run for sample in samples]
+        if line := unfinished.said(label, own.left, runs):
+            parts.append(f"{line}, {unfinished.part(own, runs, metric)}")
+    if parts:
+        selection.remarks.append(Remark("; ".join(parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """The transfers of a class of sizes in a panel: how many were not done, of how many, and whether that hides a time.
+
+    A time is `hidden` where so many were not done that it is only known to be longer.
+    """
+
+    sizes: str
+    open: int
+    every: int
+    hidden: bool
+
+
+def of_classes(selection: Selection, found: Mapping[str, Sequence[Open]]) -> None:
+    """Say of every candidate at which sizes transfers were not done."""
+    parts = []
+    for label, own in found.items():
+        sizes = dict.fromkeys(each.sizes for each in own if each.open)
+        for size in sizes:
+            there = [each for each in own if each.sizes == size]
+            count, every = sum(each.open for each in there), sum(each.every for each in there)
+            hidden = ", \u2265 what is shown" if any(each.hidden for each in there) else ", counted"
+            parts.append(f"{f'{label}, ' if label else ''}{size}: {count} of {every} not done at the end{hidden}")
+    if parts:
+        selection.remarks.append(Remark("; ".join(parts)))
+
+
+def open_ends(selection: Selection) -> None:
+    """Say how many transfers a distribution has no time of: its line ends below 1, or there is none."""
+    parts = []
+    for label, samples in selection.samples(selection.points).items():
+        runs = [sample.run for sample in samples]
+        if line := unfinished.said(label, selection.counted(label).left, runs):
+            parts.append(line)
+    if parts:
+        selection.remarks.append(Remark(f"{'; '.join(parts)}: a line ends below 1"))

@@ -1,0 +1,120 @@
+"""Transfers that were not done: rankings, comparisons and figures count them alike, and nothing loses them silently."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import ackclock
+from ackclock import Result
+from ackclock.comparison import bounds
+from ackclock.comparison.rows import NOTHING, Row
+from ackclock.drawing.plot import Drawing, specify
+from ackclock.drawing.selection import Request
+
+P95 = "p95_fct_s"
+
+
+@pytest.fixture(scope="module")
+def played() -> Result:
+    """Of 33 transfers in 4 s the three large ones of cubic, 20 MB over 10 Mbit/s, take 16 s at least: none is done."""
+    small = {"cc": "reno", "bytes": "20 kB", "count": 30, "start": {"uniform": ["0 s", "3 s"]}}
+    large = {"cc": ["reno", "cubic"], "bytes": ["200 kB", "20 MB"], "count": 3}
+    return ackclock.run(
+        {
+            "topology": {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "20 ms", "queue": "1 BDP"},
+            "flows": [small, large | {"start": {"uniform": ["0 s", "100 ms"]}}],
+            "run": {"duration": "4 s", "replications": 4},
+            "sweep": {"zip": [["flows.1.cc", "flows.1.bytes"]]},
+        },
+        jobs=1,
+    )
+
+
+def of(result: Result, kind: str, *y: str, by: str = "flows.1.cc") -> Drawing:
+    return specify(result, Request(kind, y=y, by=by))
+
+
+def row(result: Result, base: str = "reno", margin: float | None = None) -> Row:
+    (found,) = ackclock.compare(result, by="flows.1.cc", base=base, metrics=[P95], margin=margin).rows
+    return found
+
+
+def test_a_comparison_has_the_times_of_the_ranking(played: Result) -> None:
+    ranked = {
+        each.name: each.metrics[P95] for each in ackclock.rank(played, by="flows.1.cc", goal=f"{P95} down").candidates
+    }
+    assert ranked["cubic"].at_least
+    found = row(played)
+    assert found.value == pytest.approx(ranked["cubic"].against)
+    assert found.value is not None
+    assert found.value > 4, "and not the 1.8 of those that were done"
+    assert (found.more_a, found.more_b, found.verdict) == (False, True, "higher")
+
+
+def test_a_comparison_says_what_is_a_bound(played: Result) -> None:
+    found = ackclock.compare(played, by="flows.1.cc", metrics=[P95, "mean_slowdown", "goodput_bps"])
+    count = played.transfers.filter(played.transfers["fct_s"].is_null()).height
+    (note,) = [note for note in found.notes if "not done" in note]
+    assert note.startswith(
+        f"flows.1.cc=cubic: {count} of 132 transfers were not done at the end: completion times count"
+    )
+    assert note.endswith("; slowdowns are of those that were done")
+    shown = found._repr_html_()
+    assert "≥ × " in shown
+    assert found.frame["more_b"].to_list() == [metric == P95 for metric in found.frame["metric"]]
+    # The other way round it is the base that took longer.
+    turned = row(played, base="cubic")
+    assert (turned.more_a, turned.more_b, turned.verdict) == (True, False, "lower")
+    assert not [
+        note for note in ackclock.compare(played, by="flows.1.cc", metrics=["goodput_bps"]).notes if "done" in note
+    ]
+
+
+def test_what_longer_times_could_undo_is_not_known(played: Result) -> None:
+    found = row(played, margin=0.05)
+    for verdict in ("lower", "equivalent within 5 %", "lower, within 5 %", "equal in every run"):
+        judged = bounds.judged(replace(found, verdict=verdict, equivalent=True))
+        assert (judged.verdict, judged.equivalent) == (bounds.UNKNOWN, False)
+    assert bounds.judged(replace(found, verdict="higher, within 5 %")).verdict == "higher"
+    assert bounds.judged(replace(found, verdict=NOTHING)).verdict == NOTHING
+    both = replace(found, more_a=True, verdict="higher")
+    assert bounds.judged(both).verdict == bounds.UNKNOWN
+    neither = replace(found, more_b=False, verdict="lower")
+    assert bounds.judged(neither).verdict == "lower"
+
+
+def test_a_figure_has_the_times_of_the_comparison(played: Result) -> None:
+    found, known = of(played, "box", P95), row(played)
+    means = {box.label: box.mean for box in found.chart.panels[0].boxes}
+    assert found.chart.x.label == "p95 FCT (s)"
+    assert means == pytest.approx({"reno": known.mean_a, "cubic": known.mean_b})
+    assert "cubic: " in found.chart.note
+    assert found.chart.note.endswith("of 132 transfers were not done at the end, ≥ what is shown")
+    assert of(played, "box", "mean_slowdown").chart.note.endswith("not done at the end, left out")
+    assert of(played, "box", "p50_fct_s").chart.note.endswith("not done at the end, counted")
+    assert of(played, "box", "goodput_bps").chart.note == ""
+
+
+def test_groups_of_flows_have_their_own(played: Result) -> None:
+    found = of(played, "box", "p50_fct_s", by="group")
+    large = next(label for label in (box.label for box in found.chart.panels[0].boxes) if "200 kB" in label)
+    assert f"{large}: 12 of 24 transfers were not done at the end, ≥ what is shown" in found.chart.note
+
+
+def test_a_size_of_which_none_was_done_is_drawn_and_said(played: Result) -> None:
+    found = of(played, "fct")
+    curve = next(curve for curve in found.chart.curves if curve.label == "median cubic")
+    assert found.chart.x.ticks == ("10-100 kB", "100-1000 kB", "10-100 MB")
+    assert curve.x[-1] == 2
+    assert curve.y[-1] == pytest.approx(4, abs=0.1), "as long as they lasted"
+    assert "cubic, 10-100 MB: 12 of 12 not done at the end, ≥ what is shown" in found.notes[0]
+
+
+def test_a_distribution_says_how_many_it_has_no_time_of(played: Result) -> None:
+    found = of(played, "ecdf", "fct_s")
+    assert found.notes[0].startswith("cubic: ")
+    assert found.notes[0].endswith(" of 132 transfers were not done at the end: a line ends below 1")
+    alone = specify(played, Request("ecdf", y=("fct_s",), by="group", where={"flows.1.cc": "cubic"}))
+    assert "12 of 12 transfers" in alone.notes[0], "which has no line at all"
