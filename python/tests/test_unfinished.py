@@ -90,17 +90,17 @@ def test_a_figure_has_the_times_of_the_comparison(played: Result) -> None:
     means = {box.label: box.mean for box in found.chart.panels[0].boxes}
     assert found.chart.x.label == "p95 FCT (s)"
     assert means == pytest.approx({"reno": known.mean_a, "cubic": known.mean_b})
-    assert "cubic: " in found.chart.note
-    assert found.chart.note.endswith("of 132 transfers were not done at the end, ≥ what is shown")
-    assert of(played, "box", "mean_slowdown").chart.note.endswith("not done at the end, left out")
-    assert of(played, "box", "p50_fct_s").chart.note.endswith("not done at the end, counted")
-    assert of(played, "box", "goodput_bps").chart.note == ""
+    assert found.chart.note.startswith("cubic: ")
+    assert "of 132 transfers were not done at the end, ≥ what is shown" in found.chart.note
+    assert "not done at the end, left out" in of(played, "box", "mean_slowdown").chart.note
+    assert "not done at the end, counted" in of(played, "box", "p50_fct_s").chart.note
+    assert "not done" not in of(played, "box", "goodput_bps").chart.note
 
 
 def test_groups_of_flows_have_their_own(played: Result) -> None:
     found = of(played, "box", "p50_fct_s", by="group")
-    large = next(label for label in (box.label for box in found.chart.panels[0].boxes) if "200 kB" in label)
-    assert f"{large}: 12 of 24 transfers were not done at the end, ≥ what is shown" in found.chart.note
+    assert [box.label for box in found.chart.panels[0].boxes] == ["group 0", "group 1"]
+    assert "group 1: 12 of 24 transfers were not done at the end, ≥ what is shown" in found.chart.note
 
 
 def test_a_size_of_which_none_was_done_is_drawn_and_said(played: Result) -> None:
