@@ -23,8 +23,8 @@ def _profile(snr: str, up_snr: str, taken: float) -> Mapping[str, Any]:
 
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
-    "near": _profile("18 dB", "32 dB", 0.061),
-    "mid": _profile("14.5 dB", "28 dB", 0.0),
-    "far": _profile("10.5 dB", "22 dB", 0.021),
+    "near": _profile("18 dB", "32 dB", 0.064),
+    "mid": _profile("14.5 dB", "28 dB", 0.001),
+    "far": _profile("10.5 dB", "22 dB", 0.023),
 }
 """Near the base station, half way, and at the edge of the cell."""
