@@ -427,3 +427,21 @@ fn users_have_draws_of_their_own() {
     assert_eq!(first(50.0, 1), first(400.0, 1));
     assert_ne!(first(50.0, 1), first(50.0, 2));
 }
+
+#[test]
+fn an_old_report_of_a_fast_channel_misleads() {
+    // At 60 km/h and 2120 MHz the power of a flat channel is unlike itself after 1 / (2 * 118 Hz) = 4 ms: with reports of now a tenth of
+    // the blocks fails at worst, with those of 40 ms ago the channel is as likely below the report as above it.
+    let failed = |delay: u64, speed_kmh| {
+        let mut p = patient(CellParams::new("c", vec![UserParams::with_snr(12.0, 30.0)]));
+        (p.bandwidth_mhz, p.cqi_period, p.cqi_delay) = (1.4, Span(MS), Span(delay * MS));
+        p.fading = Some(Fading { profile: Profile::Epa, speed_kmh });
+        let mut cell = p.build(&setting(4000)).unwrap();
+        play(&mut cell, &backlog(&[0], 2000, 1500), 4000 * MS, &mut Dropped::default());
+        let stats = cell.user(0).down_stats;
+        stats.retransmissions as f64 / stats.blocks as f64
+    };
+    let (now, late, slow) = (failed(0, 60.0), failed(40, 60.0), failed(40, 0.0));
+    assert!(now < 0.1 && late > 0.3, "{now} {late}");
+    assert!(slow < 0.1, "a channel that stands still is what it was: {slow}");
+}
