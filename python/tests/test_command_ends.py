@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +16,8 @@ import pytest
 
 import ackclock
 from ackclock.cli.app import main
-from ackclock.cli.exit_codes import FAILED, INTERRUPTED
+from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from ackclock.controllers import exits
 
 Write = Callable[..., Path]
 
@@ -82,6 +85,46 @@ def test_a_controller_that_ends_its_process_does_not_end_the_command(
     assert main(["run", str(path)]) == FAILED
     died = "the process that played it died, perhaps for want of memory or because a controller in Python ended it"
     assert capsys.readouterr().err == f"ackclock: run 0: {died}\n"
+
+
+REFUSED = "os._exit(0) would end ackclock itself; raise an exception instead"
+
+
+def test_one_in_this_process_fails_and_does_not_end_it(
+    scenario_file: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ending.py").write_text(ENDING, encoding="utf-8")
+    path = scenario_file(('cc = "cubic"', 'cc = "python:ending:Ending"'))
+    leave = os._exit
+    assert main(["run", str(path), "--jobs", "1"]) == FAILED
+    assert REFUSED in capsys.readouterr().err.splitlines()[-1]
+    with pytest.raises(ackclock.ControllerError, match=re.escape(REFUSED)):
+        ackclock.run(path)
+    assert os._exit is leave
+
+
+def test_a_module_that_ends_its_process_cannot_be_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "leaving.py").write_text("import os\nos._exit(0)\n", encoding="utf-8")
+    assert main(["cc", "python:leaving:Any"]) == BAD_INPUT
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    assert f"module 'leaving' cannot be imported: RuntimeError: {REFUSED}" in said
+    assert "leaving.py, line 2" in said
+    # One whose class ends it once it plays, in the standard test of `cc`.
+    (tmp_path / "ending.py").write_text(ENDING, encoding="utf-8")
+    assert main(["cc", "python:ending:Ending"]) == FAILED
+    assert REFUSED in capsys.readouterr().err
+
+
+def test_a_child_process_ends_as_it_asked_for() -> None:
+    with exits.refused():
+        child = os.fork()
+        if child == 0:
+            os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 def test_what_is_no_directory_is_refused_in_a_line(raw: dict[str, Any]) -> None:

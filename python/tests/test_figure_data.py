@@ -215,6 +215,21 @@ def test_shares_add_up_and_flows_that_are_not_there_do_not_count(recorded: Resul
     assert min(fair.y) < 0.9
 
 
+def test_convergence_has_the_goodput_of_each_flow_and_their_fairness(recorded: Result) -> None:
+    found = of(recorded, "convergence")
+    above, below = found.chart.panels
+    assert [curve.label for curve in above.curves] == ["cubic", "reno"]
+    one, other = (dict(zip(curve.x, curve.y, strict=True)) for curve in above.curves)
+    (fair,) = below.curves
+    both = [(x, y) for x, y in zip(fair.x, fair.y, strict=True) if math.isfinite(one.get(x, math.nan)) and x in other]
+    assert len(both) > 10
+    for at, index in both:  # R. Jain: (a + b)^2 / 2 (a^2 + b^2)
+        a, b = one[at], other[at]
+        assert index == pytest.approx((a + b) ** 2 / (2 * (a * a + b * b)))
+    assert all(y == pytest.approx(1.0) for x, y in zip(fair.x, fair.y, strict=True) if x < 0.95), "alone is fair"
+    assert found.says == "goodput (Mbit/s), Jain's index over time"
+
+
 def test_a_sequence_has_what_was_sent_and_delivered(recorded: Result) -> None:
     (panel,) = of(recorded, "sequence").chart.panels
     ends = {curve.label: curve.y[-1] for curve in panel.curves}
@@ -304,4 +319,15 @@ def test_a_figure_is_the_same_from_python(tmp_path: Path) -> None:
 
 
 def test_every_kind_is_tested_here() -> None:
-    assert set(KINDS) == {"curve", "ecdf", "box", "pareto", "heatmap", "fct", "timeseries", "share", "sequence"}
+    assert set(KINDS) == {
+        "curve",
+        "ecdf",
+        "box",
+        "pareto",
+        "heatmap",
+        "fct",
+        "timeseries",
+        "share",
+        "convergence",
+        "sequence",
+    }

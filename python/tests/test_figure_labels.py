@@ -91,8 +91,10 @@ SWEEPS: dict[str, tuple[Callable[[], Result], dict[str, Any]]] = {
     "replications that are the same": (lambda: of([{"cc": cc} for cc in TWELVE[:3]], [[1e6] * 5] * 3), {}),
     "a single value everywhere": (lambda: of([{"topology.rtt": rtt} for rtt in RTTS], [[1e6] * 3] * 5), {}),
     "five decades": (lambda: made([{"topology.rate": rate, "cc": "reno"} for rate in RATES],
-                                  [several(10.0 ** (5 + n)) for n in range(6)]), {}),
-    "five decades in facets": (lambda: grid(rtts=RTTS[:3]), {"facet": "rtt", "x": "rate"}),
+                                  [several(10.0 ** (5 + n)) for n in range(6)]), {"y": ("goodput_bps",)}),
+    "five decades in facets": (
+        lambda: grid(rtts=RTTS[:3]), {"facet": "rtt", "x": "rate", "y": ("goodput_bps",)},
+    ),
     "zeros on a logarithmic axis": (
         lambda: of([{"topology.rtt": rtt} for rtt in RTTS], [[0.0], [1e3], [1e5], [1e7], [0.0]]), {},
     ),
@@ -100,11 +102,13 @@ SWEEPS: dict[str, tuple[Callable[[], Result], dict[str, Any]]] = {
     "many values of two more keys as ellipses": (grid, {"kind": "pareto"}),
     "many values of two more keys as boxes": (grid, {"kind": "box"}),
     "many values of another key as a curve": (
-        lambda: grid(TWELVE[:2], RATES, tuple(f"{n}0 ms" for n in range(1, 12))), {"kind": "curve", "x": "rate"},
+        lambda: grid(TWELVE[:2], RATES, tuple(f"{n}0 ms" for n in range(1, 12))),
+        {"kind": "curve", "x": "rate", "y": ("goodput_bps",)},
     ),
     "many values of another key as distributions": (grid, {"kind": "ecdf", "y": ("goodput_bps",)}),
     "a large grid in many panels": (
-        lambda: grid(TWELVE, RATES, tuple(f"{n} ms" for n in range(1, 13))), {"kind": "heatmap"},
+        lambda: grid(TWELVE, RATES, tuple(f"{n} ms" for n in range(1, 13))),
+        {"kind": "heatmap", "y": ("goodput_bps",)},
     ),
     "ellipses in three panels": (
         lambda: of([{"topology.rtt": rtt, "cc": cc} for rtt in RTTS[:3] for cc in TWELVE[:3]], [[1e6 + n] * 3
@@ -136,11 +140,12 @@ SWEEPS: dict[str, tuple[Callable[[], Result], dict[str, Any]]] = {
     "many values of x": (lambda: over("topology.rtt", tuple(f"{n} ms" for n in range(5, 205, 5))), {}),
     "uneven values of x": (lambda: over("topology.rtt", ("1 ms", "1.1 ms", "1.2 ms", "1 s")), {}),
     "thirty names": (lambda: words("flows.profile", tuple(f"profile number {n}" for n in range(30))), {}),
-    "a grid": (grid, {"kind": "heatmap"}),
+    "a grid": (grid, {"kind": "heatmap", "y": ("goodput_bps",)}),
+    "a grid of shares that are the same": (grid, {"kind": "heatmap"}),
     "a grid of one": (lambda: grid(("reno",)), {"kind": "heatmap"}),
     "a large grid": (
         lambda: grid(("reno",), tuple(f"{n} Mbit/s" for n in range(1, 16)), tuple(f"{n} ms" for n in range(1, 13))),
-        {"kind": "heatmap"},
+        {"kind": "heatmap", "y": ("goodput_bps",)},
     ),
     "nine facets": (
         lambda: over("topology.rtt", tuple(f"{n}0 ms" for n in range(1, 10)), ("reno", "cubic")),
@@ -155,9 +160,20 @@ SWEEPS: dict[str, tuple[Callable[[], Result], dict[str, Any]]] = {
     "points over time": (lambda: recorded(rtt=["20 ms", "60 ms", "100 ms", "140 ms"]), {"kind": "timeseries"}),
     "all series": (recorded, {"kind": "timeseries", "y": ("cwnd", "srtt", "sent", "delivered", "queue", "goodput")}),
     "shares": (recorded, {"kind": "share"}),
+    "convergence": (recorded, {"kind": "convergence"}),
+    "convergence of single flows": (lambda: recorded(3), {"kind": "convergence"}),
     "shares of single flows": (lambda: recorded(3), {"kind": "share"}),
     "sequences": (recorded, {"kind": "sequence"}),
 }  # fmt: skip
+
+
+def test_five_decades_are_drawn_as_such() -> None:
+    for name in ("five decades", "five decades in facets"):
+        result, asked = SWEEPS[name]
+        chart = specify(result(), Request(**asked)).chart
+        drawn = [y for curve in chart.curves for y in curve.y]
+        assert chart.y.log, name
+        assert max(drawn) / min(drawn) >= 1e4, name
 
 
 def written(drawn: Figure) -> Iterator[Text]:

@@ -237,7 +237,8 @@ def plot_command(
     kind: Annotated[
         str | None,
         Parameter(
-            help="curve, ecdf, box, pareto, heatmap, fct, timeseries, share, sequence. Default: what suits the result."
+            help="curve, ecdf, box, pareto, heatmap, fct, timeseries, share, convergence, sequence. "
+            "Default: what suits the result."
         ),
     ] = None,
     x: Annotated[str | None, Parameter(help="The swept key along the x axis; of pareto a metric.")] = None,

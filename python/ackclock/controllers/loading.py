@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ackclock.controllers import sources
+from ackclock.controllers import exits, sources
 from ackclock.controllers.agent import Agent
 from ackclock.controllers.base import CongestionControl, Controller, WindowBased
 from ackclock.errors import Problem, one_line, unknown
@@ -144,7 +144,8 @@ def _module(name: str, folder: str | None) -> ModuleType:
             return _same(present, name, folder)
         before = frozenset(sys.modules)
         try:
-            module = importlib.import_module(name)
+            with exits.refused():
+                module = importlib.import_module(name)
         except ModuleNotFoundError as error:
             if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
                 places = f"{folder}, " if folder else ""
@@ -196,7 +197,9 @@ def _broken(name: str, error: BaseException) -> Problem:
         where = f"{error.filename}, line {error.lineno}"
         what = f"{type(error).__name__}: {error.msg}"
     else:
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+        own = ("importlib", exits.__file__)
+        every = traceback.extract_tb(error.__traceback__)
+        frames = [frame for frame in every if not any(part in frame.filename for part in own)]
         where = f"{frames[-1].filename}, line {frames[-1].lineno}" if len(frames) > 1 else name
         what = f"{type(error).__name__}: {error}"
     return Problem(one_line(f"module '{name}' cannot be imported: {what} ({where})"), "correct it")

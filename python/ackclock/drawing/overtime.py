@@ -211,6 +211,32 @@ def share(selection: Selection) -> Chart:
     return Chart("", time, Scale(""), (*panels, *below), looks, across=len(points))
 
 
+def convergence(selection: Selection) -> Chart:
+    """The goodput of each flow over time, as after a join, and below it Jain's index of the flows that are there."""
+    _without_y(selection)
+    _needed(selection, GOODPUT, key="kind")
+    looks: dict[str, str] = {}
+    points = _points(selection)
+    found = [
+        Column(title, {GOODPUT: traces.of_point(selection.result, point, GOODPUT, bins=_BINS)})
+        for title, point in points
+    ]
+    rows = [column.rows[GOODPUT] for column in found]
+    values = [float(np.nanmax(each.value)) for row in rows for each in row.traces if np.isfinite(each.value).any()]
+    by, label = quantities.Quantity(*_UNITS[GOODPUT]).scaled(values)
+    names = _names(found)
+    panels = [
+        Panel(column.title, _curves(row.traces, by, names, looks, steps=False), y=Scale(label, low=0.0))
+        for column, row in zip(found, rows, strict=True)
+    ]
+    fair = [_stacked(row.traces, {})[1] for row in rows]
+    index = Scale("Jain's index", low=0.0, high=1.05)
+    panels += [Panel("", (line,) if line.x else (), y=index) for line in fair]
+    looks[""] = NEUTRAL_LOOK
+    time = Scale("time (s)", low=0.0, high=max((row.duration for row in rows), default=0.0))
+    return Chart("", time, Scale(""), tuple(panels), looks, across=len(points))
+
+
 def _stacked(found: Sequence[Trace], looks: dict[str, str]) -> tuple[tuple[Curve, ...], Curve]:
     """Flows on top of each other; those of a group as one where there are many."""
     if not found:

@@ -32,12 +32,13 @@ _MAKE: Mapping[str, Callable[[Selection], Chart]] = {
     "fct": distributions.fct,
     "timeseries": overtime.timeseries,
     "share": overtime.share,
+    "convergence": overtime.convergence,
     "sequence": overtime.sequence,
 }
 KINDS = tuple(_MAKE)
 """Kinds of figures."""
 
-_OVER_TIME = ("timeseries", "share", "sequence")
+_OVER_TIME = ("timeseries", "share", "convergence", "sequence")
 _FEW_STEPS = 4  # values of a second number that have a panel each; more make a grid
 
 
@@ -133,6 +134,7 @@ def _fitting(selection: Selection) -> tuple[str, ...]:
         "fct": distributions.completed(selection),
         "timeseries": bool(there),
         "share": GOODPUT in there,
+        "convergence": GOODPUT in there,
         "sequence": "delivered" in there or "sent" in there,
     }
     return tuple(kind for kind in KINDS if has[kind])

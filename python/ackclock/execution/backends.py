@@ -11,6 +11,7 @@ from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExec
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 
+from ackclock.controllers import exits
 from ackclock.errors import AckclockError, EngineError, InputError, one_line
 from ackclock.execution import batch, processes
 from ackclock.execution.keys import Task
@@ -63,7 +64,8 @@ class Here:
     def submit(self, tasks: Sequence[Task]) -> Future[bytes]:
         """Play it now."""
         future: Future[bytes] = Future()
-        played = batch.play(tasks, self._folder, stop=self._stop, interruptible=True, failed=self._failed)
+        with exits.refused():
+            played = batch.play(tasks, self._folder, stop=self._stop, interruptible=True, failed=self._failed)
         future.set_result(played)
         return future
 
