@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import ackclock
 from ackclock import stats
 from ackclock.ranking.ranking import rank
-from ackclock.results.times import of_run, unfinished
+from ackclock.results.times import horizon, of_run, unfinished
 
 
 def test_without_any_it_is_the_mean_and_the_nearest_rank() -> None:
@@ -45,6 +46,21 @@ def test_one_that_had_just_begun_says_little() -> None:
     assert of_run(times, np.array([True, True, True, False]))["mean_fct_s"] == (pytest.approx(2.0), False)
 
 
+def test_times_are_compared_up_to_what_all_runs_know() -> None:
+    """Nobody knows whether the one with half of its transfers under way after 2 s is slower than one that took 3 s."""
+    slow = np.array([1.0, 3.0, 3.0]), np.array([True, True, True])
+    open_ended = np.array([1.0, 2.0, 2.0]), np.array([True, False, False])
+    assert of_run(*slow)["p50_fct_s"][0] > of_run(*open_ended)["p50_fct_s"][0]  # each by itself: the wrong way round
+    until = horizon([slow, open_ended])
+    assert until == 2.0
+    assert of_run(*slow, until) == of_run(*open_ended, until)
+    assert of_run(*slow, until) == {"mean_fct_s": (pytest.approx(5 / 3), True), "p50_fct_s": (2.0, True)}
+    assert horizon([slow]) is None
+    late = np.array([3.0, 0.5]), np.array([True, False])  # one that had just begun: the longest is known
+    assert horizon([slow, late]) is None
+    assert horizon([open_ended, (np.array([1.5]), np.array([False]))]) == 1.5
+
+
 def test_a_controller_that_does_not_get_done_is_not_the_fastest(tmp_path: Path) -> None:
     # Four files each; the second kind of run ends before the long ones are through, whose times would be left out.
     flows = [{"cc": "reno", "bytes": "20 kB", "count": 3}, {"cc": ["reno", "cubic"], "bytes": ["200 kB", "20 MB"]}]
@@ -66,5 +82,8 @@ def test_a_controller_that_does_not_get_done_is_not_the_fastest(tmp_path: Path) 
     assert long.metrics["mean_fct_s"].value > 1  # a quarter of the transfers held for 4 s
     assert found.axes == {"completion time": "mean_fct_s", "delay": "p95_queue_delay_s"}
     assert any("transfers that were not done count" in note for note in found.notes)
+    (least, most) = found.horizon or (0, 0)
+    assert 3.9 <= least <= most <= 4  # seen from within 0.1 s after the start to the end of the run
+    assert re.search(r"mean completion time, of which no more than (3\.9\d|4) s count,", found.sentence)
     means = result.summary()["mean_fct_s"].to_list()
     assert means[1] < 0.5  # what the summary has: of those that were done

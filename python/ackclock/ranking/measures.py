@@ -41,13 +41,32 @@ class Known:
         }
         self.bounded: set[tuple[int, str]] = set()
         """Runs and metrics whose value is only known to be larger."""
-        self.unfinished = False
-        for run, own in times.unfinished(result).items():
-            self.unfinished = True
-            for metric, (value, more) in own.items():
-                self.runs[run][metric] = value
-                if more:
-                    self.bounded.add((run, metric))
+        self._observed = times.observed(result)
+        self.unfinished = any(not done.all() for _, done in self._observed.values())
+        for run, own in self._observed.items():
+            if not own[1].all():
+                self._set(run, times.of_run(*own))
+
+    def restrict(self, cells: Cells) -> tuple[float, ...]:
+        """Count of times only what all runs of a point know, so that they are of the same; these horizons.
+
+        Then what is only known to be larger does not take part for less than another's that is known.
+        """
+        found = []
+        for point in range(len(cells.points)):
+            each = np.ndindex(len(cells.draws), len(cells.candidates))
+            runs = [cells.run(draw, point, candidate) for draw, candidate in each]
+            own = {run: self._observed[run] for run in runs if run in self._observed}
+            if (until := times.horizon(own.values())) is not None:
+                found.append(until)
+                for run, seen in own.items():
+                    self._set(run, times.of_run(*seen, until))
+        return tuple(found)
+
+    def _set(self, run: int, own: times.Times) -> None:
+        for metric, (value, more) in own.items():
+            self.runs[run][metric] = value
+            (self.bounded.add if more else self.bounded.discard)((run, metric))
 
     def has(self, metric: str) -> bool:
         """Whether some run has a value."""

@@ -100,7 +100,8 @@ class Ranking:
     `state` is "sampled" where replications differ, "repeated" where all of a candidate's are the same run, and "single"
     for one replication. `axes` are the metrics of the trade-off. `pairs` has all pairs of candidates in order: ranks
     follow from these. `lead` is what is shown of the first at single points. `group` is the group of flows that metrics
-    are of, if not of all.
+    are of, if not of all. `horizon` is the least and the largest, over points, of what counts of the goal's completion
+    times, in s, where transfers were not done.
     """
 
     source: str
@@ -119,6 +120,7 @@ class Ranking:
     group: str | None = None
     pairs: tuple[Pair, ...] = ()
     lead: Lead | None = None
+    horizon: tuple[float, float] | None = None
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -172,6 +174,7 @@ class Ranking:
             "state": self.state,
             "level": LEVEL,
             "family": self.family,
+            "horizon": None if self.horizon is None else list(self.horizon),
             "axes": dict(self.axes),
             "candidates": [dataclasses.asdict(item) for item in self.candidates],
             "pairs": [dataclasses.asdict(pair) for pair in self.pairs],
@@ -238,6 +241,7 @@ def rank(
     known = Known(side.result, groups.NOT_OF_A_GROUP if number is not None else ())
     wanted = goal_of(known, side.result, goal, notes)
     cells = places.chosen(side, key, known.runs, wanted.metrics, notes)
+    horizons = known.restrict(cells)
     own = scores(known, cells, wanted, side.name)
     told = _told(side.result, cells, own, notes)
     order = told.order()
@@ -252,7 +256,8 @@ def rank(
     lone = named is None and "jain" in every and every["jain"].alone
     found = {name: every[name] for name in own_metrics if name in every and not (lone and name == "jain")}
     if known.unfinished and not set(TIMES).isdisjoint(found):
-        notes.append("transfers that were not done count in completion times as long as they lasted, or longer")
+        upto = "; no more of any time counts than all runs of a point know" if horizons else ", or longer"
+        notes.append(f"transfers that were not done count in completion times as long as they lasted{upto}")
     if "goodput_bps" in found and mixed(side.result):
         notes.append(
             "goodput_bps is of flows that send all they can and of others, which get what they ask for: --group NUMBER "
@@ -303,6 +308,7 @@ def rank(
         called,
         tuple(_pair(told, i, j) for place, i in enumerate(order) for j in order[place + 1 :]),
         points.lead(),
+        (min(horizons), max(horizons)) if horizons and not set(TIMES).isdisjoint(wanted.metrics) else None,
     )
 
 

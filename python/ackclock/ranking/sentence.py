@@ -54,6 +54,9 @@ def _best(found: Ranking) -> str:
 def _aim(found: Ranking) -> str:
     aims = found.goal.aims
     what = words.metric(aims[0].metric) if len(aims) == 1 else f"the goal ({found.goal})"
+    if found.horizon is not None:
+        low, high = (f"{end:.3g}" for end in found.horizon)
+        what = f"{what}, of which no more than {low if low == high else f'{low} to {high}'} s count,"
     return what if found.group is None else f"{what} of the flows of group {found.group}"
 
 
