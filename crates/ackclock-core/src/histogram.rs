@@ -81,6 +81,11 @@ impl Histogram {
         (total > 0).then(|| self.sum as f64 / total as f64)
     }
 
+    /// The sum of the values.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
     /// How many values were counted.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()

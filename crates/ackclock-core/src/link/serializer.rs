@@ -10,19 +10,19 @@ pub(super) const BIT_NANOS: u64 = 8_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Serializer {
     rate: u64,
-    /// End of the last transmission: whole nanoseconds and `rem / rate` of one.
-    free_ns: u64,
-    free_rem: u64,
-    /// Division of the last packet size, which is nearly always that of the next.
+    /// End of the last transmission: `short / rate` of a nanosecond before `free`, the whole one that everybody sees.
+    free: u64,
+    short: u64,
+    /// Division of the last packet size, which is nearly always that of the next: the time rounded up, and by how much.
     last_len: u32,
     last_ns: u64,
-    last_rem: u64,
+    last_short: u64,
 }
 
 impl Serializer {
     /// At `rate` bit/s, at least 1.
     pub fn new(rate: u64) -> Serializer {
-        Serializer { rate: rate.max(1), free_ns: 0, free_rem: 0, last_len: 0, last_ns: 0, last_rem: 0 }
+        Serializer { rate: rate.max(1), free: 0, short: 0, last_len: 0, last_ns: 0, last_short: 0 }
     }
 
     /// Its rate, bit/s.
@@ -33,39 +33,37 @@ impl Serializer {
     /// The first whole nanosecond at which the link is free.
     #[inline]
     pub fn free_at(&self) -> Time {
-        Time(self.free_ns + u64::from(self.free_rem > 0))
+        Time(self.free)
     }
 
     /// Transmits `len` bytes that are ready at `now`, after what is under way. Returns start and end, rounded up to
     /// whole nanoseconds.
     #[inline]
     pub fn transmit(&mut self, now: Time, len: u32) -> (Time, Time) {
-        // At the very nanosecond in which the last transmission ends the link is busy until then: a caller that waits
-        // for the end of each transmission must get the same remainder as one that asks for all of them at once.
-        if now > self.free_at() {
-            self.free_ns = now.0;
-            self.free_rem = 0;
-        }
-        let start = self.free_at();
         if len != self.last_len {
             self.divide(len);
         }
-        self.free_ns = self.free_ns.saturating_add(self.last_ns);
-        self.free_rem += self.last_rem;
-        if self.free_rem >= self.rate {
-            self.free_rem -= self.rate;
-            self.free_ns += 1;
+        // At the very nanosecond in which the last transmission ends the link is busy until then: a caller that waits
+        // for the end of each transmission must get the same remainder as one that asks for all of them at once.
+        let (start, before) = if now.0 > self.free { (now.0, 0) } else { (self.free, self.short) };
+        let mut end = start.saturating_add(self.last_ns);
+        let mut short = before + self.last_short;
+        if short >= self.rate {
+            short -= self.rate;
+            end -= 1;
         }
-        (start, self.free_at())
+        (self.free, self.short) = (end, short);
+        (Time(start), Time(end))
     }
 
     /// How long `len` bytes take.
     #[inline(never)]
     fn divide(&mut self, len: u32) {
-        let bits = u128::from(len) * u128::from(BIT_NANOS);
+        let (bits, rate) = (u128::from(len) * u128::from(BIT_NANOS), u128::from(self.rate));
         self.last_len = len;
-        self.last_ns = (bits / u128::from(self.rate)) as u64;
-        self.last_rem = (bits % u128::from(self.rate)) as u64;
+        let ns = bits.div_ceil(rate);
+        self.last_ns = ns as u64;
+        self.last_short = (ns * rate - bits) as u64;
     }
 }
 

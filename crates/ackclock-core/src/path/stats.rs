@@ -28,7 +28,9 @@ pub struct LinkStats {
     /// Packets the medium delivered twice.
     pub duplicated: u64,
     busy_ns: u64,
-    packet_ns: u128,
+    /// What packets in the queue times nanoseconds have beyond the sums of waiting and, where it counts, transmission
+    /// times: what is clipped at the edges of the window or leaves without being transmitted. Modulo 2^128.
+    beyond_ns: u128,
     byte_ns: u128,
     /// Most packets and bytes in the queue, as its limit counts them.
     pub max_packets: u64,
@@ -61,7 +63,7 @@ impl LinkStats {
             lost: 0,
             duplicated: 0,
             busy_ns: 0,
-            packet_ns: 0,
+            beyond_ns: 0,
             byte_ns: 0,
             max_packets: 0,
             max_bytes: 0,
@@ -108,44 +110,42 @@ impl LinkStats {
             return self.serve_within(arrived, start, end, len);
         }
         let left = if self.includes_service { end } else { start };
-        let stay = self.clip(left) - self.clip(arrived);
-        self.packet_ns += u128::from(stay);
-        self.byte_ns += u128::from(stay) * u128::from(len);
+        let before = self.packet_ns();
         self.busy_ns += self.clip(end) - self.clip(start);
         if self.covers(start) {
             self.wait.record(start.0 - arrived.0);
         }
+        let counted = self.packet_ns().wrapping_sub(before);
+        self.beyond_ns = self.beyond_ns.wrapping_sub(counted);
+        self.stayed(arrived, left, len);
         if self.covers(end) {
             self.sent += 1;
             self.sent_bytes += u64::from(len);
         }
     }
 
-    /// A packet of `len` bytes that arrives at `now` is taken, for which the queue holds `packets` and `bytes`, and will be
-    /// transmitted from `start` to `end`: [`LinkStats::service`] and [`LinkStats::level`] in one.
+    /// A packet of `len` bytes that arrives at `now` is taken and will be transmitted from `start` to `end`:
+    /// [`LinkStats::arrive`] and [`LinkStats::service`] in one.
     #[inline(always)]
-    pub fn carries(&mut self, now: Time, (start, end): (Time, Time), len: u32, (packets, bytes): (u64, u64)) {
+    pub fn carries(&mut self, now: Time, (start, end): (Time, Time), len: u32) {
         if now.0 < self.from || end.0 > self.to {
-            return self.carries_across(now, (start, end), len, (packets, bytes));
+            return self.carries_across(now, (start, end), len);
         }
         self.serve_within(now, start, end, len);
         self.arrived += 1;
-        self.max_packets = self.max_packets.max(packets);
-        self.max_bytes = self.max_bytes.max(bytes);
     }
 
     #[cold]
     #[inline(never)]
-    fn carries_across(&mut self, now: Time, (start, end): (Time, Time), len: u32, (packets, bytes): (u64, u64)) {
+    fn carries_across(&mut self, now: Time, (start, end): (Time, Time), len: u32) {
         self.service(now, start, end, len);
-        self.level(now, packets, bytes);
+        self.arrive(now);
     }
 
     #[inline(always)]
     fn serve_within(&mut self, arrived: Time, start: Time, end: Time, len: u32) {
         let left = if self.includes_service { end } else { start };
         let stay = left.0 - arrived.0;
-        self.packet_ns += u128::from(stay);
         self.byte_ns += u128::from(stay) * u128::from(len);
         self.busy_ns += end.0 - start.0;
         self.wait.record(start.0 - arrived.0);
@@ -166,7 +166,7 @@ impl LinkStats {
     #[inline]
     pub fn stayed(&mut self, arrived: Time, until: Time, len: u32) {
         let stay = self.clip(until) - self.clip(arrived);
-        self.packet_ns += u128::from(stay);
+        self.beyond_ns = self.beyond_ns.wrapping_add(u128::from(stay));
         self.byte_ns += u128::from(stay) * u128::from(len);
     }
 
@@ -205,9 +205,16 @@ impl LinkStats {
         self.busy_ns as f64 / self.window()
     }
 
+    /// Packets in the queue times nanoseconds, as its limit counts them. Within the window a packet stays as long as it
+    /// waits, and maybe is transmitted, both of which are summed up anyway.
+    fn packet_ns(&self) -> u128 {
+        let service = if self.includes_service { u128::from(self.busy_ns) } else { 0 };
+        self.beyond_ns.wrapping_add(self.wait.sum()).wrapping_add(service)
+    }
+
     /// Mean packets in the queue over time, as its limit counts them.
     pub fn mean_packets(&self) -> f64 {
-        self.packet_ns as f64 / self.window()
+        self.packet_ns() as f64 / self.window()
     }
 
     /// Mean bytes in the queue over time.

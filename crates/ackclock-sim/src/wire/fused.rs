@@ -18,8 +18,11 @@ pub struct FusedLink {
     serializer: Option<Serializer>,
     limits: Limits,
     step: Step,
-    /// Below these lengths, the packet in transmission included, nothing is dropped or marked.
+    /// Up to these lengths, the packet in transmission included, nothing is dropped or marked.
     calm: Backlog,
+    /// Up to these lengths, which are no longer, the queue does not grow beyond where it has been either: an arrival need
+    /// not know how much of it has left. Nothing, if all lengths are recorded.
+    known: Backlog,
     /// Everything that has not come out: on the wire, then in transmission, then waiting.
     ring: Ring<InFlight>,
     /// First entry whose transmission had not ended when the link was last settled.
@@ -38,6 +41,7 @@ impl FusedLink {
             limits,
             step,
             calm,
+            known: Backlog::default(),
             ring: Ring::default(),
             queued_from: 0,
             queued_bytes: 0,
@@ -111,18 +115,47 @@ impl FusedLink {
     /// A packet of `len` bytes arrives.
     #[inline(always)]
     pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
-        self.settle(just_before(now));
         let wire = len + self.common.overhead;
         let Some(serializer) = &mut self.serializer else {
             return self.pass(now, id, len, slab);
         };
-        let (packets, bytes) = (self.ring.tail() - self.queued_from, self.queued_bytes + u64::from(wire));
-        // The cheap test first: it decides all but the cases near the limit.
-        if packets >= self.calm.packets || bytes > self.calm.bytes {
-            return self.near_a_limit(now, id, len, slab);
+        // What has left since the queue was settled still counts here: these are upper bounds.
+        let (packets, bytes) = (self.ring.tail() - self.queued_from + 1, self.queued_bytes + u64::from(wire));
+        if packets > self.known.packets || bytes > self.known.bytes {
+            return self.push_settled(now, id, len, slab);
         }
         let (start, end) = serializer.transmit(now, wire);
         self.enqueue(now, id, len, slab, start, end)
+    }
+
+    /// A packet arrives for which the length of the queue matters.
+    #[inline(never)]
+    fn push_settled(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
+        self.settle(just_before(now));
+        let wire = len + self.common.overhead;
+        let (packets, bytes) = (self.ring.tail() - self.queued_from + 1, self.queued_bytes + u64::from(wire));
+        if packets > self.calm.packets || bytes > self.calm.bytes {
+            return self.near_a_limit(now, id, len, slab);
+        }
+        self.enqueue_settled(now, id, len, slab)
+    }
+
+    /// Into the settled queue, which has room.
+    #[inline]
+    fn enqueue_settled(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
+        let wire = len + self.common.overhead;
+        let (start, end) = self.serializer.as_mut().map_or((now, now), |s| s.transmit(now, wire));
+        let outcome = self.enqueue(now, id, len, slab, start, end);
+        let (packets, bytes) = self.backlog();
+        let stats = &mut self.common.stats;
+        stats.peak(now, packets, bytes);
+        stats.log_level(now, packets);
+        if stats.log.is_none() {
+            let service = u64::from(!self.limits.includes_service);
+            let packets = self.calm.packets.min(stats.max_packets + service);
+            self.known = Backlog { packets, bytes: self.calm.bytes.min(stats.max_bytes) };
+        }
+        outcome
     }
 
     #[inline(never)]
@@ -135,8 +168,7 @@ impl FusedLink {
             return Outcome::Dropped;
         }
         let marked = self.step.marks(self.limits.counted(waiting, in_service), slab.get(id).packet.ecn());
-        let (start, end) = self.serializer.as_mut().map_or((now, now), |s| s.transmit(now, wire));
-        let outcome = self.enqueue(now, id, len, slab, start, end);
+        let outcome = self.enqueue_settled(now, id, len, slab);
         if marked {
             self.common.stats.mark_at(now, Reason::Threshold);
         }
@@ -153,9 +185,7 @@ impl FusedLink {
         let id = if lost { NONE } else { id };
         self.ring.push(InFlight { exit: Time(end.0.saturating_add(self.common.delay)), id, len });
         self.queued_bytes += u64::from(wire);
-        let (packets, bytes) = self.backlog();
-        self.common.stats.carries(now, (start, end), wire, (packets, bytes));
-        self.common.stats.log_level(now, packets);
+        self.common.stats.carries(now, (start, end), wire);
         if lost {
             Outcome::Lost
         } else {
@@ -211,7 +241,8 @@ impl FusedLink {
             return None;
         }
         if self.queued_from == self.ring.head() {
-            self.settle(now);
+            // An arrival at this very nanosecond finds what leaves the queue in it, unless that is out already.
+            self.settle(if self.common.delay > 0 { just_before(now) } else { now });
         }
         self.ring.skip();
         if let Some(next) = self.ring.front() {
