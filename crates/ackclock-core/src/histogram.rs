@@ -17,7 +17,7 @@ pub struct Histogram {
 
 #[inline]
 fn bin(v: u64) -> usize {
-    let e = (64 - v.leading_zeros()).saturating_sub(BITS + 1);
+    let e = (v | 1 << BITS).ilog2() - BITS;
     ((u64::from(e) << BITS) + (v >> e)) as usize
 }
 

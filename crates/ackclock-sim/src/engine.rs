@@ -149,12 +149,13 @@ impl Sim {
     #[inline(always)]
     fn on_link_due(&mut self, now: Time, i: usize) -> Time {
         loop {
-            let Some(p) = self.links[i].pull(now, &mut self.slab) else { return self.links[i].next_due() };
+            let link = &mut self.links[i];
+            let Some((p, next)) = link.pull(now, &mut self.slab) else { return link.next_due() };
             if p.id != NONE {
                 self.arrive(now, p.id, p.len);
             }
             // Packets come out one by one: asking when costs less than asking for another.
-            let due = self.links[i].next_due();
+            let due = if next.is_set() { next } else { self.links[i].next_due() };
             if due > now {
                 return due;
             }
@@ -214,10 +215,8 @@ impl Sim {
     #[inline(always)]
     pub(crate) fn enter(&mut self, now: Time, element: u32, id: u32, len: u32) {
         if element < self.layout.others {
-            let link = &mut self.links[element as usize];
-            link.push(now, id, len, &mut self.slab);
-            if link.was_idle() {
-                self.events.schedule(element, link.next_due());
+            if let Some(due) = self.links[element as usize].push(now, id, len, &mut self.slab) {
+                self.events.schedule(element, due);
             }
         } else if element >= self.layout.delays {
             let line = &mut self.delays[(element - self.layout.delays) as usize];

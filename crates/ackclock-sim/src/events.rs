@@ -1,7 +1,7 @@
 //! The event queue: one pending event per element.
 //!
-//! Links and delay lines carry nearly every event and are few: their deadlines stand in no order at all, since looking
-//! at a dozen is cheaper than keeping them sorted. Endpoints are many and wait for timers that hardly ever expire:
+//! Links and delay lines carry nearly every event and are few: their deadlines stand in a short sorted row, in which
+//! one that was visited has few others to pass. Endpoints are many and wait for timers that hardly ever expire:
 //! theirs are in a flat four-ary heap, of which an event on a link sees the top alone, so that it costs the same
 //! whether a thousand endpoints wait or one. Where links are many they stand in the heap, too.
 //!
@@ -12,11 +12,12 @@
 //! the elements, which are links, delay lines, other elements of a path, endpoints, sampler: an arrival is handled before
 //! the timer it would have stopped. So the order does not depend on how events came to be scheduled.
 
+mod few;
+
 use ackclock_core::time::Time;
+use few::{Few, FEW};
 
 const ARITY: usize = 4;
-/// Most elements whose deadlines are looked at one by one.
-const FEW: usize = 20;
 
 /// The element behind all others, however many there will be: what looks at a moment sees all that happened in it.
 pub const LAST: u32 = u32::MAX;
@@ -41,13 +42,13 @@ fn time_of(k: Key) -> Time {
 pub struct Events {
     /// The time of each element's live entry.
     live: Vec<Time>,
-    /// How many elements are looked at one by one, the first ones.
-    seen: usize,
+    /// The first elements, if they are few.
+    few: Few,
     /// The others.
     heap: Vec<Key>,
     /// When [`LAST`] is due.
     last: Time,
-    /// The earliest of what is not looked at one by one.
+    /// The earliest of the others and [`LAST`].
     top: Key,
     /// Entries that the heap may have before those to be ignored are looked for.
     most: usize,
@@ -56,10 +57,10 @@ pub struct Events {
 impl Events {
     /// For elements `0..busy + others`, none of which is due. The `busy` ones have most of the events.
     pub fn new(busy: usize, others: usize) -> Events {
-        let seen = if busy <= FEW { busy } else { 0 };
+        let few = Few::new(if busy <= FEW { busy } else { 0 });
         let live = vec![Time::NEVER; busy + others];
         let most = 2 * live.len();
-        Events { live, seen, heap: Vec::with_capacity(most), last: Time::NEVER, top: NOTHING, most }
+        Events { live, few, heap: Vec::with_capacity(most), last: Time::NEVER, top: NOTHING, most }
     }
 
     /// Adds `more` elements behind those there are, none of which is due.
@@ -75,13 +76,17 @@ impl Events {
             return;
         }
         self.live[element as usize] = at;
-        if element as usize >= self.seen {
+        if self.few.has(element) {
+            self.few.set(key(at, element));
+        } else {
             self.push(element, at);
         }
     }
 
     /// `element` is not due any more: it begins anew, and no entry of before wakes it. It may be the one that is visited.
+    /// It is not one of the busy ones.
     pub fn forget(&mut self, element: u32) {
+        debug_assert!(!self.few.has(element));
         self.live[element as usize] = Time::NEVER;
         if self.top as u32 == element {
             self.find_top();
@@ -117,24 +122,18 @@ impl Events {
     /// The next element to visit and the time. It stays in the queue until [`Events::done`].
     #[inline]
     pub fn earliest(&self) -> Option<(Time, u32)> {
-        let mut first = (Time::NEVER, 0);
-        for (element, &at) in self.live[..self.seen].iter().enumerate() {
-            // Of two at the same time the lower number comes first.
-            if at < first.0 {
-                first = (at, element as u32);
-            }
-        }
-        if time_of(self.top) < first.0 {
-            first = (time_of(self.top), self.top as u32);
-        }
-        first.0.is_set().then_some(first)
+        // Of two at the same time the lower number comes first.
+        let first = self.few.first().min(self.top);
+        let at = time_of(first);
+        at.is_set().then_some((at, first as u32))
     }
 
     /// The element that [`Events::earliest`] returned was visited and is due again at `at`.
     #[inline]
     pub fn done(&mut self, element: u32, at: Time) {
-        if (element as usize) < self.seen {
+        if self.few.has(element) {
             self.live[element as usize] = at;
+            self.few.put_back(key(at, element));
         } else if element == LAST {
             self.last = at;
             self.find_top();
@@ -168,7 +167,7 @@ impl Events {
         }
     }
 
-    /// Looks for the earliest of what is not looked at one by one, past the entries to be ignored.
+    /// Looks for the earliest of what is not in the row of the few, past the entries to be ignored.
     fn find_top(&mut self) {
         self.top = key(self.last, LAST);
         while let Some(&k) = self.heap.first() {

@@ -116,16 +116,27 @@ impl FusedLink {
     #[inline(always)]
     pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
         let wire = len + self.common.overhead;
-        let Some(serializer) = &mut self.serializer else {
+        let Some(free) = self.serializer.as_ref().map(Serializer::free_at) else {
             return self.pass(now, id, len, slab);
         };
+        if free < now {
+            self.empty(now);
+        }
         // What has left since the queue was settled still counts here: these are upper bounds.
         let (packets, bytes) = (self.ring.tail() - self.queued_from + 1, self.queued_bytes + u64::from(wire));
         if packets > self.known.packets || bytes > self.known.bytes {
             return self.push_settled(now, id, len, slab);
         }
-        let (start, end) = serializer.transmit(now, wire);
-        self.enqueue(now, id, len, slab, start, end)
+        self.enqueue(now, id, len, slab)
+    }
+
+    /// Everything has left: [`FusedLink::settle`] without a look at each packet.
+    #[inline]
+    fn empty(&mut self, now: Time) {
+        if self.common.stats.log.is_some() {
+            return self.settle_and_log(just_before(now));
+        }
+        self.leave(self.ring.tail(), self.queued_bytes);
     }
 
     /// A packet arrives for which the length of the queue matters.
@@ -143,9 +154,7 @@ impl FusedLink {
     /// Into the settled queue, which has room.
     #[inline]
     fn enqueue_settled(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
-        let wire = len + self.common.overhead;
-        let (start, end) = self.serializer.as_mut().map_or((now, now), |s| s.transmit(now, wire));
-        let outcome = self.enqueue(now, id, len, slab, start, end);
+        let outcome = self.enqueue(now, id, len, slab);
         let (packets, bytes) = self.backlog();
         let stats = &mut self.common.stats;
         stats.peak(now, packets, bytes);
@@ -179,8 +188,9 @@ impl FusedLink {
     }
 
     #[inline(always)]
-    fn enqueue(&mut self, now: Time, id: u32, len: u32, slab: &Slab, start: Time, end: Time) -> Outcome {
+    fn enqueue(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
         let wire = len + self.common.overhead;
+        let (start, end) = self.serializer.as_mut().map_or((now, now), |s| s.transmit(now, wire));
         let lost = self.loses((id, slab), wire, end);
         let id = if lost { NONE } else { id };
         self.ring.push(InFlight { exit: Time(end.0.saturating_add(self.common.delay)), id, len });
@@ -233,9 +243,9 @@ impl FusedLink {
         self.ring.front().map_or(Time::NEVER, |e| e.exit)
     }
 
-    /// The next packet that is out at `now`.
+    /// The next packet that is out at `now`, and when the one behind it will be, if there is one.
     #[inline]
-    pub fn pull(&mut self, now: Time, slab: &Slab) -> Option<InFlight> {
+    pub fn pull(&mut self, now: Time, slab: &Slab) -> Option<(InFlight, Time)> {
         let first = *self.ring.front()?;
         if first.exit > now {
             return None;
@@ -245,9 +255,68 @@ impl FusedLink {
             self.settle(if self.common.delay > 0 { just_before(now) } else { now });
         }
         self.ring.skip();
-        if let Some(next) = self.ring.front() {
-            slab.fetch(next.id);
+        let Some(next) = self.ring.front() else { return Some((first, Time::NEVER)) };
+        let due = next.exit;
+        slab.fetch(next.id);
+        Some((first, due))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_core::path::LinkStats;
+
+    /// A link of a nanosecond per byte and 1000 ns of propagation.
+    fn link(packets: u64) -> FusedLink {
+        let stats = LinkStats::new(Time::ZERO, Time(1_000_000), true);
+        let limits = Limits { packets, bytes: u64::MAX, includes_service: true };
+        let common = Common { delay: 1000, overhead: 0, stats };
+        FusedLink::new(common, Loss::None, Some(8_000_000_000), limits, Step::NEVER)
+    }
+
+    /// Two packets at once: the first is out when the transmission of the second ends.
+    #[test]
+    fn an_arrival_finds_what_leaves_at_that_instant_whatever_has_come_out_before() {
+        for out_first in [false, true] {
+            let (mut link, mut slab) = (link(2), Slab::default());
+            let mut push = |link: &mut FusedLink, at| {
+                let id = slab.reserve();
+                link.push(Time(at), id, 1000, &slab)
+            };
+            assert_eq!([push(&mut link, 0), push(&mut link, 0)], [Outcome::Taken; 2]);
+            if out_first {
+                let (first, next) = link.pull(Time(2000), &Slab::default()).unwrap();
+                assert_eq!((first.exit, next), (Time(2000), Time(3000)));
+            }
+            assert_eq!([push(&mut link, 2000), push(&mut link, 2000)], [Outcome::Taken, Outcome::Dropped]);
         }
-        Some(first)
+    }
+
+    /// Lengths that nobody asks for are not worked out at every arrival: those that are reported are right all the same.
+    #[test]
+    fn the_longest_queue_is_that_of_a_link_that_is_looked_at_all_the_time() {
+        let (mut lazy, mut watched, mut slab) = (link(8), link(8), Slab::default());
+        let (mut at, mut rng) = (0, ackclock_core::rng::Stream::named(1, 0, "queue"));
+        for _ in 0..5000 {
+            at += rng.below(1600);
+            let (id, len) = (slab.reserve(), 100 + rng.below(1400) as u32);
+            for link in [&mut lazy, &mut watched] {
+                while link.next_due() <= Time(at) {
+                    link.pull(link.next_due(), &slab);
+                }
+            }
+            watched.settle(just_before(Time(at)));
+            assert_eq!(lazy.push(Time(at), id, len, &slab), watched.push(Time(at), id, len, &slab));
+            let (a, b) = (&lazy.common.stats, &watched.common.stats);
+            assert_eq!((a.max_packets, a.max_bytes, a.drops), (b.max_packets, b.max_bytes, b.drops));
+        }
+        assert_eq!(lazy.common.stats.max_packets, 8);
+        lazy.settle(Time(at));
+        watched.settle(Time(at));
+        assert_eq!(
+            (lazy.backlog(), lazy.common.stats.total_bytes),
+            (watched.backlog(), watched.common.stats.total_bytes)
+        );
     }
 }

@@ -50,16 +50,24 @@ pub enum Link {
 }
 
 impl Link {
-    /// A packet of `len` bytes arrives, its header in slot `id`; if it will not come out its slot is freed.
+    /// A packet of `len` bytes arrives, its header in slot `id`; if it will not come out its slot is freed. Returns
+    /// [`Link::next_due`] if that may have changed.
     #[inline(always)]
-    pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &mut Slab) {
+    pub fn push(&mut self, now: Time, id: u32, len: u32, slab: &mut Slab) -> Option<Time> {
         match self {
-            Link::Fused(l) => match l.push(now, id, len, slab) {
-                Outcome::Taken => {}
-                Outcome::Marked => slab.get_mut(id).packet.set_ecn(Ecn::Ce),
-                Outcome::Lost | Outcome::Dropped => slab.remove(id),
-            },
-            Link::General(l) => l.push(now, slab.parcel(id, len), slab),
+            Link::Fused(l) => {
+                match l.push(now, id, len, slab) {
+                    Outcome::Taken => {}
+                    Outcome::Marked => slab.get_mut(id).packet.set_ecn(Ecn::Ce),
+                    Outcome::Lost | Outcome::Dropped => slab.remove(id),
+                }
+                // What is behind others comes out after them.
+                (l.in_flight() == 1).then(|| l.next_due())
+            }
+            Link::General(l) => {
+                l.push(now, slab.parcel(id, len), slab);
+                Some(l.next_due())
+            }
         }
     }
 
@@ -72,23 +80,15 @@ impl Link {
         }
     }
 
-    /// Whether the packet just taken may have changed [`Link::next_due`].
+    /// The next packet that is out at `now`, and [`Link::next_due`] after it if nothing that arrives now can change that,
+    /// otherwise never; lost ones have no slot.
     #[inline]
-    pub fn was_idle(&self) -> bool {
-        match self {
-            Link::Fused(l) => l.in_flight() == 1,
-            Link::General(_) => true,
-        }
-    }
-
-    /// The next packet that is out at `now`; lost ones have no slot.
-    #[inline]
-    pub fn pull(&mut self, now: Time, slab: &mut Slab) -> Option<InFlight> {
+    pub fn pull(&mut self, now: Time, slab: &mut Slab) -> Option<(InFlight, Time)> {
         match self {
             Link::Fused(l) => l.pull(now, slab),
             Link::General(l) => {
                 let (exit, parcel) = l.pull(now, slab)?;
-                Some(InFlight { exit, id: parcel.id, len: parcel.len })
+                Some((InFlight { exit, id: parcel.id, len: parcel.len }, Time::NEVER))
             }
         }
     }

@@ -1,0 +1,75 @@
+//! The deadlines of a few elements that are visited all the time, in order.
+
+use super::{key, Key, NOTHING};
+use ackclock_core::time::Time;
+
+/// Most elements whose deadlines are kept in order one by one.
+pub(super) const FEW: usize = 20;
+
+/// One entry for each of the elements `0..count`, due or not, the earliest in front. A link that was visited is due again
+/// soon: its entry passes few others.
+#[derive(Clone, Debug)]
+pub(super) struct Few {
+    /// Sorted; behind the entries stands [`NOTHING`], which none passes.
+    order: [Key; FEW + 1],
+    count: usize,
+}
+
+impl Few {
+    /// For `count` elements, at most [`FEW`], none of which is due.
+    pub fn new(count: usize) -> Few {
+        let mut order = [NOTHING; FEW + 1];
+        for (element, k) in order.iter_mut().take(count.min(FEW)).enumerate() {
+            *k = key(Time::NEVER, element as u32);
+        }
+        Few { order, count }
+    }
+
+    /// Whether `element` is one of them.
+    #[inline]
+    pub fn has(&self, element: u32) -> bool {
+        (element as usize) < self.count
+    }
+
+    /// The earliest entry; of two at the same time that of the lower number.
+    #[inline]
+    pub fn first(&self) -> Key {
+        self.order[0]
+    }
+
+    /// The element in `k`, which was in front, is due again at the time in it.
+    #[inline(always)]
+    pub fn put_back(&mut self, k: Key) {
+        if self.order[0] as u32 == k as u32 {
+            self.pass_earlier(0, k);
+        } else {
+            // The visit made another one due at once.
+            self.set(k);
+        }
+    }
+
+    /// The deadline of the element in `k` is the time in it.
+    #[inline(never)]
+    pub fn set(&mut self, k: Key) {
+        let mut i = 0;
+        while self.order[i] as u32 != k as u32 {
+            i += 1;
+        }
+        while i > 0 && self.order[i - 1] > k {
+            self.order[i] = self.order[i - 1];
+            i -= 1;
+        }
+        self.pass_earlier(i, k);
+    }
+
+    /// Writes `k` into place `i` or, past the entries that come before it, behind that.
+    #[inline(always)]
+    fn pass_earlier(&mut self, mut i: usize, k: Key) {
+        while i < FEW && self.order[i + 1] < k {
+            self.order[i] = self.order[i + 1];
+            i += 1;
+        }
+        self.order[i] = k;
+        debug_assert!(self.order[self.count] == NOTHING);
+    }
+}
