@@ -105,6 +105,13 @@ impl<T: Copy + Default> Ring<T> {
         self.head += 1;
     }
 
+    /// Removes the entries before number `n`, which its caller has seen.
+    #[inline]
+    pub fn skip_to(&mut self, n: u64) {
+        debug_assert!(n >= self.head && n <= self.tail);
+        self.head = n;
+    }
+
     /// Removes and returns the last entry; the next one pushed gets its number.
     #[inline]
     pub fn pop_back(&mut self) -> Option<T> {

@@ -80,9 +80,10 @@ fn link(general: bool, limits: Limits, delay: u64, end: Time) -> Link {
 fn collect(link: &mut Link, slab: &mut Slab, now: Time, delay: u64, out: &mut Vec<u64>) {
     while link.next_due() <= now {
         let due = link.next_due();
-        while let Some(p) = link.pull(due, slab) {
+        while let Some((p, next)) = link.pull(due, slab) {
             slab.remove(p.id);
             assert_eq!(p.exit, due, "a packet is taken when it is out");
+            assert!(next == link.next_due() || !next.is_set(), "what is said of the next is true");
             out.push(due.0 - delay);
         }
     }

@@ -135,11 +135,15 @@ impl Endpoint {
     }
 
     /// Takes a segment from the network. Segments to send are then waiting in [`Endpoint::poll_transmit`].
-    #[inline]
+    #[inline(always)]
     pub fn on_segment(&mut self, now: Time, seg: &Segment) {
-        if self.state == State::Established && self.take_predicted(now, seg) {
-            return;
+        if self.state != State::Established || !self.take_predicted(now, seg) {
+            self.on_unpredicted(now, seg);
         }
+    }
+
+    #[inline(never)]
+    fn on_unpredicted(&mut self, now: Time, seg: &Segment) {
         match self.state {
             State::Established => self.on_established(now, seg),
             State::Closed => {}
@@ -165,7 +169,6 @@ impl Endpoint {
         }
     }
 
-    #[inline(never)]
     fn on_established(&mut self, now: Time, seg: &Segment) {
         let pos = unwrap_seq(seg.seq, self.rx.origin(), self.rx.nxt());
         if seg.has(flags::RST) {
@@ -197,10 +200,7 @@ impl Endpoint {
         }
         let fin = seg.has(flags::FIN);
         if seg.len > 0 || fin {
-            if self.rx.on_header(seg.has(flags::PSH), seg.tsecr()) && self.timestamps && seg.has_timestamps() {
-                let age = self.age(now, seg.tsecr());
-                self.rx.on_echo(age);
-            }
+            self.on_data_header(now, seg);
             if self.reading == Reading::ForMarks {
                 self.on_marking(pos, seg);
             }
@@ -219,13 +219,22 @@ impl Endpoint {
         }
     }
 
+    /// What the header of a segment with payload says to the receiver besides.
+    #[inline]
+    pub(super) fn on_data_header(&mut self, now: Time, seg: &Segment) {
+        if self.rx.on_header(seg.has(flags::PSH), seg.tsecr()) && self.timestamps && seg.has_timestamps() {
+            let age = self.age(now, seg.tsecr());
+            self.rx.on_echo(age);
+        }
+    }
+
     /// How long a timestamp can be compared with: 24 days of a clock in milliseconds (RFC 7323 §5.5).
     fn paws_lifetime(&self) -> Span {
         self.tx.config().timestamp_tick * (24 * 86_400 * 1000)
     }
 
     #[inline]
-    fn arm_receiver(&mut self, now: Time) {
+    pub(super) fn arm_receiver(&mut self, now: Time) {
         match self.rx.ack_wait() {
             None => {}
             // Not on a tick: Linux compresses with a timer of high resolution.

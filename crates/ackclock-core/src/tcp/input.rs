@@ -167,7 +167,7 @@ impl ControlBlock {
 
     /// Samples the round-trip time: exactly from segments sent once, else from the echoed timestamp (Karn's rule).
     /// Returns the sample of the newest segment, for the controller.
-    #[inline]
+    #[inline(always)]
     pub(super) fn sample_rtt(&mut self, now: Time, seg: &Segment, d: &Delivery, advanced: bool) -> Option<Span> {
         let exact = match d.ack_xmit {
             Some(times) if !d.acked_retransmitted => Some(times),

@@ -33,7 +33,7 @@ impl Endpoint {
     }
 
     /// Takes `seg` if it was to be expected. The connection is established. False: it is as if nothing had come.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_predicted(&mut self, now: Time, seg: &Segment) -> bool {
         let plain = seg.flags & !flags::PSH == flags::ACK && seg.sack_count == 0;
         if !plain
@@ -54,18 +54,27 @@ impl Endpoint {
     }
 
     /// The next data, with nothing held behind it, from a peer to which nothing is under way.
-    #[inline]
+    #[inline(always)]
     fn take_next_data(&mut self, now: Time, seg: &Segment) -> bool {
         if !self.rx.expects_nothing_else() || !self.tx.is_old_news(seg) {
             return false;
         }
-        if let Some(wait) = self.rx.take_next(seg.len, seg.has(flags::PSH)) {
+        if !self.rx.acknowledges_by_number() {
+            self.take_next_as_linux(now, seg);
+        } else if let Some(wait) = self.rx.take_next(seg.len, seg.has(flags::PSH)) {
             self.timers.set_earlier(Timer::DelayedAck, now, wait);
         }
         true
     }
 
-    #[inline]
+    #[inline(never)]
+    fn take_next_as_linux(&mut self, now: Time, seg: &Segment) {
+        self.on_data_header(now, seg);
+        self.rx.take_next_as_linux(now, seg.len);
+        self.arm_receiver(now);
+    }
+
+    #[inline(never)]
     fn take_plain_ack(&mut self, now: Time, seg: &Segment) -> bool {
         let acked = seg.ack.wrapping_sub(self.tx.tcb.iss.wrapping_add(self.tx.tcb.board.una() as u32));
         if !self.tx.is_undisturbed() || acked == 0 || u64::from(acked) > self.tx.tcb.board.outstanding() {

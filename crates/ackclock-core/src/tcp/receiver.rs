@@ -41,8 +41,8 @@ pub struct Receiver {
     origin: u32,
     scale: u8,
     ack_now: bool,
-    /// The application reads by [`Receiver::read`]; otherwise everything at once.
-    by_hand: bool,
+    /// What comes in order is read at once, and no FIN is known.
+    plain: bool,
     /// There are SACK blocks to write.
     blocks_due: bool,
     /// The last acknowledgment and window, and whether they still hold.
@@ -53,7 +53,7 @@ pub struct Receiver {
     edge: u64,
     unacked_bytes: u64,
     last_ack_sent: u64,
-    /// Bytes that are acknowledged at once.
+    /// Bytes that are acknowledged at once; 0: any.
     ack_at: u64,
     /// State of `ack_policy` linux.
     linux: Option<Box<Linux>>,
@@ -69,7 +69,9 @@ pub struct Receiver {
     ooo_bytes: u64,
     /// Segments still acknowledged at once, without Linux's policy.
     quick: u32,
-    delayed_ack: u16,
+    delayed_ack: u8,
+    /// The application reads by [`Receiver::read`]; otherwise everything at once.
+    by_hand: bool,
     count_ooo: bool,
     /// What waited is acknowledged without the segment that came.
     flushed: bool,
@@ -95,10 +97,11 @@ impl Receiver {
         while buffer >> scale > 65_535 && scale < 14 {
             scale += 1;
         }
-        Receiver {
+        let mut receiver = Receiver {
             linux: (config.ack_policy == AckPolicy::Linux).then(|| Box::new(Linux::new(config, u64::from(mss), scale))),
-            delayed_ack: config.delayed_ack.min(u64::from(u16::MAX)) as u16,
-            ack_at: config.delayed_ack.saturating_mul(u64::from(mss)),
+            delayed_ack: config.delayed_ack.min(u64::from(u8::MAX)) as u8,
+            ack_at: 0,
+            plain: config.app_read_rate == 0,
             quick: config.quick_acks.min(u64::from(u32::MAX)) as u32,
             delay: config.delayed_ack_timeout,
             buffer,
@@ -125,7 +128,9 @@ impl Receiver {
             flushed: false,
             marks: Marks::default(),
             stats: ReceiverStats::default(),
-        }
+        };
+        receiver.set_mss(mss);
+        receiver
     }
 
     /// The peer's SYN came: its ISS is `origin`.
@@ -165,7 +170,7 @@ impl Receiver {
     /// The peer sends segments of up to `mss` bytes.
     pub fn set_mss(&mut self, mss: u32) {
         self.mss = u64::from(mss);
-        self.ack_at = u64::from(self.delayed_ack) * self.mss;
+        self.ack_at = if self.delayed_ack > 1 { u64::from(self.delayed_ack) * self.mss } else { 0 };
         if let Some(l) = &mut self.linux {
             l.set_mss(self.mss);
         }
@@ -221,6 +226,7 @@ impl Receiver {
         self.read_by_rate(now);
         if fin {
             self.fin_at = pos + u64::from(len);
+            self.plain = false;
         }
         let end = pos + u64::from(len) + u64::from(fin);
         if end <= self.nxt || pos >= self.edge.max(self.nxt + 1) {
@@ -258,8 +264,7 @@ impl Receiver {
         self.ack_now |= fin || self.finished();
         match &mut self.linux {
             None => {
-                let enough = self.unacked_bytes >= self.ack_at;
-                self.ack_now |= disorder || enough || self.delayed_ack <= 1 || self.quick > 0;
+                self.ack_now |= disorder || self.unacked_bytes >= self.ack_at || self.quick > 0;
             }
             Some(_) => self.linux_in_order(now, (from, end), disorder, shrunk),
         }
@@ -276,7 +281,7 @@ impl Receiver {
     }
 
     /// Linux's decision on a segment that brought `from..end` in order; `disorder`: data was held behind it.
-    #[inline]
+    #[inline(always)]
     fn linux_in_order(&mut self, now: Time, (from, end): (u64, u64), disorder: bool, shrunk: bool) {
         let Some(l) = &mut self.linux else { return };
         l.in_order(now);

@@ -224,12 +224,15 @@ impl Scoreboard {
     }
 
     /// Acknowledges everything below `ack`.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge(&mut self, ack: u64, d: &mut Delivery) {
         debug_assert!(ack > self.una && ack <= self.nxt);
         d.acked += ack - self.una;
         let in_order = self.sacked == 0;
         let head = self.records.head();
+        if self.rate.is_none() {
+            self.pass_plain(ack, d);
+        }
         while let Some(&r) = self.records.front() {
             if r.end() > ack {
                 break;
@@ -276,6 +279,32 @@ impl Scoreboard {
         if !in_order {
             self.ranges.trim_below(ack);
         }
+    }
+
+    /// The segments up to `ack` in front that were sent once and of which nothing is known are delivered: they are
+    /// neighbours and left in order, so that the first and the last of them say all.
+    #[inline(always)]
+    fn pass_plain(&mut self, ack: u64, d: &mut Delivery) {
+        let (head, tail) = (self.records.head(), self.records.tail());
+        let mut n = head;
+        while n < tail {
+            let r = self.records.get(n);
+            if r.end() > ack || r.flags != 0 {
+                break;
+            }
+            n += 1;
+        }
+        if n == head {
+            return;
+        }
+        let (first, last) = (*self.records.get(head), *self.records.get(n - 1));
+        self.records.skip_to(n);
+        d.bytes += if self.unit > 0 { (n - head) * self.unit } else { last.end() - first.seq };
+        d.note_plain(first.xmit, &last);
+        if first.end() < d.forward {
+            d.reordering = d.reordering.max(d.forward - first.end());
+        }
+        self.forward = self.forward.max(last.end());
     }
 
     /// Takes a record, or with `cut` the first part of one, out of the counters.

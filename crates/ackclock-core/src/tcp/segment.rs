@@ -168,25 +168,26 @@ impl Segment {
     /// Bytes of TCP options, padded to four as real headers are.
     #[inline]
     pub fn option_bytes(&self) -> u32 {
-        let mut n = 0;
         if self.has(flags::SYN) {
-            n += 4;
-            n += if self.window_scale().is_some() { 4 } else { 0 };
-            // SACK-permitted fills the two padding bytes of the timestamp option when both are there.
-            n += match (self.has_timestamps(), self.sack_permitted()) {
-                (true, _) => 12,
-                (false, true) => 4,
-                (false, false) => 0,
-            };
-            return n;
+            return self.syn_option_bytes();
         }
-        if self.has_timestamps() {
-            n += 12;
+        let stamps = if self.has_timestamps() { 12 } else { 0 };
+        match u32::from(self.sack_count) {
+            0 => stamps,
+            blocks => stamps + 4 + 8 * blocks,
         }
-        if self.sack_count > 0 {
-            n += 4 + 8 * u32::from(self.sack_count);
-        }
-        n
+    }
+
+    #[cold]
+    fn syn_option_bytes(&self) -> u32 {
+        let scale = if self.window_scale().is_some() { 4 } else { 0 };
+        // SACK-permitted fills the two padding bytes of the timestamp option when both are there.
+        let others = match (self.has_timestamps(), self.sack_permitted()) {
+            (true, _) => 12,
+            (false, true) => 4,
+            (false, false) => 0,
+        };
+        4 + scale + others
     }
 }
 

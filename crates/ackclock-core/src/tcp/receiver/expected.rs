@@ -2,26 +2,45 @@
 //! prediction.
 
 use super::Receiver;
-use crate::time::Span;
+use crate::time::{Span, Time};
 
 impl Receiver {
-    /// Nothing is held out of order, no FIN is known, and what comes in order is read at once and acknowledged by number
-    /// and time alone.
+    /// Nothing is held out of order, no FIN is known, and what comes in order is read at once.
     #[inline]
     pub(in crate::tcp) fn expects_nothing_else(&self) -> bool {
-        self.ooo_bytes == 0 && self.fin_at == u64::MAX && self.linux.is_none() && !self.by_hand && self.read_rate == 0
+        self.plain && self.ooo_bytes == 0
     }
 
-    /// [`Receiver::on_data`] of the next `len` bytes when it [expects nothing else](Self::expects_nothing_else). Returns
-    /// how long their acknowledgment may wait, if it must not leave now.
+    /// Acknowledges by number and time alone, without Linux's policy.
+    #[inline]
+    pub(in crate::tcp) fn acknowledges_by_number(&self) -> bool {
+        self.linux.is_none()
+    }
+
+    /// [`Receiver::on_data`] of the next `len` bytes when it [expects nothing else](Self::expects_nothing_else) and
+    /// [acknowledges by number](Self::acknowledges_by_number). Returns how long their acknowledgment may wait, if it must
+    /// not leave now.
     #[inline]
     pub(in crate::tcp) fn take_next(&mut self, len: u32, pushed: bool) -> Option<Span> {
+        self.count_next(len);
+        self.ack_now |= pushed || self.unacked_bytes >= self.ack_at || self.quick > 0;
+        (!self.ack_now).then_some(self.delay)
+    }
+
+    /// [`Receiver::on_data`] of the next `len` bytes when it [expects nothing else](Self::expects_nothing_else), as Linux.
+    #[inline]
+    pub(in crate::tcp) fn take_next_as_linux(&mut self, now: Time, len: u32) {
+        let from = self.nxt;
+        self.count_next(len);
+        self.linux_in_order(now, (from, self.nxt), false, false);
+    }
+
+    #[inline]
+    fn count_next(&mut self, len: u32) {
         let len = u64::from(len);
         self.said.2 = false;
         self.nxt += len;
         self.stats.delivered += len;
         self.unacked_bytes += len;
-        self.ack_now |= pushed || self.unacked_bytes >= self.ack_at || self.delayed_ack <= 1 || self.quick > 0;
-        (!self.ack_now).then_some(self.delay)
     }
 }

@@ -7,6 +7,7 @@ impl Receiver {
     /// From now on the application reads by [`Receiver::read`]; what it does not read takes room of the window.
     pub fn read_by_hand(&mut self) {
         self.by_hand = true;
+        self.plain = false;
         self.said.2 = false;
     }
 

@@ -74,6 +74,7 @@ impl RetransmissionTimer {
     }
 
     /// Restarts it in the place of the others.
+    #[inline]
     fn restart(&self, now: Time, tcb: &ControlBlock, timers: &mut Timers) {
         let other = timers.is_set(Timer::Probe) || timers.is_set(Timer::Reorder);
         let shares = other && self.shared;
@@ -119,7 +120,7 @@ impl RetransmissionTimer {
 
 impl Recovery {
     /// RFC 6298 §5.2 and §5.3: an acknowledgment of new data restarts or stops the timer.
-    #[inline]
+    #[inline(always)]
     pub fn restart_timer(&mut self, now: Time, tcb: &ControlBlock, timers: &mut Timers) {
         if tcb.board.outstanding() == 0 {
             timers.clear(Timer::Rto);

@@ -71,6 +71,18 @@ impl Delivery {
             let slot = if sacked_now { &mut self.sack_xmit } else { &mut self.ack_xmit };
             *slot = Some((slot.map_or(r.xmit, |s| s.0), r.xmit));
         }
+        self.note_newest(r, rtt);
+    }
+
+    /// Segments that were sent once are acknowledged, the first of which left at `first`.
+    #[inline]
+    pub(super) fn note_plain(&mut self, first: Time, last: &Record) {
+        self.ack_xmit = Some((self.ack_xmit.map_or(first, |s| s.0), last.xmit));
+        self.note_newest(last, self.now.since(last.xmit));
+    }
+
+    #[inline]
+    fn note_newest(&mut self, r: &Record, rtt: Span) {
         self.last_rtt = rtt;
         if self.rack.is_none_or(|k| (r.xmit, r.end()) > (k.xmit, k.end)) {
             self.rack = Some(RackSegment { xmit: r.xmit, end: r.end(), rtt });
