@@ -113,6 +113,7 @@ impl Link {
         }
     }
 
+    #[inline(never)]
     fn catch_up<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) {
         while self.turn <= now {
             let at = self.turn;
@@ -131,8 +132,14 @@ impl Link {
         }
     }
 
-    /// The link is free at `now`: the next transmission begins, or waits until the server opens.
+    /// A link that was idle takes up work at `now`.
     #[inline(never)]
+    fn take_up<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) {
+        self.begin(now, store);
+    }
+
+    /// The link is free at `now`: the next transmission begins, or waits until the server opens.
+    #[inline(always)]
     fn begin<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) {
         self.turn = Time::NEVER;
         let opens = self.server.opens(now);
@@ -155,7 +162,7 @@ impl Link {
     }
 
     /// The medium decides what becomes of `parcel`, whose transmission ends at `end`.
-    #[inline]
+    #[inline(always)]
     fn leave<S: Store + ?Sized>(&mut self, mut parcel: Parcel, end: Time, store: &mut S) {
         let exit = Time(end.0.saturating_add(self.common.delay));
         if self.ideal {
@@ -186,6 +193,17 @@ impl Link {
         }
     }
 
+    /// What is on the way comes out first and at its time, whatever arrives: when the next parcel does. Never, if nothing is
+    /// on the way or it may be overtaken.
+    #[inline]
+    pub fn sure_due(&self) -> Time {
+        if self.ideal {
+            self.wire.next_due()
+        } else {
+            Time::NEVER
+        }
+    }
+
     /// A parcel arrives; its length has no framing.
     #[inline]
     pub fn push<S: Store + ?Sized>(&mut self, now: Time, mut parcel: Parcel, store: &mut S) {
@@ -202,7 +220,7 @@ impl Link {
             return self.common.stats.arrive(now);
         }
         if self.service.packets == 0 && !self.turn.is_set() {
-            self.begin(now, store);
+            self.take_up(now, store);
         }
         let (packets, bytes) = self.backlog();
         self.common.stats.level(now, packets, bytes);

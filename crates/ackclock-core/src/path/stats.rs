@@ -175,7 +175,8 @@ impl LinkStats {
     pub fn level(&mut self, now: Time, packets: u64, bytes: u64) {
         if self.covers(now) {
             self.arrived += 1;
-            self.peak(now, packets, bytes);
+            self.max_packets = self.max_packets.max(packets);
+            self.max_bytes = self.max_bytes.max(bytes);
         }
     }
 

@@ -219,15 +219,6 @@ impl Endpoint {
         }
     }
 
-    /// What the header of a segment with payload says to the receiver besides.
-    #[inline]
-    pub(super) fn on_data_header(&mut self, now: Time, seg: &Segment) {
-        if self.rx.on_header(seg.has(flags::PSH), seg.tsecr()) && self.timestamps && seg.has_timestamps() {
-            let age = self.age(now, seg.tsecr());
-            self.rx.on_echo(age);
-        }
-    }
-
     /// How long a timestamp can be compared with: 24 days of a clock in milliseconds (RFC 7323 §5.5).
     fn paws_lifetime(&self) -> Span {
         self.tx.config().timestamp_tick * (24 * 86_400 * 1000)
@@ -360,7 +351,7 @@ impl Endpoint {
 
     /// How long ago the timestamp `echo` was sent.
     #[inline]
-    fn age(&mut self, now: Time, echo: u32) -> Span {
+    pub(super) fn age(&mut self, now: Time, echo: u32) -> Span {
         Span(u64::from(self.timestamp(now).wrapping_sub(echo)).saturating_mul(self.ts_tick))
     }
 

@@ -74,6 +74,15 @@ impl Endpoint {
         self.arm_receiver(now);
     }
 
+    /// What the header of a segment with payload says to the receiver besides.
+    #[inline]
+    pub(super) fn on_data_header(&mut self, now: Time, seg: &Segment) {
+        if self.rx.on_header(seg.has(flags::PSH), seg.tsecr()) && self.timestamps && seg.has_timestamps() {
+            let age = self.age(now, seg.tsecr());
+            self.rx.on_echo(age);
+        }
+    }
+
     #[inline(never)]
     fn take_plain_ack(&mut self, now: Time, seg: &Segment) -> bool {
         let acked = seg.ack.wrapping_sub(self.tx.tcb.iss.wrapping_add(self.tx.tcb.board.una() as u32));

@@ -65,8 +65,9 @@ impl Link {
                 (l.in_flight() == 1).then(|| l.next_due())
             }
             Link::General(l) => {
+                let sure = l.sure_due().is_set();
                 l.push(now, slab.parcel(id, len), slab);
-                Some(l.next_due())
+                (!sure).then(|| l.next_due())
             }
         }
     }
@@ -88,7 +89,7 @@ impl Link {
             Link::Fused(l) => l.pull(now, slab),
             Link::General(l) => {
                 let (exit, parcel) = l.pull(now, slab)?;
-                Some((InFlight { exit, id: parcel.id, len: parcel.len }, Time::NEVER))
+                Some((InFlight { exit, id: parcel.id, len: parcel.len }, l.sure_due()))
             }
         }
     }

@@ -43,4 +43,27 @@ impl Receiver {
         self.stats.delivered += len;
         self.unacked_bytes += len;
     }
+
+    /// Linux's decision on a segment that brought `from..end` in order; `disorder`: data was held behind it.
+    #[inline(always)]
+    pub(super) fn linux_in_order(&mut self, now: Time, (from, end): (u64, u64), disorder: bool, shrunk: bool) {
+        let Some(l) = &mut self.linux else { return };
+        l.in_order(now);
+        let held = if self.by_hand { l.window.hold(from, end, self.nxt) } else { 0 };
+        if l.window.in_order(now, end, held) {
+            l.opened();
+        }
+        if !self.by_hand {
+            l.window.on_read(now, self.nxt - self.unread);
+        }
+        let waiting = self.nxt - self.last_ack_sent;
+        let shrunk = shrunk || (held > 0 && l.unread(waiting, held));
+        if l.in_order_due(waiting, shrunk) || (disorder && self.ooo_bytes == 0) {
+            self.ack_now = true;
+        } else {
+            let (due, wait) = if disorder { l.wait_out_of_order(self.nxt) } else { l.wait_in_order(now, self.by_hand) };
+            self.ack_now |= due;
+            self.wait = wait;
+        }
+    }
 }
