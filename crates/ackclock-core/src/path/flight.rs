@@ -77,6 +77,15 @@ impl Flight {
         }
     }
 
+    /// Nothing is on the way.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Flight::InOrder(ring) => ring.is_empty(),
+            Flight::Any { heap, .. } => heap.is_empty(),
+        }
+    }
+
     /// When the next parcel is out.
     #[inline]
     pub fn next_due(&self) -> Time {
@@ -89,12 +98,21 @@ impl Flight {
     /// The next parcel that is out at `now`, and since when.
     #[inline]
     pub fn pull(&mut self, now: Time) -> Option<(Time, Parcel)> {
-        if self.next_due() > now {
-            return None;
-        }
         match self {
-            Flight::InOrder(ring) => ring.pop(),
-            Flight::Any { heap, .. } => heap.pop().map(|Reverse(e)| (e.exit, e.parcel)),
+            Flight::InOrder(ring) => {
+                let first = *ring.front()?;
+                if first.0 > now {
+                    return None;
+                }
+                ring.skip();
+                Some(first)
+            }
+            Flight::Any { heap, .. } => {
+                if heap.peek()?.0.exit > now {
+                    return None;
+                }
+                heap.pop().map(|Reverse(e)| (e.exit, e.parcel))
+            }
         }
     }
 }

@@ -118,7 +118,6 @@ impl Link {
         while self.turn <= now {
             let at = self.turn;
             self.common.stats.total_bytes += self.service.bytes;
-            self.service = Backlog::default();
             self.begin(at, store);
             self.log_level(at);
         }
@@ -141,16 +140,12 @@ impl Link {
     /// The link is free at `now`: the next transmission begins, or waits until the server opens.
     #[inline(always)]
     fn begin<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) {
-        self.turn = Time::NEVER;
         let opens = self.server.opens(now);
         if opens > now {
-            if self.queue.backlog().packets > 0 {
-                self.turn = opens;
-            }
-            return;
+            return self.rest(if self.queue.backlog().packets > 0 { opens } else { Time::NEVER });
         }
         let mut sink = Consequences { stats: &mut self.common.stats, store, dropped: None };
-        let Some(parcel) = self.queue.dequeue(now, &mut sink) else { return };
+        let Some(parcel) = self.queue.dequeue(now, &mut sink) else { return self.rest(Time::NEVER) };
         let (start, end) = self.server.transmit(now, parcel.len);
         self.common.stats.service(parcel.arrived, start, end, parcel.len);
         if self.common.stats.low.is_some() && self.queue.low_latency() == Some(true) {
@@ -159,6 +154,12 @@ impl Link {
         self.leave(parcel, end, store);
         self.service = Backlog { packets: 1, bytes: u64::from(parcel.len) };
         self.turn = end;
+    }
+
+    /// Nothing is transmitted; something will be from `turn` on.
+    #[inline]
+    fn rest(&mut self, turn: Time) {
+        (self.service, self.turn) = (Backlog::default(), turn);
     }
 
     /// The medium decides what becomes of `parcel`, whose transmission ends at `end`.
@@ -193,8 +194,13 @@ impl Link {
         }
     }
 
-    /// What is on the way comes out first and at its time, whatever arrives: when the next parcel does. Never, if nothing is
-    /// on the way or it may be overtaken.
+    /// Something is on the way that comes out next and at its time, whatever arrives: [`Link::next_due`] is known.
+    #[inline]
+    pub fn is_sure(&self) -> bool {
+        self.ideal && !self.wire.is_empty()
+    }
+
+    /// [`Link::next_due`] if it [is known](Link::is_sure), otherwise never.
     #[inline]
     pub fn sure_due(&self) -> Time {
         if self.ideal {

@@ -192,6 +192,17 @@ impl CodelState {
         Some(parcel)
     }
 
+    /// Whether `parcel`, the next of a queue, goes out as it is: nothing is being dropped, and it has not waited long.
+    #[inline]
+    pub(super) fn passes(&mut self, law: &Law, now: Time, parcel: &Parcel) -> bool {
+        let waited = law.waited(now.0 >> law.shift, parcel);
+        let passes = !self.dropping && waited < law.target && waited <= law.ce_above;
+        if passes {
+            self.justified = u64::MAX;
+        }
+        passes
+    }
+
     /// Whether this packet may be dropped: every packet has waited for the target or longer since an interval ago.
     #[inline]
     fn justifies(&mut self, law: &Law, tick: u64, head: &Option<(Parcel, u64)>) -> bool {

@@ -107,6 +107,14 @@ impl List {
         self.tail = i;
     }
 
+    /// The first, `i`, goes behind the last, which is another.
+    #[inline]
+    fn rotate(&mut self, lines: &mut [Line], i: u32) {
+        self.head = std::mem::replace(&mut lines[i as usize].next, NONE);
+        lines[self.tail as usize].next = i;
+        self.tail = i;
+    }
+
     /// Removes the first.
     #[inline]
     fn advance(&mut self, lines: &[Line]) {
@@ -151,11 +159,20 @@ impl Store {
     /// Takes the first packet of queue `i`, and says how many bytes that leaves in it.
     #[inline]
     fn pop(&mut self, head: &mut u32, i: usize) -> Option<(Parcel, u64)> {
+        self.pop_if(head, i, |_| true)
+    }
+
+    /// [`Store::pop`] if that packet is `wanted`.
+    #[inline]
+    fn pop_if(&mut self, head: &mut u32, i: usize, wanted: impl FnOnce(&Parcel) -> bool) -> Option<(Parcel, u64)> {
         let at = *head;
         if at == NONE {
             return None;
         }
         let place = &mut self.places[at as usize];
+        if !wanted(&place.parcel) {
+            return None;
+        }
         let parcel = place.parcel;
         *head = std::mem::replace(&mut place.next, self.free);
         self.free = at;
@@ -290,9 +307,18 @@ impl Queue for FqCodel {
             let line = &mut lines[i];
             if line.credits <= 0 {
                 line.credits += self.quantum;
-                list.advance(lines);
-                old.push(lines, at);
+                if is_new {
+                    list.advance(lines);
+                    old.push(lines, at);
+                } else if line.next != NONE {
+                    old.rotate(lines, at);
+                }
                 continue;
+            }
+            let codel = &mut line.codel;
+            if let Some((parcel, _)) = store.pop_if(&mut line.head, i, |parcel| codel.passes(law, now, parcel)) {
+                line.credits -= i64::from(parcel.len);
+                return Some(parcel);
             }
             let head = &mut line.head;
             let next = || {

@@ -65,7 +65,7 @@ impl Link {
                 (l.in_flight() == 1).then(|| l.next_due())
             }
             Link::General(l) => {
-                let sure = l.sure_due().is_set();
+                let sure = l.is_sure();
                 l.push(now, slab.parcel(id, len), slab);
                 (!sure).then(|| l.next_due())
             }
