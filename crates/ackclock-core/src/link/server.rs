@@ -29,6 +29,16 @@ impl Server {
         }
     }
 
+    /// When a transmission may begin, if it may not at `now`.
+    #[inline]
+    pub fn shut_until(&self, now: Time) -> Option<Time> {
+        let opens = match self {
+            Server::Constant(s) => s.free_at(),
+            _ => self.varying_opens(now),
+        };
+        (opens > now).then_some(opens)
+    }
+
     /// Transmits a packet of `len` bytes: start, not before `now`, and end.
     #[inline]
     pub fn transmit(&mut self, now: Time, len: u32) -> (Time, Time) {

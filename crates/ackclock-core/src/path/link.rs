@@ -140,8 +140,7 @@ impl Link {
     /// The link is free at `now`: the next transmission begins, or waits until the server opens.
     #[inline(always)]
     fn begin<S: Store + ?Sized>(&mut self, now: Time, store: &mut S) {
-        let opens = self.server.opens(now);
-        if opens > now {
+        if let Some(opens) = self.server.shut_until(now) {
             return self.rest(if self.queue.backlog().packets > 0 { opens } else { Time::NEVER });
         }
         let mut sink = Consequences { stats: &mut self.common.stats, store, dropped: None };

@@ -77,6 +77,8 @@ pub(super) struct Law {
     ecn: bool,
     /// Waiting time above which packets are marked whatever the state.
     ce_above: u64,
+    /// Below this waiting time nothing happens to a packet.
+    calm: u64,
     form: Form,
 }
 
@@ -104,6 +106,7 @@ impl Law {
                 problem: "must be shorter than 'interval'; RFC 8289 recommends 5 to 10 % of it".to_owned(),
             });
         }
+        let ce_above = if p.duration("ce_threshold") == Span::ZERO { u64::MAX } else { ticks("ce_threshold") };
         let mtu = if p.int("mtu") == 0 { u64::from(site.packet) } else { p.int("mtu") };
         Ok(Law {
             shift,
@@ -111,7 +114,8 @@ impl Law {
             interval: ticks("interval"),
             mtu: mtu.saturating_sub(u64::from(form == Form::Ns3)),
             ecn: p.bool("ecn"),
-            ce_above: if p.duration("ce_threshold") == Span::ZERO { u64::MAX } else { ticks("ce_threshold") },
+            ce_above,
+            calm: ticks("target").min(ce_above.saturating_add(1)),
             form,
         })
     }
@@ -195,8 +199,7 @@ impl CodelState {
     /// Whether `parcel`, the next of a queue, goes out as it is: nothing is being dropped, and it has not waited long.
     #[inline]
     pub(super) fn passes(&mut self, law: &Law, now: Time, parcel: &Parcel) -> bool {
-        let waited = law.waited(now.0 >> law.shift, parcel);
-        let passes = !self.dropping && waited < law.target && waited <= law.ce_above;
+        let passes = !self.dropping && law.waited(now.0 >> law.shift, parcel) < law.calm;
         if passes {
             self.justified = u64::MAX;
         }

@@ -107,10 +107,10 @@ impl List {
         self.tail = i;
     }
 
-    /// The first, `i`, goes behind the last, which is another.
+    /// The first, `i`, goes behind the last, and `next` is the first.
     #[inline]
-    fn rotate(&mut self, lines: &mut [Line], i: u32) {
-        self.head = std::mem::replace(&mut lines[i as usize].next, NONE);
+    fn rotate(&mut self, lines: &mut [Line], i: u32, next: u32) {
+        self.head = next;
         lines[self.tail as usize].next = i;
         self.tail = i;
     }
@@ -280,6 +280,7 @@ impl Queue for FqCodel {
         let i = self.classify.queue(parcel.flow);
         if i >= self.lines.len() {
             self.grow(i + 1);
+            return self.enqueue(now, parcel, in_service, sink);
         }
         let room = self.limits.admit(self.store.total, in_service, parcel.len);
         let line = &mut self.lines[i];
@@ -307,11 +308,12 @@ impl Queue for FqCodel {
             let line = &mut lines[i];
             if line.credits <= 0 {
                 line.credits += self.quantum;
+                let next = std::mem::replace(&mut line.next, NONE);
                 if is_new {
-                    list.advance(lines);
+                    list.head = next;
                     old.push(lines, at);
-                } else if line.next != NONE {
-                    old.rotate(lines, at);
+                } else if next != NONE {
+                    old.rotate(lines, at, next);
                 }
                 continue;
             }
