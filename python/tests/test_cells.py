@@ -196,6 +196,18 @@ def test_swept_powers_have_numbers() -> None:
     assert (high - low).round(9).to_list() == [13.0, 13.0]
 
 
+def test_idle_users_wait_before_they_are_served() -> None:
+    flow = {"cc": "reno", "bytes": "1 kB", "start": "0 s"}
+    run = {"warmup": "0 s"}
+
+    def done(**keys: Any) -> float:
+        uplink = {"sr_period": "0 s"}
+        return float(ackclock.run(cell([flow], run, uplink=uplink, **keys)).flows["fct_s"].item())
+
+    # The first packet finds the user idle; those after it do not.
+    assert done(promotion={"after": "10 s", "delay": "250 ms"}) - done() == pytest.approx(0.25, abs=0.002)
+
+
 def test_the_picture_shows_the_base_station() -> None:
     scenario = load(cell([{"cc": "reno"}, {"cc": "cubic", "user": 1, "direction": "up"}], users=3)).points[0].scenario
     drawn = sketch(scenario)
@@ -220,6 +232,7 @@ MISTAKES: list[tuple[Raw, str, str]] = [
     ({"harq": {"first": 0.1}}, "topology.harq.first", "fixed"),
     ({"cqi": {"subband": True}}, "topology.cqi.subband", "without fading"),
     ({"thresholds": "gap", "cqi": {"quantised": False}}, "topology.thresholds", "miesm"),
+    ({"promotion": {"after": "1.5 ms"}}, "topology.promotion.after", "whole milliseconds"),
     ({"rlc": "tm"}, "topology.rlc", "um"),
     ({"radius": "0 m"}, "topology.radius", "without area"),
     ({"profile": "close"}, "topology.profile", "near"),

@@ -4,7 +4,8 @@ use crate::links::queue;
 use crate::spec::cell::{Errors, Params};
 use crate::spec::SpecError;
 use ackclock_core::cell::Thresholds;
-use ackclock_core::cell::{self, Area, CellParams, Discipline, Fading, Mode, PathLoss, PowerControl, Profile, Rlc};
+use ackclock_core::cell::{self, Area, CellParams, Discipline, Fading, Mode, PathLoss, PowerControl, Profile};
+use ackclock_core::cell::{Promotion, Rlc};
 use ackclock_core::time::Span;
 
 /// The word of `all` that is called `given`.
@@ -50,6 +51,7 @@ pub(super) fn apply(from: &Params, to: &mut CellParams, path: &str) -> Result<()
         to.fading = Some(Fading { profile, speed_kmh: f.speed_kmh });
     }
     to.power_control = from.power_control.map(|c| PowerControl { alpha: c.alpha, p0_dbm: c.p0_dbm });
+    to.promotion = from.promotion.map(|p| Promotion { after: Span(p.after_ns), delay: Span(p.delay_ns) });
     if let Some(errors) = from.errors {
         to.errors = match errors {
             Errors::None => cell::Errors::None,

@@ -87,6 +87,7 @@ pub struct Params {
     pub sr_period_ns: Option<u64>,
     pub grant_delay_ns: Option<u64>,
     pub min_grant_rbs: Option<u16>,
+    pub promotion: Option<Promotion>,
     pub down_background: Option<f64>,
     pub up_background: Option<f64>,
 }
@@ -99,6 +100,16 @@ pub struct PowerControl {
     pub alpha: f64,
     /// Wanted power per resource block.
     pub p0_dbm: f64,
+}
+
+/// What idle users wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Promotion {
+    /// After so long without a packet a user is idle.
+    pub after_ns: u64,
+    /// So much later it is served again.
+    pub delay_ns: u64,
 }
 
 /// Fast fading.

@@ -121,6 +121,15 @@ class PowerControl(Model):
     """Power per resource block that is wanted."""
 
 
+class Promotion(Model):
+    """Users without traffic become idle, and are served late when there is some again (RRC). All are idle at the start."""
+
+    after: Duration = Field(default="10 s", validate_default=True)
+    """Without a packet in either direction for so long a user is idle; whole milliseconds."""
+    delay: Duration = Field(default="100 ms", validate_default=True)
+    """From its next packet on it takes so long until it is served; whole milliseconds."""
+
+
 class Uplink(Model):
     """From the users to the base station."""
 
@@ -214,6 +223,8 @@ class LteCell(Model):
     """From the begin of a transmission of the base station until the packet is out; whole milliseconds."""
     background: Probability = 0.0
     """Share of the TTIs of the downlink that belong to others."""
+    promotion: Promotion | None = None
+    """What idle users wait for. Default: nobody becomes idle."""
     uplink: Uplink = Uplink()
     """From the users to the base station."""
 

@@ -23,6 +23,8 @@ def resolve_cell(cell: LteCell, packet: int) -> Document:
         optional["fading"] = {"profile": cell.fading.profile, "speed_kmh": cell.fading.speed}
     if up.power_control is not None:
         optional["power_control"] = {"alpha": up.power_control.alpha, "p0_dbm": up.power_control.p0}
+    if cell.promotion is not None:
+        optional["promotion"] = {"after_ns": cell.promotion.after, "delay_ns": cell.promotion.delay}
     return {
         "id": NAME,
         "kind": "lte",
