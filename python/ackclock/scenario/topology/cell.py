@@ -122,7 +122,7 @@ class PowerControl(Model):
 
 
 class Promotion(Model):
-    """Users without traffic become idle, and are served late when there is some again (RRC). All are idle at the start."""
+    """Users without traffic become idle, and are served late when there is some again. All are idle at the start."""
 
     after: Duration = Field(default="10 s", validate_default=True)
     """Without a packet in either direction for so long a user is idle; whole milliseconds."""
