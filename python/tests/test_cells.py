@@ -282,3 +282,11 @@ def test_intervals_of_cells_are_one() -> None:
     raw = cell() | {"probes": {"rho_rb": "100 ms", "user_sinr": "200 ms"}}
     with pytest.raises(InputError, match="one interval"):
         load(raw)
+
+
+def test_a_long_run_is_no_question_of_memory() -> None:
+    """The fast link before a cell holds what its senders have in flight, not what it could carry in ten minutes."""
+    from ackclock import engine
+
+    text = next(load(cell(users=30, run={"duration": "600 s"})).jobs()).text()
+    assert engine.estimate_bytes(text) < 100e6

@@ -1,0 +1,105 @@
+"""The study of web pages over LTE: its scenarios, its measures on small runs, and how savings are paired."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from types import ModuleType
+
+import polars as pl
+import pytest
+
+import ackclock
+from ackclock import study
+from ackclock.study import Results
+from ackclock.study.runner import Loaded, judge, plans
+
+NAME = "lte-web"
+SMALL = {
+    "topology.users": [5, 15],
+    "topology.rtt": ["100 ms"],
+    "app.connections": [1, 2, 4],
+    "run.duration": "60 s",
+    "run.replications": 3,
+}
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Loaded:
+    return study.load(NAME)
+
+
+@pytest.fixture(scope="module")
+def measures(loaded: Loaded) -> ModuleType:
+    assert loaded.code.claims
+    return importlib.import_module("ackclock_study_lte_web.measures")
+
+
+@pytest.fixture(scope="module")
+def small(loaded: Loaded) -> ackclock.Result:
+    setting = next(item for item in loaded.study.settings if item.id == "connections")
+    return ackclock.run(setting.content, set=SMALL, jobs=1)
+
+
+@pytest.mark.parametrize(("quick", "runs"), [(False, 960 + 600 + 90 + 90), (True, 60 + 48 + 4 + 12)])
+def test_every_scenario_can_be_planned(loaded: Loaded, quick: bool, runs: int) -> None:
+    assert sum(len(plan) for plan in plans(loaded.study, quick=quick).values()) == runs
+
+
+def test_users_are_the_same_whatever_is_compared(small: ackclock.Result) -> None:
+    """In a replication places and pages hang neither on the connections nor on how many others there are."""
+    keys = ["replication", "user"]
+    places = small.users.filter(pl.col("user") < 5).group_by(keys).agg(pl.col("distance_m").n_unique())
+    assert set(places["distance_m"]) == {1}
+    pages = small.pages.filter(pl.col("topology.users") == 5, pl.col("page") == 0)
+    drawn = pages.group_by("replication", "id").agg(pl.col("bytes").n_unique(), pl.col("start_s").n_unique())
+    assert set(drawn["bytes"]) == set(drawn["start_s"]) == {1}
+
+
+def test_measures_are_means_of_tables(small: ackclock.Result, measures: ModuleType) -> None:
+    for run in study.Runs.of("connections", small):
+        pages = small.pages.filter(pl.col("run") == run.number)
+        done = [row["plt_s"] for row in pages.to_dicts() if row["outcome"] == "completed"]
+        assert measures.load_time(run) == pytest.approx(sum(done) / len(done))
+        assert measures.unfinished(run) == pytest.approx(1 - len(done) / pages.height)
+        users = small.users.filter(pl.col("run") == run.number)
+        assert measures.dropped(run) == users["drops_age"].sum()
+        waited = [
+            (row["mean_wait_s"], row["delivered_packets"]) for row in users.to_dicts() if row["delivered_packets"]
+        ]
+        assert measures.waited(run) == pytest.approx(sum(t * n for t, n in waited) / sum(n for _, n in waited))
+
+
+def test_savings_are_paired_by_replication(loaded: Loaded, small: ackclock.Result, measures: ModuleType) -> None:
+    times = {
+        (run.params["topology.users"], run.params["app.connections"], run.replication): measures.load_time(run)
+        for run in study.Runs.of("connections", small)
+    }
+
+    def savings(users: int, x: int) -> list[float]:
+        return [1 - times[users, x, number] / times[users, 1, number] for number in range(3)]
+
+    known = {"connections": {"topology.rtt": ("10 ms", "100 ms"), "topology.users": (5, 10, 15, 20, 25, 30)}}
+    claims = importlib.import_module("ackclock_study_lte_web.claims")
+    results = Results({"connections": small}, known=known)
+    logs = [math.log(1 - saving) for saving in savings(5, 4)]
+    assert claims.sigma(results, 4, "100 ms", 5).value == pytest.approx(1 - math.exp(sum(logs) / 3))
+    falls = [few - many for few, many in zip(savings(5, 2), savings(15, 2), strict=True)]
+    assert claims.fallen(results, 2, "100 ms", 5, 15).value == pytest.approx(sum(falls) / 3)
+    gains = [b - a for a, b in zip(savings(5, 2), savings(5, 4), strict=True)]
+    assert claims.gained(results, 4, 2, "100 ms", 5).value == pytest.approx(sum(gains) / 3)
+
+
+def test_claims_that_have_no_runs_say_nothing(loaded: Loaded, small: ackclock.Result) -> None:
+    known = {
+        name: {key: tuple(dict.fromkeys(point.params[key] for point in plan.points)) for key in plan.params}
+        for name, plan in plans(loaded.study, quick=False).items()
+    }
+    nothing = small.runs.clear()
+    empty = ackclock.Result({**small.tables, "runs": nothing}, {**small.manifest, "points": [], "runs": []})
+    results = Results({"algorithms": empty, "connections": small}, known=known, quick=True)
+    found = judge(loaded.code.claims, results)
+    assert [(item.claim.id, item.verdict.detail) for item in found if item.broken] == []
+    verdicts = {item.claim.id: item.verdict for item in found}
+    assert verdicts["A2"].outcome == verdicts["A6"].outcome == "inconclusive"
+    assert verdicts["A9"].value is not None
