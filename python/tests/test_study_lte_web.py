@@ -41,7 +41,7 @@ def small(loaded: Loaded) -> ackclock.Result:
     return ackclock.run(setting.content, set=SMALL, jobs=1)
 
 
-@pytest.mark.parametrize(("quick", "runs"), [(False, 960 + 600 + 90 + 90), (True, 60 + 48 + 4 + 12)])
+@pytest.mark.parametrize(("quick", "runs"), [(False, 960 + 600 + 120 + 90 + 90), (True, 60 + 48 + 12 + 4 + 12)])
 def test_every_scenario_can_be_planned(loaded: Loaded, quick: bool, runs: int) -> None:
     assert sum(len(plan) for plan in plans(loaded.study, quick=quick).values()) == runs
 
@@ -97,7 +97,7 @@ def test_claims_that_have_no_runs_say_nothing(loaded: Loaded, small: ackclock.Re
     }
     nothing = small.runs.clear()
     empty = ackclock.Result({**small.tables, "runs": nothing}, {**small.manifest, "points": [], "runs": []})
-    results = Results({"algorithms": empty, "connections": small}, known=known, quick=True)
+    results = Results({"algorithms": empty, "connections": small, "adaptive": empty}, known=known, quick=True)
     found = judge(loaded.code.claims, results)
     assert [(item.claim.id, item.verdict.detail) for item in found if item.broken] == []
     verdicts = {item.claim.id: item.verdict for item in found}
