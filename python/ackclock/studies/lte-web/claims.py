@@ -65,9 +65,7 @@ def present(results: Results, scenario: str) -> list[int]:
 
 def points(results: Results) -> Iterator[tuple[str, int]]:
     """Every RTT and number of users of series A."""
-    for rtt in RTTS:
-        for users in present(results, "algorithms"):
-            yield rtt, users
+    return itertools.product(RTTS, present(results, "algorithms"))
 
 
 @claim(
