@@ -61,7 +61,7 @@ _LOOKS = {
     "bic": Look("#CC79A7", "<", 1),
     "highspeed": Look("#D55E00", "P", 1),
     "scalable": Look("#56B4E9", "X", 1),
-    "htcp": Look("#882255", "<", 2),
+    "htcp": Look("#882255", "h", 2),
     "fast": Look("#9ACD00", ">", 1),
     "vegas": Look("#E69F00", "p"),
     "veno": Look("#AA4499", "h", 1),
