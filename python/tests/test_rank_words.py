@@ -35,7 +35,11 @@ def test_percentages_are_rounded_by_their_interval(
 
 @pytest.mark.parametrize(
     ("ratio", "ends", "said", "interval"),
-    [(0.05, (0.03, 0.08), "× 0.050", "× 0.030 to 0.080"), (12.4, (8.0, 19.0), "× 12.4", "× 8.0 to 19.0")],
+    [
+        (0.05, (0.03, 0.08), "× 0.050", "× 0.030 to 0.080"),
+        (12.4, (8.0, 19.0), "× 12.4", "× 8.0 to 19.0"),
+        (0.26, (0.0012, 54.0), "× 0.26", "× 0.0012 to 54"),
+    ],
 )
 def test_ratios_are(ratio: float, ends: tuple[float, float], said: str, interval: str) -> None:
     assert words.change(ratio, ends, times=True) == said

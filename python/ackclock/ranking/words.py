@@ -51,7 +51,7 @@ def change(ratio: float, ends: Ends = None, *, times: bool = False, sign: bool =
     What is nothing there is ``0.00 %``. Without an interval two digits or so.
     """
     if times:
-        return f"× {_fixed(ratio, _places(ratio, ends, 3))}"
+        return f"× {_ratio(ratio, _places(ratio, ends, 3))}"
     share, own = 100 * (ratio - 1), None if ends is None else (100 * (ends[0] - 1), 100 * (ends[1] - 1))
     if own is None and abs(ratio - 1) <= _NICE:
         return "0 %"
@@ -64,7 +64,7 @@ def span(ratio: float, ends: Ends, *, times: bool = False) -> str:
         return ""
     if times:
         places = _places(ratio, ends, 3)
-        return f"× {_fixed(ends[0], places)} to {_fixed(ends[1], places)}"
+        return f"× {_ratio(ends[0], places)} to {_ratio(ends[1], places)}"
     share, low, high = (100 * (each - 1) for each in (ratio, *ends))
     places = _places(share, (low, high), 2)
     return f"{_fixed(low, places, sign=True)} to {_fixed(high, places, sign=True)} %"
@@ -98,6 +98,11 @@ def _decimals(value: float, significant: int) -> int:
     if value == 0 or not math.isfinite(value):
         return 0
     return max(0, significant - 1 - math.floor(math.log10(abs(value))))
+
+
+def _ratio(value: float, places: int) -> str:
+    """A ratio with so many decimals, or with more until it has two digits: none is nothing."""
+    return _fixed(value, max(places, _decimals(value, 2)) if 0 < value < 1 else places)
 
 
 def _fixed(value: float, places: int, *, sign: bool = False) -> str:
