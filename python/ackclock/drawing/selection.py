@@ -82,12 +82,12 @@ class Selection:
             raise InputError("no run has finished", "run it again; runs that failed are in its manifest", key="plot")
 
     def _keep(self, key: Key, value: str) -> None:
-        kept = [point for point in self.points if key.texts[point] == value]
+        kept = [point for point in self.points if _close(key.texts[point]) == _close(value)]
         if not kept:
             raise InputError(f"no run has {key.name} = {value}", f"its values are {', '.join(key.steps)}", key="where")
         self.points = kept
         if key.varies:
-            self.remarks.append(Remark(key.says(value), news=False))
+            self.remarks.append(Remark(key.says(key.texts[kept[0]]), news=False))
 
     def varying(self) -> list[Key]:
         """The keys that have several values among the points; the seed is no key but makes replications."""
@@ -367,6 +367,11 @@ class Selection:
         """Of the point that has the most."""
         counts = self.result.runs.filter(pl.col("point").is_in(self.points)).group_by("point").len()["len"]
         return max(counts.to_list(), default=0)
+
+
+def _close(value: str) -> str:
+    """A value without the blanks that a shell makes people quote: ``60ms``."""
+    return "".join(value.split())
 
 
 def _quoted(value: str) -> str:
