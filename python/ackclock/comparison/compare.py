@@ -17,7 +17,7 @@ from ackclock.comparison.agreement import Ranks
 from ackclock.comparison.margins import Margin
 from ackclock.comparison.pairing import Side
 from ackclock.comparison.rows import Measured, Row
-from ackclock.comparison.values import chosen, per_run
+from ackclock.comparison.values import chosen
 from ackclock.errors import InputError
 from ackclock.results import excess, replications, unfinished
 from ackclock.results.result import Result
@@ -142,7 +142,7 @@ def compare(
         notes.append(replications.note(len(same), len(points), max(same)))
     if len(sides) > 1 and (note := differences.note(sides[0], sides[1], by, matches, agreement=agreement)):
         notes.append(note)
-    known = [unfinished.counted(side.result, per_run(side.result)) for side in sides]
+    known = unfinished.compared([side.result for side in sides], [(each.runs_a, each.runs_b) for each in matches])
     found = _measured(matches, known, wanted, margins_of)
     if not set(excess.METRICS).isdisjoint(item.row.metric for item in found if item.row.value is not None):
         for side, runs in zip(sides, _compared(matches, several=len(sides) > 1), strict=True):

@@ -287,7 +287,7 @@ class Selection:
     def _samples(self) -> list[Sample]:
         point_of = dict(self.result.runs.select("run", "point").iter_rows())
         if not self.grouped:
-            measured = self._counted(None, per_run(self.result, self.runs))
+            measured = self._counted(None, per_run(self.result, self.runs), self._together(point_of))
             return [Sample(run, point_of[run], "", _known(own)) for run, own in measured.items()]
         own: dict[int, dict[int, Metrics]] = {}
         for item in self.runs:
@@ -301,9 +301,23 @@ class Selection:
             for number, (label, _) in enumerate(self._groups(point))
         ]
 
-    def _counted(self, group: int | None, measured: Mapping[int, Metrics]) -> Mapping[int, Metrics]:
+    def _together(self, point_of: Mapping[int, int]) -> list[list[int]]:
+        """The runs that candidates are compared by: those that differ in nothing but `by` and what is drawn."""
+        by = self.by
+        if by is None:
+            return []
+        rest = [key for key in self.keys.values() if key.name not in (by.name, SEED) and not self._follows(key, [by])]
+        found: dict[tuple[str, ...], list[int]] = {}
+        for run, point in point_of.items():
+            if point in set(self.points):
+                found.setdefault(tuple(key.texts[point] for key in rest), []).append(run)
+        return list(found.values())
+
+    def _counted(
+        self, group: int | None, measured: Mapping[int, Metrics], together: Sequence[Sequence[int]] = ()
+    ) -> Mapping[int, Metrics]:
         """The metrics of runs, or of a group of flows in them, with the transfers that were not done."""
-        counted = unfinished.counted(unfinished.of_group(self.result, group), measured)
+        counted = unfinished.counted(unfinished.of_group(self.result, group), measured, together)
         self._unfinished[group] = counted
         return counted.runs
 

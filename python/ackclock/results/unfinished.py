@@ -13,7 +13,7 @@ import polars as pl
 
 from ackclock.results import groups, times
 from ackclock.results.result import Result
-from ackclock.results.single_runs import Metrics
+from ackclock.results.single_runs import Metrics, per_run
 
 Left = Mapping[int, tuple[int, int]]
 """Of each run that has transfers how many were not done, and how many there are."""
@@ -34,15 +34,49 @@ class Counted:
     left: Left
 
 
-def counted(result: Result, runs: Mapping[int, Metrics]) -> Counted:
-    """The metrics `runs` of a result, which are of the transfers that were done, with all of them."""
-    found = {run: dict(own) for run, own in runs.items()}
-    bounded = set()
-    for run, own in times.unfinished(result).items():
-        if run in found:
-            found[run] |= {metric: value for metric, (value, _) in own.items()}
-            bounded |= {(run, metric) for metric, (_, more) in own.items() if more}
-    return Counted(found, frozenset(bounded), left(result))
+def counted(result: Result, runs: Mapping[int, Metrics], together: Iterable[Iterable[int]] = ()) -> Counted:
+    """The metrics `runs` of a result, which are of the transfers that were done, with all of them.
+
+    Of the times of runs that are compared with each other, those `together`, counts what all of them know.
+    """
+    return _counted([(result, runs)], [[(0, run) for run in each] for each in together])[0]
+
+
+def compared(results: Sequence[Result], pairs: Iterable[tuple[Sequence[int], Sequence[int]]]) -> list[Counted]:
+    """:func:`counted` for results that are compared: runs of the first with runs of the last, a pair for each match."""
+    together: dict[tuple[int, ...], set[tuple[int, int]]] = {}
+    for ours, theirs in pairs:
+        runs = together.setdefault(tuple(ours), {(0, run) for run in ours})
+        runs |= {(len(results) - 1, run) for run in theirs}
+    return _counted([(result, per_run(result)) for result in results], [sorted(runs) for runs in together.values()])
+
+
+def _counted(
+    sides: Sequence[tuple[Result, Mapping[int, Metrics]]], together: Iterable[Sequence[tuple[int, int]]]
+) -> list[Counted]:
+    """`together` has runs as the place of their side and their number."""
+    values = [{run: dict(own) for run, own in runs.items()} for _, runs in sides]
+    bounded: list[set[tuple[int, str]]] = [set() for _ in sides]
+    seen = [times.observed(result) for result, _ in sides]
+
+    def put(side: int, run: int, own: times.Times) -> None:
+        if run in values[side]:
+            for metric, (value, more) in own.items():
+                values[side][run][metric] = value
+                (bounded[side].add if more else bounded[side].discard)((run, metric))
+
+    for side, (result, _) in enumerate(sides):
+        for run, own in times.unfinished(result).items():
+            put(side, run, own)
+    for runs in together:
+        there = {(side, run): seen[side][run] for side, run in runs if run in seen[side]}
+        if (until := times.horizon(there.values())) is not None:
+            for (side, run), each in there.items():
+                put(side, run, times.of_run(*each, until))
+    return [
+        Counted(own, frozenset(more), left(result))
+        for own, more, (result, _) in zip(values, bounded, sides, strict=True)
+    ]
 
 
 def of_group(result: Result, number: int | None) -> Result:
