@@ -23,7 +23,8 @@ import architecture_python
 CRATES: dict[str, set[str]] = {
     "ackclock-core": set(),
     "ackclock-sim": {"ackclock-core"},
-    "ackclock-py": {"ackclock-core", "ackclock-sim"},
+    "ackclock-capture": {"ackclock-core"},
+    "ackclock-py": {"ackclock-capture", "ackclock-core", "ackclock-sim"},
 }
 WITHOUT_DEPENDENCIES = {"ackclock-core"}
 BOUND_TO_PYTHON = {"ackclock-py"}
@@ -49,7 +50,7 @@ DENIED: dict[str, dict[str, str]] = {
     },
     "ackclock-sim": _OUTSIDE,
 }
-FORBIDS_UNSAFE = {"ackclock-core", "ackclock-sim"}
+FORBIDS_UNSAFE = {"ackclock-capture", "ackclock-core", "ackclock-sim"}
 
 MOST_LINES, MOST_TEST_LINES = 400, 500
 SIZED = ("crates/", "python/", "scripts/", "conformance/")
