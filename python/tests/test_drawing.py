@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from ackclock import engine
-from ackclock.drawing import curves
+from ackclock.drawing import curves, intervals
 from ackclock.drawing.curves import Chart, Curve, Panel, Scale, Straight
 from ackclock.drawing.style import RC, look, styles
 from ackclock.drawing.ticks import log_ticks
@@ -144,7 +144,7 @@ def test_a_bar_that_leaves_a_logarithmic_axis_ends_there_with_an_arrow() -> None
     assert 0.4 < floor < 5
     assert first[0][1] == pytest.approx(floor)
     assert second[0][1] == 4
-    arrows = [line for line in axes.lines if line.get_marker() == 7]
+    arrows = [line for line in axes.lines if line.get_marker() is intervals.DOWN]
     assert [line.get_xydata().tolist() for line in arrows] == [[first[0]]]
 
 
@@ -176,7 +176,7 @@ def test_the_legend_says_what_is_drawn_and_nothing_else() -> None:
 
 def test_a_zero_on_a_logarithmic_axis_is_an_arrow() -> None:
     axes = drawn(chart(Curve("reno", (1, 2, 3), (1, 0, 2)), y=LOG)).axes[0]
-    (arrow,) = (line for line in axes.lines if line.get_marker() == 7)
+    (arrow,) = (line for line in axes.lines if line.get_marker() is intervals.DOWN)
     assert arrow.get_xydata().tolist() == [[2, pytest.approx(axes.get_ylim()[0])]]
 
 

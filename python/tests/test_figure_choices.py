@@ -68,7 +68,7 @@ def test_a_zero_anywhere_makes_the_means_of_all_candidates_arithmetic() -> None:
     assert (reno.label, cubic.label) == ("reno", "cubic")
     assert reno.mean == pytest.approx(1.01 * 2047 / 11)  # ms: 1 + 2 + ... + 1024
     assert cubic.mean == pytest.approx(1.01 * 2046 / 11)
-    assert found.chart.note == "arithmetic means over 11 values of RTT, as p95 delay is 0 in some run"
+    assert found.chart.note == "arithmetic means over 11 values of RTT, as p95 one-way delay is 0 in some run"
 
 
 def test_the_marker_of_a_cloud_is_the_centre_of_its_ellipse() -> None:
@@ -143,7 +143,8 @@ def test_a_curve_has_means_over_two_more_keys() -> None:
     found = of(made(points, [[run(4), run(9)]] * len(points)), "curve", x="rate", y=("goodput_bps",))
     (curve,) = found.chart.curves
     assert curve.y == pytest.approx((6.5, 6.5))
-    assert found.chart.note == "geometric means over 11 values of RTT and 12 of x"
+    said = "intervals without a cap end where goodput can go no farther"
+    assert found.chart.note == f"geometric means over 11 values of RTT and 12 of x; {said}"
 
 
 def test_the_note_stands_in_the_figure() -> None:

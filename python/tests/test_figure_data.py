@@ -116,7 +116,7 @@ def test_ellipses_are_one_standard_deviation_and_delays_run_backwards() -> None:
     own = [{"goodput_bps": g * MBIT, "p95_delay_s": d} for g, d in ((9, 0.01), (11, 0.01), (9, 0.03), (11, 0.03))]
     found = of(made([{"cc": "reno"}], [own]), "pareto")
     chart = found.chart
-    assert (chart.x.label, chart.y.label) == ("p95 delay (ms), reversed", "goodput (Mbit/s)")
+    assert (chart.x.label, chart.y.label) == ("p95 one-way delay (ms), reversed", "goodput (Mbit/s)")
     assert chart.x.reversed
     ((cloud,),) = (panel.clouds for panel in chart.panels)
     assert cloud.mean == (20.0, 10.0)

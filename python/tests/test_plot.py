@@ -103,7 +103,7 @@ def test_sources_of_packets_are_called_by_what_they_do() -> None:
     assert rows == ALL
     assert names == [
         "cubic", "cbr 2 Mbit/s", "on-off 1 Mbit/s, flow 2", "on-off 1 Mbit/s, flow 3",
-        "queue limit, link rate",
+        "queue limit", "link rate",
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ackclock.comparison import bounds
 from ackclock.comparison.rows import NOTHING, Row
 from ackclock.drawing.plot import Drawing, specify
 from ackclock.drawing.selection import Request
+from ackclock.results import times, unfinished
 
 P95 = "p95_fct_s"
 
@@ -118,3 +119,20 @@ def test_a_distribution_says_how_many_it_has_no_time_of(played: Result) -> None:
     assert found.notes[0].endswith(" of 132 transfers were not done at the end: a line ends below 1")
     alone = specify(played, Request("ecdf", y=("fct_s",), by="group", where={"flows.1.cc": "cubic"}))
     assert "12 of 12 transfers" in alone.notes[0], "which has no line at all"
+
+
+def test_groups_of_flows_and_what_is_swept_count_the_same_of_their_times(played: Result) -> None:
+    """As in a ranking: none counts more of a time than all runs that are compared know."""
+    metric = "mean_fct_s"
+    figure = of(played, "box", metric, by="group")
+    drawn = {(at, box.label): box.values for at, panel in enumerate(figure.chart.panels) for box in panel.boxes}
+    groups = [unfinished.of_group(played, number) for number in range(2)]
+    seen = [times.observed(group) for group in groups]
+    until = times.horizon(own for each in seen for own in each.values())
+    assert until is not None
+    point_of = dict(played.runs.select("run", "point").iter_rows())
+    for number, each in enumerate(seen):
+        for point in range(2):
+            wanted = [times.of_run(*own, until)[metric][0] for run, own in each.items() if point_of[run] == point]
+            assert sorted(drawn[point, f"group {number}"]) == pytest.approx(sorted(wanted))
+    assert max(max(own) for own in drawn.values()) <= until

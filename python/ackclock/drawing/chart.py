@@ -75,7 +75,10 @@ class Straight:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """An axis. `ticks` are the names of 0, 1, 2, ... where the values are no numbers; `reversed`: less is right."""
+    """An axis. `ticks` are the names of 0, 1, 2, ... where the values are no numbers; `reversed`: less is right, or up.
+
+    `least` and `most` are what no value can pass, where intervals end there.
+    """
 
     label: str
     log: bool = False
@@ -83,6 +86,8 @@ class Scale:
     high: float | None = None
     ticks: tuple[str, ...] = ()
     reversed: bool = False
+    least: float | None = None
+    most: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.lines import Line2D
+from matplotlib.path import Path
 
 from ackclock.drawing import intervals, layers
 from ackclock.drawing.chart import Chart as Chart
@@ -52,10 +53,10 @@ class _Look:
     words: Mapping[str, str]
 
 
-def save(chart: Chart, folder: Path, name: str) -> list[Path]:
+def save(chart: Chart, folder: File, name: str) -> list[File]:
     """Draw `chart` as ``name.png`` and ``name.svg`` in `folder`. The same chart gives the same files.
 
-    Points that a logarithmic axis has no place for are arrows at its end, and so are intervals that go beyond it.
+    Points that a logarithmic axis has no place for are chevrons at its end, and so are intervals that go beyond it.
     """
     with mpl.rc_context(RC):
         return write(draw(chart), folder, name)
@@ -168,18 +169,23 @@ def _curve(axes: Axes, common: _Look, heights: Heights, curve: Curve, over: int,
     style = _line(common, curve.label)
     if curve.steps:
         style["drawstyle"] = "steps-post"
+    first = int(curve.steps and len(x) > 1 and x[0] == x[1])  # where a distribution begins there is no value
     if curve.bare:
         style["marker"] = "none"
     elif len(x) > _MARKED:
         labels, every = common.chart.labels, len(x) // _MARKERS
-        style["markevery"] = (labels.index(curve.label) * every // len(labels), every)
+        style["markevery"] = (first + labels.index(curve.label) * every // len(labels), every)
+    elif first:
+        style["markevery"] = (first, 1)
     style["markersize"] += 1.8 * over
     whole(axes, *axes.plot(x, y, **style, linewidth=0.9 + 1.3 * over))
     if len(curve.low):
-        draw = intervals.band if band else intervals.bars
-        draw(axes, x, curve.low, curve.high, style["color"], heights.ends)
+        if band:
+            intervals.band(axes, x, curve.low, curve.high, style["color"], heights.ends)
+        else:
+            intervals.bars(axes, x, curve.low, curve.high, style["color"], heights.ends, heights.bounds)
     below = heights.below(x, curve.y)
-    intervals.arrows(axes, below, heights.ends[0], intervals.DOWN, color=style["color"], markersize=5)
+    intervals.arrows(axes, below, heights.ends[0], intervals.DOWN, color=style["color"])
 
 
 def _over(heights: Heights, curve: Curve, others: Sequence[Curve]) -> int:
@@ -228,7 +234,26 @@ def _handles(common: _Look) -> list[Artist]:
         elif label and label not in named:
             plain = {"marker": "none"} if label in bare else {}
             found.append(Line2D([], [], label=_entry(common, label), **{**_line(common, label), **plain}))
-    return [*found, *(Line2D([], [], label=label, **_mark(chart, label)) for label in chart.marks if label)]
+    found += [Line2D([], [], label=label, **_mark(chart, label)) for label in chart.marks if label]
+    signs = (Line2D([], [], label=word, color=NEUTRAL, **intervals.looks(sign)) for word, sign in _signs(chart))
+    return [*found, *signs]
+
+
+def _signs(chart: Chart) -> list[tuple[str, Path]]:
+    """What chevrons at the ends of the y axes say, if there are any."""
+    goes_on = below = False
+    bands = [sum(bool(len(curve.low)) for curve in panel.curves if curve.known) <= _BANDS for panel in chart.panels]
+    for panel, few in zip(chart.panels, bands, strict=True):
+        heights = Heights(replace(chart, panels=(panel,)) if chart.free else chart.row(panel))
+        for curve in (each for each in panel.curves if each.known and not each.area):
+            barred = bool(len(curve.low)) and not (few and len(curve.x) > FEW)
+            goes_on |= barred and intervals.cut(curve.low, curve.high, heights.ends)
+            above = any(y > 0 for y in curve.y)  # of another line the words in the legend say it
+            below |= above and bool(heights.below(curve.x, curve.y))
+    return [
+        *([("interval goes on", intervals.UP)] if goes_on else []),
+        *([("0, or less", intervals.DOWN)] if below else []),
+    ]
 
 
 def _entry(common: _Look, label: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,9 @@ import polars as pl
 from ackclock.drawing import defaults, quantities, undone
 from ackclock.drawing.averages import Sample
 from ackclock.drawing.chart import Chart, Curve, Panel, Scale
+from ackclock.drawing.means import Found, found
 from ackclock.drawing.remarks import Remark
-from ackclock.drawing.selection import Found, Selection, found
+from ackclock.drawing.selection import Selection
 from ackclock.drawing.undone import Open
 from ackclock.errors import InputError
 from ackclock.results import groups, times
@@ -131,7 +133,9 @@ def fct(selection: Selection) -> Chart:
                 own = table.filter(pl.col("class") == decade)
                 runs = [_times(run) for run in own.partition_by("draw", maintain_order=True)]
                 for words, metric in _SHOWN.items():
-                    if (each := found([run[metric][0] for run in runs if metric in run])) is not None:
+                    known = [run[metric] for run in runs if metric in run]
+                    more = any(longer for _, longer in known)
+                    if (each := found([value for value, _ in known], metric, more=more)) is not None:
                         lines.setdefault(f"{words} {label}".strip(), []).append((float(place), each))
                 hidden = any(more for run in runs for metric, (_, more) in run.items() if metric in _SHOWN.values())
                 open_ends.setdefault(label, []).append(
@@ -146,6 +150,9 @@ def fct(selection: Selection) -> Chart:
     by, name = quantities.of("fct_s").scaled(every)
     log = max(every) >= _UNEVEN * min(every)  # short transfers would all lie at zero
     scale = quantities.heights([value * by for value in every], name, log=log or None)
+    ends = [each.high for _, lines in panels for own in lines.values() for _, each in own if each.high is not None]
+    if math.inf in ends and not scale.log:
+        scale = replace(scale, high=1.1 * by * max(*every, *(end for end in ends if math.isfinite(end))))
     drawn = sorted({int(at) for _, lines in panels for own in lines.values() for at, _ in own})
     names = tuple(_decade(classes[place]) for place in drawn)
     at = {float(place): float(rank) for rank, place in enumerate(drawn)}

@@ -22,13 +22,14 @@ _HATCHES = ("", "///", "\\\\\\", "xxx", "---", "+++", "|||")  # no dots, which m
 QUARTILES = 5
 """Values of which quartiles say more than the values themselves."""
 _HALF = 0.3  # of the room of a name: half the height of a box
-_SPREAD = 0.18  # how far values stand from the line of their name
+_SPREAD = 0.11  # how far values stand from the line of all
+_VALUES, _MEAN = 0.14, -0.13  # of the room of a name: where the values are, and the mean with its interval
 _MOST_LETTERS = 8  # of the number in a cell
 _LETTER, _SLANTED = 0.12, 0.18  # inches of a line of names at an axis, upright and turned
 
 
 def boxes(axes: Axes, found: Sequence[Box], styles: Mapping[str, Style]) -> None:
-    """The runs as dots, their quartiles as a box, their mean as the marker of the algorithm, with its interval."""
+    """The runs as dots, their quartiles as a box, and above the dots their mean, with its interval."""
     for box in found:
         style = styles[box.label].line()
         colour, values = style["color"], sorted(box.values)
@@ -42,12 +43,13 @@ def boxes(axes: Axes, found: Sequence[Box], styles: Mapping[str, Style]) -> None
             axes.vlines(middle, bottom, bottom + 2 * _HALF, color=colour, linewidth=1.0, zorder=1.6)
         aside = [_SPREAD * math.sin(2.4 * index) for index in range(len(values))]  # apart, and the same every time
         axes.plot(
-            values, [box.at + each for each in aside],
+            values, [box.at + _VALUES + each for each in aside],
             linestyle="none", marker=".", markersize=2.6, markeredgewidth=0, color=colour, alpha=0.55, zorder=1.7,
         )  # fmt: skip
         if box.low is not None and box.high is not None:
-            axes.hlines(box.at, box.low, box.high, color="black", linewidth=1.0, zorder=2.5)
-        whole(axes, *axes.plot([box.mean], [box.at], **{**style, "linestyle": "none", "markersize": 5.0}, zorder=3))
+            axes.hlines(box.at + _MEAN, box.low, box.high, color="black", linewidth=1.0, zorder=2.5)
+        mean = {**style, "linestyle": "none", "markersize": 5.0}
+        whole(axes, *axes.plot([box.mean], [box.at + _MEAN], **mean, zorder=3))
 
 
 def clouds(axes: Axes, found: Sequence[Cloud], styles: Mapping[str, Style]) -> None:

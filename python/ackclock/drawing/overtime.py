@@ -120,7 +120,8 @@ def chart(found: Sequence[Column], rows: Sequence[str]) -> Chart:
         by, label = quantities.Quantity(*_UNITS[name]).scaled(values)
         for column, row in zip(found, own, strict=True):
             drawn = _curves(row.traces, by, names, looks, steps=name in LINK)
-            limit = () if row.limit is None else (Straight("queue limit, link rate", y=row.limit * by),)
+            what = "link rate" if name == GOODPUT else "queue limit"
+            limit = () if row.limit is None else (Straight(what, y=row.limit * by),)
             scale = Scale(label, low=0.0)
             panels.append(Panel(column.title if index == 0 else "", drawn, limit, y=scale, before=row.warmup))
     return Chart("", Scale("time (s)", low=0.0, high=end), Scale(""), tuple(panels), looks, across=len(found))
@@ -280,7 +281,7 @@ def sequence(selection: Selection) -> Chart:
         raise InputError("neither 'sent' nor 'delivered' was recorded", _remedy("sent", "delivered"), key="kind")
     if len(there) == 1:
         missing = "sent" if there == ["delivered"] else "delivered"
-        selection.remarks.append(Remark(f"'{missing}' was not recorded"))
+        selection.remarks.append(Remark(f"'{missing}' was not recorded", _remedy(missing)))
     looks: dict[str, str] = {}
     points = _points(selection)
     drawn = []

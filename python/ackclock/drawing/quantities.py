@@ -37,6 +37,7 @@ _TOGETHER = (
     ("queue delay", "queueing delay"),
     ("path RTT", "path RTT"),
 )
+_ONE_WAY = frozenset(f"{statistic} delay" for statistic in ("mean", "median", "p95", "p99"))
 _PARENTS = frozenset({"topology", "flows", "run", "tcp"})
 _ALWAYS_FROM_ZERO = (
     0.5  # of the largest value: smaller ones than this are compared with nothing, larger among themselves
@@ -84,12 +85,30 @@ def of(name: str) -> Quantity:
     text = " ".join(_WORDS.get(word, word) for word in words)
     for found, better in _TOGETHER:
         text = text.replace(found, better)
+    if text in _ONE_WAY:
+        text = text.replace("delay", "one-way delay")
     return Quantity(text, unit)
 
 
 def is_ratio(metric: str) -> bool:
     """Whether a metric is compared by ratios: rates, times and slowdowns. Shares, indices and counts are not."""
     return metric.endswith(("_bps", "_s", "slowdown"))
+
+
+_SHARES = frozenset({"jain", "utilisation", "max_min_index"})
+_ANY = frozenset({"proportional_fairness"})  # a sum of logarithms
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric lies between 0 and 1."""
+    return metric in _SHARES
+
+
+def bounds(metric: str) -> tuple[float, float]:
+    """What no value of a metric can pass: nothing that is counted or timed is below zero."""
+    if metric in _ANY:
+        return -math.inf, math.inf
+    return 0.0, 1.0 if is_share(metric) else 100.0 if metric.endswith("_percent") else math.inf
 
 
 def positions(values: Sequence[float], label: str) -> Scale:

@@ -158,6 +158,7 @@ class Heights:
 
     def __init__(self, chart: Chart) -> None:
         self._scale = chart.y
+        self.bounds = chart.y.least, chart.y.most
         every = [y for y in _heights(chart) if math.isfinite(y)]
         values = [y for y in every if y > 0]
         self.log = chart.y.log and bool(values)
@@ -191,6 +192,8 @@ class Heights:
             axes.set_ylim(*self.ends)
         elif (self._scale.low, self._scale.high) != (None, None):
             axes.set_ylim(self._scale.low, self._scale.high)
+        if self._scale.reversed:
+            axes.yaxis.set_inverted(True)
 
     def _place(self, y: float) -> float:
         return math.log10(y) if self.log else y

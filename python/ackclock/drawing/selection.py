@@ -12,6 +12,7 @@ import polars as pl
 
 from ackclock.drawing import averages, quantities, swept
 from ackclock.drawing.averages import Place, Sample
+from ackclock.drawing.means import Found, found
 from ackclock.drawing.remarks import Remark
 from ackclock.drawing.swept import GROUP, SEED, Key
 from ackclock.errors import InputError, unknown
@@ -20,7 +21,6 @@ from ackclock.results.result import Result
 from ackclock.results.single_runs import KNOWN, Metrics, per_run, summaries
 from ackclock.results.summary import GROUP_METRICS
 from ackclock.results.unfinished import Counted
-from ackclock.stats import estimate
 
 MOST_PANELS = 9
 _FEW_PANELS = 6
@@ -37,27 +37,6 @@ class Request:
     by: str | None = None
     facet: str | None = None
     where: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A mean over runs with the ends of its 95 % confidence interval, where there is one."""
-
-    values: tuple[float, ...]
-    mean: float
-    low: float | None
-    high: float | None
-
-
-def found(values: Sequence[float]) -> Found | None:
-    """The mean of some values; replications that are the same say nothing of its spread."""
-    if not values:
-        return None
-    known = estimate(values)
-    mean = float(known.mean if known.mean is not None else values[0])
-    if known.ci95 is None or len(set(values)) == 1:
-        return Found(tuple(values), mean, None, None)
-    return Found(tuple(values), mean, mean - known.ci95, mean + known.ci95)
 
 
 class Selection:
@@ -287,39 +266,39 @@ class Selection:
     def _samples(self) -> list[Sample]:
         point_of = dict(self.result.runs.select("run", "point").iter_rows())
         if not self.grouped:
-            measured = self._counted(None, per_run(self.result, self.runs), self._together(point_of))
-            return [Sample(run, point_of[run], "", _known(own)) for run, own in measured.items()]
+            counted = unfinished.counted(self.result, per_run(self.result, self.runs), self._together(point_of))
+            self._unfinished[None] = counted
+            return [Sample(run, point_of[run], "", _known(own)) for run, own in counted.runs.items()]
         own: dict[int, dict[int, Metrics]] = {}
         for item in self.runs:
             for number, each in enumerate(item.groups):
                 own.setdefault(number, {})[item.point] = {name: value.mean for name, value in each.metrics.items()}
-        measured_of = [self._counted(number, found) for number, found in own.items()]
+        several = unfinished.of_groups(self.result, [own[number] for number in sorted(own)], self._together(point_of))
+        self._unfinished |= dict(enumerate(several))
         return [
-            Sample(item.point, point, label, _known(measured_of[number][item.point]))
+            Sample(item.point, point, label, _known(several[number].runs[item.point]))
             for item in self.runs
             for point in (point_of[item.point],)
             for number, (label, _) in enumerate(self._groups(point))
         ]
 
     def _together(self, point_of: Mapping[int, int]) -> list[list[int]]:
-        """The runs that candidates are compared by: those that differ in nothing but `by` and what is drawn."""
-        by = self.by
-        if by is None:
+        """The runs that candidates are compared by: those that differ in nothing but `by` and what is drawn.
+
+        Of groups of flows these are the runs of a point, and of what a ranking of one group compares.
+        """
+        by = swept.candidates({key.name: key for key in self.varying()}) if self.grouped else self.by
+        if by is None and not self.grouped:
             return []
-        rest = [key for key in self.keys.values() if key.name not in (by.name, SEED) and not self._follows(key, [by])]
+        own = [] if by is None else [by]
+        rest = [
+            key for key in self.keys.values() if key not in own and key.name != SEED and not self._follows(key, own)
+        ]
         found: dict[tuple[str, ...], list[int]] = {}
         for run, point in point_of.items():
             if point in set(self.points):
                 found.setdefault(tuple(key.texts[point] for key in rest), []).append(run)
         return list(found.values())
-
-    def _counted(
-        self, group: int | None, measured: Mapping[int, Metrics], together: Sequence[Sequence[int]] = ()
-    ) -> Mapping[int, Metrics]:
-        """The metrics of runs, or of a group of flows in them, with the transfers that were not done."""
-        counted = unfinished.counted(unfinished.of_group(self.result, group), measured, together)
-        self._unfinished[group] = counted
-        return counted.runs
 
     def counted(self, label: str) -> Counted:
         """The metrics of a candidate with the transfers that were not done. Call it after :meth:`samples`."""
@@ -371,6 +350,14 @@ class Selection:
         """Every run of the points, by groups where these are compared."""
         there = set(self.points)
         return [sample for sample in self._samples if sample.point in there]
+
+    def bounded(self, samples: Sequence[Sample], metric: str) -> bool:
+        """Whether the value of a metric in some of these runs is only known to be larger."""
+        return any((sample.run, metric) in self.counted(sample.label).bounded for sample in samples)
+
+    def found(self, samples: Sequence[Sample], metric: str) -> Found | None:
+        """The mean of a metric over the replications of some runs, as of :meth:`values`."""
+        return found(self.values(samples, metric), metric, more=self.bounded(samples, metric))
 
     def has(self, name: str) -> bool:
         """Whether a run has a value of a metric."""

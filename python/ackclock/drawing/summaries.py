@@ -11,14 +11,13 @@ import numpy as np
 from ackclock.drawing import averages, defaults, quantities, swept, undone
 from ackclock.drawing.averages import Sample
 from ackclock.drawing.chart import Box, Chart, Cloud, Curve, Grid, Panel, Scale
+from ackclock.drawing.means import Found
 from ackclock.drawing.remarks import Remark
-from ackclock.drawing.selection import Found, Selection, found
+from ackclock.drawing.selection import Selection
 from ackclock.drawing.swept import Key
 from ackclock.errors import InputError
 from ackclock.results.single_runs import KNOWN
 
-_SHARES = frozenset({"jain", "utilisation", "max_min_index"})
-"""Metrics between 0 and 1, whose axis ends there."""
 DELAYS = ("p95_delay_s", "p95_queue_delay_s", "mean_queue_delay_s", "mean_rtt_s")
 """What the delay of a candidate is, the first that the runs have."""
 REVERSED = ", reversed"
@@ -26,7 +25,9 @@ REVERSED = ", reversed"
 _LEAST = 3  # runs that an ellipse needs
 _CORNERS = 72
 _SPARE = 1.02
+_SPARE_OPEN = 1.1  # of the largest value, above which intervals without an end go on
 _NEAR_ONE, _LEAST_ROOM = 0.5, 0.04
+_LEAST_COLOURS = 0.25  # of the largest value, or of all that a share can be: what all colours stand for at least
 _UNEVEN = 20
 _MOST_GRIDS = 12
 
@@ -73,7 +74,7 @@ def curve(selection: Selection) -> Chart:
                 at = float(names.index(key.texts[sample.point])) if names else (key.numbers or {}).get(sample.point)
                 if at is not None:
                     steps.setdefault(at, []).append(sample)
-            means = [(at, found(selection.values(own, metric))) for at, own in sorted(steps.items())]
+            means = [(at, selection.found(own, metric)) for at, own in sorted(steps.items())]
             lines.append((label, [(at, each) for at, each in means if each is not None]))
         panels.append((title, lines))
     if key.numbers and set(selection.points) - key.numbers.keys():
@@ -81,9 +82,7 @@ def curve(selection: Selection) -> Chart:
         words = f"{', '.join(sorted(left))} of {key.short} is no number and has no place on the axis"
         selection.remarks.append(Remark(words))
     every = [each for _, lines in panels for _, own in lines for _, each in own]
-    y = _scale(metric, [each.mean for each in every])
-    if min((each.mean for each in every), default=-1.0) >= 0 > min((each.low or 0.0 for each in every), default=0.0):
-        y = (y[0], replace(y[1], low=0.0))  # an interval below it is no reason to show rates that cannot be
+    y = _with_intervals(selection, metric, _scale(metric, [each.mean for each in every]), every)
     by, x = _positions(key, names, [at for _, lines in panels for _, own in lines for at, _ in own])
     return Chart(
         "",
@@ -123,9 +122,38 @@ def _scale(metric: str, drawn: Iterable[float]) -> tuple[float, Scale]:
     """The factor and the axis of a metric."""
     known = list(drawn)
     by, label = quantities.of(metric).scaled(known)
-    if metric in _SHARES:
+    if quantities.is_share(metric):
         return by, _of_shares(known, label)
     return by, quantities.heights([value * by for value in known], label)
+
+
+def _with_intervals(
+    selection: Selection, metric: str, scale: tuple[float, Scale], every: Sequence[Found]
+) -> tuple[float, Scale]:
+    """The axis of some means with what their intervals need: their bounds, the whole of those of shares, and an end."""
+    by, axis = scale
+    lows, highs = ([end for each in every if (end := getattr(each, side)) is not None] for side in ("low", "high"))
+    if not lows:
+        return scale
+    least, most = quantities.bounds(metric)
+    if quantities.is_share(metric):
+        axis = _of_shares([*(each.mean for each in every), *lows], axis.label)
+    if least in lows or most in highs:
+        axis = replace(
+            axis,
+            low=0.0 if least in lows and not axis.log else axis.low,
+            least=least * by if least in lows else None,
+            most=most * by if most in highs else None,
+        )
+        name = quantities.of(metric).name
+        selection.remarks.append(Remark(f"intervals without a cap end where {name} can go no farther", news=False))
+    if math.inf in highs and not axis.log and axis.high is None:
+        axis = replace(axis, high=by * _SPARE_OPEN * max(end for end in _ends(every) if math.isfinite(end)))
+    return by, axis
+
+
+def _ends(every: Sequence[Found]) -> list[float]:
+    return [end for each in every for end in (each.mean, each.low, each.high) if end is not None]
 
 
 def _of_shares(known: Sequence[float], label: str) -> Scale:
@@ -149,7 +177,7 @@ def box(selection: Selection) -> Chart:
     for title, parts in panels:
         boxes = []
         for label, own in parts.items():
-            each = found(selection.values(own, metric))
+            each = selection.found(own, metric)
             if each is not None:
                 boxes.append(_box(label, float(labels.index(label)), each, by))
         made.append(Panel(title, boxes=tuple(boxes)))
@@ -157,7 +185,9 @@ def box(selection: Selection) -> Chart:
 
 
 def _box(label: str, at: float, each: Found, by: float) -> Box:
-    ends = [None if end is None else end * by for end in (each.low, each.high)]
+    """The runs of a candidate. An interval that has no end is none."""
+    known = all(end is not None and math.isfinite(end) for end in (each.low, each.high))
+    ends = [end * by if known and end is not None else None for end in (each.low, each.high)]
     return Box(label, at, tuple(value * by for value in each.values), each.mean * by, *ends)
 
 
@@ -176,7 +206,7 @@ def heatmap(selection: Selection) -> Chart:
             for row in rows:
                 for column in columns:
                     own = [s for s in samples if (x.texts[s.point], y.texts[s.point]) == (column, row)]
-                    each = found(selection.values(own, metric))
+                    each = selection.found(own, metric)
                     cells[column, row] = math.nan if each is None else each.mean
             if not all(map(math.isnan, cells.values())):
                 every += [value for value in cells.values() if math.isfinite(value)]
@@ -191,18 +221,25 @@ def heatmap(selection: Selection) -> Chart:
     )
     if len(made) > _MOST_GRIDS:
         raise InputError(f"{len(made)} panels are too many for a figure", "choose some with --where", key="kind")
-    low, high = _colours([value * by for value in every], share=metric in _SHARES)
+    low, high = _colours([value * by for value in every], share=quantities.is_share(metric))
     return Chart("", Scale(x_label), Scale(y_label), made, z=replace(scale, low=low, high=high, log=_uneven(every)))
 
 
 def _colours(drawn: Sequence[float], *, share: bool) -> tuple[float | None, float | None]:
-    """The ends of the colours: of the values, and of shares that are all the same with room below, not beyond 1."""
+    """The ends of the colours: of the values, and around those that differ little, so that they look alike.
+
+    Shares do not go beyond 1, and nothing beyond 0 that has no value there.
+    """
     if not drawn:
         return None, None
     low, high = min(drawn), max(drawn)
-    if not share or high - low >= _LEAST_ROOM:
-        return low, high
-    return max(0.0, high - _LEAST_ROOM), max(high, _LEAST_ROOM)
+    missing = max(0.0, _LEAST_COLOURS * (1.0 if share else max(abs(low), abs(high))) - (high - low))
+    least, most = low - missing / 2, high + missing / 2
+    if share and most > max(high, 1.0):
+        least, most = least - (most - max(high, 1.0)), max(high, 1.0)
+    if least < 0 <= low:
+        least, most = 0.0, most - least
+    return least, most
 
 
 def _candidates(selection: Selection) -> int:
@@ -236,7 +273,7 @@ def pareto(selection: Selection) -> Chart:
     """Goodput against delay: the mean of each candidate, and the ellipse of one standard deviation of its runs.
 
     K. Winstein, H. Balakrishnan, TCP ex Machina, 2013: "the 1-sigma elliptic contour of the maximum-likelihood 2D
-    Gaussian distribution". The axis of delays is reversed: up and to the right is better.
+    Gaussian distribution". Axes of what is better when less are reversed: up and to the right is better.
     """
     metric = _metric(selection, share=False)
     asked = selection.request.x
@@ -254,11 +291,10 @@ def pareto(selection: Selection) -> Chart:
         _free(name, [[row[at] for own in p.values() for row in own] for _, p in panels])
         for at, name in ((0, delay), (1, metric))
     )
-    reverse = _worse_when_more(delay)
     return Chart(
         "",
-        replace(x, reversed=reverse, label=x.label + (REVERSED if reverse else "")),
-        y,
+        _better_at_the_end(delay, x),
+        _better_at_the_end(metric, y),
         tuple(
             Panel(
                 title,
@@ -279,6 +315,11 @@ def _free(metric: str, panels: Sequence[Sequence[float]]) -> tuple[float, Scale]
     by, label = quantities.of(metric).scaled([value for own in panels for value in own])
     log = any(quantities.heights(own, label).log for own in panels)
     return by, Scale(label, log=log and all(value > 0 for own in panels for value in own))
+
+
+def _better_at_the_end(metric: str, scale: Scale) -> Scale:
+    """An axis on which right, or up, is better."""
+    return replace(scale, reversed=True, label=scale.label + REVERSED) if _worse_when_more(metric) else scale
 
 
 def _worse_when_more(metric: str) -> bool:

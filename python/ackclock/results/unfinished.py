@@ -42,6 +42,19 @@ def counted(result: Result, runs: Mapping[int, Metrics], together: Iterable[Iter
     return _counted([(result, runs)], [[(0, run) for run in each] for each in together])[0]
 
 
+def of_groups(
+    result: Result, runs: Sequence[Mapping[int, Metrics]], together: Iterable[Iterable[int]]
+) -> list[Counted]:
+    """:func:`counted` of each group of flows by itself, of which `runs` has the metrics.
+
+    Groups of one run are compared with each other: of the times of all groups in runs that are `together` counts what
+    all of them know.
+    """
+    sides = [(of_group(result, number), own) for number, own in enumerate(runs)]
+    places = range(len(sides))
+    return _counted(sides, [[(side, run) for run in own for side in places] for own in together])
+
+
 def compared(results: Sequence[Result], pairs: Iterable[tuple[Sequence[int], Sequence[int]]]) -> list[Counted]:
     """:func:`counted` for results that are compared: runs of the first with runs of the last, a pair for each match."""
     together: dict[tuple[int, ...], set[tuple[int, int]]] = {}
