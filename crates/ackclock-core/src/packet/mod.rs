@@ -3,9 +3,11 @@
 //! * [`Packet`]: the header of a TCP segment or of a datagram, kept by whoever owns the packet
 //! * [`FourTuple`]: addresses and ports, the same for all packets of a connection in one direction
 //! * [`Parcel`]: the packet as queues and links see it, which know neither
+//! * [`wire`]: headers as bytes
 
 mod address;
 mod datagram;
+pub mod wire;
 
 use crate::tcp::Segment;
 use crate::time::Time;
