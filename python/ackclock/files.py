@@ -9,6 +9,8 @@ from ackclock.errors import InputError, one_line
 
 JOURNAL = "runs.journal"
 """The file that keeps the finished runs of a sweep. With what is moved aside from it, it marks the directory of one."""
+STOPPED = f"{JOURNAL}.stopped"
+"""Beside it, while a sweep that was stopped waits to go on: how many of how many runs had finished."""
 
 
 def reason(error: BaseException) -> str:

@@ -183,8 +183,8 @@ def test_runs_that_are_not_there_are_said(one_cc: dict[str, Result]) -> None:
     assert [row.n for row in found.rows] == [5, 3]
     assert found.notes == (
         "2 runs left out: without a partner of the same seed and replication",
-        "1 of the runs of B are missing: it was interrupted",
-        "1 of the runs of B failed",
+        "1 of 10 runs of B is missing: it was interrupted",
+        "1 of 10 runs of B failed",
     )
 
 

@@ -16,6 +16,7 @@ from ackclock.comparison.pairing import Match
 from ackclock.comparison.rows import Row, judged, measure
 from ackclock.stats import holm, paired
 from shared import SMALL
+from synthetic import Params, made
 
 TRIALS, RUNS, SAME, FAR = 3000, 10, 4, 4
 MARGIN = 0.05
@@ -142,3 +143,20 @@ def test_without_a_test_the_table_says_so(tmp_path: Path) -> None:
         "d: difference in standard deviations; p: none, as there is nothing to test"
     ]
     assert "within its margin" in ackclock.compare(result, result, agreement=True)._repr_html_()
+
+
+def test_identical_results_are_said_to_be_equal() -> None:
+    """With as many points as are counted, not listed: no row stands among those of which nothing was shown."""
+    points: list[Params] = [{"topology.rtt": f"{rtt} ms", "cc": cc} for rtt in range(10, 80, 10) for cc in ("a", "b")]
+    several = made(points, [[{"goodput_bps": each} for each in (5e6, 6e6)]] * len(points))
+    found = ackclock.compare(several, several, metrics=["goodput_bps"])
+    assert text.counts(found.rows)[0][:6] == ["metric", "points", "equal", "lower", "higher", "not shown"]
+    assert text.counts(found.rows)[1] == ["goodput_bps", "14", "14", "0", "0", "0", "equal"]
+    assert text.footing(found.rows, found.family, shown="counts") == [
+        "A and B are equal in every run, to the last digit: there is nothing to test"
+    ]
+    other = made(points, [[{"goodput_bps": 2 * each} for each in (5e6, 6e6)]] * len(points))
+    found = ackclock.compare(several, other, metrics=["goodput_bps"])
+    assert "equal" not in text.counts(found.rows)[0]
+    (said,) = text.footing(found.rows, found.family, shown="counts")
+    assert said == "lower, higher: none, as there is nothing to test"

@@ -95,7 +95,7 @@ def test_a_point_whose_runs_failed_does_not_agree(tmp_path: Path, swept: Result)
     assert within.agrees is False
     assert within.notes == (
         "cc=cubic: 1 point left out, no finished run in B: topology.rtt=60 ms",
-        "3 of the runs of the result failed",
+        "3 of 12 runs of the result failed",
     )
 
 
@@ -126,7 +126,7 @@ def test_the_command_shows_what_is_missing(tmp_path: Path, swept: Result, capsys
     out, err = capsys.readouterr()
     assert out.splitlines()[-1] == "agreement is not shown: 6 of 8 rows within their margin"
     assert out.count("no finished run in B") == 2
-    assert "3 of the runs of" in err
+    assert "3 of 12 runs of" in err
     assert main([*arguments, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert [row["value"] for row in found["rows"]][-2:] == [None, None]

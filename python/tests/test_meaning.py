@@ -7,9 +7,9 @@ import re
 import pytest
 
 from ackclock import InputError
-from ackclock.comparison import meaning
 from ackclock.comparison.values import KNOWN, chosen
 from ackclock.ranking import goals
+from ackclock.results import meaning
 
 
 @pytest.mark.parametrize(

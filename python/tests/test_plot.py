@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import matplotlib as mpl
@@ -10,6 +11,7 @@ import pytest
 
 import ackclock
 from ackclock import InputError, Result
+from ackclock.cli.app import main
 from ackclock.drawing.figures import columns, draw, save, save_file
 from ackclock.drawing.overtime import Column
 from ackclock.drawing.probes import recorded
@@ -166,3 +168,21 @@ def test_titles_keep_within_their_columns_and_own_controllers_apart() -> None:
         second.get_linestyle(),
         second.get_markerfacecolor(),
     )
+
+
+def test_a_metric_that_is_none_gets_the_nearest_and_how_to_see_all(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plot", str(folder), "--y", "bogus"]) == 2
+    said = capsys.readouterr().err
+    assert len(said) < 300, "not all of them"
+    assert said.rstrip().endswith("; ackclock plot DIR --y list prints all that a result has")
+    assert main(["plot", str(folder), "--y", "latency_p95"]) == 2
+    assert "did you mean 'p95_" in capsys.readouterr().err
+    assert main(["plot", str(folder), "--y", "list"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()[2:]]
+    assert {"goodput_bps", "jain", "cwnd"} <= set(names)
+    assert "mean_fct_s" not in names, "which no flow without an end has"
+    assert main(["plot", str(folder), "--y", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["series"]
+    assert not (folder / "plots").exists()

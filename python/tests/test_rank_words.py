@@ -104,3 +104,26 @@ def test_a_sentence_has_one_form_too() -> None:
 
 def test_a_list_of_nobody_is_said() -> None:
     assert words.listed([]) == "none"
+
+
+def test_no_value_has_more_digits_than_tell_anything() -> None:
+    assert words.change(0.4299, (0.42989, 0.42991)) == "-57.0 %"
+    assert words.span(0.4299, (0.42989, 0.42991)) == "-57.0 to -57.0 %"
+    assert words.change(12.3456, (12.3455, 12.3457), times=True) == "× 12.3"
+    assert words.change(1.0000096, (1.0000066, 1.0000126)) == "+0.00096 %", "small ones keep theirs"
+
+
+def test_who_cannot_be_told_is_named() -> None:
+    tied = [replace(candidate(f"c{n}", 1, 1 - n / 1000, (0.9, 1.1)), tied=True) for n in range(6)]
+    found = ranking(*tied, candidate("worst", 7, 0.5, (0.4, 0.6)), goal=read("goodput_bps up, mean_rtt_s down"))
+    found = replace(found, pairs=(Pair("c0", "c1", 1.0010010, 0.98, 1.02, False),))
+    assert found.sentence.startswith("c0, c1, c2, c3 and 2 more cannot be told from the best on the goal")
+    assert ": the score of c0 is 0.1 % above that of the next, c1 (" in found.sentence
+
+
+def test_one_point_has_no_worst_one() -> None:
+    found = ranking(candidate("best", 1, 1.0, None), candidate("near", 2, 0.9, (0.88, 0.92)))
+    assert "worst point" in text.table(found)[0]
+    alone = text.table(replace(found, points=1))
+    assert "worst point" not in alone[0]
+    assert {len(line) for line in alone} == {len(alone[0])}

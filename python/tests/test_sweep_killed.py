@@ -16,6 +16,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import ackclock
 from ackclock.cli.app import main
 from ackclock.execution import processes
@@ -89,7 +91,11 @@ def test_ctrl_c_keeps_what_had_finished(scenario_file: Write, tmp_path: Path) ->
     if process.returncode != 0:  # it was not over already
         assert process.returncode == 130
         assert "the same command goes on" in errors
-        assert _finished(tmp_path / "out") > 0
+        finished = _finished(tmp_path / "out")
+        assert finished > 0
+        assert f"interrupted: {finished} of 400 runs are kept in" in errors
+        with pytest.raises(ackclock.InputError, match=rf"not finished: {finished} of 400 runs are done; the command"):
+            ackclock.Result.load(tmp_path / "out")
     assert main(asked[:-3] + asked[-2:]) == 0
     ackclock.sweep(asked[1], tmp_path / "whole", replications=400, jobs=1)
     assert _hashes(tmp_path / "out") == _hashes(tmp_path / "whole")

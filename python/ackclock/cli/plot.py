@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ackclock.cli import console
 from ackclock.cli.exit_codes import OK
@@ -13,6 +15,11 @@ from ackclock.files import unwritable
 from ackclock.results.result import Result
 from ackclock.results.store import PLOTS
 
+if TYPE_CHECKING:
+    from ackclock.drawing.selection import Request as Asked
+
+LIST = "list"
+"""In place of a metric: print which there are."""
 FORMATS = ("svg", "pdf", "png")
 _OTHER_FORMATS = frozenset({"jpg", "jpeg", "gif", "eps", "ps", "tif", "tiff", "bmp", "webp"})
 
@@ -36,10 +43,11 @@ class Request:
 
 def run(request: Request) -> int:
     """Draw, write, and say what was drawn."""
-    from ackclock.drawing import picture, plot, selection
+    from ackclock.drawing import picture, plot
+    from ackclock.drawing.selection import Request as Asked
 
     kind = _format(request)
-    asked = selection.Request(
+    asked = Asked(
         request.kind,
         request.x,
         tuple(each.strip() for names in request.y for each in names.split(",")),
@@ -47,6 +55,8 @@ def run(request: Request) -> int:
         request.facet,
         dict(_pair(each) for each in request.where),
     )
+    if asked.y == (LIST,):
+        return _listed(request, asked)
     drawing = plot.specify(Result.load(request.directory), asked)
     figure = plot.figure(drawing.chart, request.width)
     file = _file(request, drawing.kind, asked.y, kind)
@@ -69,6 +79,26 @@ def run(request: Request) -> int:
     console.say(out, f"figure: {file}")
     for note in drawing.notes:
         console.warn(note)
+    return OK
+
+
+def _listed(request: Request, asked: Asked) -> int:
+    """Print what the y axis of a figure of a result may show."""
+    from ackclock.drawing import overtime, quantities, summaries
+    from ackclock.drawing.selection import Selection
+
+    result = Result.load(request.directory)
+    chosen = Selection(result, dataclasses.replace(asked, y=()))
+    metrics, series = summaries.metrics_of(chosen), overtime.recorded(result)
+    if request.as_json:
+        console.print_json({"metrics": metrics, "series": series})
+        return OK
+    rows = [["--y", "is", "of"]]
+    for name in metrics:
+        of = quantities.of(name)
+        rows.append([name, f"{of.name}, {of.unit}" if of.unit else of.name, "runs"])
+    rows += [[name, quantities.of(name).name, "time"] for name in series]
+    console.print_table(console.stdout(), rows, ["left"] * 3, squeeze=True)
     return OK
 
 

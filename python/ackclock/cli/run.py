@@ -67,7 +67,8 @@ def run(request: Request) -> int:
         console.warn(warning)
     if missing:
         kept = f"kept in {request.out}" if request.out else "shown; give --out to keep them"
-        console.warn(f"interrupted: {result.runs.height} runs finished and are {kept}, {missing} are missing")
+        finished = result.runs.height
+        console.warn(f"interrupted: {finished} of {finished + missing} runs finished and are {kept}")
         return INTERRUPTED
     return OK
 

@@ -17,6 +17,7 @@ from ackclock.errors import InputError
 from ackclock.execution.scheduler import Event
 from ackclock.files import JOURNAL
 from ackclock.ranking.conditions import is_condition
+from ackclock.results import incomplete
 from ackclock.scenario.plan import load
 from ackclock.sweeps.precision import Precision
 from ackclock.sweeps.sweep import Report, sweep
@@ -58,7 +59,9 @@ def run(request: Request) -> int:
                 tell=tell,
             )
     except KeyboardInterrupt:
-        console.warn(f"interrupted: what had finished is kept in {out / JOURNAL}; the same command goes on")
+        there = incomplete.stopped(out) or "what had finished"
+        are = "is" if there.startswith("w") else "are"
+        console.warn(f"interrupted: {there} {are} kept in {out / JOURNAL}; the same command goes on")
         return INTERRUPTED
     if not request.as_json:
         terminal, elapsed = console.stdout(), time.monotonic() - begun

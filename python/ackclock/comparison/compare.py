@@ -19,7 +19,7 @@ from ackclock.comparison.pairing import Side
 from ackclock.comparison.rows import Measured, Row
 from ackclock.comparison.values import chosen
 from ackclock.errors import InputError
-from ackclock.results import excess, replications, unfinished
+from ackclock.results import excess, incomplete, replications, unfinished
 from ackclock.results.result import Result
 from ackclock.results.unfinished import Counted
 
@@ -131,12 +131,7 @@ def compare(
         own = first.result.params if b is None else [key for side in sides for key in side.keys]
         by = names.key(by, own, first.name if b is None else None)
     matches, gaps = pairing.matches(sides, by, None if base is None else str(base), notes)
-    notes += [
-        f"{count} of the runs of {side.name} {what}"
-        for side in sides
-        for key, what in (("missing", "are missing: it was interrupted"), ("failed", "failed"))
-        if (count := len(side.result.manifest.get(key, ())))
-    ]
+    notes += [note for side in sides for note in incomplete.notes(side.result.manifest, side.name)]
     points = [point for side in sides for point in side.result.points]
     if same := [point.n for point in points if point.repeated]:
         notes.append(replications.note(len(same), len(points), max(same)))

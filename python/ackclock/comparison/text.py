@@ -60,17 +60,25 @@ def counts(rows: Sequence[Row]) -> Cells:
     """Of each metric at how many points B is lower and higher than A, and how far: for more points than are read."""
     nothing, several = set(zeros(rows)), len({row.b for row in rows}) > 1
     margins = any(row.margin is not None for row in rows)
-    head = [*(["B is"] if several else []), "metric", "points", "lower", "higher", "not shown"]
+    alike = any(map(_equal, rows))
+    head = [*(["B is"] if several else []), "metric", "points", *(["equal"] if alike else []), "lower", "higher"]
+    head.append("not shown")
     cells = [[*head, *(["within margin"] if margins else []), "B against A,\nleast to most"]]
     for b in dict.fromkeys(row.b for row in rows):
         for metric in dict.fromkeys(row.metric for row in rows if row.metric not in nothing):
             own = [row for row in rows if (row.b, row.metric) == (b, metric)]
             told = [sum(row.verdict.startswith(word) for row in own) for word in ("lower", "higher")]
-            numbers = [len(own), *told, len(own) - sum(told)]
+            same = sum(map(_equal, own))
+            numbers = [len(own), *([same] if alike else []), *told, len(own) - same - sum(told)]
             numbers += [sum(bool(row.equivalent) for row in own)] if margins else []
             if own:
                 cells.append([*([b] if several else []), metric, *map(str, numbers), _extent(own)])
     return cells
+
+
+def _equal(row: Row) -> bool:
+    """Whether B is A to the last digit."""
+    return row.verdict == EQUAL
 
 
 def _extent(rows: Sequence[Row]) -> str:
@@ -80,6 +88,8 @@ def _extent(rows: Sequence[Row]) -> str:
     if not known or len({row.kind for row in known}) > 1:
         return "-"
     values = [row.value for row in known if row.value is not None]
+    if all(map(_equal, known)):
+        return "equal"
     if known[0].kind == "ratio":
         return f"× {min(values):.4g} to {max(values):.4g}"
     return f"{factor * min(values):+.3g} to {factor * max(values):+.3g} {of}".rstrip()
@@ -149,10 +159,13 @@ def heading(a: str, b: str) -> str:
 
 def footing(rows: Sequence[Row], family: int, *, agreement: bool = False, shown: Shown = "d") -> list[str]:
     """What the p-values are, and what is not shown, beside a table that has `d` and `p`, only `p`, or counts."""
+    if shown == "counts" and all(map(_equal, rows)):
+        return ["A and B are equal in every run, to the last digit: there is nothing to test"]
     nothing = zeros(rows)
     p = "of the tests that B is within its margin of A" if agreement else _adjusted(rows, family)
     welch = "" if all(row.paired for row in rows if row.n) else "; NOT PAIRED: Welch's test"
-    what = {"d": "d: difference in standard deviations; p: ", "p": "p: ", "counts": "lower, higher: shown by tests "}
+    by = "shown by tests " if family or agreement else ""
+    what = {"d": "d: difference in standard deviations; p: ", "p": "p: ", "counts": f"lower, higher: {by}"}
     lines = [f"{what[shown]}{p}{welch}"]
     return [f"zero in every run: {', '.join(nothing)}", *lines] if nothing else lines
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ackclock.comparison.meaning import unknown
 from ackclock.errors import InputError
+from ackclock.results.meaning import unknown
 from ackclock.results.single_runs import KNOWN as KNOWN
 from ackclock.results.single_runs import RTT as RTT
 from ackclock.results.single_runs import Metrics as Metrics

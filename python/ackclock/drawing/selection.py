@@ -15,8 +15,8 @@ from ackclock.drawing.averages import Place, Sample
 from ackclock.drawing.means import Found, found
 from ackclock.drawing.remarks import Remark
 from ackclock.drawing.swept import GROUP, SEED, Key
-from ackclock.errors import InputError, unknown
-from ackclock.results import groups, unfinished
+from ackclock.errors import InputError
+from ackclock.results import groups, incomplete, meaning, unfinished
 from ackclock.results.result import Result
 from ackclock.results.single_runs import KNOWN, Metrics, per_run, summaries
 from ackclock.results.summary import GROUP_METRICS
@@ -48,7 +48,7 @@ class Selection:
         self.request = request
         self.keys = swept.of(result)
         self._entries = {entry["point"]: entry for entry in result.manifest["points"]}
-        self.remarks: list[Remark] = []
+        self.remarks: list[Remark] = [Remark(note) for note in incomplete.notes(result.manifest)]
         self.over: list[Key] = []
         """The keys that have no place in the figure, once it has panels: what it shows is of all their values."""
         self._unfinished: dict[int | None, Counted] = {}
@@ -335,8 +335,9 @@ class Selection:
         """A metric that the runs have. Raises :class:`InputError` with what is nearest, or what it needs."""
         known = GROUP_METRICS if self.grouped else KNOWN
         if name not in known:
-            problem = unknown("metric", name, known)
-            raise InputError(problem.problem, problem.remedy, key=option)
+            problem = meaning.unknown(name, known)
+            remedy = f"{problem.remedy}; ackclock plot DIR --y list prints all that a result has"
+            raise InputError(problem.problem, remedy, key=option)
         if not self.has(name):
             has = sorted({each for sample in self._samples for each in sample.metrics}, key=known.index)
             raise InputError(

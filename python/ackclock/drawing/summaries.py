@@ -17,6 +17,7 @@ from ackclock.drawing.selection import Selection
 from ackclock.drawing.swept import Key
 from ackclock.errors import InputError
 from ackclock.results.single_runs import KNOWN
+from ackclock.results.summary import GROUP_METRICS
 
 DELAYS = ("p95_delay_s", "p95_queue_delay_s", "mean_queue_delay_s", "mean_rtt_s")
 """What the delay of a candidate is, the first that the runs have."""
@@ -349,4 +350,4 @@ def _ellipse(x: list[float], y: list[float], log_x: bool, log_y: bool) -> tuple[
 
 def metrics_of(selection: Selection) -> list[str]:
     """The metrics that the runs have."""
-    return [name for name in KNOWN if selection.has(name)]
+    return [name for name in (GROUP_METRICS if selection.grouped else KNOWN) if selection.has(name)]

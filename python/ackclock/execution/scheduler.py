@@ -145,7 +145,7 @@ class Watch:
     """Counts runs and adds to every event how many there are, how many are finished, and when the rest will be."""
 
     def __init__(self, total: int, notify: Notify) -> None:
-        self._total, self._notify = total, notify
+        self.total, self._notify = total, notify
         self._begun = time.monotonic()
         self.finished = self.before = 0
         self.failed = 0
@@ -153,22 +153,22 @@ class Watch:
     def begin(self, kept: int) -> None:
         """So many runs are there already."""
         self.finished = self.before = kept
-        self._notify({"event": "begin", "runs": self._total, "finished": kept})
+        self._notify({"event": "begin", "runs": self.total, "finished": kept})
 
     def more(self, runs: int, kept: int) -> None:
         """More runs are wanted than were known, of which `kept` are there already."""
-        self._total += runs
+        self.total += runs
         self.finished += kept
         self.before += kept
-        self._notify({"event": "more", "runs": self._total, "finished": self.finished})
+        self._notify({"event": "more", "runs": self.total, "finished": self.finished})
 
     def __call__(self, event: Event) -> None:
         """A run has been played, or has failed."""
         self.finished += 1
         self.failed += event["event"] == "failed"
         played, elapsed = self.finished - self.before, time.monotonic() - self._begun
-        eta = elapsed / played * (self._total - self.finished)
-        self._notify({**event, "runs": self._total, "finished": self.finished, "eta_s": round(eta, 1)})
+        eta = elapsed / played * (self.total - self.finished)
+        self._notify({**event, "runs": self.total, "finished": self.finished, "eta_s": round(eta, 1)})
 
 
 def all_runs(replications: Sequence[int]) -> Iterator[Wanted]:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ackclock.comparison.meaning import unknown
 from ackclock.comparison.values import KNOWN
 from ackclock.errors import InputError, nearest
+from ackclock.results.meaning import unknown
 
 PRESETS: Mapping[str, str] = {
     "bulk": "goodput_bps up",

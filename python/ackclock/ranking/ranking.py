@@ -35,7 +35,7 @@ from ackclock.ranking.measures import (
     transfers_only,
 )
 from ackclock.ranking.standing import State, Told
-from ackclock.results import excess, replications
+from ackclock.results import excess, incomplete, replications
 from ackclock.results.result import Result
 from ackclock.results.times import METRICS as TIMES
 from ackclock.stats import best_shares, pairwise
@@ -223,11 +223,7 @@ def rank(
     Raises :class:`ackclock.InputError` if there is nothing to rank.
     """
     side = Side("the result", result) if isinstance(result, Result) else Side(str(result), Result.load(result))
-    notes = [
-        f"{len(side.result.manifest[key])} of the runs {what}"
-        for key, what in (("missing", "are missing: it was interrupted"), ("failed", "failed"))
-        if side.result.manifest.get(key)
-    ]
+    notes = incomplete.notes(side.result.manifest)
     number, called = (None, None) if group is None else groups.named(side.result, str(group), side.name)
     key = places.key_of(side, by, number)
     every_flow = side.result

@@ -40,14 +40,9 @@ def _best(found: Ranking) -> str:
         return f"{first.name} is best on {what}{over}, {gap}{_interval(found, first, second)}."
     rest = [item for item in found.candidates if item.rank > 1]
     worse = f"; shown to be worse: {_names([item.name for item in rest])}" if rest else ""
-    who = (
-        "No candidate can"
-        if not rest
-        else f"{words.listed(tied)} cannot"
-        if len(tied) <= _MOST
-        else f"{len(tied)} cannot"
-    )
-    fine = f"{first.name} is {gap.removeprefix('by ')}{_interval(found, first, second)}"
+    who = f"{_names(tied)} cannot" if rest else "No candidate can"
+    subject = f"the score of {first.name}" if len(found.goal.aims) > 1 else first.name
+    fine = f"{subject} is {gap.removeprefix('its score ')}{_interval(found, first, second)}"
     return f"{who} be told from the best on {what}{over}: {fine}{worse}. More replications would tell finer."
 
 
@@ -67,7 +62,9 @@ def _over(found: Ranking) -> str:
 def _gap(found: Ranking, first: Candidate, second: Candidate) -> str:
     """How far the first is from the next."""
     score = "its score " if len(found.goal.aims) > 1 else ""
-    return f"{score}{_apart(_ratio(found, first, second), _ends(found, first, second))} the next, {second.name}"
+    apart = _apart(_ratio(found, first, second), _ends(found, first, second))
+    that = "that of " if score and not apart.endswith("that of") else ""
+    return f"{score}{apart} {that}the next, {second.name}"
 
 
 def _ratio(found: Ranking, first: Candidate, second: Candidate) -> float:

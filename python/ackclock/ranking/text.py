@@ -32,7 +32,9 @@ def table(found: Ranking, *, narrow: bool = False) -> Cells:
     worst = {item.name: _worst_of(found, item) for item in found.candidates}
     worst_times = any(words.large(ratio) for ratio, _ in worst.values())
     head = ["rank", key, *([_title(found, one)] if one else []), f"{'' if one else 'score '}against {found.reference}"]
-    head += [*(["95 % interval"] if _any_interval(found) else []), "worst point", *(["P(best)"] if sampled else [])]
+    several = found.points > 1
+    head += ["95 % interval"] if _any_interval(found) else []
+    head += [*(["worst point"] if several else []), *(["P(best)"] if sampled else [])]
     body = []
     for item in found.candidates:
         measure, here = own[item.name], item.name == found.reference
@@ -42,7 +44,8 @@ def table(found: Ranking, *, narrow: bool = False) -> Cells:
         cells.append("-" if here else words.change(measure.against, ends, times=times))
         if _any_interval(found):
             cells.append("" if here else words.span(measure.against, ends, times=times))
-        cells.append(_worst(found, item, *worst[item.name], times=worst_times))
+        if several:
+            cells.append(_worst(found, item, *worst[item.name], times=worst_times))
         if sampled:
             cells.append("-" if item.best is None else _probability(item.best))
         body.append(cells)
@@ -152,8 +155,6 @@ def _worst_of(found: Ranking, item: Candidate) -> tuple[float, words.Ends]:
 
 
 def _worst(found: Ranking, item: Candidate, ratio: float, ends: words.Ends, *, times: bool) -> str:
-    if found.points == 1:
-        return ""
     against = f" on {item.worst.against}" if item.name == found.reference else ""
     return f"{words.point(item.worst.params)}: {words.change(ratio, ends, times=times)}{against}"
 

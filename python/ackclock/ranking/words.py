@@ -25,6 +25,7 @@ _ENDS = {
     "_slowdown": "slowdown",
 }
 _TELLS = 20  # a value that is less of half its interval than one in so many is nothing beside it
+_MOST = 3  # digits of a value that has so many
 _NICE = 1.5e-4  # of a ratio: less is said to be equal
 
 Ends = tuple[float, float] | None
@@ -85,12 +86,14 @@ def unshown(ratio: float, ends: Ends) -> str:
 def _places(value: float, ends: Ends, significant: int) -> int:
     """Decimals that show two digits of half an interval, and nearly so of the value where it is anything beside that.
 
-    Without an interval so many digits of the value, none from 10 on.
+    No more than three digits of the value. Without an interval so many digits of it, none from 10 on.
     """
     half = 0.0 if ends is None else max(abs(value - end) for end in ends)
     if half and math.isfinite(half):
         own = _decimals(half, 2)
-        return own + 1 if abs(value) >= half / _TELLS and _decimals(value, 2) > own else own
+        own = own + 1 if abs(value) >= half / _TELLS and _decimals(value, 2) > own else own
+        # However narrow the interval: digits after the third tell nobody anything.
+        return min(own, _decimals(value, _MOST)) if value else own
     return 0 if abs(value) >= 10 else _decimals(value, significant)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ackclock.notebook import html
 from ackclock.notebook.html import Mark, Markup
-from ackclock.results import text
+from ackclock.results import incomplete, text
 from ackclock.results.summary import PointSummary
 from ackclock.stats import Estimate
 
@@ -28,10 +28,7 @@ def of(result: Result) -> Markup:
     lines = text.notes(result.points)
     if len(result.points) > _MOST:
         lines.append(f"the first {_MOST} of {len(result.points)} points; summary() has all")
-    if not result.complete:
-        lines.append(f"interrupted: {len(result.manifest['missing'])} runs are missing")
-    if failed := len(result.manifest.get("failed", ())):
-        lines.append(f"{failed} run{'' if failed == 1 else 's'} failed")
+    lines += incomplete.notes(result.manifest)
     return Markup("".join([*parts, html.paragraphs(lines)]))
 
 

@@ -16,9 +16,9 @@ from typing import Any, TextIO
 import polars as pl
 
 from ackclock.errors import AckclockError, InputError
-from ackclock.files import JOURNAL, reason, to_disk, unwritable
+from ackclock.files import JOURNAL, STOPPED, reason, to_disk, unwritable
+from ackclock.results import incomplete, pages
 from ackclock.results import manifest as manifests
-from ackclock.results import pages
 from ackclock.results.manifest import TABLES
 
 MANIFEST = "manifest.json"
@@ -161,6 +161,7 @@ class SweepDirectory:
             (self.path / MANIFEST).unlink(missing_ok=True)
             for name in (*files, MANIFEST):
                 (partial / name).replace(self.path / name)
+            (self.path / STOPPED).unlink(missing_ok=True)
             to_disk(self.path)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -202,7 +203,10 @@ def manifest_of(path: str | os.PathLike[str]) -> manifests.Manifest:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except OSError:
         if (folder / JOURNAL).exists():
-            raise InputError("is a sweep that has not finished", "run it again to go on", source=str(folder)) from None
+            there = incomplete.stopped(folder)
+            problem = f"is a sweep that has not finished{f': {there} are done' if there else ''}"
+            remedy = "the command that began it goes on, and then there are tables"
+            raise InputError(problem, remedy, source=str(folder)) from None
         raise InputError(f"has no {MANIFEST}", remedy, source=str(folder)) from None
     except ValueError:
         raise InputError("is not readable", remedy, source=str(folder / MANIFEST)) from None

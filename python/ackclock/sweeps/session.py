@@ -70,6 +70,11 @@ class Session:
             self._refine(self._precision)
         return _replicated(self._plan, self._counts), self._watch.finished - self._watch.before
 
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many of how many runs have finished."""
+        return self._watch.finished, self._watch.total
+
     def _on_event(self, event: Event) -> None:
         self._watch(event)
         if self._precision is not None and event["event"] == "run" and event["replication"] == 0:

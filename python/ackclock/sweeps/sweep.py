@@ -17,7 +17,7 @@ from ackclock.execution import journal as journals
 from ackclock.execution.journal import Journal
 from ackclock.execution.scheduler import Event
 from ackclock.notebook import progress as notebook
-from ackclock.results import store
+from ackclock.results import incomplete, store
 from ackclock.results.result import Result
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Plan
@@ -110,7 +110,11 @@ def _swept(
         backend = backends.choose(count, cluster, plan)
         try:
             session = Session(plan, journal, backend, tell, precision=precision, retry=retry)
-            plan, played = session.play()
+            try:
+                plan, played = session.play()
+            except BaseException:
+                incomplete.write_down(directory.path, *session.progress)
+                raise
         finally:
             backend.close()
         journal.sync()
