@@ -34,3 +34,6 @@ OF_INTERVAL = ("cwnd", "srtt", "delivered", "queue")
 
 OVERVIEW = ("cwnd", "delivered", "queue")
 """What the overview of a run is drawn from."""
+
+OVERVIEW_OF_CELL = ("rho_rb", "user_rate", "user_queue_age")
+"""What it is drawn from besides where there is a cell."""

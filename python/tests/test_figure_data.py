@@ -330,4 +330,6 @@ def test_every_kind_is_tested_here() -> None:
         "share",
         "convergence",
         "sequence",
+        "map",  # test_figure_cells.py
+        "waterfall",  # test_figure_waterfall.py
     }

@@ -74,6 +74,18 @@ def recorded(count: int = 6, **swept: Any) -> Result:
     return ackclock.run(scenario, jobs=1)
 
 
+def pages(**swept: Any) -> Result:
+    """Users of a cell who load pages, and of whom all series are there."""
+    app = {"kind": "web", "first": "0 s", "objects_table": True, "objects": 30, "connections": 6}
+    scenario = {
+        "topology": {"kind": "lte_cell", "rtt": "20 ms", "power": "43 dBm", "users": 3} | swept,
+        "flows": [{"cc": "cubic", "app": app}],
+        "run": {"duration": "2 s", "replications": 2},
+        "probes": {"rho_rb": "100 ms", "user_rate": "100 ms", "user_queue_age": "100 ms"},
+    }
+    return ackclock.run(scenario, jobs=1)
+
+
 NAN = math.nan
 SWEEPS: dict[str, tuple[Callable[[], Result], dict[str, Any]]] = {
     "twelve algorithms": (lambda: over("topology.rtt", RTTS, TWELVE), {}),
@@ -164,6 +176,14 @@ SWEEPS: dict[str, tuple[Callable[[], Result], dict[str, Any]]] = {
     "convergence of single flows": (lambda: recorded(3), {"kind": "convergence"}),
     "shares of single flows": (lambda: recorded(3), {"kind": "share"}),
     "sequences": (recorded, {"kind": "sequence"}),
+    "a map": (lambda: pages(rtt=["20 ms", "100 ms"], users=[2, 3]), {"kind": "map"}),
+    "a map of many users": (lambda: pages(users=200), {"kind": "map"}),
+    "maps": (lambda: pages(users=[1, 20, 30]), {"kind": "map", "facet": "users"}),
+    "a map of kilometres": (
+        lambda: pages(users=2, places=[{"distance": "3 km"}, {"distance": "90 m"}]), {"kind": "map"},
+    ),
+    "a page": (lambda: pages(rtt=["20 ms", "100 ms"]), {"kind": "waterfall"}),
+    "a cell over time": (pages, {"kind": "timeseries"}),
 }  # fmt: skip
 
 

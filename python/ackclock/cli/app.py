@@ -237,7 +237,7 @@ def plot_command(
     kind: Annotated[
         str | None,
         Parameter(
-            help="curve, ecdf, box, pareto, heatmap, fct, timeseries, share, convergence, sequence. "
+            help="curve, ecdf, box, pareto, heatmap, fct, timeseries, share, convergence, sequence, map, waterfall. "
             "Default: what suits the result."
         ),
     ] = None,
@@ -251,6 +251,10 @@ def plot_command(
     ] = None,
     facet: Annotated[str | None, Parameter(help="The swept key that has a panel for each value.")] = None,
     where: Annotated[tuple[str, ...], repeatable('Only runs with KEY=VALUE: "topology.rtt=20 ms". Repeatable.')] = (),
+    user: Annotated[
+        tuple[str, ...], repeatable("Only these users of a cell, or clients, by number: 3 or 0,3. Repeatable.")
+    ] = (),
+    page: Annotated[int | None, Parameter(help="Of waterfall: the number of the page, from 0.")] = None,
     format: Annotated[str | None, Parameter(help="svg, pdf or png. Default: svg, or what --out ends with.")] = None,
     width: Annotated[str, Parameter(help="column (3.5 in) or page (7.16 in) of a paper of two columns.")] = "column",
     out: Annotated[Path | None, Parameter(help="A file or a directory. Default: plots in DIRECTORY.")] = None,
@@ -259,7 +263,7 @@ def plot_command(
     """Draw a figure of a result: the one that suits what was swept, or another."""
     from ackclock.cli.plot import Request, run
 
-    return run(Request(directory, kind, x, y, by, facet, where, format, width, out, json))
+    return run(Request(directory, kind, x, y, by, facet, where, format, width, out, json, user, page))
 
 
 @app.command(name="cc", help_epilogue=example("cc"))

@@ -39,6 +39,8 @@ class Request:
     width: str
     out: Path | None
     as_json: bool = False
+    user: Sequence[str] = ()
+    page: int | None = None
 
 
 def run(request: Request) -> int:
@@ -54,6 +56,8 @@ def run(request: Request) -> int:
         request.by,
         request.facet,
         dict(_pair(each) for each in request.where),
+        tuple(_number(each) for names in request.user for each in names.split(",")),
+        request.page,
     )
     if asked.y == (LIST,):
         return _listed(request, asked)
@@ -123,6 +127,12 @@ def _pair(text: str) -> tuple[str, str]:
             f"'{text}' is no KEY=VALUE", 'write for instance cc=cubic or "topology.rtt=20 ms"', key="where"
         )
     return key.strip(), value.strip()
+
+
+def _number(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise InputError(f"'{text.strip()}' is no number of a user", "users are numbered from 0", key="user")
+    return int(text)
 
 
 def _file(request: Request, kind: str, names: Sequence[str], ending: str) -> Path:

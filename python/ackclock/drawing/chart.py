@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ackclock.drawing.shapes import Map, Schedule
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -100,6 +102,8 @@ class Panel:
     boxes: tuple[Box, ...] = ()
     clouds: tuple[Cloud, ...] = ()
     grid: Grid | None = None
+    map: Map | None = None
+    schedule: Schedule | None = None
     y: Scale | None = None
     before: float = 0.0
     """Up to this x is warm-up, which is shaded."""
@@ -113,6 +117,11 @@ class Panel:
             *self.clouds,
         )
         return [each.label for each in parts]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to draw."""
+        return not self.labels and self.grid is None and self.map is None and self.schedule is None
 
 
 @dataclass(frozen=True, slots=True)

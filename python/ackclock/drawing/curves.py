@@ -13,7 +13,7 @@ import matplotlib as mpl
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
 
-from ackclock.drawing import intervals, layers
+from ackclock.drawing import intervals, layers, map_layer, waterfall_layer
 from ackclock.drawing.chart import Chart as Chart
 from ackclock.drawing.chart import Curve as Curve
 from ackclock.drawing.chart import Panel as Panel
@@ -23,6 +23,7 @@ from ackclock.drawing.frame import whole
 from ackclock.drawing.layout import arranged
 from ackclock.drawing.picture import Picture, write
 from ackclock.drawing.scales import FEW, Heights, Places, widened
+from ackclock.drawing.shapes import MODULATIONS, PHASES
 from ackclock.drawing.style import NEUTRAL, RC, Style, dash, styles
 from ackclock.drawing.wrapping import AXIS, ENTRY, NOTE, TITLE, fitted, inches, parted, shown
 
@@ -93,6 +94,7 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
         if panel.title:
             # A bar of colours takes its room from the panels.
             room = 0.8 if chart.z is None else 0.55
+            room = 0.6 if panel.schedule is not None else room  # its rows have long names
             axes.set_title(parted(panel.title, room * common.width, TITLE))
         if chart.free:
             Places(alone).set([axes], 0.8 * common.width)
@@ -105,8 +107,8 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
     for index, (axes, panel) in enumerate(zip(drawn, chart.panels, strict=True)):
         first = index % layout.across == 0
         if first:
-            # It is centred on the axes, which have more below them than above; rows of their own have not.
-            share = 0.75 if panel.y is None else 0.95
+            # It is centred on the axes, which have more below them than above; rows of their own have less.
+            share = 0.75 if panel.y is None else 0.85
             axes.set_ylabel(fitted((panel.y or chart.y).label, share * layout.height, AXIS))
         if first or _apart(chart) or chart.y.ticks:
             Heights(replace(chart, panels=(panel,)) if chart.free else chart.row(panel)).set(axes)
@@ -114,7 +116,9 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
             axes.set_ylabel(fitted(chart.legend, 0.75 * layout.height, AXIS))
         if chart.y.ticks and not first:
             axes.tick_params(axis="y", length=0, labelleft=False)
-    if chart.z is not None:
+    if any(panel.map for panel in chart.panels):
+        map_layer.maps(figure, chart, drawn, MODULATIONS)
+    elif chart.z is not None:
         layers.grids(figure, chart, drawn, 0.62 * common.width, 0.6 * layout.height)
         for index, axes in enumerate(drawn):
             axes.tick_params(labelbottom=index + layout.across >= count, labelleft=index % layout.across == 0)
@@ -123,6 +127,9 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
     if chart.z is None:
         for axes in drawn:
             widened(axes, chart)
+    for axes, panel in zip(drawn, chart.panels, strict=True):
+        if panel.schedule is not None:
+            waterfall_layer.rows(axes, chart.y.ticks)
     if title:
         figure.suptitle(title, fontsize=TITLE)
     elif note:
@@ -142,7 +149,7 @@ def _apart(chart: Chart) -> bool:
 
 def _panel(axes: Axes, common: _Look, panel: Panel, heights: Heights) -> None:
     curves = [curve for curve in panel.curves if curve.known]
-    if not curves and not panel.boxes and not panel.clouds and panel.grid is None:
+    if panel.empty:
         layers.nothing(axes)
     layers.shaded(axes, panel.before)
     layers.boxes(axes, panel.boxes, common.styles)
@@ -156,6 +163,8 @@ def _panel(axes: Axes, common: _Look, panel: Panel, heights: Heights) -> None:
             continue
         over = 0 if common.places.moved else _over(heights, curve, curves[index + 1 :])
         _curve(axes, common, heights, curve, over, band=bands and len(curve.x) > FEW)
+    if panel.schedule is not None:
+        waterfall_layer.schedule(axes, panel.schedule, PHASES)
     for mark in panel.marks:
         if mark.y is not None:
             axes.axhline(mark.y, **_mark(common.chart, mark.label))
@@ -234,6 +243,8 @@ def _handles(common: _Look) -> list[Artist]:
         elif label and label not in named:
             plain = {"marker": "none"} if label in bare else {}
             found.append(Line2D([], [], label=_entry(common, label), **{**_line(common, label), **plain}))
+    found += map_layer.entries([panel.map for panel in chart.panels if panel.map], MODULATIONS)
+    found += waterfall_layer.entries([panel.schedule for panel in chart.panels if panel.schedule], PHASES)
     found += [Line2D([], [], label=label, **_mark(chart, label)) for label in chart.marks if label]
     signs = (Line2D([], [], label=word, color=NEUTRAL, **intervals.looks(sign)) for word, sign in _signs(chart))
     return [*found, *signs]

@@ -12,16 +12,19 @@ from ackclock.results import groups
 
 GOODPUT = "goodput_bps"
 SHARE = "utilisation"
+LOAD_TIME = "mean_plt_s"
 _TIMES = ("p95_fct_s", "mean_fct_s")
 _OF_LINE = (GOODPUT, "total_goodput_bps")
 _ROUNDING = 1e-3
 
 
 def metric(selection: Selection, *, share: bool = False) -> str:
-    """What the y axis shows: goodput, or completion times where everything that is sent comes to an end.
+    """What the y axis shows: goodput, or where everything that is sent comes to an end completion times, or load times.
 
     With `share`, that of the line which is used where its rate is swept: goodput would show little but the rate.
     """
+    if _pages_only(selection) and selection.has(LOAD_TIME):
+        return LOAD_TIME
     if _transfers_only(selection):
         times = next(filter(selection.has, _TIMES), None)
         if times is not None:
@@ -40,8 +43,16 @@ def _is_rate(key: Key) -> bool:
 
 def _transfers_only(selection: Selection) -> bool:
     """Whether all that is sent comes to an end, as the ranking has it."""
-    apps = [flow["app"] for point in selection.points for flow in selection.result.resolved(point)["flows"]]
-    return not any(app["kind"] == "bulk" and app.get("bytes") is None for app in apps)
+    return not any(app["kind"] == "bulk" and app.get("bytes") is None for app in _apps(selection))
+
+
+def _pages_only(selection: Selection) -> bool:
+    """Whether all that is sent are web pages."""
+    return all(app["kind"] == "web" for app in _apps(selection))
+
+
+def _apps(selection: Selection) -> list[dict[str, Any]]:
+    return [flow["app"] for point in selection.points for flow in selection.result.resolved(point)["flows"]]
 
 
 def of_all_flows(selection: Selection) -> None:

@@ -1,4 +1,4 @@
-"""The overview figure: congestion window, queue and goodput over time, one column per swept point."""
+"""The overview figure: congestion window, queue, goodput and what a cell does over time, a column per swept point."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 
 from ackclock.drawing import curves
-from ackclock.drawing.overtime import Column, chart
+from ackclock.drawing.overtime import Column, chart, usual
 from ackclock.drawing.picture import drawable, write, write_file
 from ackclock.drawing.style import RC
 from ackclock.drawing.traces import ROWS, of_point
 from ackclock.errors import InputError
+from ackclock.series import OVERVIEW_OF_CELL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ackclock.results.result import Result
 
+_ROWS = (*ROWS, *OVERVIEW_OF_CELL)
 _COLUMNS = 4  # per figure; further points go into further files
 _WIDTHS = {1: 4.2, 2: 5.8}  # inches; wider figures fill a page of two columns
 _WIDTH = 7.2
@@ -61,7 +63,7 @@ def columns(result: Result) -> list[Column]:
     for point in (entry["point"] for entry in result.manifest["points"] if entry["point"] in there):
         row = result.runs.filter(result.runs["point"] == point).row(0, named=True)
         title = "\n".join(f"{key.rpartition('.')[2]} = {row[key]}" for key in result.params)
-        made.append(Column(title, {name: of_point(result, point, name) for name in ROWS}))
+        made.append(Column(title, {name: of_point(result, point, name) for name in _ROWS}))
     return [column for column in made if any(row.traces for row in column.rows.values())]
 
 
@@ -70,5 +72,5 @@ def draw(found: Sequence[Column]) -> Figure:
 
     Call it within the settings of :data:`ackclock.drawing.style.RC`.
     """
-    rows = [name for name in ROWS if any(column.rows[name].traces for column in found)] or list(ROWS)
+    rows = usual([name for name in _ROWS if any(column.rows[name].traces for column in found)]) or ROWS
     return curves.draw(chart(found, rows), _WIDTHS.get(len(found), _WIDTH))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ackclock.drawing.chart import Chart
+from ackclock.drawing.waterfall_layer import EACH
 from ackclock.drawing.wrapping import ENTRY, fitted, inches, shown
 
 WIDTHS = {"column": 3.5, "page": 7.16}
@@ -18,6 +19,8 @@ _NARROW = 4.0
 _SHAPE = 0.68  # height of a panel, of its width
 _LOWEST, _HIGHEST = 1.7, 3.0
 _TIME = 1.25  # inches of a row where each has its own y axis
+_SQUARE, _SQUARE_MOST = 0.85, 4.2  # height of a map, of its width, and inches
+_FEWEST = 8  # rows of a waterfall that it is high enough for
 NAMES = 1.4
 """Inches that the names of a y axis may take; longer ones have several lines."""
 _PLOT = 0.8  # of the width of a panel: its axis
@@ -43,6 +46,10 @@ def arranged(chart: Chart, width: float | None) -> Layout:
     down = math.ceil(count / across)
     if width is None:
         return Layout(across, down, *_SIZE[min(across, _ACROSS)])
+    if any(panel.map for panel in chart.panels):
+        return Layout(across, down, width, min(_SQUARE * width / across, _SQUARE_MOST))
+    if any(panel.schedule for panel in chart.panels):
+        return Layout(across, down, width, _AROUND + EACH * max(len(chart.y.ticks), _FEWEST))
     if chart.y.ticks:
         words = (fitted(word, NAMES, ENTRY) for word in shown(chart.y.ticks).values())
         each = (_NAME if down == 1 else _CLOSER) + _LINE * max(word.count("\n") for word in words)

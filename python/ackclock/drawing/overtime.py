@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ackclock.drawing import quantities, traces
+from ackclock.drawing import quantities, traces, users
 from ackclock.drawing.chart import Chart, Curve, Panel, Scale, Straight
 from ackclock.drawing.remarks import Remark
 from ackclock.drawing.selection import Selection
@@ -16,7 +16,7 @@ from ackclock.drawing.style import NEUTRAL_LOOK
 from ackclock.drawing.traces import GOODPUT, ROWS, Row, Trace
 from ackclock.errors import InputError, unknown
 from ackclock.results.result import Result
-from ackclock.series import LINK, SERIES
+from ackclock.series import LINK, OVERVIEW_OF_CELL, SERIES
 from ackclock.stats import jain
 
 SHOWN = (*SERIES, GOODPUT)
@@ -83,19 +83,40 @@ def timeseries(selection: Selection) -> Chart:
     """Rows of series over time, a column for each point."""
     there = recorded(selection.result)
     asked = selection.request.y
-    rows = asked or tuple(name for name in ROWS if name in there) or tuple(there)
+    rows = asked or usual(there) or tuple(there)
     if not rows:
         raise InputError("no series were recorded", _remedy("cwnd", "queue", "delivered"), key="kind")
     _needed(selection, *rows)
+    points = _points(selection)
+    only = _only(selection, [point for _, point in points])
     found = [
-        Column(title, {name: traces.of_point(selection.result, point, name) for name in rows})
-        for title, point in _points(selection)
+        Column(title, {name: traces.of_point(selection.result, point, name, only=only) for name in rows})
+        for title, point in points
     ]
     limits = [(row.limit, row.traces) for column in found for name, row in column.rows.items() if name == GOODPUT]
     if any(limit and np.nanmax(each.value, initial=0.0) > _BEYOND * limit for limit, own in limits for each in own):
         words = "goodput above the link rate: a hole was filled, and what waited behind it delivered at once"
         selection.remarks.append(Remark(words, news=False))
     return chart(found, rows)
+
+
+def usual(there: Collection[str]) -> tuple[str, ...]:
+    """The rows that are drawn unless others are asked for, of the series that are there.
+
+    Where users of a cell have queues, that of the link before the base station says nothing.
+    """
+    rows = (*ROWS, *OVERVIEW_OF_CELL)
+    return tuple(name for name in rows if name in there and not (name == "queue" and "user_queue_age" in there))
+
+
+def _only(selection: Selection, points: Sequence[int]) -> tuple[int, ...]:
+    """The users that were asked for, if any were."""
+    for point in points:
+        there = set(users.of_flows(selection.result.resolved(point)).values())
+        users.known(selection.request.user, there)
+    if selection.request.user:
+        selection.remarks.append(Remark(users.named(selection.request.user), news=False))
+    return selection.request.user
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,26 +154,30 @@ _MANY = -1
 
 
 def _names(found: Sequence[Column]) -> dict[_Place, str]:
-    """What each line is called in all columns: with the numbers of its flow where its group has several."""
+    """What each line is called in all columns: with the numbers of its flow or user where its group has several."""
     flows: dict[_Place, dict[str, None]] = {}
-    most: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], dict[str, int]] = {}
     for column in found:
         for row in column.rows.values():
             for (cc, label), members in _groups(row.traces).items():
-                most[cc, label] = max(most.get((cc, label), 0), len(members))
+                most = counts.setdefault((cc, label), {})
+                most[members[0].of] = max(most.get(members[0].of, 0), len(members))
                 if len(members) > _EACH:
                     flows.setdefault((cc, label, _MANY), {})
                     continue
                 for rank, trace in enumerate(members):
-                    flows.setdefault((cc, label, rank), {})[trace.id] = None
+                    flows.setdefault((cc, label, rank), {})[trace.name] = None
     names = {}
     for (cc, label, rank), ids in flows.items():
+        most = counts[cc, label]
+        # A user has a line in one row and its flow in another: both are the user where there are as many of each.
+        what = "user" if most.get("user") == most.get("flow", most.get("user")) else "flow"
         if rank == _MANY:
-            names[cc, label, rank] = f"{label}, mean and range of {most[cc, label]} flows"
-        elif most[cc, label] == 1:
+            names[cc, label, rank] = f"{label}, mean and range of {max(most.values())} {what}s"
+        elif max(most.values()) == 1:
             names[cc, label, rank] = label
         else:
-            names[cc, label, rank] = f"{label}, flow {' or '.join(ids)}"
+            names[cc, label, rank] = f"{label}, {what} {' or '.join(ids)}"
     return names
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
-from ackclock.drawing import curves, defaults, distributions, overtime, summaries
+from ackclock.drawing import curves, defaults, distributions, maps, overtime, summaries, waterfall
 from ackclock.drawing.chart import Chart
 from ackclock.drawing.layers import QUARTILES
 from ackclock.drawing.layout import WIDTHS
@@ -34,11 +34,15 @@ _MAKE: Mapping[str, Callable[[Selection], Chart]] = {
     "share": overtime.share,
     "convergence": overtime.convergence,
     "sequence": overtime.sequence,
+    "map": maps.users_map,
+    "waterfall": waterfall.waterfall,
 }
 KINDS = tuple(_MAKE)
 """Kinds of figures."""
 
 _OVER_TIME = ("timeseries", "share", "convergence", "sequence")
+_OF_USERS, _OF_PAGE = ("timeseries", "map", "waterfall"), ("waterfall",)
+_OF_A_RUN = ("map", "waterfall")
 _FEW_STEPS = 4  # values of a second number that have a panel each; more make a grid
 
 
@@ -65,14 +69,23 @@ def specify(result: Result, request: Request | None = None) -> Drawing:
     selection = Selection(result, request)
     fitting = _fitting(selection)
     kind = request.kind or _suitable(selection, fitting)
+    _people(request, kind)
     chart = _MAKE[kind](selection)
-    if not any(panel.labels or panel.grid for panel in chart.panels):
+    if all(panel.empty for panel in chart.panels):
         raise InputError("there is nothing to draw", f"kinds that fit: {', '.join(fitting)}", key="kind")
-    if kind not in _OVER_TIME:
+    if kind not in (*_OVER_TIME, *_OF_A_RUN):
         defaults.of_all_flows(selection)
     others = tuple(each for each in fitting if each != kind)
-    chart = replace(chart, note=subtitle(selection.remarks), legend=_legend(selection))
+    chart = replace(chart, note=subtitle(selection.remarks), legend="" if kind in _OF_A_RUN else _legend(selection))
     return Drawing(chart, kind, _said(kind, chart, selection), others, lines(selection.remarks))
+
+
+def _people(request: Request, kind: str) -> None:
+    """Refuse users and pages where a figure is of all of them."""
+    for option, given, kinds in (("user", bool(request.user), _OF_USERS), ("page", request.page is not None, _OF_PAGE)):
+        if given and kind not in kinds:
+            problem = f"{kind} is not of single {option}s"
+            raise InputError(problem, f"leave --{option} out, or draw --kind {' or '.join(kinds)}", key=option)
 
 
 def plot(
@@ -84,11 +97,14 @@ def plot(
     facet: str | None = None,
     where: Mapping[str, Any] | None = None,
     width: str | float = "column",
+    user: int | Sequence[int] | None = None,
+    page: int | None = None,
 ) -> Figure:
     """The figure that ``ackclock plot`` writes; what the arguments mean, and what is refused: :meth:`Result.plot`."""
     rows = () if y is None else (y,) if isinstance(y, str) else tuple(y)
     chosen = {key: str(value) for key, value in (where or {}).items()}
-    return figure(specify(result, Request(kind, x, rows, by, facet, chosen)).chart, width)
+    users = () if user is None else (user,) if isinstance(user, int) else tuple(user)
+    return figure(specify(result, Request(kind, x, rows, by, facet, chosen, users, page)).chart, width)
 
 
 def figure(chart: Chart, width: str | float = "column") -> Figure:
@@ -112,6 +128,10 @@ def _suitable(selection: Selection, fitting: tuple[str, ...]) -> str:
     if request.y and request.y[0] not in KNOWN and request.y[0] in overtime.SHOWN:
         return "timeseries"
     measured = bool(request.y)
+    if request.page is not None:
+        return "waterfall"
+    if request.user:
+        return next((kind for kind in _OF_USERS if kind in fitting), "timeseries")
     if selection.numeric:
         two = len(selection.numeric) > 1 and len(selection.steps(selection.numeric[1])) > _FEW_STEPS
         return "heatmap" if two and request.facet is None else "curve"
@@ -136,6 +156,8 @@ def _fitting(selection: Selection) -> tuple[str, ...]:
         "share": GOODPUT in there,
         "convergence": GOODPUT in there,
         "sequence": "delivered" in there or "sent" in there,
+        "map": maps.drawable(selection),
+        "waterfall": waterfall.drawable(selection),
     }
     return tuple(kind for kind in KINDS if has[kind])
 
@@ -152,6 +174,11 @@ def _said(kind: str, chart: Chart, selection: Selection) -> str:
     if kind in _OVER_TIME:
         rows = list(dict.fromkeys((panel.y or chart.y).label for panel in chart.panels))
         return f"{', '.join(rows)} over time"
+    if kind == "map":
+        users = sum(len(panel.map.spots) for panel in chart.panels if panel.map)
+        return f"{chart.z.label if chart.z else ''} of {users} user{'s' if users > 1 else ''} around the base station"
+    if kind == "waterfall":
+        return chart.panels[0].title
     if kind == "heatmap":
         return (
             f"{chart.z.label if chart.z else ''} over {chart.x.label} and {chart.y.label}{by}{_known(chart, selection)}"

@@ -36,6 +36,7 @@ _TOGETHER = (
     (" l queue delay", " low-latency queueing delay"),
     ("queue delay", "queueing delay"),
     ("path RTT", "path RTT"),
+    ("app connections", "connections per page"),
 )
 _ONE_WAY = frozenset(f"{statistic} delay" for statistic in ("mean", "median", "p95", "p99"))
 _PARENTS = frozenset({"topology", "flows", "run", "tcp"})

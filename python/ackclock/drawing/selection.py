@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -14,6 +13,7 @@ from ackclock.drawing import averages, quantities, swept
 from ackclock.drawing.averages import Place, Sample
 from ackclock.drawing.means import Found, found
 from ackclock.drawing.remarks import Remark
+from ackclock.drawing.request import Request as Request
 from ackclock.drawing.swept import GROUP, SEED, Key
 from ackclock.errors import InputError
 from ackclock.results import groups, incomplete, meaning, unfinished
@@ -25,18 +25,6 @@ from ackclock.results.unfinished import Counted
 MOST_PANELS = 9
 _FEW_PANELS = 6
 _SOME = 8  # names in a message
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What was asked for; what is left out, the result decides."""
-
-    kind: str | None = None
-    x: str | None = None
-    y: tuple[str, ...] = ()
-    by: str | None = None
-    facet: str | None = None
-    where: Mapping[str, str] = field(default_factory=dict)
 
 
 class Selection:
@@ -100,7 +88,8 @@ class Selection:
             return None
         if self.request.by is not None:
             return swept.chosen(self.result, self.keys, self.request.by, "by")
-        key = swept.candidates({key.name: key for key in self.varying()})
+        varying = {key.name: key for key in self.varying()}
+        key = swept.candidates(varying) or swept.connections(varying)
         return None if key is None or key.name in self._named() else key
 
     def _named(self) -> list[str]:

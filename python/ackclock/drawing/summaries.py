@@ -48,6 +48,7 @@ def _said(selection: Selection, metric: str, *others: str) -> None:
     defaults.beyond_the_line(selection, metric)
     for name in (metric, *others):
         undone.said(selection, name)
+        undone.pages(selection, name)
 
 
 def axis_key(selection: Selection) -> Key | None:

@@ -17,6 +17,7 @@ from ackclock.results.result import Result
 SEED = "run.seed"
 GROUP = "group"
 """What stands for the [[flows]] tables of a scenario where a swept key is expected."""
+_FEW = 6  # numbers of connections that are lines
 _SINGLE_LINE = 28  # characters of a value
 
 
@@ -118,6 +119,14 @@ def candidates(keys: dict[str, Key]) -> Key | None:
     varying = [key for key in keys.values() if key.varies and not key.numeric]
     controllers = [key for key in varying if key.controllers]
     return next(iter(controllers or varying), None)
+
+
+def connections(keys: dict[str, Key]) -> Key | None:
+    """The numbers of connections of web pages, which are candidates beside another number that varies."""
+    varying = [key for key in keys.values() if key.varies]
+    own = next((key for key in varying if key.name.endswith("app.connections")), None)
+    others = any(key.numeric for key in varying if key is not own)
+    return own if others and own is not None and len(own.steps) <= _FEW else None
 
 
 def _word(value: Any) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from ackclock.drawing import users
 from ackclock.drawing.ticks import nice
 from ackclock.metrics.capacity import bottleneck, rate_of
 from ackclock.results import groups
@@ -30,6 +31,13 @@ class Trace:
     cc: str
     time: np.ndarray[Any, Any]
     value: np.ndarray[Any, Any]
+    of: str = "flow"
+    """What it is of, as a reader calls it: a flow or a user."""
+
+    @property
+    def name(self) -> str:
+        """Its number as a reader calls it: that of user 3 of a cell is 3."""
+        return self.id.rpartition(".")[2] if self.of == "user" else self.id
 
 
 GOODPUT = "goodput"
@@ -51,22 +59,29 @@ class Row:
     limit: float | None = None
 
 
-def of_point(result: Result, point: int, name: str, bins: int = 120) -> Row:
-    """A series of a point that has a finished run, or the goodput in about so many bins."""
+def of_point(result: Result, point: int, name: str, bins: int = 120, only: Collection[int] = ()) -> Row:
+    """A series of a point that has a finished run, or the goodput in about so many bins.
+
+    `only`: of these users alone, where it is not of a link or a whole cell.
+    """
     run = result.runs.filter(pl.col("point") == point).row(0, named=True)
     metric = "delivered" if name == GOODPUT else name
     kept = (pl.col("run") == run["run"]) & (pl.col("metric").cast(pl.String) == metric)
     series = result.series.filter(kept)
     flows = result.flows.filter(pl.col("run") == run["run"])
     resolved = result.resolved(point)
+    if only:
+        theirs = [flow for flow, user in users.of_flows(resolved).items() if user in only]
+        flows = flows.filter(pl.col("id").is_in(theirs))
     link = _bottleneck(resolved)
     if series.height and str(series["kind"][0]) == "link":
         found = _of(series, "link", metric, {link["id"]: ("", "")}) if link else []
         limit = link["queue"]["limit_packets"] if link and link["queue"] and name == "queue" else None
         return Row(run["duration_s"], run["warmup_s"], tuple(_thin(item) for item in found), limit)
     if series.height and str(series["kind"][0]) in ("cell", "user"):
+        kind = str(series["kind"][0])
         owners = {cell["id"]: ("", "") for cell in resolved["cells"]} | _users(resolved, _names(result, point, flows))
-        found = _of(series, str(series["kind"][0]), metric, owners)
+        found = [replace(item, of=kind) for item in _of(series, kind, metric, owners)]
         return Row(run["duration_s"], run["warmup_s"], tuple(_thin(item) for item in found))
     life = {flow: (start, end) for flow, start, end in flows.select("id", "start_s", "end_s").iter_rows()}
     mss = {flow["id"]: flow["mss"] for flow in resolved["flows"]}
@@ -104,8 +119,8 @@ def _bottleneck(resolved: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _steady_rate(link: dict[str, Any] | None, resolved: dict[str, Any]) -> float | None:
-    """The rate of a link, bit/s; a mean of one that varies is no line to draw."""
-    steady = link is not None and not (link.get("schedule") or link.get("trace"))
+    """The rate of a link, bit/s; a mean of one that varies is no line, and before a cell no link is the limit."""
+    steady = link is not None and not (link.get("schedule") or link.get("trace") or resolved.get("cells"))
     return rate_of(link, resolved["duration_ns"]) if link is not None and steady else None
 
 
@@ -119,12 +134,10 @@ def _names(result: Result, point: int, flows: pl.DataFrame) -> dict[str, tuple[s
 
 def _users(resolved: dict[str, Any], flows: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
     """The label and the controller of each user of a cell: those of its first flow."""
-    count = {cell["id"]: len(cell["users"]) for cell in resolved["cells"]}
     found: dict[str, tuple[str, str]] = {}
-    for flow in resolved["flows"]:
-        for hop in flow["forward"]:
-            if "element" in hop and (cell := hop["element"]["id"]) in count:
-                found.setdefault(f"{cell}.{hop['element']['port'] % count[cell]}", flows[flow["id"]])
+    for flow, (cell, user) in users.places(resolved).items():
+        if flow in flows:
+            found.setdefault(f"{cell}.{user}", flows[flow])
     return found
 
 

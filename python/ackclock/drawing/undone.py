@@ -9,6 +9,9 @@ from ackclock.drawing.remarks import Remark
 from ackclock.drawing.selection import Selection
 from ackclock.results import times, unfinished
 
+_OF_PAGES = "_plt_s"
+"""What the names of load times of pages end with."""
+
 
 def said(selection: Selection, metric: str) -> None:
     """Say how many transfers were not done, and what a metric makes of them, if it is one of transfers."""
@@ -21,6 +24,20 @@ def said(selection: Selection, metric: str) -> None:
             parts.append(f"{line}, {unfinished.part(own, runs, metric)}")
     if parts:
         selection.remarks.append(Remark("; ".join(parts)))
+
+
+def pages(selection: Selection, metric: str) -> None:
+    """Say how many pages a load time leaves out, as they were not completed."""
+    if not metric.endswith(_OF_PAGES):
+        return
+    open_, every = 0, 0
+    for sample in selection.samples_of_points():
+        own = sample.metrics
+        open_ += int(own.get("pages_unfinished") or 0)
+        every += int((own.get("pages_unfinished") or 0) + (own.get("pages_completed") or 0))
+    if open_:
+        remedy = "--y mean_fct_s counts them" if selection.has("mean_fct_s") else ""
+        selection.remarks.append(Remark(f"{open_} of {every} pages were not completed, left out", remedy))
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,24 +152,29 @@ class Result:
         facet: str | None = None,
         where: Mapping[str, Any] | None = None,
         width: str | float = "column",
+        user: int | Sequence[int] | None = None,
+        page: int | None = None,
     ) -> Any:
         """The figure of this result, as ``ackclock plot`` draws it (docs/plot.md): a :class:`matplotlib.figure.Figure`.
 
         Parameters
         ----------
-        kind: curve, ecdf, box, pareto, heatmap, fct, timeseries, share or sequence. Default: what suits the result.
+        kind: curve, ecdf, box, pareto, heatmap, fct, timeseries, share, convergence, sequence, map or waterfall.
+            Default: what suits the result.
         x: the swept key along the x axis, or for ``pareto`` a metric.
         y: a metric (docs/results.md); for ``timeseries`` one or several series. Default: what suits (docs/plot.md).
         by: the swept key whose values are compared, or ``group`` for the groups of flows. Default: the controller.
         facet: the swept key that has a panel for each of its values.
         where: values of swept keys: only these are drawn.
         width: ``column`` (3.5 in) or ``page`` (7.16 in) of a paper of two columns, or inches.
+        user: of ``timeseries`` and ``map`` only these users of a cell, of ``waterfall`` the one whose page is drawn.
+        page: of ``waterfall`` the number of the page.
 
         Raises
         ------
         InputError: the result has nothing of the kind; the message says what would be right.
         """
-        return drawer.drawer()(self, kind, x, y, by, facet, where, width)
+        return drawer.drawer()(self, kind, x, y, by, facet, where, width, user, page)
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", interrupted"
