@@ -133,6 +133,10 @@ PICTURES: Mapping[str, str] = {
 
 
 _NOISY = {"topology.rtt": "40 ms", "topology.queue.limit": "2 BDP", "topology.loss": 0.0005}
+_ONE_CELL = {
+    "topology.users": 15, "topology.rtt": "100 ms", "app.connections": 4, "app.objects_table": True,
+    "run.replications": 1,
+}  # fmt: skip
 FIGURES: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, Any]]] = {
     "docs/pictures/plot-curve.svg": ("scenarios/buffer-sizes.toml", {}, {}),
     "docs/pictures/plot-pareto.svg": (
@@ -147,6 +151,10 @@ FIGURES: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, Any]]] = {
             "run.duration": "40 s", "run.replications": 1, "probes.interval": "100 ms",
         },
         {"kind": "share"},
+    ),
+    "docs/pictures/plot-map.svg": ("scenarios/lte-web.toml", _ONE_CELL, {"kind": "map"}),
+    "docs/pictures/plot-waterfall.svg": (
+        "scenarios/lte-web.toml", _ONE_CELL, {"kind": "waterfall", "user": 8, "width": "page"},
     ),
 }  # fmt: skip
 """Figures of results: the scenario each is of, what is changed of it, and what is asked of the figure."""

@@ -170,6 +170,15 @@ def test_what_a_cell_records_is_shown_over_time_by_default(probed: Result) -> No
     assert list(found.chart.panels[1].curves[0].y) == pytest.approx(series["value"].to_list())
 
 
+def test_a_recorded_cell_is_shown_over_time_though_there_are_many_transfers() -> None:
+    app = {"kind": "files", "arrivals": {"every": "20 ms"}, "size": "2 kB"}
+    assert (
+        of(result({"cc": "cubic", "app": app}, {"rho_rb": "50 ms"}, run={"duration": "2 s"}, users=2)).kind
+        == "timeseries"
+    )
+    assert of(result({"cc": "cubic", "app": app}, run={"duration": "2 s"}, users=2)).kind == "ecdf"
+
+
 def test_only_some_users_over_time(probed: Result) -> None:
     found = of(probed, y=("user_rate",), user=(2,))
     (curve,) = found.chart.curves

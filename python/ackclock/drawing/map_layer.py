@@ -26,7 +26,8 @@ _CENTRE: dict[str, Any] = {"marker": "P", "markersize": 6.5, "color": "black", "
 _EDGE, _HOLLOW = 0.35, 1.1  # points
 _MARGIN = 1.06
 _COLOURS = "viridis"  # lighter is more, in a grey print too
-_ROOM = 6  # points between a place and its name
+_ROOM = 2.5  # points between a place and its name
+_NEAR = 0.2  # of the radius: places whose names keep out of each other's way
 _LEAST_SPAN = 1e-3
 _TURNS = 24
 
@@ -91,10 +92,20 @@ def _map(axes: Axes, own: Map, colours: Any, kinds: Sequence[str]) -> None:
     for spot in own.spots:
         axes.plot([spot.x], [spot.y], **_marker(spot, colours, kinds, len(own.spots)))
         if spot.name:
+            right, up = _aside(spot, own)
             axes.annotate(
-                spot.name, (spot.x, spot.y), (_ROOM * 0.55, _ROOM * 0.55), textcoords="offset points", fontsize=5.5,
-                color=NEUTRAL, zorder=3.5,
+                spot.name, (spot.x, spot.y), (_ROOM * right, _ROOM * up), textcoords="offset points", fontsize=5.5,
+                color=NEUTRAL, zorder=3.5, ha="left" if right > 0 else "right", va="bottom" if up > 0 else "top",
             )  # fmt: skip
+
+
+def _aside(spot: Spot, own: Map) -> tuple[int, int]:
+    """Where the name of a place stands: right and above, or away from a place that is near."""
+    others = [each for each in own.spots if each is not spot]
+    nearest = min(others, key=lambda each: math.dist((each.x, each.y), (spot.x, spot.y)), default=None)
+    if nearest is None or math.dist((nearest.x, nearest.y), (spot.x, spot.y)) > _NEAR * own.radius:
+        return 1, 1
+    return (-1 if nearest.x > spot.x else 1), (-1 if nearest.y > spot.y else 1)
 
 
 def _free(own: Map) -> float:

@@ -19,6 +19,7 @@ from ackclock.drawing.traces import GOODPUT
 from ackclock.errors import InputError, unknown
 from ackclock.results.result import Result
 from ackclock.results.single_runs import KNOWN
+from ackclock.series import CELL, USER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -135,9 +136,12 @@ def _suitable(selection: Selection, fitting: tuple[str, ...]) -> str:
     if selection.numeric:
         two = len(selection.numeric) > 1 and len(selection.steps(selection.numeric[1])) > _FEW_STEPS
         return "heatmap" if two and request.facet is None else "curve"
+    alone = len(selection.points) == 1 and not measured
+    if alone and not set(overtime.recorded(selection.result)).isdisjoint((*CELL, *USER)):
+        return "timeseries"  # nobody records a cell for anything else
     if "ecdf" in fitting and not measured and distributions.completed(selection):
         return "ecdf"
-    if "timeseries" in fitting and not measured and len(selection.points) == 1:
+    if "timeseries" in fitting and alone:
         return "timeseries"
     return "box"
 
