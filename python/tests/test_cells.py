@@ -11,6 +11,7 @@ import pytest
 
 import ackclock
 from ackclock import load
+from ackclock.cli.app import main
 from ackclock.errors import InputError
 from ackclock.scenario.display.sketch import sketch
 
@@ -206,6 +207,19 @@ def test_idle_users_wait_before_they_are_served() -> None:
 
     # The first packet finds the user idle; those after it do not.
     assert done(promotion={"after": "10 s", "delay": "250 ms"}) - done() == pytest.approx(0.25, abs=0.002)
+
+
+def test_the_ways_through_a_cell_name_users(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "cell.toml"
+    file.write_text(
+        '[topology]\nkind = "lte_cell"\nusers = 4\nrtt = "20 ms"\n\n[[flows]]\n\n[[flows]]\nuser = 3\n\n'
+        '[[flows]]\ncount = 2\ndirection = "up"\n\n[run]\nduration = "1 s"\n'
+    )
+    assert main(["show", str(file)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "0 to 3 server, cell (users 0 to 3) cell (users 0 to 3), server-reverse" in printed
+    assert "4 server, cell (user 3) cell (user 3), server-reverse" in printed
+    assert "5 to 6 cell (users 0, 1), server-reverse server, cell (users 0, 1)" in printed
 
 
 def test_the_picture_shows_the_base_station() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ackclock.cli import console
 from ackclock.cli.exit_codes import OK
+from ackclock.drawing import users
 from ackclock.errors import InputError
 from ackclock.files import figures_of, unwritable
 from ackclock.metrics.capacity import rate_of
@@ -188,11 +189,15 @@ def _algorithms(flow: Flow) -> tuple[str, str, str]:
 
 
 def _ways(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
-    """The first flow of each group with what it crosses."""
+    """The first flow of each group with what it crosses; of a cell all of their users."""
     rows = [["flows", "way out", "way back"]]
+    places = users.places(document)
+    of = {number: places[flow["id"]][1] for number, flow in enumerate(document["flows"]) if flow["id"] in places}
     first = 0
     for flow, numbers in zip(point.scenario.flows, sketch.numbers(point.scenario), strict=True):
         route = document["flows"][first]
-        rows.append([numbers, description.route(route["forward"]), description.route(route["reverse"])])
+        whose = users.named([of[each] for each in range(first, first + flow.count) if each in of])
+        ways = (description.route(route[name], whose) for name in ("forward", "reverse"))
+        rows.append([numbers, *ways])
         first += flow.count
     return rows

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ackclock.errors import InputError
 
+_FEW = 2  # users in a row that are each named
+_SOME = 8  # users that are each named
 
-def places(resolved: dict[str, Any]) -> dict[str, tuple[str, int]]:
+
+def places(resolved: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
     """The cell and the number of the user there of each flow that passes one, by the flow."""
     count = {cell["id"]: len(cell["users"]) for cell in resolved.get("cells", ())}
     found: dict[str, tuple[str, int]] = {}
@@ -19,7 +22,7 @@ def places(resolved: dict[str, Any]) -> dict[str, tuple[str, int]]:
     return found
 
 
-def of_flows(resolved: dict[str, Any]) -> dict[str, int]:
+def of_flows(resolved: Mapping[str, Any]) -> dict[str, int]:
     """The number of the user of each flow; without a cell that of the flow."""
     known = places(resolved)
     return {
@@ -39,5 +42,12 @@ def known(asked: Collection[int], there: Collection[int]) -> None:
 
 
 def named(asked: Collection[int]) -> str:
-    """Some users in words."""
-    return f"user{'s' if len(asked) > 1 else ''} {', '.join(map(str, asked))}"
+    """Some users in words, empty of none: ``user 3``, ``users 0, 4``, ``users 0 to 9``."""
+    own = list(dict.fromkeys(asked))
+    if not own:
+        return ""
+    if len(own) > _FEW and own == list(range(own[0], own[0] + len(own))):
+        return f"users {own[0]} to {own[-1]}"
+    if len(own) > _SOME:
+        return f"{len(own)} users"
+    return f"user{'s' if len(own) > 1 else ''} {', '.join(map(str, own))}"

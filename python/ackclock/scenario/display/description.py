@@ -81,14 +81,14 @@ def link(document: Document) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def route(hops: Sequence[Document]) -> str:
-    """The hops of a flow: ``5 ms, hop0, hop1``."""
-    return ", ".join(hop["link"] if "link" in hop else _passed(hop) for hop in hops)
+def route(hops: Sequence[Document], whose: str = "") -> str:
+    """The hops of a flow: ``5 ms, hop0, hop1``; `whose` is said of the cell that they pass: ``users 0 to 4``."""
+    return ", ".join(hop["link"] if "link" in hop else _passed(hop, whose) for hop in hops)
 
 
-def _passed(hop: Document) -> str:
+def _passed(hop: Document, whose: str) -> str:
     if "element" in hop:
-        return f"{hop['element']['id']} (port {hop['element']['port']})"
+        return f"{hop['element']['id']} ({whose or 'port ' + str(hop['element']['port'])})"
     return _delay(hop)
 
 
