@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import math
 from types import ModuleType
@@ -10,9 +11,11 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import study
+from ackclock import InputError, study
 from ackclock.study import Results
+from ackclock.study.figures import build
 from ackclock.study.runner import Loaded, judge, plans
+from ackclock.study.selections import check
 
 NAME = "lte-web"
 SMALL = {
@@ -41,9 +44,31 @@ def small(loaded: Loaded) -> ackclock.Result:
     return ackclock.run(setting.content, set=SMALL, jobs=1)
 
 
-@pytest.mark.parametrize(("quick", "runs"), [(False, 960 + 600 + 120 + 90 + 90), (True, 60 + 48 + 12 + 4 + 12)])
+@pytest.mark.parametrize(("quick", "runs"), [(False, 960 + 600 + 120 + 90 + 90 + 3), (True, 60 + 48 + 12 + 4 + 12 + 3)])
 def test_every_scenario_can_be_planned(loaded: Loaded, quick: bool, runs: int) -> None:
     assert sum(len(plan) for plan in plans(loaded.study, quick=quick).values()) == runs
+
+
+def test_the_cell_over_time_is_a_figure(loaded: Loaded) -> None:
+    setting = next(item for item in loaded.study.settings if item.id == "watched")
+    watched = ackclock.run(setting.content, set={**setting.changes, "run.duration": "10 s"}, jobs=1)
+    (spec,) = [figure for figure in loaded.study.figures if figure.id == "occupancy"]
+    shown = build(spec, {"watched": study.Runs.of("watched", watched)}, {})  # type: ignore[arg-type]
+    assert [panel.title for panel in shown.panels] == ["5 users", "15 users", "30 users"]
+    own = watched.series.filter((pl.col("metric") == "rho_rb") & (pl.col("topology.users") == 30))["value"]
+    assert list(shown.panels[2].curves[0].y) == pytest.approx((100 * own).to_list())
+    assert max(shown.panels[2].curves[0].y) > 0
+
+
+@pytest.mark.parametrize(
+    ("data", "of", "what"), [("rho_rb", "cel", "unknown cell 'cel'"), ("user_rate", "cell.7", "unknown user of a cell")]
+)
+def test_a_series_of_a_cell_must_be_of_one_that_is_there(loaded: Loaded, data: str, of: str, what: str) -> None:
+    (spec,) = [figure for figure in loaded.study.figures if figure.id == "occupancy"]
+    series = (dataclasses.replace(spec.series[0], data=data, of=of),)
+    wrong = dataclasses.replace(loaded.study, figures=(dataclasses.replace(spec, series=series),))
+    with pytest.raises(InputError, match=what):
+        check(wrong, plans(loaded.study, quick=False))
 
 
 def test_users_are_the_same_whatever_is_compared(small: ackclock.Result) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ackclock.errors import InputError, Problem, unknown
 from ackclock.scenario.plan import Job, Plan
-from ackclock.series import FLOW, SERIES
+from ackclock.series import CELL, FLOW, SERIES, USER
 from ackclock.study.document import FILE
 from ackclock.study.model import GOODPUT, FigureSpec, SeriesSpec, Study, TableSpec, Where
 from ackclock.study.reader import Source
@@ -111,9 +112,20 @@ def _of_series(series: SeriesSpec, plan: Plan, *place: str | int) -> Iterable[Fo
         problem = f"the scenario '{series.scenario}' does not record {data}"
         yield (*place, "data"), Problem(problem, f'add {data} = "100 ms" to its [probes]')
     document = Job(0, point, 0).document()
-    ids = [item["id"] for item in document["flows" if data in FLOW else "links"]]
+    what, ids = _owners(data, document)
     if series.of not in ids:
-        yield (*place, "of"), unknown("flow" if data in FLOW else "link", series.of, ids[:20])
+        yield (*place, "of"), unknown(what, series.of, ids[:20])
+
+
+def _owners(data: str, document: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """What a series is of, and which of these there are."""
+    cells = document.get("cells", ())
+    if data in CELL:
+        return "cell", [cell["id"] for cell in cells]
+    if data in USER:
+        return "user of a cell", [f"{cell['id']}.{user}" for cell in cells for user in range(len(cell["users"]))]
+    what = "flow" if data in FLOW else "link"
+    return what, [each["id"] for each in document[f"{what}s"]]
 
 
 def _refused(study: Study, place: Sequence[str | int], problem: Problem) -> InputError:
