@@ -198,6 +198,11 @@ def test_many_users_are_their_mean_and_range() -> None:
     assert found.chart.labels == ["cubic, mean and range of 6 users"]
 
 
+def test_columns_with_other_numbers_of_users_say_so() -> None:
+    found = of(result(probes=PROBES, users=[5, 9], run={"duration": "0.2 s"}), "timeseries", y=("user_queue_age",))
+    assert found.chart.labels == ["cubic, mean and range of 5 to 9 users"]
+
+
 def test_the_overview_of_a_run_has_its_cell() -> None:
     scenario = {
         "topology": {"kind": "lte_cell", "rtt": "20 ms", "users": 2},

@@ -55,7 +55,7 @@ def arranged(chart: Chart, width: float | None) -> Layout:
         each = (_NAME if down == 1 else _CLOSER) + _LINE * max(word.count("\n") for word in words)
         return Layout(across, down, width, _AROUND + each * len(chart.y.ticks))
     if any(panel.y is not None for panel in chart.panels):
-        return Layout(across, down, width, _TIME)
+        return Layout(across, down, width, _TIME if down > 1 else _LOWEST)
     height = min(max(_SHAPE * width / across, _LOWEST), _HIGHEST)
     if chart.x.ticks and slanted(chart.x.ticks, _PLOT * width / across):
         height += 0.5 * max(inches(name, ENTRY) for name in chart.x.ticks)

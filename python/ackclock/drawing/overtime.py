@@ -156,6 +156,7 @@ _MANY = -1
 def _names(found: Sequence[Column]) -> dict[_Place, str]:
     """What each line is called in all columns: with the numbers of its flow or user where its group has several."""
     flows: dict[_Place, dict[str, None]] = {}
+    many: dict[tuple[str, str], set[int]] = {}
     counts: dict[tuple[str, str], dict[str, int]] = {}
     for column in found:
         for row in column.rows.values():
@@ -164,6 +165,7 @@ def _names(found: Sequence[Column]) -> dict[_Place, str]:
                 most[members[0].of] = max(most.get(members[0].of, 0), len(members))
                 if len(members) > _EACH:
                     flows.setdefault((cc, label, _MANY), {})
+                    many.setdefault((cc, label), set()).add(len(members))
                     continue
                 for rank, trace in enumerate(members):
                     flows.setdefault((cc, label, rank), {})[trace.name] = None
@@ -173,7 +175,9 @@ def _names(found: Sequence[Column]) -> dict[_Place, str]:
         # A user has a line in one row and its flow in another: both are the user where there are as many of each.
         what = "user" if most.get("user") == most.get("flow", most.get("user")) else "flow"
         if rank == _MANY:
-            names[cc, label, rank] = f"{label}, mean and range of {max(most.values())} {what}s"
+            least, largest = min(many[cc, label]), max(many[cc, label])
+            count = f"{largest}" if least == largest else f"{least} to {largest}"
+            names[cc, label, rank] = f"{label}, mean and range of {count} {what}s"
         elif max(most.values()) == 1:
             names[cc, label, rank] = label
         else:
