@@ -248,5 +248,9 @@ def test_the_command_takes_users(probed: Result, tmp_path: Any, capsys: pytest.C
     assert main(["plot", str(tmp_path / "out"), "--y", "user_rate", "--user", "0,2", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert [curve["label"] for curve in printed["figure"]["panels"][0]["curves"]] == ["cubic, user 0", "cubic, user 2"]
+    assert main(["plot", str(tmp_path / "out"), "--y", "list"]) == 0
+    listed = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "user_rate rate of a user, bit/s time" in listed
+    assert "rb_share share of resource blocks users of a map" in listed
     assert main(["plot", str(tmp_path / "out"), "--user", "x"]) == 2
     assert capsys.readouterr().err == "ackclock: user: 'x' is no number of a user; users are numbered from 0\n"

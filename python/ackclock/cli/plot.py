@@ -88,20 +88,22 @@ def run(request: Request) -> int:
 
 def _listed(request: Request, asked: Asked) -> int:
     """Print what the y axis of a figure of a result may show."""
-    from ackclock.drawing import overtime, quantities, summaries
+    from ackclock.drawing import maps, overtime, quantities, summaries
     from ackclock.drawing.selection import Selection
 
     result = Result.load(request.directory)
     chosen = Selection(result, dataclasses.replace(asked, y=()))
     metrics, series = summaries.metrics_of(chosen), overtime.recorded(result)
+    columns = maps.VALUES if maps.drawable(chosen) else ()
     if request.as_json:
-        console.print_json({"metrics": metrics, "series": series})
+        console.print_json({"metrics": metrics, "series": series, "users": list(columns)})
         return OK
     rows = [["--y", "is", "of"]]
     for name in metrics:
         of = quantities.of(name)
         rows.append([name, f"{of.name}, {of.unit}" if of.unit else of.name, "runs"])
-    rows += [[name, quantities.of(name).name, "time"] for name in series]
+    rows += [[name, overtime.said(name), "time"] for name in series]
+    rows += [[name, maps.said(name), "users of a map"] for name in columns]
     console.print_table(console.stdout(), rows, ["left"] * 3, squeeze=True)
     return OK
 

@@ -37,7 +37,8 @@ _SNR_FROM, _SNR_TO = -10.0, 25.0
 """dB that colours tell apart: below and above no scheme is different (docs/cell.md, thresholds)."""
 _NAMES = {
     SNR: "SNR (dB)", "up_sinr_db": "SNR of the uplink (dB)", "shadowing_db": "shadowing (dB)",
-    "cqi": "CQI", "mcs": "MCS", "up_cqi": "CQI of the uplink", "up_mcs": "MCS of the uplink",
+    "cqi": "CQI", "mcs": "MCS", "rb_share": "share of resource blocks",
+    "up_rb_share": "share of resource blocks, up", "up_cqi": "CQI of the uplink", "up_mcs": "MCS of the uplink",
 }  # fmt: skip
 
 
@@ -162,6 +163,12 @@ def _axis(column: str, values: Sequence[float]) -> tuple[float, str]:
     if column in _NAMES:
         return 1.0, _NAMES[column]
     return quantities.of(column).scaled(values)
+
+
+def said(column: str) -> str:
+    """What a column of users is, with its unit."""
+    of = quantities.of(column)
+    return _NAMES.get(column, f"{of.name}, {of.unit}" if of.unit else of.name)
 
 
 def _outside(row: dict[str, Any]) -> bool:

@@ -48,6 +48,11 @@ def recorded(result: Result) -> list[str]:
     return [name for name in SHOWN if name in names or (name == GOODPUT and "delivered" in names)]
 
 
+def said(name: str) -> str:
+    """What a series is, with its unit: ``rate of a user, bit/s``."""
+    return ", ".join(part for part in _UNITS[name] if part)
+
+
 def _needed(selection: Selection, *names: str, key: str = "y") -> None:
     """Refuse what was not recorded, with what to set. `key` is the option that asks for it."""
     there = recorded(selection.result)
