@@ -142,11 +142,15 @@ def test_protocols_and_policies() -> None:
             "old": {"protocol": "http1.0", "connections": 3},
             "one": {"protocol": "h2", "responses": "sequential"},
             "chosen": {"connections": {"policy": "adaptive", "most": 5}},
+            "many": {"connections": {"policy": "adaptive", "most": 5, "least": 5}, "objects": 9},
+            "learned": {"connections": {"policy": "loss"}, "objects": 9, "embedded": "5 kB", "interval": "5 s"},
         }.items()
     }
     assert (pages["old"]["connections"] == pages["old"]["objects"]).all()
     assert (pages["one"]["connections"] == 1).all()
     assert pages["chosen"]["connections"].max() <= 5
+    assert set(pages["many"]["connections"]) == {5}
+    assert pages["learned"]["connections"].head(3).to_list() == [1, 2, 3]
 
 
 def test_pages_that_are_not_done_are_spoken_of() -> None:
@@ -183,6 +187,11 @@ CUT = {"kind": "lognormal", "mean": "1 kB", "sd": "1 kB", "max": "9 kB", "trunca
         ({"connections": {"policy": "guess"}}, "flows.0.app.connections.policy: unknown policy"),
         ({"connections": {"policy": "fixed", "mots": 2}}, "did you mean 'most'"),
         ({"connections": {"policy": "fixed", "most": 2, "window": "10 kB"}}, "flows.0.app.connections.window: a fixed"),
+        (
+            {"connections": {"policy": "loss", "least": 2}},
+            "connections.least: the policy loss needs no least; remove it",
+        ),
+        ({"connections": {"policy": "adaptive", "most": 2, "least": 3}}, "least: at least 3 connections and at most 2"),
         ({"protocol": "h2", "connections": 4}, "h2 has one connection"),
         ({"responses": "sequential"}, "responses"),
         ({"assignment": "fixed", "protocol": "http1.0"}, "assignment"),

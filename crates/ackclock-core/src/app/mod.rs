@@ -113,6 +113,9 @@ pub trait Host {
     /// Bytes read so far.
     fn received(&self, conn: Conn) -> u64;
 
+    /// Segments that came ahead of others so far (`tcpi_rcv_ooopack` of Linux).
+    fn out_of_order(&self, conn: Conn) -> u64;
+
     /// Bytes that were written and have not been sent yet.
     fn unsent(&self, conn: Conn) -> u64;
 

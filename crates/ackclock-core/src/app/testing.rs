@@ -31,6 +31,8 @@ pub struct Fake {
     pub did: Vec<Did>,
     /// What the host says of any connection has not been sent.
     pub unsent: u64,
+    /// Segments out of order on any connection.
+    pub disorder: u64,
     /// Bytes that are there to be read, by connection.
     pub unread: BTreeMap<Conn, u64>,
     read: BTreeMap<Conn, u64>,
@@ -110,6 +112,10 @@ impl Host for Fake {
 
     fn received(&self, conn: Conn) -> u64 {
         self.read.get(&conn).copied().unwrap_or(0)
+    }
+
+    fn out_of_order(&self, _: Conn) -> u64 {
+        self.disorder
     }
 
     fn unsent(&self, _: Conn) -> u64 {

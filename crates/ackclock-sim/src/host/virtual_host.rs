@@ -148,6 +148,11 @@ impl Host for VirtualHost<'_> {
         endpoint.map_or(0, |e| e.rx.stats.delivered - e.rx.unread())
     }
 
+    fn out_of_order(&self, conn: Conn) -> u64 {
+        let endpoint = self.side(conn).and_then(|side| self.sim.sides[side].endpoint.as_deref());
+        endpoint.map_or(0, |e| e.rx.stats.out_of_order)
+    }
+
     fn unsent(&self, conn: Conn) -> u64 {
         let endpoint = self.side(conn).and_then(|side| self.sim.sides[side].endpoint.as_deref());
         endpoint.map_or(0, |e| e.tx.unsent())

@@ -122,7 +122,7 @@ def _web(app: Document) -> str:
     objects = f"{len(app['page'])} objects" if "page" in app else "drawn objects"
     lines = {"http1.0": "HTTP/1.0", "http1.1": "HTTP/1.1"}.get(app["protocol"])
     most = app.get("connections", 1)
-    few = "up to " if app.get("policy") == "adaptive" else ""
+    few = "" if app.get("policy", "fixed") == "fixed" else "up to "
     over = "one connection for all objects" if lines is None else f"{lines}, {few}{most} connection{'s' * (most != 1)}"
     pages = "pages" if app["count"] is None else f"at most {app['count']} pages"
     return f"{pages} of {objects} over {over}"

@@ -31,17 +31,23 @@ NUMBER = "<number>"
 class Policy(Model):
     """Who decides how many connections a page has."""
 
-    policy: Literal["fixed", "adaptive"]
-    """fixed: always as many; adaptive: as many as the path seems to need."""
+    policy: Literal["fixed", "adaptive", "throughput", "loss", "delay"]
+    """fixed: always as many; adaptive: as many as the path seems to need; the others learn from page to page."""
     most: Annotated[int, Field(strict=True, ge=1, le=MOST_CONNECTIONS)] = 8
-    """How many at a time, the first included; of adaptive at most."""
+    """How many at a time, the first included; of those that choose at most."""
+    least: Annotated[int, Field(strict=True, ge=1, le=MOST_CONNECTIONS)] | None = None
+    """Of adaptive: connections where the path is not full as a page begins, or `most` if that is less. Default: 3."""
     window: PositiveSize | None = None
     """Of adaptive: what a connection sends in its first round trip. Default: ten segments of 1460 B."""
 
     @model_validator(mode="after")
-    def _window_of_adaptive(self) -> Policy:
-        if self.policy == "fixed" and self.window is not None:
-            raise Problem("a fixed number of connections needs no window", "remove it", "window")
+    def _of_adaptive(self) -> Policy:
+        for name in ("least", "window"):
+            if self.policy != "adaptive" and getattr(self, name) is not None:
+                what = "a fixed number of connections" if self.policy == "fixed" else f"the policy {self.policy}"
+                raise Problem(f"{what} needs no {name}", "remove it", name)
+        if self.least is not None and self.least > self.most:
+            raise Problem(f"at least {self.least} connections and at most {self.most}", "lower it", "least")
         return self
 
 
@@ -113,14 +119,14 @@ class Web(Model):
             raise Problem(
                 "objects come one after the other over a connection", 'it is for protocol = "h2"', "responses"
             )
-        if self.assignment == "fixed" and (self.protocol != "http1.1" or self._adaptive):
+        if self.assignment == "fixed" and (self.protocol != "http1.1" or self._chosen):
             remedy = 'it is for protocol = "http1.1" and a number of connections'
             raise Problem("objects have no connection of their own then", remedy, "assignment")
         return self
 
     @property
-    def _adaptive(self) -> bool:
-        return isinstance(self.connections, Policy) and self.connections.policy == "adaptive"
+    def _chosen(self) -> bool:
+        return isinstance(self.connections, Policy) and self.connections.policy != "fixed"
 
     def resolved(self, size: int | None) -> Document:
         """As the engine reads it."""
@@ -163,8 +169,12 @@ class Web(Model):
 
 
 def _policy(given: Policy) -> Document:
-    window = {} if given.window is None else {"window_bytes": given.window}
-    return {"policy": given.policy, "connections": given.most, **window}
+    document: Document = {"policy": given.policy, "connections": given.most}
+    if given.least is not None:
+        document["least"] = given.least
+    if given.window is not None:
+        document["window_bytes"] = given.window
+    return document
 
 
 def _lognormal(mean: int, variance: float, least: int, most: int) -> Document:

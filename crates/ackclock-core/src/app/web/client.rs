@@ -59,6 +59,8 @@ struct Line {
     connected: Option<Time>,
     /// Nothing has been requested over it.
     fresh: bool,
+    /// Segments that had come out of order on it when the last object was requested.
+    disorder: u64,
     /// What is under way; of one for all objects nothing is noted here.
     busy: Option<(u32, Stage)>,
 }
@@ -136,7 +138,7 @@ impl Client {
 
     fn open(&mut self, host: &mut dyn Host) {
         let (conn, opened) = (Some(host.open()), host.now());
-        let line = Line { conn, number: self.opened, opened, connected: None, fresh: true, busy: None };
+        let line = Line { conn, number: self.opened, opened, connected: None, fresh: true, disorder: 0, busy: None };
         self.opened += 1;
         match self.lines.iter().position(|l| l.conn.is_none()) {
             Some(place) => self.lines[place] = line,
@@ -162,6 +164,7 @@ impl Client {
                 let line = &mut self.lines[place];
                 load.requested(object, view.now, (line.number, opened, connected), line.fresh);
                 line.fresh = false;
+                line.disorder = host.out_of_order(conn);
                 host.say(conn, self.options.request, request(object, load.bytes(object)));
                 if self.options.protocol != Protocol::H2 {
                     line.busy = Some((object, Stage::First));
@@ -188,6 +191,7 @@ impl Client {
         let now = host.now();
         let line = &mut self.lines[place];
         line.busy = None;
+        let out_of_order = line.conn.map_or(0, |conn| host.out_of_order(conn).saturating_sub(line.disorder));
         if self.options.protocol == Protocol::Http10 {
             line.conn = None;
         }
@@ -195,7 +199,14 @@ impl Client {
         load.finished(object, now);
         let under_way = self.lines.iter().filter(|l| l.busy.is_some()).count() as u32;
         let (requested, first_byte) = seen.unwrap_or((now, now));
-        self.policy.received(&Received { now, bytes: load.bytes(object), requested, first_byte, under_way });
+        self.policy.received(&Received {
+            now,
+            bytes: load.bytes(object),
+            requested,
+            first_byte,
+            out_of_order,
+            under_way,
+        });
         if load.complete() {
             host.done(load.number);
             self.end_page(host, Outcome::Completed, Some(object));

@@ -54,6 +54,11 @@ pub const ENTRY: Entry = Entry {
         optional("responses", Kind::Word(&["interleaved", "sequential"]), "of h2: in which order objects are sent"),
         optional("policy", Kind::Word(policy::WORDS), "who decides on the number of connections; fixed if left out"),
         optional("connections", Kind::Whole, "how many at a time, the first included, or at most; 1 if left out"),
+        optional(
+            "least",
+            Kind::Whole,
+            "of adaptive: connections where the path is not full at the start; 3 if left out",
+        ),
         optional("window_bytes", Kind::Whole, "of adaptive: what a connection sends in its first round trip"),
         optional("preopen", Kind::Flag, "all connections are opened with the page"),
         optional(
@@ -84,8 +89,8 @@ fn make(given: &Given, setup: &Setup<'_>) -> Result<Made, Problem> {
     if !one && given.has("responses") {
         return Err(Problem::new("responses", "it is for h2; leave it out"));
     }
-    let adaptive = given.word("policy") == Some("adaptive");
-    if given.flag("fixed_assignment") && (adaptive || protocol == Protocol::Http10) {
+    let chosen = given.word("policy").is_some_and(|policy| policy != "fixed");
+    if given.flag("fixed_assignment") && (chosen || protocol == Protocol::Http10) {
         return Err(Problem::new("fixed_assignment", "it is for http1.1 and a fixed number of connections"));
     }
     let request = given.whole("request_bytes").unwrap_or(800);

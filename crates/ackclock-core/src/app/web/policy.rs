@@ -7,18 +7,26 @@
 //!
 //! * [`Fixed`]: always as many
 //! * [`adaptive`]: as many as the path seems to need
+//! * [`learning`], [`plateau`]: what suggests itself, for comparison: loss, delay, throughput from page to page
 
 mod adaptive;
+mod learning;
+mod plateau;
 
 use crate::app::params::{Given, Problem};
 use crate::time::{Span, Time};
-pub use adaptive::Adaptive;
+pub use adaptive::{Adaptive, Limits};
+pub use learning::{Learning, Sign};
+pub use plateau::Plateau;
 
 /// Most connections of a page at a time.
 pub const MOST: u64 = 1024;
 
 /// The words for policies.
-pub const WORDS: &[&str] = &["fixed", "adaptive"];
+pub const WORDS: &[&str] = &["fixed", "adaptive", "throughput", "loss", "delay"];
+
+/// Least connections of [`Adaptive`] where nothing else is said.
+const LEAST: u64 = 3;
 
 /// What the client is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +52,8 @@ pub struct Received {
     pub requested: Time,
     /// When its first byte came.
     pub first_byte: Time,
+    /// Segments that came out of order on its connection since it was requested: some before them were lost, or overtaken.
+    pub out_of_order: u64,
     /// Objects that are still under way.
     pub under_way: u32,
 }
@@ -83,9 +93,20 @@ pub fn make(given: &Given) -> Result<Box<dyn Policy>, Problem> {
     if most == 0 || most > MOST {
         return Err(Problem::new("connections", format!("a page has 1 to {MOST} connections, not {most}")));
     }
+    let least = given.whole("least").unwrap_or(LEAST);
+    if least == 0 || least > MOST {
+        return Err(Problem::new("least", format!("a page has 1 to {MOST} connections, not {least}")));
+    }
+    let most = most as u32;
     Ok(match given.word("policy") {
-        Some("adaptive") => Box::new(Adaptive::new(most as u32, given.whole("window_bytes").unwrap_or(0))),
-        _ => Box::new(Fixed(most as u32)),
+        Some("adaptive") => {
+            let limits = Limits { least: least as u32, most };
+            Box::new(Adaptive::new(limits, given.whole("window_bytes").unwrap_or(0)))
+        }
+        Some("throughput") => Box::new(Plateau::new(most)),
+        Some("loss") => Box::new(Learning::new(Sign::Loss, most)),
+        Some("delay") => Box::new(Learning::new(Sign::Delay, most)),
+        _ => Box::new(Fixed(most)),
     })
 }
 
@@ -111,8 +132,12 @@ mod tests {
         assert_eq!(make(&given).unwrap().connections(&view), 1);
         given.insert("connections", Value::Whole(6));
         assert_eq!(make(&given).unwrap().connections(&view), 6);
-        given.insert("policy", Value::Word("adaptive".to_owned()));
-        assert_eq!(make(&given).unwrap().connections(&view), 1, "as long as it knows nothing");
+        for word in WORDS.iter().filter(|word| **word != "fixed") {
+            given.insert("policy", Value::Word((*word).to_owned()));
+            assert_eq!(make(&given).unwrap().connections(&view), 1, "{word}, as long as it knows nothing");
+        }
+        given.insert("least", Value::Whole(0));
+        assert_eq!(make(&given).err().unwrap().key, "least");
         given.insert("connections", Value::Whole(0));
         assert_eq!(make(&given).err().unwrap().key, "connections");
     }

@@ -303,3 +303,23 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(refused(&[("fixed_assignment", Value::Flag(true)), ("policy", word("adaptive"))]), "fixed_assignment");
     assert_eq!(Fake::refused(&ENTRY, &base[1..]).key, "main");
 }
+
+#[test]
+fn what_came_out_of_order_is_told_to_the_policy_object_by_object() {
+    let given = [("connections", Value::Whole(4)), ("policy", word("loss")), ("objects", constant(1.0))];
+    let mut client = client(&given);
+    let mut host = begin(&mut *client);
+    let mut page = |disorder: [u64; 2], number: u64| {
+        let conn = Conn(number);
+        client.on_connected(&mut host, conn);
+        for so_far in disorder {
+            host.disorder = so_far;
+            comes(&mut host, &mut *client, conn);
+        }
+        at(&mut host, 1000 * (number + 1));
+        client.on_due(&mut host);
+        client.pages().last().unwrap().allowed
+    };
+    // Nothing comes out of order in the first page; later it was before the request, then during an object.
+    assert_eq!([page([0, 0], 0), page([0, 0], 1), page([3, 3], 2), page([3, 4], 3)], [2, 3, 1, 1]);
+}
