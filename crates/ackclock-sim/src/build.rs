@@ -49,6 +49,7 @@ impl<'a> Router<'a> {
         let mut before_delays = links.len() as u32;
         let mut elements = BTreeMap::new();
         let names = run.elements.iter().map(|e| e.id.as_str()).chain(run.cells.iter().map(|c| c.id.as_str()));
+        let names = names.chain(run.hspa.iter().map(|h| h.id.as_str()));
         for (id, n) in names.zip(ports) {
             elements.insert(id, (before_delays, *n));
             before_delays += u32::from(*n);
@@ -127,7 +128,7 @@ impl Sim {
             net.flow(f, run, (&others, [forward?, reverse?]), &path, make)?;
         }
         let Network { sides, flows, conns, marks } = net;
-        let Others { list: others, cells, mut warnings } = others;
+        let Others { list: others, cells, mut warnings, .. } = others;
         warnings.extend(marking::warnings(run, &marks));
         let links = run.links.iter().enumerate();
         let links: Vec<Link> = links
@@ -220,7 +221,8 @@ impl Sim {
         // Behind the links of a cell come rates so much lower that what is in the network is the senders' windows.
         let users: usize = run.cells.iter().map(|c| c.users.len()).sum();
         let windows = (run.flows.len() as u64).saturating_mul(WINDOW / mss);
-        let (in_cells, most) = if run.cells.is_empty() { (0, u64::MAX) } else { (windows, windows) };
+        let (in_cells, most) =
+            if run.cells.is_empty() && run.hspa.is_empty() { (0, u64::MAX) } else { (windows, windows) };
         let links = run.links.iter().map(|l| packets(l).min(most));
         let in_flight = links.fold(in_cells, u64::saturating_add);
         let probes = Probes::new(&run.probes, run.flows.len())?;
@@ -282,6 +284,12 @@ pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
             return err(&format!("cells.{i}.id"), format!("two elements have the id '{}'", c.id));
         }
     }
+    for (i, h) in run.hspa.iter().enumerate() {
+        let others = run.elements.iter().map(|e| &e.id).chain(run.cells.iter().map(|c| &c.id));
+        if others.chain(run.hspa[..i].iter().map(|other| &other.id)).any(|id| *id == h.id) {
+            return err(&format!("hspa.{i}.id"), format!("two elements have the id '{}'", h.id));
+        }
+    }
     for (i, f) in run.flows.iter().enumerate() {
         let hops = || f.forward.iter().chain(&f.reverse);
         if hops().any(|h| matches!(h, Hop::Uniform([low, high]) if low > high)) {
@@ -295,7 +303,9 @@ pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
             Hop::Delay(ns) | Hop::Uniform([ns, _]) => *ns > 0,
             Hop::Link(id) => takes_time.get(id.as_str()).copied().unwrap_or(true),
             // Elements may, but nobody says so; a cell does.
-            Hop::Element(Through { id, .. }) => run.cells.iter().any(|c| c.id == *id),
+            Hop::Element(Through { id, .. }) => {
+                run.cells.iter().any(|c| c.id == *id) || run.hspa.iter().any(|h| h.id == *id)
+            }
         };
         if !hops().any(later) {
             return err(&format!("flows.{i}"), "nothing on its way takes time; give a link a rate or a delay".into());

@@ -20,6 +20,7 @@ pub mod engine;
 pub mod events;
 pub mod flow;
 pub mod host;
+mod hspa;
 mod links;
 mod marking;
 mod network;

@@ -1,6 +1,6 @@
 //! Warnings about explicit congestion notification: marks that nobody makes, and marks that nobody would see.
 
-use crate::spec::{Cell, Hop, Link, Queue, Run, Through};
+use crate::spec::{Cell, Hop, Hspa, Link, Queue, Run, Through};
 use ackclock_core::cc::{EcnUse, Needs};
 use ackclock_core::params::{Default, Value};
 use ackclock_core::queue::registry;
@@ -131,6 +131,8 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
         queues.chain([c.params.down_queue.as_ref(), c.params.up_queue.as_ref()]).any(marks)
     };
     marking.extend(run.cells.iter().filter(of_cell).map(|c| c.id.as_str()));
+    let of_hspa = |h: &&Hspa| [&h.down_queue, &h.up_queue].into_iter().any(|q| marks(Some(q)));
+    marking.extend(run.hspa.iter().filter(of_hspa).map(|h| h.id.as_str()));
     let passes = |hop: &Hop| match hop {
         Hop::Link(id) | Hop::Element(Through { id, .. }) => marking.contains(id.as_str()),
         Hop::Delay(_) | Hop::Uniform(_) => false,

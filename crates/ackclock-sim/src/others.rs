@@ -2,6 +2,7 @@
 
 use crate::cells;
 use crate::engine::Sim;
+use crate::hspa;
 use crate::links;
 use crate::slab::Slab;
 use crate::spec::{Run, SpecError};
@@ -62,10 +63,12 @@ impl Other {
 /// Those of a run, in the order of the document, and what belongs to the cells among them.
 #[derive(Default)]
 pub(crate) struct Others {
-    /// Elements, then cells.
+    /// Elements, then cells, then those of HSPA.
     pub list: Vec<Other>,
     /// What belongs to the cells.
     pub cells: Vec<cells::Named>,
+    /// What those of HSPA offer.
+    pub hspa: Vec<hspa::Named>,
     /// What a reader of the results should know.
     pub warnings: Vec<String>,
 }
@@ -86,6 +89,11 @@ impl Others {
             others.cells.push(named);
             others.warnings.extend(warnings);
         }
+        for (i, h) in run.hspa.iter().enumerate() {
+            let (element, named) = hspa::element(h, run, &format!("hspa.{i}"))?;
+            others.list.push(Other::Named(element));
+            others.hspa.push(named);
+        }
         Ok(others)
     }
 
@@ -96,6 +104,10 @@ impl Others {
 
     /// What packets that enter the element `id` by `port` find there at best: the least delay, and the rate in bit/s if there is one.
     pub(crate) fn best(&self, id: &str, port: Port) -> (Span, Option<u64>) {
+        if let Some(named) = self.hspa.iter().find(|named| named.id == id) {
+            let (least, rate) = named.best(usize::from(port));
+            return (least, Some(rate));
+        }
         let cells = self.list.iter().filter_map(Other::cell).zip(&self.cells);
         let Some((cell, named)) = cells.into_iter().find(|(_, named)| named.id == id) else {
             return (Span::ZERO, None);

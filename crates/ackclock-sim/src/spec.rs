@@ -3,6 +3,7 @@
 mod app;
 pub mod cell;
 mod distribution;
+mod hspa;
 mod link;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 pub(crate) use app::made;
 pub use app::{App, Datagrams};
 pub use cell::Cell;
+pub use hspa::Hspa;
 pub use link::{Bucket, Drop, Event, Jitter, Link, Loss, Queue, Reorder, Schedule, Trace};
 
 /// What is wrong with a document, and where.
@@ -56,6 +58,9 @@ pub struct Run {
     /// Radio cells, which routes pass like elements.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<Cell>,
+    /// Cells of HSPA, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hspa: Vec<Hspa>,
     /// Flows.
     pub flows: Vec<Flow>,
     /// Series to record.

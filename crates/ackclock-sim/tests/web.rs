@@ -87,6 +87,7 @@ fn runs() -> Vec<(&'static str, Output)> {
         ("fixed", json!({"connections": 4, "fixed_assignment": true, "preopen": true})),
         ("old", json!({"connections": 4, "protocol": "http1.0"})),
         ("adaptive", json!({"connections": 8, "policy": "adaptive"})),
+        ("learning", json!({"connections": 8, "policy": "loss"})),
         ("turns", json!({"protocol": "h2"})),
         ("row", json!({"protocol": "h2", "responses": "sequential"})),
         ("parsed", json!({"connections": 3, "parse_ns": 7 * MS})),
@@ -125,7 +126,7 @@ fn pages_are_the_same_for_all_and_their_times_add_up() {
             let most = match *name {
                 "one" | "turns" | "row" => 1,
                 "old" => row.objects,
-                "adaptive" => 8,
+                "adaptive" | "learning" => 8,
                 _ => 4,
             };
             assert!(row.connections <= most, "{name}: {row:?}");

@@ -14,6 +14,7 @@ from ackclock.scenario.model import Scenario
 from ackclock.scenario.topology import resolved
 from ackclock.scenario.topology.cell import LteCell
 from ackclock.scenario.topology.cell_resolved import resolve_cell
+from ackclock.scenario.topology.hspa import HspaCell, resolve_hspa
 from ackclock.scenario.topology.resolved import Link, Sizing
 from ackclock.scenario.traffic.application import Cbr, OnOff, resolve_intervals
 from ackclock.scenario.traffic.flow import Choice, Flow, Start
@@ -37,7 +38,11 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
     sizing = Sizing(layout.rtt, full_packet(typical), sum(flow.count for flow in scenario.flows))
     flows, own = _flows(scenario, layout)
     rows = [resolved.resolve_link(link, sizing) for link in (*layout.links, *own)]
-    cell = scenario.topology if isinstance(scenario.topology, LteCell) else None
+    cells: dict[str, Any] = {}
+    if isinstance(scenario.topology, LteCell):
+        cells["cells"] = [resolve_cell(scenario.topology, sizing.packet)]
+    elif isinstance(scenario.topology, HspaCell):
+        cells["hspa"] = [resolve_hspa(scenario.topology, sizing.packet)]
     return {
         "format": FORMAT,
         "seed": scenario.run.seed,
@@ -45,7 +50,7 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
         "duration_ns": scenario.run.duration,
         "warmup_ns": scenario.run.warmup,
         "links": rows,
-        **({} if cell is None else {"cells": [resolve_cell(cell, sizing.packet)]}),
+        **cells,
         "flows": flows,
         "probes": scenario.probes.resolved(),
         **({} if scenario.run.packet_delays else {"packet_delays": False}),

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from ackclock.errors import Problem
 from ackclock.scenario.settings import Probes, Run
 from ackclock.scenario.topology.cell import LteCell
+from ackclock.scenario.topology.hspa import HspaCell
 from ackclock.scenario.topology.topologies import Topology
 from ackclock.scenario.traffic import layout
 from ackclock.scenario.traffic.flow import Flow
@@ -39,7 +40,7 @@ class Scenario(Model):
     def _one_for_each_user(cls, flows: tuple[Flow, ...], info: ValidationInfo) -> tuple[Flow, ...]:
         """In a cell a group that does not say how many flows it has has one for each user."""
         cell = info.data.get("topology")
-        if not isinstance(cell, LteCell):
+        if not isinstance(cell, LteCell | HspaCell):
             return flows
         return tuple(
             flow

@@ -8,7 +8,7 @@ import re
 from ackclock.errors import Problem
 from ackclock.scenario import compile as compiler
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.topology import cell_resolved
+from ackclock.scenario.topology import cell_resolved, hspa
 from ackclock.scenario.traffic.flow import TCP_KEYS, Flow
 
 _OF_LINKS = {"burst_bytes": "burst", "rate_bps": "rate", "delay_ns": "delay", "schedule": "rate", "trace": "rate"}
@@ -47,6 +47,8 @@ def problem(scenario: Scenario, refusal: str) -> Problem:
         key, guide = _link_key(scenario, inner), "docs/queues.md and docs/links.md"
     elif head == "cells" and numbered:
         key, guide = cell_resolved.written_at(inner[1:]), "docs/topologies.md"
+    elif head == "hspa" and numbered:
+        key, guide = hspa.written_at(inner[1:]), "docs/topologies.md"
     elif head == "flows":
         key, guide = _flow_key(scenario, inner) if numbered else ("flows",), _guide(inner)
     elif place in _OF_RUNS or head == "probes":

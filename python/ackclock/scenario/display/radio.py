@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ackclock.scenario.values.units import DURATION, SIZE
+from ackclock.scenario.values.units import DURATION, RATE, SIZE
 
 Document = Mapping[str, Any]
 
@@ -53,6 +53,14 @@ def queue(cell: Document) -> str:
         limit = SIZE.format(held["limit_bytes"])
     age = held.get("params", {}).get("max_age")
     return f"{held['kind']} {limit}" + (f", {DURATION.format(age)} at most" if age else "")
+
+
+def hspa(cell: Document) -> tuple[str, ...]:
+    """A cell of HSPA: its rates, its users, their delays and queues."""
+    late = f", up to {DURATION.format(cell['jitter_ns'])} more" if cell["jitter_ns"] else ""
+    rates = f"HSPA {RATE.format(cell['down_bps'])}, up {RATE.format(cell['up_bps'])}"
+    queue_of = queue({"params": cell})
+    return rates, f"users: {cell['users']}", f"{DURATION.format(cell['delay_ns'])}{late}", queue_of
 
 
 def _span(values: list[float], unit: str) -> str:

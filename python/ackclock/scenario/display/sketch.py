@@ -10,6 +10,7 @@ from ackclock.scenario.compile import compile_run
 from ackclock.scenario.display import description, placement, radio
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.topology.cell import LteCell
+from ackclock.scenario.topology.hspa import HspaCell
 from ackclock.scenario.topology.network import Network
 from ackclock.scenario.topology.resolved import Link
 from ackclock.scenario.traffic.layout import Layout, Route, around
@@ -65,7 +66,18 @@ def sketch(scenario: Scenario) -> Sketch:
     layout = scenario.layout()
     resolved = {link["id"]: link for link in compile_run(scenario)["links"]}
     if isinstance(scenario.topology, LteCell):
-        return _cell(scenario, layout, compile_run(scenario)["cells"][0], resolved)
+        cell = compile_run(scenario)["cells"][0]
+        about = (
+            radio.band(cell),
+            radio.power(cell),
+            f"users: {radio.users(cell)}",
+            radio.service(cell),
+            radio.queue(cell),
+        )
+        return _cell(scenario, layout, (len(cell["users"]), about), resolved)
+    if isinstance(scenario.topology, HspaCell):
+        cell = compile_run(scenario)["hspa"][0]
+        return _cell(scenario, layout, (cell["users"], radio.hspa(cell)), resolved)
     if isinstance(scenario.topology, Network):
         return _network(scenario.topology, scenario, layout, resolved)
     return _row(scenario, layout, resolved)
@@ -166,8 +178,11 @@ def _network(topology: Network, scenario: Scenario, layout: Layout, resolved: Ma
     return Sketch(tuple(places), tuple(lines), tuple(routes))
 
 
-def _cell(scenario: Scenario, layout: Layout, cell: Document, resolved: Mapping[str, Document]) -> Sketch:
-    """The server, the base station, and the users of each group of flows."""
+def _cell(
+    scenario: Scenario, layout: Layout, users: tuple[int, tuple[str, ...]], resolved: Mapping[str, Document]
+) -> Sketch:
+    """The server, the base station, and the users of each group of flows: how many there are, and words about them."""
+    count, about = users
     server, base = "server", "base-station"
     rtts = {route.rtt for route in layout.routes}
     alike = f"RTT {DURATION.format(min(rtts))}" + (f" to {DURATION.format(max(rtts))}" if len(rtts) > 1 else "")
@@ -176,13 +191,12 @@ def _cell(scenario: Scenario, layout: Layout, cell: Document, resolved: Mapping[
     lines = [Line((server, base), words, delay="server" not in resolved)]
     routes = []
     spots = placement.stacked(len(layout.routes))
-    about = (radio.band(cell), radio.power(cell), f"users: {radio.users(cell)}", radio.service(cell), radio.queue(cell))
     ways = zip(scenario.flows, layout.routes, numbers(scenario), spots, strict=True)
     for index, (flow, route, flows, height) in enumerate(ways):
-        if route.user is not None or cell["users"][1:] == []:
+        if route.user is not None or count == 1:
             who = f"user-{route.user or 0}"
         else:
-            who = f"users-0-to-{min(flow.count, len(cell['users'])) - 1}" if flow.count > 1 else "user-0"
+            who = f"users-0-to-{min(flow.count, count) - 1}" if flow.count > 1 else "user-0"
         name = who if not any(place.name == who for place in places) else f"{who}-(group-{index})"
         places.append(Place(name, (2.9, height), True))
         lines.append(Line((base, name), about if index == 0 else ()))

@@ -58,8 +58,8 @@ def resolve_cell(cell: LteCell, packet: int) -> Document:
             "scheduler": cell.scheduler,
             "fair_ttis": cell.fair_ttis,
             "fit": cell.fit,
-            "down_queue": _queue(cell.queue, packet, "topology", "queue"),
-            "up_queue": _queue(up.queue, packet, "topology", "uplink", "queue"),
+            "down_queue": queue_of_user(cell.queue, packet, "topology", "queue"),
+            "up_queue": queue_of_user(up.queue, packet, "topology", "uplink", "queue"),
             "down_delay_ns": cell.delay,
             "up_delay_ns": up.delay,
             "sr_period_ns": up.sr_period,
@@ -85,7 +85,7 @@ def _users(cell: LteCell, packet: int) -> list[Document]:
             "speed_kmh": place.speed,
             "down_queue": None
             if place.queue is None
-            else _queue(place.queue, packet, "topology", "places", index, "queue"),
+            else queue_of_user(place.queue, packet, "topology", "places", index, "queue"),
         }
         found.append({name: value for name, value in given.items() if value is not None})
     return found
@@ -105,7 +105,8 @@ def _rlc(rlc: Rlc) -> Document:
     }
 
 
-def _queue(queue: Queue, packet: int, *key: str | int) -> Document:
+def queue_of_user(queue: Queue, packet: int, *key: str | int) -> Document:
+    """The queue of a user, written at `key`, as the engine reads it; it holds a packet of `packet` bytes."""
     limit, above = queue.limit, queue.mark_above
     if limit.unit == "bytes" and limit.amount < packet:
         problem = f"a queue of {int(limit.amount)} B never holds a full-size packet of {packet} B"

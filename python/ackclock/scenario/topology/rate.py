@@ -205,14 +205,18 @@ ReverseRate = Annotated[
 """A rate, ``"unlimited"``, or ``None`` for as on the way out."""
 
 
-def _bucket_rate(value: Any) -> int:
+def _constant(value: Any) -> int:
     return RATE.parse(value, zero=False)
+
+
+ConstantRate = Annotated[int, PlainValidator(_constant), PlainSerializer(write), WithJsonSchema(_TEXT)]
+"""A rate in bit/s that is there and does not change."""
 
 
 class Bucket(Model):
     """A token bucket, full at the start of the run."""
 
-    rate: Annotated[int, PlainValidator(_bucket_rate), PlainSerializer(write), WithJsonSchema(_TEXT)]
+    rate: ConstantRate
     """Rate at which it fills."""
     burst: Burst
     """Bytes it holds: at least a full-size packet."""

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from ackclock.errors import Problem
 from ackclock.scenario.topology.access import Access
 from ackclock.scenario.topology.cell import LteCell
+from ackclock.scenario.topology.hspa import HspaCell
 from ackclock.scenario.topology.link import Hop, LinkKeys, Reverse
 from ackclock.scenario.topology.loss import LossField
 from ackclock.scenario.topology.network import Network
@@ -66,7 +67,7 @@ class ParkingLot(Row):
     """Propagation RTT of flows that do not set their own. Default: what the links on their way take."""
 
 
-Shape = Dumbbell | Chain | ParkingLot | Network | LteCell
+Shape = Dumbbell | Chain | ParkingLot | Network | LteCell | HspaCell
 """A topology of any kind."""
 
 KINDS: Mapping[str, type[Model]] = {
@@ -75,6 +76,7 @@ KINDS: Mapping[str, type[Model]] = {
     "parking-lot": ParkingLot,
     "network": Network,
     "lte_cell": LteCell,
+    "hspa_cell": HspaCell,
 }
 """The model of each kind of topology."""
 
@@ -90,7 +92,8 @@ Topology = Annotated[
     | Annotated[Chain, Tag("<chain>")]
     | Annotated[ParkingLot, Tag("<parking-lot>")]
     | Annotated[Network, Tag("<network>")]
-    | Annotated[LteCell, Tag("<lte_cell>")],
+    | Annotated[LteCell, Tag("<lte_cell>")]
+    | Annotated[HspaCell, Tag("<hspa_cell>")],
     Discriminator(kinds.tag),
     BeforeValidator(_known_kind),
 ]

@@ -11,6 +11,7 @@ from ackclock.scenario.topology import resolved
 from ackclock.scenario.topology.access import Access
 from ackclock.scenario.topology.cell import LteCell
 from ackclock.scenario.topology.cell_resolved import NAME as CELL
+from ackclock.scenario.topology.hspa import HspaCell
 from ackclock.scenario.topology.link import LinkKeys
 from ackclock.scenario.topology.network import Network
 from ackclock.scenario.topology.resolved import Key, Link
@@ -88,7 +89,7 @@ def build(topology: Shape, flows: Sequence[RouteKeys]) -> Layout:
         _only_known(topology, flow, index)
     if isinstance(topology, Network):
         layout = _network(topology, flows)
-    elif isinstance(topology, LteCell):
+    elif isinstance(topology, LteCell | HspaCell):
         layout = _cell(topology, flows)
     else:
         layout = _dumbbell(topology, flows) if isinstance(topology, Dumbbell) else _row(topology, flows)
@@ -118,7 +119,7 @@ def _only_known(topology: Shape, flow: RouteKeys, index: int) -> None:
         strange["over"] = ("over", 'kind = "parking-lot"')
     if kind == "network":
         strange["access"] = ("access", "[[topology.links]] for them")
-    if kind == "lte_cell":
+    if kind in ("lte_cell", "hspa_cell"):
         strange["access"] = ("access", "server_rate in the topology")
     else:
         strange |= {name: (name, 'kind = "lte_cell"') for name in ("user", "direction")}
@@ -198,7 +199,7 @@ def _network(topology: Network, flows: Sequence[RouteKeys]) -> Layout:
     return Layout(shared, tuple(routes), routes[0].rtt)
 
 
-def _cell(topology: LteCell, flows: Sequence[RouteKeys]) -> Layout:
+def _cell(topology: LteCell | HspaCell, flows: Sequence[RouteKeys]) -> Layout:
     rtts = []
     for index, flow in enumerate(flows):
         if flow.user is not None and flow.user >= topology.count:
