@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import itertools
 import math
 from types import ModuleType
 
@@ -44,7 +45,13 @@ def small(loaded: Loaded) -> ackclock.Result:
     return ackclock.run(setting.content, set=SMALL, jobs=1)
 
 
-@pytest.mark.parametrize(("quick", "runs"), [(False, 960 + 600 + 120 + 90 + 90 + 3), (True, 60 + 48 + 12 + 4 + 12 + 3)])
+@pytest.mark.parametrize(
+    ("quick", "runs"),
+    [
+        (False, 960 + 600 + 120 + 2430 + 240 + 240 + 120 + 36 + 45 + 90 + 90 + 3),
+        (True, 60 + 48 + 12 + 144 + 24 + 8 + 8 + 4 + 4 + 4 + 12 + 3),
+    ],
+)
 def test_every_scenario_can_be_planned(loaded: Loaded, quick: bool, runs: int) -> None:
     assert sum(len(plan) for plan in plans(loaded.study, quick=quick).values()) == runs
 
@@ -122,9 +129,36 @@ def test_claims_that_have_no_runs_say_nothing(loaded: Loaded, small: ackclock.Re
     }
     nothing = small.runs.clear()
     empty = ackclock.Result({**small.tables, "runs": nothing}, {**small.manifest, "points": [], "runs": []})
-    results = Results({"algorithms": empty, "connections": small, "adaptive": empty}, known=known, quick=True)
+    others = dict.fromkeys(known, empty)
+    results = Results({**others, "connections": small}, known=known, quick=True)
     found = judge(loaded.code.claims, results)
     assert [(item.claim.id, item.verdict.detail) for item in found if item.broken] == []
     verdicts = {item.claim.id: item.verdict for item in found}
     assert verdicts["A2"].outcome == verdicts["A6"].outcome == "inconclusive"
     assert verdicts["A9"].value is not None
+
+
+def test_an_oracle_has_the_least_mean_of_each_point(loaded: Loaded) -> None:
+    """And a client that chooses is compared with it, and with every number, over all points together."""
+    grid = next(item for item in loaded.study.settings if item.id == "grid")
+    specs = [1, 4, {"policy": "adaptive", "most": 8}]
+    steps = {"topology.users": [4, 9], "topology.rtt": ["20 ms", "60 ms"], "topology.power": ["30 dBm", "40 dBm"]}
+    few = {**steps, "app.connections": specs}
+    result = ackclock.run(grid.content, set={**few, "run.duration": "90 s", "run.replications": 3}, jobs=1)
+    choice = importlib.import_module("ackclock_study_lte_web.choice")
+    known = {"grid": {**{key: tuple(each) for key, each in steps.items()}, "app.connections": (1, 4, choice.CHOSEN)}}
+    results = Results({"grid": result}, known=known)
+    one, four, mine = (choice.times(results, which) for which in (1, 4, choice.CHOSEN))
+    points = list(itertools.product(*steps.values()))
+    assert list(mine) == points
+    logs = [sum(math.log(mine[point][n] / four[point][n]) for point in points) / len(points) for n in mine[points[0]]]
+    assert len(logs) == 3
+    assert choice.overall(mine, four).value == pytest.approx(math.exp(sum(logs) / 3))
+    slow, fast = {0: 3.0, 1: 5.0}, {0: 4.0, 1: 3.0}
+    known_best = choice.oracle({1: {points[0]: slow}, 4: {points[0]: fast}})
+    assert known_best == {points[0]: fast}, "by the mean, not replication by replication"
+    judged = choice.everywhere(one, one, lambda ratio: study.at_most(ratio, 1.05))
+    assert (judged.outcome, judged.value) == ("pass", pytest.approx(1))
+    spoilt = {**one, points[3]: {number: 1.2 * time for number, time in one[points[3]].items()}}
+    judged = choice.everywhere(spoilt, one, lambda ratio: study.at_most(ratio, 1.05))
+    assert (judged.outcome, judged.value) == ("fail", pytest.approx(1.2)), "one point is enough"

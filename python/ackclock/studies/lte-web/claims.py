@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from ackclock.stats import ratio_interval
 from ackclock.study import (
     Interval,
     Results,
@@ -27,7 +25,11 @@ from ackclock.study import (
     within,
 )
 
+from .choice import e1, e2, e3
 from .measures import dropped, load_time, rho
+from .mechanisms import m1, m2
+
+__all__ = ["e1", "e2", "e3", "m1", "m2"]
 
 PAPER_CUBIC = "cubic(variant=cubic_2007)"
 LOSS_BASED = ("newreno", "reno", "highspeed", PAPER_CUBIC)
@@ -343,57 +345,4 @@ def a14(results: Results) -> Verdict:
                 if a != b:
                     ratio = of(results, a, "10 ms", users).ratio(load_time, of(results, b, "10 ms", users))
                     found.append((f"{users} users, {a} to {b}", at_most(ratio, 1.10)))
-    return greatest(found)
-
-
-@claim(
-    "E1",
-    "A client that chooses by itself is on the whole no slower than with the best fixed number of connections. "
-    "Value: geometric mean of the ratios to it over all points.",
-    short="A client's own choice is as good as the best fixed one.",
-    unit="times",
-    paper="future work",
-    tolerance="at most 1, over both RTTs and all numbers of users",
-)
-def e1(results: Results) -> Verdict:
-    rivals = {x: overall(results, x) for x in (1, 2, 4, 8, 16)}
-    known = {x: found for x, found in rivals.items() if found.value is not None}
-    if not known:
-        return at_most(None, 1.0)
-    best = max(known, key=lambda x: known[x].value or 0.0)
-    return labelled(f"the best is {best}", at_most(known[best], 1.0))
-
-
-def overall(results: Results, x: int) -> Interval:
-    """The load time of the client's own choice over that with x connections: geometric mean over all points."""
-    logs: dict[int, list[float]] = {}
-    crowds = present(results, "adaptive")
-    for rtt, users in itertools.product(RTTS, crowds):
-        fixed = {run.replication: load_time(run) for run in with_connections(results, x, rtt, users)}
-        for run in chosen(results, rtt, users):
-            mine, other = load_time(run), fixed.get(run.replication)
-            if mine is not None and other is not None:
-                logs.setdefault(run.replication, []).append(math.log(mine / other))
-    whole = [found for found in logs.values() if len(found) == len(RTTS) * len(crowds)]
-    return ratio_interval((math.exp(math.fsum(found) / len(found)), 1.0) for found in whole)
-
-
-def chosen(results: Results, rtt: str, users: int) -> Runs:
-    """The runs of the client that chooses, at a point of series B."""
-    return results["adaptive"].where({"topology.rtt": rtt, "topology.users": users})
-
-
-@claim(
-    "E2",
-    "It is nowhere more than 5 % slower than with one connection. Value: largest ratio.",
-    short="A client's own choice never harms.",
-    unit="times",
-    paper="future work",
-    tolerance="1.05 at every point",
-)
-def e2(results: Results) -> Verdict:
-    found = []
-    for rtt, users in itertools.product(RTTS, present(results, "adaptive")):
-        ratio = chosen(results, rtt, users).ratio(load_time, with_connections(results, 1, rtt, users))
-        found.append((f"{rtt}, {users} users", at_most(ratio, 1.05)))
     return greatest(found)
