@@ -32,7 +32,18 @@ IMPORTS: dict[str, set[str]] = {
     "ranking": {"comparison", "errors", "notebook", "results", "stats"},
     "drawing.probes": {"scenario", "series"},  # which series a figure needs: asked before the run
     "drawing.topology": {"scenario"},  # what is drawn there is a scenario
-    "sweeps": {"assembly", "errors", "execution", "host", "notebook", "results", "scenario"},
+    "sweeps": {
+        "assembly",
+        "controllers",
+        "engine",
+        "errors",
+        "execution",
+        "files",
+        "host",
+        "notebook",
+        "results",
+        "scenario",
+    },
     "study": {"files", "sweeps", "errors", "drawing", "metrics", "notebook", "results", "scenario", "series", "stats"},
     "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ackclock.scenario.model import Scenario
     from ackclock.scenario.plan import Plan, load
     from ackclock.simulation import Simulation
+    from ackclock.sweeps.captures import Capture, capture
     from ackclock.sweeps.precision import Precision
     from ackclock.sweeps.run import run
     from ackclock.sweeps.sweep import sweep
@@ -41,6 +42,7 @@ __all__ = [
     "AckclockError",
     "Agent",
     "ByWindow",
+    "Capture",
     "Comparison",
     "CongestionControl",
     "Control",
@@ -65,6 +67,7 @@ __all__ = [
     "Undo",
     "WindowBased",
     "__version__",
+    "capture",
     "catalogue",
     "compare",
     "load",
@@ -87,6 +90,7 @@ _HOMES = {
     "AckclockError": ("ackclock.errors", "AckclockError"),
     "Agent": ("ackclock.controllers.agent", "Agent"),
     "ByWindow": ("ackclock.controllers.base", "ByWindow"),
+    "Capture": ("ackclock.sweeps.captures", "Capture"),
     "Comparison": ("ackclock.comparison.compare", "Comparison"),
     "CongestionControl": ("ackclock.controllers.base", "CongestionControl"),
     "Control": ("ackclock.events", "Control"),
@@ -110,6 +114,7 @@ _HOMES = {
     "Simulation": ("ackclock.simulation", "Simulation"),
     "Undo": ("ackclock._ackclock", "Undo"),
     "WindowBased": ("ackclock.controllers.base", "WindowBased"),
+    "capture": ("ackclock.sweeps.captures", "capture"),
     "catalogue": ("ackclock.engine", "catalogue"),
     "compare": ("ackclock.comparison.compare", "compare"),
     "load": ("ackclock.scenario.plan", "load"),

@@ -5,6 +5,11 @@ from typing import Any, Literal
 
 __version__: str
 
+def capture(
+    resolved: str, file: str, comment: str, ethernet: bool = False, controllers: dict[str, Any] | None = None
+) -> int:
+    """Play a resolved run and write what its `capture` asks for to `file`, pcapng; how many packets there are."""
+
 class Table:
     """A table handed over without copying, through the Arrow PyCapsule interface."""
 

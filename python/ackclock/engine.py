@@ -202,6 +202,15 @@ def run_raw(document: str) -> None:
         _extension().run(document)
 
 
+def capture(document: str, file: str, comment: str, *, ethernet: bool, controllers: Controllers) -> int:
+    """Play a resolved run that says where packets are looked at, and write them to `file`; how many there are.
+
+    Raises as :func:`run` does, and :class:`OSError` where the file cannot be written.
+    """
+    with translated():
+        return int(_extension().capture(document, file, comment, ethernet, dict(controllers)))
+
+
 class Batch:
     """Runs whose tables are kept together as Arrow streams, in which a column `run` tells them apart."""
 

@@ -1,6 +1,7 @@
 //! Python's view of the engine: JSON in, Arrow tables out. The only crate that knows Python.
 
 mod batch;
+mod capture;
 mod catalogue;
 mod cells;
 mod controller;
@@ -291,6 +292,7 @@ fn _ackclock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<views::Lost>()?;
     m.add("ControllerFailure", m.py().get_type::<ControllerFailure>())?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
+    m.add_function(wrap_pyfunction!(capture::capture, m)?)?;
     m.add_function(wrap_pyfunction!(empty_tables, m)?)?;
     m.add_function(wrap_pyfunction!(record, m)?)?;
     m.add_function(wrap_pyfunction!(replay, m)?)?;

@@ -14,6 +14,7 @@ use crate::probe::Probes;
 use crate::routes::{Route, Routes};
 use crate::slab::Slab;
 use crate::spec::{self, Hop, Run, SpecError, Start, Through};
+use crate::tap::{Doors, Taps};
 use crate::wire::Link;
 use ackclock_core::app::Connections;
 use ackclock_core::path::{DelayLine, Port};
@@ -35,8 +36,9 @@ pub(crate) struct Router<'a> {
     links: BTreeMap<&'a str, u32>,
     /// The other elements: number of the first port, and how many there are.
     elements: BTreeMap<&'a str, (u32, Port)>,
-    /// How many links and ports there are.
+    /// How many links, ports and probe points there are.
     before_delays: u32,
+    taps: Doors,
     delays: Vec<u64>,
     numbers: BTreeMap<u64, u32>,
     routes: Routes,
@@ -44,7 +46,10 @@ pub(crate) struct Router<'a> {
 
 impl<'a> Router<'a> {
     /// For `run`, whose elements have so many `ports`.
-    pub(crate) fn new(run: &'a Run, ports: &[Port]) -> Router<'a> {
+    ///
+    /// # Errors
+    /// Something is to be captured that is not there.
+    pub(crate) fn new(run: &'a Run, ports: &[Port]) -> Result<Router<'a>, SpecError> {
         let links: BTreeMap<_, _> = run.links.iter().zip(0..).map(|(l, i)| (l.id.as_str(), i)).collect();
         let mut before_delays = links.len() as u32;
         let mut elements = BTreeMap::new();
@@ -54,11 +59,14 @@ impl<'a> Router<'a> {
             elements.insert(id, (before_delays, *n));
             before_delays += u32::from(*n);
         }
+        let taps = Doors::of(run, before_delays)?;
+        before_delays += taps.len();
         let (delays, numbers, routes) = (Vec::new(), BTreeMap::new(), Routes::default());
-        Router { links, elements, before_delays, delays, numbers, routes }
+        Ok(Router { links, elements, before_delays, taps, delays, numbers, routes })
     }
 
-    pub(crate) fn route(&mut self, hops: &[Hop], path: &str) -> Result<Route, SpecError> {
+    /// The way of flow number `flow` over `hops`, of its data or `back`.
+    pub(crate) fn route(&mut self, hops: &[Hop], (flow, back): (usize, bool), path: &str) -> Result<Route, SpecError> {
         if hops.is_empty() || hops.len() > MAX_HOPS {
             return Err(SpecError::new(path, format!("a route has 1 to {MAX_HOPS} hops, not {}", hops.len())));
         }
@@ -82,7 +90,7 @@ impl<'a> Router<'a> {
             }
         });
         let elements = elements.collect::<Result<Vec<_>, SpecError>>()?;
-        Ok(self.routes.add(elements))
+        Ok(self.routes.add(self.taps.around(elements, flow, back)))
     }
 }
 
@@ -118,13 +126,14 @@ impl Sim {
         check(run)?;
         let probes = Probes::new(&run.probes, run.flows.len())?;
         let others = Others::of(run, probes.cells_every)?;
-        let mut router = Router::new(run, &others.ports());
+        let mut router = Router::new(run, &others.ports())?;
         let mut net = Network::default();
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
             let f = &drawn(f, run);
-            let routes = [(&f.forward, "forward"), (&f.reverse, "reverse")];
-            let [forward, reverse] = routes.map(|(hops, name)| router.route(hops, &format!("{path}.{name}")));
+            let routes = [(&f.forward, false, "forward"), (&f.reverse, true, "reverse")];
+            let [forward, reverse] =
+                routes.map(|(hops, back, name)| router.route(hops, (i, back), &format!("{path}.{name}")));
             net.flow(f, run, (&others, [forward?, reverse?]), &path, make)?;
         }
         let Network { sides, flows, conns, marks } = net;
@@ -138,6 +147,7 @@ impl Sim {
         let doors = others.iter().zip(0..).flat_map(|(e, i)| (0..e.ports()).map(move |port| (i, port))).collect();
         let layout = Layout {
             others: links.len() as u32,
+            taps: router.before_delays - router.taps.len(),
             delays: router.before_delays,
             sides: router.before_delays + delays.len() as u32,
         };
@@ -175,6 +185,7 @@ impl Sim {
             visits: 0,
             now: Time::ZERO,
             log: run.engine.log_deliveries.then(Vec::new),
+            taps: (!run.capture.is_empty()).then(|| Box::new(Taps::new(router.taps.into_list(), run.flows.len()))),
             link_names: run.links.iter().map(|l| (l.id.clone(), l.rate_bps)).collect(),
             warnings,
         })

@@ -24,13 +24,13 @@ impl Sim {
         check(run)?;
         let probes = Probes::new(&run.probes, run.flows.len())?;
         let others = Others::of(run, probes.cells_every)?;
-        let mut router = Router::new(run, &others.ports());
+        let mut router = Router::new(run, &others.ports())?;
         let mut known: Vec<(&Flow, marking::Use)> = Vec::new();
         let mut uses = Vec::with_capacity(run.flows.len());
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
-            let forward = router.route(&f.forward, &format!("{path}.forward"))?;
-            let reverse = router.route(&f.reverse, &format!("{path}.reverse"))?;
+            let forward = router.route(&f.forward, (i, false), &format!("{path}.forward"))?;
+            let reverse = router.route(&f.reverse, (i, true), &format!("{path}.reverse"))?;
             if let Some((_, how)) = known.iter().find(|(other, _)| same_flow(f, other)) {
                 uses.push(*how);
                 continue;

@@ -9,6 +9,7 @@ use crate::others::Other;
 use crate::probe::Probes;
 use crate::routes::{Routes, END};
 use crate::slab::{Slab, NONE};
+use crate::tap::Taps;
 use crate::wire::Link;
 use ackclock_core::packet::{Family, FourTuple, Packet};
 use ackclock_core::path::{DelayLine, Port};
@@ -49,6 +50,8 @@ pub(crate) struct Bare {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub others: u32,
+    /// Probe points.
+    pub taps: u32,
     pub delays: u32,
     pub sides: u32,
 }
@@ -86,6 +89,8 @@ pub struct Sim {
     /// How far the run was stepped; only its steps keep this.
     pub(crate) now: Time,
     pub(crate) log: Option<Vec<Delivery>>,
+    /// None: nobody captures.
+    pub(crate) taps: Option<Box<Taps>>,
     pub(crate) link_names: Vec<(String, Option<u64>)>,
     /// What to know about the run before it is played.
     pub(crate) warnings: Vec<String>,
@@ -230,6 +235,9 @@ impl Sim {
     /// A packet enters an element by the port that has the number `door`.
     #[cold] // for runs of links alone, which cost the less for it
     fn enter_other(&mut self, now: Time, door: u32, id: u32, len: u32) {
+        if door >= self.layout.taps {
+            return self.pass_tap(now, door, id, len);
+        }
         let (i, port) = self.doors[(door - self.layout.others) as usize];
         let other = &mut self.others[i];
         let parcel = self.slab.parcel(id, len);
@@ -242,9 +250,16 @@ impl Sim {
     fn on_other_due(&mut self, now: Time, door: u32) -> Time {
         let (i, _) = self.doors[(door - self.layout.others) as usize];
         while let Some(out) = self.others[i].pull(now, &mut self.slab) {
-            self.arrive(now, out.parcel.id, out.parcel.len);
+            self.arrive_by_others(now, out.parcel.id, out.parcel.len);
         }
         self.others[i].next_due()
+    }
+
+    /// [`Sim::arrive`] for what is neither link nor delay. A single copy of it: every one weighs on the others.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn arrive_by_others(&mut self, now: Time, id: u32, len: u32) {
+        self.arrive(now, id, len);
     }
 
     /// Sends what the endpoint has ready and sees to it that its timers are minded.
@@ -336,6 +351,7 @@ impl Sim {
             link.finish(self.end, &mut self.slab);
         }
         self.finish_cells();
+        self.finish_taps();
         self.count_datagrams();
         for conn in &mut self.conns {
             let cwnd = conn.cwnd;

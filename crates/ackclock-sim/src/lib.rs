@@ -8,6 +8,7 @@
 //! * [`slab`]: packets in flight, [`routes`]: where they go; [`wire`]: links, those of the
 //!   core and the fused one; [`cells`]: radio cells
 //! * [`flow`]: flows and their connections; [`host`]: what their applications do; [`probe`]: series
+//! * [`tap`]: places where packets are looked at, for captures
 //! * [`step`]: the run driven from outside; [`snapshot`]: where it stands
 //! * [`engine`]: the loop; [`build`] and [`endpoint`]: from specification to network; [`output`]: the tables
 #![forbid(unsafe_code)]
@@ -35,6 +36,7 @@ pub mod slab;
 pub mod snapshot;
 pub mod spec;
 pub mod step;
+pub mod tap;
 pub mod wire;
 
 pub use ackclock_core::histogram;

@@ -1,8 +1,10 @@
 //! Packets in flight: headers in a slab, named by their slot, and beside each where it comes from and how far it is.
 
 use crate::routes::Route;
+use crate::tap::Notes;
 use ackclock_core::packet::{Ecn, Packet, Parcel};
 use ackclock_core::path::Store;
+use ackclock_core::queue::Reason;
 
 /// No packet: a place on a link whose packet was lost.
 pub const NONE: u32 = u32::MAX;
@@ -67,6 +69,8 @@ impl Slot {
 pub struct Slab {
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// What captures keep with packets, if somebody captures.
+    notes: Option<Box<Notes>>,
 }
 
 impl Slab {
@@ -126,6 +130,11 @@ impl Slab {
         self.free.push(id);
     }
 
+    /// What captures keep with packets, from now on.
+    pub(crate) fn notes(&mut self) -> &mut Notes {
+        self.notes.get_or_insert_default()
+    }
+
     /// Every slot that is taken.
     pub fn each(&self, mut f: impl FnMut(u32, &Slot)) {
         let mut taken = vec![true; self.slots.len()];
@@ -145,6 +154,16 @@ impl Slab {
 
 impl Store for Slab {
     fn drop(&mut self, id: u32) {
+        if let Some(notes) = &mut self.notes {
+            notes.dropped(id, "lost");
+        }
+        self.remove(id);
+    }
+
+    fn dropped(&mut self, id: u32, reason: Reason) {
+        if let Some(notes) = &mut self.notes {
+            notes.dropped(id, reason.name());
+        }
         self.remove(id);
     }
 
@@ -155,6 +174,9 @@ impl Store for Slab {
     fn duplicate(&mut self, id: u32) -> Option<u32> {
         let copy = self.reserve();
         *self.get_mut(copy) = Slot { copy: true, ..*self.get(id) };
+        if let Some(notes) = &mut self.notes {
+            notes.copied(id, copy);
+        }
         Some(copy)
     }
 }

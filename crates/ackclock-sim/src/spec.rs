@@ -69,6 +69,9 @@ pub struct Run {
     /// Whether the one-way delay of every packet is taken, for percentiles of each flow.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub packet_delays: bool,
+    /// Where packets are looked at ([`crate::tap`]): `flows`, `links`, or one of them, `links.ID`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capture: Vec<String>,
     /// Engine options.
     #[serde(default)]
     pub engine: Engine,

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import cyclopts
 from cyclopts import App, Parameter
@@ -63,6 +63,16 @@ def run_command(
     jobs: Jobs = None,
     json: Json = False,
     plot: Annotated[bool, flag("Draw cwnd, queue and goodput over time, into --out or FILE-plots (PNG, SVG).")] = False,
+    capture: Annotated[
+        Path | None,
+        Parameter(
+            help="Write packets to this file (pcapng), as seen where run.capture says or at both ends of each flow; of "
+            "several runs to NAME-0.pcapng and so on."
+        ),
+    ] = None,
+    link_type: Annotated[
+        Literal["raw", "ethernet"], Parameter(help="What packets in --capture begin with: the IP header, or Ethernet.")
+    ] = "raw",
 ) -> int:
     """Run a scenario and show a table of means and 95 % confidence intervals."""
     try:
@@ -73,7 +83,7 @@ def run_command(
             raise KeyboardInterrupt from None
         raise
 
-    return run(Request(file, out, changes, seed, replications, jobs, json, plot))
+    return run(Request(file, out, changes, seed, replications, jobs, json, plot, capture, link_type))
 
 
 @app.command(name="sweep", help_epilogue=example("sweep"))

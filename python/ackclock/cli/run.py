@@ -19,6 +19,7 @@ from ackclock.results import text
 from ackclock.results.result import Result
 from ackclock.results.summary import to_json
 from ackclock.scenario.plan import Plan, load
+from ackclock.sweeps import captures
 from ackclock.sweeps import run as sweeps
 
 _FEW = 2
@@ -43,6 +44,8 @@ class Request:
     jobs: int | None
     as_json: bool
     plot: bool
+    capture: Path | None = None
+    link_type: captures.LinkType = "raw"
 
 
 def run(request: Request) -> int:
@@ -50,6 +53,7 @@ def run(request: Request) -> int:
     plan = load(request.file, set=request.changes, seed=request.seed, replications=request.replications)
     if request.plot:
         plan = _prepared_for_figures(plan, request)
+    capture = captures.checked(request.capture) if request.capture is not None else None
     begun = time.monotonic()
     missing = 0
     try:
@@ -58,11 +62,14 @@ def run(request: Request) -> int:
     except Interrupted as interruption:
         result, missing = interruption.result, interruption.missing
     elapsed = time.monotonic() - begun
+    written = captures.write(plan, capture, request.link_type) if capture is not None and not missing else []
     figures = _figures(result, request) if request.plot else []
     if request.as_json:
-        console.print_json(as_json(result))
+        listed = [{"run": one.run, "file": str(one.file), "packets": one.packets} for one in written]
+        console.print_json(as_json(result) | ({"captures": listed} if capture is not None else {}))
     else:
         show(console.stdout(), result, elapsed, request.out, figures)
+        _captured(written)
     for warning in result.warnings:
         console.warn(warning)
     if missing:
@@ -71,6 +78,22 @@ def run(request: Request) -> int:
         console.warn(f"interrupted: {finished} of {finished + missing} runs finished and are {kept}")
         return INTERRUPTED
     return OK
+
+
+def _captured(written: Sequence[captures.Capture]) -> None:
+    """Say which captures there are."""
+    out = console.stdout()
+    if len(written) > _FEW:
+        first, last = written[0].file, written[-1].file.name
+        packets = sum(one.packets for one in written)
+        console.say(out, f"captures: {first} to {last} ({len(written)} files, {_spaced(packets)} packets)")
+        return
+    for one in written:
+        console.say(out, f"capture: {one.file} ({_spaced(one.packets)} packets)")
+
+
+def _spaced(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
 
 
 def as_json(result: Result) -> dict[str, Any]:
@@ -139,7 +162,7 @@ def show(
     n = max(varied, default=0)
     upto = "up to " if any(own < n for own in varied) else ""
     note = f"; means and 95 % confidence intervals of {upto}{n} replications" if n > 1 else ""
-    packets = f"{int(result.runs['packets'].sum()):,}".replace(",", " ")
+    packets = _spaced(int(result.runs["packets"].sum()))
     runs = f"{result.runs.height} run{'' if result.runs.height == 1 else 's'}"
     console.say(out, f"{runs}, {packets} packets, {elapsed:.1f} s{note}")
     if directory is not None:

@@ -57,6 +57,11 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
     }
 
 
+def captured(document: Document, places: Sequence[str]) -> Document:
+    """A resolved run whose packets are looked at in these places, for a capture. They change nothing else in it."""
+    return {**document, "capture": list(places)} if places else document
+
+
 def link_key(scenario: Scenario, number: int) -> resolved.Key:
     """Where the link with this number in the resolved run is written."""
     layout = scenario.layout()

@@ -199,7 +199,7 @@ def _checked(index: int, params: Params, scenario: Scenario, changed: Set[str]) 
     fit.check(scenario)
     text = resolved_text(document)
     try:
-        foreseen = engine.validate(text)
+        foreseen = engine.validate(resolved_text(compiler.captured(document, scenario.run.capture)))
     except EngineError as error:
         raise refusal.problem(scenario, str(error)) from None
     found = no_effect.warnings(scenario, document, changed)

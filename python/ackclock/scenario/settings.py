@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
@@ -11,6 +12,28 @@ from ackclock.scenario.values.base import Model
 from ackclock.scenario.values.types import Count, Duration, PositiveDuration, RunLength
 from ackclock.scenario.values.units import DURATION
 from ackclock.series import CELL, LINK, OF_INTERVAL, SERIES, USER
+
+
+def _place(value: Any) -> str:
+    if isinstance(value, str) and re.fullmatch(r"(flows|links)(\.\S+)?", value):
+        return value
+    remedy = 'write "flows", "links", or one of them such as "flows.0" or "links.bottleneck"'
+    raise Problem(f"{value!r} is no place where packets can be captured", remedy)
+
+
+Place = Annotated[
+    str,
+    BeforeValidator(_place),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": r"^(flows|links)(\.\S+)?$",
+            "description": "where packets are looked at: flows, links, flows.NUMBER or links.NAME",
+            "examples": ["flows", "links.bottleneck"],
+        }
+    ),
+]
+"""A place where packets are captured."""
 
 
 class Run(Model):
@@ -26,6 +49,12 @@ class Run(Model):
     """Master seed; every random draw follows from it and the replication number."""
     packet_delays: Annotated[bool, Field(strict=True)] = True
     """Takes the one-way delay of every packet, for percentiles of each flow; without it runs are 4 % cheaper."""
+
+    capture: Annotated[
+        tuple[Place, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+    ] = ()
+    """Where ``ackclock run --capture FILE`` looks at packets: "flows" (both ends of each), "flows.0" for one, "links"
+    (input and output of each), "links.bottleneck" for one. Without it at both ends of each flow."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Run:

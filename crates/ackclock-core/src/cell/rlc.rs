@@ -131,7 +131,7 @@ struct Consequences<'a, S: Store + ?Sized> {
 impl<S: Store + ?Sized> Sink for Consequences<'_, S> {
     fn dropped(&mut self, at: Time, parcel: Parcel, reason: Reason) {
         self.stats.drops[reason as usize] += u64::from(self.window.covers(at));
-        self.store.drop(parcel.id);
+        self.store.dropped(parcel.id, reason);
     }
 
     fn marked(&mut self, at: Time, parcel: &Parcel, reason: Reason) {

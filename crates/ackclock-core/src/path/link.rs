@@ -76,7 +76,7 @@ impl<S: Store + ?Sized> Sink for Consequences<'_, S> {
     fn dropped(&mut self, at: Time, parcel: Parcel, reason: Reason) {
         self.stats.drop_at(at, reason);
         self.stats.stayed(parcel.arrived, at, parcel.len);
-        self.store.drop(parcel.id);
+        self.store.dropped(parcel.id, reason);
         self.dropped = Some(parcel.id);
     }
 

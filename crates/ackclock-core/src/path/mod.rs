@@ -26,6 +26,7 @@ mod stats;
 mod testing;
 
 use crate::packet::Parcel;
+use crate::queue::Reason;
 use crate::time::Time;
 
 pub use delay::DelayLine;
@@ -41,6 +42,11 @@ pub type Port = u16;
 pub trait Store {
     /// Packet `id` was dropped or lost: no element will name it again.
     fn drop(&mut self, id: u32);
+    /// As [`Store::drop`], by a decision with a reason: for owners who keep it.
+    fn dropped(&mut self, id: u32, reason: Reason) {
+        let _ = reason;
+        self.drop(id);
+    }
     /// Packet `id` is marked: its ECN field becomes CE. It is asked for ECN-capable packets only.
     fn mark(&mut self, id: u32);
     /// Makes a second packet like `id` and names it; none when there is no room for another.

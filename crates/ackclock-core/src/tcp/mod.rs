@@ -23,6 +23,7 @@ mod prediction;
 mod pushes;
 pub mod receiver;
 mod recovery;
+mod repeated;
 mod sack_blocks;
 pub mod scoreboard;
 pub mod segment;
@@ -34,4 +35,5 @@ mod validation;
 
 pub use config::{Config, Profile};
 pub use endpoint::{Endpoint, State};
+pub use repeated::Cause;
 pub use segment::Segment;

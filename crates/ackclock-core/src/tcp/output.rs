@@ -224,6 +224,7 @@ impl Sender {
             let hole = self.tcb.board.last_undelivered()?;
             self.leaves_again(now, hole.len);
             self.tcb.board.probed(hole.number, now, self.tcb.totals());
+            self.recovery.probed_again();
             self.repeat(hole, now)
         };
         self.recovery.probed(!new, &mut self.tcb);

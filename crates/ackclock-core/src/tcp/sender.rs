@@ -10,6 +10,7 @@ use super::pacer::Pacer;
 use super::pair::Pair;
 use super::peer_window::PeerWindow;
 use super::recovery::Recovery;
+use super::repeated::Cause;
 use super::send_stream::SendStream;
 use super::timers::Timers;
 use crate::cc::{CongestionControl, StartEstimate};
@@ -188,6 +189,11 @@ impl Sender {
     /// Where the sender stands with respect to losses.
     pub fn phase(&self) -> Phase {
         self.recovery.phase()
+    }
+
+    /// Why the segment that has just left did so before; nothing if it is new. Asked for once.
+    pub fn take_repeated(&mut self) -> Option<Cause> {
+        self.recovery.take_repeated()
     }
 
     /// Counters.

@@ -103,6 +103,9 @@ impl Sim {
             }
         };
         let c = self.work.free.pop_front().map_or_else(|| self.add_place(), |c| c as usize);
+        if let Some(taps) = &mut self.taps {
+            taps.leaves(c, self.sides[2 * c].stamp.generation, &self.conns[c]);
+        }
         self.conns[c] = Conn::new(f, number, now);
         for (end, endpoint) in [source, sink].into_iter().enumerate() {
             self.events.forget(self.layout.sides + (2 * c + end) as u32);

@@ -11,7 +11,8 @@ pub use fused::FusedLink;
 
 use crate::slab::Slab;
 use ackclock_core::packet::Ecn;
-use ackclock_core::path::{self, LinkStats};
+use ackclock_core::path::{self, LinkStats, Store};
+use ackclock_core::queue::Reason;
 use ackclock_core::time::Time;
 
 /// A packet on a wire: due at its far end at `exit`. The rest of what a [`Parcel`](ackclock_core::packet::Parcel) says is
@@ -59,7 +60,8 @@ impl Link {
                 match l.push(now, id, len, slab) {
                     Outcome::Taken => {}
                     Outcome::Marked => slab.get_mut(id).packet.set_ecn(Ecn::Ce),
-                    Outcome::Lost | Outcome::Dropped => slab.remove(id),
+                    Outcome::Lost => slab.drop(id),
+                    Outcome::Dropped => slab.dropped(id, Reason::Full),
                 }
                 // What is behind others comes out after them.
                 (l.in_flight() == 1).then(|| l.next_due())

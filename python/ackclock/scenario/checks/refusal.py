@@ -51,6 +51,8 @@ def problem(scenario: Scenario, refusal: str) -> Problem:
         key, guide = hspa.written_at(inner[1:]), "docs/topologies.md"
     elif head == "flows":
         key, guide = _flow_key(scenario, inner) if numbered else ("flows",), _guide(inner)
+    elif head == "capture":
+        key, guide = ("run", *(int(part) if part.isdecimal() else part for part in (head, *inner))), "docs/captures.md"
     elif place in _OF_RUNS or head == "probes":
         key, guide = tuple(_OF_RUNS.get(place, place).split(".")), "docs/scenario.md"
     else:

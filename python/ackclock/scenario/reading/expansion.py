@@ -26,6 +26,7 @@ _LISTS = frozenset(
     {
         "active",
         "bitrates",
+        "capture",
         "drops",
         "events",
         "flows",

@@ -3,7 +3,7 @@
 use super::super::control_block::ControlBlock;
 use super::super::scoreboard::Delivery;
 use super::super::timers::{Timer, Timers};
-use super::{AckEvent, Recovery, Repair};
+use super::{AckEvent, Cause, Recovery, Repair};
 use crate::cc::Phase;
 
 impl Recovery {
@@ -59,6 +59,7 @@ impl Recovery {
         let flight = tcb.board.occupied().saturating_sub(self.limited_sent);
         self.signal_loss(e.now, flight, false, tcb);
         tcb.stats.recoveries += 1;
+        self.cause = Cause::Fast;
         self.point = tcb.board.nxt();
         self.careful = self.repair == Repair::Tahoe;
         self.forced = true;

@@ -18,6 +18,7 @@ mod undo;
 use super::config::{Config, LossDetection, PrrRule, Recovery as Algorithm};
 use super::control_block::ControlBlock;
 use super::peer_window::PeerWindow;
+use super::repeated::Cause;
 use super::scoreboard::{Delivery, Hole};
 use super::segment::Segment;
 use super::send_stream::SendStream;
@@ -112,6 +113,10 @@ pub(super) struct Recovery {
     prr: Prr,
     frto: Frto,
     undo: Undo,
+    /// Why the next segment that leaves again will.
+    cause: Cause,
+    /// Why the last one did, until somebody asks.
+    repeated: Option<Cause>,
 }
 
 impl Recovery {
@@ -135,6 +140,8 @@ impl Recovery {
             prr: Prr::default(),
             frto: Frto::default(),
             undo: Undo::default(),
+            cause: Cause::Fast,
+            repeated: None,
         }
     }
 
@@ -243,6 +250,7 @@ impl Recovery {
     /// Fast recovery begins and ends at `point`.
     fn begin_recovery(&mut self, point: u64, tcb: &mut ControlBlock) {
         tcb.stats.recoveries += 1;
+        self.cause = Cause::Fast;
         self.phase = Phase::Recovery;
         self.point = point;
         self.rescued = false;
@@ -287,6 +295,7 @@ impl Recovery {
             tcb.set_window(now, tcb.board.pipe() + u64::from(tcb.mss));
         }
         self.phase = Phase::Loss;
+        self.cause = Cause::Timeout;
         tcb.enter_phase(now, Phase::Loss);
         self.point = tcb.board.nxt();
         self.careful = true;
@@ -324,6 +333,20 @@ impl Recovery {
     /// A segment is sent again to repair a loss.
     pub fn resent(&mut self, now: Time) {
         self.undo.resent(now);
+        self.repeated = Some(self.cause);
+        if self.cause == Cause::Timeout {
+            self.cause = Cause::AfterTimeout;
+        }
+    }
+
+    /// The end of what is outstanding is sent again as a probe.
+    pub fn probed_again(&mut self) {
+        self.repeated = Some(Cause::Probe);
+    }
+
+    /// Why the segment that has just left did so before; nothing if it had not. Asked for once.
+    pub fn take_repeated(&mut self) -> Option<Cause> {
+        self.repeated.take()
     }
 
     /// The hole to fill although nothing is known to be lost (RFC 6675 `NextSeg` rules 3 and 4, with nothing lost and
