@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ackclock
 from ackclock import load
+from ackclock.cli.app import main
 from ackclock.errors import InputError
 from ackclock.scenario.display.sketch import sketch
 
@@ -69,6 +72,18 @@ def test_it_can_be_drawn() -> None:
     assert [place.name for place in drawn.places] == ["server", "base-station", "users-0-to-1"]
     words = " ".join(drawn.lines[1].words)
     assert "HSPA 4 Mbit/s, up 1 Mbit/s users: 2 35 ms, up to 10 ms more droptail 250 KiB" in words
+
+
+def test_it_can_be_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "hspa.toml"
+    path.write_text(
+        '[topology]\nkind = "hspa_cell"\nprofile = "mid"\nusers = 3\nrtt = "30 ms"\njitter = "0 s"\n\n'
+        '[[flows]]\ncc = "reno"\n\n'
+        '[run]\nduration = "1 s"\n'
+    )
+    assert main(["show", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"cell +HSPA 3 Mbit/s, up 1 Mbit/s +3 +35 ms +droptail 250 KiB", shown)
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,9 @@ def _print(found: Beginning, drawn: Sequence[Path], *, as_json: bool) -> None:
             out.print(console.table(_links(point, document), ["left"]))
         if cells := document.get("cells"):
             out.print(console.table(_cells(cells), ["left"] * 6))
+        if cells := document.get("hspa"):
+            words = [[cell["id"], *radio.hspa(cell)] for cell in cells]
+            out.print(console.table([["cell", "rate", "users", "delay", "queue of each"], *words], ["left"] * 5))
         out.print(console.table(_flows(point, document), sides))
         out.print(console.table(_ways(point, document), ["left"] * 3))
     if found.points > _MOST:

@@ -60,7 +60,7 @@ def hspa(cell: Document) -> tuple[str, ...]:
     late = f", up to {DURATION.format(cell['jitter_ns'])} more" if cell["jitter_ns"] else ""
     rates = f"HSPA {RATE.format(cell['down_bps'])}, up {RATE.format(cell['up_bps'])}"
     queue_of = queue({"params": cell})
-    return rates, f"users: {cell['users']}", f"{DURATION.format(cell['delay_ns'])}{late}", queue_of
+    return rates, f"{cell['users']}", f"{DURATION.format(cell['delay_ns'])}{late}", queue_of
 
 
 def _span(values: list[float], unit: str) -> str:

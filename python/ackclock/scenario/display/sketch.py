@@ -77,7 +77,8 @@ def sketch(scenario: Scenario) -> Sketch:
         return _cell(scenario, layout, (len(cell["users"]), about), resolved)
     if isinstance(scenario.topology, HspaCell):
         cell = compile_run(scenario)["hspa"][0]
-        return _cell(scenario, layout, (cell["users"], radio.hspa(cell)), resolved)
+        rates, users, *others = radio.hspa(cell)
+        return _cell(scenario, layout, (cell["users"], (rates, f"users: {users}", *others)), resolved)
     if isinstance(scenario.topology, Network):
         return _network(scenario.topology, scenario, layout, resolved)
     return _row(scenario, layout, resolved)
