@@ -3,7 +3,7 @@
 
 use crate::choice::{forms, Choice, Form};
 use crate::world::{acked, step, Acked, Step, World};
-use ackclock_core::cc::registry;
+use ackclock_core::cc::{registry, Control, Pacing};
 use proptest::prelude::*;
 
 /// Acknowledgments, then a pause of so many milliseconds.
@@ -60,8 +60,9 @@ fn history() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step().prop_map(brief), 0..40)
 }
 
-/// Plays the turns after a history, with all of their pauses or not: the largest window from the history's end on.
-fn peak(choice: &Choice, (mss, iw, most): Connection, history: &[Step], turns: &[Turn], pauses: bool) -> u64 {
+/// Plays the turns after a history, with all of their pauses or not: the largest window from the history's end on, and the
+/// highest pace, which is what grows where the window follows a model (0 where the controller sets none).
+fn peak(choice: &Choice, (mss, iw, most): Connection, history: &[Step], turns: &[Turn], pauses: bool) -> (u64, u64) {
     let marks = registry::find(choice.name).unwrap().family == "marks";
     let mut world = World::new(choice.build().unwrap(), mss, iw, most);
     history.iter().for_each(|s| world.play(*s));
@@ -75,7 +76,9 @@ fn peak(choice: &Choice, (mss, iw, most): Connection, history: &[Step], turns: &
         }
         world.pause(SHORT + if pauses { *ms } else { 0 }, true);
     }
-    world.controls[from..].iter().map(|c| c.cwnd).max().unwrap()
+    let rate = |c: &Control| if let Pacing::Rate(rate) = c.pacing { rate } else { 0 };
+    let since = &world.controls[from..];
+    (since.iter().map(|c| c.cwnd).max().unwrap(), since.iter().map(rate).max().unwrap())
 }
 
 fn holds(form: &Form, cases: u32) {
@@ -94,7 +97,7 @@ fn holds(form: &Form, cases: u32) {
             turns.iter_mut().flat_map(|t| &mut t.0).for_each(Acked::make_even);
         }
         let [busy, pausing] = [false, true].map(|pauses| peak(&choice, connection, &history, &turns, pauses));
-        prop_assert!(pausing <= busy, "{choice:?}: {pausing} bytes with pauses, {busy} without");
+        prop_assert!(pausing.0 <= busy.0 && pausing.1 <= busy.1, "{choice:?}: {pausing:?} bytes with pauses, {busy:?} without (window, pace)");
         Ok(())
     });
 }
