@@ -280,5 +280,22 @@ def test_a_profile_that_distorts_a_controller_is_warned_of(raw: Raw, cc: str, pr
     assert all("rack" in line and "linux" in line for line in of_profile)
 
 
+@pytest.mark.parametrize(
+    ("cc", "rest", "warned"),
+    [
+        ("bbr1", {"profile": "rfc"}, True),
+        ("bbr1", {"profile": "rfc", "tcp": {"app_limited": "write"}}, False),
+        ("bbr1", {"profile": "linux"}, False),
+        ("bbr3", {"profile": "rfc"}, False),
+        ("cubic", {"profile": "rfc"}, False),
+    ],
+)
+def test_a_profile_that_keeps_bbr_in_start_up_is_warned_of(raw: Raw, cc: str, rest: Raw, *, warned: bool) -> None:
+    raw["flows"][0] = {"cc": cc, "app": {"kind": "request-response", "response": "300 kB"}} | rest
+    lines = [line for line in load(raw).points[0].warnings if line.startswith("flows.0.profile")]
+    assert bool(lines) == warned
+    assert all("app_limited" in line and "linux" in line for line in lines)
+
+
 def test_who_names_no_profile_gets_linux(raw: Raw) -> None:
     assert [flow["profile"] for flow in ackclock.run(raw, jobs=1).resolved()["flows"]] == ["linux"]

@@ -97,7 +97,10 @@ fn holds(form: &Form, cases: u32) {
             turns.iter_mut().flat_map(|t| &mut t.0).for_each(Acked::make_even);
         }
         let [busy, pausing] = [false, true].map(|pauses| peak(&choice, connection, &history, &turns, pauses));
-        prop_assert!(pausing.0 <= busy.0 && pausing.1 <= busy.1, "{choice:?}: {pausing:?} bytes with pauses, {busy:?} without (window, pace)");
+        prop_assert!(
+            pausing.0 <= busy.0 && pausing.1 <= busy.1,
+            "{choice:?}: {pausing:?} bytes with pauses, {busy:?} without (window, pace)"
+        );
         Ok(())
     });
 }

@@ -12,7 +12,7 @@ from ackclock.scenario.reading.expansion import Path, dotted
 from ackclock.scenario.topology.queue import WEIGHTED
 from ackclock.scenario.topology.rate import VaryingRate
 from ackclock.scenario.topology.resolved import Link
-from ackclock.scenario.traffic.application import Bulk, Cbr, Files, OnOff
+from ackclock.scenario.traffic.application import Bulk, Cbr, Files, OnOff, RequestResponse
 from ackclock.scenario.traffic.flow import Flow
 from ackclock.scenario.traffic.layout import around
 from ackclock.scenario.values.units import DURATION, PACKETS, SIZE
@@ -149,7 +149,13 @@ def _distorted(flow: Flow) -> str | None:
         return None
     options = engine.tcp_options(flow.profile, flow.tcp_options, name)
     if options["loss_detection"] != "dupack":
-        return None
+        if name != "bbr1" or options["app_limited"] != "exhausted" or not isinstance(flow.app, RequestResponse):
+            return None
+        problem = (
+            f"'{flow.profile}' takes what leaves once an answer has run out for limited by the application, and 'bbr1' "
+            "may never end its start-up: it goes on at nearly three times the rate"
+        )
+        return f'{problem}; take profile = "linux", or tcp = {{ app_limited = "write" }}'
     problem = (
         f"'{flow.profile}' finds a retransmission that is lost again by the timeout only, and '{name}', which keeps "
         "its window through losses, meets that often: what is measured is timeouts more than its own law"
