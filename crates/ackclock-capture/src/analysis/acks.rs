@@ -1,0 +1,243 @@
+//! What an acknowledgment tells of the data that it acknowledges.
+
+use super::connection::{Connection, Context, RttRule};
+use super::coverage::Covered;
+use super::limits::View;
+use super::pieces::{Kind, Piece, NEVER};
+use super::repairs::{Cause, Open, Proof, Repair};
+use super::rtt::older;
+use super::segment::{unwrapped, Segment};
+use super::sink::{Event, Happening, Metric, Sink};
+use ackclock_core::packet::wire::flags;
+
+impl Connection {
+    /// Takes acknowledgment and window of `s`, which direction `d` sent, for the data of the other.
+    pub(super) fn acknowledgment<S: Sink>(&mut self, s: &Segment, d: usize, cx: &mut Context<S>) {
+        let e = 1 - d;
+        let y = &mut self.directions[e];
+        if !y.known {
+            y.stand_at(s.ack);
+        }
+        let (flight, una) = (y.in_flight(), y.pieces.una());
+        let mut ack = unwrapped(s.ack, y.max);
+        if let Some(fin) = y.fin.filter(|fin| ack > *fin) {
+            y.fin_acked = true;
+            ack = fin;
+        }
+        y.counts.pure_acks += u64::from(s.is_pure_ack());
+        y.counts.acks += u64::from(flight > 0 && ack <= y.max);
+        if ack > y.max {
+            self.unseen(s, e, ack, cx);
+        }
+        let y = &mut self.directions[e];
+        let (mut covered, mut repairs) = (Covered::default(), std::mem::take(&mut cx.repairs));
+        let moved = ack > una;
+        if moved {
+            y.cover(ack, &mut covered, &mut repairs);
+            (y.dups, y.repaired) = (0, false);
+            y.initial_over |= y.data;
+        }
+        if !s.options.sack.is_empty() {
+            y.cover_blocks(s, ack, &mut covered, &mut repairs);
+        }
+        y.episode.acknowledged(y.pieces.una());
+        if y.done.is_none() && y.fin == Some(y.pieces.una()) {
+            y.done = Some((s.time, y.last_data));
+        }
+        for id in repairs.drain(..) {
+            self.settle(id, s, e, cx);
+        }
+        cx.repairs = repairs;
+        if let Some(block) = covered.dsack {
+            self.duplicate_reported(s, e, block, cx);
+        }
+        self.time(s, e, &covered, moved, cx);
+        self.window(s, e, (ack, una, flight), &covered, cx);
+        self.directions[e].weigh(s.time, flight);
+        self.after_acknowledgment(s, e, moved || covered.fresh > 0, cx);
+    }
+
+    /// `ack` is above everything that passed.
+    fn unseen<S: Sink>(&mut self, s: &Segment, e: usize, ack: u64, cx: &mut Context<S>) {
+        let y = &mut self.directions[e];
+        let from = y.max;
+        y.pieces.append(Piece {
+            end: ack,
+            sent: s.time,
+            tsval: 0,
+            rtx: NEVER,
+            ip_id: 0,
+            kind: Kind::Assumed,
+            sends: 1,
+            sacked: true,
+        });
+        y.max = ack;
+        // The byte of a probe that found room is no surprise.
+        if ack > y.probed {
+            y.counts.ack_unseen += 1;
+            y.counts.missed_bytes += ack - from;
+            self.tell(cx, s, e, Happening::AckUnseen, from, ack - from);
+        }
+    }
+
+    /// An acknowledgment covers retransmission `id` for the first time: was it needed?
+    fn settle<S: Sink>(&mut self, id: u32, s: &Segment, e: usize, cx: &mut Context<S>) {
+        let least = match self.directions[e].rtt.smoothed {
+            Some(_) => self.directions[e].rtt.min,
+            None => self.handshake_part(e).unwrap_or(0),
+        };
+        let Some(repair) = self.directions[e].repairs.get_mut(id).filter(|r| !r.settled) else { return };
+        repair.settled = true;
+        let proof = match (repair.tsval, s.options.timestamps) {
+            (Some(own), Some((_, echo))) => older(echo, own).then_some(Proof::Eifel),
+            (None, _) => (s.time - repair.time < least / 2).then_some(Proof::Early),
+            _ => None,
+        };
+        if let Some(proof) = proof.filter(|_| !repair.needless) {
+            repair.needless = true;
+            let repair = *repair;
+            self.needless(&repair, proof, s.time, e, cx);
+        }
+    }
+
+    /// A DSACK block.
+    fn duplicate_reported<S: Sink>(&mut self, s: &Segment, e: usize, block: (u64, u64), cx: &mut Context<S>) {
+        let y = &mut self.directions[e];
+        y.counts.dsacks += 1;
+        let mut proved = std::mem::take(&mut cx.proved);
+        y.repairs.reported(block.0, block.1, |repair| proved.push(*repair));
+        self.tell(cx, s, e, Happening::Dsack, block.0, block.1 - block.0);
+        for repair in proved.drain(..) {
+            self.needless(&repair, Proof::Dsack, s.time, e, cx);
+        }
+        cx.proved = proved;
+    }
+
+    /// A retransmission of direction `d` has proved needless.
+    pub(super) fn needless<S: Sink>(&mut self, r: &Repair, proof: Proof, time: i64, d: usize, cx: &mut Context<S>) {
+        let x = &mut self.directions[d];
+        x.counts.spurious_segments += u64::from(r.segments);
+        x.counts.spurious_timeouts += u64::from(r.cause == Cause::Rto && r.opened);
+        x.episode.needless(r);
+        if cx.events {
+            let (id, seq, bytes) = (self.id(d), self.directions[d].relative(r.start), r.end - r.start);
+            let (cause, spurious) = (Some(r.cause), Some(proof));
+            cx.sink.event(Event { time, id, kind: Happening::Spurious, seq, bytes, cause, spurious, packet: r.number });
+        }
+    }
+
+    fn time<S: Sink>(&mut self, s: &Segment, e: usize, covered: &Covered, moved: bool, cx: &mut Context<S>) {
+        let y = &mut self.directions[e];
+        let mut sent = covered.sent(cx.rule);
+        if cx.rule == RttRule::Sender && sent.is_none() && moved && covered.repeated {
+            sent = s.options.timestamps.and_then(|(_, echo)| y.stamps.last_echoed(echo));
+        }
+        if let Some(ns) = sent.map(|sent| s.time - sent) {
+            if y.rtt.sample(ns) {
+                self.record(cx, s.time, e, Metric::Rtt, ns as f64 * 1e-9);
+            }
+        }
+    }
+
+    /// The window that `s` leaves for direction `e`, and whether it is a duplicate or only moves the window.
+    fn window<S: Sink>(
+        &mut self,
+        s: &Segment,
+        e: usize,
+        (ack, una, flight): (u64, u64, u64),
+        covered: &Covered,
+        cx: &mut Context<S>,
+    ) {
+        let Some(window) = s.window else { return };
+        let is_syn = s.has(flags::SYN);
+        let window = u64::from(window) << if is_syn { 0 } else { self.shift(1 - e) };
+        let sack = self.sack();
+        let y = &mut self.directions[e];
+        let widened = ack + window > y.edge;
+        let (known, moved) = (y.window_known, ack > una);
+        y.edge = y.edge.max(ack + window);
+        let mut closes = false;
+        if ack >= una {
+            if window == 0 && !is_syn && (y.window > 0 || !known) {
+                y.counts.zero_windows += 1;
+                y.closed_since = Some(s.time);
+                closes = true;
+            } else if window > 0 {
+                y.counts.zero_window += y.closed_since.take().map_or(0, |since| (s.time - since).max(0));
+            }
+            (y.window, y.window_known) = (window, true);
+        }
+        let mut kind = None;
+        if s.length == 0 && s.flags & (flags::SYN | flags::FIN) == 0 && !moved && ack == una {
+            let duplicate = flight > 0 && if sack { covered.fresh > 0 } else { !widened };
+            if duplicate {
+                y.counts.dup_acks += 1;
+                y.dups = y.dups.saturating_add(1);
+                kind = Some(Happening::DupAck);
+            } else if widened && known && covered.fresh == 0 {
+                y.counts.window_updates += 1;
+                kind = Some(Happening::WindowUpdate);
+            }
+        }
+        if cx.events {
+            if covered.fresh > 0 {
+                self.tell(cx, s, e, Happening::Sack, covered.fresh_at, covered.fresh);
+            }
+            if closes {
+                self.tell(cx, s, e, Happening::ZeroWindow, ack, 0);
+            }
+            if let Some(kind) = kind {
+                self.tell(cx, s, e, kind, ack, 0);
+            }
+        }
+    }
+
+    /// Series, rounds, and the account of who limits.
+    fn after_acknowledgment<S: Sink>(&mut self, s: &Segment, e: usize, news: bool, cx: &mut Context<S>) {
+        let both_syns = self.both_syns();
+        let y = &mut self.directions[e];
+        let una = y.pieces.una();
+        if both_syns && !s.has(flags::SYN) {
+            let left = y.edge.saturating_sub(una);
+            y.counts.rwnd = Some(y.counts.rwnd.map_or((left, left), |(least, most)| (least.min(left), most.max(left))));
+        }
+        if !y.data {
+            return;
+        }
+        if both_syns {
+            let view = View { time: s.time, una, edge: y.edge, episode: y.episode.open != Open::No };
+            let path = self.path(e);
+            self.directions[e].limits.acknowledged(view, &path);
+        }
+        let y = &mut self.directions[e];
+        if una >= y.rounds.end {
+            let largest = std::mem::take(&mut y.rounds.largest);
+            y.rounds.end = y.max.max(una + 1);
+            if largest > 0 {
+                self.record(cx, s.time, e, Metric::CwndEstimate, largest as f64);
+            }
+        }
+        if cx.series && news {
+            let y = &self.directions[e];
+            let delivered = una.wrapping_sub(y.origin) as f64;
+            self.record(cx, s.time, e, Metric::Delivered, delivered);
+        }
+        self.record_flight(s.time, e, cx);
+    }
+
+    /// Flight, pipe and window, to the series.
+    pub(super) fn record_flight<S: Sink>(&self, time: i64, d: usize, cx: &mut Context<S>) {
+        if !cx.series {
+            return;
+        }
+        let x = &self.directions[d];
+        self.record(cx, time, d, Metric::InFlight, x.in_flight() as f64);
+        self.record(cx, time, d, Metric::Pipe, x.pipe() as f64);
+        if self.both_syns() {
+            self.record(cx, time, d, Metric::Rwnd, x.edge.saturating_sub(x.pieces.una()) as f64);
+            if let Some(limit) = x.limits.limit(self.mss(d)) {
+                self.record_limit(cx, time, d, limit);
+            }
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! A connection: both directions, its handshake and its end.
+
+use super::direction::{Direction, Offer};
+use super::limits::{Limit, Path};
+use super::repairs::{Cause, Proof};
+use super::segment::{unwrapped, Segment};
+use super::sink::{Event, FlowId, Happening, Metric, Sample, Sink};
+use ackclock_core::packet::wire::flags;
+use ackclock_core::packet::Address;
+
+const MS: i64 = 1_000_000;
+/// Round trip time while nothing is known.
+const UNKNOWN_ROUND: i64 = 200 * MS;
+/// Farther than this from what was expected is not of the connection.
+const STRAY: u32 = 1 << 30;
+/// Outstanding pieces, of directions whose acknowledgments are seen and of others, from which on the older are joined.
+const MOST_PIECES: [usize; 2] = [65_536, 4096];
+
+/// Which sample of round trip time an acknowledgment gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RttRule {
+    /// From the latest of the segments that it covers newly.
+    #[default]
+    Latest,
+    /// As senders do: from the oldest; by timestamps where only repeated data are covered.
+    Sender,
+}
+
+/// Where results go and which are wanted.
+pub struct Context<'a, S> {
+    /// Takes them.
+    pub sink: &'a mut S,
+    /// Whether samples are wanted.
+    pub series: bool,
+    /// Whether events are.
+    pub events: bool,
+    /// Which round trip times.
+    pub rule: RttRule,
+    /// Room for the retransmissions that one acknowledgment covers.
+    pub repairs: Vec<u32>,
+    /// Room for those that it proves needless.
+    pub proved: Vec<super::repairs::Repair>,
+}
+
+/// One end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Its address.
+    pub address: Address,
+    /// Its port.
+    pub port: u16,
+}
+
+/// Everything about a connection. Direction 0 are the data of whoever sent its first packet.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Number, in the order of first packets.
+    pub number: u64,
+    /// Interface of its packets.
+    pub interface: u32,
+    /// Its ends: the sender of direction 0, that of direction 1.
+    pub ends: [End; 2],
+    /// The directions.
+    pub directions: [Direction; 2],
+    /// Time of its first packet, ns.
+    pub first: i64,
+    /// Latest time of a packet.
+    pub last: i64,
+    /// Who opened it: a direction.
+    pub initiator: Option<usize>,
+    /// When SYN, SYN/ACK and the third packet of the handshake passed first.
+    pub handshake: [Option<i64>; 3],
+    /// Whether one of these was repeated.
+    pub repeated: bool,
+    /// When it was closed.
+    pub closed: Option<i64>,
+    /// The direction that sent RST.
+    pub reset: Option<usize>,
+    /// Written out as the table was full.
+    pub evicted: bool,
+}
+
+impl Connection {
+    /// From its first packet.
+    pub fn new(number: u64, s: &Segment) -> Connection {
+        let ends = [(s.source, s.source_port), (s.destination, s.destination_port)]
+            .map(|(address, port)| End { address, port });
+        let mut directions = [Direction::default(), Direction::default()];
+        directions.iter_mut().for_each(|d| d.limits.begin(s.time));
+        Connection {
+            number,
+            interface: s.interface,
+            ends,
+            directions,
+            first: s.time,
+            last: s.time,
+            initiator: None,
+            handshake: [None; 3],
+            repeated: false,
+            closed: None,
+            reset: None,
+            evicted: false,
+        }
+    }
+
+    /// SYNs of both were seen: windows can be known.
+    #[inline]
+    pub fn both_syns(&self) -> bool {
+        self.directions[0].offer.is_some() && self.directions[1].offer.is_some()
+    }
+
+    fn agreed(&self, what: impl Fn(&Offer) -> bool) -> Option<bool> {
+        let [a, b] = &self.directions;
+        Some(what(a.offer.as_ref()?) && what(b.offer.as_ref()?))
+    }
+
+    /// Whether SACK is in use; without both SYNs once a block was seen.
+    pub fn sack(&self) -> bool {
+        self.agreed(|o| o.sack).unwrap_or_else(|| self.directions.iter().any(|d| d.blocks))
+    }
+
+    /// Whether timestamps are.
+    pub fn timestamps(&self) -> Option<bool> {
+        self.agreed(|o| o.timestamps)
+    }
+
+    /// By how much windows that direction `d` announces are shifted.
+    #[inline]
+    pub fn shift(&self, d: usize) -> u8 {
+        let scale = |d: usize| self.directions[d].offer.as_ref()?.scale;
+        match (scale(d), scale(1 - d)) {
+            (Some(own), Some(_)) => own,
+            _ => 0,
+        }
+    }
+
+    /// Largest segment of direction `d`.
+    #[inline]
+    pub fn mss(&self, d: usize) -> u32 {
+        if let [Some(a), Some(b)] = [&self.directions[0].offer, &self.directions[1].offer] {
+            if let (Some(one), Some(other)) = (a.mss, b.mss) {
+                let stamps = if a.timestamps && b.timestamps { 12 } else { 0 };
+                return u32::from(one.min(other)).saturating_sub(stamps).max(1);
+            }
+        }
+        match self.directions[d].largest {
+            0 => 1460,
+            largest => largest,
+        }
+    }
+
+    /// SYN to third packet, ns, unless one was repeated.
+    pub fn handshake_rtt(&self) -> Option<i64> {
+        (!self.repeated).then_some(())?;
+        Some(self.handshake[2]? - self.handshake[0]?).filter(|ns| *ns >= 0)
+    }
+
+    /// The part of the handshake that the data of direction `d` would take from here and back, ns.
+    pub fn handshake_part(&self, d: usize) -> Option<i64> {
+        (!self.repeated).then_some(())?;
+        let [syn, answer, third] = self.handshake;
+        let part = if self.initiator? == d { answer? - syn? } else { third? - answer? };
+        (part >= 0).then_some(part)
+    }
+
+    /// What a round trip of direction `d` takes at most, as far as that is known, ns.
+    #[inline]
+    pub fn round(&self, d: usize) -> i64 {
+        let x = &self.directions[d];
+        let measured = x.rtt.smoothed.map(|rtt| rtt + x.up.unwrap_or(0));
+        match (self.handshake_rtt(), measured) {
+            (Some(a), Some(b)) => a.max(b),
+            (Some(a), None) | (None, Some(a)) => a,
+            (None, None) => UNKNOWN_ROUND,
+        }
+    }
+
+    /// Share of the round trip of direction `d` that is beyond the capture point: 1 at the sender.
+    pub fn vantage(&self, d: usize) -> Option<f64> {
+        let x = &self.directions[d];
+        let beyond = if x.rtt.smoothed.is_some() { x.rtt.min } else { self.handshake_part(d)? };
+        let up = x.up?;
+        Some(if beyond + up > 0 { beyond as f64 / (beyond + up) as f64 } else { 1.0 })
+    }
+
+    /// What the account of who limits needs to know.
+    #[inline]
+    pub fn path(&self, d: usize) -> Path {
+        let x = &self.directions[d];
+        let up = x.up.unwrap_or(0);
+        let beyond = x.rtt.smoothed.or(self.handshake_part(d)).unwrap_or(0);
+        Path { round: self.round(d), up, at_sender: up * 9 < beyond, mss: self.mss(d) }
+    }
+
+    /// The identity of a direction in results.
+    #[inline]
+    pub fn id(&self, d: usize) -> FlowId {
+        FlowId { connection: self.number, direction: d as u8 }
+    }
+
+    /// Tells an event of the data of direction `d`, of which `seq` is the first byte.
+    #[inline]
+    pub fn tell<S: Sink>(&self, cx: &mut Context<S>, s: &Segment, d: usize, kind: Happening, seq: u64, bytes: u64) {
+        self.tell_why(cx, s, d, kind, seq, bytes, None, None);
+    }
+
+    /// The same with cause and proof.
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    pub fn tell_why<S: Sink>(
+        &self,
+        cx: &mut Context<S>,
+        s: &Segment,
+        d: usize,
+        kind: Happening,
+        seq: u64,
+        bytes: u64,
+        cause: Option<Cause>,
+        spurious: Option<Proof>,
+    ) {
+        if cx.events {
+            let (id, seq) = (self.id(d), self.directions[d].relative(seq));
+            cx.sink.event(Event { time: s.time, id, kind, seq, bytes, cause, spurious, packet: s.number });
+        }
+    }
+
+    /// A sample of direction `d`.
+    #[inline]
+    pub fn record<S: Sink>(&self, cx: &mut Context<S>, time: i64, d: usize, metric: Metric, value: f64) {
+        if cx.series {
+            cx.sink.sample(Sample { time, id: self.id(d), metric, value });
+        }
+    }
+
+    /// Takes the packet `s` that direction `d` sent.
+    pub fn take<S: Sink>(&mut self, s: &Segment, d: usize, cx: &mut Context<S>) {
+        let e = 1 - d;
+        if self.strays(s, d) {
+            self.directions[d].counts.stray += 1;
+            return;
+        }
+        let round = self.round(d);
+        let fresh = self.is_fresh(s, d);
+        let x = &mut self.directions[d];
+        if x.recent.is_copy(s, fresh, round) {
+            self.copied(s, d, cx);
+            return;
+        }
+        x.seen = true;
+        x.counts.time_back += u64::from(s.time < self.last);
+        x.counts.options_cut += u64::from(s.options_cut);
+        if s.has(flags::SYN) {
+            self.syn(s, d, cx);
+        }
+        self.shake(s, d);
+        if let Some((value, echo)) = s.options.timestamps {
+            self.directions[d].stamps.passed(value, s.time);
+            if s.has(flags::ACK) {
+                if let Some(ns) = self.directions[e].stamps.echoed(echo, s.time) {
+                    let x = &mut self.directions[d];
+                    x.up = Some(x.up.map_or(ns, |up| up.min(ns)));
+                    self.record(cx, s.time, e, Metric::RttTs, ns as f64 * 1e-9);
+                }
+            }
+        }
+        if !s.has(flags::RST) {
+            if s.has(flags::ACK) {
+                self.acknowledgment(s, d, cx);
+            }
+            self.data(s, d, cx);
+        } else {
+            self.reset.get_or_insert(d);
+            self.closed.get_or_insert(s.time);
+        }
+        if self.closed.is_none() && self.directions.iter().all(|x| x.fin.is_some()) {
+            self.closed = Some(s.time);
+        }
+        self.last = self.last.max(s.time);
+    }
+
+    /// A copy counts, and is nothing else.
+    pub fn copied<S: Sink>(&mut self, s: &Segment, d: usize, cx: &mut Context<S>) {
+        self.directions[d].counts.duplicate_packets += 1;
+        let seq = unwrapped(s.seq, self.directions[d].max);
+        self.tell(cx, s, d, Happening::DuplicatePacket, seq, u64::from(s.length));
+    }
+
+    fn strays(&self, s: &Segment, d: usize) -> bool {
+        let far = |low: u32, x: &Direction| {
+            let off = low.wrapping_sub(x.max as u32) as i32;
+            x.known && off.unsigned_abs() > STRAY
+        };
+        !s.has(flags::SYN) && far(s.seq, &self.directions[d])
+            || s.has(flags::ACK) && far(s.ack, &self.directions[1 - d])
+    }
+
+    /// Whether it moves on what was sent or acknowledged, so that it cannot be a copy.
+    #[inline]
+    fn is_fresh(&self, s: &Segment, d: usize) -> bool {
+        let (x, y) = (&self.directions[d], &self.directions[1 - d]);
+        !x.seen
+            || s.length > 0 && unwrapped(s.seq, x.max) + u64::from(s.length) > x.max
+            || s.has(flags::ACK) && unwrapped(s.ack, y.max) > y.pieces.una().max(y.fin.map_or(0, |fin| fin + 1))
+    }
+
+    fn syn<S: Sink>(&mut self, s: &Segment, d: usize, cx: &mut Context<S>) {
+        let x = &mut self.directions[d];
+        if x.offer.is_some() {
+            x.counts.syn_retransmissions += 1;
+            self.repeated |= self.handshake[2].is_none();
+            let seq = self.directions[d].origin.wrapping_sub(1);
+            self.tell(cx, s, d, Happening::SynRetransmission, seq, 0);
+            return;
+        }
+        x.offer = Some(Offer {
+            isn: s.seq,
+            mss: s.options.mss,
+            scale: s.options.window_scale.map(|shift| shift.min(14)),
+            sack: s.options.sack_permitted,
+            timestamps: s.options.timestamps.is_some(),
+            ecn: s.has(flags::ECE) && (s.has(flags::CWR) || s.has(flags::ACK)),
+        });
+        if !x.data {
+            x.stand_at(s.seq.wrapping_add(1));
+        }
+        let (answer, opener) = if s.has(flags::ACK) { (1, 1 - d) } else { (0, d) };
+        self.initiator.get_or_insert(opener);
+        let own = &mut self.handshake[answer];
+        own.get_or_insert(s.time);
+    }
+
+    /// Measures the handshake, and notes when it is over.
+    fn shake(&mut self, s: &Segment, d: usize) {
+        if self.handshake[2].is_some() || self.directions[0].limits.open {
+            return;
+        }
+        let is_syn = s.has(flags::SYN);
+        if let [Some(syn), Some(answer), None] = self.handshake {
+            let part = if is_syn && s.has(flags::ACK) && answer == s.time {
+                Some(answer - syn)
+            } else if !is_syn && s.has(flags::ACK) && self.initiator == Some(d) {
+                self.handshake[2] = Some(s.time);
+                Some(s.time - answer)
+            } else {
+                None
+            };
+            if let Some(part) = part.filter(|ns| *ns >= 0 && !self.repeated) {
+                let x = &mut self.directions[d];
+                x.up = Some(x.up.map_or(part, |up| up.min(part)));
+            }
+        }
+        if !is_syn && (self.handshake[2].is_some() || s.length > 0) {
+            for d in 0..2 {
+                let path = self.path(d);
+                let limits = &mut self.directions[d].limits;
+                limits.advance(s.time, &path);
+                limits.open = true;
+            }
+        }
+    }
+
+    /// Joins old pieces where there are too many.
+    pub fn confine(&mut self, d: usize) {
+        let one_sided = !self.directions[1 - d].seen;
+        let x = &mut self.directions[d];
+        if x.pieces.len() > MOST_PIECES[usize::from(one_sided)] {
+            x.pieces.compact();
+        }
+    }
+
+    /// What limits direction `d`, to the series.
+    pub fn record_limit<S: Sink>(&self, cx: &mut Context<S>, time: i64, d: usize, limit: Limit) {
+        self.record(cx, time, d, Metric::Limit, f64::from(limit as u8));
+    }
+}

@@ -1,0 +1,107 @@
+//! What an acknowledgment covers for the first time: cumulatively, and by SACK blocks.
+
+use super::connection::RttRule;
+use super::direction::Direction;
+use super::pieces::{Kind, Piece, NEVER};
+use super::segment::{unwrapped, Segment};
+use ackclock_core::tcp::segment::SackBlock;
+
+/// Sending times of the segments that one acknowledgment covers newly, of those that were sent once, and what else it
+/// tells.
+#[derive(Debug, Default)]
+pub struct Covered {
+    /// Of those acknowledged cumulatively: oldest and latest.
+    cumulative: Option<(i64, i64)>,
+    /// Of those in SACK blocks.
+    sacked: Option<(i64, i64)>,
+    /// Whether one that was repeated is acknowledged cumulatively.
+    pub repeated: bool,
+    /// Bytes that SACK blocks cover for the first time, and the first of them.
+    pub fresh: u64,
+    /// See `fresh`.
+    pub fresh_at: u64,
+    /// The block that reports a duplicate.
+    pub dsack: Option<(u64, u64)>,
+}
+
+fn widen(range: &mut Option<(i64, i64)>, at: i64) {
+    *range = Some(range.map_or((at, at), |(oldest, latest)| (oldest.min(at), latest.max(at))));
+}
+
+impl Covered {
+    /// When that segment was sent which the sample is of.
+    #[inline]
+    pub fn sent(&self, rule: RttRule) -> Option<i64> {
+        let cumulative = self.cumulative.filter(|_| !self.repeated);
+        match (rule, cumulative, self.sacked) {
+            (RttRule::Latest, Some(a), Some(b)) => Some(a.1.max(b.1)),
+            (RttRule::Latest, a, b) => a.or(b).map(|r| r.1),
+            (RttRule::Sender, a, b) => a.or(b).map(|r| r.0),
+        }
+    }
+}
+
+impl Direction {
+    /// Everything below `ack` is acknowledged. Retransmissions that it covers go to `repairs`.
+    #[inline]
+    pub fn cover(&mut self, ack: u64, covered: &mut Covered, repairs: &mut Vec<u32>) {
+        let missed = &mut self.counts.missed_bytes;
+        self.pieces.acknowledge(ack, |piece, bytes| {
+            match piece.kind {
+                Kind::Hole => *missed += bytes,
+                Kind::Seen if piece.sends > 1 => covered.repeated = true,
+                Kind::Seen if !piece.sacked => widen(&mut covered.cumulative, piece.sent),
+                _ => {}
+            }
+            if piece.rtx != NEVER && !piece.sacked {
+                repairs.push(piece.rtx);
+            }
+        });
+        self.sacked.forget_below(ack);
+    }
+
+    /// The SACK blocks of `s`, which acknowledges up to `ack`.
+    pub fn cover_blocks(&mut self, s: &Segment, ack: u64, covered: &mut Covered, repairs: &mut Vec<u32>) {
+        let blocks: &[SackBlock] = &s.options.sack;
+        let wide = |i: usize| {
+            let block = blocks.get(i)?;
+            Some((unwrapped(block.start, self.max), unwrapped(block.end, self.max)))
+        };
+        let (first, second) = (wide(0), wide(1));
+        let dsack = first.filter(|b| b.0 < b.1).filter(|b| {
+            // RFC 2883 §4: below the acknowledgment, or inside the second block.
+            b.0 < ack || second.is_some_and(|around| around.0 <= b.0 && b.1 <= around.1)
+        });
+        self.blocks |= !blocks.is_empty();
+        covered.dsack = dsack;
+        let una = self.pieces.una();
+        for block in blocks.iter().skip(usize::from(dsack.is_some())) {
+            let start = unwrapped(block.start, self.max).max(una);
+            let end = unwrapped(block.end, self.max).min(self.max);
+            if start >= end {
+                continue;
+            }
+            let (pieces, counts) = (&mut self.pieces, &mut self.counts);
+            let regular = self.sacked.add(start, end, |from, to| {
+                if covered.fresh == 0 {
+                    covered.fresh_at = from;
+                }
+                covered.fresh += to - from;
+                let cut = pieces.change(from, to, |_, piece: &mut Piece| {
+                    if piece.sacked {
+                        return;
+                    }
+                    if piece.kind == Kind::Seen && piece.sends == 1 {
+                        widen(&mut covered.sacked, piece.sent);
+                    }
+                    if piece.rtx != NEVER {
+                        repairs.push(piece.rtx);
+                    }
+                    piece.sacked = true;
+                });
+                counts.irregular |= !cut;
+            });
+            self.counts.irregular |= !regular;
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! One direction of a connection: the data that X sends, as they pass P, and what Y acknowledges of them.
+
+use super::limits::Limits;
+use super::pieces::Pieces;
+use super::ranges::Ranges;
+use super::recent::Recent;
+use super::repairs::{Episode, Repairs};
+use super::rtt::{Rtt, Stamps};
+
+/// What the SYN of this direction offered.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// Initial sequence number.
+    pub isn: u32,
+    /// Largest segment it takes.
+    pub mss: Option<u16>,
+    /// Its window scale, at most 14.
+    pub scale: Option<u8>,
+    /// Whether it offers SACK.
+    pub sack: bool,
+    /// Whether it offers timestamps.
+    pub timestamps: bool,
+    /// Whether ECE and CWR are set as RFC 3168 asks, or AE too.
+    pub ecn: bool,
+}
+
+/// What is counted.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Packets with payload.
+    pub packets: u64,
+    /// Of these, larger than a segment.
+    pub super_packets: u64,
+    /// Payload.
+    pub sent_bytes: u64,
+    /// In segments.
+    pub sent_segments: u64,
+    /// Payload sent again.
+    pub retransmitted_bytes: u64,
+    /// In segments, by cause: rto, rto_recovery, tlp, fast, unknown.
+    pub retransmitted: [u64; 5],
+    /// Retransmissions with new data behind the old.
+    pub partial: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Timeouts whose first retransmission was needless.
+    pub spurious_timeouts: u64,
+    /// Fast recoveries.
+    pub recoveries: u64,
+    /// Tail loss probes that resend.
+    pub tlp_probes: u64,
+    /// Tail loss probes that look like a timeout.
+    pub ambiguous: u64,
+    /// Needless segments.
+    pub spurious_segments: u64,
+    /// Segments that were overtaken.
+    pub reordered_segments: u64,
+    /// By how much at most, ns.
+    pub max_reorder: i64,
+    /// Bytes that a later segment passed before.
+    pub gap_bytes: u64,
+    /// Bytes acknowledged that never passed.
+    pub missed_bytes: u64,
+    /// Acknowledgments of what had not passed.
+    pub ack_unseen: u64,
+    /// Copies of packets.
+    pub duplicate_packets: u64,
+    /// Keepalives.
+    pub keepalives: u64,
+    /// Probes of a closed window.
+    pub probes: u64,
+    /// SYN again.
+    pub syn_retransmissions: u64,
+    /// FIN again.
+    pub fin_retransmissions: u64,
+    /// Packets with payload and the mark CE.
+    pub marked: u64,
+    /// Far from what was expected.
+    pub stray: u64,
+    /// Packets with options cut off.
+    pub options_cut: u64,
+    /// Packets earlier than one before.
+    pub time_back: u64,
+    /// Of the data: acknowledgments while some were out.
+    pub acks: u64,
+    /// Packets of the other end with nothing but an acknowledgment.
+    pub pure_acks: u64,
+    /// Duplicates.
+    pub dup_acks: u64,
+    /// DSACK blocks.
+    pub dsacks: u64,
+    /// Acknowledgments that only moved the window.
+    pub window_updates: u64,
+    /// How often the window closed.
+    pub zero_windows: u64,
+    /// For how long, ns.
+    pub zero_window: i64,
+    /// Largest flight, bytes.
+    pub max_in_flight: u64,
+    /// Integral of the flight, byte ns, and time with data out, ns.
+    pub flight: (f64, i64),
+    /// Smallest and largest window that was left.
+    pub rwnd: Option<(u64, u64)>,
+    /// More holes, ranges or cuts than are kept.
+    pub irregular: bool,
+}
+
+impl Counts {
+    /// All retransmitted segments.
+    pub fn retransmitted_segments(&self) -> u64 {
+        self.retransmitted.iter().sum()
+    }
+}
+
+/// Everything about one direction.
+#[derive(Clone, Debug, Default)]
+pub struct Direction {
+    /// What its SYN offered; none while that was not seen.
+    pub offer: Option<Offer>,
+    /// Whether any packet has passed, and any with data.
+    pub seen: bool,
+    /// Whether data have passed.
+    pub data: bool,
+    /// Whether `max` is known.
+    pub known: bool,
+    /// First byte of data; for `seq` of events.
+    pub origin: u64,
+    /// End of the highest byte seen.
+    pub max: u64,
+    /// Highest acknowledgment plus window ever.
+    pub edge: u64,
+    /// Latest window of the other end, scaled as far as that is known.
+    pub window: u64,
+    /// Whether it is known.
+    pub window_known: bool,
+    /// Since when it is closed.
+    pub closed_since: Option<i64>,
+    /// Where the stream ends, and whether that is acknowledged.
+    pub fin: Option<u64>,
+    /// Whether FIN was acknowledged.
+    pub fin_acked: bool,
+    /// When all of it was acknowledged, and when the last of it passed, ns.
+    pub done: Option<(i64, i64)>,
+    /// When data passed last that had not been acknowledged, ns.
+    pub last_data: i64,
+    /// Digest of the tags of its packets; `None` before the first.
+    pub tags: Option<u32>,
+    /// Everything from the highest acknowledgment on.
+    pub pieces: Pieces,
+    /// What SACK blocks have reported.
+    pub sacked: Ranges,
+    /// Whether blocks were seen at all.
+    pub blocks: bool,
+    /// Duplicate acknowledgments since una moved.
+    pub dups: u32,
+    /// Whether something was retransmitted since una moved.
+    pub repaired: bool,
+    /// The open episode.
+    pub episode: Episode,
+    /// Retransmissions.
+    pub repairs: Repairs,
+    /// Its last packets.
+    pub recent: Recent,
+    /// Round trips to the other end.
+    pub rtt: Rtt,
+    /// Round trip of P-X-P, the smallest, ns.
+    pub up: Option<i64>,
+    /// Its timestamps on their way.
+    pub stamps: Stamps,
+    /// Largest segment seen that is no super-packet.
+    pub largest: u32,
+    /// Bytes of a probe of a closed window that may have been taken.
+    pub probed: u64,
+    /// Before the first acknowledgment of data: bytes, segments, length of the last segment.
+    pub initial: (u64, u64, u32),
+    /// Whether that is over.
+    pub initial_over: bool,
+    /// When the flight changed last, ns.
+    pub changed: i64,
+    /// The account of who limits.
+    pub limits: Limits,
+    /// Rounds: where this one ends, its largest pipe, whether it lost, begin of the plateau, its pipe.
+    pub rounds: Rounds,
+    /// What was counted.
+    pub counts: Counts,
+}
+
+/// Rounds of the sender, for the estimate of the congestion window.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rounds {
+    /// The round is over when this is acknowledged.
+    pub end: u64,
+    /// Largest pipe in it while the network limited.
+    pub largest: u64,
+    /// Since when the pipe is the same, and what it is.
+    pub level: Option<(i64, u64)>,
+    /// Whether that was told.
+    pub told: bool,
+}
+
+impl Direction {
+    /// Bytes out.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.max.saturating_sub(self.pieces.una())
+    }
+
+    /// Bytes out that no SACK block has covered.
+    #[inline]
+    pub fn pipe(&self) -> u64 {
+        self.in_flight().saturating_sub(self.sacked.bytes())
+    }
+
+    /// The stream stands at `seq`, as a number in 64 bits that leaves room below it.
+    pub fn stand_at(&mut self, seq: u32) {
+        let at = u64::from(seq) + (1 << 33);
+        (self.max, self.origin, self.edge, self.known) = (at, at, at, true);
+        self.pieces.restart(at);
+        self.limits.start(at, at);
+        self.rounds.end = at;
+    }
+
+    /// Number of a byte from the begin of the stream, 1 being the first of the data.
+    #[inline]
+    pub fn relative(&self, seq: u64) -> i64 {
+        seq.wrapping_sub(self.origin) as i64 + 1
+    }
+
+    /// Segments of so many bytes.
+    #[inline]
+    pub fn segments(&self, bytes: u64, mss: u32) -> u64 {
+        if bytes <= u64::from(mss) {
+            1
+        } else {
+            bytes.div_ceil(u64::from(mss.max(1)))
+        }
+    }
+
+    /// Takes down how much is out: after every change.
+    #[inline]
+    pub fn weigh(&mut self, time: i64, flight_before: u64) {
+        let passed = time - self.changed;
+        if flight_before > 0 && passed > 0 {
+            self.counts.flight.0 += flight_before as f64 * passed as f64;
+            self.counts.flight.1 += passed;
+        }
+        self.changed = self.changed.max(time);
+        self.counts.max_in_flight = self.counts.max_in_flight.max(self.in_flight());
+    }
+}

@@ -1,0 +1,287 @@
+//! Who limits a sender at every moment: the handshake, its application, the receiver's window, or the network.
+//!
+//! Acknowledgments count from when they have gone on to the sender. What leaves as soon as an acknowledgment arrives was
+//! waiting for the network; what leaves long after one had not been written. Between these the question stays open until
+//! the next new data answer it.
+
+use std::collections::VecDeque;
+
+const MS: i64 = 1_000_000;
+/// Acknowledgments under way to the sender that are remembered.
+const MOST_ACKS: usize = 4096;
+/// Data that wait for their window to fill.
+const MOST_WAITING: usize = 256;
+
+/// Who limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// The connection is being opened.
+    Handshake,
+    /// There is nothing to send.
+    App,
+    /// The receiver's window is full.
+    Rwnd,
+    /// The congestion window, pacing or a full queue.
+    Network,
+}
+
+impl Limit {
+    /// As it is written in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Handshake => "handshake",
+            Limit::App => "app",
+            Limit::Rwnd => "rwnd",
+            Limit::Network => "network",
+        }
+    }
+}
+
+/// What the sender knows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct View {
+    /// When this acknowledgment passed, ns.
+    pub time: i64,
+    /// Highest acknowledgment.
+    pub una: u64,
+    /// End of the window.
+    pub edge: u64,
+    /// Whether an episode is open after it.
+    pub episode: bool,
+}
+
+/// What is known of the path as data pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Round trip time, ns.
+    pub round: i64,
+    /// The part of it towards the sender, ns.
+    pub up: i64,
+    /// Whether the capture was taken at the sender.
+    pub at_sender: bool,
+    /// Largest segment.
+    pub mss: u32,
+}
+
+impl Path {
+    fn eps(&self) -> i64 {
+        (2 * MS).max(self.round / 10)
+    }
+
+    /// How much later than here an acknowledgment is with the sender.
+    fn onwards(&self) -> i64 {
+        (self.up - self.up / 50 - MS).max(0)
+    }
+}
+
+/// New data, and the time before them that is still open.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    time: i64,
+    before: i64,
+    before_full: bool,
+    ns: i64,
+    otherwise: Limit,
+}
+
+/// The account of one direction.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    ns: [i64; 4],
+    /// Time with data out or a closed window, ns.
+    pub busy: i64,
+    clock: i64,
+    begun: bool,
+    /// The handshake is over.
+    pub open: bool,
+    /// FIN has passed.
+    pub fin: bool,
+    now: View,
+    max: u64,
+    acks: VecDeque<View>,
+    /// How many of `acks` have reached the sender.
+    arrived: usize,
+    due: i64,
+    undecided: i64,
+    last_ack: Option<i64>,
+    before: Option<(i64, u32, bool)>,
+    full: Option<(i64, i64)>,
+    waiting: VecDeque<Waiting>,
+}
+
+impl Limits {
+    /// The first packet of the connection.
+    pub fn begin(&mut self, time: i64) {
+        if !self.begun {
+            (self.clock, self.due, self.begun) = (time, time, true);
+        }
+    }
+
+    /// The stream begins: what is acknowledged and sent.
+    pub fn start(&mut self, una: u64, edge: u64) {
+        (self.now.una, self.now.edge, self.max) = (una, edge, una);
+    }
+
+    /// The state, unless it is open.
+    fn state(&self, mss: u32) -> Option<Limit> {
+        if !self.open {
+            Some(Limit::Handshake)
+        } else if self.fin {
+            Some(Limit::App)
+        } else if self.now.edge < self.max + u64::from(mss) {
+            Some(Limit::Rwnd)
+        } else if self.max <= self.now.una {
+            Some(Limit::App)
+        } else if self.now.episode {
+            Some(Limit::Network)
+        } else {
+            None
+        }
+    }
+
+    fn account(&mut self, until: i64, mss: u32) {
+        let passed = until - self.clock;
+        if passed <= 0 {
+            return;
+        }
+        let state = self.state(mss);
+        self.clock = until;
+        match state {
+            Some(limit) => self.ns[limit as usize] += passed,
+            None => self.undecided += passed,
+        }
+        if self.open && (self.max > self.now.una || state == Some(Limit::Rwnd)) {
+            self.busy += passed;
+        }
+    }
+
+    /// Goes on to `time`: acknowledgments that have reached the sender by then take effect.
+    #[inline]
+    pub fn advance(&mut self, time: i64, path: &Path) {
+        let onwards = path.onwards();
+        while let Some(&ack) = self.acks.get(self.arrived) {
+            let at = (ack.time + onwards).max(self.due);
+            if at > time {
+                break;
+            }
+            self.account(at, path.mss);
+            self.due = at;
+            self.now = ack;
+            self.last_ack = Some(at);
+            self.arrived += 1;
+            self.check_full(at, path);
+        }
+        self.account(time, path.mss);
+        // The view of 1.05 u + 3 ms ago stays at the front.
+        let back = time - path.up - path.up / 20 - 3 * MS;
+        while self.arrived > 1 && self.acks.get(1).is_some_and(|next| next.time <= back) {
+            self.acks.pop_front();
+            self.arrived -= 1;
+        }
+        self.settle(time, path.eps());
+    }
+
+    /// An acknowledgment passes.
+    #[inline]
+    pub fn acknowledged(&mut self, view: View, path: &Path) {
+        if self.acks.len() >= MOST_ACKS {
+            self.acks.pop_front();
+            self.arrived = self.arrived.saturating_sub(1);
+        }
+        self.acks.push_back(view);
+        self.advance(view.time, path);
+    }
+
+    /// An episode begins or ends as data pass.
+    pub fn set_episode(&mut self, open: bool) {
+        self.now.episode = open;
+        self.acks.iter_mut().for_each(|ack| ack.episode = open);
+    }
+
+    /// New data pass: `length` bytes up to `end`. [`Limits::advance`] was called before.
+    pub fn sent(&mut self, time: i64, length: u32, end: u64, path: &Path) -> Limit {
+        let eps = path.eps();
+        let out = self.max > self.now.una;
+        let filled = !path.at_sender && {
+            let back = time - path.up - path.up / 20 - 3 * MS;
+            let known = self.acks.front().filter(|ack| ack.time <= back).map_or(u64::MAX, |ack| ack.edge);
+            end >= known.saturating_sub(u64::from(length))
+        };
+        let (before, before_length, before_full) = self.before.unwrap_or((i64::MIN / 2, u32::MAX, false));
+        let otherwise = if before_length < path.mss {
+            Limit::App
+        } else if self.last_ack.is_some_and(|at| time - at <= eps) || out && time - before <= eps.max(path.round / 2) {
+            Limit::Network
+        } else {
+            Limit::App
+        };
+        self.max = self.max.max(end);
+        let ns = std::mem::take(&mut self.undecided);
+        let decided = if filled && before_full { Limit::Rwnd } else { otherwise };
+        if path.at_sender {
+            let before_full = self.full.is_some_and(|(from, to)| to >= before && from <= before + eps);
+            if self.waiting.len() >= MOST_WAITING {
+                self.first_waits_no_longer();
+            }
+            self.waiting.push_back(Waiting { time, before, before_full, ns, otherwise });
+            self.check_full(time, path);
+        } else {
+            self.ns[decided as usize] += ns;
+        }
+        self.before = Some((time, length, filled));
+        decided
+    }
+
+    /// At the sender: the window is full now, so it was full soon after the last segments.
+    #[inline]
+    fn check_full(&mut self, now: i64, path: &Path) {
+        if !path.at_sender || self.now.edge >= self.max + u64::from(path.mss) {
+            return;
+        }
+        let eps = path.eps();
+        self.full = Some(match self.full {
+            Some((from, to)) if now - to <= eps => (from, now),
+            _ => (now, now),
+        });
+        self.settle(now, eps);
+        let mut kept = 0;
+        for i in 0..self.waiting.len() {
+            let w = self.waiting[i];
+            if w.before_full || now <= w.before.saturating_add(eps) {
+                self.ns[Limit::Rwnd as usize] += w.ns;
+            } else {
+                self.waiting[kept] = w;
+                kept += 1;
+            }
+        }
+        self.waiting.truncate(kept);
+    }
+
+    #[inline]
+    fn settle(&mut self, now: i64, eps: i64) {
+        while self.waiting.front().is_some_and(|w| w.time + eps < now) {
+            self.first_waits_no_longer();
+        }
+    }
+
+    fn first_waits_no_longer(&mut self) {
+        if let Some(w) = self.waiting.pop_front() {
+            self.ns[w.otherwise as usize] += w.ns;
+        }
+    }
+
+    /// The end of the connection: how long each limited, ns, in the order of [`Limit`].
+    pub fn finish(&mut self, time: i64, path: &Path) -> [i64; 4] {
+        self.advance(time, path);
+        while !self.waiting.is_empty() {
+            self.first_waits_no_longer();
+        }
+        self.ns[Limit::App as usize] += std::mem::take(&mut self.undecided);
+        self.ns
+    }
+
+    /// Who limits now, as far as that is known.
+    pub fn limit(&self, mss: u32) -> Option<Limit> {
+        self.state(mss)
+    }
+}

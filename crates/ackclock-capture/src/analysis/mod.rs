@@ -1,0 +1,32 @@
+//! TCP connections from captured segments: a state machine per direction that takes one packet at a time.
+//!
+//! * [`Segment`]: what is known of a packet; [`Analyzer`]: takes them, keeps the table of connections; [`sink`]: what
+//!   comes out, [`rows`]: the row of a direction
+//! * `connection`: the handshake and the order of what a packet does; `classes` and `causes`: what a segment with data is;
+//!   `acks` and `coverage`: what an acknowledgment tells
+//! * `direction`: the state; `pieces`, `ranges`, `repairs`, `recent`: what is outstanding, SACKed, sent again, seen last;
+//!   `rtt` and `quantiles`: times; [`limits`]: who limits
+
+mod acks;
+mod causes;
+mod classes;
+mod connection;
+mod coverage;
+mod direction;
+mod key;
+pub mod limits;
+mod pieces;
+mod quantiles;
+mod ranges;
+mod recent;
+mod repairs;
+pub mod rows;
+mod rtt;
+mod segment;
+pub mod sink;
+mod table;
+
+pub use connection::{End, RttRule};
+pub use repairs::{Cause, Proof};
+pub use segment::Segment;
+pub use table::{Analyzer, Settings};

@@ -1,0 +1,239 @@
+//! What is outstanding: everything from the highest acknowledgment to the highest byte seen, as pieces in order.
+
+use std::collections::VecDeque;
+
+/// No retransmission.
+pub const NEVER: u32 = u32::MAX;
+
+/// Most holes of a direction; what would be one more counts as seen.
+pub const MOST_HOLES: u32 = 4096;
+
+/// Pieces that are cut in two by blocks or segments that begin within them: as many as there may be holes and ranges.
+const MOST_SPLITS: u32 = 4 * MOST_HOLES;
+
+/// How a piece came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Its bytes passed.
+    Seen,
+    /// A later segment passed instead; `sent`, `tsval` and `ip_id` are those of that segment.
+    Hole,
+    /// It must have passed before the capture began, or is a probe that was taken after all: not counted as missed.
+    Assumed,
+}
+
+/// A range of bytes that have the same history.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Where it ends. It begins where the one before ends.
+    pub end: u64,
+    /// When it passed last, ns.
+    pub sent: i64,
+    /// Timestamp value it had then.
+    pub tsval: u32,
+    /// The last retransmission that carried it, or [`NEVER`].
+    pub rtx: u32,
+    /// IP identification; of holes only.
+    pub ip_id: u16,
+    /// How it came about.
+    pub kind: Kind,
+    /// How often it passed, up to 2.
+    pub sends: u8,
+    /// Whether a SACK block has covered it.
+    pub sacked: bool,
+}
+
+/// The pieces above `una`.
+#[derive(Clone, Debug, Default)]
+pub struct Pieces {
+    una: u64,
+    of: VecDeque<Piece>,
+    holes: u32,
+    splits: u32,
+}
+
+impl Pieces {
+    /// Where the first one begins.
+    #[inline]
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Begins anew at `una` with nothing outstanding.
+    pub fn restart(&mut self, una: u64) {
+        *self = Pieces { una, ..Pieces::default() };
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.of.len()
+    }
+
+    /// Whether bytes may be missing.
+    #[inline]
+    pub fn has_holes(&self) -> bool {
+        self.holes > 0
+    }
+
+    /// Where the first hole begins; `max` without any.
+    pub fn in_order(&self, max: u64) -> u64 {
+        let hole = self.of.iter().position(|p| p.kind == Kind::Hole);
+        hole.map_or(max, |at| self.begin(at))
+    }
+
+    /// Adds one at the end. A hole beyond the cap is taken as assumed; then the answer is false.
+    #[inline]
+    pub fn append(&mut self, mut piece: Piece) -> bool {
+        let mut kept = true;
+        if piece.kind == Kind::Hole {
+            kept = self.holes < MOST_HOLES;
+            if kept {
+                self.holes += 1;
+            } else {
+                piece.kind = Kind::Assumed;
+            }
+        }
+        self.of.push_back(piece);
+        kept
+    }
+
+    /// Removes what is below `ack`; `take` is called with every piece of which something was removed, and how many bytes
+    /// that was.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: u64, mut take: impl FnMut(&Piece, u64)) {
+        while let Some(piece) = self.of.front() {
+            if piece.end > ack {
+                if ack > self.una {
+                    take(piece, ack - self.una);
+                    self.una = ack;
+                }
+                break;
+            }
+            take(piece, piece.end - self.una);
+            self.una = piece.end;
+            self.holes -= u32::from(piece.kind == Kind::Hole);
+            self.of.pop_front();
+        }
+        self.una = self.una.max(ack);
+        if self.of.is_empty() {
+            self.splits = 0;
+        }
+    }
+
+    /// Calls `each` with begin and piece of everything in `start..end`, without cutting any.
+    pub fn within(&self, start: u64, end: u64, mut each: impl FnMut(u64, &Piece)) {
+        let first = self.of.partition_point(|p| p.end <= start);
+        let mut from = self.begin(first);
+        for piece in self.of.range(first..) {
+            if from >= end {
+                break;
+            }
+            each(from, piece);
+            from = piece.end;
+        }
+    }
+
+    /// Calls `change` with begin and piece of everything in `start..end`, cut at these. False: pieces have been cut too
+    /// often, and those at the borders were changed as they are.
+    pub fn change(&mut self, start: u64, end: u64, mut change: impl FnMut(u64, &mut Piece)) -> bool {
+        let regular = self.cut(start) & self.cut(end);
+        let first = self.of.partition_point(|p| p.end <= start);
+        let mut from = self.begin(first);
+        let mut holes = self.holes;
+        for piece in self.of.range_mut(first..) {
+            if from >= end {
+                break;
+            }
+            let was_hole = piece.kind == Kind::Hole;
+            change(from, piece);
+            holes -= u32::from(was_hole && piece.kind != Kind::Hole);
+            from = piece.end;
+        }
+        self.holes = holes;
+        regular
+    }
+
+    fn begin(&self, index: usize) -> u64 {
+        match index.checked_sub(1).and_then(|before| self.of.get(before)) {
+            Some(before) => before.end,
+            None => self.una,
+        }
+    }
+
+    fn cut(&mut self, at: u64) -> bool {
+        let index = self.of.partition_point(|p| p.end <= at);
+        let begin = self.begin(index);
+        let Some(piece) = self.of.get(index).copied().filter(|_| begin < at) else { return true };
+        if self.splits >= MOST_SPLITS || piece.kind == Kind::Hole && self.holes >= MOST_HOLES {
+            return false;
+        }
+        self.splits += 1;
+        self.holes += u32::from(piece.kind == Kind::Hole);
+        self.of.insert(index, Piece { end: at, ..piece });
+        true
+    }
+
+    /// Joins neighbours of the older half that differ only in when they passed. What is joined gives no RTT.
+    pub fn compact(&mut self) {
+        let older = self.of.len() / 2;
+        let mut kept = 0;
+        for i in 1..older {
+            let next = self.of[i];
+            let last = &mut self.of[kept];
+            if last.kind == next.kind && last.kind != Kind::Hole && last.sacked == next.sacked {
+                *last = Piece { sends: 2, rtx: NEVER, ..next };
+            } else {
+                kept += 1;
+                self.of[kept] = next;
+            }
+        }
+        if older > 0 {
+            self.of.drain(kept + 1..older);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(end: u64, kind: Kind) -> Piece {
+        Piece { end, sent: end as i64, tsval: 0, rtx: NEVER, ip_id: 0, kind, sends: 1, sacked: false }
+    }
+
+    #[test]
+    fn pieces_are_cut_where_a_change_begins_and_ends() {
+        let mut pieces = Pieces::default();
+        pieces.restart(100);
+        assert!(pieces.append(piece(200, Kind::Seen)) && pieces.append(piece(300, Kind::Hole)));
+        assert!(pieces.change(150, 250, |_, p| p.kind = Kind::Seen));
+        let mut found = Vec::new();
+        pieces.within(0, 1000, |begin, p| found.push((begin, p.end, p.kind)));
+        let seen = Kind::Seen;
+        assert_eq!(found, [(100, 150, seen), (150, 200, seen), (200, 250, seen), (250, 300, Kind::Hole)]);
+        assert!(pieces.has_holes());
+        let mut taken = Vec::new();
+        pieces.acknowledge(260, |p, bytes| taken.push((p.kind == Kind::Hole, bytes)));
+        assert_eq!(taken, [(false, 50), (false, 50), (false, 50), (true, 10)]);
+        pieces.acknowledge(300, |_, bytes| assert_eq!(bytes, 40));
+        assert!(!pieces.has_holes() && pieces.len() == 0 && pieces.una() == 300);
+    }
+
+    #[test]
+    fn joined_pieces_cover_the_same_bytes() {
+        let mut pieces = Pieces::default();
+        for i in 1..=100 {
+            pieces.append(piece(i * 10, if i % 10 == 0 { Kind::Hole } else { Kind::Seen }));
+        }
+        pieces.compact();
+        assert!(pieces.len() < 65);
+        let (mut at, mut holes) = (0, 0);
+        pieces.within(0, 1000, |begin, p| {
+            assert_eq!(begin, at);
+            at = p.end;
+            holes += u64::from(p.kind == Kind::Hole) * (p.end - begin);
+        });
+        assert_eq!((at, holes), (1000, 100));
+    }
+}

@@ -1,0 +1,113 @@
+//! Round trip times at the capture point: of the part towards the receiver, and of the part towards the sender.
+
+use super::quantiles::Quantiles;
+use std::collections::VecDeque;
+
+/// Timestamps that wait for their echo; of more than these only some are timed.
+const MOST_STAMPS: usize = 64;
+
+/// Samples of P-Y-P.
+#[derive(Clone, Debug, Default)]
+pub struct Rtt {
+    /// Smoothed as RFC 6298 does, ns.
+    pub smoothed: Option<i64>,
+    /// Smallest, ns.
+    pub min: i64,
+    /// Largest, ns.
+    pub max: i64,
+    sum: u64,
+    quantiles: Quantiles,
+}
+
+impl Rtt {
+    /// Takes a sample; one that is negative is dropped.
+    #[inline]
+    pub fn sample(&mut self, ns: i64) -> bool {
+        if ns < 0 {
+            return false;
+        }
+        self.smoothed = Some(match self.smoothed {
+            None => {
+                (self.min, self.max) = (ns, ns);
+                ns
+            }
+            Some(before) => {
+                (self.min, self.max) = (self.min.min(ns), self.max.max(ns));
+                before + (ns - before) / 8
+            }
+        });
+        self.sum += ns as u64;
+        self.quantiles.record(ns as u64);
+        true
+    }
+
+    /// How many there were.
+    pub fn samples(&self) -> u64 {
+        self.quantiles.count()
+    }
+
+    /// Smallest, mean and largest in seconds.
+    pub fn spread_s(&self) -> Option<[f64; 3]> {
+        let count = self.samples();
+        let s = |ns: f64| ns * 1e-9;
+        (count > 0).then(|| [s(self.min as f64), s(self.sum as f64 / count as f64), s(self.max as f64)])
+    }
+
+    /// Nearest-rank percentiles 50, 95 and 99 in seconds.
+    pub fn percentiles_s(&self) -> Option<[f64; 3]> {
+        let (least, most) = (self.min as f64, self.max as f64);
+        Some(self.quantiles.percentiles([0.5, 0.95, 0.99])?.map(|ns| ns.clamp(least, most) * 1e-9))
+    }
+}
+
+/// Timestamp values of one direction that have passed, and not come back.
+#[derive(Clone, Debug, Default)]
+pub struct Stamps {
+    waiting: VecDeque<(u32, i64)>,
+    newest: Option<u32>,
+    echoed: Option<u32>,
+    echoed_from: i64,
+}
+
+/// Whether timestamp `a` is older than `b` (RFC 7323 §5.2).
+#[inline]
+pub fn older(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+impl Stamps {
+    /// A segment with this value has passed.
+    #[inline]
+    pub fn passed(&mut self, value: u32, time: i64) {
+        if self.newest.is_none_or(|newest| older(newest, value)) {
+            self.newest = Some(value);
+            if self.waiting.len() < MOST_STAMPS {
+                self.waiting.push_back((value, time));
+            }
+        }
+    }
+
+    /// The other end has echoed it: how long ago it passed first, ns, if this is its first echo.
+    #[inline]
+    pub fn echoed(&mut self, value: u32, time: i64) -> Option<i64> {
+        if self.echoed == Some(value) {
+            return None;
+        }
+        while let Some(&(waiting, at)) = self.waiting.front() {
+            if older(value, waiting) {
+                return None;
+            }
+            self.waiting.pop_front();
+            if waiting == value {
+                (self.echoed, self.echoed_from) = (Some(value), at);
+                return Some(time - at).filter(|ns| *ns >= 0);
+            }
+        }
+        None
+    }
+
+    /// When `value` passed first, if it is what was echoed last.
+    pub fn last_echoed(&self, value: u32) -> Option<i64> {
+        (self.echoed == Some(value)).then_some(self.echoed_from)
+    }
+}
