@@ -113,6 +113,9 @@ def _over_time(spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs) -> 
         keep = np.unique(np.linspace(0, len(found.time) - 1, min(len(found.time), _MOST)).astype(int))
         x, y = found.time[keep], found.value[keep]
     known = np.isfinite(y)
+    for end, beyond in ((spec.x.low, np.less), (spec.x.high, np.greater)):
+        if end is not None:
+            known &= ~beyond(x * spec.x.scale, end)  # a marker would stand beside the axis
     return Curve(label, tuple((x[known] * spec.x.scale).tolist()), tuple((y[known] * spec.y.scale).tolist()))
 
 

@@ -7,7 +7,7 @@ import textwrap
 
 from ackclock.study.code import Claim
 from ackclock.study.runner import Judged
-from ackclock.study.verdict import Verdict
+from ackclock.study.verdict import BETWEEN, Verdict
 
 NO_EVIDENCE = "quick: not evidence"
 """Stands beside every verdict of a quick run, whose runs are fewer and shorter than the study asks for."""
@@ -46,7 +46,8 @@ def paper(claim: Claim) -> str:
 
 
 def lines(item: Judged, *, quick: bool, width: int) -> list[str]:
-    """A claim in two lines of so many characters: verdict and values, then the statement.
+    """A claim in two lines of so many characters: verdict and values, then the statement; of one that does not hold a
+    third says which part of it.
 
     Where that is too long it is said in short; one that has no short form takes more lines, and none is cut.
     """
@@ -60,7 +61,32 @@ def lines(item: Judged, *, quick: bool, width: int) -> list[str]:
     rest = f"{before}{item.claim.statement.split(_VALUE)[0]}"
     if len(rest) > room and item.claim.short:
         rest = f"{before}{item.claim.short}"
-    return [first, *textwrap.wrap(rest, width, initial_indent=_INDENT, subsequent_indent=_INDENT)]
+    why = undecided(item.verdict)
+    return [
+        first,
+        *textwrap.wrap(rest, width, initial_indent=_INDENT, subsequent_indent=_INDENT),
+        *([f"{_INDENT}{_cut(*why, room)}"] if why else []),
+    ]
+
+
+def undecided(verdict: Verdict) -> tuple[str, int] | None:
+    """The first part of a check that did not pass, ``refuted: LABEL: 9``, and how many more there are, if it has parts.
+
+    Of a claim that is refuted these are the parts that refute it, of an open one all that did not pass.
+    """
+    words = {"fail": "refuted", "inconclusive": "open"}
+    found = []
+    for part in verdict.detail.split(BETWEEN) if verdict.outcome != "pass" else ():
+        for outcome, word in words.items():
+            if part.endswith(f" [{outcome}]") and (verdict.outcome == "inconclusive" or outcome == "fail"):
+                found.append(f"{word}: {part.removesuffix(f' [{outcome}]')}")
+    return (found[0], len(found) - 1) if found else None
+
+
+def _cut(first: str, more: int, room: int) -> str:
+    """A part in a line, with how many more there are."""
+    rest = f"; {more} more" if more else ""
+    return f"{textwrap.shorten(first, room - len(rest), placeholder=' ...')}{rest}"
 
 
 def _with_unit(text: str, claim: Claim) -> str:
