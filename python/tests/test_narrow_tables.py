@@ -103,6 +103,7 @@ def test_many_rows_are_counted(folder: Path, capsys: pytest.CaptureFixture[str])
     assert table[1].split() == [
         "metric",
         "points",
+        "equal",
         "lower",
         "higher",
         "not",
@@ -114,7 +115,7 @@ def test_many_rows_are_counted(folder: Path, capsys: pytest.CaptureFixture[str])
         "most",
     ]
     for line in table[3:7]:
-        metric, *counts = line.split()[:5]
+        metric, *counts = line.split()[:6]
         own = [row for row in rows if row.metric == metric]
         assert int(counts[0]) == len(own) == 4
         assert sum(map(int, counts[1:])) == 4
