@@ -341,3 +341,28 @@ fn linux_acknowledges_an_application_that_answers_with_its_data() {
         assert_eq!([(); 2].map(|()| bring(&mut r, now, false)), [true; 2]);
     }
 }
+
+/// tcp_data_queue of Linux 6.12 opens the window before it moves what a hole had held back, which takes memory until it is
+/// read. So the segment that fills the hole finds no room for what the window lacks, and the next one opens it and is
+/// acknowledged at once (in a trace: segments 769 lost, 770 to 799 held, 800 acknowledged alone).
+#[test]
+fn linux_counts_what_a_hole_held_back_when_it_is_filled() {
+    let mut r = Receiver::new(&Config::profile(Profile::Linux), 1448);
+    r.open(0);
+    answer(&mut r, 0);
+    let mut bring = |segment: u64| {
+        r.on_data(Time(segment * 1_000_000), 1 + 1448 * (segment - 1), 1448, false);
+        let at_once = r.wants_ack_now();
+        if at_once {
+            answer(&mut r, segment * 1_000_000);
+        }
+        at_once
+    };
+    // 8 387 160 bytes at first and two segments for each of 768: the window lacks 5 544 bytes of the 10 616 832 that the
+    // buffer allows, the first segment out of order brings half of them.
+    (1..=768).for_each(|segment| assert!(bring(segment), "{segment}"));
+    for segment in 770..800 {
+        bring(segment);
+    }
+    assert_eq!([769, 800, 801, 802, 803, 804].map(bring), [true, true, false, true, false, true]);
+}

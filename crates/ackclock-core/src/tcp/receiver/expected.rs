@@ -50,7 +50,7 @@ impl Receiver {
         let Some(l) = &mut self.linux else { return };
         l.in_order(now);
         let held = if self.by_hand { l.window.hold(from, end, self.nxt) } else { 0 };
-        if l.window.in_order(now, end, held) {
+        if l.window.in_order(now, end, held, disorder) {
             l.opened();
         }
         if !self.by_hand {

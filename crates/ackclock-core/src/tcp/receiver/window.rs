@@ -204,9 +204,10 @@ impl Window {
         room > 0
     }
 
-    /// A segment came in order and moved the stream to `nxt`, while `held` of memory is unread. True when the window opened.
+    /// A segment came in order and moved the stream to `nxt`, while `held` of memory is unread; `disorder`: data was held
+    /// behind it, and what it has joined of that still takes its memory. True when the window opened.
     #[inline]
-    pub fn in_order(&mut self, now: Time, nxt: u64, held: u64) -> bool {
+    pub fn in_order(&mut self, now: Time, nxt: u64, held: u64, disorder: bool) -> bool {
         self.measure();
         if nxt >= self.round_end {
             if let Some(start) = self.round_start {
@@ -215,7 +216,8 @@ impl Window {
             self.round_start = Some(now);
             self.round_end = nxt + self.open;
         }
-        self.grow(self.units * OUT_OF_ORDER_UNIT + held.max(self.mss + OVERHEAD))
+        let units = self.units + if disorder { self.unread } else { 0 };
+        self.grow(units * OUT_OF_ORDER_UNIT + held.max(self.mss + OVERHEAD))
     }
 
     /// A segment `pos..end` is kept out of order. True when the window opened.
