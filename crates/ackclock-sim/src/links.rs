@@ -149,6 +149,7 @@ pub(crate) fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<L
         let at = if e.key.is_empty() { path.to_owned() } else { format!("{path}.{}", e.key) };
         SpecError::new(at, e.problem)
     };
+    let departures_first = l.queue.as_ref().is_some_and(|q| q.departures_first);
     // What the fused form knows: a constant rate and a plain queue, or no rate, and nothing at the output but losses.
     let rate = match params.pace {
         None => Some(None),
@@ -159,7 +160,12 @@ pub(crate) fn link(l: &spec::Link, run: &Run, path: &str, log: bool) -> Result<L
         Some(rate) => {
             params.check(&setting).map_err(wrong)?;
             let loss = params.build_loss(&setting).map_err(wrong)?;
-            Link::Fused(FusedLink::new(params.common(&setting), loss, rate, params.queue.limits, params.queue.step))
+            let fused = FusedLink::new(params.common(&setting), loss, rate, params.queue.limits, params.queue.step);
+            Link::Fused(fused.with_departures_first(departures_first))
+        }
+        None if departures_first => {
+            let problem = "only a droptail queue at a constant rate, with nothing but losses behind it, can let departures go first";
+            return Err(SpecError::new(format!("{path}.queue.departures_first"), problem));
         }
         None => Link::General(Box::new(params.build(&setting).map_err(wrong)?)),
     };

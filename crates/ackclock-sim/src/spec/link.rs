@@ -198,6 +198,9 @@ pub struct Queue {
     /// Whether the packet in transmission counts.
     #[serde(default = "yes")]
     pub limit_includes_service: bool,
+    /// Whether a packet finds those gone that leave at its own instant; only in the fused form of a link.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub departures_first: bool,
     /// ECN-capable packets that find more packets than this before them are marked (`droptail`); none: nothing is marked.
     #[serde(default)]
     pub mark_above_packets: Option<u64>,
@@ -227,6 +230,7 @@ impl Queue {
             limit_packets: None,
             limit_bytes: None,
             limit_includes_service: true,
+            departures_first: false,
             mark_above_packets: None,
             mark_above_bytes: None,
             weights: Vec::new(),

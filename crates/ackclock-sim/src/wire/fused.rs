@@ -28,6 +28,8 @@ pub struct FusedLink {
     /// First entry whose transmission had not ended when the link was last settled.
     queued_from: u64,
     queued_bytes: u64,
+    /// A packet finds those gone that leave at its own instant.
+    departures_first: bool,
 }
 
 impl FusedLink {
@@ -45,6 +47,23 @@ impl FusedLink {
             ring: Ring::default(),
             queued_from: 0,
             queued_bytes: 0,
+            departures_first: false,
+        }
+    }
+
+    /// Whether a packet finds those gone that leave at its own instant, to the nanosecond that both are rounded to. By default
+    /// they are still there.
+    pub fn with_departures_first(self, departures_first: bool) -> FusedLink {
+        FusedLink { departures_first, ..self }
+    }
+
+    /// Transmissions that end by then have left the queue when a packet arrives at `now`.
+    #[inline]
+    fn gone(&self, now: Time) -> Time {
+        if self.departures_first {
+            Time(now.0.saturating_add(1))
+        } else {
+            just_before(now)
         }
     }
 
@@ -52,7 +71,7 @@ impl FusedLink {
     #[inline]
     pub fn settle(&mut self, now: Time) {
         if self.common.stats.log.is_some() {
-            return self.settle_and_log(now);
+            return self.settle_and_log(now, now);
         }
         let (mut from, mut bytes) = (self.queued_from, 0);
         while from < self.ring.tail() {
@@ -74,18 +93,19 @@ impl FusedLink {
         self.common.stats.total_bytes += bytes;
     }
 
+    /// Settles up to `until`, which may lie a nanosecond behind `now`.
     #[cold]
     #[inline(never)]
-    fn settle_and_log(&mut self, now: Time) {
+    fn settle_and_log(&mut self, now: Time, until: Time) {
         while self.queued_from < self.ring.tail() {
             let e = *self.ring.get(self.queued_from);
             let end = Time(e.exit.0 - self.common.delay);
-            if end > now {
+            if end > until {
                 break;
             }
             self.leave(self.queued_from + 1, u64::from(e.len + self.common.overhead));
             let packets = self.backlog().0;
-            self.common.stats.log_level(end, packets);
+            self.common.stats.log_level(end.min(now), packets);
         }
     }
 
@@ -134,7 +154,7 @@ impl FusedLink {
     #[inline]
     fn empty(&mut self, now: Time) {
         if self.common.stats.log.is_some() {
-            return self.settle_and_log(just_before(now));
+            return self.settle_and_log(now, just_before(now));
         }
         self.leave(self.ring.tail(), self.queued_bytes);
     }
@@ -142,7 +162,12 @@ impl FusedLink {
     /// A packet arrives for which the length of the queue matters.
     #[inline(never)]
     fn push_settled(&mut self, now: Time, id: u32, len: u32, slab: &Slab) -> Outcome {
-        self.settle(just_before(now));
+        let gone = self.gone(now);
+        if self.common.stats.log.is_some() {
+            self.settle_and_log(now, gone);
+        } else {
+            self.settle(gone);
+        }
         let wire = len + self.common.overhead;
         let (packets, bytes) = (self.ring.tail() - self.queued_from + 1, self.queued_bytes + u64::from(wire));
         if packets > self.calm.packets || bytes > self.calm.bytes {
@@ -290,6 +315,28 @@ mod tests {
                 assert_eq!((first.exit, next), (Time(2000), Time(3000)));
             }
             assert_eq!([push(&mut link, 2000), push(&mut link, 2000)], [Outcome::Taken, Outcome::Dropped]);
+        }
+    }
+
+    /// Two packets of 999.6 ns: the first ends within the nanosecond of 1000, the second within that of 2000.
+    #[test]
+    fn an_arrival_finds_gone_what_leaves_at_that_instant_where_departures_are_first() {
+        for (first, found) in [(false, [Outcome::Taken, Outcome::Dropped]), (true, [Outcome::Taken, Outcome::Taken])] {
+            for at in [999, 1000] {
+                let stats = LinkStats::new(Time::ZERO, Time(1_000_000), true);
+                let limits = Limits { packets: 2, bytes: u64::MAX, includes_service: true };
+                let common = Common { delay: 1000, overhead: 0, stats };
+                let rate = Some(8_003_201_281);
+                let link = FusedLink::new(common, Loss::None, rate, limits, Step::NEVER);
+                let (mut link, mut slab) = (link.with_departures_first(first), Slab::default());
+                let mut push = |link: &mut FusedLink, at| {
+                    let id = slab.reserve();
+                    link.push(Time(at), id, 1000, &slab)
+                };
+                assert_eq!([push(&mut link, 0), push(&mut link, 0)], [Outcome::Taken; 2]);
+                assert_eq!([Outcome::Taken, push(&mut link, at)], found, "{at}");
+                assert_eq!(push(&mut link, 1998), if first { Outcome::Dropped } else { Outcome::Taken });
+            }
         }
     }
 
