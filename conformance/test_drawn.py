@@ -11,8 +11,8 @@ KEYS = drawn.keys()
 ALONE = [key for key in KEYS if key[2] == 1]
 PAIRS = [key for key in KEYS if key[2] == 2]
 
-# Started at 0, these are beyond 0.1 % of goodput; with the largest difference. Which packet finds a queue of 5 full
-# hangs on ties; the first overflow on path 11 comes one packet earlier than the kernel's (docs/validation.md).
+# Started at 0, these are beyond 0.1 % of goodput; with the largest difference. With a clock of 1 ns each is exact or in
+# NOT_FINE: which packet finds a queue full hangs on ties, and those on steps of 256 ns (docs/validation.md).
 NOT_EXACT = {
     **{(1, name): bound for name, bound in {"bic": 0.18, "westwood": 0.01}.items()},
     **{(2, name): bound for name, bound in {"cubic": 0.002, "westwood": 0.035}.items()},
@@ -24,8 +24,8 @@ NOT_EXACT = {
     **{(12, name): bound for name, bound in {"cubic": 0.0012, "westwood": 0.02}.items()},
 }
 
-DIFFERS = {(5, "bic", 2)}
-"""Neither agrees nor varies with the start."""
+# With a clock of 1 ns these are, by at most so much: queues of 5 packets with hundreds of losses, not explained.
+NOT_FINE = {(1, "bic"): 0.011, (1, "westwood"): 0.006, (4, "westwood"): 0.0025}
 
 
 def test_the_paths_cover_what_they_were_drawn_from() -> None:
@@ -49,6 +49,7 @@ def test_every_cell_is_recorded() -> None:
     assert set(KEYS) == wanted
     # One run says nothing about the noise of two flows.
     assert all(len(drawn._rows()[key]) >= 3 for key in PAIRS)
+    assert set(ALONE) == {key for key in drawn._rows(drawn.FINE) if key[2] == 1}
 
 
 @pytest.mark.parametrize("key", ALONE, ids=str)
@@ -60,6 +61,17 @@ def test_a_flow_alone_is_exact_or_known_not_to_be(key: drawn.Key) -> None:
     assert mine.mean_rtt_s == pytest.approx(theirs.mean_rtt_s, rel=0.1)
 
 
+@pytest.mark.parametrize("key", ALONE, ids=str)
+def test_with_a_clock_of_a_nanosecond_a_flow_alone_is_exact(key: drawn.Key) -> None:
+    mine, theirs = drawn.fine(key)
+    bound = NOT_FINE.get(key[:2])
+    assert drawn.same((mine, theirs)) == (bound is None), drawn.line(key)
+    assert mine.goodput_bps == pytest.approx(theirs.goodput_bps, rel=bound or drawn.EXACT)
+    if bound is None:
+        # To one of 1192: westwood on path 2.
+        assert abs(mine.retransmissions - theirs.retransmissions) <= (key[:2] == (2, "westwood"))
+
+
 def test_three_flows_of_four_are_exact() -> None:
     assert sum(map(drawn.exact, ALONE)) >= 0.75 * len(ALONE)
 
@@ -67,7 +79,7 @@ def test_three_flows_of_four_are_exact() -> None:
 @pytest.mark.parametrize("key", KEYS, ids=str)
 def test_a_cell_agrees_over_several_starts(key: drawn.Key) -> None:
     """Goodput of every flow within 5 % and mean RTT within 10 %, or three standard errors."""
-    assert drawn.agrees(key) == (key not in DIFFERS), drawn.line(key)
+    assert drawn.agrees(key), drawn.line(key)
 
 
 def test_the_comparison_can_fail() -> None:
@@ -86,7 +98,7 @@ def test_the_comparison_can_fail() -> None:
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert drawn.main(["--only", "reno", "--only", "7"]) == 0
     printed = capsys.readouterr().out
-    assert "1 of 1 flows alone are exact" in printed
+    assert "1 of 1 flows alone are exact, 1 with a clock of 1 ns" in printed
     assert "2 of 2 cells agree" in printed
     with pytest.raises(SystemExit, match="no records of nobody"):
         drawn.main(["--only", "nobody"])
