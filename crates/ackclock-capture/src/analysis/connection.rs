@@ -299,8 +299,11 @@ impl Connection {
     fn is_fresh(&self, s: &Segment, d: usize) -> bool {
         let (x, y) = (&self.directions[d], &self.directions[1 - d]);
         !x.seen
+            || !x.known
             || s.length > 0 && unwrapped(s.seq, x.max) + u64::from(s.length) > x.max
-            || s.has(flags::ACK) && unwrapped(s.ack, y.max) > y.pieces.una().max(y.fin.map_or(0, |fin| fin + 1))
+            || s.has(flags::ACK)
+                && y.known
+                && unwrapped(s.ack, y.max) > y.pieces.una().max(y.fin.map_or(0, |fin| fin + 1))
     }
 
     fn syn<S: Sink>(&mut self, s: &Segment, d: usize, cx: &mut Context<S>) {
