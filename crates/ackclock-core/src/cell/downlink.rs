@@ -6,6 +6,7 @@
 
 mod deal;
 
+use super::alarms::Alarms;
 use super::background::Background;
 use super::harq::{Block, Flights, PROCESSES, ROUND};
 use super::radio::{Medium, Radio};
@@ -13,6 +14,7 @@ use super::rlc::{begin, Bearer, NEVER};
 use super::scheduler::{Discipline, Scheduler};
 use super::stats::{DirectionStats, Window};
 use super::tables::{bits, SCHEMES};
+use super::turns::Turns;
 use crate::path::{Out, Store};
 use crate::ring::Ring;
 
@@ -33,14 +35,12 @@ pub struct User {
     pub rbs: u64,
     /// It is connected from this TTI on.
     pub from: u64,
-    /// Its place among those with data; none: `usize::MAX`.
-    place: usize,
 }
 
 impl User {
     /// A user without data.
     pub fn new(bearer: Bearer, radio: Radio) -> User {
-        User { bearer, radio, history: 0, latest: 0, seen: 0, rbs: 0, from: 0, place: usize::MAX }
+        User { bearer, radio, history: 0, latest: 0, seen: 0, rbs: 0, from: 0 }
     }
 
     /// In how many of the last seven TTIs it was sent a block.
@@ -71,18 +71,18 @@ pub struct Downlink {
     pub stats: DirectionStats,
     /// Resource blocks used in the whole run, those of retransmissions, and TTIs in which there were any.
     pub totals: (u64, u64, u64),
-    scheduler: Scheduler,
+    turns: Turns,
     background: Background,
     fit: bool,
     window: Window,
-    /// Those with data, in no order.
-    active: Vec<u16>,
     /// Blocks that wait for a retransmission.
     waiting: Vec<Block>,
     flights: Flights,
-    /// No timer of a receiver runs out before this TTI.
-    timer: u64,
+    /// When timers of receivers run out, also those that have been stopped since.
+    timers: Alarms,
     dealt: deal::Dealt,
+    /// Those who can be served in a TTI, where that is found out anew in each.
+    candidates: Vec<(usize, f64)>,
 }
 
 impl Downlink {
@@ -98,46 +98,36 @@ impl Downlink {
         let stats = DirectionStats { rbs: medium.grid.rbs, ..DirectionStats::default() };
         let flights = Flights::new(delay);
         let dealt = deal::Dealt::new(users.len());
-        let (active, waiting) = (Vec::with_capacity(users.len()), Vec::new());
+        let turns = Turns::new(scheduler, users.iter().map(|u| u.radio.rate));
         Downlink {
             medium,
             users,
             stats,
             totals: (0, 0, 0),
-            scheduler,
+            turns,
             background,
             fit,
             window,
-            active,
-            waiting,
+            waiting: Vec::new(),
             flights,
-            timer: NEVER,
+            timers: Alarms::default(),
             dealt,
+            candidates: Vec::new(),
         }
     }
 
     /// User `i` may have data from now on.
     #[inline]
     pub fn wake(&mut self, i: usize) {
-        let user = &mut self.users[i];
-        if user.place == usize::MAX && user.bearer.has_data() {
-            user.place = self.active.len();
-            self.active.push(i as u16);
-        }
-    }
-
-    fn rest(&mut self, i: usize) {
-        let place = std::mem::replace(&mut self.users[i].place, usize::MAX);
-        self.active.swap_remove(place);
-        if let Some(moved) = self.active.get(place) {
-            self.users[usize::from(*moved)].place = place;
+        if self.users[i].bearer.has_data() {
+            self.turns.join(i);
         }
     }
 
     /// Whether there is anything to decide in the next TTI.
     #[inline]
     pub fn is_busy(&self) -> bool {
-        !self.active.is_empty() || !self.waiting.is_empty()
+        !self.turns.active().is_empty() || !self.waiting.is_empty()
     }
 
     /// The next TTI in which something happens; `tick` was the last.
@@ -146,13 +136,13 @@ impl Downlink {
         if self.is_busy() {
             return tick + 1;
         }
-        self.flights.next().min(self.timer)
+        self.flights.next().min(self.timers.first())
     }
 
     /// Before this TTI no packet comes out; `next` is the next to be played.
     pub fn bound(&mut self, next: u64) -> u64 {
         let decision = if self.is_busy() { next.saturating_add(self.flights.delay) } else { NEVER };
-        self.flights.bound(next.wrapping_sub(1)).min(decision).min(self.timer)
+        self.flights.bound(next.wrapping_sub(1)).min(decision).min(self.timers.first())
     }
 
     /// Blocks arrive or turn out not to have arrived, and receivers stop waiting.
@@ -160,13 +150,16 @@ impl Downlink {
     pub fn receive<S: Store + ?Sized>(&mut self, tick: u64, out: &mut Ring<Out>, store: &mut S) {
         while let Some(block) = self.flights.arrival(tick) {
             let bearer = &mut self.users[usize::from(block.user)].bearer;
+            let before = bearer.timer();
             bearer.receive(tick, block.number, block.bytes, out, store);
-            self.timer = self.timer.min(bearer.timer());
+            if bearer.timer() != before && bearer.timer() != NEVER {
+                self.timers.set(bearer.timer(), usize::from(block.user));
+            }
         }
         while let Some(block) = self.flights.failure(tick) {
             self.fail(tick, block, store);
         }
-        if self.timer <= tick {
+        if self.timers.first() <= tick {
             self.expire(tick, out, store);
         }
     }
@@ -183,15 +176,19 @@ impl Downlink {
 
     #[cold]
     fn expire<S: Store + ?Sized>(&mut self, tick: u64, out: &mut Ring<Out>, store: &mut S) {
-        self.timer = NEVER;
-        for i in 0..self.users.len() {
+        while let Some(i) = self.timers.due(tick) {
             let bearer = &mut self.users[i].bearer;
-            if bearer.timer() <= tick {
-                bearer.expire(tick, out, store);
+            if bearer.timer() > tick {
+                continue;
             }
-            self.timer = self.timer.min(bearer.timer());
+            bearer.expire(tick, out, store);
+            if bearer.timer() != NEVER {
+                self.timers.set(bearer.timer(), i);
+            }
             self.wake(i);
         }
+        let users = &self.users;
+        self.timers.forget(|tick, i| users[i].bearer.timer() == tick);
     }
 
     /// Sends what can be sent in TTI number `tick`.
@@ -208,12 +205,16 @@ impl Downlink {
         let (rbs, again, _) = self.totals;
         // Groups are given out from the first on.
         let mut next = if self.waiting.is_empty() { 0 } else { self.retransmit(tick) };
-        if !self.active.is_empty() {
-            self.scheduler.advance(tick);
-            if self.medium.subband || self.scheduler.discipline == Discipline::RoundRobin {
+        if !self.turns.active().is_empty() {
+            self.turns.advance(tick);
+            if self.medium.subband || self.turns.discipline() == Discipline::RoundRobin {
                 self.deal(tick, next, store);
             } else {
+                if self.medium.band.is_some() && next < self.medium.grid.groups() {
+                    self.survey(tick);
+                }
                 while next < self.medium.grid.groups() && self.serve_best(tick, &mut next, store) {}
+                self.turns.close();
             }
         }
         let used = self.totals.0 - rbs;
@@ -269,24 +270,32 @@ impl Downlink {
 
     /// Gives the best user what it needs of the groups from `next` on; false when there is none.
     fn serve_best<S: Store + ?Sized>(&mut self, tick: u64, next: &mut u16, store: &mut S) -> bool {
-        let mut best = (usize::MAX, f64::NEG_INFINITY);
-        for n in 0..self.active.len() {
-            let i = usize::from(self.active[n]);
+        while let Some(i) = self.turns.best() {
             if !self.eligible(i, tick) {
                 continue;
             }
-            let other = (i, self.scheduler.merit(i, self.users[i].radio.rate));
-            if best.0 == usize::MAX || self.scheduler.before(other, best) {
-                best = other;
+            let Some(mcs) = self.users[i].radio.mcs else { continue };
+            let grid = self.medium.grid;
+            let free = grid.rbs - *next * grid.group;
+            let rbs = self.serve(tick, i, mcs, free, self.fit, None, store);
+            *next += rbs.div_ceil(grid.group);
+            return true;
+        }
+        false
+    }
+
+    /// Finds out who can be served in TTI number `tick`, and at which rate: channels fade.
+    fn survey(&mut self, tick: u64) {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.clear();
+        for n in 0..self.turns.active().len() {
+            let i = usize::from(self.turns.active()[n]);
+            if self.eligible(i, tick) {
+                candidates.push((i, self.users[i].radio.rate));
             }
         }
-        let (i, _) = best;
-        let Some(mcs) = self.users.get(i).and_then(|u| u.radio.mcs) else { return false };
-        let grid = self.medium.grid;
-        let free = grid.rbs - *next * grid.group;
-        let rbs = self.serve(tick, i, mcs, free, self.fit, None, store);
-        *next += rbs.div_ceil(grid.group);
-        true
+        self.turns.only(candidates.iter().copied());
+        self.candidates = candidates;
     }
 
     /// Fills a block of user `i` with scheme `mcs` over at most `free` resource blocks, and only those it needs if it is to `fit`.
@@ -307,7 +316,7 @@ impl Downlink {
         let itbs = SCHEMES[usize::from(mcs)].down;
         let filled = user.bearer.fill(tick, bits(itbs, free) / 8, store);
         if !user.bearer.has_data() {
-            self.rest(i);
+            self.turns.leave(i);
         }
         let Some(filled) = filled else { return 0 };
         let group = self.medium.grid.group;
@@ -326,7 +335,7 @@ impl Downlink {
             rbs = (low * group).min(free);
         }
         let size = bits(itbs, rbs);
-        self.scheduler.serve(i, tick, size);
+        self.turns.serve(i, tick, size);
         let block = Block {
             sent: tick,
             number: filled.number,

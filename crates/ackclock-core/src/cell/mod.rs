@@ -6,7 +6,7 @@
 //! * [`CellParams`]: a cell as plain data; [`Cell`]: what it does, an element of a path with a port for each user and direction
 //! * [`grid`], [`tables`]: resource blocks, schemes, block sizes
 //! * [`path_loss`], [`sinr`], [`fading`], [`radio`]: from place to SNR; [`adaptation`], [`bler`]: from SNR to schemes and errors
-//! * [`harq`], [`rlc`]: blocks and packets; [`scheduler`], [`downlink`], [`uplink`], [`background`], [`promotion`]: who is served, and when
+//! * [`harq`], [`rlc`]: blocks and packets; [`scheduler`], [`turns`], [`downlink`], [`uplink`], [`background`], [`promotion`]: who is served, and when
 //! * [`stats`], [`series`]: what is measured
 //! * [`hspa`]: what came before, much simpler; [`profiles`]: ready descriptions of both
 //!
@@ -15,6 +15,7 @@
 //! played late, several in one go, each with the time that was its own.
 
 pub mod adaptation;
+pub mod alarms;
 pub mod background;
 pub mod bler;
 mod build;
@@ -36,6 +37,7 @@ pub mod stats;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+pub mod turns;
 pub mod uplink;
 
 use crate::packet::Parcel;

@@ -60,18 +60,20 @@ impl Averages {
         Averages { gain, kept: 1.0 - gain, scale: 1.0, tick: 0, inverse: vec![1.0 / FIRST; users] }
     }
 
-    /// It is TTI number `tick` now.
+    /// It is TTI number `tick` now. Says whether the ratios of all have changed, though only in their last digits.
     #[inline]
-    pub fn advance(&mut self, tick: u64) {
+    pub fn advance(&mut self, tick: u64) -> bool {
         let passed = tick - self.tick;
         if passed == 0 {
-            return;
+            return false;
         }
         self.tick = tick;
         self.scale *= if passed == 1 { self.kept } else { powu(self.kept, passed) };
-        if self.scale < SMALL {
+        let small = self.scale < SMALL;
+        if small {
             self.settle();
         }
+        small
     }
 
     #[cold]
@@ -101,6 +103,10 @@ impl Averages {
     }
 }
 
+/// What decides between two users, as numbers of which the larger goes first: the bits of the merit, which is not negative, then how long ago
+/// the user was served and how low its number is.
+pub type Rank = (u64, u64);
+
 /// What decides between users.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
@@ -117,12 +123,10 @@ impl Scheduler {
         Scheduler { discipline, averages: Averages::new(users, ttis), last: vec![0; users] }
     }
 
-    /// It is TTI number `tick` now.
+    /// It is TTI number `tick` now. Says whether ranks are others than before.
     #[inline]
-    pub fn advance(&mut self, tick: u64) {
-        if self.discipline == Discipline::ProportionalFair {
-            self.averages.advance(tick);
-        }
+    pub fn advance(&mut self, tick: u64) -> bool {
+        self.discipline == Discipline::ProportionalFair && self.averages.advance(tick)
     }
 
     /// How much `user`, whose rate would be `rate`, deserves to be served.
@@ -142,6 +146,12 @@ impl Scheduler {
             return a.1 > b.1;
         }
         (self.last[a.0], a.0) < (self.last[b.0], b.0)
+    }
+
+    /// Where `user`, whose rate would be `rate`, stands: who has the larger rank goes [before](Scheduler::before).
+    #[inline]
+    pub fn rank(&self, user: usize, rate: f64) -> Rank {
+        (self.merit(user, rate).to_bits(), !(self.last[user] << 16 | user as u64))
     }
 
     /// `user` is served `bits` in TTI `tick`.

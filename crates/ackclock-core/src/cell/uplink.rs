@@ -9,12 +9,14 @@
 mod plan;
 mod requests;
 
+use super::alarms::Alarms;
 use super::background::Background;
 use super::harq::{Block, Flights, ROUND};
 use super::radio::{Medium, Radio};
 use super::rlc::{begin, Bearer, NEVER};
 use super::scheduler::Scheduler;
 use super::stats::{DirectionStats, Window};
+use super::turns::Turns;
 use crate::path::{Out, Store};
 use crate::ring::Ring;
 
@@ -51,11 +53,8 @@ pub struct User {
     grants: u32,
     /// Blocks in the air that say that it has more.
     told: u32,
-    /// The TTI after that for which it was granted something last.
-    seen: u64,
     /// TTIs, modulo [`AHEAD`], in which it retransmits.
     again: u16,
-    place: usize,
 }
 
 impl User {
@@ -74,9 +73,7 @@ impl User {
             known: 0,
             grants: 0,
             told: 0,
-            seen: 0,
             again: 0,
-            place: usize::MAX,
         }
     }
 }
@@ -101,17 +98,16 @@ pub struct Uplink {
     /// Resource blocks used in the whole run, those of retransmissions, and TTIs in which there were any.
     pub totals: (u64, u64, u64),
     planner: Planner,
-    scheduler: Scheduler,
+    /// Those of whom the base station knows that they want something.
+    turns: Turns,
     background: Background,
     window: Window,
     /// TTIs between two opportunities to request.
     period: u64,
     /// TTIs from a report to the grant, and from it to the transmission.
     lead: u64,
-    /// Those who want something.
-    active: Vec<u16>,
-    /// No request before this TTI.
-    request: u64,
+    /// Opportunities to request that users wait for.
+    requests: Alarms,
     reports: Ring<Report>,
     grants: Ring<Grant>,
     /// To be retransmitted, in the order of their transmissions.
@@ -119,7 +115,8 @@ pub struct Uplink {
     /// Resource blocks of retransmissions, by TTI modulo [`AHEAD`].
     reserved: [u16; AHEAD],
     flights: Flights,
-    timer: u64,
+    /// When timers of receivers run out, also those that have been stopped since.
+    timers: Alarms,
 }
 
 /// Times of the uplink, in TTIs.
@@ -150,20 +147,19 @@ impl Uplink {
             stats,
             totals: (0, 0, 0),
             planner,
-            scheduler,
+            turns: Turns::new(scheduler, users.iter().map(|u| u.radio.rate)),
             background,
             window,
             period: times.period,
             lead: times.lead,
-            active: Vec::with_capacity(users.len()),
             users,
-            request: NEVER,
+            requests: Alarms::default(),
             reports: Ring::default(),
             grants: Ring::default(),
             waiting: Ring::default(),
             reserved: [0; AHEAD],
             flights: Flights::new(times.delay),
-            timer: NEVER,
+            timers: Alarms::default(),
         }
     }
 
@@ -182,26 +178,26 @@ impl Uplink {
     /// The next TTI in which something happens; `tick` was the last.
     #[inline]
     pub fn next(&self, tick: u64) -> u64 {
-        if !self.active.is_empty() {
+        if !self.turns.active().is_empty() {
             return tick + 1;
         }
         let report = self.reports.front().map_or(NEVER, |r| r.tick);
         let grant = self.grants.front().map_or(NEVER, |g| g.tick);
         let again = self.waiting.front().map_or(NEVER, |b| b.sent + ROUND);
-        self.flights.next().min(self.timer).min(self.request).min(report).min(grant).min(again)
+        self.flights.next().min(self.timers.first()).min(self.requests.first()).min(report).min(grant).min(again)
     }
 
     /// Before this TTI no packet comes out; `next` is the next to be played.
     pub fn bound(&mut self, next: u64) -> u64 {
         let (lead, delay) = (self.lead, self.flights.delay);
         let from = |tick: Option<u64>, ttis: u64| tick.map_or(NEVER, |t| t.saturating_add(ttis));
-        let decision = from((!self.active.is_empty()).then_some(next), lead + delay);
+        let decision = from((!self.turns.active().is_empty()).then_some(next), lead + delay);
         let report = from(self.reports.front().map(|r| r.tick), lead + delay);
         let grant = from(self.grants.front().map(|g| g.tick), delay);
         let again = from(self.waiting.front().map(|b| b.sent), ROUND + delay);
-        let request = from((self.request != NEVER).then_some(self.request), 2 * lead + delay);
+        let request = self.requests.first().saturating_add(2 * lead + delay);
         let flights = self.flights.bound(next.wrapping_sub(1));
-        flights.min(decision).min(report).min(grant).min(again).min(request).min(self.timer)
+        flights.min(decision).min(report).min(grant).min(again).min(request).min(self.timers.first())
     }
 
     /// Blocks arrive or turn out not to have arrived, and the receiver stops waiting.
@@ -209,8 +205,11 @@ impl Uplink {
     pub fn receive<S: Store + ?Sized>(&mut self, tick: u64, out: &mut Ring<Out>, store: &mut S) {
         while let Some(block) = self.flights.arrival(tick) {
             let bearer = &mut self.users[usize::from(block.user)].bearer;
+            let before = bearer.timer();
             bearer.receive(tick, block.number, block.bytes, out, store);
-            self.timer = self.timer.min(bearer.timer());
+            if bearer.timer() != before && bearer.timer() != NEVER {
+                self.timers.set(bearer.timer(), usize::from(block.user));
+            }
         }
         while let Some(block) = self.flights.failure(tick) {
             if !self.medium.model.gives_up(&block) {
@@ -224,22 +223,26 @@ impl Uplink {
             user.told -= u32::from(block.left > 0);
             self.wake(i, tick + 1);
         }
-        if self.timer <= tick {
+        if self.timers.first() <= tick {
             self.expire(tick, out, store);
         }
     }
 
     #[cold]
     fn expire<S: Store + ?Sized>(&mut self, tick: u64, out: &mut Ring<Out>, store: &mut S) {
-        self.timer = NEVER;
-        for i in 0..self.users.len() {
+        while let Some(i) = self.timers.due(tick) {
             let bearer = &mut self.users[i].bearer;
-            if bearer.timer() <= tick {
-                bearer.expire(tick, out, store);
+            if bearer.timer() > tick {
+                continue;
             }
-            self.timer = self.timer.min(bearer.timer());
+            bearer.expire(tick, out, store);
+            if bearer.timer() != NEVER {
+                self.timers.set(bearer.timer(), i);
+            }
             self.wake(i, tick + 1);
         }
+        let users = &self.users;
+        self.timers.forget(|tick, i| users[i].bearer.timer() == tick);
     }
 
     /// Users send what they have been granted for TTI number `tick`, and what failed.
@@ -333,7 +336,7 @@ impl Uplink {
             self.reports.skip();
             self.hear(report);
         }
-        if self.active.is_empty() {
+        if self.turns.active().is_empty() {
             return;
         }
         let at = tick + self.lead;
@@ -341,49 +344,31 @@ impl Uplink {
             self.stats.blocked_ttis += u64::from(self.window.counts(begin(at)));
             return;
         }
-        self.scheduler.advance(tick);
+        self.turns.advance(tick);
         let mut free = self.medium.grid.rbs.saturating_sub(self.reserved[at as usize % AHEAD]);
         while free >= self.planner.least && self.grant_best(tick, at, &mut free) {}
-    }
-
-    fn rest(&mut self, i: usize) {
-        let place = std::mem::replace(&mut self.users[i].place, usize::MAX);
-        self.active.swap_remove(place);
-        if let Some(moved) = self.active.get(place) {
-            self.users[usize::from(*moved)].place = place;
-        }
+        self.turns.close();
     }
 
     /// Grants the best user what it wants of the `free` resource blocks for TTI number `at`; false when there is none.
     fn grant_best(&mut self, tick: u64, at: u64, free: &mut u16) -> bool {
-        let mut best = (usize::MAX, f64::NEG_INFINITY);
-        for n in 0..self.active.len() {
-            let i = usize::from(self.active[n]);
-            let user = &mut self.users[i];
-            if user.seen == tick + 1 || user.again & (1 << (at as usize % AHEAD)) != 0 {
-                continue;
-            }
-            let other = (i, self.scheduler.merit(i, user.radio.rate));
-            if best.0 == usize::MAX || self.scheduler.before(other, best) {
-                best = other;
-            }
+        let Some(i) = self.turns.best() else { return false };
+        if self.users[i].again & (1 << (at as usize % AHEAD)) != 0 {
+            return true;
         }
-        let i = best.0;
-        let Some(wanted) = self.users.get(i).map(|u| u.wanted) else { return false };
-        self.users[i].seen = tick + 1;
         // In turn everybody gets the same share of what is free.
-        let share = self.planner.share(&self.scheduler, *free, self.active.len());
-        let Some(plan) = self.plan(i, tick, share, wanted) else { return true };
+        let share = self.planner.share(self.turns.scheduler(), *free, self.turns.active().len());
+        let Some(plan) = self.plan(i, tick, share, self.users[i].wanted) else { return true };
         *free -= plan.rbs;
         let user = &mut self.users[i];
         user.granted += u64::from(plan.size);
         user.grants += 1;
         user.wanted = user.wanted.saturating_sub(u64::from(plan.size));
         let granted = user.granted;
-        self.scheduler.serve(i, tick, plan.size * 8);
+        self.turns.serve(i, tick, plan.size * 8);
         self.grants.push(Grant { tick: at, plan, granted, user: i as u16 });
         if self.users[i].wanted == 0 {
-            self.rest(i);
+            self.turns.leave(i);
         }
         true
     }

@@ -27,8 +27,8 @@ impl Downlink {
     pub(super) fn deal<S: Store + ?Sized>(&mut self, tick: u64, next: u16, store: &mut S) {
         let mut dealt = std::mem::take(&mut self.dealt);
         dealt.takers.clear();
-        for n in 0..self.active.len() {
-            let i = usize::from(self.active[n]);
+        for n in 0..self.turns.active().len() {
+            let i = usize::from(self.turns.active()[n]);
             if self.eligible(i, tick) {
                 dealt.hands[i].0.clear();
                 dealt.hands[i].1 = 0.0;
@@ -64,15 +64,15 @@ impl Downlink {
     /// Who gets group `g`.
     fn taker(&self, dealt: &Dealt, g: u16) -> Option<usize> {
         let wants_more = |(i, bits): &&(usize, f64)| !self.fit || dealt.hands[*i].1 < *bits;
-        let value = |i: usize| match self.scheduler.discipline {
+        let value = |i: usize| match self.turns.discipline() {
             // Whose turn comes next.
             Discipline::RoundRobin => -(((i + self.users.len() - dealt.turn) % self.users.len()) as f64),
-            _ => self.scheduler.merit(i, self.users[i].radio.rate_of(g, &self.medium)),
+            _ => self.turns.scheduler().merit(i, self.users[i].radio.rate_of(g, &self.medium)),
         };
         let mut best: Option<(usize, f64)> = None;
         for (i, _) in dealt.takers.iter().filter(wants_more) {
             let other = (*i, value(*i));
-            if best.is_none_or(|b| self.scheduler.before(other, b)) {
+            if best.is_none_or(|b| self.turns.scheduler().before(other, b)) {
                 best = Some(other);
             }
         }

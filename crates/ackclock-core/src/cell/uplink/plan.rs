@@ -61,6 +61,9 @@ impl Planner {
                 continue;
             }
             let reach = |lost: &f64| medium.adaptation.reaches(one_db - lost, level.sinr_db);
+            if !reach(&self.shares_db[usize::from(self.least.max(1))]) {
+                continue;
+            }
             // Entry 0 is not a number of blocks.
             let most = self.shares_db[1..=usize::from(free)].partition_point(reach) as u16;
             if most < self.least {

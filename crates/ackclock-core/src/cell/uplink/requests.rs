@@ -35,7 +35,7 @@ impl Uplink {
         } else {
             user.offset + (from - user.offset).div_ceil(self.period) * self.period
         };
-        self.request = self.request.min(user.request);
+        self.requests.set(user.request, i);
     }
 
     /// What `report` says is known from now on.
@@ -52,11 +52,10 @@ impl Uplink {
             user.known = report.granted;
             user.wanted = u64::from(report.left).saturating_sub(user.granted - report.granted);
         }
-        if user.wanted > 0 && user.place == usize::MAX {
-            user.place = self.active.len();
-            self.active.push(report.user);
-        } else if user.wanted == 0 && user.place != usize::MAX {
-            self.rest(usize::from(report.user));
+        if user.wanted > 0 {
+            self.turns.join(usize::from(report.user));
+        } else {
+            self.turns.leave(usize::from(report.user));
         }
         if !report.request {
             self.wake(usize::from(report.user), report.tick + 1);
@@ -66,16 +65,8 @@ impl Uplink {
     /// Requests of TTI number `tick`.
     #[inline]
     pub fn ask(&mut self, tick: u64) {
-        if self.request > tick {
-            return;
-        }
-        self.request = NEVER;
-        for i in 0..self.users.len() {
+        while let Some(i) = self.requests.due(tick) {
             let user = &mut self.users[i];
-            if user.request > tick {
-                self.request = self.request.min(user.request);
-                continue;
-            }
             user.request = NEVER;
             if user.grants == 0 && user.wanted == 0 && user.bearer.is_ready(tick) {
                 user.asking = true;
