@@ -29,7 +29,7 @@ bench: build     ## speed and memory against ns-3 and ns-2, where they are insta
 	$(BIN)/python benches/bench.py
 
 instructions:    ## instructions per packet against the committed baseline (needs valgrind)
-	cargo build --quiet --release -p ackclock-sim --example dumbbell
+	cargo build --quiet --release -p ackclock-sim --example dumbbell --example play
 	$(PYTHON) benches/instructions.py
 
 lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy, architecture rules

@@ -16,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import cells
+
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "target" / "release" / "examples" / "dumbbell"
 BASELINE = ROOT / "benches" / "instructions.json"
@@ -70,6 +72,14 @@ ALOOF = {
 DROPTAIL = ("one-flow", "hundred-flows")
 
 
+# Web pages in a cell of LTE: users, the mean of seconds between the pages of each, two durations.
+CELLS: dict[str, tuple[int, int, tuple[int, int]]] = {
+    "cell-30": (30, 30, (10, 40)),
+    # Saturated: who is served has to be found without looking at all who wait.
+    "cell-200": (200, 30, (30, 50)),
+}
+
+
 def count(arguments: list[str], within: str = "") -> tuple[int, int, int]:
     """Instructions, packets and acknowledgments of one run of the dumbbell example.
 
@@ -105,6 +115,13 @@ def per_packet(name: str) -> float:
     return instructions / packets
 
 
+def per_packet_of_cell(name: str) -> float:
+    """Instructions per packet that comes to the base station of the cell `name`, start-up excluded."""
+    users, interval, durations = CELLS[name]
+    less, more = (cells.played(cells.document(users, cells.web(interval), s), counted=True) for s in durations)
+    return (more["instructions"] - less["instructions"]) / (more["down_packets"] - less["down_packets"])
+
+
 def over_droptail() -> dict[str, float]:
     """What each queueing discipline costs over DropTail for the same packets on the same path."""
     over = {}
@@ -121,6 +138,7 @@ def over_droptail() -> dict[str, float]:
 def main() -> int:
     """Compares or updates; returns the exit code."""
     measured = {name: round(per_packet(name)) for name in SCENARIOS}
+    measured |= {name: round(per_packet_of_cell(name)) for name in CELLS}
     if "--update" in sys.argv[1:]:
         BASELINE.write_text(json.dumps(measured, indent=2) + "\n")
         print(f"baseline written: {measured}")
