@@ -185,3 +185,15 @@ impl Sink for Vec<FlowRow> {
         self.extend(rows);
     }
 }
+
+impl<T: Sink> Sink for &mut T {
+    fn flows(&mut self, rows: [FlowRow; 2]) {
+        T::flows(self, rows);
+    }
+    fn sample(&mut self, sample: Sample) {
+        T::sample(self, sample);
+    }
+    fn event(&mut self, event: Event) {
+        T::event(self, event);
+    }
+}

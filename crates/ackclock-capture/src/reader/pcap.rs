@@ -1,125 +1,90 @@
 //! The classic format: a header of 24 bytes, then records. Either byte order, times in us or ns, versions 2.2 to 2.4.
 
+use super::fault::{Fault, Stop, Why};
+use super::interface::Unit;
 use super::source::Source;
-use std::io::{self, Read};
+use super::{word, Found, MOST_CAPTURED};
+use std::io::Read;
 
-/// Most bytes of a packet that any capture has.
-const MOST_CAPTURED: u32 = 262_144;
+/// Bytes of the file's header.
+pub const HEADER: usize = 24;
 
-/// Why a file cannot be read, or not further.
-#[derive(Debug)]
-pub enum Fault {
-    /// It does not begin as a pcap file does.
-    Magic,
-    /// It ends within its header.
-    Header,
-    /// Its version is not 2.2 to 2.4.
-    Version(u16, u16),
-    /// It ends within a record, or a record says that it is longer than any: what came before counts.
-    Truncated,
-    /// The system could not read it.
-    Io(io::Error),
+/// How the records of a file are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Pcap {
+    big: bool,
+    unit: Unit,
+    /// Bytes before a packet.
+    record: usize,
+    /// Link type.
+    pub link: u16,
+    /// Most bytes of a packet.
+    pub snaplen: u32,
 }
 
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Fault::Magic => f.write_str("no pcap file: its first four bytes are none of the format's"),
-            Fault::Header => f.write_str("ends within the header of 24 bytes that a pcap file has"),
-            Fault::Version(major, minor) => write!(f, "version {major}.{minor} of pcap; 2.2 to 2.4 can be read"),
-            Fault::Truncated => f.write_str("ends within a packet, or is damaged there"),
-            Fault::Io(e) => write!(f, "{e}"),
+impl Pcap {
+    /// Whether a file begins so.
+    pub fn is(begin: [u8; 4]) -> bool {
+        Pcap::magic(begin, true).is_some() || Pcap::magic(begin, false).is_some()
+    }
+
+    fn magic(begin: [u8; 4], big: bool) -> Option<(bool, Unit, usize)> {
+        match word(&begin, 0, big) {
+            0xa1b2_c3d4 => Some((big, Unit::Times(1000), 16)),
+            0xa1b2_3c4d => Some((big, Unit::Times(1), 16)),
+            // With interface, protocol and kind of packet behind the lengths.
+            0xa1b2_cd34 => Some((big, Unit::Times(1000), 24)),
+            _ => None,
         }
     }
-}
 
-impl std::error::Error for Fault {}
-
-/// A packet of a file.
-#[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
-    /// When, ns since the epoch.
-    pub time: i64,
-    /// Number in the file, from 1.
-    pub number: u64,
-    /// Bytes it had on the wire.
-    pub length: u32,
-    /// What was captured of it.
-    pub bytes: &'a [u8],
-}
-
-/// A file that is read record by record.
-pub struct Pcap<R> {
-    source: Source<R>,
-    big: bool,
-    ns_per_unit: i64,
-    header: usize,
-    link: u16,
-    number: u64,
-}
-
-fn word(bytes: &[u8], at: usize, big: bool) -> u32 {
-    let word = bytes.get(at..at + 4).and_then(|w| w.try_into().ok()).unwrap_or_default();
-    if big {
-        u32::from_be_bytes(word)
-    } else {
-        u32::from_le_bytes(word)
-    }
-}
-
-impl<R: Read> Pcap<R> {
     /// Reads the header.
-    pub fn open(from: R) -> Result<Pcap<R>, Fault> {
-        let mut source = Source::new(from);
-        if source.fill(24).map_err(Fault::Io)? < 24 {
-            return Err(if source.ahead().is_empty() { Fault::Magic } else { Fault::Header });
+    pub fn open<R: Read>(source: &mut Source<R>) -> Result<Pcap, Fault> {
+        if source.fill(HEADER).map_err(Fault::Io)? < HEADER {
+            return Err(Fault::Header);
         }
         let head = source.ahead();
-        let kind = |big| match word(head, 0, big) {
-            0xa1b2_c3d4 => Some((big, 1000, 16)),
-            0xa1b2_3c4d => Some((big, 1, 16)),
-            0xa1b2_cd34 => Some((big, 1000, 24)),
-            _ => None,
-        };
-        let (big, ns_per_unit, header) = kind(true).or_else(|| kind(false)).ok_or(Fault::Magic)?;
+        let begin = head.first_chunk().copied().unwrap_or_default();
+        let (big, unit, record) =
+            Pcap::magic(begin, true).or_else(|| Pcap::magic(begin, false)).ok_or(Fault::Magic(begin))?;
         let version = word(head, 4, big);
         let (major, minor) = if big { (version >> 16, version & 0xffff) } else { (version & 0xffff, version >> 16) };
         if major != 2 || !(2..=4).contains(&minor) {
-            return Err(Fault::Version(major as u16, minor as u16));
+            return Err(Fault::Version("pcap", major as u16, minor as u16));
         }
-        let link = word(head, 20, big) as u16;
-        source.skip(24);
-        Ok(Pcap { source, big, ns_per_unit, header, link, number: 0 })
+        // The high half of the word has flags about checksums of frames.
+        let pcap = Pcap { big, unit, record, link: word(head, 20, big) as u16, snaplen: word(head, 16, big) };
+        source.skip(HEADER);
+        Ok(pcap)
     }
 
-    /// The link type of its packets.
-    pub fn link(&self) -> u16 {
-        self.link
-    }
-
-    /// The next packet; none at the end of the file.
-    #[allow(clippy::should_implement_trait)] // it borrows from the file
-    pub fn next(&mut self) -> Result<Option<Record<'_>>, Fault> {
-        let (big, header) = (self.big, self.header);
-        match self.source.fill(header).map_err(Fault::Io)? {
+    /// Goes over the next record; none at the end of the file.
+    #[inline]
+    pub(super) fn next<R: Read>(&self, source: &mut Source<R>) -> Result<Option<Found>, Stop> {
+        let (big, header) = (self.big, self.record);
+        match source.fill(header)? {
             0 => return Ok(None),
-            n if n < header => return Err(Fault::Truncated),
+            n if n < header => return Err(Why::Ends.into()),
             _ => {}
         }
-        let head = self.source.ahead();
+        let head = source.ahead();
         let [seconds, part, captured, length] = [0, 4, 8, 12].map(|at| word(head, at, big));
         if captured > MOST_CAPTURED {
-            return Err(Fault::Truncated);
+            return Err(Why::Captured(captured).into());
         }
-        self.source.skip(header);
-        let captured = captured as usize;
-        if self.source.fill(captured).map_err(Fault::Io)? < captured {
-            return Err(Fault::Truncated);
+        let whole = header + captured as usize;
+        if source.fill(whole)? < whole {
+            return Err(Why::Ends.into());
         }
-        self.number += 1;
-        let time = i64::from(seconds) * 1_000_000_000 + i64::from(part) * self.ns_per_unit;
-        self.source.skip(captured);
-        let bytes = self.source.behind(captured);
-        Ok(Some(Record { time, number: self.number, length, bytes }))
+        source.skip(whole);
+        let time = i64::from(seconds) * 1_000_000_000 + self.unit.ns(u64::from(part), 0);
+        Ok(Some(Found {
+            time: Some(time),
+            described: 0,
+            captured: captured as usize,
+            behind: captured as usize,
+            length,
+            options: 0,
+        }))
     }
 }

@@ -1,0 +1,226 @@
+//! From a file to rows: every packet read, its segment found and analysed.
+
+use crate::analysis::sink::Sink;
+use crate::analysis::{Analyzer, Segment, Settings};
+use crate::reader::order::Order;
+use crate::reader::{blank, Capture, Cut, Decoder, Fault, Interface, Record, Skip, MOST_INTERFACES};
+use std::io::Read;
+
+/// How a file is read and analysed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What the analysis is to find.
+    pub settings: Settings,
+    /// Segments that are kept back to be analysed in the order of their times; 0 for the order of the file.
+    pub sort: usize,
+    /// Most bytes of the unpacked file that are read; none for all.
+    pub most_bytes: Option<u64>,
+    /// Whether the checksums of segments that were captured whole are looked at.
+    pub checksums: bool,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// `pcap` or `pcapng`.
+    pub format: &'static str,
+    /// Sections; a file of the classic format is one.
+    pub sections: u32,
+    /// Bytes that were read, unpacked.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u64,
+    /// TCP segments in them.
+    pub segments: u64,
+    /// Packets that carry none that could be analysed, by [`Skip`]; see [`Summary::skipped`].
+    skipped: [u64; Skip::ALL.len()],
+    /// Packets with headers that contradict themselves.
+    pub malformed: u64,
+    /// Packets that are earlier than one before them.
+    pub time_back: u64,
+    /// Packets that have no time: each has that of the packet before it.
+    pub timeless: u64,
+    /// Segments with a wrong checksum; none if they were not looked at.
+    pub wrong_checksums: Option<u64>,
+    /// Connections.
+    pub connections: u64,
+    /// Earliest and latest time of a packet, ns since the epoch.
+    pub times: Option<(i64, i64)>,
+    /// Where and why the file was not read to its end.
+    pub truncated: Option<Cut>,
+    /// Interfaces, with the numbers that rows have.
+    pub interfaces: Vec<(u32, Interface)>,
+}
+
+impl Summary {
+    /// Packets that carry no segment which could be analysed, by reason; only reasons that there are.
+    pub fn skipped(&self) -> impl Iterator<Item = (Skip, u64)> + '_ {
+        Skip::ALL.into_iter().zip(self.skipped).filter(|(_, n)| *n > 0)
+    }
+
+    /// The interface that has this number in rows and segments.
+    pub fn interface(&self, number: u32) -> Option<&Interface> {
+        let at = self.interfaces.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.interfaces.get(at).map(|(_, of)| of)
+    }
+}
+
+/// What else can be known of a file while it is read. Everything has an answer that does nothing.
+pub trait Notes {
+    /// A section begins, with these comments as the file has them. The classic format has none.
+    fn section(&mut self, _comments: &[Vec<u8>]) {}
+    /// An interface, before any packet of it. `packets` and `drops` are not known yet.
+    fn interface(&mut self, _number: u32, _interface: &Interface) {}
+    /// A packet that has comments, or options at least: [`Record::comments`]; and its segment, if it is analysed.
+    fn commented(&mut self, _record: &Record<'_>, _segment: Option<&Segment>) {}
+    /// A segment, in the order in which they are analysed.
+    fn segment(&mut self, _segment: &Segment) {}
+}
+
+impl Notes for () {}
+
+/// Analyses a capture of any format that is known. Rows go to `sink`.
+///
+/// # Errors
+/// It is no capture, or the system cannot read it. A file that ends early or is damaged is no error: what came before is
+/// analysed, and [`Summary::truncated`] says so.
+pub fn analyse<R: Read, S: Sink>(from: R, options: &Options, sink: &mut S) -> Result<Summary, Fault> {
+    analyse_noting(from, options, sink, &mut ())
+}
+
+/// The same, telling `notes` what the rows do not have.
+///
+/// # Errors
+/// As [`analyse`].
+pub fn analyse_noting<R: Read, S: Sink, N: Notes>(
+    from: R,
+    options: &Options,
+    sink: &mut S,
+    notes: &mut N,
+) -> Result<Summary, Fault> {
+    let mut capture = Capture::open(from, options.most_bytes)?;
+    let mut decoder = Decoder::new(options.checksums);
+    let mut end = End { analyzer: Analyzer::new(sink, options.settings), order: None, segments: 0, notes };
+    end.order = (options.sort > 0).then(|| Order::new(options.sort));
+    let mut known = Known::default();
+    let mut times: Option<(i64, i64)> = None;
+    let mut skipped = [0; Skip::ALL.len() + 1];
+    let mut segment = blank();
+    while capture.advance()? {
+        let record = capture.record();
+        if known.sections != capture.sections() || known.described != capture.interfaces().len() {
+            known.tell(&capture, end.notes);
+        }
+        let (earliest, latest) = times.get_or_insert((record.time, record.time));
+        (*earliest, *latest) = ((*earliest).min(record.time), (*latest).max(record.time));
+        let found = decoder.read(&record, &mut segment);
+        if known.indices != decoder.index_count() {
+            known.tell_indices(&capture, &decoder, end.notes);
+        }
+        if record.has_options() {
+            end.notes.commented(&record, found.is_ok().then_some(&segment));
+        }
+        while let Some(late) = decoder.late() {
+            end.take(&late);
+        }
+        match found {
+            Ok(()) => end.take(&segment),
+            Err(skip) => skipped[skip as usize] += 1,
+        }
+    }
+    if known.sections != capture.sections() || known.described != capture.interfaces().len() {
+        known.tell(&capture, end.notes);
+    }
+    decoder.finish();
+    while let Some(late) = decoder.late() {
+        end.take(&late);
+    }
+    let (segments, connections) = end.finish();
+    let described = (0..).zip(capture.interfaces().iter().cloned());
+    let [skipped @ .., malformed] = skipped;
+    Ok(Summary {
+        format: capture.format(),
+        sections: capture.sections(),
+        bytes: capture.bytes(),
+        packets: capture.packets(),
+        segments,
+        skipped,
+        malformed,
+        time_back: capture.time_back(),
+        timeless: capture.timeless(),
+        wrong_checksums: options.checksums.then_some(decoder.wrong_checksums),
+        connections,
+        times,
+        truncated: capture.cut(),
+        interfaces: described.chain(decoder.indices(0, capture.interfaces())).collect(),
+    })
+}
+
+/// What `notes` was told of.
+#[derive(Default)]
+struct Known {
+    sections: u32,
+    described: usize,
+    indices: usize,
+}
+
+impl Known {
+    #[cold]
+    fn tell<R: Read, N: Notes>(&mut self, capture: &Capture<R>, notes: &mut N) {
+        if self.sections != capture.sections() {
+            self.sections = capture.sections();
+            notes.section(capture.section_comments());
+        }
+        for (number, of) in (0u32..).zip(capture.interfaces()).skip(self.described) {
+            notes.interface(number, of);
+        }
+        self.described = capture.interfaces().len();
+    }
+
+    #[cold]
+    fn tell_indices<R: Read, N: Notes>(&mut self, capture: &Capture<R>, decoder: &Decoder, notes: &mut N) {
+        for (number, of) in decoder.indices(self.indices, capture.interfaces()) {
+            debug_assert!(number as usize >= MOST_INTERFACES);
+            notes.interface(number, &of);
+        }
+        self.indices = decoder.index_count();
+    }
+}
+
+/// Where segments go.
+struct End<'a, S: Sink, N> {
+    analyzer: Analyzer<&'a mut S>,
+    order: Option<Order>,
+    segments: u64,
+    notes: &'a mut N,
+}
+
+impl<S: Sink, N: Notes> End<'_, S, N> {
+    #[inline]
+    fn take(&mut self, s: &Segment) {
+        self.segments += 1;
+        match &mut self.order {
+            None => self.pass(s),
+            Some(order) => {
+                if let Some(earliest) = order.take(s.clone()) {
+                    self.pass(&earliest);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, s: &Segment) {
+        self.notes.segment(s);
+        self.analyzer.take(s);
+    }
+
+    fn finish(mut self) -> (u64, u64) {
+        while let Some(s) = self.order.as_mut().and_then(Order::earliest) {
+            self.pass(&s);
+        }
+        let connections = self.analyzer.connections();
+        self.analyzer.finish();
+        (self.segments, connections)
+    }
+}
