@@ -12,6 +12,10 @@ class AckclockError(Exception):
     """Base of every error this package raises on purpose."""
 
 
+class EarlierResultWarning(UserWarning):
+    """A result was read that an earlier sweep wrote: a later one in the same directory has not finished."""
+
+
 class InputError(AckclockError, ValueError):
     """Something the user gave cannot be used; nothing was run.
 

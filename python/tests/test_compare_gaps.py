@@ -95,7 +95,7 @@ def test_a_point_whose_runs_failed_does_not_agree(tmp_path: Path, swept: Result)
     assert within.agrees is False
     assert within.notes == (
         "cc=cubic: 1 point left out, no finished run in B: topology.rtt=60 ms",
-        "3 of 12 runs of the result failed",
+        "3 of 12 runs failed",
     )
 
 

@@ -45,3 +45,22 @@ def test_a_figure_by_the_controller_of_one_group_says_that_it_is_of_all_flows(ne
 
 def test_a_figure_by_group_says_nothing_of_the_kind(neighbour: Result) -> None:
     assert "all flows" not in specify(neighbour, Request("box", by="group")).chart.note
+
+
+def test_over_swept_rates_groups_have_their_share_of_the_goodput() -> None:
+    """Goodput over the rate of the line would show the rate."""
+    flows = [{"cc": "cubic"}, {"cc": "reno"}]
+    path = {"kind": "dumbbell", "rate": ["5 Mbit/s", "20 Mbit/s"], "rtt": "20 ms", "queue": "1 BDP"}
+    result = ackclock.run({"topology": path, "flows": flows, "run": {"duration": "3 s"}}, jobs=1)
+    chart = specify(result, Request("curve")).chart
+    assert chart.y.label == "share of the goodput"
+    assert chart.y.high == pytest.approx(1.02)
+    cubic, reno = chart.curves
+    assert [a + b for a, b in zip(cubic.y, reno.y, strict=True)] == pytest.approx([1, 1])
+    rows = result.summary("group")
+    by_hand = rows["total_goodput_bps"][0] / rows["total_goodput_bps"][:2].sum()
+    assert (rows["goodput_share"][0], cubic.y[0]) == pytest.approx((by_hand, by_hand))
+    assert "goodput_share" not in result.summary().columns, "which is of all flows"
+    alone = ackclock.run({"topology": path, "flows": flows[:1], "run": {"duration": "3 s"}}, jobs=1)
+    assert "goodput_share" not in alone.summary("group").columns, "it would be 1 of any"
+    assert specify(alone, Request("curve")).chart.y.label == "utilisation"

@@ -209,7 +209,10 @@ def test_a_name_has_the_same_place_in_every_panel(tmp_path: Path) -> None:
     spec = next(item for item in report.study.figures if item.id == "goodput")
     chart = figures.build(spec, report.results, report.code.measures)
     assert chart.x.ticks == ("reno", "cubic")
-    assert [(panel.title, panel.curves[0].x) for panel in chart.panels] == [("20 ms", (0.0,)), ("40 ms", (1.0,))]
+    assert [(panel.title, panel.curves[0].x) for panel in chart.panels] == [
+        ("RTT = 20 ms", (0.0,)),
+        ("RTT = 40 ms", (1.0,)),
+    ]
 
 
 def test_a_study_that_was_interrupted_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,7 +239,7 @@ def test_ctrl_c_says_that_the_runs_are_kept(
 
     monkeypatch.setattr(output, "write", interrupted)
     assert main(["study", "run", str(folder), "--jobs", "1", "--out", str(out)]) == INTERRUPTED
-    assert f"interrupted: what had finished is kept in {out / 'runs'}; the same command" in capsys.readouterr().err
+    assert f"runs are kept in {out / 'runs'}; the same command" in capsys.readouterr().err
     assert (out / "runs" / "one" / "runs.journal").exists()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 import ackclock
@@ -136,3 +137,23 @@ def test_groups_of_flows_and_what_is_swept_count_the_same_of_their_times(played:
             wanted = [times.of_run(*own, until)[metric][0] for run, own in each.items() if point_of[run] == point]
             assert sorted(drawn[point, f"group {number}"]) == pytest.approx(sorted(wanted))
     assert max(max(own) for own in drawn.values()) <= until
+
+
+def test_times_by_size_end_where_those_of_the_comparison_do() -> None:
+    """Cubic's runs end a second after most of its transfers began: what takes longer is known of reno only."""
+    flows = {"cc": ["reno", "cubic"], "bytes": "200 kB", "count": 24, "start": {"uniform": ["0 s", "2 s"]}}
+    path = {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "20 ms", "queue": "1 BDP"}
+    plain = ackclock.run({"topology": path, "flows": [flows], "run": {"duration": "8 s", "replications": 3}}, jobs=1)
+    number, cubic = pl.col("id").cast(pl.Int64), pl.col("cc").cast(pl.String) == "cubic"
+    late = cubic & (number >= 9)
+    changed = plain.transfers.with_columns(
+        start_s=pl.when(late).then(7.0).otherwise(0.0),
+        fct_s=pl.when(late).then(None).otherwise(0.1 * (number + 1) + 0.01 * pl.col("replication")),
+    )
+    result = Result({**plain.tables, "transfers": changed}, plain.manifest)
+    found = {curve.label: curve for curve in specify(result, Request("fct")).chart.curves}
+    for words, metric in (("median", "p50_fct_s"), ("p95", P95)):
+        (compared,) = ackclock.compare(result, by="cc", metrics=[metric]).rows
+        assert found[f"{words} reno"].y[0] == pytest.approx(compared.mean_a)
+        assert found[f"{words} cubic"].y[0] == pytest.approx(compared.mean_b)
+    assert found["p95 reno"].y[0] == pytest.approx(1.0), "2.3 s would be of times that nobody knows of cubic"

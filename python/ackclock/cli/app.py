@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,7 +15,7 @@ from cyclopts import App, Parameter
 import ackclock
 from ackclock.cli.examples import of as example
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
-from ackclock.errors import AckclockError, ControllerError, EngineError, InputError, one_line
+from ackclock.errors import AckclockError, ControllerError, EarlierResultWarning, EngineError, InputError, one_line
 
 app = App(
     name="ackclock",
@@ -359,7 +360,9 @@ def study_run_command(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code (docs/cli.md)."""
     try:
-        result: Any = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EarlierResultWarning)  # commands say it in a line
+            result: Any = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except cyclopts.CycloptsError as error:
         return _fail(f"{one_line(str(error)).rstrip('.')}; see: ackclock --help", BAD_INPUT)

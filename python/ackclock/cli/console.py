@@ -26,6 +26,7 @@ from ackclock.cli import widths as widths_of
 
 GAP, TIGHT = 3, 1  # characters between the columns of a table
 _WIDE = 200  # columns when the output is a file or a pipe: tables are not folded there
+_READABLE = 110  # of these: a table that is wider is shown in its narrow form, with all its columns
 
 _BLANK = "\N{NO-BREAK SPACE}"
 _TOGETHER = re.compile(
@@ -42,10 +43,12 @@ def stdout() -> Console:
     return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False, soft_wrap=False)
 
 
-def fits(out: Console, content: Table) -> bool:
-    """Whether a table can be shown without folding its cells."""
+def fits(out: Console, content: Table, *, readable: bool = False) -> bool:
+    """Whether a table can be shown without folding its cells; if `readable`, also that it is not wide in a pipe."""
     rows = list(zip(*([str(column.header), *map(str, column.cells)] for column in content.columns), strict=True))
-    return widths_of.needed(rows, GAP if any(content.padding) else TIGHT) <= out.width
+    return widths_of.needed(rows, GAP if any(content.padding) else TIGHT) <= (
+        min(out.width, _READABLE) if readable and not sys.stdout.isatty() else out.width
+    )
 
 
 def table(

@@ -36,6 +36,8 @@ def run(directory: Path, sql: str, *, as_json: bool, as_csv: bool) -> int:
         writer.writerows(answer.rows)
     else:
         _show(answer)
+    for note in answer.notes:
+        console.warn(note)
     return OK
 
 

@@ -146,7 +146,7 @@ def show(
         # The words in front are aligned to the left, and what is counted to the right.
         left: list[console.Justify] = ["left"] * (texts if "flows" in rows[0] else texts - 1)
         table = console.table(rows, left)
-        if console.fits(out, table):
+        if console.fits(out, table, readable=True):
             out.print(table)
         else:
             rest = f"{directory} has all" if directory is not None else "--json has all"

@@ -107,14 +107,21 @@ def run(request: Request) -> int:
     loaded = load(request.name)
     default = Path("results") / (f"{loaded.study.name}-quick" if request.quick else loaded.study.name)
     place = Place(request.out or default, loaded.study)
+    there = "what had finished is"
     try:
         with console.progress() as progress:
+
+            def tell(finished: int, total: int) -> None:
+                nonlocal there
+                there = f"{finished} of {total} runs are"
+                progress(finished, total)
+
             report = runner.run(
-                loaded, quick=request.quick, cc=request.cc, jobs=request.jobs, keep=place.runs, progress=progress
+                loaded, quick=request.quick, cc=request.cc, jobs=request.jobs, keep=place.runs, progress=tell
             )
         place.write(lambda folder: output.write(report, folder))
     except KeyboardInterrupt:
-        console.warn(f"interrupted: what had finished is kept in {place.runs}; the same command goes on")
+        console.warn(f"interrupted: {there} kept in {place.runs}; the same command goes on")
         return INTERRUPTED
     finally:
         place.discard()

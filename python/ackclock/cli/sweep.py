@@ -87,6 +87,8 @@ _MOST_FAILURES = 10
 def _played(report: Report) -> str:
     """How many runs were played, where others were there."""
     others = report.result.runs.height + report.failed - report.played
+    if not report.played:
+        return "nothing was played: the run was there" if others == 1 else "nothing was played: all runs were there"
     were = "1 run was" if report.played == 1 else f"{report.played} runs were"
     return f"{were} played, {'the other was' if others == 1 else 'the others were'} there"
 
@@ -139,6 +141,8 @@ def _reporting(as_json: bool) -> Iterator[Callable[[Event], None]]:
 
         def tell(event: Event) -> None:
             _warn_of_damage(event)
+            if event["event"] == "begin" and 0 < event["finished"] < event["runs"]:
+                console.warn(f"{event['finished']} of {event['runs']} runs are there, and the others are played")
             if "finished" in event:
                 report(event["finished"], event["runs"])
 

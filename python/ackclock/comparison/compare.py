@@ -131,7 +131,9 @@ def compare(
         own = first.result.params if b is None else [key for side in sides for key in side.keys]
         by = names.key(by, own, first.name if b is None else None)
     matches, gaps = pairing.matches(sides, by, None if base is None else str(base), notes)
-    notes += [note for side in sides for note in incomplete.notes(side.result.manifest, side.name)]
+    notes += [
+        note for side in sides for note in incomplete.notes(side.result.manifest, side.name if b is not None else "")
+    ]
     points = [point for side in sides for point in side.result.points]
     if same := [point.n for point in points if point.repeated]:
         notes.append(replications.note(len(same), len(points), max(same)))

@@ -12,6 +12,7 @@ from ackclock.results import groups
 
 GOODPUT = "goodput_bps"
 SHARE = "utilisation"
+SHARE_OF_GROUP = "goodput_share"
 LOAD_TIME = "mean_plt_s"
 _TIMES = ("p95_fct_s", "mean_fct_s")
 _OF_LINE = (GOODPUT, "total_goodput_bps")
@@ -21,7 +22,8 @@ _ROUNDING = 1e-3
 def metric(selection: Selection, *, share: bool = False) -> str:
     """What the y axis shows: goodput, or where everything that is sent comes to an end completion times, or load times.
 
-    With `share`, that of the line which is used where its rate is swept: goodput would show little but the rate.
+    With `share`, where the rate of the line is swept, what of it is used, or of groups of flows the part that each has
+    of the goodput: goodput would show little but the rate.
     """
     if _pages_only(selection) and selection.has(LOAD_TIME):
         return LOAD_TIME
@@ -31,9 +33,8 @@ def metric(selection: Selection, *, share: bool = False) -> str:
             return times
     by = selection.by
     rates = [key for key in selection.varying() if _is_rate(key) and (by is None or key.name != by.name)]
-    if share and rates and not selection.grouped and selection.has(SHARE):
-        return SHARE
-    return GOODPUT
+    name = SHARE_OF_GROUP if selection.grouped else SHARE
+    return name if share and rates and selection.has(name) else GOODPUT
 
 
 def _is_rate(key: Key) -> bool:

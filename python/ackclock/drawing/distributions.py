@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -113,7 +113,8 @@ def fct(selection: Selection) -> Chart:
     """Completion times by size of the transfer: the median of each run, mean over runs, and dashed the 95th percentile.
 
     Classes are decades of bytes. A class in which a run has fewer transfers than a percentile needs has no point.
-    Transfers that were not done count, as in a ranking; how many there are of a class is said.
+    Transfers that were not done count, as in a ranking: up to a horizon that all runs of the class in a panel have in
+    common. How many there are of a class is said.
     """
     sizes = _transfers(selection.result.transfers, selection)["bytes"]
     if not len(sizes):
@@ -127,11 +128,12 @@ def fct(selection: Selection) -> Chart:
     open_ends: dict[str, list[Open]] = {}
     for title, points in parts:
         lines: dict[str, list[tuple[float, Found]]] = {}
-        for label, samples in selection.samples(points).items():
-            table = _classed(selection, samples)
+        tables = {label: _classed(selection, own) for label, own in selection.samples(points).items()}
+        horizons = {decade: _horizon(tables.values(), decade) for decade in classes}
+        for label, table in tables.items():
             for place, decade in enumerate(classes):
                 own = table.filter(pl.col("class") == decade)
-                runs = [_times(run) for run in own.partition_by("draw", maintain_order=True)]
+                runs = [times.of_run(*seen, horizons[decade]) for seen in _observed(own)]
                 for words, metric in _SHOWN.items():
                     known = [run[metric] for run in runs if metric in run]
                     more = any(longer for _, longer in known)
@@ -178,9 +180,15 @@ def _classed(selection: Selection, samples: Sequence[Sample]) -> pl.DataFrame:
     )
 
 
-def _times(table: pl.DataFrame) -> times.Times:
-    """The percentiles of the transfers of a run, with those that were not done."""
-    return times.of_run(table["seen"].to_numpy(), table["fct_s"].is_not_null().to_numpy())
+def _observed(table: pl.DataFrame) -> list[times.Observed]:
+    """Of each run how long its transfers were seen, and whether they were done."""
+    runs = table.partition_by("draw", maintain_order=True)
+    return [(run["seen"].to_numpy(), run["fct_s"].is_not_null().to_numpy()) for run in runs]
+
+
+def _horizon(tables: Iterable[pl.DataFrame], decade: int) -> float | None:
+    """Up to where all runs that are compared know the times of a class: what is beyond is not the same of all."""
+    return times.horizon(seen for table in tables for seen in _observed(table.filter(pl.col("class") == decade)))
 
 
 def _class(size: int) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ackclock.drawing import quantities
+from ackclock.results import bounds
 from ackclock.stats import estimate
 
 
@@ -32,6 +32,5 @@ def found(values: Sequence[float], metric: str, *, more: bool = False) -> Found 
     mean = float(known.mean if known.mean is not None else values[0])
     if known.ci95 is None or len(set(values)) == 1:
         return Found(tuple(values), mean, None, None)
-    least, most = quantities.bounds(metric)
-    low, high = max(mean - known.ci95, min(least, mean)), min(mean + known.ci95, max(most, mean))
+    low, high = bounds.ends(known, metric) or (mean, mean)
     return Found(tuple(values), mean, low, math.inf if more else high)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ackclock.drawing.chart import Scale
+from ackclock.results.bounds import bounds as bounds
+from ackclock.results.bounds import is_share as is_share
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _SMALL = 1.0  # prefixes below this are for seconds alone: there are no millibits
@@ -37,6 +39,7 @@ _TOGETHER = (
     ("queue delay", "queueing delay"),
     ("path RTT", "path RTT"),
     ("app connections", "connections per page"),
+    ("goodput share", "share of the goodput"),
 )
 _ONE_WAY = frozenset(f"{statistic} delay" for statistic in ("mean", "median", "p95", "p99"))
 _PARENTS = frozenset({"topology", "flows", "run", "tcp"})
@@ -94,22 +97,6 @@ def of(name: str) -> Quantity:
 def is_ratio(metric: str) -> bool:
     """Whether a metric is compared by ratios: rates, times and slowdowns. Shares, indices and counts are not."""
     return metric.endswith(("_bps", "_s", "slowdown"))
-
-
-_SHARES = frozenset({"jain", "utilisation", "max_min_index"})
-_ANY = frozenset({"proportional_fairness"})  # a sum of logarithms
-
-
-def is_share(metric: str) -> bool:
-    """Whether a metric lies between 0 and 1."""
-    return metric in _SHARES
-
-
-def bounds(metric: str) -> tuple[float, float]:
-    """What no value of a metric can pass: nothing that is counted or timed is below zero."""
-    if metric in _ANY:
-        return -math.inf, math.inf
-    return 0.0, 1.0 if is_share(metric) else 100.0 if metric.endswith("_percent") else math.inf
 
 
 def positions(values: Sequence[float], label: str) -> Scale:

@@ -74,12 +74,12 @@ def intervals(rows: Sequence[Sequence[Mark]], *, zero: float | None = None) -> l
     return [_chart(row, low, high if high > low else low + 1.0, zero) for row in rows]
 
 
-def share(value: float) -> Markup:
-    """A share from 0 to 1 as a bar."""
+def share(value: float, says: str = "") -> Markup:
+    """A share from 0 to 1 as a bar. What it `says` is the share in percent, if nothing else."""
     width = _WIDTH * min(1.0, max(0.0, value if math.isfinite(value) else 0.0))
     bar = f'<rect x="0" y="3" width="{width:.1f}" height="10" fill="currentColor" fill-opacity=".6"/>'
     frame = f'<rect x="0" y="3" width="{_WIDTH}" height="10" fill="none" stroke="currentColor" stroke-opacity=".4"/>'
-    return _svg(f"{frame}{bar}", _LINE, f"{100 * value:.3g} %")
+    return _svg(f"{frame}{bar}", _LINE, says or f"{100 * value:.3g} %")
 
 
 def _cell(text: str, *, left: bool) -> str:

@@ -20,12 +20,19 @@ def of(found: Ranking) -> Markup:
     sampled = any(item.best is not None for item in found.candidates)
     rows = [[*header, f"score against\n{found.reference}, %", *(["P(best)"] if sampled else [])]]
     for line, chart, item in zip(body, charts, found.candidates, strict=True):
-        rows.append([*line, chart, *([html.share(item.best or 0.0)] if sampled else [])])
+        rows.append([*line, chart, *([_sure(item.best)] if sampled else [])])
     parts.append(html.table(rows, words=text.left(rows)))
     if cells := text.tradeoff(found):
         parts.append(html.table(cells, "the trade-off", words=text.left(cells)))
     parts.append(html.paragraphs([*text.footing(found), *found.notes]))
     return Markup("".join(parts))
+
+
+def _sure(best: float | None) -> Markup:
+    """The probability of being best as a bar, that is never full nor empty: no resample knows it so well."""
+    if best is None:
+        return html.escaped("-")
+    return html.share(min(max(best, text.LEAST), 1 - text.LEAST), text.probability(best))
 
 
 def _mark(item: Candidate) -> Mark:

@@ -15,6 +15,8 @@ Cells = list[list[str]]
 _SPLIT = re.compile(r"(:|,|^[≥ \d.]+(?= [-+×hl\d])|\w(?=\())\s*")
 """Where a cell of a narrow table has a new line: after a part of a point, and after a value."""
 _MOST = 4  # intervals in a list
+LEAST = 0.01
+"""The least probability of being best that is told from none, and from certainty."""
 _TITLE = 12  # characters that a line of a title of a narrow table has, where its words let it
 
 
@@ -47,7 +49,7 @@ def table(found: Ranking, *, narrow: bool = False) -> Cells:
         if several:
             cells.append(_worst(found, item, *worst[item.name], times=worst_times))
         if sampled:
-            cells.append("-" if item.best is None else _probability(item.best))
+            cells.append("-" if item.best is None else probability(item.best))
         body.append(cells)
     return _narrow([head, *body]) if narrow else [head, *body]
 
@@ -159,10 +161,11 @@ def _worst(found: Ranking, item: Candidate, ratio: float, ends: words.Ends, *, t
     return f"{words.point(item.worst.params)}: {words.change(ratio, ends, times=times)}{against}"
 
 
-def _probability(share: float) -> str:
-    """A probability in percent. Resamples of few replications know none that is nearer to 0 or 1 than a hundredth."""
-    percent = 100 * share
-    return "< 1 %" if percent < 1 else "> 99 %" if percent > 99 else f"{percent:.0f} %"
+def probability(share: float) -> str:
+    """A probability in percent. Resamples of few replications know none that is nearer to 0 or 1 than :data:`LEAST`."""
+    if share < LEAST:
+        return f"< {100 * LEAST:g} %"
+    return f"> {100 - 100 * LEAST:g} %" if share > 1 - LEAST else f"{100 * share:.0f} %"
 
 
 def _front(item: Candidate) -> str:

@@ -1,4 +1,8 @@
-"""Runs that a result does not have: how many there are of how many, in words."""
+"""Runs that a result does not have: how many there are of how many, in words.
+
+While a sweep goes on, and after it was stopped, a file beside its runs says how far it came. A result of an earlier
+sweep may be in the same directory: it is whole, and not what was asked for last.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ import json
 from pathlib import Path
 
 from ackclock.files import STOPPED
-from ackclock.results.manifest import Manifest
+from ackclock.results.manifest import LATER_SWEEP, Manifest
 
+_PART = f"{STOPPED}.part"
 _WHY = (("missing", "missing: it was interrupted"), ("failed", ""))
 
 
@@ -17,7 +22,7 @@ def notes(manifest: Manifest, source: str = "") -> list[str]:
     counts = {key: len(manifest.get(key, ())) for key, _ in _WHY}
     total = len(manifest["runs"]) + sum(counts.values())
     whose = f" of {source}" if source else ""
-    found = []
+    found = [note] if (note := earlier(manifest, source)) else []
     for key, why in _WHY:
         if count := counts[key]:
             what = f"{'is' if count == 1 else 'are'} {why}" if why else "failed"
@@ -25,16 +30,38 @@ def notes(manifest: Manifest, source: str = "") -> list[str]:
     return found
 
 
-def write_down(folder: Path, finished: int, runs: int) -> None:
-    """Keep how far a sweep came. Nothing rests on it, so that a full disk does not hide why it was stopped."""
+def earlier(manifest: Manifest, source: str = "") -> str:
+    """What to say of the result of a sweep after which another one was begun in its directory; else nothing."""
+    there = manifest.get(LATER_SWEEP)
+    if there is None:
+        return ""
+    whose = f" of {source}" if source else ""
+    done = f" ({there} are done)" if there else ""
+    return (
+        f"the tables{whose} are those of an earlier sweep with {len(manifest['runs'])} runs: a later one in the same "
+        f"directory has not finished{done}; the command that began it goes on"
+    )
+
+
+def write_down(folder: Path, finished: int, runs: int, *, playing: bool = False) -> None:
+    """Keep how far a sweep came. Nothing rests on it, so that a full disk does not hide why it was stopped.
+
+    Of one that is `playing` more may be there by the time somebody reads it.
+    """
     with contextlib.suppress(OSError):
-        (folder / STOPPED).write_text(json.dumps({"finished": finished, "runs": runs}), encoding="utf-8")
+        known = {"finished": finished, "runs": runs, "playing": playing}
+        (folder / _PART).write_text(json.dumps(known), encoding="utf-8")
+        (folder / _PART).replace(folder / STOPPED)
 
 
 def stopped(folder: Path) -> str:
-    """How many runs of a sweep that was stopped are there, ``5 of 24 runs``; empty where nobody wrote it down."""
+    """How many runs of a sweep that did not finish are there, ``5 of 24 runs``; empty where nobody wrote it down.
+
+    Of one that was killed, or is still playing, it is ``at least 5 of 24 runs``.
+    """
     try:
         known = json.loads((folder / STOPPED).read_text(encoding="utf-8"))
-        return f"{int(known['finished'])} of {int(known['runs'])} runs"
+        least = "at least " if known.get("playing") else ""
+        return f"{least}{int(known['finished'])} of {int(known['runs'])} runs"
     except (OSError, ValueError, KeyError, TypeError):
         return ""

@@ -13,6 +13,9 @@ TABLES = ("runs", "flows", "links", "transfers", "series", "pages", "objects", "
 LATER = frozenset({"pages", "objects", "cells", "users"})
 """Those that results of older versions do not have."""
 
+LATER_SWEEP = "later_sweep"
+"""In a manifest that was read, not in its file: how far a later sweep in its directory came that has not finished."""
+
 Manifest = dict[str, Any]
 Params = dict[str, str | int | float | bool]
 """The values of the swept keys of a point."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ackclock.notebook import html
 from ackclock.notebook.html import Mark, Markup
-from ackclock.results import incomplete, text
+from ackclock.results import bounds, incomplete, text
 from ackclock.results.summary import PointSummary
 from ackclock.stats import Estimate
 
@@ -35,7 +35,7 @@ def of(result: Result) -> Markup:
 def of_point(point: PointSummary) -> Markup:
     """Every metric of a point, with its interval."""
     rows = [["metric", "mean", "95 % confidence interval"]]
-    rows += [[name, _number(value.mean), _interval(value)] for name, value in point.metrics.items()]
+    rows += [[name, _number(value.mean), _interval(value, name)] for name, value in point.metrics.items()]
     title = ", ".join(f"{key} = {value}" for key, value in point.params.items())
     runs = f"{point.n} run{'' if point.n == 1 else 's'}{', all the same' if point.repeated else ''}"
     return html.table(rows, f"{title}{': ' if title else ''}{runs}", words=1)
@@ -54,16 +54,14 @@ def _with_chart(rows: text.Rows, points: Sequence[PointSummary]) -> text.Rows:
 def _mark(value: Estimate | None) -> Mark:
     if value is None or value.mean is None:
         return Mark(None)
-    mean = value.mean / 1e6
-    half = None if value.ci95 is None else value.ci95 / 1e6
-    return Mark(mean) if half is None else Mark(mean, mean - half, mean + half)
+    ends = bounds.ends(value, "goodput_bps")
+    return Mark(value.mean / 1e6) if ends is None else Mark(value.mean / 1e6, ends[0] / 1e6, ends[1] / 1e6)
 
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.5g}"
 
 
-def _interval(value: Estimate) -> str:
-    if value.mean is None or value.ci95 is None:
-        return ""
-    return f"{value.mean - value.ci95:.5g} to {value.mean + value.ci95:.5g}"
+def _interval(value: Estimate, metric: str) -> str:
+    ends = bounds.ends(value, metric)
+    return "" if ends is None else f"{ends[0]:.5g} to {ends[1]:.5g}"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from ackclock.errors import InputError, one_line
-from ackclock.results import measures, store
+from ackclock.results import incomplete, measures, store
 from ackclock.results.manifest import LATER, TABLES, Manifest
 
 _NO_TABLE = re.compile(r'Table with name "?(.+?)"? does not exist')
@@ -27,6 +27,8 @@ class Answer:
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
+    notes: tuple[str, ...] = ()
+    """What is to be known of the result."""
 
 
 def query(path: str | os.PathLike[str], sql: str) -> Answer:
@@ -58,7 +60,7 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
             connection.execute("SET allowed_directories = ?", [[str(folder)]])
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
-            return _answer(connection, statements[0])
+            return replace(_answer(connection, statements[0]), notes=tuple(incomplete.notes(manifest)))
         except InputError:
             raise
         except Exception as error:  # of DuckDB, and of what it needs to turn a value into one of Python's

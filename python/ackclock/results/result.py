@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings as python_warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from ackclock.results import drawer, measures, page, replications, store, summary, warnings
-from ackclock.results.manifest import Manifest
+from ackclock.errors import EarlierResultWarning
+from ackclock.results import drawer, incomplete, measures, page, replications, store, summary, warnings
+from ackclock.results.manifest import LATER_SWEEP, Manifest
 
 
 class Result:
@@ -26,8 +28,15 @@ class Result:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Read a result directory. Raises :class:`ackclock.InputError` if it is not one, or was altered."""
-        return cls(*store.read(path))
+        """Read a result directory. Raises :class:`ackclock.InputError` if it is not one, or was altered.
+
+        Warns (:class:`ackclock.errors.EarlierResultWarning`) of the result of an earlier sweep, where a later one in
+        the same directory has not finished.
+        """
+        tables, manifest = store.read(path)
+        if note := incomplete.earlier(manifest, str(path)):
+            python_warnings.warn(note, EarlierResultWarning, stacklevel=2)
+        return cls(tables, manifest)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a result directory, replacing an older result there. Raises :class:`ackclock.InputError`."""
@@ -178,6 +187,7 @@ class Result:
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", interrupted"
+        state += ", of an earlier sweep" if LATER_SWEEP in self.manifest else ""
         return f"Result({self.runs.height} runs, {len(self.points)} points{state})"
 
     def _repr_html_(self) -> str:

@@ -27,6 +27,9 @@ DATAGRAMS = ("datagram_loss_percent",)
 
 METRICS = (*EVERY, *TRANSFERS, *DATAGRAMS, *DELAYS)
 
+SHARE = "goodput_share"
+"""Of a group its part of the goodput of all flows of the run, where it is not the only one."""
+
 _COUNTS = TRANSFERS[:2]
 _RANKED = tuple(name for name in METRICS if name.startswith("p"))
 
@@ -58,12 +61,24 @@ def measured(
         both = sent.join(done, on=["run", "group"], how="left").cast(dict.fromkeys(METRICS, pl.Float64)).collect()
         for run, number, *values in both.select("run", "group", *METRICS).iter_rows():
             found[run, number] = dict(zip(METRICS, values, strict=True))
-    return found
+    return _with_shares(found) if len(known) > 1 else found
+
+
+def _with_shares(found: Mapping[tuple[int, int], Row]) -> dict[tuple[int, int], Row]:
+    """The same, with the share of each group."""
+    total = "total_goodput_bps"
+    whole = {run: own[total] for (run, number), own in found.items() if number == WHOLE}
+    return {
+        (run, number): own
+        if number == WHOLE
+        else {**own, SHARE: (own[total] or 0.0) / every if (every := whole[run]) else None}
+        for (run, number), own in found.items()
+    }
 
 
 def over_runs(rows: Sequence[Row]) -> Values:
     """The values of some runs of one point."""
-    found = {name: [row[name] for row in rows] for name in METRICS}
+    found = {name: [row.get(name) for row in rows] for name in (*METRICS, SHARE)}
     if any(value is not None for value in found[_COUNTS[0]]):
         for name in _COUNTS:
             found[name] = [value or 0.0 for value in found[name]]

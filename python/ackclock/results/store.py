@@ -66,7 +66,8 @@ class OutputDirectory:
         return manifest
 
     def _written(self, tables: Mapping[str, pl.DataFrame], manifest: manifests.Manifest) -> manifests.Manifest:
-        manifest = {**manifest, "files": {}}
+        own = {key: value for key, value in manifest.items() if key != manifests.LATER_SWEEP}
+        manifest = {**own, "files": {}}
         for name in TABLES:
             file = self.partial / f"{name}.parquet"
             tables[name].write_parquet(file, compression="zstd", statistics=True)
@@ -213,6 +214,8 @@ def manifest_of(path: str | os.PathLike[str]) -> manifests.Manifest:
     if manifest.get("format") != manifests.FORMAT:
         problem = f"is of format {manifest.get('format')}, not {manifests.FORMAT}"
         raise InputError(problem, "read it with the version that wrote it", source=str(folder / MANIFEST))
+    if (folder / STOPPED).exists():
+        manifest[manifests.LATER_SWEEP] = incomplete.stopped(folder)
     return manifest
 
 

@@ -43,7 +43,7 @@ METRICS = (
 )  # fmt: skip
 """Metrics of a point; docs/results.md defines each."""
 
-GROUP_METRICS = (*sources.METRICS, *pages.METRICS, *measures.NAMES)
+GROUP_METRICS = (*sources.METRICS, sources.SHARE, *pages.METRICS, *measures.NAMES)
 """Metrics of a group of flows, those that one [[flows]] table makes."""
 
 FLOW_METRICS = ("goodput_bps", "retransmitted_percent", "mean_rtt_s", "timeouts")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ackclock.results import replications
+from ackclock.results import bounds, replications
 from ackclock.results.summary import GroupSummary, PointSummary
 from ackclock.stats import Estimate
 
@@ -35,7 +35,7 @@ class Column:
         value = metrics.get(self.metric, Estimate(None, None, 0))
         if self.count and value.mean is not None and value.ci95 is None and value.mean.is_integer():
             return f"{value.mean:.0f}"
-        return number(value, self.factor, digits)
+        return number(value, self.factor, digits, self.metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +158,7 @@ _OTHERS = Section(
 
 _PLAIN = {"drops_full_percent", "lost_percent"}  # each alone is the loss of the main table again
 _DOTS = re.compile(r"\.(?=\w)")  # between the parts of a key
+_INTERVAL = re.compile(r" (?=± |\(-?[\d.]+ to )")  # between a mean and its interval
 _SHORT = {"utilisation": "util.", "completed": "done", "unfinished": "open", "slowdown": "slow-\ndown"}
 _LEAST = ("retrans.", "mean queue", "Jain", "FCT median", "FCT p99", "slow- down", "slowdown", "open", "delay median")
 """What is left out first where there is no room: what another column nearly says."""
@@ -241,10 +242,11 @@ def _unfinished(points: Sequence[PointSummary]) -> list[str]:
     return [f"{f'{where}: ' if where else ''}{what}; {times} leave them out"]
 
 
-def number(value: Estimate, factor: float = 1.0, digits: int = 2) -> str:
+def number(value: Estimate, factor: float = 1.0, digits: int = 2, metric: str = "") -> str:
     """``mean ± half-width`` with so many significant digits of the interval, or two more of a lone mean.
 
-    The mean has two at least, however wide its interval is.
+    The mean has two at least, however wide its interval is. An interval that goes on where `metric` has no values is
+    cut there, and is its two ends: ``0.91 (0.70 to 1)``.
     """
     if value.mean is None:
         return "-"
@@ -256,7 +258,21 @@ def number(value: Estimate, factor: float = 1.0, digits: int = 2) -> str:
     places = min(most, max(_decimals(half, digits), _decimals(mean, 2) if mean else 0)) if half else most
     if round(half, places) == 0 < round(half, 6):
         places = _decimals(half, 1)
+    if metric and (cut := _cut_off(value, metric, factor, places)):
+        return f"{mean:.{places}f} ({cut})"
     return f"{mean:.{places}f} ± {half:.{places}f}"
+
+
+def _cut_off(value: Estimate, metric: str, factor: float, places: int) -> str:
+    """The ends of an interval of which one is where the metric ends; empty where none is."""
+    ends, limits = bounds.ends(value, metric), bounds.bounds(metric)
+    if ends is None or not any(end == limit for end, limit in zip(ends, limits, strict=True)):
+        return ""
+    words = (
+        f"{end * factor:g}" if end == limit else f"{end * factor:.{places}f}"
+        for end, limit in zip(ends, limits, strict=True)
+    )
+    return " to ".join(words)
 
 
 def _fitted(header: list[str], body: Rows, *, narrow: bool) -> Rows:
@@ -273,7 +289,7 @@ def _shorter(title: str) -> str:
 
 def _stacked(row: Sequence[str]) -> list[str]:
     """A row with intervals under means; every line of a cell takes two then, so that the cells keep in step."""
-    if not any(" ± " in cell for cell in row):
+    if not any(_INTERVAL.search(cell) for cell in row):
         return list(row)
     return ["\n".join(_two(line) for line in cell.split("\n")).removesuffix("\n") for cell in row]
 
@@ -282,8 +298,8 @@ def _two(line: str) -> str:
     """A line as two: an interval below its mean, what tells flows apart below their name; a terminal that broke it
     there would put what follows out of step.
     """
-    if " ± " in line:
-        return line.replace(" ± ", "\n± ")
+    if _INTERVAL.search(line):
+        return _INTERVAL.sub("\n", line)
     name, comma, rest = line.partition(", ")
     return f"{name}{comma.rstrip()}\n{rest}"
 
@@ -338,10 +354,12 @@ def _shares(point: PointSummary, digits: int, each: int) -> list[tuple[str, str]
     if len(point.flows) <= each:
         labels = [each.group.label for each in point.groups]
         return [
-            (f"{flow.id} {labels[flow.group]}", number(flow.metrics["goodput_bps"], 1e-6, digits))
+            (f"{flow.id} {labels[flow.group]}", number(flow.metrics["goodput_bps"], 1e-6, digits, "goodput_bps"))
             for flow in point.flows
         ]
-    lines = [(_name(point, own), number(own.metrics["goodput_bps"], 1e-6, digits)) for own in point.groups]
+    lines = [
+        (_name(point, own), number(own.metrics["goodput_bps"], 1e-6, digits, "goodput_bps")) for own in point.groups
+    ]
     return _cut(lines, lambda more: (f"and {more} more", ""))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ackclock.drawing import quantities
 from ackclock.drawing.curves import Chart, Curve, Panel, Scale, Straight
 from ackclock.scenario.values.units import DURATION, RATE, SIZE, split
 from ackclock.stats import Interval
@@ -88,7 +89,8 @@ def number(value: object) -> float | None:
 def _panels(spec: FigureSpec, series: SeriesSpec, runs: Runs) -> list[tuple[str, Runs]]:
     if not spec.panels:
         return [(series.panel, runs)]
-    return [(str(step), runs.where({spec.panels: step})) for step in runs.steps(spec.panels)]
+    name = quantities.of(spec.panels).name
+    return [(f"{name} = {step}", runs.where({spec.panels: step})) for step in runs.steps(spec.panels)]
 
 
 def _lines(series: SeriesSpec, runs: Runs) -> list[tuple[str, Runs]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from ackclock.results import warnings
 from ackclock.results.result import Result
 
 _NUMBERS = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")
@@ -15,10 +16,9 @@ def kinds(results: Mapping[str, Result]) -> Iterator[str]:
     """A line for each kind of warning: the first of it, and how many runs of which scenarios have one."""
     found: dict[str, tuple[str, dict[str, set[int]]]] = {}
     for scenario, result in results.items():
-        for entry in result.manifest["runs"]:
-            for text in entry["warnings"]:
-                _, about = found.setdefault(_NUMBERS.sub("#", text), (f"{scenario}: {text}", {}))
-                about.setdefault(scenario, set()).add(entry["run"])
+        for run, text in warnings.worded(result.manifest):
+            _, about = found.setdefault(_NUMBERS.sub("#", text), (f"{scenario}: {text}", {}))
+            about.setdefault(scenario, set()).add(run)
     for text, about in found.values():
         runs = sum(map(len, about.values()))
         where = f", in {len(about)} scenarios" if len(about) > 1 else ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,9 @@ from ackclock.sweeps.arguments import checked_jobs, checked_path, planned, worke
 from ackclock.sweeps.precision import Imprecise, Precision
 from ackclock.sweeps.run import counted
 from ackclock.sweeps.session import Session
+
+_NOTED_S = 0.5
+"""How often it is written down how far a sweep is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,8 @@ def _swept(
             tell({"event": "damaged", "bytes": journal.damaged, "moved_to": str(aside)})
         backend = backends.choose(count, cluster, plan)
         try:
-            session = Session(plan, journal, backend, tell, precision=precision, retry=retry)
+            told = _noting(directory.path, tell)
+            session = Session(plan, journal, backend, told, precision=precision, retry=retry)
             try:
                 plan, played = session.play()
             except BaseException:
@@ -127,6 +133,21 @@ def _swept(
         damaged, failed = journal.damaged, len(errors)
     tell({"event": "end", "runs": len(plan), "played": played, "failed": failed})
     return lambda result: Report(result, played, failed, imprecise, damaged)
+
+
+def _noting(folder: Path, tell: Callable[[Event], None]) -> Callable[[Event], None]:
+    """Tells, and writes down now and then how far the sweep is: a process that is killed cannot."""
+    last = -math.inf
+
+    def noted(event: Event) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if event.get("finished", 0) < event.get("runs", 0) and now >= last + _NOTED_S:
+            incomplete.write_down(folder, event["finished"], event["runs"], playing=True)
+            last = now
+        tell(event)
+
+    return noted
 
 
 def _shown() -> Callable[[Event], None]:
