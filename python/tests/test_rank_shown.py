@@ -180,6 +180,6 @@ def test_the_interval_that_a_rank_follows_from_is_said(tmp_path: Path, capsys: p
 
 
 def test_a_probability_is_never_said_to_be_certain() -> None:
-    assert [text._probability(share) for share in (1.0, 0.9999, 0.99, 0.5, 0.01, 0.0001, 0.0)] == [
+    assert [text.probability(share) for share in (1.0, 0.9999, 0.99, 0.5, 0.01, 0.0001, 0.0)] == [
         "> 99 %", "> 99 %", "99 %", "50 %", "1 %", "< 1 %", "< 1 %",
     ]  # fmt: skip

@@ -88,14 +88,12 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
     drawn = list(grid.flat)[: len(chart.panels)]
     for axes in list(grid.flat)[len(chart.panels) :]:
         axes.set_visible(False)
+    titles = _titles(common)
     for index, (axes, panel) in enumerate(zip(drawn, chart.panels, strict=True)):
         alone = replace(chart, panels=(panel,)) if chart.free else chart.row(panel)
         _panel(axes, common, panel, Heights(alone))
         if panel.title:
-            # A bar of colours takes its room from the panels.
-            room = 0.8 if chart.z is None else 0.55
-            room = 0.6 if panel.schedule is not None else room  # its rows have long names
-            axes.set_title(parted(panel.title, room * common.width, TITLE))
+            axes.set_title(titles[index])
         if chart.free:
             Places(alone).set([axes], 0.8 * common.width)
         if not own and not chart.x.ticks:
@@ -140,6 +138,19 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
             handles=handles, loc="outside lower center", ncols=columns, title=chart.legend or None, title_fontsize=ENTRY
         )
     return figure
+
+
+def _titles(common: _Look) -> list[str]:
+    """The titles of the panels: where one needs a line for each of its parts, all have them, so that they look alike."""
+    found = []
+    for panel in common.chart.panels:
+        # A bar of colours takes its room from the panels.
+        room = 0.8 if common.chart.z is None else 0.55
+        room = 0.6 if panel.schedule is not None else room  # its rows have long names
+        found.append(parted(panel.title, room * common.width, TITLE))
+    if not any(",\n" in title for title in found):
+        return found
+    return [title if "\n" in title else title.replace(", ", ",\n") for title in found]
 
 
 def _apart(chart: Chart) -> bool:

@@ -31,6 +31,7 @@ def found(values: Sequence[float], metric: str, *, more: bool = False) -> Found 
     known = estimate(values)
     mean = float(known.mean if known.mean is not None else values[0])
     if known.ci95 is None or len(set(values)) == 1:
-        return Found(tuple(values), mean, None, None)
+        # All may be the end of what is known: then the mean is where the values begin that are possible.
+        return Found(tuple(values), mean, *((mean, math.inf) if more else (None, None)))
     low, high = bounds.ends(known, metric) or (mean, mean)
     return Found(tuple(values), mean, low, math.inf if more else high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from ackclock.drawing import quantities
 from ackclock.drawing.quantities import Quantity
 from ackclock.drawing.wrapping import plain
 from ackclock.errors import InputError, nearest
+from ackclock.results import groups
 from ackclock.results import keys as short
 from ackclock.results.manifest import numbers_of
 from ackclock.results.result import Result
@@ -18,7 +20,7 @@ SEED = "run.seed"
 GROUP = "group"
 """What stands for the [[flows]] tables of a scenario where a swept key is expected."""
 _FEW = 6  # numbers of connections that are lines
-_SINGLE_LINE = 28  # characters of a value
+_TABLE = re.compile(r"flows\.(\d+)\.")  # which of several [[flows]] tables a key is of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Key:
     column: str
     texts: dict[int, str]
     numbers: dict[int, float] | None
+    group: int | None = None
+    """The group of flows that it is of, where there are several."""
 
     @property
     def varies(self) -> bool:
@@ -57,7 +61,8 @@ class Key:
     @property
     def quantity(self) -> Quantity:
         """What it is on an axis."""
-        return quantities.of(self.column)
+        known = quantities.of(self.column)
+        return known if self.group is None else Quantity(f"{known.name} of group {self.group}", known.unit)
 
     @property
     def short(self) -> str:
@@ -88,12 +93,15 @@ def of(result: Result) -> dict[str, Key]:
 def _key(name: str, entries: list[dict[str, Any]], columns: list[str], column: str = "") -> Key:
     values = {entry["point"]: entry["params"][name] for entry in entries}
     texts = {point: _word(value) for point, value in values.items()}
+    table = _TABLE.match(name)
+    several = table is not None and any(len(groups.recorded(entry)) > 1 for entry in entries)
+    group = int(table[1]) if table is not None and several else None
     if columns:
         chosen = column or columns[0]
         known = {entry["point"]: numbers_of(entry)[chosen] for entry in entries}
-        return Key(name, chosen, texts, {point: value for point, value in known.items() if value is not None})
+        return Key(name, chosen, texts, {point: value for point, value in known.items() if value is not None}, group)
     plain = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values.values())
-    return Key(name, name, texts, {point: float(value) for point, value in values.items()} if plain else None)
+    return Key(name, name, texts, {point: float(value) for point, value in values.items()} if plain else None, group)
 
 
 def chosen(result: Result, keys: dict[str, Key], name: str, option: str) -> Key:

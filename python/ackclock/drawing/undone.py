@@ -54,17 +54,26 @@ class Open:
 
 
 def of_classes(selection: Selection, found: Mapping[str, Sequence[Open]]) -> None:
-    """Say of every candidate at which sizes transfers were not done."""
-    parts = []
+    """Say of every candidate how many transfers were not done, and at which sizes times are only known to be longer.
+
+    The figure has no room for the numbers of each size; beside it they are said.
+    """
+    totals, parts, longer = [], [], dict[str, None]()
     for label, own in found.items():
-        sizes = dict.fromkeys(each.sizes for each in own if each.open)
-        for size in sizes:
+        if not (count := sum(each.open for each in own)):
+            continue
+        totals.append(f"{count} of {sum(each.every for each in own)}{f' of {label}' if label else ''}")
+        for size in dict.fromkeys(each.sizes for each in own if each.open):
             there = [each for each in own if each.sizes == size]
             count, every = sum(each.open for each in there), sum(each.every for each in there)
-            hidden = ", \u2265 what is shown" if any(each.hidden for each in there) else ", counted"
-            parts.append(f"{f'{label}, ' if label else ''}{size}: {count} of {every} not done at the end{hidden}")
+            hidden = any(each.hidden for each in there)
+            longer |= {size: None} if hidden else {}
+            said = "\u2265 what is shown" if hidden else "counted"
+            parts.append(f"{f'{label}, ' if label else ''}{size}: {count} of {every} not done at the end, {said}")
     if parts:
-        selection.remarks.append(Remark("; ".join(parts)))
+        more = f"; \u2265 what is shown for some of {', '.join(longer)}" if longer else ""
+        words = f"transfers not done at the end are counted, {', '.join(totals)}{more}"
+        selection.remarks.append(Remark(words, "; ".join(parts)))
 
 
 def open_ends(selection: Selection) -> None:
