@@ -24,7 +24,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "howto").glob("*.md")))
+PAGES = (
+    *(ROOT / "docs" / name for name in ("tutorial.md", "plot.md", "rank.md")),
+    *sorted((ROOT / "docs" / "howto").glob("*.md")),
+)
 
 LANGUAGES = ("python", "rust", "sh", "text", "toml")
 ELSEWHERE = re.compile(r"(make|cargo) |\. \.venv/bin/activate$|python3? -m venv |pip install ")
