@@ -141,7 +141,7 @@ def draw(chart: Chart, width: float | None = None) -> Figure:
 
 
 def _titles(common: _Look) -> list[str]:
-    """The titles of the panels: where one needs a line for each of its parts, all have them, so that they look alike."""
+    """The titles of the panels: where one needs a line for each of its parts, all have them, to look alike."""
     found = []
     for panel in common.chart.panels:
         # A bar of colours takes its room from the panels.
