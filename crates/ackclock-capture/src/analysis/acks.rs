@@ -19,6 +19,7 @@ impl Connection {
             y.stand_at(s.ack);
         }
         let (flight, una) = (y.in_flight(), y.pieces.una());
+        let (dups, edge) = (y.dups, y.edge);
         let mut ack = unwrapped(s.ack, y.max);
         if let Some(fin) = y.fin.filter(|fin| ack > *fin) {
             y.fin_acked = true;
@@ -40,7 +41,7 @@ impl Connection {
         if !s.options.sack.is_empty() {
             y.cover_blocks(s, ack, &mut covered, &mut repairs);
         }
-        y.episode.acknowledged(y.pieces.una());
+        let over = y.episode.acknowledged(y.pieces.una());
         if y.done.is_none() && y.fin == Some(y.pieces.una()) {
             y.done = Some((s.time, y.last_data));
         }
@@ -51,9 +52,20 @@ impl Connection {
         if let Some(block) = covered.dsack {
             self.duplicate_reported(s, e, block, cx);
         }
+        let y = &mut self.directions[e];
+        if let Some(at) = covered.latest(s.time, y.rtt.min) {
+            y.arrived = y.arrived.max(at);
+        }
+        if over && self.sack() {
+            self.directions[e].recover_further();
+        }
         self.time(s, e, &covered, moved, cx);
         self.window(s, e, (ack, una, flight), &covered, cx);
-        self.directions[e].weigh(s.time, flight);
+        let y = &mut self.directions[e];
+        if moved || covered.fresh > 0 || covered.dsack.is_some() || y.dups != dups || y.edge != edge {
+            y.stirred = y.stirred.max(s.time);
+        }
+        y.weigh(s.time, flight);
         self.after_acknowledgment(s, e, moved || covered.fresh > 0, cx);
     }
 
@@ -95,6 +107,7 @@ impl Connection {
         };
         if let Some(proof) = proof.filter(|_| !repair.needless) {
             repair.needless = true;
+            repair.told = proof != Proof::Early;
             let repair = *repair;
             self.needless(&repair, proof, s.time, e, cx);
         }
@@ -108,7 +121,11 @@ impl Connection {
         y.repairs.reported(block.0, block.1, |repair| proved.push(*repair));
         self.tell(cx, s, e, Happening::Dsack, block.0, block.1 - block.0);
         for repair in proved.drain(..) {
-            self.needless(&repair, Proof::Dsack, s.time, e, cx);
+            if repair.needless {
+                self.directions[e].episode.needless(&repair, Proof::Dsack);
+            } else {
+                self.needless(&repair, Proof::Dsack, s.time, e, cx);
+            }
         }
         cx.proved = proved;
     }
@@ -118,7 +135,10 @@ impl Connection {
         let x = &mut self.directions[d];
         x.counts.spurious_segments += u64::from(r.segments);
         x.counts.spurious_timeouts += u64::from(r.cause == Cause::Rto && r.opened);
-        x.episode.needless(r);
+        if proof != Proof::Early {
+            // How early is for us to see; a sender has no timestamps by which it could.
+            x.episode.needless(r, proof);
+        }
         if cx.events {
             let (id, seq, bytes) = (self.id(d), self.directions[d].relative(r.start), r.end - r.start);
             let (cause, spurious) = (Some(r.cause), Some(proof));
@@ -129,8 +149,14 @@ impl Connection {
     fn time<S: Sink>(&mut self, s: &Segment, e: usize, covered: &Covered, moved: bool, cx: &mut Context<S>) {
         let y = &mut self.directions[e];
         let mut sent = covered.sent(cx.rule);
-        if cx.rule == RttRule::Sender && sent.is_none() && moved && covered.repeated {
-            sent = s.options.timestamps.and_then(|(_, echo)| y.stamps.last_echoed(echo));
+        if sent.is_none() && moved && covered.repeated {
+            let echoed = s.options.timestamps.and_then(|(_, echo)| y.stamps.last_echoed(echo));
+            match (cx.rule, echoed) {
+                (RttRule::Sender, _) => sent = echoed,
+                // No sample, but what the sender's timer goes by.
+                (RttRule::Latest, Some(at)) => y.rtt.smooth(s.time - at),
+                _ => {}
+            }
         }
         if let Some(ns) = sent.map(|sent| s.time - sent) {
             if y.rtt.sample(ns) {

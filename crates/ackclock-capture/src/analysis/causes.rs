@@ -13,7 +13,7 @@ impl Connection {
     /// The cause of a retransmission of `start..end` of direction `d`.
     pub(super) fn cause(&mut self, s: &Segment, d: usize, start: u64, end: u64) -> Cause {
         let round = self.round(d);
-        let silence = s.time - self.last;
+        let silence = s.time - self.directions[d].stirred.max(self.first);
         let silent = silence * 4 > round * 5 + 8 * MS;
         let sack = self.sack();
         let x = &mut self.directions[d];
@@ -22,7 +22,8 @@ impl Connection {
         if x.episode.open == Open::Rto && start < x.episode.end {
             return if silent && first { Cause::Rto } else { Cause::RtoRecovery };
         }
-        let undisturbed = x.sacked.is_empty() && x.dups == 0 && x.episode.open == Open::No && !x.repaired;
+        let undisturbed =
+            x.sacked.is_empty() && !x.fin_sacked && x.dups == 0 && x.episode.open == Open::No && !x.repaired;
         if silent && sack && end == x.max && undisturbed {
             let more = if first { 250 * MS } else { 50 * MS };
             if silence <= 3 * round + more {
@@ -33,8 +34,9 @@ impl Connection {
         if silent && (first || x.episode.open == Open::No) {
             return Cause::Rto;
         }
-        let loss = x.sacked.end() > end || x.dups >= 3 || x.episode.open == Open::Fast || x.dups > 0 && first;
-        if loss {
+        let loss =
+            x.sacked.end() > end || x.fin_sacked || x.dups >= 3 || x.episode.open == Open::Fast || x.dups > 0 && first;
+        if loss || x.sent_before(start, x.arrived) {
             Cause::Fast
         } else {
             Cause::Unknown

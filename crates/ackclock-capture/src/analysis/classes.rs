@@ -67,6 +67,7 @@ impl Connection {
 
     fn fin<S: Sink>(&mut self, s: &Segment, d: usize, place: Place, cx: &mut Context<S>) {
         let x = &mut self.directions[d];
+        x.stirred = x.stirred.max(s.time);
         if x.fin.is_some() {
             x.counts.fin_retransmissions += 1;
             self.tell(cx, s, d, Happening::FinRetransmission, place.end, 0);
@@ -128,6 +129,7 @@ impl Connection {
             self.below(s, d, place, mss, cx);
         }
         let x = &mut self.directions[d];
+        x.stirred = x.stirred.max(s.time);
         x.last_data = if end > x.pieces.una() { s.time } else { x.last_data };
         if end > max {
             x.max = end;
@@ -206,7 +208,7 @@ impl Connection {
             }
             let acked = end <= x.pieces.una();
             repair.settled = acked;
-            repair.needless = acked;
+            (repair.needless, repair.told) = (acked, acked);
             x.counts.retransmitted_bytes += again;
             x.counts.retransmitted[cause as usize] += u64::from(repair.segments);
             let partial = end > max || known.old > 0 && known.missing > 0;
@@ -249,10 +251,11 @@ impl Connection {
         match cause {
             Cause::Rto => {
                 x.counts.timeouts += 1;
-                if x.episode.open == Open::Rto {
+                let already = x.episode.open == Open::Rto;
+                x.episode.time_out(max);
+                if already {
                     return false;
                 }
-                x.episode.begin(Open::Rto, max);
             }
             Cause::Fast if x.episode.open == Open::No => {
                 x.counts.recoveries += 1;

@@ -16,6 +16,8 @@ pub struct Covered {
     sacked: Option<(i64, i64)>,
     /// Whether one that was repeated is acknowledged cumulatively.
     pub repeated: bool,
+    /// When the latest of the repeated ones passed last.
+    repeated_sent: Option<i64>,
     /// Bytes that SACK blocks cover for the first time, and the first of them.
     pub fresh: u64,
     /// See `fresh`.
@@ -29,6 +31,14 @@ fn widen(range: &mut Option<(i64, i64)>, at: i64) {
 }
 
 impl Covered {
+    /// When the latest of all of them passed that must have arrived: of a repeated segment the first copy may have, so that
+    /// it counts from `least` ns after it was sent on.
+    #[inline]
+    pub fn latest(&self, now: i64, least: i64) -> Option<i64> {
+        let once = [self.cumulative, self.sacked].into_iter().flatten().map(|range| range.1);
+        once.chain(self.repeated_sent.filter(|at| now - at >= least)).max()
+    }
+
     /// When that segment was sent which the sample is of.
     #[inline]
     pub fn sent(&self, rule: RttRule) -> Option<i64> {
@@ -49,7 +59,10 @@ impl Direction {
         self.pieces.acknowledge(ack, |piece, bytes| {
             match piece.kind {
                 Kind::Hole => *missed += bytes,
-                Kind::Seen if piece.sends > 1 => covered.repeated = true,
+                Kind::Seen if piece.sends > 1 => {
+                    covered.repeated = true;
+                    covered.repeated_sent = covered.repeated_sent.max(Some(piece.sent).filter(|_| !piece.sacked));
+                }
                 Kind::Seen if !piece.sacked => widen(&mut covered.cumulative, piece.sent),
                 _ => {}
             }
@@ -77,7 +90,13 @@ impl Direction {
         let una = self.pieces.una();
         for block in blocks.iter().skip(usize::from(dsack.is_some())) {
             let start = unwrapped(block.start, self.max).max(una);
-            let end = unwrapped(block.end, self.max).min(self.max);
+            let end = unwrapped(block.end, self.max);
+            if !self.fin_sacked && self.fin.is_some_and(|fin| start <= fin && fin < end) {
+                // FIN has a number of its own, above all data.
+                self.fin_sacked = true;
+                (covered.fresh, covered.fresh_at) = (covered.fresh + 1, end - 1);
+            }
+            let end = end.min(self.max);
             if start >= end {
                 continue;
             }
@@ -93,6 +112,8 @@ impl Direction {
                     }
                     if piece.kind == Kind::Seen && piece.sends == 1 {
                         widen(&mut covered.sacked, piece.sent);
+                    } else if piece.kind == Kind::Seen {
+                        covered.repeated_sent = covered.repeated_sent.max(Some(piece.sent));
                     }
                     if piece.rtx != NEVER {
                         repairs.push(piece.rtx);

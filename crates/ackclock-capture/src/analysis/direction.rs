@@ -1,10 +1,10 @@
 //! One direction of a connection: the data that X sends, as they pass P, and what Y acknowledges of them.
 
 use super::limits::Limits;
-use super::pieces::Pieces;
+use super::pieces::{Kind, Pieces};
 use super::ranges::Ranges;
 use super::recent::Recent;
-use super::repairs::{Episode, Repairs};
+use super::repairs::{Episode, Open, Repairs};
 use super::rtt::{Rtt, Stamps};
 
 /// What the SYN of this direction offered.
@@ -139,8 +139,14 @@ pub struct Direction {
     pub fin: Option<u64>,
     /// Whether FIN was acknowledged.
     pub fin_acked: bool,
+    /// Whether a SACK block has covered it.
+    pub fin_sacked: bool,
     /// When all of it was acknowledged, and when the last of it passed, ns.
     pub done: Option<(i64, i64)>,
+    /// When the latest segment passed that is known to have arrived, ns (RFC 8985 §6.2, step 2).
+    pub arrived: i64,
+    /// When something passed last after which a sender sets its timers or sends: its data, or an acknowledgment with news.
+    pub stirred: i64,
     /// When data passed last that had not been acknowledged, ns.
     pub last_data: i64,
     /// Digest of the tags of its packets; `None` before the first.
@@ -209,6 +215,26 @@ impl Direction {
     #[inline]
     pub fn pipe(&self) -> u64 {
         self.in_flight().saturating_sub(self.sacked.bytes())
+    }
+
+    /// Whether the byte `seq`, which is out, passed last before `time`.
+    pub fn sent_before(&self, seq: u64, time: i64) -> bool {
+        let mut before = false;
+        self.pieces.within(seq, seq + 1, |_, piece| before = piece.kind == Kind::Seen && piece.sent < time);
+        before
+    }
+
+    /// An episode is over, all of it is acknowledged. What it sent again of data behind its end is still out: then a sender
+    /// recovers on, up to what is out now.
+    pub fn recover_further(&mut self) {
+        let (before, una) = (self.episode.number, self.pieces.una());
+        let mut next = self.episode;
+        next.begin(Open::Fast, self.max);
+        next.repairs.0 = self.repairs.carry(before, next.number, una);
+        if next.repairs.0 > 0 {
+            self.episode = next;
+            self.counts.recoveries += 1;
+        }
     }
 
     /// The stream stands at `seq`, as a number in 64 bits that leaves room below it.

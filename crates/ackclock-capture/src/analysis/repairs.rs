@@ -83,6 +83,8 @@ pub struct Repair {
     pub settled: bool,
     /// Whether it is needless.
     pub needless: bool,
+    /// Whether its sender can know that.
+    pub told: bool,
     reported: bool,
 }
 
@@ -101,6 +103,7 @@ impl Repair {
             opened: false,
             settled: false,
             needless: false,
+            told: false,
             reported: false,
         }
     }
@@ -131,7 +134,7 @@ impl Repairs {
     }
 
     /// A DSACK block: one copy of each of its bytes was needless, of several the latest that no block has told of yet.
-    /// Calls `needless` with those of which it was not known.
+    /// Calls `needless` with those of which their sender did not know it, as they were.
     pub fn reported(&mut self, start: u64, end: u64, mut needless: impl FnMut(&Repair)) {
         let (mut low, mut high) = (start, end);
         for repair in self.of.iter_mut().rev() {
@@ -142,9 +145,9 @@ impl Repairs {
                 continue;
             }
             repair.reported = true;
-            if !repair.needless {
-                repair.needless = true;
+            if !repair.told {
                 needless(repair);
+                (repair.needless, repair.told) = (true, true);
             }
             if repair.start <= low {
                 low = repair.end;
@@ -152,6 +155,20 @@ impl Repairs {
                 high = repair.start;
             }
         }
+    }
+}
+
+impl Repairs {
+    /// How many of episode `from` above `una` nothing has covered yet; they go on in episode `to`.
+    pub fn carry(&mut self, from: u32, to: u32, una: u64) -> u32 {
+        let mut carried = 0;
+        for repair in self.of.iter_mut().rev().take_while(|r| r.episode == from) {
+            if repair.end > una && !repair.settled {
+                repair.episode = to;
+                carried += 1;
+            }
+        }
+        carried
     }
 }
 
@@ -178,34 +195,45 @@ pub struct Episode {
     pub number: u32,
     /// Retransmissions in it, and the needless ones among them.
     pub repairs: (u32, u32),
+    /// A timeout within a fast recovery goes on with it.
+    pub within: bool,
 }
 
 impl Episode {
     /// Opens one up to `end`.
     pub fn begin(&mut self, open: Open, end: u64) {
-        *self = Episode { open, end, number: self.number.wrapping_add(1).max(1), repairs: (0, 0) };
+        *self = Episode { open, end, number: self.number.wrapping_add(1).max(1), repairs: (0, 0), within: false };
     }
 
-    /// A retransmission turned out needless.
-    pub fn needless(&mut self, repair: &Repair) {
+    /// A timeout: an episode of its own, or what goes on of the one that is open, up to `end`.
+    pub fn time_out(&mut self, end: u64) {
+        match self.open {
+            Open::No => self.begin(Open::Rto, end),
+            Open::Fast => (self.open, self.end, self.within) = (Open::Rto, end, true),
+            Open::Rto => self.end = end,
+        }
+    }
+
+    /// The sender learns that a retransmission was needless. What ends the episode is what makes it undo it: timestamps
+    /// show that the timeout it began with was spurious (RFC 3522), or nothing in it was needed (RFC 3708).
+    pub fn needless(&mut self, repair: &Repair, proof: Proof) {
         if self.open == Open::No || repair.episode != self.number {
             return;
         }
         self.repairs.1 += 1;
-        let over = match self.open {
-            Open::Rto => repair.opened,
-            _ => self.repairs.1 >= self.repairs.0,
-        };
-        if over {
+        let spurious = self.open == Open::Rto && repair.opened && !self.within && proof == Proof::Eifel;
+        if spurious || self.repairs.1 >= self.repairs.0 {
             self.open = Open::No;
         }
     }
 
-    /// `una` is acknowledged.
+    /// `una` is acknowledged. True: that ends it.
     #[inline]
-    pub fn acknowledged(&mut self, una: u64) {
-        if self.open != Open::No && una >= self.end {
+    pub fn acknowledged(&mut self, una: u64) -> bool {
+        let over = self.open != Open::No && una >= self.end;
+        if over {
             self.open = Open::No;
         }
+        over
     }
 }

@@ -26,19 +26,21 @@ impl Rtt {
         if ns < 0 {
             return false;
         }
-        self.smoothed = Some(match self.smoothed {
-            None => {
-                (self.min, self.max) = (ns, ns);
-                ns
-            }
-            Some(before) => {
-                (self.min, self.max) = (self.min.min(ns), self.max.max(ns));
-                before + (ns - before) / 8
-            }
-        });
+        if self.smoothed.is_none() {
+            (self.smoothed, self.min, self.max) = (Some(ns), ns, ns);
+        } else {
+            (self.min, self.max) = (self.min.min(ns), self.max.max(ns));
+            self.smooth(ns);
+        }
         self.sum += ns as u64;
         self.quantiles.record(ns as u64);
         true
+    }
+
+    /// Smooths with a time that is no sample; before the first sample there is nothing to smooth.
+    #[inline]
+    pub fn smooth(&mut self, ns: i64) {
+        self.smoothed = self.smoothed.map(|before| before + (ns - before) / 8);
     }
 
     /// How many there were.

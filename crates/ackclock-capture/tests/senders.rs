@@ -1,0 +1,108 @@
+//! What senders do that the rules of the analysis must follow: each is a case of a recorded Linux sender, made short.
+//!
+//! The path is that of the vectors: 50 ms, segments of 1000 bytes.
+
+mod script;
+use script::{holds, Setting};
+
+fn with_sack(script: &str, results: &str) {
+    holds(&Setting::default(), script, results);
+}
+
+fn without_sack(script: &str, results: &str) {
+    holds(&Setting { sack: false, ..Setting::default() }, script, results);
+}
+
+/// A needless first retransmission is no reason to stop while others may have been needed (RFC 3708 §3).
+#[test]
+fn a_dsack_of_the_first_does_not_end_a_timeouts_recovery() {
+    with_sack(
+        "D5; 400 > 1:1000; 450 < a1001; 450.1 > 1001:1000; 452 < a1001 s1-1001; 452.1 > 2001:1000",
+        "1 timeout, 1 rto, 2 rto_recovery, 1 spurious dsack, 0 unknown",
+    );
+}
+
+/// Timestamps tell of the timeout only if nothing had been sent again before it (RFC 3522 §3.2, step 1).
+#[test]
+fn a_timeout_within_a_fast_recovery_is_not_undone_by_timestamps() {
+    with_sack(
+        "60 > 1:1000 t60/0; 60.1 > 1001:1000 t60/0; 60.2 > 2001:1000 t60/0; 60.3 > 3001:1000 t60/0; \
+         60.4 > 4001:1000 t60/0; 110 < a1001 t110/60; 110.3 < a1001 s3001-4001 t110/60; 110.4 < a1001 s3001-5001 t110/60; \
+         110.5 > 1001:1000 t110/110; 600 > 1001:1000 t600/110; 650 < a2001 s3001-5001 t650/110; 650.1 > 2001:1000 t650/650",
+        "1 fast, 1 timeout, 1 rto, 1 rto_recovery, 1 recovery, 1 spurious eifel",
+    );
+}
+
+/// That an acknowledgment came too early is for the observer to see; without timestamps the sender goes on.
+#[test]
+fn what_only_an_observer_sees_ends_nothing() {
+    with_sack(
+        "D5; 400 > 1:1000; 410 < a1001; 410.1 > 1001:1000; 410.2 > 2001:1000",
+        "1 timeout, 1 rto, 2 rto_recovery, 1 spurious early",
+    );
+}
+
+/// Each timeout begins anew with everything that is out.
+#[test]
+fn a_second_timeout_moves_the_end() {
+    with_sack(
+        "D3; 360 > 1:1000; 410 < a1001; 410.1 > 1001:1000; 410.2 > 3001:1000; 800 > 1001:1000; 850 < a3001; \
+         850.1 > 3001:1000",
+        "2 timeout, 2 rto, 2 rto_recovery, 0 unknown",
+    );
+}
+
+/// What an episode sent again of data behind its end is lost as long as nothing covers it: the sender recovers on.
+#[test]
+fn a_recovery_goes_over_into_the_next() {
+    with_sack(
+        "D5; 110 < a1001; 110.2 < a1001 s2001-3001; 110.3 < a1001 s2001-4001; 110.5 > 1001:1000; 110.6 > 5001:1000; \
+         110.7 > 6001:1000; 110.8 > 7001:1000; 160.5 < a1001 s2001-5001 s6001-8001; 160.6 > 5001:1000; \
+         170 < a5001 s6001-8001; 215 < a8001",
+        "2 fast, 2 recovery",
+    );
+}
+
+/// Retransmissions give no sample, but with timestamps the sender's timer follows them.
+#[test]
+fn the_round_trip_follows_timestamps_while_all_is_repeated() {
+    let mut script = String::from("60 > 1:1000 t60/0");
+    for k in 1..12 {
+        script += &format!("; 60.1 > {}:1000 t60/0", k * 1000 + 1);
+    }
+    script += "; 260 < a1001 t260/60; 260.1 < a1001 t260/60; 260.2 < a1001 t260/60; 260.3 < a1001 t260/60";
+    for k in 0..7 {
+        let (at, seq) = (261 + 50 * k, 1001 + 1000 * k);
+        script += &format!("; {at} > {seq}:1000 t{at}/{at}; {}.9 < a{} t{at}/{at}", at + 49, seq + 1000);
+    }
+    script += "; 800 > 8001:1000 t800/0";
+    without_sack(&script, "7 fast, 1 rto, 1 timeout");
+}
+
+/// A segment sent later has arrived, be it one that was sent again (RFC 8985 §6.2).
+#[test]
+fn a_repair_that_arrives_shows_that_older_segments_are_lost() {
+    with_sack(
+        "D5; 110 < a1001; 110.2 < a1001 s2001-3001; 110.3 < a1001 s2001-4001; 110.4 > 1001:1000; 110.5 > 5001:1000; \
+         112 > 4001:1000; 162 < a4001; 163 < a5001; 163.1 > 5001:1000",
+        "3 fast, 2 recovery, 0 unknown",
+    );
+}
+
+/// FIN has a number of its own; a block that covers only this one is news.
+#[test]
+fn a_sacked_fin_shows_that_data_are_lost() {
+    with_sack(
+        "60 > 1:1000; 60.1 > 1001:1000; 60.2 > 2001:0 F; 110 < a1001; 110.1 < a1001 s2001-2002; 120 > 1001:1000; 170 < a2002",
+        "1 fast, 1 recovery, 1 dup",
+    );
+}
+
+/// What the other end sends of its own, or again, does not restart this end's timers.
+#[test]
+fn packets_without_news_are_silence() {
+    with_sack(
+        "60 > 1:1000; 110 < a1001; 200 > 1001:1000; 480 < 1:100 a1001; 480 > 2001:0; 500 > 1001:1000",
+        "1 tlp, 1 ambiguous, 0 unknown",
+    );
+}
