@@ -41,7 +41,7 @@ def parsed(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Any:
 def test_run_prints_a_row_per_point(scenario_file: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = scenario_file()
     text = printed(capsys, "run", path, "--set", "cc=['reno', 'cubic']", "--replications", "3", "--jobs", "1")
-    for word in ("goodput per flow", "utilisation", "Jain", "loss", "retrans.", "mean queue", "p95 queue", "±"):
+    for word in ("goodput", "util.", "Jain", "loss", "retrans.", "mean", "p95", "queue", "Mbit/s", "±"):
         assert word in text
     lines = text.splitlines()
     first = lines[: lines.index("")] if "" in lines else lines
@@ -116,6 +116,9 @@ def test_show(scenario_file: Write, capsys: pytest.CaptureFixture[str]) -> None:
     assert "2 points, 2 runs, 3 s each" in text
     assert "point 1: cc = cubic" in text
     assert "droptail 17 packets" in text
+    assert text.count("bottleneck   10 Mbit/s") == 1, "what is as in a point before is not printed again"
+    assert "point 1: cc = cubic (links and ways as in point 0)" in text
+    assert re.findall(r"^0 to 1 +(\w+) +by profile", text, re.MULTILINE) == ["reno", "cubic"]
     answer = parsed(capsys, "show", path, "--set", "run.replications=2")
     assert [entry["resolved"]["run"] for entry in answer["runs"]] == [0, 1]
     assert answer["runs"][0]["resolved"]["format"] == 1

@@ -390,3 +390,14 @@ def test_the_frame_and_json_have_every_line(result: Result) -> None:
     assert told["sentence"] == found.sentence
     assert [item["name"] for item in told["candidates"]] == frame["cc"].to_list()
     assert told["goal"] == [{"metric": "goodput_bps", "up": True, "weight": 1.0}]
+
+
+def test_of_runs_that_are_the_same_equal_candidates_are_both_on_the_front(tmp_path: Path) -> None:
+    fixed = played(tmp_path, ccs=CCS[:3], n=3, **{"flows.0.start": "0 s"})
+    levels = np.array([2.0, 2.0, 1.0])[:, None, None] * np.ones((3, 3, 3))
+    planted = plant(fixed, {"goodput_bps": 1e6 * levels, "p95_queue_delay_s": 0.02 * np.ones((3, 3, 3))})
+    found = rank(planted)
+    assert found.state == "repeated"
+    assert {item.name: item.front for item in found.candidates} == {"cubic": True, "reno": True, "vegas": False}
+    varied = plant(fixed, {"goodput_bps": 1e6 * levels * noise((3, 3, 3)), "p95_queue_delay_s": 0.02 * levels})
+    assert {item.front for item in rank(varied).candidates} & {None}, "of what varies none is shown to be the same"

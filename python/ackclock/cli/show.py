@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,21 +58,18 @@ def _print(found: Beginning, drawn: Sequence[Path], *, as_json: bool) -> None:
         return
     out = console.stdout()
     console.say(out, _heading(found))
-    sides: list[console.Justify] = ["left", "left", "left", "left", "left", "right", "left"]
+    shown: dict[str, int] = {}
     for point in plan.points[:_MOST]:
         out.print()
+        tables = list(_tables(plan, point))
+        known = {name: shown[repr(rows)] for name, rows, _ in tables if repr(rows) in shown}
         if point.params:
-            console.say(out, f"point {point.index}: {_params(point)}")
-        document = next(job for job in Plan(plan.source, "", (point,)).jobs()).document()
-        if document["links"]:
-            out.print(console.table(_links(point, document), ["left"]))
-        if cells := document.get("cells"):
-            out.print(console.table(_cells(cells), ["left"] * 6))
-        if cells := document.get("hspa"):
-            words = [[cell["id"], *radio.hspa(cell)] for cell in cells]
-            out.print(console.table([["cell", "rate", "users", "delay", "queue of each"], *words], ["left"] * 5))
-        out.print(console.table(_flows(point, document), sides))
-        out.print(console.table(_ways(point, document), ["left"] * 3))
+            said = "; ".join(f"{' and '.join(names)} as in point {at}" for at, names in _by_point(known).items())
+            console.say(out, f"point {point.index}: {_params(point)}{f' ({said})' if said else ''}")
+        for name, rows, sides in tables:
+            if name not in known:
+                out.print(console.table(rows, sides))
+                shown[repr(rows)] = point.index
     if found.points > _MOST:
         console.say(out, f"\nand {found.points - _MOST} more points; --json prints all of them")
     if found.points > len(plan.points):
@@ -81,6 +78,28 @@ def _print(found: Beginning, drawn: Sequence[Path], *, as_json: bool) -> None:
     if drawn:
         which = " of point 0" if len(plan.points) > 1 else ""
         console.say(out, f"\ntopology{which}: {', '.join(map(str, drawn))}")
+
+
+def _tables(plan: Plan, point: Point) -> Iterator[tuple[str, list[list[str]], list[console.Justify]]]:
+    """The tables of a point with what they are of."""
+    document = next(job for job in Plan(plan.source, "", (point,)).jobs()).document()
+    if document["links"]:
+        yield "links", _links(point, document), ["left"]
+    if cells := document.get("cells"):
+        yield "cells", _cells(cells), ["left"] * 6
+    if cells := document.get("hspa"):
+        words = [[cell["id"], *radio.hspa(cell)] for cell in cells]
+        yield "HSPA cells", [["cell", "rate", "users", "delay", "queue of each"], *words], ["left"] * 5
+    yield "flows", _flows(point, document), ["left", "left", "left", "left", "left", "right", "left"]
+    yield "ways", _ways(point, document), ["left"] * 3
+
+
+def _by_point(known: Mapping[str, int]) -> dict[int, list[str]]:
+    """What was printed before, by the point that it was printed for."""
+    found: dict[int, list[str]] = {}
+    for name, at in known.items():
+        found.setdefault(at, []).append(name)
+    return found
 
 
 def _warnings(plan: Plan) -> list[str]:

@@ -35,7 +35,8 @@ class Front:
 def front(told: Told, axes: Sequence[Axis]) -> Front | None:
     """Who is on the front of these axes; ``None`` where there is no trade-off, or nothing can be told.
 
-    A candidate is on it if it is not dominated and is shown to be better than each other one on some axis.
+    A candidate is on it if it is not dominated and is shown to be better than each other one on some axis, or to be
+    the same on all: nothing is drawn of two whose replications are all one run, so that equal values are equal.
     """
     if told.state == "single" or len(axes) < 2:
         return None
@@ -49,7 +50,8 @@ def front(told: Told, axes: Sequence[Axis]) -> Front | None:
     better: Any = low > 0
     bearable: Any = better | (low >= -margins[:, None, None])
     beats = better.any(axis=0) & bearable.all(axis=0) & (np.subtract.outer(gains, gains) > 0)
-    ahead: Any = better.any(axis=0)
+    same: Any = (low == 0).all(axis=0)  # of what is drawn the lower end of an interval around no difference is below it
+    ahead: Any = better.any(axis=0) | (same & same.T)
     np.fill_diagonal(ahead, val=True)
     free = ~beats.any(axis=0)
     by = tuple(
