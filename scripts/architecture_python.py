@@ -30,6 +30,7 @@ IMPORTS: dict[str, set[str]] = {
     "comparison": {"errors", "notebook", "results", "stats"},
     "drawing": {"files", "errors", "metrics", "results", "series", "stats"},
     "ranking": {"comparison", "errors", "notebook", "results", "stats"},
+    "pcaps": {"engine", "errors", "files", "host", "results", "stats"},
     "drawing.probes": {"scenario", "series"},  # which series a figure needs: asked before the run
     "drawing.topology": {"scenario"},  # what is drawn there is a scenario
     "sweeps": {
@@ -57,6 +58,7 @@ IMPORTS: dict[str, set[str]] = {
         "files",
         "host",
         "metrics",
+        "pcaps",
         "ranking",
         "results",
         "scenario",
@@ -72,6 +74,7 @@ IMPORTS: dict[str, set[str]] = {
         "errors",
         "events",
         "metrics",
+        "pcaps",
         "ranking",
         "results",
         "scenario",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ackclock.engine import catalogue
     from ackclock.errors import AckclockError, ControllerError, EngineError, InputError, Interrupted
     from ackclock.events import Control, Event, load_events, record_events, replay, save_events
+    from ackclock.pcaps.analyse import pcap
     from ackclock.ranking.ranking import Ranking, rank
     from ackclock.results.query import query
     from ackclock.results.result import Result
@@ -73,6 +74,7 @@ __all__ = [
     "load",
     "load_events",
     "metrics",
+    "pcap",
     "plot",
     "query",
     "rank",
@@ -119,6 +121,7 @@ _HOMES = {
     "compare": ("ackclock.comparison.compare", "compare"),
     "load": ("ackclock.scenario.plan", "load"),
     "load_events": ("ackclock.events", "load_events"),
+    "pcap": ("ackclock.pcaps.analyse", "pcap"),
     "plot": ("ackclock.drawing.figures", "save"),
     "query": ("ackclock.results.query", "query"),
     "rank": ("ackclock.ranking.ranking", "rank"),

@@ -337,6 +337,13 @@ class Restart:
     def ssthresh_floor(self) -> int:
         """The threshold must not be below this, bytes."""
 
+class Captures:
+    """Captures that are analysed together."""
+
+    def __init__(self, anonymise: bool = False) -> None: ...
+    def analyse(self, file: str, folder: str, options: str) -> str:
+        """Analyse a capture into Arrow files in a folder; what is known of it, as JSON."""
+
 def empty_tables() -> tuple[Table, Table, Table, Table]:
     """The tables of no run: flows, links, transfers, series."""
 

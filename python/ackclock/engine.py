@@ -211,6 +211,23 @@ def capture(document: str, file: str, comment: str, *, ethernet: bool, controlle
         return int(_extension().capture(document, file, comment, ethernet, dict(controllers)))
 
 
+class Captures:
+    """Captures that are analysed together: where addresses are replaced, each is called the same in all of them."""
+
+    def __init__(self, *, anonymise: bool = False) -> None:
+        self._captures = _extension().Captures(anonymise)
+
+    def analyse(self, file: str, folder: str, **options: Any) -> Json:
+        """Analyse a capture ("-": standard input) into Arrow files in `folder`; what is known of it.
+
+        Raises :class:`EngineError` for what is no capture or where the tables cannot be written, and :class:`OSError`
+        for a file that cannot be read.
+        """
+        with translated():
+            known: Json = json.loads(self._captures.analyse(file, folder, json.dumps(options)))
+        return known
+
+
 class Batch:
     """Runs whose tables are kept together as Arrow streams, in which a column `run` tells them apart."""
 

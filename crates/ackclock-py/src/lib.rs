@@ -8,6 +8,9 @@ mod controller;
 mod events;
 mod fleet;
 mod pages;
+mod pcap;
+mod pcap_rows;
+mod pcap_streams;
 mod recorder;
 mod stepping;
 mod tables;
@@ -279,6 +282,7 @@ fn _ackclock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<RunOutput>()?;
     m.add_class::<batch::Batch>()?;
+    m.add_class::<pcap::Captures>()?;
     m.add_class::<stepping::Stepper>()?;
     m.add_class::<fleet::Fleet>()?;
     m.add_class::<controller::agent::Interval>()?;

@@ -16,12 +16,28 @@ LATER = frozenset({"pages", "objects", "cells", "users"})
 LATER_SWEEP = "later_sweep"
 """In a manifest that was read, not in its file: how far a later sweep in its directory came that has not finished."""
 
+CAPTURED = ("captures", "events")
+"""Those that a result of captures has besides."""
+
+CAPTURE = "capture"
+"""The engine of results that were captured."""
+
 Manifest = dict[str, Any]
 Params = dict[str, str | int | float | bool]
 """The values of the swept keys of a point."""
 
 Numbers = dict[str, float | None]
 """Those that are quantities written as text, in base units, by the names of their columns."""
+
+
+def captured(manifest: Manifest) -> bool:
+    """Whether what a result is of was captured, and not simulated."""
+    return bool(manifest.get("engine", {}).get("name") == CAPTURE)
+
+
+def tables_of(manifest: Manifest) -> tuple[str, ...]:
+    """The tables of a result."""
+    return (*TABLES, *CAPTURED) if captured(manifest) else TABLES
 
 
 def numbers_of(entry: Manifest) -> Numbers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import duckdb
 
 from ackclock.errors import InputError, one_line
 from ackclock.results import incomplete, measures, store
-from ackclock.results.manifest import LATER, TABLES, Manifest
+from ackclock.results.manifest import LATER, TABLES, Manifest, tables_of
 
 _NO_TABLE = re.compile(r'Table with name "?(.+?)"? does not exist')
 _HINTS = ("Candidate bindings", "Did you mean")
@@ -34,8 +35,9 @@ class Answer:
 def query(path: str | os.PathLike[str], sql: str) -> Answer:
     """What a statement that only reads finds in the result directory `path`.
 
-    The views are ``runs``, ``flows``, ``links``, ``transfers``, ``series``, ``pages`` and ``objects``, and what
-    applications measured is the table ``measures`` (docs/results.md has their columns).
+    The views are ``runs``, ``flows``, ``links``, ``transfers``, ``series``, ``pages`` and ``objects``, of captures
+    ``captures`` and ``events`` too, and what applications measured is the table ``measures`` (docs/results.md has their
+    columns).
     Points in time with a time zone are text, in UTC. Raises :class:`InputError` if the directory is not a result, a
     file that the statement names was altered, or the statement is wrong.
     """
@@ -50,7 +52,7 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
             ):
                 raise InputError("not a single statement that only reads", "give one SELECT", key="sql")
             # A table that is not even named cannot be read; to check one may take long.
-            for name in (name for name in TABLES if name in sql.casefold()):
+            for name in (name for name in tables_of(manifest) if name in sql.casefold()):
                 if name in LATER and f"{name}.parquet" not in manifest["files"]:
                     continue
                 connection.read_parquet(str(_checked(folder, name, manifest))).create_view(name)
@@ -64,7 +66,7 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
         except InputError:
             raise
         except Exception as error:  # of DuckDB, and of what it needs to turn a value into one of Python's
-            raise _refusal(error) from None
+            raise _refusal(error, tables_of(manifest)) from None
 
 
 def _add_measures(connection: duckdb.DuckDBPyConnection, manifest: Manifest) -> None:
@@ -104,11 +106,11 @@ def _checked(folder: Path, name: str, manifest: Manifest) -> Path:
     return file
 
 
-def _refusal(error: Exception) -> InputError:
+def _refusal(error: Exception, known: Sequence[str] = TABLES) -> InputError:
     """What DuckDB says, in one line, with a remedy that fits."""
     first, *others = str(error).split("\n\nLINE ")[0].split("\n")
     message = one_line(" ".join([first, *(line for line in others if line.startswith(_HINTS))]))
-    tables = f"the tables are {', '.join((*TABLES, MEASURES))}"
+    tables = f"the tables are {', '.join((*known, MEASURES))}"
     if (missing := _NO_TABLE.search(first)) is not None:
         return InputError(f"no table '{missing[1]}'", tables, key="sql")
     if isinstance(error, duckdb.PermissionException):

@@ -19,10 +19,10 @@ from ackclock.errors import AckclockError, InputError
 from ackclock.files import JOURNAL, STOPPED, reason, to_disk, unwritable
 from ackclock.results import incomplete, pages
 from ackclock.results import manifest as manifests
-from ackclock.results.manifest import TABLES
+from ackclock.results.manifest import CAPTURED, TABLES, tables_of
 
 MANIFEST = "manifest.json"
-_OURS = {f"{name}.parquet" for name in TABLES} | {MANIFEST}
+_OURS = {f"{name}.parquet" for name in (*TABLES, *CAPTURED)} | {MANIFEST}
 PLOTS = "plots"
 """Folder of figures beside the tables."""
 _FIGURES = ("overview*.png", "overview*.svg")
@@ -60,18 +60,26 @@ class OutputDirectory:
 
         Raises :class:`AckclockError` if it cannot be written, or may not have its name any more.
         """
+
+        def put(folder: Path) -> None:
+            for name in tables_of(manifest):
+                tables[name].write_parquet(folder / f"{name}.parquet", compression="zstd", statistics=True)
+
+        return self.fill(put, manifest)
+
+    def fill(self, put: Callable[[Path], None], manifest: manifests.Manifest) -> manifests.Manifest:
+        """As :meth:`write`, of tables that `put` writes as files into a folder, so that none need be in memory."""
         with _reported(self.path, "make room there and run it again"):
-            manifest = self._written(tables, manifest)
+            put(self.partial)
+            manifest = self._described(manifest)
             self._swap()
         return manifest
 
-    def _written(self, tables: Mapping[str, pl.DataFrame], manifest: manifests.Manifest) -> manifests.Manifest:
+    def _described(self, manifest: manifests.Manifest) -> manifests.Manifest:
         own = {key: value for key, value in manifest.items() if key != manifests.LATER_SWEEP}
         manifest = {**own, "files": {}}
-        for name in TABLES:
-            file = self.partial / f"{name}.parquet"
-            tables[name].write_parquet(file, compression="zstd", statistics=True)
-            manifest["files"][file.name] = {"sha256": _sha256(file), "rows": tables[name].height}
+        for file in (self.partial / f"{name}.parquet" for name in tables_of(manifest)):
+            manifest["files"][file.name] = {"sha256": _sha256(file), "rows": _rows(file)}
         _write_manifest(manifest, self.partial / MANIFEST)
         self.partial.chmod(0o777 & ~_umask())  # mkdtemp keeps others out; a result is an ordinary directory
         return manifest
@@ -222,8 +230,9 @@ def manifest_of(path: str | os.PathLike[str]) -> manifests.Manifest:
 class Tables(Mapping[str, pl.DataFrame]):
     """The tables of a result directory, each read when it is first asked for."""
 
-    def __init__(self, files: Mapping[str, Path]) -> None:
+    def __init__(self, files: Mapping[str, Path], names: Sequence[str] = TABLES) -> None:
         self._files = files
+        self._names = names
         self._read: dict[str, pl.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pl.DataFrame:
@@ -236,10 +245,10 @@ class Tables(Mapping[str, pl.DataFrame]):
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(TABLES)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(TABLES)
+        return len(self._names)
 
 
 def _labels(transfers: Path) -> dict[str, Any]:
@@ -257,7 +266,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Tables, manifests.Manifest]:
     folder = Path(path)
     remedy = _REMEDY
     files = {}
-    for name in TABLES:
+    for name in tables_of(manifest):
         file = folder / f"{name}.parquet"
         if name in manifests.LATER and file.name not in manifest["files"]:
             continue
@@ -268,7 +277,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Tables, manifests.Manifest]:
         if not same:
             raise InputError("is not the file its manifest describes", "run the scenario again", source=str(file))
         files[name] = file
-    return Tables(files), manifest
+    return Tables(files, tables_of(manifest)), manifest
 
 
 def _foreign(folder: Path) -> tuple[str, str] | None:

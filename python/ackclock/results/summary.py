@@ -10,8 +10,9 @@ import polars as pl
 
 from ackclock.metrics.capacity import bottleneck
 from ackclock.metrics.runs import MEASURES, Row, per_run
-from ackclock.results import groups, measures, pages, percentiles, radio, replications, sources
+from ackclock.results import captured, groups, measures, pages, percentiles, radio, replications, sources
 from ackclock.results.groups import Group
+from ackclock.results import manifest as manifests
 from ackclock.results.manifest import Manifest, Numbers, Params, numbers_of
 from ackclock.stats import Estimate, estimate
 
@@ -39,11 +40,11 @@ LOW_LATENCY = ("mean_l_queue_delay_s", "p99_l_queue_delay_s")
 METRICS = (
     *ALWAYS, *LOW_LATENCY, *DROPS, *sources.TRANSFERS, *pages.METRICS, *sources.DATAGRAMS,
     *sources.DELAYS, *measures.NAMES,
-    *(name for name in MEASURES if name != "jain"),
+    *(name for name in MEASURES if name != "jain"), *captured.METRICS,
 )  # fmt: skip
 """Metrics of a point; docs/results.md defines each."""
 
-GROUP_METRICS = (*sources.METRICS, sources.SHARE, *pages.METRICS, *measures.NAMES)
+GROUP_METRICS = (*sources.METRICS, sources.SHARE, *pages.METRICS, *measures.NAMES, *captured.METRICS)
 """Metrics of a group of flows, those that one [[flows]] table makes."""
 
 FLOW_METRICS = ("goodput_bps", "retransmitted_percent", "mean_rtt_s", "timeouts")
@@ -114,6 +115,8 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
     for run, point in point_of.items():
         runs_of.setdefault(point, []).append(run)
     entries = [entry for entry in manifest["points"] if entry["point"] in runs_of]
+    if manifests.captured(manifest):
+        return _of_captures(tables, entries, runs_of)
     known = {entry["point"]: groups.recorded(entry) for entry in entries}
     found, loaded = _of_sources(tables, known, runs_of)
     flows = _by_point(tables["flows"], point_of)
@@ -145,6 +148,33 @@ def summarise(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> list[Po
         )
         for entry in entries
     ]
+
+
+def _of_captures(
+    tables: Mapping[str, pl.DataFrame], entries: list[Manifest], runs_of: Mapping[int, list[int]]
+) -> list[PointSummary]:
+    """The summary of captures: nobody knows what network they are of, so that there is no bottleneck."""
+    found = captured.per_run(tables["flows"], dict(tables["runs"].select("run", "duration_s").iter_rows()))
+    points = []
+    for entry in entries:
+        runs = runs_of[entry["point"]]
+        metrics = _estimates(captured.over_runs([found[run] for run in runs]))
+        whole = {name: metrics.get(name, _NONE) for name in METRICS}
+        points.append(
+            PointSummary(
+                entry["point"],
+                entry["params"],
+                len(runs),
+                {name: value for name, value in whole.items() if name in ALWAYS or value.n},
+                (),
+                tuple(
+                    GroupSummary(group, {name: metrics[name] for name in GROUP_METRICS if name in metrics and metrics[name].n})
+                    for group in groups.recorded(entry)
+                ),
+                numbers_of(entry),
+            )
+        )
+    return points
 
 
 def _of_sources(

@@ -351,7 +351,7 @@ def _values(point: PointSummary, params: Sequence[str]) -> list[str]:
 
 def _shares(point: PointSummary, digits: int, each: int) -> list[tuple[str, str]]:
     """The lines of the goodput cell: each flow, or the mean flow of each group when there are more than `each`."""
-    if len(point.flows) <= each:
+    if point.flows and len(point.flows) <= each:
         labels = [each.group.label for each in point.groups]
         return [
             (f"{flow.id} {labels[flow.group]}", number(flow.metrics["goodput_bps"], 1e-6, digits, "goodput_bps"))

@@ -1,0 +1,187 @@
+//! Captures, analysed: from a file to tables in a folder, in another thread, so that Ctrl-C is heard meanwhile.
+
+use crate::pcap_rows::Names;
+use crate::pcap_streams::{Streams, Written};
+use ackclock_capture::analysis::{Analyzer, Settings};
+use ackclock_capture::reader::{segment, Fault, Pcap};
+use arrow_schema::ArrowError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::{json, Value};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+/// How often signals are looked for.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What is wanted of a capture.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    series: bool,
+    events: bool,
+    merge_interfaces: bool,
+}
+
+/// Why there is no result.
+enum Failure {
+    /// The file cannot be read at all.
+    Input(String),
+    /// The system refused it.
+    System(io::Error),
+    /// The tables could not be written.
+    Output(ArrowError),
+}
+
+impl From<ArrowError> for Failure {
+    fn from(error: ArrowError) -> Failure {
+        Failure::Output(error)
+    }
+}
+
+/// Bytes of a file until somebody gives up.
+struct Interruptible<'a, R> {
+    from: R,
+    stop: &'a AtomicBool,
+}
+
+impl<R: Read> Read for Interruptible<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(io::Error::other("interrupted"));
+        }
+        self.from.read(into)
+    }
+}
+
+/// Captures that are analysed together: addresses are called the same in all of them.
+#[pyclass(module = "ackclock._ackclock")]
+pub struct Captures {
+    names: Option<Names>,
+}
+
+#[pymethods]
+impl Captures {
+    #[new]
+    #[pyo3(signature = (anonymise=false))]
+    fn new(anonymise: bool) -> Captures {
+        Captures { names: Some(Names::new(anonymise)) }
+    }
+
+    /// Analyses the capture in `file` ("-": standard input) into tables in `folder`: ``flows.arrow`` and, if `options` (JSON:
+    /// `series`, `events`, `merge_interfaces`) says so, ``series.arrow`` and ``events.arrow``. Returns what is known of the
+    /// file, as JSON. ValueError for what is no capture, OSError for a file that cannot be read, RuntimeError where the
+    /// tables cannot be written.
+    fn analyse(&mut self, py: Python<'_>, file: &str, folder: &str, options: &str) -> PyResult<String> {
+        let options: Options = serde_json::from_str(options).map_err(crate::json_error)?;
+        let names = self.names.take().unwrap_or_default();
+        let stop = AtomicBool::new(false);
+        let outcome = py.detach(|| {
+            thread::scope(|scope| {
+                let (sender, receiver) = mpsc::channel();
+                let stopped = &stop;
+                scope.spawn(move || {
+                    let _ = sender.send(read(file, Path::new(folder), &options, names, stopped));
+                });
+                loop {
+                    match receiver.recv_timeout(PATIENCE) {
+                        Ok(done) => return Ok(done),
+                        Err(RecvTimeoutError::Timeout) => {
+                            if let Err(raised) = Python::attach(|py| py.check_signals()) {
+                                stop.store(true, Ordering::Relaxed);
+                                return Err(raised);
+                            }
+                        }
+                        Err(RecvTimeoutError::Disconnected) => {
+                            return Err(PyRuntimeError::new_err("the analysis ended without an answer"));
+                        }
+                    }
+                }
+            })
+        });
+        let (names, known) = outcome?.map_err(raised)?;
+        self.names = Some(names);
+        Ok(known.to_string())
+    }
+}
+
+fn raised(failure: Failure) -> PyErr {
+    match failure {
+        Failure::Input(problem) => PyValueError::new_err(problem),
+        Failure::System(error) => match error.raw_os_error() {
+            Some(number) => PyOSError::new_err((number, error.to_string())),
+            None => PyOSError::new_err(error.to_string()),
+        },
+        Failure::Output(error) => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+fn read(
+    file: &str,
+    folder: &Path,
+    options: &Options,
+    names: Names,
+    stop: &AtomicBool,
+) -> Result<(Names, Value), Failure> {
+    let from: Box<dyn Read> =
+        if file == "-" { Box::new(io::stdin()) } else { Box::new(File::open(file).map_err(Failure::System)?) };
+    let from = Interruptible { from, stop };
+    let streams = Streams::create(folder, options.series, options.events, names)?;
+    let settings = Settings {
+        series: options.series,
+        events: options.events,
+        merge_interfaces: options.merge_interfaces,
+        ..Settings::default()
+    };
+    let mut analyzer = Analyzer::new(streams, settings);
+    let mut pcap = Pcap::open(from).map_err(unreadable)?;
+    let link = pcap.link();
+    let (mut packets, mut segments, mut truncated) = (0u64, 0u64, None);
+    let (mut first, mut last) = (None, None);
+    loop {
+        match pcap.next() {
+            Ok(Some(record)) => {
+                packets += 1;
+                first.get_or_insert(record.time);
+                last = Some(record.time);
+                if let Some(segment) = segment(&record, link) {
+                    segments += 1;
+                    analyzer.take(&segment);
+                }
+            }
+            Ok(None) => break,
+            Err(Fault::Io(error)) => return Err(Failure::System(error)),
+            Err(fault) => {
+                truncated = Some(fault.to_string());
+                break;
+            }
+        }
+    }
+    let connections = analyzer.connections();
+    let (names, Written { flows, series, events }) = analyzer.finish().finish()?;
+    let known = json!({
+        "first_ns": first,
+        "last_ns": last,
+        "truncated": truncated,
+        "connections": connections,
+        "rows": { "flows": flows, "series": series, "events": events },
+        "interfaces": [{
+            "interface": 0, "name": null, "link_type": link, "packets": packets, "segments": segments,
+            "skipped": packets - segments, "malformed": 0, "drops": null,
+        }],
+    });
+    Ok((names, known))
+}
+
+fn unreadable(fault: Fault) -> Failure {
+    match fault {
+        Fault::Io(error) => Failure::System(error),
+        other => Failure::Input(other.to_string()),
+    }
+}

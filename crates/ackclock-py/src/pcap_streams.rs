@@ -1,0 +1,141 @@
+//! Rows of captures on their way to files: in batches, so that no table is ever in memory.
+
+use crate::pcap_rows::{events, flows, series, Names, Row};
+use ackclock_capture::analysis::rows::FlowRow;
+use ackclock_capture::analysis::sink::{Event, Sample, Sink};
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_ipc::CompressionType;
+use arrow_schema::ArrowError;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+/// Rows of a batch: of flows, which are wide, and of samples and events.
+const FEW: usize = 2048;
+const MANY: usize = 65_536;
+
+/// Rows that wait for a batch, and the file that batches go to (Arrow IPC).
+struct Stream<T> {
+    rows: Vec<T>,
+    batch: usize,
+    make: fn(&[T]) -> Result<RecordBatch, ArrowError>,
+    file: FileWriter<BufWriter<File>>,
+    written: u64,
+}
+
+impl<T> Stream<T> {
+    fn create(
+        path: &Path,
+        batch: usize,
+        make: fn(&[T]) -> Result<RecordBatch, ArrowError>,
+    ) -> Result<Stream<T>, ArrowError> {
+        let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::LZ4_FRAME))?;
+        let schema = make(&[])?.schema();
+        let file = FileWriter::try_new_with_options(BufWriter::new(File::create(path)?), &schema, options)?;
+        Ok(Stream { rows: Vec::with_capacity(batch), batch, make, file, written: 0 })
+    }
+
+    #[inline]
+    fn push(&mut self, row: T) -> Result<(), ArrowError> {
+        self.rows.push(row);
+        if self.rows.len() >= self.batch {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ArrowError> {
+        if !self.rows.is_empty() {
+            self.file.write(&(self.make)(&self.rows)?)?;
+            self.written += self.rows.len() as u64;
+            self.rows.clear();
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<u64, ArrowError> {
+        self.flush()?;
+        self.file.finish()?;
+        Ok(self.written)
+    }
+}
+
+/// How many rows went into each table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written {
+    pub flows: u64,
+    pub series: u64,
+    pub events: u64,
+}
+
+/// Takes results of an analysis to files in a folder. After a failure nothing more is written.
+pub struct Streams {
+    flows: Stream<Row>,
+    series: Option<Stream<Sample>>,
+    events: Option<Stream<Event>>,
+    /// What addresses are called.
+    pub names: Names,
+    failed: Option<ArrowError>,
+}
+
+impl Streams {
+    /// Into `flows.arrow`, and where they are wanted `series.arrow` and `events.arrow`.
+    pub fn create(folder: &Path, with_series: bool, with_events: bool, names: Names) -> Result<Streams, ArrowError> {
+        Ok(Streams {
+            flows: Stream::create(&folder.join("flows.arrow"), FEW, flows)?,
+            series: with_series.then(|| Stream::create(&folder.join("series.arrow"), MANY, series)).transpose()?,
+            events: with_events.then(|| Stream::create(&folder.join("events.arrow"), MANY, events)).transpose()?,
+            names,
+            failed: None,
+        })
+    }
+
+    /// Writes what waits. The first failure there was, if there was one.
+    pub fn finish(self) -> Result<(Names, Written), ArrowError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let written = Written {
+            flows: self.flows.finish()?,
+            series: self.series.map_or(Ok(0), Stream::finish)?,
+            events: self.events.map_or(Ok(0), Stream::finish)?,
+        };
+        Ok((self.names, written))
+    }
+
+    fn note(&mut self, done: Result<(), ArrowError>) {
+        if let Err(error) = done {
+            self.failed.get_or_insert(error);
+        }
+    }
+}
+
+impl Sink for Streams {
+    fn flows(&mut self, rows: [FlowRow; 2]) {
+        let [one, other] = &rows;
+        // The direction with more data; as the first packet says where there are none.
+        let main = usize::from(other.goodput_bytes > one.goodput_bytes);
+        for (at, flow) in rows.into_iter().enumerate() {
+            if self.failed.is_none() {
+                let ends = [flow.source.address, flow.destination.address].map(|address| self.names.of(address));
+                let done = self.flows.push(Row { flow, main: at == main, ends });
+                self.note(done);
+            }
+        }
+    }
+
+    fn sample(&mut self, sample: Sample) {
+        if self.failed.is_none() {
+            let done = self.series.as_mut().map_or(Ok(()), |series| series.push(sample));
+            self.note(done);
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        if self.failed.is_none() {
+            let done = self.events.as_mut().map_or(Ok(()), |events| events.push(event));
+            self.note(done);
+        }
+    }
+}

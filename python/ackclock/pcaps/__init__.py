@@ -1,0 +1,1 @@
+"""Captures from anywhere: read, analysed, and kept like the results of every other engine."""

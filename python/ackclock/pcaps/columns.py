@@ -1,0 +1,87 @@
+"""The columns of the tables of captures: which there are, and what becomes of the engine's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+METRICS = (
+    "in_flight", "pipe", "rwnd", "rtt", "rtt_ts", "delivered", "sent", "retransmitted", "cwnd_estimate", "limit",
+)  # fmt: skip
+"""What there is a series of."""
+
+KINDS = (
+    "new", "gap", "retransmission", "partial", "reordered", "duplicate_packet", "syn_retransmission",
+    "fin_retransmission", "keepalive", "probe", "dup_ack", "window_update", "zero_window", "ack_unseen", "sack",
+    "dsack", "spurious", "plateau",
+)  # fmt: skip
+"""What may happen."""
+
+CAUSES = ("rto", "rto_recovery", "tlp", "fast", "unknown")
+PROOFS = ("acked", "dsack", "eifel", "early")
+
+SKIPPED = ("link", "network", "transport", "fragment", "cut")
+"""Why a packet is not analysed."""
+
+CAPTURES: Mapping[str, Any] = {
+    "file": pl.String,
+    "interface": pl.UInt64,
+    "name": pl.String,
+    "link_type": pl.UInt64,
+    "start_unix_s": pl.Float64,
+    "duration_s": pl.Float64,
+    "packets": pl.UInt64,
+    "segments": pl.UInt64,
+    "skipped": pl.UInt64,
+    "malformed": pl.UInt64,
+    "drops": pl.UInt64,
+    "connections": pl.UInt64,
+    "vantage": pl.String,
+    "truncated": pl.String,
+}
+"""The table `captures`."""
+
+PERCENTILES = {50: "p50_rtt_s", 95: "p95_rtt_s", 99: "p99_rtt_s"}
+
+OWNERS = pl.Enum(["flow", "link", "cell", "user"])
+"""What samples are of, in the series of every engine."""
+
+_NS = 1e9
+_EARLY_NS = 10**15
+"""Captures whose first packet is of the first eleven days of 1970 count from the epoch: no clock shows that, so they
+are of a simulation, whose run begins there."""
+
+
+def origin_ns(first_ns: int | None) -> int:
+    """Where the times of a capture are counted from: its first packet, or the begin of a simulated run."""
+    return 0 if first_ns is None or 0 <= first_ns < _EARLY_NS else first_ns
+
+
+def in_seconds(table: pl.LazyFrame, origin: int) -> pl.LazyFrame:
+    """A table with its times in seconds from `origin`, ns, in place of those in nanoseconds since the epoch."""
+    columns = table.collect_schema().names()
+    return table.select(
+        ((pl.col(name) - origin) / _NS).alias(f"{name.removesuffix('_ns')}_s") if name.endswith("_ns") else pl.col(name)
+        for name in columns
+    )
+
+
+def in_categories(name: str, table: pl.LazyFrame) -> pl.LazyFrame:
+    """A table with what repeats in it stored once."""
+    kinds = {
+        "series": {"kind": OWNERS, "metric": pl.Enum(METRICS)},
+        "events": {"kind": pl.Enum(KINDS), "cause": pl.Enum(CAUSES), "spurious": pl.Enum(PROOFS)},
+    }
+    return table.with_columns(pl.col(column).cast(pl.String).cast(kind) for column, kind in kinds.get(name, {}).items())
+
+
+def columns_of(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of an engine's table as they are in a result."""
+    found: dict[str, Any] = {}
+    for column, kind in schema.items():
+        found[f"{column.removesuffix('_ns')}_s" if column.endswith("_ns") else column] = (
+            pl.Float64 if column.endswith("_ns") else kind
+        )
+    return found

@@ -1,0 +1,112 @@
+"""Which captures are meant: files, folders of files, and the labels of groups."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock.errors import InputError
+from ackclock.files import reason
+from ackclock.pcaps.escaped import escaped
+
+STDIN = "-"
+LABEL = "label"
+FILE = "file"
+
+_MAGICS = frozenset(
+    bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "a1b2cd34", "34cdb2a1", "0a0d0d0a")
+)
+_GZIP = b"\x1f\x8b"
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A capture that is to be read: where it is, what it is called in tables, and the label of its group."""
+
+    path: str
+    name: str
+    label: str | None = None
+
+
+def collected(files: Paths, labels: Mapping[str, Paths] | None = None) -> list[Input]:
+    """The captures that are meant, those without a label first. Raises :class:`InputError`.
+
+    Of several folders without labels each is a group, called as it is.
+    """
+    given = _several(files)
+    found: list[tuple[str, str | None]] = []
+    folders = [path for path in given if path != STDIN and Path(path).is_dir()]
+    if len(folders) > 1 and len(folders) == len(given) and not labels:
+        labels, given = {_folder_name(path): path for path in folders}, []
+        if len(labels) < len(folders):
+            raise InputError("two of the folders have the same name", "give labels: --label NAME=FOLDER", key="files")
+    found += [(path, None) for one in given for path in _files_of(one)]
+    for label, paths in (labels or {}).items():
+        if not label.strip() or not label.isprintable():
+            raise InputError(f"'{escaped(label)}' is no label", "write it as in --label off=a.pcap", key="label")
+        found += [(path, label) for one in _several(paths) for path in _files_of(one)]
+    if labels and any(label is None for _, label in found):
+        raise InputError("some captures have a label and others have none", "give each a label", key="label")
+    if not found:
+        raise InputError("no capture is named", "give a file, as in ackclock pcap a.pcapng", key="files")
+    if sum(path == STDIN for path, _ in found) > 1:
+        raise InputError("standard input can be read once", "name '-' once", key="files")
+    names = _names([path for path, _ in found])
+    return [Input(path, name, label) for (path, label), name in zip(found, names, strict=True)]
+
+
+def labelled(texts: Sequence[str]) -> dict[str, list[str]]:
+    """The groups that ``--label off=a.pcap,b.pcap`` means. Raises :class:`InputError`."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        label, sign, paths = text.partition("=")
+        own = [path for path in paths.split(",") if path]
+        if not sign or not label or not own:
+            remedy = "write a label and its captures: --label off=a.pcap,b.pcap or --label off=FOLDER"
+            raise InputError(f"'{escaped(text)}' names no captures", remedy, key="label")
+        found.setdefault(label, []).extend(own)
+    return found
+
+
+def _several(paths: Paths) -> list[str]:
+    if isinstance(paths, str | os.PathLike):
+        return [os.fspath(paths)]
+    return [os.fspath(path) for path in paths]
+
+
+def _files_of(path: str) -> list[str]:
+    if path == STDIN:
+        return [path]
+    try:
+        mode = Path(path).stat().st_mode
+        if not stat.S_ISDIR(mode):
+            return [path]
+        inside = [item for item in sorted(Path(path).iterdir()) if item.is_file() and _is_capture(item)]
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read ({reason(error)})", "name a capture", source=escaped(path)) from None
+    if not inside:
+        raise InputError("has no captures", "name a folder with pcap or pcapng files", source=escaped(path))
+    return [str(item) for item in inside]
+
+
+def _is_capture(path: Path) -> bool:
+    with path.open("rb") as stream:
+        begin = stream.read(4)
+    return begin in _MAGICS or begin[:2] == _GZIP
+
+
+def _folder_name(path: str) -> str:
+    return escaped(Path(os.path.abspath(path)).name)
+
+
+def _names(paths: Sequence[str]) -> list[str]:
+    """What captures are called: by their names, and by their paths where two have the same one."""
+    short = ["stdin" if path == STDIN else escaped(Path(path).name) for path in paths]
+    return [
+        name if short.count(name) == 1 else escaped(path) for name, path in zip(short, paths, strict=True)
+    ]

@@ -1,0 +1,236 @@
+"""From what the engine wrote of each capture to the tables of a result, of which only a part is in memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ackclock import engine
+from ackclock.pcaps import columns, views
+from ackclock.pcaps.inputs import FILE, LABEL, Input
+from ackclock.results.manifest import TABLES
+
+_AT_ONCE = 100_000
+"""Connections whose rows are put in order at a time."""
+
+EVENTS: Mapping[str, Any] = {
+    "time_s": pl.Float64,
+    "id": pl.String,
+    "kind": pl.Enum(columns.KINDS),
+    "seq": pl.Int64,
+    "bytes": pl.UInt64,
+    "cause": pl.Enum(columns.CAUSES),
+    "spurious": pl.Enum(columns.PROOFS),
+    "packet": pl.UInt64,
+}
+"""The table `events`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """A capture that was analysed: where its tables are, and what the engine says of it."""
+
+    source: Input
+    run: int
+    folder: Path
+    known: Mapping[str, Any]
+    wall_s: float = 0.0
+
+    @property
+    def origin(self) -> int:
+        """Where its times are counted from, ns since the epoch."""
+        return columns.origin_ns(self.known["first_ns"])
+
+    @property
+    def duration_s(self) -> float:
+        """From there to its last packet."""
+        last = self.known["last_ns"]
+        return 0.0 if last is None else max(0.0, (last - self.origin) / 1e9)
+
+    @property
+    def packets(self) -> int:
+        """Packets in the file."""
+        return sum(entry["packets"] for entry in self.known["interfaces"])
+
+    @property
+    def several(self) -> bool:
+        """Whether packets of TCP passed several interfaces."""
+        return sum(bool(entry["segments"]) for entry in self.known["interfaces"]) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Captures that make a result together, and which tables are wanted."""
+
+    captures: Sequence[Analysed]
+    series: bool = False
+    events: bool = False
+    labels: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        of = (capture.source.label for capture in self.captures)
+        object.__setattr__(self, "labels", tuple(dict.fromkeys(label for label in of if label is not None)))
+
+    @property
+    def params(self) -> list[str]:
+        """What tells runs apart: labels, or files where there are several."""
+        return [LABEL] if self.labels else [FILE] if len(self.captures) > 1 else []
+
+    def point(self, capture: Analysed) -> int:
+        """The number of the point that a capture is a run of."""
+        label = capture.source.label
+        return self.labels.index(label) if label is not None else capture.run
+
+    def replication(self, capture: Analysed) -> int:
+        """Its number among those of its point."""
+        own = self.point(capture)
+        return sum(self.point(other) == own for other in self.captures[: capture.run])
+
+    def keys(self, capture: Analysed) -> dict[str, tuple[Any, Any]]:
+        """The columns that say which run a row is of: value and type."""
+        param = {LABEL: capture.source.label, FILE: capture.source.name}
+        return {
+            "run": (capture.run, pl.UInt32),
+            **{name: (param[name], pl.String) for name in self.params},
+            "seed": (0, pl.UInt64),
+            "replication": (self.replication(capture), pl.UInt32),
+        }
+
+    def key_schema(self) -> dict[str, Any]:
+        """Their names and types."""
+        return {name: kind for name, (_, kind) in self.keys(self.captures[0]).items()}
+
+
+def write(kept: Kept, folder: Path) -> None:
+    """Write the table files of a result into a folder."""
+    _put(runs(kept), folder / "runs.parquet")
+    _put(captures(kept), folder / "captures.parquet")
+    empty = engine.empty_tables()
+    for name in TABLES[1:]:
+        if name == "flows" or (name == "series" and kept.series):
+            _join(name, kept, folder)
+        else:
+            schema = dict(empty[name].schema)
+            if name == "series":
+                schema |= {"kind": columns.OWNERS, "metric": pl.Enum(columns.METRICS)}
+            _put(pl.DataFrame(schema=kept.key_schema() | schema), folder / f"{name}.parquet")
+    if kept.events:
+        _join("events", kept, folder)
+    else:
+        _put(pl.DataFrame(schema=kept.key_schema() | dict(EVENTS)), folder / "events.parquet")
+
+
+def read(folder: Path) -> dict[str, pl.DataFrame]:
+    """The tables of such a folder, in memory."""
+    return {file.stem: pl.read_parquet(file, memory_map=False) for file in sorted(folder.glob("*.parquet"))}
+
+
+def runs(kept: Kept) -> pl.DataFrame:
+    """A row per capture."""
+    rows = []
+    for capture in kept.captures:
+        segments = _flows(capture).select(pl.col("sent_segments").sum()).collect().item()
+        rows.append(
+            {
+                **{name: value for name, (value, _) in kept.keys(capture).items()},
+                "point": kept.point(capture),
+                "duration_s": capture.duration_s,
+                "warmup_s": 0.0,
+                "events": capture.packets,
+                "packets": segments,
+                FILE: capture.source.name,
+            }
+        )
+    schema = {"point": pl.UInt32, "duration_s": pl.Float64, "warmup_s": pl.Float64, "events": pl.UInt64}
+    return pl.DataFrame(rows, schema=kept.key_schema() | schema | {"packets": pl.UInt64, FILE: pl.String})
+
+
+def captures(kept: Kept) -> pl.DataFrame:
+    """A row per interface of a capture: what was in it, and where it was taken."""
+    rows = []
+    for capture in kept.captures:
+        seen = views.vantages(_flows(capture))
+        first = capture.known["first_ns"]
+        for entry in capture.known["interfaces"]:
+            number = entry["interface"]
+            count, vantage = seen.get(number, (0, None))
+            rows.append(
+                {
+                    **{name: value for name, (value, _) in kept.keys(capture).items()},
+                    **{name: entry.get(name) for name in columns.CAPTURES},
+                    FILE: capture.source.name,
+                    "start_unix_s": None if first is None else first / 1e9,
+                    "duration_s": capture.duration_s,
+                    "connections": count,
+                    "vantage": vantage,
+                    "truncated": capture.known["truncated"],
+                }
+            )
+    return pl.DataFrame(rows, schema=kept.key_schema() | dict(columns.CAPTURES))
+
+
+def flows_of(kept: Kept, capture: Analysed) -> pl.LazyFrame:
+    """The connections of a capture as the table `flows` has them, in no order."""
+    table = columns.in_seconds(_flows(capture), capture.origin)
+    table = views.with_enough_samples(table)
+    if capture.several:
+        doubles = views.seen_elsewhere(table)
+        table = table.with_columns(main=pl.col("main") & ~pl.col("id").is_in(doubles.implode()))
+    return _labelled("flows", table, kept, capture)
+
+
+def rows_of(name: str, kept: Kept, capture: Analysed) -> pl.LazyFrame:
+    """The rows of `series` or `events` of a capture."""
+    table = pl.scan_ipc(capture.folder / f"{name}.arrow")
+    return _labelled(name, columns.in_categories(name, columns.in_seconds(table, capture.origin)), kept, capture)
+
+
+def _flows(capture: Analysed) -> pl.LazyFrame:
+    return pl.scan_ipc(capture.folder / "flows.arrow")
+
+
+def _labelled(name: str, table: pl.LazyFrame, kept: Kept, capture: Analysed) -> pl.LazyFrame:
+    keys = kept.keys(capture)
+    own = [pl.lit(value, kind).alias(key) for key, (value, kind) in keys.items()]
+    if name == "flows" and FILE not in keys:
+        own.append(pl.lit(capture.source.name).alias(FILE))
+    return table.select(*own, pl.all())
+
+
+def _join(name: str, kept: Kept, folder: Path) -> None:
+    """Write a table of all captures, piece by piece."""
+    parts = [folder / f"{name}.{number}.part" for number, _ in enumerate(_pieces(name, kept, folder))]
+    target = folder / f"{name}.parquet"
+    if len(parts) == 1:
+        parts[0].rename(target)
+        return
+    pl.scan_parquet(parts).sink_parquet(target, compression="zstd", statistics=True)
+    for part in parts:
+        part.unlink()
+
+
+def _pieces(name: str, kept: Kept, folder: Path) -> Iterator[None]:
+    """Write the pieces of a table, numbered; yields after each."""
+    number = 0
+    for capture in kept.captures:
+        tables = _in_order(kept, capture) if name == "flows" else [rows_of(name, kept, capture)]
+        for table in tables:
+            table.sink_parquet(folder / f"{name}.{number}.part", compression="zstd", statistics=True)
+            number += 1
+            yield
+
+
+def _in_order(kept: Kept, capture: Analysed) -> Iterable[pl.LazyFrame]:
+    """The connections of a capture in the order of their first packets, some at a time: they come as they end."""
+    table = flows_of(kept, capture)
+    for begin in range(0, max(1, capture.known["connections"]), _AT_ONCE):
+        own = table.filter(pl.col("connection").is_between(begin, begin + _AT_ONCE - 1))
+        yield own.collect(engine="streaming").sort("connection", "id").lazy()
+
+
+def _put(table: pl.DataFrame, file: Path) -> None:
+    table.write_parquet(file, compression="zstd", statistics=True)
