@@ -15,6 +15,8 @@ from cyclopts import App, Parameter
 import ackclock
 from ackclock.cli.examples import of as example
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
+from ackclock.cli.options import Json, flag, repeatable
+from ackclock.cli.pcap_options import pcap_command
 from ackclock.errors import AckclockError, ControllerError, EarlierResultWarning, EngineError, InputError, one_line
 
 app = App(
@@ -28,16 +30,6 @@ app = App(
 app.register_install_completion_command(help="Install completion for your shell: bash, zsh, fish or PowerShell.")
 
 
-def flag(text: str, name: str | None = None) -> Parameter:
-    """An option without a value."""
-    return Parameter(name=name, negative=(), show_default=False, help=text)
-
-
-def repeatable(text: str, name: str | None = None) -> Parameter:
-    """An option that may be given several times, each time with one value."""
-    return Parameter(name=name, negative=(), consume_multiple=False, show_default=False, help=text)
-
-
 File = Annotated[Path, Parameter(help="A scenario in TOML.")]
 Changes = Annotated[
     tuple[str, ...],
@@ -46,7 +38,6 @@ Changes = Annotated[
         name="--set",
     ),
 ]
-Json = Annotated[bool, flag("Print one JSON object instead of tables.", name="--json")]
 Seed = Annotated[int | None, Parameter(help="Master seed, in place of run.seed.")]
 Replications = Annotated[int | None, Parameter(help="In place of run.replications.")]
 Jobs = Annotated[int | None, Parameter(help="Runs at a time. Default: as many as there are processors.")]
@@ -275,6 +266,9 @@ def plot_command(
     from ackclock.cli.plot import Request, run
 
     return run(Request(directory, kind, x, y, by, facet, where, format, width, out, json, user, page))
+
+
+app.command(pcap_command, name="pcap", help_epilogue=example("pcap"))
 
 
 @app.command(name="cc", help_epilogue=example("cc"))

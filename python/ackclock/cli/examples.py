@@ -11,6 +11,7 @@ _OF = {
     "rank": 'ackclock rank results/a --goal "goodput_bps up, jain up 2x"',
     "compare": "ackclock compare results/a --by cc --base reno --margin 5%",
     "plot": "ackclock plot results/a --y goodput_bps --format pdf",
+    "pcap": "ackclock pcap radio.pcapng --events --out results/radio",
     "cc": "ackclock cc cubic --set beta=0.8 --profile rfc",
     "doctor": "ackclock doctor",
     "study": "ackclock study run blbe-slow-start --quick",

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from ackclock import engine
 from ackclock.errors import EngineError, InputError, one_line
@@ -17,8 +20,12 @@ from ackclock.pcaps import inputs, keep, record
 from ackclock.pcaps.escaped import escaped
 from ackclock.pcaps.inputs import Input, Paths
 from ackclock.pcaps.keep import Analysed, Kept
+from ackclock.results.manifest import Manifest, tables_of
 from ackclock.results.result import Result
-from ackclock.results.store import OutputDirectory
+from ackclock.results.store import OutputDirectory, Tables
+
+MOST_SORTED = 1_000_000
+"""Packets that are put in order at a time: they are in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,14 @@ class Options:
     series: bool = False
     events: bool = False
     merge_interfaces: bool = False
+    sort: int = 0
+    max_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.sort <= MOST_SORTED:
+            raise InputError(f"{self.sort} packets cannot be sorted at a time", f"give up to {MOST_SORTED}", key="sort")
+        if self.max_bytes is not None and self.max_bytes < 1:
+            raise InputError(f"{self.max_bytes} bytes are no file", "give a number above 0", key="max_bytes")
 
 
 def pcap(
@@ -39,6 +54,8 @@ def pcap(
     out: str | os.PathLike[str] | None = None,
     anonymise: bool = False,
     merge_interfaces: bool = False,
+    sort: int = 0,
+    max_bytes: int | None = None,
 ) -> Result:
     """Analyse packet captures: a :class:`Result` with a row for each direction of each TCP connection.
 
@@ -51,25 +68,64 @@ def pcap(
     out: directory to write the result to; then no table need fit into memory. An older result there is replaced.
     anonymise: replace addresses by numbers, the same in all captures that are analysed together.
     merge_interfaces: packets of different interfaces may be of one connection.
+    sort: put packets in the order of their times, so many at a time; by default they are in that of the file.
+    max_bytes: read no more than so many bytes of a capture, unpacked.
 
     docs/pcap.md has the columns. Raises :class:`InputError` for what is no capture.
     """
     found = inputs.collected(files, labels)
-    options = Options(series, events, merge_interfaces)
+    options = Options(series, events, merge_interfaces, sort, max_bytes)
+    with session(found, options, out=out, anonymise=anonymise) as done:
+        if out is not None:
+            return Result.load(out)
+        return Result(keep.read(done.folder), done.manifest)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Captures that were analysed: their record, and the folder that has their tables as long as the session lasts."""
+
+    kept: Kept
+    manifest: Manifest
+    folder: Path
+
+    def table(self, name: str) -> pl.LazyFrame:
+        """A table, of which nothing is read yet."""
+        return pl.scan_parquet(self.folder / f"{name}.parquet")
+
+    @property
+    def result(self) -> Result:
+        """All tables, each read when it is asked for."""
+        names = tables_of(self.manifest)
+        return Result(Tables({name: self.folder / f"{name}.parquet" for name in names}, names), self.manifest)
+
+
+@contextmanager
+def session(
+    found: Sequence[Input],
+    options: Options,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    anonymise: bool = False,
+    report: Callable[[int, int], None] | None = None,
+) -> Iterator[Session]:
+    """Analyse captures into tables in a folder, which is `out` or disappears. Raises as :func:`pcap` does."""
     place = OutputDirectory(out) if out is not None else None
     try:
-        with tempfile.TemporaryDirectory(prefix=".ackclock-", dir=place.path.parent if place else None) as folder:
-            kept = analysed(found, options, Path(folder), anonymise=anonymise)
+        with tempfile.TemporaryDirectory(prefix=".ackclock-", dir=place.path.parent if place else None) as scratch:
+            kept = analysed(found, options, Path(scratch), anonymise=anonymise, report=report)
             manifest = record.build(kept, _written(options, anonymise=anonymise))
             if place is None:
-                keep.write(kept, Path(folder))
-                return Result(keep.read(Path(folder)), manifest)
-            place.fill(lambda target: keep.write(kept, target), manifest)
-        return Result.load(place.path)
-    except BaseException:
+                folder = Path(scratch) / "tables"
+                folder.mkdir()
+                keep.write(kept, folder)
+                yield Session(kept, manifest, folder)
+                return
+            manifest = place.fill(lambda target: keep.write(kept, target), manifest)
+            yield Session(kept, manifest, place.path)
+    finally:
         if place is not None:
             place.discard()
-        raise
 
 
 def analysed(
@@ -96,7 +152,9 @@ def analysed(
             raise InputError(one_line(escaped(str(error))), remedy, source=source.name) from None
         except (OSError, ValueError) as error:
             remedy = "give a file that is there and that you may read"
-            raise InputError(f"cannot be read ({escaped(reason(error))})", remedy, source=escaped(source.path)) from None
+            raise InputError(
+                f"cannot be read ({escaped(reason(error))})", remedy, source=escaped(source.path)
+            ) from None
         done.append(Analysed(source, run, own, _safe(known), time.monotonic() - begun))
     return Kept(tuple(done), options.series, options.events)
 
@@ -112,5 +170,7 @@ def _safe(known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _written(options: Options, *, anonymise: bool) -> dict[str, Any]:
-    return {**{name: value for name, value in asdict(options).items() if value}, **({"anonymise": True} if anonymise else {})}
-
+    return {
+        **{name: value for name, value in asdict(options).items() if value},
+        **({"anonymise": True} if anonymise else {}),
+    }

@@ -22,8 +22,11 @@ KINDS = (
 CAUSES = ("rto", "rto_recovery", "tlp", "fast", "unknown")
 PROOFS = ("acked", "dsack", "eifel", "early")
 
-SKIPPED = ("link", "network", "transport", "fragment", "cut")
-"""Why a packet is not analysed."""
+SKIPPED = (
+    "skipped_link_type", "skipped_not_ip", "skipped_not_tcp", "skipped_fragment", "skipped_tags", "skipped_tunnels",
+    "skipped_short", "skipped_interface",
+)  # fmt: skip
+"""Packets that are not analysed, by what is the reason."""
 
 CAPTURES: Mapping[str, Any] = {
     "file": pl.String,
@@ -34,7 +37,7 @@ CAPTURES: Mapping[str, Any] = {
     "duration_s": pl.Float64,
     "packets": pl.UInt64,
     "segments": pl.UInt64,
-    "skipped": pl.UInt64,
+    **dict.fromkeys(SKIPPED, pl.UInt64),
     "malformed": pl.UInt64,
     "drops": pl.UInt64,
     "connections": pl.UInt64,
@@ -75,13 +78,3 @@ def in_categories(name: str, table: pl.LazyFrame) -> pl.LazyFrame:
         "events": {"kind": pl.Enum(KINDS), "cause": pl.Enum(CAUSES), "spurious": pl.Enum(PROOFS)},
     }
     return table.with_columns(pl.col(column).cast(pl.String).cast(kind) for column, kind in kinds.get(name, {}).items())
-
-
-def columns_of(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of an engine's table as they are in a result."""
-    found: dict[str, Any] = {}
-    for column, kind in schema.items():
-        found[f"{column.removesuffix('_ns')}_s" if column.endswith("_ns") else column] = (
-            pl.Float64 if column.endswith("_ns") else kind
-        )
-    return found

@@ -69,6 +69,7 @@ class Groups:
         kinds = {"label": pl.String, "base": pl.String, "metric": pl.String, "value": pl.Float64, "low": pl.Float64,
                  "high": pl.Float64, "n": pl.UInt32, "vantage": pl.String}  # fmt: skip
         of = {group.label: group.vantage for group in self.groups}
+        every: list[tuple[str, str | None, Mapping[str, Interval]]]
         every = [(group.label, None, group.metrics) for group in self.groups]
         every += [(gain.label, gain.base, gain.metrics) for gain in self.gains]
         rows = [
@@ -194,9 +195,7 @@ def _by_stratum(
     return dict(values), used
 
 
-def _group(
-    result: Result, key: str, label: str, values: _Values, used: Mapping[str, float], notes: list[str]
-) -> Group:
+def _group(result: Result, key: str, label: str, values: _Values, used: Mapping[str, float], notes: list[str]) -> Group:
     runs = result.runs.filter(pl.col(key).cast(pl.String) == label)["run"]
     own = captured.carrying(result.flows.lazy().filter(pl.col("run").is_in(runs.implode())))
     seen = own.group_by("vantage").agg(pl.col("sent_bytes").sum()).collect().sort("sent_bytes", descending=True)

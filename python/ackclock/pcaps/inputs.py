@@ -17,7 +17,8 @@ LABEL = "label"
 FILE = "file"
 
 _MAGICS = frozenset(
-    bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "a1b2cd34", "34cdb2a1", "0a0d0d0a")
+    bytes.fromhex(magic)
+    for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "a1b2cd34", "34cdb2a1", "0a0d0d0a")
 )
 _GZIP = b"\x1f\x8b"
 
@@ -101,12 +102,10 @@ def _is_capture(path: Path) -> bool:
 
 
 def _folder_name(path: str) -> str:
-    return escaped(Path(os.path.abspath(path)).name)
+    return escaped(Path(path).resolve().name)
 
 
 def _names(paths: Sequence[str]) -> list[str]:
     """What captures are called: by their names, and by their paths where two have the same one."""
     short = ["stdin" if path == STDIN else escaped(Path(path).name) for path in paths]
-    return [
-        name if short.count(name) == 1 else escaped(path) for name, path in zip(short, paths, strict=True)
-    ]
+    return [name if short.count(name) == 1 else escaped(path) for name, path in zip(short, paths, strict=True)]

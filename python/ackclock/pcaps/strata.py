@@ -1,7 +1,7 @@
 """Means of groups of captures that are weighted by what they are of, and gains between groups, with intervals.
 
-The weights are those of strata: a mean is the weighted sum of the means of strata, its variance the sum of theirs by the
-squares of the weights (W. G. Cochran, Sampling Techniques, 3rd edition, 1977, §5.3), with the degrees of freedom of
+The weights are those of strata: a mean is the weighted sum of the means of strata, its variance the sum of theirs by
+the squares of the weights (W. G. Cochran, Sampling Techniques, 3rd edition, 1977, §5.3), with the degrees of freedom of
 F. E. Satterthwaite (An approximate distribution of estimates of variance components, Biometrics Bulletin 2, 1946). The
 variance of a ratio is that of its linear part (the delta method).
 """
@@ -34,8 +34,9 @@ def mean(values: Values, weights: Mapping[str, float]) -> Interval:
 
 
 def gain(base: Values, other: Values, weights: Mapping[str, float]) -> Interval:
-    """By which share means are larger than those of `base`, weighted over the strata that both have: 0.5 is half as much
-    again. A stratum whose mean is 0 in `base` has no gain.
+    """By which share means are larger than those of `base`, weighted over the strata that both have: 0.5 is half more.
+
+    A stratum whose mean is 0 in `base` has no gain.
     """
     there = {}
     for name, own in other.items():

@@ -35,7 +35,7 @@ class Weights:
     sizes: tuple[Size, ...] = ()
 
     def stratum(self, file: str, size: float) -> str | None:
-        """What a capture is of: words and size; ``None`` if its name has none of the words. The last one counts."""
+        """What a capture is of: word and size; ``None`` if its name has none of the words. The last one counts."""
         parts = []
         if self.words:
             known = {word.casefold(): word for word in self.words}

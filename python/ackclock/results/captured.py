@@ -72,13 +72,9 @@ def _metrics() -> list[pl.Expr]:
         *(_percent(pl.col(f"{who}_s").sum(), spent).alias(f"{who}_percent") for who in ("app", "rwnd", "network")),
         events.cast(pl.Float64).alias("loss_events"),
         pl.when(total["sent_segments"] > 0).then(events / total["sent_segments"]).alias("loss_event_rate"),
-        pl.when(total["sent_bytes"] > 0)
-        .then(total["timeouts"] / (total["sent_bytes"] / 1e6))
-        .alias("timeouts_per_mb"),
+        pl.when(total["sent_bytes"] > 0).then(total["timeouts"] / (total["sent_bytes"] / 1e6)).alias("timeouts_per_mb"),
     ]
 
 
 def _percent(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole > 0).then(100 * part / whole)
-
-

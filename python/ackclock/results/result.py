@@ -93,6 +93,16 @@ class Result:
         return self.tables["series"]
 
     @property
+    def captures(self) -> pl.DataFrame:
+        """Of captures a row per interface of each: what was in it, and where it was taken (docs/pcap.md)."""
+        return self.tables["captures"]
+
+    @property
+    def events(self) -> pl.DataFrame:
+        """Of captures a row per thing that happened: what each segment was, why it was sent again (docs/pcap.md)."""
+        return self.tables["events"]
+
+    @property
     def params(self) -> list[str]:
         """The swept keys, in order; each is a column of every table."""
         return list(self.manifest["params"])

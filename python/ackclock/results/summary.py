@@ -11,8 +11,8 @@ import polars as pl
 from ackclock.metrics.capacity import bottleneck
 from ackclock.metrics.runs import MEASURES, Row, per_run
 from ackclock.results import captured, groups, measures, pages, percentiles, radio, replications, sources
-from ackclock.results.groups import Group
 from ackclock.results import manifest as manifests
+from ackclock.results.groups import Group
 from ackclock.results.manifest import Manifest, Numbers, Params, numbers_of
 from ackclock.stats import Estimate, estimate
 
@@ -168,7 +168,9 @@ def _of_captures(
                 {name: value for name, value in whole.items() if name in ALWAYS or value.n},
                 (),
                 tuple(
-                    GroupSummary(group, {name: metrics[name] for name in GROUP_METRICS if name in metrics and metrics[name].n})
+                    GroupSummary(
+                        group, {name: metrics[name] for name in GROUP_METRICS if name in metrics and metrics[name].n}
+                    )
                     for group in groups.recorded(entry)
                 ),
                 numbers_of(entry),

@@ -1,0 +1,192 @@
+"""``ackclock pcap``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+
+from ackclock.cli import connections, console, gains
+from ackclock.cli.exit_codes import FAILED, OK
+from ackclock.errors import InputError
+from ackclock.pcaps import check, inputs, weights
+from ackclock.pcaps.analyse import Options, Session, session
+from ackclock.pcaps.escaped import in_csv
+from ackclock.pcaps.groups import groups
+from ackclock.results import captured, warnings
+
+_TABLES = ("flows", "series", "events")
+_ROWS = 50_000
+"""Rows that are printed at a time."""
+_FEW = 6
+"""Captures whose interfaces are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for on the command line."""
+
+    files: Sequence[str]
+    tables: Sequence[str]
+    out: Path | None
+    labels: Sequence[str]
+    base: str | None
+    weights: str | None
+    most: int
+    options: Options
+    anonymise: bool
+    as_json: bool
+    check: bool
+
+
+def run(request: Request) -> int:
+    """Analyse, print, keep. The exit code is 1 if a check finds what is not as it was."""
+    found = inputs.collected(request.files, inputs.labelled(request.labels))
+    _fits(request, found)
+    if request.check:
+        return _check(request, found)
+    with (
+        console.progress() as report,
+        session(found, request.options, out=request.out, anonymise=request.anonymise, report=report) as done,
+    ):
+        report(len(found), len(found))
+        if request.tables and request.out is None:
+            _rows(done, request.tables[0], as_json=request.as_json)
+        elif request.as_json:
+            console.print_json(_json(done, request))
+        else:
+            _summary(console.stdout(), done, request)
+        for warning in warnings.of(done.manifest):
+            console.warn(warning)
+    return OK
+
+
+def _fits(request: Request, found: Sequence[inputs.Input]) -> None:
+    """Refuse what does not go together, before anything is read."""
+    if len(request.tables) > 1 and request.out is None:
+        raise InputError("one table is printed at a time", "give one of them, or keep them: --out DIR", key="flows")
+    if request.most < 1:
+        raise InputError(f"{request.most} connections cannot be shown", "give a number above 0", key="most")
+    labels = {source.label for source in found}
+    if request.base is not None and request.base not in labels:
+        known = ", ".join(str(label) for label in labels if label is not None)
+        raise InputError(
+            f"no captures have the label '{request.base}'", f"there are {known or 'no labels'}", key="base"
+        )
+    if request.weights is not None:
+        weights.read(request.weights)
+        if labels == {None}:
+            raise InputError("they are of groups", "give groups: --label off=FOLDER --label on=FOLDER", key="weights")
+
+
+def _rows(done: Session, name: str, *, as_json: bool) -> None:
+    """Every row of a table, as CSV or as an object on each line."""
+    table = done.table(name)
+    texts = [column for column, kind in table.collect_schema().items() if kind == pl.String]
+    if not as_json:
+        safe = (pl.col(column).map_elements(in_csv, return_dtype=pl.String) for column in texts)
+        table = table.with_columns(*(each for each, column in zip(safe, texts, strict=True) if column in _FREE))
+    head = True
+    for rows in table.collect_batches(chunk_size=_ROWS, maintain_order=True):
+        sys.stdout.write(rows.write_ndjson() if as_json else rows.write_csv(include_header=head))
+        head = False
+    if head and not as_json:
+        sys.stdout.write(table.collect().write_csv())
+
+
+_FREE = frozenset({"file", "label", "name"})
+"""Columns whose text somebody else may have chosen."""
+
+
+def _json(done: Session, request: Request) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "captures": done.table("captures").collect().to_dicts(),
+        "flows": done.table("flows").collect().to_dicts(),
+        "warnings": warnings.of(done.manifest),
+    }
+    if done.kept.labels:
+        answer |= groups(done.result, base=request.base, weights=request.weights).to_json()
+    return answer
+
+
+def _summary(out: Console, done: Session, request: Request) -> None:
+    """What is in the captures, the groups, and the largest connections."""
+    _captures(out, done.table("captures").collect())
+    if done.kept.labels:
+        gains.show(out, groups(done.result, base=request.base, weights=request.weights))
+    carrying = captured.carrying(done.table("flows"))
+    total = carrying.select(pl.len()).collect().item()
+    order = ["run", "connection", "id"]
+    largest = carrying.sort("goodput_bytes", *order, descending=[True, False, False, False]).head(request.most)
+    several = len(done.kept.captures) > 1
+    most = 0 if done.kept.labels else request.most
+    for row in largest.collect().sort(order).head(most).iter_rows(named=True):
+        out.print()
+        if several:
+            console.say(out, row["file"])
+        for name, text in connections.lines(row):
+            _line(out, name, text)
+    if total > most and most:
+        every = f"--most {total} shows all, --flows prints their rows"
+        console.say(out, f"\nthe {most} largest of {connections.count(total, 'connection')}; {every}")
+    if not total:
+        console.say(out, "\nno connection of TCP carries data in it")
+    if request.out is not None:
+        console.say(out, f"\nkept in {request.out}: flows, captures{''.join(f', {name}' for name in _kept(request))}")
+
+
+def _kept(request: Request) -> list[str]:
+    return [name for name, wanted in (("series", request.options.series), ("events", request.options.events)) if wanted]
+
+
+def _line(out: Console, name: str, text: str) -> None:
+    """A line of a connection; in a terminal what is longer goes on below where it began."""
+    line = connections.said(name, text)
+    if name and sys.stdout.isatty():
+        room = len(line) - len(text)
+        line = connections.said(name, console.fold(text, max(20, out.width - room)).replace("\n", "\n" + " " * room))
+        out.print(line, soft_wrap=True, markup=False)
+    else:
+        console.say(out, line)
+
+
+def _captures(out: Console, table: pl.DataFrame) -> None:
+    """What is in each file."""
+    files = table.partition_by("file", maintain_order=True)
+    for file in files[:_FEW]:
+        first = file.row(0, named=True)
+        packets, segments = int(file["packets"].sum()), int(file["segments"].sum())
+        parts = [
+            f"{connections.count(packets, 'packet')} in {first['duration_s']:.4g} s",
+            f"{segments} of TCP" if segments < packets else "all of TCP",
+        ]
+        others = [("malformed", file["malformed"].sum()), ("lost by the capture", file["drops"].sum())]
+        parts += [f"{number} {words}" for words, number in others if number]
+        if first["truncated"]:
+            parts.append("TRUNCATED")
+        console.say(out, f"{first['file']}: {', '.join(parts)}")
+        if file.height > 1:
+            for row in file.iter_rows(named=True):
+                where = f", {row['vantage']}" if row["vantage"] else ""
+                number = connections.count(row["packets"], "packet")
+                console.say(out, f"  {row['name'] or row['interface']}: {number}{where}")
+    if len(files) > _FEW:
+        console.say(out, f"and {len(files) - _FEW} more captures")
+
+
+def _check(request: Request, found: Sequence[inputs.Input]) -> int:
+    """Hold what the analysis says against what the simulator wrote beside the packets."""
+    checks = [check.check(source, request.options) for source in found]
+    if request.as_json:
+        console.print_json({"checks": [own.to_json() for own in checks]})
+    else:
+        out = console.stdout()
+        for own in checks:
+            for line in own.lines():
+                console.say(out, line)
+    return OK if all(own.agrees for own in checks) else FAILED

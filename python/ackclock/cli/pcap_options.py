@@ -1,0 +1,51 @@
+"""The options of ``ackclock pcap``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from ackclock.cli.options import flag, repeatable
+
+
+def pcap_command(
+    files: Annotated[
+        tuple[str, ...],
+        Parameter(
+            consume_multiple=True,
+            allow_leading_hyphen=True,
+            show_default=False,
+            help="Captures (pcap, pcapng, also with .gz), folders of them, or - for standard input.",
+        ),
+    ] = (),
+    /,
+    *,
+    flows: Annotated[bool, flag("Print the row of every direction of every connection, as CSV.")] = False,
+    series: Annotated[bool, flag("Print samples over time, as CSV; with --out also keep them.")] = False,
+    events: Annotated[bool, flag("Print what happened to each packet, as CSV; with --out also keep it.")] = False,
+    out: Annotated[Path | None, Parameter(help="Write Parquet tables and a manifest to this directory.")] = None,
+    label: Annotated[
+        tuple[str, ...], repeatable("A group of captures: off=a.pcap,b.pcap or off=FOLDER. Repeatable.", name="--label")
+    ] = (),
+    base: Annotated[str | None, Parameter(help="The label that others are compared with. Default: the first.")] = None,
+    weights: Annotated[
+        str | None,
+        Parameter(help="What captures of a group are weighted by: field-trial, or words of names, NC=25,MC=30,FC=45."),
+    ] = None,
+    most: Annotated[int, Parameter(help="Connections that are shown.")] = 8,
+    check: Annotated[bool, flag("Hold the analysis against the truth in captures of ackclock run --capture.")] = False,
+    anonymise: Annotated[bool, flag("Replace addresses by numbers, the same in all captures.")] = False,
+    sort: Annotated[int, Parameter(help="Put packets in the order of their times, so many at a time.")] = 0,
+    merge_interfaces: Annotated[bool, flag("Packets of different interfaces may be of one connection.")] = False,
+    max_bytes: Annotated[int | None, Parameter(help="Read no more than so many bytes of a capture, unpacked.")] = None,
+    json: Annotated[bool, flag("Print one JSON object, of --flows and so on one for each row.", name="--json")] = False,
+) -> int:
+    """Analyse TCP connections in packet captures: who limited, what was lost and why, round trips."""
+    from ackclock.cli.pcap import Request, run
+    from ackclock.pcaps.analyse import Options
+
+    tables = [name for name, wanted in (("flows", flows), ("series", series), ("events", events)) if wanted]
+    options = Options(series, events, merge_interfaces, sort, max_bytes)
+    return run(Request(files, tables, out, label, base, weights, most, options, anonymise, json, check))

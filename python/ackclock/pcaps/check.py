@@ -1,0 +1,234 @@
+"""Whether an analysis says what really happened: packet by packet, beside what the simulator wrote into its captures.
+
+The comments are those of docs/captures.md; the analysis does not read them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ackclock import engine
+from ackclock.errors import InputError
+from ackclock.pcaps import analyse, keep, views
+from ackclock.pcaps.analyse import Options
+from ackclock.pcaps.inputs import STDIN, Input
+
+_AGAIN = ("retransmission", "partial")
+_FIRST = ("new", "gap")
+_CLASSES = (*_FIRST, *_AGAIN, "reordered", "duplicate_packet")
+"""Classes of packets with data."""
+_LISTED = 5
+_TIMER = ("rto", "tlp")
+"""Causes that look alike where nothing else is out."""
+ELSEWHERE = 0.97
+"""Share of packets sent again that has to be told as such elsewhere than at the sender."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A packet that is said to be something else than it was."""
+
+    packet: int
+    time_s: float
+    id: str
+    said: str
+    was: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the analysis says of the packets with data that passed an interface.
+
+    `unseen` were sent again, but their first copies did not pass here: nobody could tell.
+    """
+
+    interface: str
+    vantage: str | None
+    packets: int
+    again: int
+    dropped: int
+    agree: int
+    unseen: int
+    alike: int
+    """Timeouts that look like tail loss probes, or the other way: they agree, up to what is said to be ambiguous."""
+    causes: int
+    """Of those sent again, that are told as such, those with the right cause."""
+    told: int
+    disagreements: tuple[Disagreement, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all is as it was; elsewhere than at the sender nearly all."""
+        wrong = len(self.disagreements)
+        if self.vantage == views.SENDER or not wrong:
+            return not wrong
+        return wrong <= (1 - ELSEWHERE) * max(1, self.again)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A capture beside its truth."""
+
+    file: str
+    scenario: str
+    places: tuple[Place, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every place agrees."""
+        return all(place.agrees for place in self.places)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as the command line's ``--json`` prints it."""
+        places = [
+            {
+                **{name: getattr(place, name) for name in Place.__slots__ if name != "disagreements"},
+                "agrees": place.agrees,
+                "disagreements": [
+                    {name: getattr(each, name) for name in Disagreement.__slots__} for each in place.disagreements
+                ],
+            }
+            for place in self.places
+        ]
+        return {"file": self.file, "scenario": self.scenario, "agrees": self.agrees, "places": places}
+
+    def lines(self) -> Iterator[str]:
+        """In words."""
+        yield f"{self.file}: {'as it was' if self.agrees else 'NOT as it was'}"
+        for place in self.places:
+            yield f"  {place.interface} ({place.vantage or 'no data'}): {_said(place)}"
+            for each in place.disagreements[:_LISTED]:
+                when = f"{each.time_s:.6f} s, flow {each.id}"
+                yield f"    packet {each.packet} ({when}): said to be {each.said}, was {each.was}"
+            if (more := len(place.disagreements) - _LISTED) > 0:
+                yield f"    and {more} more"
+
+
+def _said(place: Place) -> str:
+    parts = [
+        f"{place.agree} of {place.packets} packets agree",
+        f"{place.again} sent again",
+        f"causes of {place.causes} of {place.told} right",
+        f"{place.alike} probes or timeouts, which look alike" if place.alike else "",
+        f"{place.unseen} whose first copies never came here" if place.unseen else "",
+        f"{place.dropped} dropped behind it" if place.dropped else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def check(source: Input, options: Options | None = None) -> Check:
+    """Analyse a capture of the simulator and hold it against its comments.
+
+    Raises :class:`InputError` for a capture that has none.
+    """
+    if source.path == STDIN:
+        raise InputError("a check reads the capture twice", "give a file", source=STDIN)
+    wanted = replace(options or Options(), series=False, events=True)
+    with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
+        folder = Path(scratch)
+        kept = analyse.analysed([source], wanted, folder)
+        known = engine.truth(source.path, str(folder))
+        if known["section"] is None:
+            remedy = "give a capture that ackclock run --capture wrote"
+            raise InputError("has no truth in its comments", remedy, source=source.name)
+        capture = kept.captures[0]
+        flows = keep.flows_of(kept, capture).select("id", "interface", "vantage", "ambiguous").collect()
+        table = _told(kept, capture, folder / "truth.arrow", flows).collect()
+        needless = _needless(table)
+        names = {entry["interface"]: entry["name"] or str(entry["interface"]) for entry in capture.known["interfaces"]}
+        places = tuple(
+            _place(names[number], own, needless, _ambiguous(flows, number))
+            for number in sorted(names)
+            if (own := table.filter(pl.col("interface") == number)).height
+        )
+    return Check(source.name, str(known["section"].get("scenario", "")), places)
+
+
+def _told(kept: keep.Kept, capture: keep.Analysed, truth: Path, flows: pl.DataFrame) -> pl.LazyFrame:
+    """A row per packet with data: what the analysis says of it, and what the comment does."""
+    events = keep.rows_of("events", kept, capture)
+    proved = events.filter(pl.col("kind") == "spurious").select("packet", pl.lit(value=True).alias("needless"))
+    comment = pl.col("comment").str.json_decode(pl.Struct({"rtx": pl.String, "drop": pl.String, "copy": pl.Int64}))
+    comments = pl.scan_ipc(truth).select("packet", comment.alias("comment")).unnest("comment")
+    own = events.filter(pl.col("kind").cast(pl.String).is_in(_CLASSES) & (pl.col("bytes") > 0))
+    return (
+        own.select(
+            "packet", "time_s", "id", pl.col("kind").cast(pl.String), "seq", "bytes", pl.col("cause").cast(pl.String)
+        )
+        .join(comments, on="packet", how="left")
+        .join(proved.unique("packet"), on="packet", how="left")
+        .join(flows.lazy().select("id", "interface", "vantage"), on="id", how="left")
+        .sort("packet")
+    )
+
+
+def _ambiguous(flows: pl.DataFrame, interface: int) -> int:
+    return int(flows.filter(pl.col("interface") == interface)["ambiguous"].sum())
+
+
+def _place(name: str, table: pl.DataFrame, needless: Mapping[int, str], ambiguous: int) -> Place:
+    """An interface, packet by packet."""
+    sender = table.select((pl.col("vantage") == views.SENDER).all()).item()
+    vantage = (
+        table.group_by("vantage").agg(pl.col("bytes").sum()).sort("bytes", "vantage", descending=True)["vantage"][0]
+    )
+    agree = unseen = alike = causes = told = 0
+    wrong: list[Disagreement] = []
+    for row in table.iter_rows(named=True):
+        was, said = _was(row), row["kind"]
+        right = said in _allowed(row)
+        if right and row["rtx"] is not None and said in _FIRST:
+            unseen += 1
+        elif right and said in _AGAIN:
+            told += 1
+            same = row["cause"] == row["rtx"]
+            if not same and {row["cause"], row["rtx"]} == set(_TIMER) and alike < ambiguous:
+                alike += 1
+                same = True
+            causes += same
+            right = same or not sender
+            said = f"{said} ({row['cause']})"
+        if right and row["packet"] in needless:
+            right, was, said = False, needless[row["packet"]], f"needless {row['kind']}"
+        if right:
+            agree += 1
+        else:
+            wrong.append(Disagreement(row["packet"], row["time_s"], row["id"], said, was))
+    again = table["rtx"].count()
+    return Place(
+        name, vantage, table.height, again, table["drop"].count(), agree, unseen, alike, causes, told, tuple(wrong)
+    )
+
+
+def _allowed(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The classes that a packet may have."""
+    if row["copy"]:
+        return ("duplicate_packet",)
+    if row["rtx"] is None:
+        return (*_FIRST, "reordered")
+    # At the sender every copy passes, so that none can look new.
+    return _AGAIN if row["vantage"] == views.SENDER else (*_AGAIN, *_FIRST)
+
+
+def _was(row: Mapping[str, Any]) -> str:
+    if row["copy"]:
+        return "a copy of a packet"
+    return "sent for the first time" if row["rtx"] is None else f"sent again ({row['rtx']})"
+
+
+def _needless(table: pl.DataFrame) -> dict[int, str]:
+    """Packets that are said to be needless though every copy before them was dropped behind this place."""
+    if not table["needless"].any() or not table["drop"].count():
+        return {}
+    proved = table.filter(pl.col("needless")).select("packet", "id", "seq")
+    before = proved.join(table.select("id", "seq", "drop", other="packet"), on=["id", "seq"]).filter(
+        pl.col("other") < pl.col("packet")
+    )
+    lost = before.group_by("packet").agg(pl.col("drop").is_not_null().all().alias("lost")).filter(pl.col("lost"))
+    return dict.fromkeys(lost["packet"], "needed: every copy before it was dropped")
