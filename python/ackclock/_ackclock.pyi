@@ -344,9 +344,6 @@ class Captures:
     def analyse(self, file: str, folder: str, options: str) -> str:
         """Analyse a capture into Arrow files in a folder; what is known of it, as JSON."""
 
-def truth(file: str, folder: str) -> str:
-    """Write the comments that the simulator made about packets into an Arrow file; that of the whole, as JSON."""
-
 def empty_tables() -> tuple[Table, Table, Table, Table]:
     """The tables of no run: flows, links, transfers, series."""
 

@@ -228,16 +228,6 @@ class Captures:
         return known
 
 
-def truth(file: str, folder: str) -> Json:
-    """Write what the simulator says of the packets of a capture into ``truth.arrow`` in `folder`.
-
-    ``section``: what it says of the whole, or None. Raises as :meth:`Captures.analyse` does.
-    """
-    with translated():
-        found: Json = json.loads(_extension().truth(file, folder))
-    return found
-
-
 class Batch:
     """Runs whose tables are kept together as Arrow streams, in which a column `run` tells them apart."""
 

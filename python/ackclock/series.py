@@ -26,8 +26,11 @@ CELL = ("rho_rb", "rho_tti", "up_rho_rb")
 USER = ("user_rate", "user_up_rate", "user_rb_share", "user_queue_age", "user_queue_bytes", "user_sinr")
 """Of each user of a cell."""
 
+CAPTURED = ("pipe", "rwnd", "rtt", "rtt_ts", "cwnd_estimate")
+"""Of each direction of a connection in a capture, besides those of a flow that it has too."""
+
 SERIES = (*FLOW, *LINK, *CELL, *USER)
-"""All of them, in the order of the tables."""
+"""All that a run can record, in the order of the tables."""
 
 OF_INTERVAL = ("cwnd", "srtt", "delivered", "queue")
 """What `interval` alone records: enough to draw the window, the delay, the rate and the queue."""

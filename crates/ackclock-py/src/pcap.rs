@@ -1,14 +1,16 @@
 //! Captures, analysed: from a file to tables in a folder, in another thread, so that Ctrl-C is heard meanwhile.
 
+use crate::pcap_notes::Comments;
 use crate::pcap_rows::Names;
 use crate::pcap_streams::{Streams, Written};
-use ackclock_capture::analysis::{Analyzer, Settings};
-use ackclock_capture::reader::{segment, Fault, Pcap};
+use ackclock_capture::analysis::Settings;
+use ackclock_capture::drive::{self, Summary};
+use ackclock_capture::reader::Fault;
 use arrow_schema::ArrowError;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
-use serde_json::{json, Value};
+use serde_json::{json, Map, Value};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -27,6 +29,10 @@ struct Options {
     series: bool,
     events: bool,
     merge_interfaces: bool,
+    sort: usize,
+    max_bytes: Option<u64>,
+    /// Keep what the simulator says in comments.
+    truth: bool,
 }
 
 /// Why there is no result.
@@ -75,8 +81,8 @@ impl Captures {
     }
 
     /// Analyses the capture in `file` ("-": standard input) into tables in `folder`: ``flows.arrow`` and, if `options` (JSON:
-    /// `series`, `events`, `merge_interfaces`) says so, ``series.arrow`` and ``events.arrow``. Returns what is known of the
-    /// file, as JSON. ValueError for what is no capture, OSError for a file that cannot be read, RuntimeError where the
+    /// `series`, `events`, `truth`, `merge_interfaces`, `sort`, `max_bytes`) says so, ``series.arrow``, ``events.arrow`` and
+    /// ``truth.arrow``. Returns what is known of the file, as JSON. ValueError for what is no capture, OSError for a file that cannot be read, RuntimeError where the
     /// tables cannot be written.
     fn analyse(&mut self, py: Python<'_>, file: &str, folder: &str, options: &str) -> PyResult<String> {
         let options: Options = serde_json::from_str(options).map_err(crate::json_error)?;
@@ -131,57 +137,54 @@ fn read(
 ) -> Result<(Names, Value), Failure> {
     let from: Box<dyn Read> =
         if file == "-" { Box::new(io::stdin()) } else { Box::new(File::open(file).map_err(Failure::System)?) };
-    let from = Interruptible { from, stop };
-    let streams = Streams::create(folder, options.series, options.events, names)?;
-    let settings = Settings {
-        series: options.series,
-        events: options.events,
-        merge_interfaces: options.merge_interfaces,
-        ..Settings::default()
+    let mut streams = Streams::create(folder, options.series, options.events, names)?;
+    let mut notes = Comments::create(folder, options.truth)?;
+    let how = drive::Options {
+        settings: Settings {
+            series: options.series,
+            events: options.events,
+            merge_interfaces: options.merge_interfaces,
+            ..Settings::default()
+        },
+        sort: options.sort,
+        most_bytes: options.max_bytes,
+        ..drive::Options::default()
     };
-    let mut analyzer = Analyzer::new(streams, settings);
-    let mut pcap = Pcap::open(from).map_err(unreadable)?;
-    let link = pcap.link();
-    let (mut packets, mut segments, mut truncated) = (0u64, 0u64, None);
-    let (mut first, mut last) = (None, None);
-    loop {
-        match pcap.next() {
-            Ok(Some(record)) => {
-                packets += 1;
-                first.get_or_insert(record.time);
-                last = Some(record.time);
-                if let Some(segment) = segment(&record, link) {
-                    segments += 1;
-                    analyzer.take(&segment);
-                }
-            }
-            Ok(None) => break,
-            Err(Fault::Io(error)) => return Err(Failure::System(error)),
-            Err(fault) => {
-                truncated = Some(fault.to_string());
-                break;
-            }
-        }
-    }
-    let connections = analyzer.connections();
-    let (names, Written { flows, series, events }) = analyzer.finish().finish()?;
-    let known = json!({
-        "first_ns": first,
-        "last_ns": last,
-        "truncated": truncated,
-        "connections": connections,
-        "rows": { "flows": flows, "series": series, "events": events },
-        "interfaces": [{
-            "interface": 0, "name": null, "link_type": link, "packets": packets, "segments": segments,
-            "skipped": packets - segments, "malformed": 0, "drops": null,
-        }],
-    });
+    let summary = drive::analyse_noting(Interruptible { from, stop }, &how, &mut streams, &mut notes);
+    let summary = summary.map_err(|fault| match fault {
+        Fault::Io(error) => Failure::System(error),
+        other => Failure::Input(other.to_string()),
+    })?;
+    let (names, rows) = streams.finish()?;
+    let known = known(&summary, rows, &notes);
+    notes.finish()?;
     Ok((names, known))
 }
 
-fn unreadable(fault: Fault) -> Failure {
-    match fault {
-        Fault::Io(error) => Failure::System(error),
-        other => Failure::Input(other.to_string()),
-    }
+/// What is known of a file, as Python takes it.
+fn known(summary: &Summary, rows: Written, notes: &Comments) -> Value {
+    let skipped: Map<String, Value> =
+        summary.skipped().map(|(skip, n)| (format!("skipped_{}", skip.name()), n.into())).collect();
+    let interfaces: Vec<Value> = summary
+        .interfaces
+        .iter()
+        .map(|(number, of)| {
+            json!({
+                "interface": number, "name": of.name, "link_type": of.link, "packets": of.packets,
+                "segments": notes.segments(*number), "drops": of.drops,
+            })
+        })
+        .collect();
+    json!({
+        "first_ns": summary.times.map(|times| times.0),
+        "last_ns": summary.times.map(|times| times.1),
+        "truncated": summary.truncated.map(|cut| cut.to_string()),
+        "packets": summary.packets,
+        "malformed": summary.malformed,
+        "skipped": skipped,
+        "connections": summary.connections,
+        "rows": { "flows": rows.flows, "series": rows.series, "events": rows.events },
+        "interfaces": interfaces,
+        "truth": notes.section(),
+    })
 }

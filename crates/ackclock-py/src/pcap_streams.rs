@@ -13,10 +13,10 @@ use std::path::Path;
 
 /// Rows of a batch: of flows, which are wide, and of samples and events.
 const FEW: usize = 2048;
-const MANY: usize = 65_536;
+pub const MANY: usize = 65_536;
 
 /// Rows that wait for a batch, and the file that batches go to (Arrow IPC).
-struct Stream<T> {
+pub struct Stream<T> {
     rows: Vec<T>,
     batch: usize,
     make: fn(&[T]) -> Result<RecordBatch, ArrowError>,
@@ -25,7 +25,8 @@ struct Stream<T> {
 }
 
 impl<T> Stream<T> {
-    fn create(
+    /// With a file that is there, and empty.
+    pub fn create(
         path: &Path,
         batch: usize,
         make: fn(&[T]) -> Result<RecordBatch, ArrowError>,
@@ -37,7 +38,7 @@ impl<T> Stream<T> {
     }
 
     #[inline]
-    fn push(&mut self, row: T) -> Result<(), ArrowError> {
+    pub fn push(&mut self, row: T) -> Result<(), ArrowError> {
         self.rows.push(row);
         if self.rows.len() >= self.batch {
             self.flush()?;
@@ -54,7 +55,8 @@ impl<T> Stream<T> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<u64, ArrowError> {
+    /// Writes what waits; how many rows there are.
+    pub fn finish(mut self) -> Result<u64, ArrowError> {
         self.flush()?;
         self.file.finish()?;
         Ok(self.written)

@@ -44,7 +44,10 @@ def _is_rate(key: Key) -> bool:
 
 def _transfers_only(selection: Selection) -> bool:
     """Whether all that is sent comes to an end, as the ranking has it."""
-    return not any(app["kind"] == "bulk" and app.get("bytes") is None for app in _apps(selection))
+    endless = (
+        app["kind"] == "captured" or (app["kind"] == "bulk" and app.get("bytes") is None) for app in _apps(selection)
+    )
+    return not any(endless)
 
 
 def _pages_only(selection: Selection) -> bool:

@@ -16,11 +16,11 @@ from ackclock.drawing.style import NEUTRAL_LOOK
 from ackclock.drawing.traces import GOODPUT, ROWS, Row, Trace
 from ackclock.errors import InputError, unknown
 from ackclock.results.result import Result
-from ackclock.series import LINK, OVERVIEW_OF_CELL, SERIES
+from ackclock.series import CAPTURED, LINK, OVERVIEW_OF_CELL, SERIES
 from ackclock.stats import jain
 
-SHOWN = (*SERIES, GOODPUT)
-"""What a row may show: the series of [probes], and the goodput that `delivered` says."""
+SHOWN = (*SERIES, *CAPTURED, GOODPUT)
+"""What a row may show: the series of [probes] and of captures, and the goodput that `delivered` says."""
 
 Array = np.ndarray[Any, Any]
 
@@ -38,6 +38,8 @@ _UNITS = {
     "user_rate": ("rate of a user", "bit/s"), "user_up_rate": ("rate of a user, up", "bit/s"),
     "user_rb_share": ("share of resource blocks", ""), "user_queue_age": ("age in the queue", "s"),
     "user_queue_bytes": ("queue of a user", "B"), "user_sinr": ("SNR", "dB"),
+    "pipe": ("in flight without SACKed", "B"), "rwnd": ("receiver's window", "B"), "rtt": ("RTT", "s"),
+    "rtt_ts": ("RTT by timestamps", "s"), "cwnd_estimate": ("estimated cwnd", "B"),
 }  # fmt: skip
 _COUNTERS = frozenset({"delivered", "sent", "retransmitted", "link_sent"})
 

@@ -13,8 +13,10 @@ from ackclock.drawing import users
 from ackclock.drawing.ticks import nice
 from ackclock.metrics.capacity import bottleneck, rate_of
 from ackclock.results import groups
+from ackclock.results.manifest import captured
 from ackclock.results.result import Result
 
+_LARGEST = 4  # connections of a capture that are drawn
 _MOST = 3000  # points per line; more cannot be seen and make the vector file heavy
 
 
@@ -84,7 +86,7 @@ def of_point(result: Result, point: int, name: str, bins: int = 120, only: Colle
         found = [replace(item, of=kind) for item in _of(series, kind, metric, owners)]
         return Row(run["duration_s"], run["warmup_s"], tuple(_thin(item) for item in found))
     life = {flow: (start, end) for flow, start, end in flows.select("id", "start_s", "end_s").iter_rows()}
-    mss = {flow["id"]: flow["mss"] for flow in resolved["flows"]}
+    mss = _segment_sizes(result, resolved, flows)
     made = []
     for item in _of(series, "flow", metric, _names(result, point, flows)):
         if name == GOODPUT:
@@ -127,9 +129,19 @@ def _steady_rate(link: dict[str, Any] | None, resolved: dict[str, Any]) -> float
 def _names(result: Result, point: int, flows: pl.DataFrame) -> dict[str, tuple[str, str]]:
     """The label and the controller of each flow. A swept controller is called as the sweep calls it."""
     entry = next(item for item in result.manifest["points"] if item["point"] == point)
+    if captured(result.manifest):
+        largest = flows.filter(pl.col("main")).sort("goodput_bytes", "id", descending=[True, False]).head(_LARGEST)
+        return {name: (groups.recorded(entry)[0].label, "unknown") for name in largest["id"]}
     labels = {str(number): group.label for group in groups.recorded(entry) for number in group.flows}
     rows = flows.select("id", "cc", pl.col("lost_packets").is_not_null()).iter_rows()
     return {name: (labels[name], "none" if datagrams else cc) for name, cc, datagrams in rows}
+
+
+def _segment_sizes(result: Result, resolved: dict[str, Any], flows: pl.DataFrame) -> dict[str, int]:
+    """The largest payload of a segment of each flow, B."""
+    if captured(result.manifest):
+        return dict(flows.select("id", "mss").iter_rows())
+    return {flow["id"]: flow["mss"] for flow in resolved["flows"]}
 
 
 def _users(resolved: dict[str, Any], flows: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:

@@ -134,6 +134,7 @@ def analysed(
     folder: Path,
     *,
     anonymise: bool = False,
+    truth: bool = False,
     report: Callable[[int, int], None] | None = None,
 ) -> Kept:
     """Analyse captures one after the other into folders within `folder`. Raises :class:`InputError`."""
@@ -146,7 +147,7 @@ def analysed(
         own.mkdir()
         begun = time.monotonic()
         try:
-            known = engines.analyse(source.path, str(own), **asdict(options))
+            known = engines.analyse(source.path, str(own), truth=truth, **asdict(options))
         except EngineError as error:
             remedy = "give a capture in the format pcap or pcapng"
             raise InputError(one_line(escaped(str(error))), remedy, source=source.name) from None

@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from ackclock import engine
 from ackclock.errors import InputError
 from ackclock.pcaps import analyse, keep, views
 from ackclock.pcaps.analyse import Options
+from ackclock.pcaps.escaped import escaped
 from ackclock.pcaps.inputs import STDIN, Input
 
 _AGAIN = ("retransmission", "partial")
@@ -132,14 +132,13 @@ def check(source: Input, options: Options | None = None) -> Check:
     wanted = replace(options or Options(), series=False, events=True)
     with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
         folder = Path(scratch)
-        kept = analyse.analysed([source], wanted, folder)
-        known = engine.truth(source.path, str(folder))
-        if known["section"] is None:
+        kept = analyse.analysed([source], wanted, folder, truth=True)
+        capture = kept.captures[0]
+        if capture.known["truth"] is None:
             remedy = "give a capture that ackclock run --capture wrote"
             raise InputError("has no truth in its comments", remedy, source=source.name)
-        capture = kept.captures[0]
         flows = keep.flows_of(kept, capture).select("id", "interface", "vantage", "ambiguous").collect()
-        table = _told(kept, capture, folder / "truth.arrow", flows).collect()
+        table = _told(kept, capture, capture.folder / "truth.arrow", flows).collect()
         needless = _needless(table)
         names = {entry["interface"]: entry["name"] or str(entry["interface"]) for entry in capture.known["interfaces"]}
         places = tuple(
@@ -147,7 +146,7 @@ def check(source: Input, options: Options | None = None) -> Check:
             for number in sorted(names)
             if (own := table.filter(pl.col("interface") == number)).height
         )
-    return Check(source.name, str(known["section"].get("scenario", "")), places)
+    return Check(source.name, escaped(str(capture.known["truth"].get("scenario", ""))), places)
 
 
 def _told(kept: keep.Kept, capture: keep.Analysed, truth: Path, flows: pl.DataFrame) -> pl.LazyFrame:

@@ -219,8 +219,8 @@ def _gains(
     for name in METRICS:
         if name in captured.LOSSES and base.vantages != other.vantages:
             notes.append(
-                f"{other.label} was captured at: {other.vantage}, {base.label} at: {base.vantage}; their losses are not "
-                "compared, as they mean different things"
+                f"{other.label} was captured at: {other.vantage}, {base.label} at: {base.vantage}; losses are not "
+                "compared, as they mean different things there"
             )
             continue
         compare = strata.gain if name in RATIOS else strata.difference

@@ -54,7 +54,7 @@ class Analysed:
     @property
     def packets(self) -> int:
         """Packets in the file."""
-        return sum(entry["packets"] for entry in self.known["interfaces"])
+        return int(self.known["packets"])
 
     @property
     def several(self) -> bool:
@@ -168,6 +168,8 @@ def captures(kept: Kept) -> pl.DataFrame:
                     "connections": count,
                     "vantage": vantage,
                     "truncated": capture.known["truncated"],
+                    "malformed": capture.known["malformed"],
+                    **{name: capture.known["skipped"].get(name, 0) for name in columns.SKIPPED},
                 }
             )
     return pl.DataFrame(rows, schema=kept.key_schema() | dict(columns.CAPTURES))

@@ -53,7 +53,7 @@ class Weights:
         return math.prod(known[part] for part in stratum.split(", "))
 
 
-# The classes of the trial have gaps; a transfer belongs to the class that is nearer by ratio: sqrt(1 * 5), sqrt(5 * 10).
+# The classes of the trial have gaps; a transfer is of the class that is nearer by ratio: sqrt(1 * 5), sqrt(5 * 10).
 _TRIAL = Weights(
     {"NC": 25.0, "MC": 30.0, "FC": 45.0},
     (

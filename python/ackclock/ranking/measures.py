@@ -186,7 +186,8 @@ def _fitting(known: Known, result: Result) -> str:
 def transfers_only(known: Known, result: Result) -> bool:
     """Whether all that is sent comes to an end."""
     flows = (flow["app"] for point in result.manifest["points"] for flow in point["resolved"]["flows"])
-    endless = any(app["kind"] == "bulk" and app.get("bytes") is None for app in flows)
+    # Nobody knows what a captured connection would have sent.
+    endless = any(app["kind"] == "captured" or (app["kind"] == "bulk" and app.get("bytes") is None) for app in flows)
     return not endless and known.has("mean_fct_s")
 
 
