@@ -55,11 +55,11 @@ HELLO = [
 
 def pcap(path: Path, packets: list[tuple[float, bytes]], link: int = 101) -> Path:
     """A file of the classic format."""
-    data = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, link)
+    parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, link)]
     for at, packet in packets:
         seconds, part = divmod(round(at * 1e6), 10**6)
-        data += struct.pack("<IIII", 10**9 + seconds, part, len(packet), _original(packet)) + packet
-    path.write_bytes(data)
+        parts += (struct.pack("<IIII", 10**9 + seconds, part, len(packet), _original(packet)), packet)
+    path.write_bytes(b"".join(parts))
     return path
 
 

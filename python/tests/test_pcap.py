@@ -146,7 +146,9 @@ def test_files_and_labels_are_what_runs_are_told_apart_by(file: Path, tmp_path: 
 
 def test_kept_labels_compare_rank_and_draw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     captures = {
-        label: [pcaps.download(tmp_path / f"{label}{seed}.pcapng", run__seed=seed, flows__cc=cc) for seed in (1, 2, 3)]
+        label: [
+            pcaps.download(tmp_path / f"{label}{seed}.pcapng", run__seed=seed, flows__0__cc=cc) for seed in (1, 2, 3)
+        ]
         for label, cc in (("reno", "reno"), ("cubic", "cubic"))
     }
     found = ackclock.pcap(labels=captures, series=True, out=tmp_path / "kept")

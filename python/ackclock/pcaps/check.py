@@ -173,7 +173,7 @@ def _ambiguous(flows: pl.DataFrame, interface: int) -> int:
 
 def _place(name: str, table: pl.DataFrame, needless: Mapping[int, str], ambiguous: int) -> Place:
     """An interface, packet by packet."""
-    sender = table.select((pl.col("vantage") == views.SENDER).all()).item()
+    sender = table.select(pl.col("vantage").eq_missing(views.SENDER).all()).item()
     vantage = (
         table.group_by("vantage").agg(pl.col("bytes").sum()).sort("bytes", "vantage", descending=True)["vantage"][0]
     )
@@ -192,6 +192,7 @@ def _place(name: str, table: pl.DataFrame, needless: Mapping[int, str], ambiguou
                 same = True
             causes += same
             right = same or not sender
+        if said in _AGAIN:
             said = f"{said} ({row['cause']})"
         if right and row["packet"] in needless:
             right, was, said = False, needless[row["packet"]], f"needless {row['kind']}"

@@ -106,6 +106,5 @@ def _folder_name(path: str) -> str:
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-    """What captures are called: by their names, and by their paths where two have the same one."""
-    short = ["stdin" if path == STDIN else escaped(Path(path).name) for path in paths]
-    return [name if short.count(name) == 1 else escaped(path) for name, path in zip(short, paths, strict=True)]
+    """What captures are called: one by its name, several by their paths as they are given."""
+    return ["stdin" if path == STDIN else escaped(path if len(paths) > 1 else Path(path).name) for path in paths]
