@@ -15,7 +15,7 @@ from ackclock.cli import connections, console, gains
 from ackclock.cli.exit_codes import FAILED, OK
 from ackclock.errors import InputError
 from ackclock.pcaps import check, inputs, weights
-from ackclock.pcaps.analyse import Options, Session, session
+from ackclock.pcaps.analyse import Options, Session, opened, session
 from ackclock.pcaps.escaped import in_csv
 from ackclock.pcaps.groups import groups
 from ackclock.results import captured, warnings
@@ -46,6 +46,8 @@ class Request:
 
 def run(request: Request) -> int:
     """Analyse, print, keep. The exit code is 1 if a check finds what is not as it was."""
+    if len(request.files) == 1 and (there := opened(request.files[0])) is not None:
+        return _again(there, request)
     found = inputs.collected(request.files, inputs.labelled(request.labels))
     _fits(request, found)
     if request.check:
@@ -55,15 +57,33 @@ def run(request: Request) -> int:
         session(found, request.options, out=request.out, anonymise=request.anonymise, report=report) as done,
     ):
         report(len(found), len(found))
-        if request.tables and request.out is None:
-            _rows(done, request.tables[0], as_json=request.as_json)
-        elif request.as_json:
-            console.print_json(_json(done, request))
-        else:
-            _summary(console.stdout(), done, request)
-        for warning in warnings.of(done.manifest):
-            console.warn(warning)
+        _print(done, request)
     return OK
+
+
+def show(done: Session, *, as_json: bool = False) -> None:
+    """Print a result of captures, as the command did that wrote it."""
+    _print(done, Request((), (), None, (), None, None, 8, Options(), anonymise=False, as_json=as_json, check=False))
+
+
+def _again(done: Session, request: Request) -> int:
+    """Print what was kept."""
+    if request.out is not None or request.labels or request.check:
+        problem, remedy = "is a result of captures, which is only shown", "give captures to analyse"
+        raise InputError(problem, remedy, source=request.files[0])
+    _print(done, request)
+    return OK
+
+
+def _print(done: Session, request: Request) -> None:
+    if request.tables and request.out is None:
+        _rows(done, request.tables[0], as_json=request.as_json)
+    elif request.as_json:
+        console.print_json(_json(done, request))
+    else:
+        _summary(console.stdout(), done, request)
+    for warning in warnings.of(done.manifest):
+        console.warn(warning)
 
 
 def _fits(request: Request, found: Sequence[inputs.Input]) -> None:
@@ -109,7 +129,7 @@ def _json(done: Session, request: Request) -> dict[str, Any]:
         "flows": done.table("flows").collect().to_dicts(),
         "warnings": warnings.of(done.manifest),
     }
-    if done.kept.labels:
+    if done.labelled:
         answer |= groups(done.result, base=request.base, weights=request.weights).to_json()
     return answer
 
@@ -117,17 +137,16 @@ def _json(done: Session, request: Request) -> dict[str, Any]:
 def _summary(out: Console, done: Session, request: Request) -> None:
     """What is in the captures, the groups, and the largest connections."""
     _captures(out, done.table("captures").collect())
-    if done.kept.labels:
+    if done.labelled:
         gains.show(out, groups(done.result, base=request.base, weights=request.weights))
     carrying = captured.carrying(done.table("flows"))
     total = carrying.select(pl.len()).collect().item()
     order = ["run", "connection", "id"]
     largest = carrying.sort("goodput_bytes", *order, descending=[True, False, False, False]).head(request.most)
-    several = len(done.kept.captures) > 1
-    most = 0 if done.kept.labels else request.most
+    most = 0 if done.labelled else request.most
     for row in largest.collect().sort(order).head(most).iter_rows(named=True):
         out.print()
-        if several:
+        if done.several:
             console.say(out, row["file"])
         for name, text in connections.lines(row):
             _line(out, name, text)

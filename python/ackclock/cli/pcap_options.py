@@ -17,7 +17,7 @@ def pcap_command(
             consume_multiple=True,
             allow_leading_hyphen=True,
             show_default=False,
-            help="Captures (pcap, pcapng, also with .gz), folders of them, or - for standard input.",
+            help="Captures (pcap, pcapng, also with .gz), folders of them, - for standard input, or what --out kept.",
         ),
     ] = (),
     /,

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ackclock.cli import console
+from ackclock.cli import console, pcap
 from ackclock.cli.exit_codes import OK
 from ackclock.drawing import users
 from ackclock.errors import InputError
 from ackclock.files import figures_of, unwritable
 from ackclock.metrics.capacity import rate_of
+from ackclock.pcaps.analyse import opened as captures_of
 from ackclock.results import warnings
 from ackclock.results.store import MANIFEST
 from ackclock.scenario.compile import full_packet
@@ -33,6 +34,9 @@ def show(file: Path, changes: Sequence[str], *, as_json: bool, plot: Sequence[Pa
     With `plot`, the topology of the first point is drawn into these files, or, if there are none, into an SVG and a
     PNG in the directory where ``run --plot`` puts its figures: ``NAME-plots``, where NAME is that of `file`.
     """
+    if (done := captures_of(file)) is not None:
+        pcap.show(done, as_json=as_json)
+        return OK
     if (file / MANIFEST).is_file():
         problem = "is a result, and show is of scenarios"
         remedy = "see it with ackclock rank, plot or query, or give the file of the scenario"

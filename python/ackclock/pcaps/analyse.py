@@ -18,11 +18,11 @@ from ackclock.errors import EngineError, InputError, one_line
 from ackclock.files import reason
 from ackclock.pcaps import inputs, keep, record
 from ackclock.pcaps.escaped import escaped
-from ackclock.pcaps.inputs import Input, Paths
+from ackclock.pcaps.inputs import LABEL, Input, Paths
 from ackclock.pcaps.keep import Analysed, Kept
-from ackclock.results.manifest import Manifest, tables_of
+from ackclock.results.manifest import Manifest, captured, tables_of
 from ackclock.results.result import Result
-from ackclock.results.store import OutputDirectory, Tables
+from ackclock.results.store import MANIFEST, OutputDirectory, Tables, read
 
 MOST_SORTED = 1_000_000
 """Packets that are put in order at a time: they are in memory."""
@@ -85,9 +85,18 @@ def pcap(
 class Session:
     """Captures that were analysed: their record, and the folder that has their tables as long as the session lasts."""
 
-    kept: Kept
     manifest: Manifest
     folder: Path
+
+    @property
+    def labelled(self) -> bool:
+        """Whether captures are of groups."""
+        return LABEL in self.manifest["params"]
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several captures."""
+        return len(self.manifest["runs"]) > 1
 
     def table(self, name: str) -> pl.LazyFrame:
         """A table, of which nothing is read yet."""
@@ -119,13 +128,21 @@ def session(
                 folder = Path(scratch) / "tables"
                 folder.mkdir()
                 keep.write(kept, folder)
-                yield Session(kept, manifest, folder)
+                yield Session(manifest, folder)
                 return
             manifest = place.fill(lambda target: keep.write(kept, target), manifest)
-            yield Session(kept, manifest, place.path)
+            yield Session(manifest, place.path)
     finally:
         if place is not None:
             place.discard()
+
+
+def opened(folder: str | os.PathLike[str]) -> Session | None:
+    """The session that wrote a directory, if one of captures did. Raises :class:`InputError` if a file was altered."""
+    if not (Path(folder) / MANIFEST).is_file():
+        return None
+    _, manifest = read(folder)
+    return Session(manifest, Path(folder)) if captured(manifest) else None
 
 
 def analysed(
