@@ -3,6 +3,7 @@
 use super::Seen;
 use ackclock_core::packet::wire::{protocol, Ipv4, Ipv6, Options, Sum, Tcp, Udp, MOST_OPTION_BYTES};
 use ackclock_core::packet::{Address, Ecn, Family, Packet};
+use ackclock_core::tcp::segment::Segment;
 
 /// What packets begin with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +68,7 @@ pub(super) fn write(out: &mut [u8], link: LinkType, seen: &Seen<'_>) -> Option<(
     let (protocol, header) = match seen.packet {
         Packet::Tcp(segment) => {
             let mut options = [0; MOST_OPTION_BYTES];
-            let length = Options::of(segment).write(&mut options)?;
+            let length = offered(segment).write(&mut options)?;
             let header = Tcp::LEAST + length;
             let tcp = Tcp::of(segment, ports, options.get(..length)?);
             (protocol::TCP, tcp.write(behind, sum(protocol::TCP, header))?)
@@ -85,6 +86,18 @@ pub(super) fn write(out: &mut [u8], link: LinkType, seen: &Seen<'_>) -> Option<(
         ethernet(out, &source, &destination)?;
     }
     Some((link.header() + kept, link.header() as u32 + original))
+}
+
+/// What timestamps take of every segment's options.
+const STAMPS: u16 = 12;
+
+/// The options of a segment. A MSS option does not count options (RFC 6691), but the simulator's segment size is payload: where
+/// timestamps are offered, what they will take is added.
+#[inline]
+fn offered(segment: &Segment) -> Options {
+    let options = Options::of(segment);
+    let stamps = if options.timestamps.is_some() { STAMPS } else { 0 };
+    Options { mss: options.mss.map(|mss| mss.saturating_add(stamps)), ..options }
 }
 
 /// The IP header of a packet of `length` bytes; a length that has no room in it is 0, as with offload.
