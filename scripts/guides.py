@@ -25,7 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
-    *(ROOT / "docs" / name for name in ("tutorial.md", "plot.md", "rank.md")),
+    *(ROOT / "docs" / name for name in ("tutorial.md", "plot.md", "rank.md", "pcap.md")),
     *sorted((ROOT / "docs" / "howto").glob("*.md")),
 )
 

@@ -57,7 +57,7 @@ def test_every_column_is_described(raw: dict[str, object]) -> None:
         assert f"`{key}`" in DOCS["results"], key
 
 
-@pytest.mark.parametrize("command", ["run", "show", "cc", "doctor"])
+@pytest.mark.parametrize("command", ["run", "show", "cc", "doctor", "pcap"])
 def test_every_option_is_described(command: str) -> None:
     for argument in app[command].assemble_argument_collection():
         for name in argument.names:

@@ -55,6 +55,11 @@ def test_strata_that_only_one_group_has_do_not_count_for_a_gain() -> None:
     assert strata.gain({"a": [0.0]}, {"a": B}, {"a": 1.0}).n == 0
 
 
+def test_equal_values_have_no_interval() -> None:
+    found = strata.mean({"all": [0.1 + 0.2, 0.3, 0.3]}, {"all": 1.0})
+    assert (found.low, found.high, found.n) == (None, None, 3)
+
+
 def test_a_single_value_has_no_interval_and_none_makes_none() -> None:
     assert strata.mean({"a": A, "b": [3.0]}, {"a": 1.0, "b": 1.0}).low is None
     assert strata.mean({}, {}).value is None
@@ -135,7 +140,8 @@ def test_the_command_prints_groups_and_gains(trial: Path, capsys: pytest.Capture
     options = ["--label", f"off={trial}/off", "--label", f"on={trial}/on", "--weights", "FC=2,NC=1"]
     assert main(["pcap", *options]) == 0
     out = capsys.readouterr().out
-    assert "on against off: goodput +" in out
+    assert "12 captures" in out
+    assert "on against off\n  goodput          +" in out
     assert "seen from the sender" in out
     assert "weighted: FC 66.7 %, NC 33.3 %" in out or "weighted: NC 33.3 %, FC 66.7 %" in out
     assert main(["pcap", *options, "--json", "--base", "on"]) == 0

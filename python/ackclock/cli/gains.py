@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Console
 
 from ackclock.cli import console
@@ -43,7 +45,9 @@ def show(out: Console, found: Groups) -> None:
         console.say(out, f"weighted: {shares}")
     where = {group.label: group.vantage for group in found.groups}
     for gain in found.gains:
-        console.say(out, f"{gain.label} against {gain.base}: {_gains(gain, where[gain.label])}")
+        console.say(out, f"\n{gain.label} against {gain.base}")
+        for line in _gains(gain, where[gain.label]):
+            console.say(out, f"  {line}")
     for note in found.notes:
         console.say(out, f"note: {note}")
 
@@ -60,13 +64,12 @@ def _cell(value: Interval | None, factor: float) -> str:
     return number(Estimate(value.value, half, value.n), factor, 2).replace(" ± ", "\n± ")
 
 
-def _gains(gain: Gain, vantage: str) -> str:
-    parts = []
+def _gains(gain: Gain, vantage: str) -> Iterator[str]:
+    widest = max(map(len, _SAID.values()))
     for name, word in _SAID.items():
         if (own := gain.metrics.get(name)) is None or own.value is None:
             continue
         factor, unit = (100.0, " %") if name in RATIOS else (1.0, " points")
         ends = "" if own.low is None or own.high is None else f" ({factor * own.low:+.3g} to {factor * own.high:+.3g})"
         seen = f", seen from the {vantage}" if name in captured.LOSSES else ""
-        parts.append(f"{word} {factor * own.value:+.3g}{unit}{ends}{seen}")
-    return "; ".join(parts) or "nothing to compare"
+        yield f"{word:<{widest}}  {factor * own.value:+.3g}{unit}{ends}{seen}"

@@ -136,9 +136,11 @@ def _json(done: Session, request: Request) -> dict[str, Any]:
 
 def _summary(out: Console, done: Session, request: Request) -> None:
     """What is in the captures, the groups, and the largest connections."""
-    _captures(out, done.table("captures").collect())
+    captures = done.table("captures").collect()
     if done.labelled:
-        gains.show(out, groups(done.result, base=request.base, weights=request.weights))
+        _groups(out, captures, done, request)
+    else:
+        _captures(out, captures)
     carrying = captured.carrying(done.table("flows"))
     total = carrying.select(pl.len()).collect().item()
     order = ["run", "connection", "id"]
@@ -157,6 +159,16 @@ def _summary(out: Console, done: Session, request: Request) -> None:
         console.say(out, "\nno connection of TCP carries data in it")
     if request.out is not None:
         console.say(out, f"\nkept in {request.out}: flows, captures{''.join(f', {name}' for name in _kept(request))}")
+
+
+def _groups(out: Console, captures: pl.DataFrame, done: Session, request: Request) -> None:
+    """How much there is, the groups, and what they gain."""
+    files = captures.unique("run")
+    number = connections.count(int(captures["packets"].sum()), "packet")
+    console.say(out, f"{connections.count(files.height, 'capture')}, {number}")
+    if cut := files["truncated"].count():
+        console.say(out, f"{cut} of them TRUNCATED")
+    gains.show(out, groups(done.result, base=request.base, weights=request.weights))
 
 
 def _kept(request: Request) -> list[str]:

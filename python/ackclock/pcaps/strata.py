@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ackclock.stats import Interval, t_quantile
+from ackclock.stats.samples.spread import constant
 
 Values = Mapping[str, Sequence[float]]
 """Values by stratum."""
@@ -64,6 +65,8 @@ def _mean(values: Sequence[float]) -> Part:
     centre = math.fsum(values) / n
     if n == 1:
         return Part(centre, None, 0)
+    if constant(values):  # up to rounding
+        return Part(centre, 0.0, n - 1)
     return Part(centre, math.fsum((value - centre) ** 2 for value in values) / (n - 1) / n, n - 1)
 
 
