@@ -12,8 +12,11 @@ from ackclock.results.sources import Row, nearest_rank
 SHARES = ("app_percent", "rwnd_percent", "network_percent")
 """Who limits, % of the time of connections."""
 
-METRICS = ("dup_ack_percent", "reordered_percent", "spurious_percent", "p50_rtt_s", "p95_rtt_s", *SHARES)
+METRICS = ("dup_ack_percent", "reordered_percent", "spurious_percent", *SHARES)
 """Metrics that only captures have."""
+
+RTTS = ("p50_rtt_s", "p95_rtt_s")
+"""Percentiles of RTT, of groups of captures alone: a summary has the mean, as every engine does."""
 
 LOSSES = ("retransmitted_percent", "dup_ack_percent", "reordered_percent", "spurious_percent")
 """Metrics that depend on where a capture was taken."""
@@ -22,7 +25,7 @@ _TIMES = ("mean_fct_s", *(f"p{percent}_fct_s" for percent in sources.PERCENTILES
 _COUNTS = ("transfers_completed", "transfers_unfinished")
 _EVENTS = ("loss_events", "loss_event_rate", "timeouts_per_mb")
 ALL = ("goodput_bps", "total_goodput_bps", "retransmitted_percent", "mean_rtt_s", "timeouts", *_COUNTS, *_TIMES,
-       *METRICS, *_EVENTS)  # fmt: skip
+       *METRICS, *RTTS, *_EVENTS)  # fmt: skip
 """Every metric that captures have."""
 
 
