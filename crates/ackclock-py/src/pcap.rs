@@ -80,7 +80,7 @@ impl Captures {
         Captures { names: Some(Names::new(anonymise)) }
     }
 
-    /// Analyses the capture in `file` ("-": standard input) into tables in `folder`: ``flows.arrow`` and, if `options` (JSON:
+    /// Analyses the capture in `file` ("-": standard input) into tables in `folder`: files in ``flows`` and, if `options` (JSON:
     /// `series`, `events`, `truth`, `merge_interfaces`, `sort`, `max_bytes`) says so, ``series.arrow``, ``events.arrow`` and
     /// ``truth.arrow``. Returns what is known of the file, as JSON. ValueError for what is no capture, OSError for a file that cannot be read, RuntimeError where the
     /// tables cannot be written.

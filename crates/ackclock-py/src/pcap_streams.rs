@@ -7,9 +7,10 @@ use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_ipc::CompressionType;
 use arrow_schema::ArrowError;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Rows of a batch: of flows, which are wide, and of samples and events.
 const FEW: usize = 2048;
@@ -31,9 +32,8 @@ impl<T> Stream<T> {
         batch: usize,
         make: fn(&[T]) -> Result<RecordBatch, ArrowError>,
     ) -> Result<Stream<T>, ArrowError> {
-        let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::LZ4_FRAME))?;
         let schema = make(&[])?.schema();
-        let file = FileWriter::try_new_with_options(BufWriter::new(File::create(path)?), &schema, options)?;
+        let file = FileWriter::try_new_with_options(BufWriter::new(File::create(path)?), &schema, compressed()?)?;
         Ok(Stream { rows: Vec::with_capacity(batch), batch, make, file, written: 0 })
     }
 
@@ -63,6 +63,62 @@ impl<T> Stream<T> {
     }
 }
 
+/// Connections whose rows go to files of their own, so that they can be put in order without the others.
+const TOGETHER: u64 = 8192;
+
+/// Rows of connections, which come as these end: each batch is a file, called after the place of its connections.
+struct Flows {
+    folder: PathBuf,
+    waiting: BTreeMap<u64, Vec<Row>>,
+    files: u64,
+    written: u64,
+}
+
+impl Flows {
+    /// Into a folder that is made, with a file that has no rows but the columns.
+    fn create(folder: PathBuf) -> Result<Flows, ArrowError> {
+        std::fs::create_dir(&folder)?;
+        let mut made = Flows { folder, waiting: BTreeMap::new(), files: 0, written: 0 };
+        made.write(0, &[])?;
+        Ok(made)
+    }
+
+    fn write(&mut self, place: u64, rows: &[Row]) -> Result<(), ArrowError> {
+        let path = self.folder.join(format!("{place:08}-{:08}.arrow", self.files));
+        let batch = flows(rows)?;
+        let mut file = FileWriter::try_new_with_options(File::create(path)?, &batch.schema(), compressed()?)?;
+        if !rows.is_empty() {
+            file.write(&batch)?;
+        }
+        self.files += 1;
+        self.written += rows.len() as u64;
+        file.finish()
+    }
+
+    fn push(&mut self, row: Row) -> Result<(), ArrowError> {
+        let place = row.flow.id.connection / TOGETHER;
+        let waiting = self.waiting.entry(place).or_default();
+        waiting.push(row);
+        if waiting.len() < FEW {
+            return Ok(());
+        }
+        let rows = std::mem::take(waiting);
+        self.waiting.remove(&place);
+        self.write(place, &rows)
+    }
+
+    fn finish(mut self) -> Result<u64, ArrowError> {
+        for (place, rows) in std::mem::take(&mut self.waiting) {
+            self.write(place, &rows)?;
+        }
+        Ok(self.written)
+    }
+}
+
+fn compressed() -> Result<IpcWriteOptions, ArrowError> {
+    IpcWriteOptions::default().try_with_compression(Some(CompressionType::LZ4_FRAME))
+}
+
 /// How many rows went into each table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Written {
@@ -73,7 +129,7 @@ pub struct Written {
 
 /// Takes results of an analysis to files in a folder. After a failure nothing more is written.
 pub struct Streams {
-    flows: Stream<Row>,
+    flows: Flows,
     series: Option<Stream<Sample>>,
     events: Option<Stream<Event>>,
     /// What addresses are called.
@@ -82,10 +138,10 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Into `flows.arrow`, and where they are wanted `series.arrow` and `events.arrow`.
+    /// Into files in the folder `flows`, and where they are wanted `series.arrow` and `events.arrow`.
     pub fn create(folder: &Path, with_series: bool, with_events: bool, names: Names) -> Result<Streams, ArrowError> {
         Ok(Streams {
-            flows: Stream::create(&folder.join("flows.arrow"), FEW, flows)?,
+            flows: Flows::create(folder.join("flows"))?,
             series: with_series.then(|| Stream::create(&folder.join("series.arrow"), MANY, series)).transpose()?,
             events: with_events.then(|| Stream::create(&folder.join("events.arrow"), MANY, events)).transpose()?,
             names,

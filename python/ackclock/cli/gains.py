@@ -23,7 +23,7 @@ def show(out: Console, found: Groups) -> None:
     where = {group.label: group.vantage for group in found.groups}
     for gain in found.gains:
         console.say(out, f"\n{gain.label} against {gain.base}")
-        for line in text.gains(gain, where[gain.label]):
+        for line in list(text.gains(gain, where[gain.label])) or ["nothing that both have: no stratum, or no metric"]:
             console.say(out, f"  {line}")
     for note in found.notes:
         console.say(out, f"note: {note}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,11 +53,12 @@ def run(request: Request) -> int:
     _fits(request, found)
     if request.check:
         return _check(request, found)
-    with (
-        console.progress() as report,
-        session(found, request.options, out=request.out, anonymise=request.anonymise, report=report) as done,
-    ):
-        report(len(found), len(found))
+    with ExitStack() as until:
+        with console.progress() as report:
+            options = request.options
+            own = session(found, options, out=request.out, anonymise=request.anonymise, report=report)
+            done = until.enter_context(own)
+            report(len(found), len(found))
         _print(done, request)
     return OK
 

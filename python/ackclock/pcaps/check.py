@@ -137,7 +137,9 @@ def check(source: Input, options: Options | None = None) -> Check:
         if capture.known["truth"] is None:
             remedy = "give a capture that ackclock run --capture wrote"
             raise InputError("has no truth in its comments", remedy, source=source.name)
-        flows = keep.flows_of(kept, capture).select("id", "interface", "vantage", "ambiguous").collect()
+        flows = pl.concat(
+            part.select("id", "interface", "vantage", "ambiguous") for part in keep.flows_of(kept, capture)
+        )
         table = _told(kept, capture, capture.folder / "truth.arrow", flows).collect()
         needless = _needless(table)
         names = {entry["interface"]: entry["name"] or str(entry["interface"]) for entry in capture.known["interfaces"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +14,6 @@ from ackclock import engine
 from ackclock.pcaps import columns, views
 from ackclock.pcaps.inputs import FILE, LABEL, Input
 from ackclock.results.manifest import TABLES
-
-_AT_ONCE = 100_000
-"""Connections whose rows are put in order at a time."""
 
 EVENTS: Mapping[str, Any] = {
     "time_s": pl.Float64,
@@ -175,14 +173,18 @@ def captures(kept: Kept) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=kept.key_schema() | dict(columns.CAPTURES))
 
 
-def flows_of(kept: Kept, capture: Analysed) -> pl.LazyFrame:
-    """The connections of a capture as the table `flows` has them, in no order."""
-    table = columns.in_seconds(_flows(capture), capture.origin)
-    table = views.with_enough_samples(table)
-    if capture.several:
-        doubles = views.seen_elsewhere(table)
-        table = table.with_columns(main=pl.col("main") & ~pl.col("id").is_in(doubles.implode()))
-    return _labelled("flows", table, kept, capture)
+def flows_of(kept: Kept, capture: Analysed) -> Iterator[pl.DataFrame]:
+    """The connections of a capture as the table `flows` has them, some thousand at a time.
+
+    They are in the order of their first packets, and come from the engine as they end.
+    """
+    every = columns.in_seconds(_flows(capture), capture.origin)
+    doubles = views.seen_elsewhere(every) if capture.several else None
+    for _, files in itertools.groupby(_files(capture), key=lambda file: file.name.partition("-")[0]):
+        table = views.with_enough_samples(columns.in_seconds(pl.scan_ipc(list(files)), capture.origin))
+        if doubles is not None:
+            table = table.with_columns(main=pl.col("main") & ~pl.col("id").is_in(doubles.implode()))
+        yield _labelled("flows", table, kept, capture).collect().sort("connection", "id")
 
 
 def rows_of(name: str, kept: Kept, capture: Analysed) -> pl.LazyFrame:
@@ -192,7 +194,12 @@ def rows_of(name: str, kept: Kept, capture: Analysed) -> pl.LazyFrame:
 
 
 def _flows(capture: Analysed) -> pl.LazyFrame:
-    return pl.scan_ipc(capture.folder / "flows.arrow")
+    return pl.scan_ipc(_files(capture))
+
+
+def _files(capture: Analysed) -> list[Path]:
+    """The files with rows of connections, those of the first connections first: each has rows of some thousand."""
+    return sorted((capture.folder / "flows").iterdir())
 
 
 def _labelled(name: str, table: pl.LazyFrame, kept: Kept, capture: Analysed) -> pl.LazyFrame:
@@ -219,19 +226,13 @@ def _pieces(name: str, kept: Kept, folder: Path) -> Iterator[None]:
     """Write the pieces of a table, numbered; yields after each."""
     number = 0
     for capture in kept.captures:
-        tables = _in_order(kept, capture) if name == "flows" else [rows_of(name, kept, capture)]
+        tables: Iterable[pl.LazyFrame] = (
+            (table.lazy() for table in flows_of(kept, capture)) if name == "flows" else [rows_of(name, kept, capture)]
+        )
         for table in tables:
             table.sink_parquet(folder / f"{name}.{number}.part", compression="zstd", statistics=True)
             number += 1
             yield
-
-
-def _in_order(kept: Kept, capture: Analysed) -> Iterable[pl.LazyFrame]:
-    """The connections of a capture in the order of their first packets, some at a time: they come as they end."""
-    table = flows_of(kept, capture)
-    for begin in range(0, max(1, capture.known["connections"]), _AT_ONCE):
-        own = table.filter(pl.col("connection").is_between(begin, begin + _AT_ONCE - 1))
-        yield own.collect(engine="streaming").sort("connection", "id").lazy()
 
 
 def _put(table: pl.DataFrame, file: Path) -> None:
