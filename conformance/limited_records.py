@@ -20,6 +20,9 @@ UNSETTLED = {"lossrr50": 8, "lossrr190": 8}
 """Transfers at the begin that are not compared: bursts of 1036 segments lose their end, and whether two of them come
 behind the hole hangs on the 0.18 ms that a burst takes in the recorder (conformance/kernel/limited/README.md)."""
 
+NOTSENT_LOWAT = 1 << 16
+"""TCP_NOTSENT_LOWAT of the recorder's `onoff`: at most that much leaves after a time on."""
+
 
 def names() -> list[str]:
     """Every record, `<scenario>_<module>`."""
@@ -72,14 +75,16 @@ def _application(kind: str, arguments: list[str], end_ns: int) -> dict[str, Any]
     raise ValueError(f"{kind}: no such application of the recorder")
 
 
-def _options(path: Mapping[str, Any], arguments: list[str]) -> dict[str, Any]:
+def _options(path: Mapping[str, Any], kind: str, arguments: list[str]) -> dict[str, Any]:
     """The endpoint's options that the recorder's sysctls and sockets have."""
     options: dict[str, Any] = {"receive_buffer": 1 << 28}
+    if kind == "onoff":
+        options["notsent_lowat"] = NOTSENT_LOWAT
     memory = path.get("sysctl", {}).get("net.ipv4.tcp_rmem")
     if memory:
         _, default, most = map(int, memory.split())
         # Half of the default buffer less one segment is offered at first.
-        options = {"receive_buffer": most, "initial_receive_window": default // 2 - MSS}
+        options |= {"receive_buffer": most, "initial_receive_window": default // 2 - MSS}
     return {**options, "nagle": "nodelay" not in arguments}
 
 
@@ -102,7 +107,7 @@ def document(name: str, *, seed: int = 1, start_ns: int = 0, tcp: Mapping[str, A
                 "start": {"at_ns": start_ns},
                 "mss": MSS,
                 "profile": "linux",
-                "tcp": {**_options(path, arguments), **(tcp or {})},
+                "tcp": {**_options(path, kind, arguments), **(tcp or {})},
                 "cc": {"name": kernel_records.CONTROLLERS[flow["cc"]]},
                 **_application(kind, arguments, duration),
             }

@@ -75,11 +75,18 @@ def test_few_flows_alone_need_several_starts() -> None:
 
 @pytest.mark.parametrize("name", EXACT)
 def test_reno_and_cubic_agree_closely(name: str) -> None:
+    """Alone but for a packet or two of an overflow, and for samples of the queue that are 10 ms apart.
+
+    Two flows have several courses, of which this is one beside one: retransmissions of a course of pair4 vary by 3 %
+    (standard deviation, conformance/kernel/README.md), and twice that is allowed, the queue half of it, which follows.
+    """
     ours, kernel = runs.ours(name), runs.kernel(name)
-    assert ours.goodput_bps == pytest.approx(kernel.goodput_bps, rel=0.02)
-    assert ours.mean_queue == pytest.approx(kernel.mean_queue, rel=0.10)
-    assert ours.mean_rtt_s == pytest.approx(kernel.mean_rtt_s, rel=0.02)
-    assert ours.retransmissions == pytest.approx(kernel.retransmissions, rel=0.20)
+    alone = name in ALONE
+    assert ours.goodput_bps == pytest.approx(kernel.goodput_bps, rel=0.0015 if alone else 0.01)
+    assert ours.mean_queue == pytest.approx(kernel.mean_queue, rel=0.002 if alone else 0.035, abs=0.025)
+    assert ours.mean_rtt_s == pytest.approx(kernel.mean_rtt_s, rel=0.002 if alone else 0.01)
+    counted = {"abs": 2} if alone else {"rel": 0.06}
+    assert ours.retransmissions == pytest.approx(kernel.retransmissions, **counted)
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -89,7 +96,8 @@ def test_congestion_epochs_at_the_same_times(name: str) -> None:
         nearest = min(ours, key=lambda time: abs(time - at))
         slack = max(records.round_trip(name), 0.01 * at)
         assert abs(nearest - at) <= slack, f"no epoch of ours near {at} s, the nearest begins at {nearest} s"
-    assert len(ours) == pytest.approx(len(kernel), rel=0.1, abs=1)
+    # The last may begin before the end of one and not of the other.
+    assert len(ours) == pytest.approx(len(kernel), abs=1)
 
 
 @pytest.mark.parametrize("name", [name for name in BUILT if records.scenario_of(name) == "tiny4"])

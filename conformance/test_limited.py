@@ -32,6 +32,12 @@ def test_a_cell_agrees_or_is_known_not_to(name: str) -> None:
     assert all(item.explained for item in figures.of(name)), text
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if scenario_of(name) == "onoff"])
+def test_what_is_written_when_a_time_on_ends_leaves_all_the_same(name: str) -> None:
+    """At most 64 KiB wait unsent (TCP_NOTSENT_LOWAT): without them a cell has 1 % less. BBR draws its phases."""
+    assert figures.cell(name).speed == pytest.approx(1, abs=0.003)
+
+
 def test_the_list_names_records() -> None:
     assert set(figures.deviations()) <= set(NAMES)
 

@@ -60,7 +60,9 @@ class Algorithm:
     """A congestion controller or a slow start. ``family`` and ``differences`` are empty for a slow start.
 
     ``differences`` says how Linux and ns-3 differ from the source; ``own_start`` is true for a controller that starts
-    by itself and takes no slow start.
+    by itself and takes no slow start. ``ecn`` is what it wants of ECN: ``classic``, nothing but what the options say;
+    ``dctcp``, marks told exactly (RFC 8257); ``accurate``, counts (RFC 9768). ``ect1``: its packets carry ECT(1) unless
+    its parameters say otherwise.
     """
 
     name: str
@@ -70,6 +72,8 @@ class Algorithm:
     params: Mapping[str, Option]
     differences: str = ""
     own_start: bool = False
+    ecn: str = "classic"
+    ect1: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +316,8 @@ def _algorithm(item: Json) -> Algorithm:
         params,
         item.get("differences", ""),
         item.get("own_start", False),
+        item.get("ecn", "classic"),
+        item.get("ect1", False),
     )
 
 

@@ -201,6 +201,35 @@ def test_show_says_what_each_source_sends(scenario_file: Write, capsys: pytest.C
     assert " ".join(row.split()) == SOURCES[app]
 
 
+MARKING = {
+    'cc = "prague"': "ECT(1), counts",
+    'cc = "dctcp"': "ECT(0), echo of each",
+    'cc = { name = "dctcp", ect1 = true }': "ECT(1), echo of each",
+    'cc = "dctcp"\ntcp = { ecn = "accurate" }': "ECT(0), counts",
+    'cc = "cubic"\ntcp = { ecn = "classic" }': "ECT(0), echo",
+    'cc = "reno"\ntcp = { ecn = "accurate" }': "ECT(0), counts",
+    'cc = "python:ackclock.reference.prague:Prague"': "ECT(1), counts",
+    'app = { kind = "cbr", rate = "1 Mbit/s", ect = true }': "ECT(0)",
+}
+
+
+@pytest.mark.parametrize("flow", MARKING)
+def test_show_says_how_each_flow_uses_ecn(scenario_file: Write, capsys: pytest.CaptureFixture[str], flow: str) -> None:
+    both = f'{flow}\n\n[[flows]]\ncc = "reno"'
+    changed = (('cc = "cubic"\ncount = 2\nstart = { uniform = ["0 s", "100 ms"] }', both),)
+    path = scenario_file(*changed, ('{ kind = "droptail", limit = "1 BDP" }', '{ kind = "dualpi2" }'))
+    assert main(["show", str(path)]) == OK  # and warns of ECT(0) through such a queue
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line for line in lines if line.startswith(("0 ", "1 ", "flows"))][:3]
+    assert [re.split(r"\s{2,}", row.strip())[-1] for row in rows] == ["ECN", MARKING[flow], "off"]
+
+
+def test_show_says_nothing_of_ecn_where_nobody_uses_it(
+    scenario_file: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "ECN" not in printed(capsys, "show", scenario_file())
+
+
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert "doctor" in printed(capsys, "--help")
     assert "--replications" in printed(capsys, "run", "--help")

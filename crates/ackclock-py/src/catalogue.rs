@@ -1,9 +1,10 @@
 //! The engine's names, kinds, defaults and sources as JSON.
 
-use ackclock_core::cc::registry::{Builder, Controller, CONTROLLERS, OUTSIDE};
+use ackclock_core::cc::registry::{self, Builder, Controller, CONTROLLERS, OUTSIDE};
+use ackclock_core::cc::EcnUse;
 use ackclock_core::params::{Kind, ParamSpec, Value as Param};
 use ackclock_core::queue::registry::DISCIPLINES;
-use ackclock_core::slowstart::SLOW_STARTS;
+use ackclock_core::slowstart::{self, SLOW_STARTS};
 use ackclock_core::tcp::config::OPTIONS;
 use ackclock_core::tcp::{Config, Profile};
 use ackclock_sim::probe::{CELL_METRICS, FLOW_METRICS, LINK_METRICS, USER_METRICS};
@@ -40,12 +41,25 @@ pub fn config(c: &Config) -> Value {
     Value::Object(options)
 }
 
+/// What a controller with its default parameters wants of ECN, and whether its packets carry ECT(1) then.
+fn marks(c: &Controller) -> (&'static str, bool) {
+    let slow_start = slowstart::build("standard", &[]);
+    let needs = slow_start.and_then(|s| registry::build(c.name, &[], s)).map(|made| made.needs()).unwrap_or_default();
+    let ecn = match needs.ecn {
+        EcnUse::Classic => "classic",
+        EcnUse::Dctcp => "dctcp",
+        EcnUse::Accurate => "accurate",
+    };
+    (ecn, needs.ect1)
+}
+
 fn controller(c: &Controller) -> Value {
     let params: Vec<Value> = c.params.iter().map(param).collect();
     let own_start = matches!(c.builder, Builder::Whole(_));
+    let (ecn, ect1) = marks(c);
     json!({
         "name": c.name, "family": c.family, "source": c.source, "summary": c.summary,
-        "differences": c.differences, "own_start": own_start, "params": params,
+        "differences": c.differences, "own_start": own_start, "ecn": ecn, "ect1": ect1, "params": params,
     })
 }
 

@@ -66,7 +66,8 @@ fn a_window_that_closed_opens_again_although_its_update_is_lost() {
         links[1]["loss"] = json!({"kind": "every", "n": 3});
         let out = play(&document(60_000, links, vec![f]));
         let row = &out.flows[0];
-        assert!(row.failed.is_none() && row.goodput_bps > 300_000.0, "{profile}: {row:?}");
+        // The buffer is full whenever the reader comes: it never waits.
+        assert!(row.failed.is_none() && (row.goodput_bps / 400_000.0 - 1.0).abs() < 0.002, "{profile}: {row:?}");
     }
 }
 
@@ -81,25 +82,30 @@ fn what_a_slow_reader_was_sent_is_read_to_the_end() {
     assert_eq!(out.transfers[0].end_s, row.end_s);
 }
 
-fn video(rate: u64, bitrates: &[u64]) -> (f64, f64, f64, usize) {
+/// Bitrate, stalls, how long until it plays, and the times that chunks took.
+fn video(rate: u64, bitrates: &[u64]) -> (f64, f64, f64, Vec<f64>) {
     let mut f = flow("0", None);
     f["app"] = json!({"kind": "video", "chunk_ns": 2000 * MS, "bitrates_bps": bitrates, "chunks": 60});
     let out = play(&document(200_000, vec![link("out", rate, 20, 100), link("back", rate, 20, 100)], vec![f]));
     let of = |name: &str| out.measures.iter().find(|m| m.name == name).unwrap().value;
     assert_eq!(out.flows[0].transfers.unwrap().begun as usize, out.transfers.len());
-    (of("bitrate_bps"), of("stalls"), of("startup_s"), out.transfers.len())
+    (of("bitrate_bps"), of("stalls"), of("startup_s"), out.transfers.iter().filter_map(|t| t.fct_s).collect())
 }
 
 #[test]
 fn a_video_takes_the_bitrate_that_the_path_allows() {
     let rates = [500_000, 1_000_000, 2_000_000, 4_000_000];
-    // 3 Mbit/s, of which TCP takes 4 %: 85 % allow 2 Mbit/s. The first chunk is the smallest.
+    // 3 Mbit/s, of which TCP takes 5 %: 85 % allow 2 Mbit/s. The first chunk is the smallest, and what it took, 0.45 s of which 0.1 is
+    // the handshake and slow start, allows 1 Mbit/s for the second. With two of them it plays.
     let (bitrate, stalls, startup, chunks) = video(3_000_000, &rates);
-    assert_eq!((stalls, chunks), (0.0, 60));
-    assert!((1_800_000.0..2_000_000.0).contains(&bitrate) && startup < 3.0, "{bitrate} bit/s, {startup} s");
-    // A path below the smallest bitrate: every chunk is a stall once the buffer is empty.
+    assert_eq!((stalls, chunks.len()), (0.0, 60));
+    assert!((bitrate / ((0.5e6 + 1e6 + 58.0 * 2e6) / 60.0) - 1.0).abs() < 1e-9, "{bitrate} bit/s");
+    assert!((startup - chunks[0] - chunks[1]).abs() < 1e-6, "{startup} s, {chunks:?}");
+    // A path below the smallest bitrate: a chunk of 125 kB takes 2.63 s and a round trip. Two of them play for 4 s, in which a third
+    // comes, and in its 2 s a fourth, which it also plays: a stall for every four.
     let (bitrate, stalls, _, chunks) = video(400_000, &rates);
-    assert!(bitrate == 500_000.0 && stalls > 10.0 && chunks > 30, "{bitrate} bit/s, {stalls} stalls, {chunks} chunks");
+    assert!(bitrate == 500_000.0 && stalls == 60.0 / 4.0 && chunks.len() == 60, "{bitrate} bit/s, {stalls} stalls");
+    assert!(chunks[2..].iter().filter(|s| (*s - 2.67).abs() < 0.02).count() > 50, "{chunks:?}");
 }
 
 #[test]
@@ -116,7 +122,9 @@ fn what_is_read_at_a_rate_is_delivered_all_the_same() {
         (f["app"], f["tcp"]) = (app, json!({"app_read_rate": 100_000}));
         let out = play(&document(20_000, path(), vec![f.clone()]));
         let row = &out.flows[0];
-        assert!(row.completed && row.goodput_bytes >= 90_000, "{f}: {row:?}");
+        // 100 kB, or three times 30 and for files what was asked for.
+        let bytes = if f["app"]["kind"] == "bulk" { 100_000 } else { 90_000 };
+        assert!(row.completed && row.goodput_bytes == bytes, "{f}: {row:?}");
         assert!(out.transfers.iter().all(|t| t.fct_s.is_some()), "{f}");
     }
 }

@@ -191,7 +191,7 @@ def _of_first_flows(point: Point, own: Sequence[Mapping[str, Any]]) -> list[Mapp
 
 
 def _flows(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
-    rows = [["flows", "cc", "slow start", "profile", "start", "RTT", "sends", "MSS"]]
+    rows = [["flows", "cc", "slow start", "profile", "start", "RTT", "sends", "MSS", "ECN"]]
     first = 0
     for flow, route in zip(point.scenario.flows, point.scenario.layout().routes, strict=True):
         last = first + flow.count - 1
@@ -204,10 +204,13 @@ def _flows(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
                 DURATION.format(route.rtt) + (f" ± {DURATION.format(route.spread)}" if route.spread else ""),
                 description.sends(document["flows"][first]),
                 "-" if flow.datagrams else SIZE.format(flow.mss),
+                description.marking(document["flows"][first]) or "",
             ]
         )
         first = last + 1
-    return rows
+    if not any(row[-1] for row in rows[1:]):
+        return [row[:-1] for row in rows]
+    return [rows[0], *([*row[:-1], row[-1] or "off"] for row in rows[1:])]
 
 
 def _algorithms(flow: Flow) -> tuple[str, str, str]:

@@ -148,6 +148,10 @@ options! {
          where it pushed the stream (PSH), and a receiver acknowledges such a segment at once";
     send_buffer: u64, Kind::Bytes, Some((1.0, UNLIMITED_WINDOW as f64)), [16_777_216, 16_777_216, 16_777_216, 16_777_216],
         "memory of the buffer that the application's writes fill";
+    notsent_lowat: u64, Kind::Bytes, Some((0.0, UNLIMITED_WINDOW as f64)), [0, 0, 0, 0],
+        "written bytes that have not left and beyond which the application finds no room, until less than half of them is left \
+         (TCP_NOTSENT_LOWAT of Linux); what is written when a source stops is sent. 0: no bound, and a source that stops takes \
+         back what has not left";
     window_counts_ooo: bool, Kind::Bool, None, [false, false, false, false], "out-of-order data takes room of the receive buffer";
     app_read_rate: u64, Kind::Bytes, None, [0, 0, 0, 0], "bytes per second that the receiving application reads; 0 is at once";
     header_bytes: u64, Kind::Bytes, Some((0.0, 200.0)), [40, 40, 40, 40], "IP and TCP header of every segment, without options";

@@ -62,8 +62,11 @@ impl Feedback {
     pub(super) fn agree(self, seg: &Segment, controller: EcnUse) -> Feedback {
         let (accurate, echoes) = match (seg.has(flags::ACK), seg.ace()) {
             (true, 0b010 | 0b011 | 0b100 | 0b110) | (false, 0b111) => (true, !seg.has(flags::ACK)),
-            // The third bit was that of the nonce (RFC 3540).
-            (true, 0b001 | 0b101) | (false, 0b011) => (false, true),
+            (true, 0b001) | (false, 0b011) => (false, true),
+            // Reserved: who counts takes it for a later form of counts (RFC 9768 §3.1.3); the answer was once that of a nonce
+            // (RFC 3540), and one that echoes all the same.
+            (true, 0b101) => (true, true),
+            (false, 1..) => (true, false),
             _ => (false, false),
         };
         match self {
@@ -180,7 +183,7 @@ impl Marks {
     }
 
     /// Marked packets that `seg` tells of for the first time. Of eight the field shows none: where it may have gone
-    /// round it is taken to have (RFC 9768 §3.2.2.5.1, appendix A.2.1).
+    /// round it is taken to have (RFC 9768 §3.2.2.5.2, appendix A.2.1).
     fn reported(&mut self, seg: &Segment, packets: u64, advanced: bool) -> u64 {
         if packets == 0 && !advanced {
             return 0;

@@ -103,6 +103,34 @@ fn the_answer_tells_how_the_syn_came_and_a_mark_on_it_is_the_first_counted() {
     }
 }
 
+/// RFC 9768 §3.1.3: a SYN, and an answer to one that offers counts, whose combination of flags is reserved counts as one that offers
+/// or agrees to count.
+#[test]
+fn reserved_combinations_of_flags_mean_counts_to_who_can_count() {
+    let mut syn = sent(&mut connecting("accurate"), 0)[0];
+    for flags in [0b001, 0b010, 0b100, 0b101, 0b110] {
+        syn.set_ace(flags);
+        let answers = ["accurate", "classic"].map(|rule| answering(&[ecn(rule)], &syn).1.ace());
+        assert_eq!(answers, [0b010, 0], "{flags:#b}");
+    }
+    for (rule, ace) in [("accurate", 5), ("classic", 0)] {
+        let mut client = connecting(rule);
+        sent(&mut client, 0);
+        let mut answer = syn_ack();
+        answer.set_ace(0b101);
+        give(&mut client, 100, &answer);
+        client.tx.write(1000);
+        let first = sent(&mut client, 100)[0];
+        assert_eq!((first.ace(), first.ecn), (ace, Ecn::Ect0), "{rule}");
+    }
+}
+
+fn connecting(rule: &str) -> Endpoint {
+    let mut client = rfc(&[ecn(rule)]);
+    client.connect();
+    client
+}
+
 #[test]
 fn one_that_needs_counts_is_not_ecn_capable_without_them() {
     for (answer, data) in [(flags::ECE, Ecn::NotEct), (0, Ecn::NotEct), (flags::CWR, Ecn::Ect1)] {

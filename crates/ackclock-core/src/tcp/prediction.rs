@@ -77,7 +77,7 @@ impl Endpoint {
     /// What the header of a segment with payload says to the receiver besides.
     #[inline]
     pub(super) fn on_data_header(&mut self, now: Time, seg: &Segment) {
-        if self.rx.on_header(seg.has(flags::PSH), seg.tsecr()) && self.timestamps && seg.has_timestamps() {
+        if self.rx.on_header(seg.len, seg.has(flags::PSH), seg.tsecr()) && self.timestamps && seg.has_timestamps() {
             let age = self.age(now, seg.tsecr());
             self.rx.on_echo(age);
         }

@@ -5,6 +5,11 @@
 //! end of its block. A writer who finds the send buffer full pushes what there is, and goes on, with a block that begins
 //! there, with the first acknowledgment that leaves a third of the buffer free. Segments that are SACKed one behind the other
 //! are merged, which frees what each of them takes beyond its payload.
+//!
+//! With a bound on what waits unsent (TCP_NOTSENT_LOWAT, `notsent_lowat`) a writer also finds no room while as much has not left,
+//! and goes on when less than half of it is left (tcp_stream_memory_free and its second argument in Linux 6.12). What it sends
+//! while it writes leaves with the write, so what a burst leaves behind is looked at with the next acknowledgment, or when the
+//! application stops.
 
 use super::config::Config;
 use std::collections::VecDeque;
@@ -45,6 +50,10 @@ struct Rule {
     /// Memory, bytes: the buffer, a segment in it.
     buffer: u64,
     each: u64,
+    /// Bytes unsent that leave the writer no room; zero: no bound.
+    bound: u64,
+    /// A write that the bound will stop has begun, and how much it has sent is not known yet.
+    begun: bool,
     /// Ends of what is pushed, from the first unacknowledged one on, and how many of them have left.
     known: VecDeque<u64>,
     left: usize,
@@ -70,12 +79,13 @@ impl Pushes {
         }
     }
 
-    /// Nothing beyond the `sent` bytes that have left will be sent.
-    pub fn stop(&mut self) {
-        if let Some(rule) = &mut self.rule {
-            rule.stop();
-            (self.next, self.wake_at) = (u64::MAX, u64::MAX);
-        }
+    /// The application writes no more, into a connection that is `open`. What of the stream will be sent all the same: with a
+    /// bound on what waits unsent, what has been written, else nothing beyond what has left.
+    pub fn stop(&mut self, at: Progress, open: bool) -> u64 {
+        let Some(rule) = &mut self.rule else { return at.sent };
+        let end = rule.stop(at, open);
+        (self.next, self.wake_at) = (rule.next(at.sent), u64::MAX);
+        end
     }
 
     /// Whether the writer may wake, so that [`Pushes::refill`] is to follow: everything below stream position `una` (1 is the
@@ -120,20 +130,24 @@ impl Pushes {
 
 impl Rule {
     fn new(config: &Config, mss: u32) -> Option<Rule> {
-        let (mss, block) = (u64::from(mss.max(1)), config.write_bytes);
-        let none = Rule {
+        let (mss, block, bound) = (u64::from(mss.max(1)), config.write_bytes, config.notsent_lowat);
+        if block == 0 && bound == 0 {
+            return None;
+        }
+        Some(Rule {
             mss,
-            block,
+            block: if block > 0 { block } else { u64::MAX / 4 },
             buffer: config.send_buffer,
             each: mss + OVERHEAD,
+            bound,
+            begun: false,
             known: VecDeque::new(),
             left: 0,
             start: 0,
             end: 0,
             taken: 0,
             later: VecDeque::new(),
-        };
-        (block > 0).then_some(none)
+        })
     }
 
     fn write(&mut self, (start, end): (u64, u64), at: Progress) {
@@ -143,7 +157,15 @@ impl Rule {
             return;
         }
         (self.start, self.taken, self.end) = (start, start, end);
-        self.fill(at);
+        self.begun = self.bound > 0 && end > at.sent + self.most_unsent();
+        if !self.begun {
+            self.fill(at);
+        }
+    }
+
+    /// What the bound lets wait, whole segments: the one that reaches it is still taken.
+    fn most_unsent(&self) -> u64 {
+        self.bound.div_ceil(self.mss) * self.mss
     }
 
     /// Not everything that was written is in the buffer.
@@ -153,7 +175,9 @@ impl Rule {
 
     /// As long as nothing is merged.
     fn wake_at(&self) -> u64 {
-        if self.waits() {
+        if self.waits() && self.bound > 0 {
+            0
+        } else if self.waits() {
             let kept = 2 * self.buffer / 3 / self.each;
             self.taken.saturating_sub(kept * self.mss)
         } else {
@@ -161,10 +185,19 @@ impl Rule {
         }
     }
 
-    fn stop(&mut self) {
-        self.known.truncate(self.left);
+    fn stop(&mut self, at: Progress, open: bool) -> u64 {
+        if self.bound == 0 {
+            self.known.truncate(self.left);
+        } else if self.waits() && open {
+            self.refill(at);
+        }
         self.later.clear();
-        self.end = self.taken;
+        (self.end, self.begun) = (self.taken, false);
+        if self.bound == 0 {
+            at.sent
+        } else {
+            self.taken.max(at.sent)
+        }
     }
 
     /// What was pushed and is acknowledged will not be asked for.
@@ -182,6 +215,10 @@ impl Rule {
         if memory + memory / 2 > self.buffer {
             return false;
         }
+        if self.bound > 0 && !self.begun && 2 * self.taken.saturating_sub(at.sent) >= self.bound {
+            return false;
+        }
+        self.begun = false;
         self.forget(at.acked);
         self.start = self.taken;
         self.fill(at);
@@ -193,6 +230,7 @@ impl Rule {
         let full = (self.buffer + at.merged * OVERHEAD).div_ceil(self.each);
         let outstanding = (at.sent - at.acked).div_ceil(self.mss);
         let room = at.sent + full.saturating_sub(outstanding) * self.mss;
+        let room = if self.bound > 0 { room.min(at.sent + self.most_unsent()) } else { room };
         let queued = if at.window > 0 { at.window / 2 } else { QUEUED };
         loop {
             self.take_up_to(self.end.min(room), at.sent, queued);

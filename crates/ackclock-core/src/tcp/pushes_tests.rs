@@ -133,7 +133,7 @@ fn what_was_pushed_stays_so_after_a_stop_and_another_write() {
     p.write((0, u64::MAX), at(0, 0));
     let left: Vec<u64> = (1..=50).filter(|n| p.take(1 + n * MSS)).collect();
     assert_eq!(left, [23, 46]);
-    p.stop();
+    assert_eq!(p.stop(at(50 * MSS, 0), true), 50 * MSS, "what has left");
     assert!(!p.may_wake(u64::MAX - 1));
     let again = |p: &Pushes| (1..=69).filter(|n| p.is(1 + n * MSS)).collect::<Vec<u64>>();
     assert_eq!(again(&p), [23, 46], "69 will not leave");
@@ -153,6 +153,40 @@ fn what_has_not_left_grows_with_the_next_block_and_is_pushed_at_its_end() {
     p.write((1648, 1848), at(1648, 8_000_000));
     assert_eq!(pushed(&mut p, 1648, 1848), [1848]);
     p.write((1848, 2048), at(1848, 8_000_000));
-    p.stop();
+    p.stop(at(1848, 8_000_000), true);
     assert!(!p.take(1 + 2048));
+}
+
+/// TCP_NOTSENT_LOWAT of 64 KiB: 46 segments reach it, and with 22 left less than half of it is.
+#[test]
+fn a_bound_on_what_waits_unsent_leaves_that_much_behind_a_stop() {
+    let with_bound = || {
+        let config = Config { notsent_lowat: 65_536, ..Config::profile(Profile::Linux) };
+        Pushes::new(&config, MSS as u32)
+    };
+    let (mut p, mut fresh) = (with_bound(), with_bound());
+    // The first burst leaves with the write: the bound holds what is behind it.
+    p.write((0, u64::MAX), at(0, 0));
+    assert_eq!(p.stop(at(10 * MSS, 6_000_000), true), 56 * MSS);
+    // Nothing is written into a connection that is not open yet.
+    fresh.write((0, u64::MAX), at(0, 0));
+    assert_eq!(fresh.stop(at(0, 0), false), 0);
+    // It was pushed at its end, in 32,767 bytes behind which more is queued than that, and stays so.
+    let left: Vec<u64> = (11..=56).filter(|n| p.take(1 + n * MSS)).collect();
+    assert_eq!(left, [56]);
+    // Written again: 46 segments behind the 70 that have left.
+    p.write((56 * MSS, u64::MAX), at(56 * MSS, 6_000_000));
+    let acked = |acked: u64, sent: u64| Progress { acked: acked * MSS, ..at(sent * MSS, 6_000_000) };
+    assert!(p.may_wake(1));
+    p.refill(acked(30, 70));
+    for (sent, end) in [(93, 116), (94, 140), (117, 140), (118, 164)] {
+        p.refill(acked(60, sent));
+        let mut stopped = p.clone();
+        assert_eq!(stopped.stop(acked(60, sent), true), end * MSS, "{sent} have left");
+    }
+    // What ends within the bound is in the buffer at once.
+    let mut p = with_bound();
+    p.write((0, 20_000), at(0, 0));
+    assert_eq!(pushed(&mut p, 0, 20_000), [20_000]);
+    assert_eq!(p.stop(at(10_000, 0), true), 20_000);
 }

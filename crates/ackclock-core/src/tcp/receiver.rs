@@ -149,13 +149,13 @@ impl Receiver {
         }
     }
 
-    /// What the header of a segment with payload says besides: whether it was pushed, and which timestamp of ours it
-    /// echoes. True when the age of that is wanted.
+    /// What the header of a segment of `len` payload bytes says besides: whether it was pushed, and which timestamp of ours
+    /// it echoes. True when the age of that is wanted.
     #[inline]
-    pub fn on_header(&mut self, pushed: bool, echo: u32) -> bool {
+    pub fn on_header(&mut self, len: u32, pushed: bool, echo: u32) -> bool {
         self.ack_now |= pushed && self.linux.is_none();
         self.linux.as_mut().is_some_and(|l| {
-            l.push(pushed);
+            l.push(len, pushed);
             l.window.echoes(echo)
         })
     }

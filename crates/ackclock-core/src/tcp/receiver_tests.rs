@@ -307,7 +307,7 @@ fn linux_acknowledges_an_application_that_answers_with_its_data() {
         answer(&mut r, 0);
         let (mut now, mut end) = (Time(1_000_000_000), 1);
         let mut bring = |r: &mut Receiver, now: Time, pushed: bool| {
-            r.on_header(pushed, 0);
+            r.on_header(1448, pushed, 0);
             r.on_data(now, end, 1448, false);
             end += 1448;
             let at_once = r.wants_ack_now();
@@ -340,6 +340,35 @@ fn linux_acknowledges_an_application_that_answers_with_its_data() {
         answer(&mut r, now.0);
         assert_eq!([(); 2].map(|()| bring(&mut r, now, false)), [true; 2]);
     }
+}
+
+/// The second of two short segments that nobody answered is acknowledged when it is read (ICSK_ACK_PUSHED2), whether it was
+/// pushed or not (tcp_measure_rcv_mss, tcp_cleanup_rbuf of Linux 6.12); a full one waits for the answer.
+#[test]
+fn linux_acknowledges_the_second_short_segment_that_is_not_answered() {
+    let second = |len: u32, pushed: bool| {
+        let mut r = Receiver::new(&Config::profile(Profile::Linux), 1448);
+        r.open(0);
+        answer(&mut r, 0);
+        let (now, mut end) = (Time(1_000_000_000), 1);
+        let mut bring = |r: &mut Receiver, len: u32, pushed: bool| {
+            r.on_header(len, pushed, 0);
+            r.on_data(now, end, len, false);
+            end += u64::from(len);
+            r.wants_ack_now()
+        };
+        // A question that is answered at once: from then on acknowledgments wait for answers.
+        bring(&mut r, 1448, true);
+        r.acknowledge(now, &mut Segment { len: 800, ..Segment::default() }, true, true);
+        assert!(!bring(&mut r, 200, true), "the first");
+        let at_once = bring(&mut r, len, pushed);
+        answer(&mut r, now.0);
+        assert!(!bring(&mut r, 200, true), "the first after an acknowledgment");
+        at_once
+    };
+    assert_eq!([second(200, true), second(200, false)], [true, true]);
+    // With the first more than a full one, which is acknowledged in any mode; the first alone is not.
+    assert!(second(1448, true));
 }
 
 /// tcp_data_queue of Linux 6.12 opens the window before it moves what a hole had held back, which takes memory until it is

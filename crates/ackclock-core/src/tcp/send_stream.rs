@@ -48,10 +48,11 @@ impl SendStream {
         }
     }
 
-    /// The application offers nothing beyond what was sent, up to `nxt`.
-    pub fn stop(&mut self, nxt: u64) {
-        self.end = self.end.min(nxt.max(1));
-        self.pushes.stop();
+    /// The application offers nothing more of a stream that is acknowledged up to `una` and sent up to `nxt`: what has not
+    /// left is taken back, but for what the rule of writes keeps ([`Pushes::stop`]). Before the handshake is over there is none.
+    pub fn stop(&mut self, (una, nxt): (u64, u64), peer: &PeerWindow) {
+        let kept = self.pushes.stop(progress((una, nxt), peer), una > 0);
+        self.end = self.end.min(nxt.max(1 + kept));
     }
 
     /// Bytes from `nxt` on that have not left.

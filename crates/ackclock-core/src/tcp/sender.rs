@@ -124,9 +124,10 @@ impl Sender {
         }
     }
 
-    /// The application offers nothing beyond what has been sent.
+    /// The application offers nothing beyond what has been sent, or with `notsent_lowat` beyond what it has written.
     pub fn stop(&mut self) {
-        self.stream.stop(self.tcb.board.nxt());
+        let board = &self.tcb.board;
+        self.stream.stop((board.una(), board.nxt()), &self.peer);
     }
 
     /// Bytes that the application has offered so far; [`u64::MAX`]: without end.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ackclock import engine
+from ackclock.controllers import loading
 from ackclock.scenario.values.units import DURATION, RATE, SIZE
 
 Document = Mapping[str, Any]
@@ -116,6 +118,30 @@ def sends(flow: Document) -> str:
         case _:
             size = "without end" if app["bytes"] is None else SIZE.format(app["bytes"])
             return f"{size}, read at {RATE.format(app['read_bps'])}" if "read_bps" in app else size
+
+
+def marking(flow: Document) -> str | None:
+    """How a flow uses ECN: what its packets carry, and how the receiver tells of marks; ``None`` if it does not."""
+    if "cc" not in flow or flow["app"].get("transport") == "udp":
+        return "ECT(0)" if flow["app"].get("ect") else None
+    name, params = flow["cc"]["name"], flow["cc"].get("params", {})
+    wants, ect1 = _wants(name)
+    asked = engine.tcp_options(flow["profile"], flow.get("tcp", {}), name)["ecn"]
+    if wants == "classic" and asked == "off":
+        return None
+    field = "ECT(1)" if params.get("ect1", ect1) else "ECT(0)"
+    if "accurate" in (wants, asked):
+        return f"{field}, counts"
+    return f"{field}, echo of each" if wants == "dctcp" else f"{field}, echo"
+
+
+def _wants(name: str) -> tuple[str, bool]:
+    """What a controller wants of ECN, and whether it sends ECT(1)."""
+    if name.startswith(loading.PREFIX):
+        ecn = loading.find(name).cls.ecn
+        return ("accurate", True) if ecn == "l4s" else (ecn, False)
+    found = engine.catalogue().named[name]
+    return found.ecn, found.ect1
 
 
 def _web(app: Document) -> str:

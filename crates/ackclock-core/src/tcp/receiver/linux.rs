@@ -9,6 +9,8 @@ const MAX_DELAY: Span = Span::from_millis(199);
 const MAX_DELAY_PUSHED: Span = Span::from_millis(200);
 /// Smallest timeout term: what RTT + this exceeds is a pause.
 const PAUSE: Span = Span::from_millis(200);
+/// What a full segment is taken for until a longer one has come (TCP_MSS_DEFAULT).
+const FIRST_MSS: u32 = 536;
 /// Out-of-order segments acknowledged at once before their acknowledgments are compressed.
 const UNCOMPRESSED: u32 = 3;
 /// Most acknowledgments put off.
@@ -41,8 +43,12 @@ pub(super) struct Linux {
     quick: u64,
     /// The application answers what arrives (Linux's pingpong mode): acknowledgments wait for its data.
     interactive: bool,
-    /// The segment that came, or one before it since the last acknowledgment, was pushed.
+    /// The segment that came, or one before it since the last acknowledgment, was pushed, or shorter than a full one.
     pushed: bool,
+    /// And a short one came after it (ICSK_ACK_PUSHED2).
+    pushed_again: bool,
+    /// The longest segment so far: what a full one is taken for.
+    longest: u32,
     /// Length of a tick of the clock that the delay is measured and kept in; zero: exact.
     tick: u64,
     /// The adaptive delay, whole ticks; zero before the first segment.
@@ -69,6 +75,8 @@ impl Linux {
             quick: 0,
             interactive: false,
             pushed: false,
+            pushed_again: false,
+            longest: FIRST_MSS,
             tick: config.timer_tick.0,
             delay: Span::ZERO,
             last_data: Time::ZERO,
@@ -92,10 +100,20 @@ impl Linux {
         self.window.established(now);
     }
 
-    /// A segment with its header's PSH flag came.
+    /// A segment of `len` bytes with its header's PSH flag came (tcp_measure_rcv_mss).
     #[inline]
-    pub fn push(&mut self, pushed: bool) {
-        self.pushed |= pushed;
+    pub fn push(&mut self, len: u32, pushed: bool) {
+        let short = len < self.longest;
+        self.longest = self.longest.max(len);
+        self.pushed_again |= short && self.pushed;
+        self.pushed |= pushed || short;
+    }
+
+    /// What was pushed is acknowledged when it has been read; of an application that answers, with the answer, unless a second
+    /// short segment has come.
+    #[inline]
+    fn pushed_out(&self) -> bool {
+        self.pushed_again || (self.pushed && !self.interactive)
     }
 
     /// New data came in order: the delay follows the time between segments.
@@ -165,7 +183,7 @@ impl Linux {
 
     /// The application has read everything: what was pushed is acknowledged.
     pub fn pushed_and_read(&self) -> bool {
-        self.pushed && !self.interactive && self.until.is_some()
+        self.pushed_out() && self.until.is_some()
     }
 
     /// `waiting` bytes are not acknowledged and `held` of memory is unread. True when the window is smaller than said; a
@@ -196,7 +214,7 @@ impl Linux {
         }
         self.until = Some(now + delay);
         // What was pushed is acknowledged when the application has read it, by default at once.
-        (self.pushed && !self.interactive && !by_hand, Some(AckWait::Delayed(delay)))
+        (self.pushed_out() && !by_hand, Some(AckWait::Delayed(delay)))
     }
 
     /// A segment came while data is held out of order behind `nxt`. True when it is acknowledged at once.
@@ -254,7 +272,7 @@ impl Linux {
                 self.delay = self.least_delay.max(Span(1));
             }
         }
-        self.pushed = false;
+        (self.pushed, self.pushed_again) = (false, false);
         self.until = None;
         self.compressed = 0;
         self.compressing = false;
