@@ -24,7 +24,7 @@ NOT_EXACT = {
     **{(12, name): bound for name, bound in {"cubic": 0.0012, "westwood": 0.02}.items()},
 }
 
-# With a clock of 1 ns these are, by at most so much: queues of 5 packets with hundreds of losses, not explained.
+# With a clock of 1 ns these are, by at most so much: queues of 5 packets with hundreds of losses (docs/validation.md).
 NOT_FINE = {(1, "bic"): 0.011, (1, "westwood"): 0.006, (4, "westwood"): 0.0025}
 
 
