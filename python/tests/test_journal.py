@@ -23,7 +23,8 @@ from ackclock.execution import journal as journals
 from ackclock.execution.journal import ASIDE, Journal
 from ackclock.execution.keys import Task
 from ackclock.files import JOURNAL as NAME
-from ackclock.results import store
+from ackclock.files import STOPPED
+from ackclock.results import incomplete, store
 
 Write = Callable[..., Path]
 BATCHES = (("a", "b"), ("c",), ("d", "e", "f"))
@@ -145,7 +146,7 @@ def test_damage_is_told_and_played_again(
     assert (out / "flows.parquet").read_bytes() == before
     assert main(asked) == 0
     said = capsys.readouterr()
-    assert ("were not part" in said.err, "0 runs were played" in said.out) == (False, True)
+    assert ("were not part" in said.err, "nothing was played" in said.out) == (False, True)
 
 
 def test_a_mark_among_the_damage_is_not_a_record(tmp_path: Path) -> None:
@@ -209,14 +210,17 @@ def test_a_full_disk_ends_in_a_line_and_the_sweep_goes_on_later(scenario_file: W
     ackclock.sweep(file, tmp_path / "whole", replications=60, jobs=1)
     size = (tmp_path / "whole" / NAME).stat().st_size
     asked = ["sweep", str(file), "--replications", "60", "--jobs", "1", "--out", str(out)]
+    there = 0
     for limit in (size // 3, 2 * size // 3):
         command = [sys.executable, "-c", LIMITED, str(limit), *asked]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         assert ended.returncode == 1
         assert f"ackclock: {out / NAME}: cannot be written (file too large); what had finished" in ended.stderr
-        assert ended.stderr.count("\n") == 1
+        goes_on = [f"ackclock: {there} of 60 runs are there, and the others are played"] if there else []
+        assert ended.stderr.splitlines()[:-1] == goes_on
         with Journal(out) as journal:
-            assert journal.entries
+            assert len(journal.entries) > there
+            there = len(journal.entries)
             assert journal.damaged == 0, "what was written of the last record is cut off at once"
     assert main(asked) == 0
     for name in ("flows.parquet", "series.parquet"):
@@ -236,8 +240,10 @@ def test_tables_that_do_not_fit_end_in_a_line(
     said = capsys.readouterr().err
     assert "the tables cannot be written (no space left on device); the runs are kept" in said
     assert said.count("\n") == 1
-    assert [item.name for item in (tmp_path / "out").iterdir()] == [NAME]
+    assert sorted(item.name for item in (tmp_path / "out").iterdir()) == [NAME, STOPPED]
+    assert incomplete.stopped(tmp_path / "out") == "1 of 1 runs"
     assert main(asked) == 0
+    assert not (tmp_path / "out" / STOPPED).exists()
 
 
 def test_only_one_process_writes(tmp_path: Path) -> None:

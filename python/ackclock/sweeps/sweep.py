@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import os
@@ -113,16 +114,13 @@ def _swept(
             aside = journal.path.with_name(journals.ASIDE)
             tell({"event": "damaged", "bytes": journal.damaged, "moved_to": str(aside)})
         backend = backends.choose(count, cluster, plan)
-        try:
-            told = _noting(directory.path, tell)
+        told = _noting(directory.path, tell)
+        with contextlib.closing(backend):
             session = Session(plan, journal, backend, told, precision=precision, retry=retry)
             try:
                 plan, played = session.play()
-            except BaseException:
+            finally:  # whole or not: the tables of all runs may find no place
                 incomplete.write_down(directory.path, *session.progress)
-                raise
-        finally:
-            backend.close()
         journal.sync()
         runs, errors = session.finished(plan)
         record = manifest.build(plan, runs.records(plan), errors)
