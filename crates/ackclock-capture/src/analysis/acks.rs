@@ -18,6 +18,12 @@ impl Connection {
         if !y.known {
             y.stand_at(s.ack);
         }
+        y.counts.pure_acks += u64::from(s.is_pure_ack());
+        if !y.data && self.says_again(s, d) {
+            self.directions[e].weigh(s.time, 0);
+            return;
+        }
+        let y = &mut self.directions[e];
         let (flight, una) = (y.in_flight(), y.pieces.una());
         let (dups, edge) = (y.dups, y.edge);
         let mut ack = unwrapped(s.ack, y.max);
@@ -25,30 +31,32 @@ impl Connection {
             y.fin_acked = true;
             ack = fin;
         }
-        y.counts.pure_acks += u64::from(s.is_pure_ack());
         y.counts.acks += u64::from(flight > 0 && ack <= y.max);
         if ack > y.max {
             self.unseen(s, e, ack, cx);
         }
         let y = &mut self.directions[e];
-        let (mut covered, mut repairs) = (Covered::default(), std::mem::take(&mut cx.repairs));
+        let mut covered = Covered::default();
         let moved = ack > una;
         if moved {
-            y.cover(ack, &mut covered, &mut repairs);
+            y.cover(ack, &mut covered, cx.repairs);
             (y.dups, y.repaired) = (0, false);
             y.initial_over |= y.data;
         }
         if !s.options.sack.is_empty() {
-            y.cover_blocks(s, ack, &mut covered, &mut repairs);
+            y.cover_blocks(s, ack, &mut covered, cx.repairs);
         }
         let over = y.episode.acknowledged(y.pieces.una());
         if y.done.is_none() && y.fin == Some(y.pieces.una()) {
             y.done = Some((s.time, y.last_data));
         }
-        for id in repairs.drain(..) {
-            self.settle(id, s, e, cx);
+        if !cx.repairs.is_empty() {
+            let mut repairs = std::mem::take(cx.repairs);
+            for id in repairs.drain(..) {
+                self.settle(id, s, e, cx);
+            }
+            *cx.repairs = repairs;
         }
-        cx.repairs = repairs;
         if let Some(block) = covered.dsack {
             self.duplicate_reported(s, e, block, cx);
         }
@@ -67,6 +75,24 @@ impl Connection {
         }
         y.weigh(s.time, flight);
         self.after_acknowledgment(s, e, moved || covered.fresh > 0, cx);
+    }
+
+    /// Whether acknowledgment and window of `s`, which direction `d` sent, are those of before, of a peer that has nothing
+    /// out: so it is with most data of a connection that sends in one direction.
+    #[inline]
+    fn says_again(&self, s: &Segment, d: usize) -> bool {
+        let y = &self.directions[1 - d];
+        let ack = unwrapped(s.ack, y.max);
+        let same = s.window.is_some_and(|window| u64::from(window) << self.shift(d) == y.window && window > 0);
+        let quiet = y.fin.is_none() && y.episode.open == Open::No && y.closed_since.is_none();
+        same && quiet
+            && y.window_known
+            && ack == y.max
+            && ack == y.pieces.una()
+            && y.edge == ack + y.window
+            && y.counts.rwnd.is_some()
+            && s.options.sack.is_empty()
+            && !s.has(flags::SYN)
     }
 
     /// `ack` is above everything that passed.
@@ -117,7 +143,7 @@ impl Connection {
     fn duplicate_reported<S: Sink>(&mut self, s: &Segment, e: usize, block: (u64, u64), cx: &mut Context<S>) {
         let y = &mut self.directions[e];
         y.counts.dsacks += 1;
-        let mut proved = std::mem::take(&mut cx.proved);
+        let mut proved = std::mem::take(cx.proved);
         y.repairs.reported(block.0, block.1, |repair| proved.push(*repair));
         self.tell(cx, s, e, Happening::Dsack, block.0, block.1 - block.0);
         for repair in proved.drain(..) {
@@ -127,7 +153,7 @@ impl Connection {
                 self.needless(&repair, Proof::Dsack, s.time, e, cx);
             }
         }
-        cx.proved = proved;
+        *cx.proved = proved;
     }
 
     /// A retransmission of direction `d` has proved needless.

@@ -37,9 +37,9 @@ pub struct Context<'a, S> {
     /// Which round trip times.
     pub rule: RttRule,
     /// Room for the retransmissions that one acknowledgment covers.
-    pub repairs: Vec<u32>,
+    pub repairs: &'a mut Vec<u32>,
     /// Room for those that it proves needless.
-    pub proved: Vec<super::repairs::Repair>,
+    pub proved: &'a mut Vec<super::repairs::Repair>,
 }
 
 /// One end.
@@ -49,6 +49,21 @@ pub struct End {
     pub address: Address,
     /// Its port.
     pub port: u16,
+}
+
+/// What both SYNs together agree on, and what they took: what every packet asks for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Agreement {
+    /// Both were seen.
+    both: bool,
+    /// Largest segment.
+    mss: Option<u32>,
+    /// By how much windows of each direction are shifted.
+    shifts: [u8; 2],
+    sack: bool,
+    timestamps: bool,
+    /// [`Connection::handshake_rtt`].
+    handshake_rtt: Option<i64>,
 }
 
 /// Everything about a connection. Direction 0 are the data of whoever sent its first packet.
@@ -78,6 +93,7 @@ pub struct Connection {
     pub reset: Option<usize>,
     /// Written out as the table was full.
     pub evicted: bool,
+    agreement: Agreement,
 }
 
 impl Connection {
@@ -100,57 +116,69 @@ impl Connection {
             closed: None,
             reset: None,
             evicted: false,
+            agreement: Agreement::default(),
         }
     }
 
     /// SYNs of both were seen: windows can be known.
     #[inline]
     pub fn both_syns(&self) -> bool {
-        self.directions[0].offer.is_some() && self.directions[1].offer.is_some()
+        self.agreement.both
     }
 
-    fn agreed(&self, what: impl Fn(&Offer) -> bool) -> Option<bool> {
-        let [a, b] = &self.directions;
-        Some(what(a.offer.as_ref()?) && what(b.offer.as_ref()?))
+    /// A packet of the handshake has passed.
+    fn agree(&mut self) {
+        self.agreement.handshake_rtt = self.measured_handshake();
+        let [Some(a), Some(b)] = [&self.directions[0].offer, &self.directions[1].offer] else { return };
+        let timestamps = a.timestamps && b.timestamps;
+        let of_mss =
+            |(one, other): (u16, u16)| u32::from(one.min(other)).saturating_sub(if timestamps { 12 } else { 0 }).max(1);
+        self.agreement = Agreement {
+            both: true,
+            mss: a.mss.zip(b.mss).map(of_mss),
+            shifts: a.scale.zip(b.scale).map_or([0, 0], |(own, other)| [own, other]),
+            sack: a.sack && b.sack,
+            timestamps,
+            ..self.agreement
+        };
     }
 
     /// Whether SACK is in use; without both SYNs once a block was seen.
+    #[inline]
     pub fn sack(&self) -> bool {
-        self.agreed(|o| o.sack).unwrap_or_else(|| self.directions.iter().any(|d| d.blocks))
+        match self.agreement.both {
+            true => self.agreement.sack,
+            false => self.directions.iter().any(|d| d.blocks),
+        }
     }
 
     /// Whether timestamps are.
     pub fn timestamps(&self) -> Option<bool> {
-        self.agreed(|o| o.timestamps)
+        self.agreement.both.then_some(self.agreement.timestamps)
     }
 
     /// By how much windows that direction `d` announces are shifted.
     #[inline]
     pub fn shift(&self, d: usize) -> u8 {
-        let scale = |d: usize| self.directions[d].offer.as_ref()?.scale;
-        match (scale(d), scale(1 - d)) {
-            (Some(own), Some(_)) => own,
-            _ => 0,
-        }
+        self.agreement.shifts[d]
     }
 
     /// Largest segment of direction `d`.
     #[inline]
     pub fn mss(&self, d: usize) -> u32 {
-        if let [Some(a), Some(b)] = [&self.directions[0].offer, &self.directions[1].offer] {
-            if let (Some(one), Some(other)) = (a.mss, b.mss) {
-                let stamps = if a.timestamps && b.timestamps { 12 } else { 0 };
-                return u32::from(one.min(other)).saturating_sub(stamps).max(1);
-            }
-        }
-        match self.directions[d].largest {
+        self.agreement.mss.unwrap_or_else(|| match self.directions[d].largest {
             0 => 1460,
             largest => largest,
-        }
+        })
     }
 
     /// SYN to third packet, ns, unless one was repeated.
+    #[inline]
     pub fn handshake_rtt(&self) -> Option<i64> {
+        self.agreement.handshake_rtt
+    }
+
+    fn measured_handshake(&self) -> Option<i64> {
         (!self.repeated).then_some(())?;
         Some(self.handshake[2]? - self.handshake[0]?).filter(|ns| *ns >= 0)
     }
@@ -188,7 +216,7 @@ impl Connection {
     pub fn path(&self, d: usize) -> Path {
         let x = &self.directions[d];
         let up = x.up.unwrap_or(0);
-        let beyond = x.rtt.smoothed.or(self.handshake_part(d)).unwrap_or(0);
+        let beyond = x.rtt.smoothed.or_else(|| self.handshake_part(d)).unwrap_or(0);
         Path { round: self.round(d), up, at_sender: up * 9 < beyond, mss: self.mss(d) }
     }
 
@@ -251,6 +279,7 @@ impl Connection {
         x.counts.options_cut += u64::from(s.options_cut);
         if s.has(flags::SYN) {
             self.syn(s, d, cx);
+            self.agree();
         }
         self.shake(s, d);
         if let Some((value, echo)) = s.options.timestamps {
@@ -351,6 +380,7 @@ impl Connection {
                 let x = &mut self.directions[d];
                 x.up = Some(x.up.map_or(part, |up| up.min(part)));
             }
+            self.agree();
         }
         if !is_syn && (self.handshake[2].is_some() || s.length > 0) {
             for d in 0..2 {

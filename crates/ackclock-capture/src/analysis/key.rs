@@ -25,9 +25,9 @@ fn words(address: &Address) -> [u64; 2] {
 }
 
 impl Key {
-    /// That of the connection of a segment.
+    /// That of the connection of a segment, and whether the segment goes from the lower end to the higher one.
     #[inline]
-    pub fn of(s: &Segment, interface: u32) -> Key {
+    pub fn of(s: &Segment, interface: u32) -> (Key, bool) {
         let one = (words(&s.source), s.source_port);
         let other = (words(&s.destination), s.destination_port);
         let forward = one <= other;
@@ -36,7 +36,13 @@ impl Key {
         let tags = if s.tags == 0 { 0 } else { s.tags.rotate_left(1) & !1 | u32::from(forward) };
         let family = u8::from(matches!(s.source, Address::V6(_)));
         let ports = u32::from(low.1) << 16 | u32::from(high.1);
-        Key { words: [low.0[0], low.0[1], high.0[0], high.0[1]], ports, interface, tags, family }
+        (Key { words: [low.0[0], low.0[1], high.0[0], high.0[1]], ports, interface, tags, family }, forward)
+    }
+
+    /// Whether it is of an end with itself.
+    #[inline]
+    pub fn is_of_one_end(&self) -> bool {
+        self.words[..2] == self.words[2..] && self.ports >> 16 == self.ports & 0xffff
     }
 
     /// The same ends with other tags.

@@ -64,6 +64,9 @@ pub struct Analyzer<S> {
 
 struct Place {
     connection: Connection,
+    /// Whether its direction 0 goes from the lower end to the higher one.
+    forward: bool,
+    of_one_end: bool,
     keys: [Option<Key>; 3],
     closing: bool,
 }
@@ -101,7 +104,7 @@ impl<S: Sink> Analyzer<S> {
     pub fn take(&mut self, s: &Segment) {
         self.expire(s.time);
         let interface = if self.settings.merge_interfaces { 0 } else { s.interface };
-        let key = Key::of(s, interface);
+        let (key, forward) = Key::of(s, interface);
         let found = match self.last {
             Some((last, at)) if last == key => Some(at),
             _ => self.keys.get(&key).copied(),
@@ -115,7 +118,7 @@ impl<S: Sink> Analyzer<S> {
         };
         let at = if s.has(flags::SYN) { self.reopened(s, at, &key) } else { at };
         self.last = Some((key, at));
-        self.pass(s, at);
+        self.pass(s, at, forward);
     }
 
     fn direction(connection: &Connection, s: &Segment) -> usize {
@@ -125,15 +128,18 @@ impl<S: Sink> Analyzer<S> {
         usize::from(!is(first) || is(second) && connection.directions[1].known && near_second(connection, s))
     }
 
-    fn pass(&mut self, s: &Segment, at: u32) {
+    fn pass(&mut self, s: &Segment, at: u32, forward: bool) {
         let Settings { series, events, rule, .. } = self.settings;
         let Some(place) = self.places.get_mut(at as usize).and_then(Option::as_mut) else { return };
-        let d = Self::direction(&place.connection, s);
+        let d = if place.of_one_end {
+            Self::direction(&place.connection, s)
+        } else {
+            usize::from(forward != place.forward)
+        };
         place.connection.directions[d].tags.get_or_insert(s.tags);
-        let (repairs, proved) = (std::mem::take(&mut self.repairs), std::mem::take(&mut self.proved));
+        let (repairs, proved) = (&mut self.repairs, &mut self.proved);
         let mut cx = Context { sink: &mut self.sink, series, events, rule, repairs, proved };
         place.connection.take(s, d, &mut cx);
-        (self.repairs, self.proved) = (cx.repairs, cx.proved);
         if !place.closing && place.connection.closed.is_some() {
             place.closing = true;
             self.closing.push_back((s.time, at, place.connection.number));
@@ -160,8 +166,8 @@ impl<S: Sink> Analyzer<S> {
         }
         let round = c.round(d);
         if c.directions[d].recent.is_copy_elsewhere(s, round) {
-            let mut cx =
-                Context { sink: &mut self.sink, series, events, rule, repairs: Vec::new(), proved: Vec::new() };
+            let (repairs, proved) = (&mut self.repairs, &mut self.proved);
+            let mut cx = Context { sink: &mut self.sink, series, events, rule, repairs, proved };
             c.copied(s, d, &mut cx);
             return None;
         }
@@ -177,6 +183,8 @@ impl<S: Sink> Analyzer<S> {
         let general = key.with_tags(ANY_TAGS);
         let place = Box::new(Place {
             connection: Connection::new(number, s),
+            forward: Key::of(s, s.interface).1,
+            of_one_end: key.is_of_one_end(),
             keys: [Some(*key), Some(general), None],
             closing: false,
         });
