@@ -2,7 +2,7 @@
 //!
 //! * [`Segment`]: what is known of a packet; [`Analyzer`]: takes them, keeps the table of connections; [`sink`]: what
 //!   comes out, [`rows`]: the row of a direction
-//! * `connection`: the handshake and the order of what a packet does; `classes` and `causes`: what a segment with data is;
+//! * `connection`: the order of what a packet does; `handshake`; `classes` and `causes`: what a segment with data is;
 //!   `acks` and `coverage`: what an acknowledgment tells
 //! * `direction`: the state; `pieces`, `ranges`, `repairs`, `recent`: what is outstanding, SACKed, sent again, seen last;
 //!   `rtt` and `quantiles`: times; [`limits`]: who limits
@@ -13,6 +13,7 @@ mod classes;
 mod connection;
 mod coverage;
 mod direction;
+mod handshake;
 mod key;
 pub mod limits;
 mod pieces;

@@ -1,0 +1,106 @@
+//! The handshake of a connection: what its SYNs offer and agree on, and how long its parts take.
+
+use super::connection::{Connection, Context};
+use super::direction::Offer;
+use super::segment::Segment;
+use super::sink::{Happening, Sink};
+use ackclock_core::packet::wire::flags;
+
+/// What both SYNs together agree on, and what they took: what every packet asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Agreement {
+    /// Both were seen.
+    pub both: bool,
+    /// Largest segment.
+    pub mss: Option<u32>,
+    /// By how much windows of each direction are shifted.
+    pub shifts: [u8; 2],
+    /// Whether SACK is in use.
+    pub sack: bool,
+    /// Whether timestamps are.
+    pub timestamps: bool,
+    /// [`Connection::handshake_rtt`].
+    pub handshake_rtt: Option<i64>,
+}
+
+impl Connection {
+    /// A packet of the handshake has passed.
+    pub(super) fn agree(&mut self) {
+        self.agreement.handshake_rtt = self.measured_handshake();
+        let [Some(a), Some(b)] = [&self.directions[0].offer, &self.directions[1].offer] else { return };
+        let timestamps = a.timestamps && b.timestamps;
+        let of_mss =
+            |(one, other): (u16, u16)| u32::from(one.min(other)).saturating_sub(if timestamps { 12 } else { 0 }).max(1);
+        self.agreement = Agreement {
+            both: true,
+            mss: a.mss.zip(b.mss).map(of_mss),
+            shifts: a.scale.zip(b.scale).map_or([0, 0], |(own, other)| [own, other]),
+            sack: a.sack && b.sack,
+            timestamps,
+            ..self.agreement
+        };
+    }
+
+    fn measured_handshake(&self) -> Option<i64> {
+        (!self.repeated).then_some(())?;
+        Some(self.handshake[2]? - self.handshake[0]?).filter(|ns| *ns >= 0)
+    }
+
+    /// Takes a SYN that direction `d` sent.
+    pub(super) fn syn<S: Sink>(&mut self, s: &Segment, d: usize, cx: &mut Context<S>) {
+        let x = &mut self.directions[d];
+        if x.offer.is_some() {
+            x.counts.syn_retransmissions += 1;
+            self.repeated |= self.handshake[2].is_none();
+            let seq = self.directions[d].origin.wrapping_sub(1);
+            self.tell(cx, s, d, Happening::SynRetransmission, seq, 0);
+            return;
+        }
+        x.offer = Some(Offer {
+            isn: s.seq,
+            mss: s.options.mss,
+            scale: s.options.window_scale.map(|shift| shift.min(14)),
+            sack: s.options.sack_permitted,
+            timestamps: s.options.timestamps.is_some(),
+            ecn: s.has(flags::ECE) && (s.has(flags::CWR) || s.has(flags::ACK)),
+        });
+        if !x.data {
+            x.stand_at(s.seq.wrapping_add(1));
+        }
+        let (answer, opener) = if s.has(flags::ACK) { (1, 1 - d) } else { (0, d) };
+        self.initiator.get_or_insert(opener);
+        let own = &mut self.handshake[answer];
+        own.get_or_insert(s.time);
+    }
+
+    /// Measures the handshake, and notes when it is over.
+    pub(super) fn shake(&mut self, s: &Segment, d: usize) {
+        if self.handshake[2].is_some() || self.directions[0].limits.open {
+            return;
+        }
+        let is_syn = s.has(flags::SYN);
+        if let [Some(syn), Some(answer), None] = self.handshake {
+            let part = if is_syn && s.has(flags::ACK) && answer == s.time {
+                Some(answer - syn)
+            } else if !is_syn && s.has(flags::ACK) && self.initiator == Some(d) {
+                self.handshake[2] = Some(s.time);
+                Some(s.time - answer)
+            } else {
+                None
+            };
+            if let Some(part) = part.filter(|ns| *ns >= 0 && !self.repeated) {
+                let x = &mut self.directions[d];
+                x.up = Some(x.up.map_or(part, |up| up.min(part)));
+            }
+            self.agree();
+        }
+        if !is_syn && (self.handshake[2].is_some() || s.length > 0) {
+            for d in 0..2 {
+                let path = self.path(d);
+                let limits = &mut self.directions[d].limits;
+                limits.advance(s.time, &path);
+                limits.open = true;
+            }
+        }
+    }
+}
