@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CRATES := -p ackclock-core -p ackclock-sim
 
-.PHONY: help build demo test bench lint docs instructions clean
+.PHONY: help build demo test bench lint docs instructions fuzz clean
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,6 +31,9 @@ bench: build     ## speed and memory against ns-3 and ns-2, where they are insta
 instructions:    ## instructions per packet against the committed baseline (needs valgrind)
 	cargo build --quiet --release -p ackclock-sim --example dumbbell --example play
 	$(PYTHON) benches/instructions.py
+
+fuzz:            ## FUZZ_S seconds (20) of hostile input for each target of fuzz/, beginning with its corpus
+	bash scripts/fuzz.sh
 
 lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy, architecture rules
 	cargo fmt --check

@@ -215,7 +215,8 @@ impl Connection {
                 y.closed_since = Some(s.time);
                 closes = true;
             } else if window > 0 {
-                y.counts.zero_window += y.closed_since.take().map_or(0, |since| (s.time - since).max(0));
+                let closed = y.closed_since.take().map_or(0, |since| (s.time - since).max(0));
+                y.counts.zero_window = y.counts.zero_window.saturating_add(closed);
             }
             (y.window, y.window_known) = (window, true);
         }

@@ -14,7 +14,7 @@ impl Connection {
     pub(super) fn cause(&mut self, s: &Segment, d: usize, start: u64, end: u64) -> Cause {
         let round = self.round(d);
         let silence = s.time - self.directions[d].stirred.max(self.first);
-        let silent = silence * 4 > round * 5 + 8 * MS;
+        let silent = silence.saturating_mul(4) > round * 5 + 8 * MS;
         let sack = self.sack();
         let x = &mut self.directions[d];
         let una = x.pieces.una();

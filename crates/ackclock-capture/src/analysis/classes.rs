@@ -285,5 +285,5 @@ fn overtaken(s: &Segment, (at, tsval, ip_id): (i64, u32, u16), round: i64) -> bo
     if s.ip_id != 0 && ip_id != 0 && s.ip_id != ip_id {
         return (s.ip_id.wrapping_sub(ip_id) as i16) < 0;
     }
-    (s.time - at) * 10 < round * 9
+    (s.time - at).saturating_mul(10) < round * 9
 }

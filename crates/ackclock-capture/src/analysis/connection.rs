@@ -4,6 +4,7 @@ use super::direction::Direction;
 use super::handshake::Agreement;
 use super::limits::{Limit, Path};
 use super::repairs::{Cause, Proof};
+use super::rtt::LONGEST;
 use super::segment::{unwrapped, Segment};
 use super::sink::{Event, FlowId, Happening, Metric, Sample, Sink};
 use ackclock_core::packet::wire::flags;
@@ -152,7 +153,7 @@ impl Connection {
         (!self.repeated).then_some(())?;
         let [syn, answer, third] = self.handshake;
         let part = if self.initiator? == d { answer? - syn? } else { third? - answer? };
-        (part >= 0).then_some(part)
+        (part >= 0).then_some(part.min(LONGEST))
     }
 
     /// What a round trip of direction `d` takes at most, as far as that is known, ns.

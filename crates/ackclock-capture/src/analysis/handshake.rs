@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, Context};
 use super::direction::Offer;
+use super::rtt::LONGEST;
 use super::segment::Segment;
 use super::sink::{Happening, Sink};
 use ackclock_core::packet::wire::flags;
@@ -43,7 +44,7 @@ impl Connection {
 
     fn measured_handshake(&self) -> Option<i64> {
         (!self.repeated).then_some(())?;
-        Some(self.handshake[2]? - self.handshake[0]?).filter(|ns| *ns >= 0)
+        Some((self.handshake[2]? - self.handshake[0]?).min(LONGEST)).filter(|ns| *ns >= 0)
     }
 
     /// Takes a SYN that direction `d` sent.
@@ -88,7 +89,7 @@ impl Connection {
             } else {
                 None
             };
-            if let Some(part) = part.filter(|ns| *ns >= 0 && !self.repeated) {
+            if let Some(part) = part.map(|ns| ns.min(LONGEST)).filter(|ns| *ns >= 0 && !self.repeated) {
                 let x = &mut self.directions[d];
                 x.up = Some(x.up.map_or(part, |up| up.min(part)));
             }

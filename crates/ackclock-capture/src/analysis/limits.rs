@@ -210,7 +210,9 @@ impl Limits {
         let (before, before_length, before_full) = self.before.unwrap_or((i64::MIN / 2, u32::MAX, false));
         let otherwise = if before_length < path.mss {
             Limit::App
-        } else if self.last_ack.is_some_and(|at| time - at <= eps) || out && time - before <= eps.max(path.round / 2) {
+        } else if self.last_ack.is_some_and(|at| time - at <= eps)
+            || out && time.saturating_sub(before) <= eps.max(path.round / 2)
+        {
             Limit::Network
         } else {
             Limit::App

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 /// Timestamps that wait for their echo; of more than these only some are timed.
 const MOST_STAMPS: usize = 64;
+/// Longer than nine years is no time that anything took, but a damaged file: it counts for that, so that sums stay numbers.
+pub const LONGEST: i64 = 1 << 58;
 
 /// Samples of P-Y-P.
 #[derive(Clone, Debug, Default)]
@@ -26,13 +28,14 @@ impl Rtt {
         if ns < 0 {
             return false;
         }
+        let ns = ns.min(LONGEST);
         if self.smoothed.is_none() {
             (self.smoothed, self.min, self.max) = (Some(ns), ns, ns);
         } else {
             (self.min, self.max) = (self.min.min(ns), self.max.max(ns));
             self.smooth(ns);
         }
-        self.sum += ns as u64;
+        self.sum = self.sum.saturating_add(ns as u64);
         self.quantiles.record(ns as u64);
         true
     }
@@ -40,7 +43,7 @@ impl Rtt {
     /// Smooths with a time that is no sample; before the first sample there is nothing to smooth.
     #[inline]
     pub fn smooth(&mut self, ns: i64) {
-        self.smoothed = self.smoothed.map(|before| before + (ns - before) / 8);
+        self.smoothed = self.smoothed.map(|before| before + (ns.min(LONGEST) - before) / 8);
     }
 
     /// How many there were.
@@ -102,7 +105,7 @@ impl Stamps {
             self.waiting.pop_front();
             if waiting == value {
                 (self.echoed, self.echoed_from) = (Some(value), at);
-                return Some(time - at).filter(|ns| *ns >= 0);
+                return Some((time - at).min(LONGEST)).filter(|ns| *ns >= 0);
             }
         }
         None

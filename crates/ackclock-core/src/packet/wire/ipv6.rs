@@ -107,7 +107,8 @@ impl Extensions {
                     let field = u16::from_be_bytes([h[2], h[3]]);
                     let id = u32::from_be_bytes([h[4], h[5], h[6], h[7]]);
                     (found.protocol, found.len) = (h[0], found.len + 8);
-                    found.fragment = Fragment::new(id, u32::from(field & !7), field & 1 != 0);
+                    // Of several the first that makes a part of it: an atomic one behind does not make it whole again.
+                    found.fragment = found.fragment.or(Fragment::new(id, u32::from(field & !7), field & 1 != 0));
                     if field & !7 != 0 {
                         return Ok(found);
                     }
