@@ -22,9 +22,10 @@ import architecture_python
 # --- Crates: which of our own crates each may depend on. A crate that is not listed is a violation.
 CRATES: dict[str, set[str]] = {
     "ackclock-core": set(),
-    "ackclock-sim": {"ackclock-core"},
+    "ackclock-run": {"ackclock-core"},
+    "ackclock-sim": {"ackclock-core", "ackclock-run"},
     "ackclock-capture": {"ackclock-core"},
-    "ackclock-py": {"ackclock-capture", "ackclock-core", "ackclock-sim"},
+    "ackclock-py": {"ackclock-capture", "ackclock-core", "ackclock-run", "ackclock-sim"},
 }
 WITHOUT_DEPENDENCIES = {"ackclock-core"}
 BOUND_TO_PYTHON = {"ackclock-py"}
@@ -48,9 +49,10 @@ DENIED: dict[str, dict[str, str]] = {
         r"\b(e?print(?:ln)?|dbg)\s*!": "core does no output",
         r"\b(f32)\b": "windows and estimates are f64",
     },
+    "ackclock-run": _OUTSIDE,
     "ackclock-sim": _OUTSIDE,
 }
-FORBIDS_UNSAFE = {"ackclock-capture", "ackclock-core", "ackclock-sim"}
+FORBIDS_UNSAFE = {"ackclock-capture", "ackclock-core", "ackclock-run", "ackclock-sim"}
 
 MOST_LINES, MOST_TEST_LINES = 400, 500
 SIZED = ("crates/", "python/", "scripts/", "conformance/")
@@ -177,7 +179,7 @@ def check(root: Path) -> list[str]:
 
 WITHOUT_A_SYSTEM = "wasm32-unknown-unknown"
 """WebAssembly has no clock, threads or files."""
-PORTABLE = ("ackclock-core", "ackclock-sim")
+PORTABLE = ("ackclock-core", "ackclock-run", "ackclock-sim")
 """The crates that must build for it."""
 
 

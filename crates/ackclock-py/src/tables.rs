@@ -1,8 +1,8 @@
 //! Tables of runs as Arrow record batches, handed to Python without copying (Arrow PyCapsule interface).
 
 use ackclock_core::queue::Reason;
+use ackclock_run::rows::{DatagramRow, TransfersRow};
 use ackclock_sim::probe::{metric_name, Owner, Sample, METRICS};
-use ackclock_sim::rows::{DatagramRow, TransfersRow};
 use ackclock_sim::Output;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int8Type;

@@ -3,44 +3,30 @@
 use crate::endpoint::{self, Make};
 use crate::engine::{Bare, Layout, Sim};
 use crate::events::Events;
-use crate::flow::{MAX_FLOWS, MAX_HOPS};
+use crate::flow::MAX_FLOWS;
 use crate::host::{Maker, Talk, Work};
 use crate::links;
 use crate::marking;
 use crate::network::Network;
 use crate::one_way::OneWay;
-use crate::others::Others;
 use crate::probe::Probes;
 use crate::routes::{Route, Routes};
 use crate::slab::Slab;
-use crate::spec::{self, Hop, Run, SpecError, Start, Through};
+use crate::spec::{self, Hop, Run, SpecError};
 use crate::tap::{Doors, Taps};
 use crate::wire::Link;
 use ackclock_core::app::Connections;
 use ackclock_core::path::{DelayLine, Port};
-use ackclock_core::rng::Stream;
 use ackclock_core::time::{Span, Time};
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use ackclock_run::check::check;
+use ackclock_run::others::Others;
+use ackclock_run::ways::{drawn, Stops};
 
-/// Longest run, delay and interval: 10 years, so that sums of times cannot overflow.
-const MAX_DURATION: u64 = 10 * 366 * 86_400 * 1_000_000_000;
-/// Most bytes of link framing.
-const MAX_OVERHEAD: u32 = 65_535;
-/// Fastest link, bit/s.
-const MAX_RATE: u64 = 1_000_000_000_000_000;
-
-/// Numbers the elements that routes pass: links first, then every port of the other elements, then one delay line per
-/// distinct delay.
+/// Numbers what routes pass: links first, then every port of the other elements, then the probe points, then one delay line
+/// per distinct delay.
 pub(crate) struct Router<'a> {
-    links: BTreeMap<&'a str, u32>,
-    /// The other elements: number of the first port, and how many there are.
-    elements: BTreeMap<&'a str, (u32, Port)>,
-    /// How many links, ports and probe points there are.
-    before_delays: u32,
+    stops: Stops<'a>,
     taps: Doors,
-    delays: Vec<u64>,
-    numbers: BTreeMap<u64, u32>,
     routes: Routes,
 }
 
@@ -50,63 +36,17 @@ impl<'a> Router<'a> {
     /// # Errors
     /// Something is to be captured that is not there.
     pub(crate) fn new(run: &'a Run, ports: &[Port]) -> Result<Router<'a>, SpecError> {
-        let links: BTreeMap<_, _> = run.links.iter().zip(0..).map(|(l, i)| (l.id.as_str(), i)).collect();
-        let mut before_delays = links.len() as u32;
-        let mut elements = BTreeMap::new();
-        let names = run.elements.iter().map(|e| e.id.as_str()).chain(run.cells.iter().map(|c| c.id.as_str()));
-        let names = names.chain(run.hspa.iter().map(|h| h.id.as_str()));
-        for (id, n) in names.zip(ports) {
-            elements.insert(id, (before_delays, *n));
-            before_delays += u32::from(*n);
-        }
-        let taps = Doors::of(run, before_delays)?;
-        before_delays += taps.len();
-        let (delays, numbers, routes) = (Vec::new(), BTreeMap::new(), Routes::default());
-        Ok(Router { links, elements, before_delays, taps, delays, numbers, routes })
+        let mut stops = Stops::new(run, ports);
+        let taps = Doors::of(run, stops.before_delays())?;
+        stops.reserve(taps.len());
+        Ok(Router { stops, taps, routes: Routes::default() })
     }
 
     /// The way of flow number `flow` over `hops`, of its data or `back`.
     pub(crate) fn route(&mut self, hops: &[Hop], (flow, back): (usize, bool), path: &str) -> Result<Route, SpecError> {
-        if hops.is_empty() || hops.len() > MAX_HOPS {
-            return Err(SpecError::new(path, format!("a route has 1 to {MAX_HOPS} hops, not {}", hops.len())));
-        }
-        let elements = hops.iter().map(|hop| match hop {
-            Hop::Link(id) => {
-                let i = self.links.get(id.as_str()).copied();
-                i.ok_or_else(|| SpecError::new(path, format!("no link has the id '{id}'")))
-            }
-            Hop::Element(Through { id, port }) => match self.elements.get(id.as_str()) {
-                Some((first, n)) if port < n => Ok(first + u32::from(*port)),
-                Some((_, n)) => Err(SpecError::new(path, format!("'{id}' has ports 0 to {}, not {port}", n - 1))),
-                None => Err(SpecError::new(path, format!("no element has the id '{id}'"))),
-            },
-            // Those that are drawn are drawn before.
-            Hop::Delay(ns) | Hop::Uniform([ns, _]) => {
-                let i = *self.numbers.entry(*ns).or_insert_with(|| {
-                    self.delays.push(*ns);
-                    self.delays.len() as u32 - 1
-                });
-                Ok(self.before_delays + i)
-            }
-        });
-        let elements = elements.collect::<Result<Vec<_>, SpecError>>()?;
+        let elements = self.stops.of(hops, path)?;
         Ok(self.routes.add(self.taps.around(elements, flow, back)))
     }
-}
-
-/// The flow with its delays as they are drawn for this replication.
-fn drawn<'a>(f: &'a spec::Flow, run: &Run) -> Cow<'a, spec::Flow> {
-    if !f.forward.iter().chain(&f.reverse).any(|hop| matches!(hop, Hop::Uniform(_))) {
-        return Cow::Borrowed(f);
-    }
-    let mut f = f.clone();
-    let mut rng = Stream::named(run.seed, run.run, &format!("flow {} delay", f.id));
-    for hop in f.forward.iter_mut().chain(&mut f.reverse) {
-        if let Hop::Uniform([low, high]) = *hop {
-            *hop = Hop::Delay(low + rng.below(high - low + 1));
-        }
-    }
-    Cow::Owned(f)
 }
 
 impl Sim {
@@ -143,13 +83,13 @@ impl Sim {
         let links: Vec<Link> = links
             .map(|(i, l)| links::link(l, run, &format!("links.{i}"), probes.queue_events))
             .collect::<Result<_, _>>()?;
-        let delays: Vec<DelayLine<Bare>> = router.delays.iter().map(|d| DelayLine::new(Span(*d))).collect();
+        let delays: Vec<DelayLine<Bare>> = router.stops.delays().iter().map(|d| DelayLine::new(Span(*d))).collect();
         let doors = others.iter().zip(0..).flat_map(|(e, i)| (0..e.ports()).map(move |port| (i, port))).collect();
         let layout = Layout {
             others: links.len() as u32,
-            taps: router.before_delays - router.taps.len(),
-            delays: router.before_delays,
-            sides: router.before_delays + delays.len() as u32,
+            taps: router.stops.before_delays() - router.taps.len(),
+            delays: router.stops.before_delays(),
+            sides: router.stops.before_delays() + delays.len() as u32,
         };
         let mut events = Events::new(layout.sides as usize, sides.len());
         for (i, conn) in conns.iter().enumerate() {
@@ -244,86 +184,4 @@ impl Sim {
             .saturating_add(transfers.saturating_mul(PER_FLOW))
             .saturating_add(probes.estimate(run.duration_ns, run.flows.len(), run.links.len(), users)))
     }
-}
-
-pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
-    let err = |path: &str, problem: String| Err(SpecError::new(path, problem));
-    if run.duration_ns == 0 || run.duration_ns > MAX_DURATION {
-        return err("duration_ns", "a run lasts more than nothing and at most ten years".into());
-    }
-    if run.warmup_ns >= run.duration_ns {
-        return err("warmup_ns", format!("the warm-up of {} ns must end before the run does", run.warmup_ns));
-    }
-    if run.flows.is_empty() || run.flows.len() > MAX_FLOWS {
-        return err("flows", format!("a run has 1 to {MAX_FLOWS} flows, not {}", run.flows.len()));
-    }
-    for (i, f) in run.flows.iter().enumerate() {
-        if f.app.datagrams().is_none() && (f.mss == 0 || f.mss > 65_535) {
-            return err(&format!("flows.{i}.mss"), format!("a segment has 1 to 65535 bytes, not {}", f.mss));
-        }
-        if let Start::Uniform([a, b]) = f.start {
-            if b < a {
-                return err(&format!("flows.{i}.start"), "the interval ends before it begins".into());
-            }
-        }
-    }
-    let mut takes_time = BTreeMap::new();
-    for (i, l) in run.links.iter().enumerate() {
-        if takes_time.insert(l.id.as_str(), l.delay_ns > 0 || !l.unlimited()).is_some() {
-            return err(&format!("links.{i}.id"), format!("two links have the id '{}'", l.id));
-        }
-        if l.delay_ns > MAX_DURATION {
-            return err(&format!("links.{i}.delay_ns"), format!("{} ns is more than ten years", l.delay_ns));
-        }
-        if l.overhead_bytes > MAX_OVERHEAD {
-            let problem = format!("{} B of framing; at most {MAX_OVERHEAD}", l.overhead_bytes);
-            return err(&format!("links.{i}.overhead_bytes"), problem);
-        }
-        let steps = l.schedule.iter().flat_map(|s| s.steps.iter().map(|step| step[1]));
-        if l.rate_bps.into_iter().chain(steps).any(|r| r > MAX_RATE) {
-            return err(&format!("links.{i}.rate_bps"), format!("faster than {MAX_RATE} bit/s"));
-        }
-    }
-    for (i, e) in run.elements.iter().enumerate() {
-        if run.elements[..i].iter().any(|other| other.id == e.id) {
-            return err(&format!("elements.{i}.id"), format!("two elements have the id '{}'", e.id));
-        }
-    }
-    for (i, c) in run.cells.iter().enumerate() {
-        let taken = run.elements.iter().any(|e| e.id == c.id) || run.cells[..i].iter().any(|other| other.id == c.id);
-        if taken {
-            return err(&format!("cells.{i}.id"), format!("two elements have the id '{}'", c.id));
-        }
-    }
-    for (i, h) in run.hspa.iter().enumerate() {
-        let others = run.elements.iter().map(|e| &e.id).chain(run.cells.iter().map(|c| &c.id));
-        if others.chain(run.hspa[..i].iter().map(|other| &other.id)).any(|id| *id == h.id) {
-            return err(&format!("hspa.{i}.id"), format!("two elements have the id '{}'", h.id));
-        }
-    }
-    for (i, f) in run.flows.iter().enumerate() {
-        let hops = || f.forward.iter().chain(&f.reverse);
-        if hops().any(|h| matches!(h, Hop::Uniform([low, high]) if low > high)) {
-            return err(&format!("flows.{i}"), "the least delay is above the largest".into());
-        }
-        if hops().any(|h| matches!(h, Hop::Delay(ns) | Hop::Uniform([_, ns]) if *ns > MAX_DURATION)) {
-            return err(&format!("flows.{i}"), "a delay of more than ten years".into());
-        }
-        // A packet must be later behind its route than before it. Unknown links are told of when routes are made.
-        let later = |h: &Hop| match h {
-            Hop::Delay(ns) | Hop::Uniform([ns, _]) => *ns > 0,
-            Hop::Link(id) => takes_time.get(id.as_str()).copied().unwrap_or(true),
-            // Elements may, but nobody says so; a cell does.
-            Hop::Element(Through { id, .. }) => {
-                run.cells.iter().any(|c| c.id == *id) || run.hspa.iter().any(|h| h.id == *id)
-            }
-        };
-        if !hops().any(later) {
-            return err(&format!("flows.{i}"), "nothing on its way takes time; give a link a rate or a delay".into());
-        }
-    }
-    if run.probes.values().any(|p| matches!(p, spec::Sampling::Every { every_ns } if *every_ns > MAX_DURATION)) {
-        return err("probes", "an interval of more than ten years".into());
-    }
-    Ok(())
 }

@@ -1,15 +1,16 @@
 //! Whether a run can be built, found out without building it: everything is made once and let go again, and what is
 //! there many times is made the first time only.
 
-use crate::build::{check, Router};
+use crate::build::Router;
 use crate::endpoint::Make;
 use crate::engine::Sim;
 use crate::links;
 use crate::marking;
 use crate::network::Network;
-use crate::others::Others;
 use crate::probe::Probes;
 use crate::spec::{Flow, Link, Run, SpecError};
+use ackclock_run::check;
+use ackclock_run::others::Others;
 
 /// Most different flows or links that are remembered; any more are made each time.
 const REMEMBERED: usize = 16;

@@ -5,7 +5,6 @@ use crate::events::{Events, LAST};
 use crate::flow::{Conn, Flow, Side};
 use crate::host::{Maker, Talk, Work};
 use crate::one_way::OneWay;
-use crate::others::Other;
 use crate::probe::Probes;
 use crate::routes::{Routes, END};
 use crate::slab::{Slab, NONE};
@@ -15,6 +14,7 @@ use ackclock_core::packet::{Family, FourTuple, Packet};
 use ackclock_core::path::{DelayLine, Port};
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
+use ackclock_run::others::Other;
 
 /// Events between two looks at the caller's interrupt.
 pub(crate) const INTERRUPT_INTERVAL: u64 = 1 << 16;

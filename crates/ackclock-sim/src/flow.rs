@@ -1,18 +1,15 @@
 //! Connections and their applications.
 
 use crate::host::{Blueprint, Datagrams};
-use crate::periods::Periods;
 use crate::routes::Route;
 use crate::slab::Stamp;
 use ackclock_core::app::Application;
 use ackclock_core::tcp::sender::SenderStats;
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
-
-/// Most hops of a route.
-pub const MAX_HOPS: usize = 127;
-/// Most connections of a run.
-pub const MAX_FLOWS: usize = 1 << 24;
+pub use ackclock_run::check::MAX_FLOWS;
+use ackclock_run::periods::Periods;
+pub use ackclock_run::ways::{Path, MAX_HOPS};
 
 /// One side of a connection and the route of what it sends.
 pub struct Side {
@@ -174,15 +171,6 @@ pub struct Transfer {
     pub end: Option<Time>,
     /// Its payload.
     pub bytes: u64,
-}
-
-/// The best that a way allows.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Path {
-    /// Propagation there and back, nanoseconds.
-    pub rtt: u64,
-    /// The slowest link of the data's way, bit/s; none: unlimited.
-    pub rate: Option<u64>,
 }
 
 /// A connection, or a source of datagrams.

@@ -14,32 +14,29 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
-pub mod cells;
 mod check;
 pub mod endpoint;
 pub mod engine;
 pub mod events;
+mod finish;
 pub mod flow;
 pub mod host;
-mod hspa;
 mod links;
 mod marking;
 mod network;
 mod one_way;
-mod others;
 pub mod output;
-pub mod periods;
 pub mod probe;
 pub mod routes;
 pub mod rows;
 pub mod slab;
 pub mod snapshot;
-pub mod spec;
 pub mod step;
 pub mod tap;
 pub mod wire;
 
 pub use ackclock_core::histogram;
+pub use ackclock_run::{cells, spec};
 pub use engine::Sim;
 pub use output::Output;
 pub use spec::{Run, SpecError};

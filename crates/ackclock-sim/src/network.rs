@@ -1,18 +1,19 @@
 //! Flows and their own connections as they are put together.
 
 use crate::endpoint::{self, Make};
-use crate::flow::{Conn, Flow, Path, Side, Snapshot};
+use crate::flow::{Conn, Flow, Side, Snapshot};
 use crate::host::{Blueprint, Datagrams};
 use crate::marking;
-use crate::others::Others;
-use crate::periods::Periods;
 use crate::routes::Route;
 use crate::slab::Stamp;
-use crate::spec::{self, Hop, Run, SpecError, Start, Through};
+use crate::spec::{self, Run, SpecError};
 use ackclock_core::app::Connections;
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
+use ackclock_run::others::Others;
+use ackclock_run::periods::Periods;
+use ackclock_run::ways;
 
 /// What has been put together so far.
 #[derive(Default)]
@@ -35,13 +36,7 @@ impl Network {
         make: &mut Make<'_>,
     ) -> Result<(), SpecError> {
         let i = self.flows.len();
-        let start = match f.start {
-            Start::At(ns) => Time(ns),
-            Start::Uniform([a, b]) => {
-                let mut rng = Stream::named(run.seed, run.run, &format!("flow {} start", f.id));
-                Time(a + rng.below(b.saturating_sub(a).saturating_add(1)))
-            }
-        };
+        let start = ways::start(f, run);
         let periods = Periods::of(f, start, path)?;
         let entry = f.app.entry(path)?;
         let mut endpoints = [None, None];
@@ -101,24 +96,9 @@ impl Network {
             completed: None,
             datagrams: f.app.datagrams().map(|_| Box::new(Datagrams::new(Time(run.warmup_ns)))),
             handshake,
-            path: best(f, run, others),
+            path: ways::best(f, run, others),
             baseline: Snapshot::default(),
         });
         Ok(())
     }
-}
-
-/// What the way of `f` allows at best.
-fn best(f: &spec::Flow, run: &Run, others: &Others) -> Path {
-    let link = |id: &str| run.links.iter().find(|l| l.id == *id);
-    let of = |hop: &Hop| match hop {
-        Hop::Delay(ns) | Hop::Uniform([ns, _]) => (*ns, None),
-        Hop::Link(id) => link(id).map_or((0, None), |l| (l.first_delay_ns(), l.fastest())),
-        Hop::Element(Through { id, port }) => {
-            let (least, rate) = others.best(id, *port);
-            (least.0, rate)
-        }
-    };
-    let rtt = f.forward.iter().chain(&f.reverse).map(|hop| of(hop).0).fold(0, u64::saturating_add);
-    Path { rtt, rate: f.forward.iter().filter_map(|hop| of(hop).1).min() }
 }

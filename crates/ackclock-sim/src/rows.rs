@@ -1,68 +1,9 @@
-//! What is reported of datagrams, transfers and pages.
+//! From what flows have counted to the rows of datagrams, transfers and pages.
 
 use crate::engine::Sim;
 use crate::flow::{snapshot, Flow, Side, Snapshot, Transfer};
 use crate::host::Datagrams;
-use ackclock_core::app::web::report::{Object, Page};
-use ackclock_core::time::Time;
-
-/// A transfer: a bulk flow of given size, one of a group of transfers, or a request with its answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TransferRow {
-    /// Number of its flow.
-    pub flow: u32,
-    /// Its number within the flow, from 0.
-    pub index: u64,
-    /// When the connection was opened or the request written, seconds.
-    pub start_s: f64,
-    /// When its last byte was delivered; none: not within the run.
-    pub end_s: Option<f64>,
-    /// Its payload; of a request that of the answer.
-    pub bytes: u64,
-    /// From start to end.
-    pub fct_s: Option<f64>,
-    /// This in units of what an idle path would need: a round trip, one more for the handshake, and the payload at the
-    /// rate of the slowest link.
-    pub slowdown: Option<f64>,
-}
-
-/// A web page, as the client at the end of a flow reports it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PageRow {
-    /// Number of the flow.
-    pub flow: u32,
-    /// The page.
-    pub page: Page,
-}
-
-/// An object of a page.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ObjectRow {
-    /// Number of the flow.
-    pub flow: u32,
-    /// The object.
-    pub object: Object,
-}
-
-/// Datagrams of a flow over the measurement window.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DatagramRow {
-    /// Packets sent that neither arrived nor were under way at the end of the run.
-    pub lost: u64,
-    /// Packets sent that were under way then, those excepted of which the link they wait for knows that it will lose them.
-    pub in_flight: u64,
-}
-
-/// Transfers of a flow that began within the measurement window.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TransfersRow {
-    /// How many began.
-    pub begun: u64,
-    /// How many of them were completed.
-    pub completed: u64,
-    /// Completion time of these: mean and nearest-rank percentiles 50, 95, 99.
-    pub fct_s: Option<[f64; 4]>,
-}
+use ackclock_run::rows::{DatagramRow, ObjectRow, PageRow, TransferRow};
 
 impl Datagrams {
     pub(crate) fn row(&self) -> DatagramRow {
@@ -82,12 +23,6 @@ impl Flow {
         }
         sum
     }
-
-    /// Seconds that a transfer of `bytes` takes at best.
-    fn ideal(&self, bytes: u64, handshake: bool) -> f64 {
-        let trips = 1.0 + f64::from(u8::from(handshake));
-        self.path.rtt as f64 * 1e-9 * trips + self.path.rate.map_or(0.0, |rate| bytes as f64 * 8.0 / rate as f64)
-    }
 }
 
 impl Sim {
@@ -95,18 +30,9 @@ impl Sim {
     pub(crate) fn transfers(&self, i: usize) -> Vec<TransferRow> {
         let flow = &self.flows[i];
         let row = |(index, t): (usize, &Transfer)| {
-            let fct = t.end.map(|end| end.since(t.start).as_secs_f64());
             // Over one connection the first alone waits for a handshake.
-            let ideal = flow.ideal(t.bytes, flow.handshake && (flow.many || index == 0));
-            TransferRow {
-                flow: i as u32,
-                index: index as u64,
-                start_s: t.start.as_secs_f64(),
-                end_s: t.end.map(Time::as_secs_f64),
-                bytes: t.bytes,
-                fct_s: fct,
-                slowdown: fct.filter(|_| ideal > 0.0).map(|t| t / ideal),
-            }
+            let handshake = flow.handshake && (flow.many || index == 0);
+            TransferRow::of((i as u32, index as u64), (t.start, t.end), t.bytes, flow.path.ideal(t.bytes, handshake))
         };
         flow.transfers.iter().enumerate().map(row).collect()
     }
@@ -121,20 +47,5 @@ impl Sim {
             }
         }
         (pages, objects)
-    }
-
-    /// What became of `transfers`, those of one flow.
-    pub(crate) fn summary(&self, transfers: &[TransferRow]) -> TransfersRow {
-        let from = self.from.as_secs_f64();
-        let within = || transfers.iter().filter(|t| t.start_s >= from);
-        let mut fct: Vec<f64> = within().filter_map(|t| t.fct_s).collect();
-        fct.sort_by(f64::total_cmp);
-        let rank = |p: f64| fct[((p * fct.len() as f64).ceil() as usize).clamp(1, fct.len()) - 1];
-        let mean = || fct.iter().sum::<f64>() / fct.len() as f64;
-        TransfersRow {
-            begun: within().count() as u64,
-            completed: fct.len() as u64,
-            fct_s: (!fct.is_empty()).then(|| [mean(), rank(0.5), rank(0.95), rank(0.99)]),
-        }
     }
 }

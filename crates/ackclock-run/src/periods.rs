@@ -16,7 +16,7 @@ impl Periods {
     ///
     /// # Errors
     /// Intervals that overlap or are empty.
-    pub(crate) fn of(f: &spec::Flow, start: Time, path: &str) -> Result<Periods, SpecError> {
+    pub fn of(f: &spec::Flow, start: Time, path: &str) -> Result<Periods, SpecError> {
         // A source told to stop before it starts does so at once: time never runs back.
         let stop = f.stop_ns.map_or(Time::NEVER, |ns| Time(ns).max(start));
         let Some(schedule) = &f.schedule else { return Ok(Periods::new(vec![(start, stop)])) };

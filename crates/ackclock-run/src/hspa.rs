@@ -8,7 +8,7 @@ use ackclock_core::time::{Span, Time};
 
 /// What packets find at best: who, the least delay, and the rates down and up.
 #[derive(Debug)]
-pub(crate) struct Named {
+pub struct Named {
     /// Name of the element.
     pub id: String,
     users: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Named {
 
 impl Named {
     /// What packets that enter by `port` find at best: the least delay, and the rate in bit/s.
-    pub(crate) fn best(&self, port: usize) -> (Span, u64) {
+    pub fn best(&self, port: usize) -> (Span, u64) {
         (self.least, self.bps[usize::from(port >= self.users)])
     }
 }
@@ -27,7 +27,7 @@ impl Named {
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub(crate) fn element(h: &spec::Hspa, run: &Run, path: &str) -> Result<(Box<Hspa>, Named), SpecError> {
+pub fn element(h: &spec::Hspa, run: &Run, path: &str) -> Result<(Box<Hspa>, Named), SpecError> {
     let params = HspaParams {
         name: h.id.clone(),
         users: h.users,

@@ -96,7 +96,7 @@ fn direction(signal: Signal, s: &BearerStats, of: &DirectionStats) -> UserDirect
 }
 
 /// The row of a cell whose run is over, and those of its users.
-pub(crate) fn rows(cell: &Cell, named: &Named) -> (CellRow, Vec<UserRow>) {
+pub fn rows(cell: &Cell, named: &Named) -> (CellRow, Vec<UserRow>) {
     let stats = cell.stats();
     let user = |(i, u): (usize, UserReport<'_>)| UserRow {
         cell: named.id.clone(),

@@ -9,7 +9,7 @@ mod link;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub(crate) use app::made;
+pub use app::made;
 pub use app::{App, Datagrams};
 pub use cell::Cell;
 pub use hspa::Hspa;
@@ -26,7 +26,8 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    pub(crate) fn new(path: impl Into<String>, problem: impl Into<String>) -> SpecError {
+    /// At `path` there is this `problem`.
+    pub fn new(path: impl Into<String>, problem: impl Into<String>) -> SpecError {
         SpecError { path: path.into(), problem: problem.into() }
     }
 }
@@ -69,7 +70,7 @@ pub struct Run {
     /// Whether the one-way delay of every packet is taken, for percentiles of each flow.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub packet_delays: bool,
-    /// Where packets are looked at ([`crate::tap`]): `flows`, `links`, or one of them, `links.ID`.
+    /// Where packets are looked at (`ackclock_sim::tap`): `flows`, `links`, or one of them, `links.ID`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capture: Vec<String>,
     /// Engine options.
@@ -84,7 +85,7 @@ pub struct Engine {
     /// Solve DropTail links without an event per departure.
     #[serde(default = "yes")]
     pub fused: bool,
-    /// Keep a list of every packet delivered to an endpoint, for [`crate::Sim::take_deliveries`].
+    /// Keep a list of every packet delivered to an endpoint, for `ackclock_sim::Sim::take_deliveries`.
     #[serde(default)]
     pub log_deliveries: bool,
 }

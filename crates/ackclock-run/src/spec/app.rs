@@ -44,7 +44,7 @@ impl App {
     ///
     /// # Errors
     /// There is none of this kind.
-    pub(crate) fn entry(&self, path: &str) -> Result<&'static Entry, SpecError> {
+    pub fn entry(&self, path: &str) -> Result<&'static Entry, SpecError> {
         registry::find(&self.kind).ok_or_else(|| {
             let known: Vec<_> = APPLICATIONS.iter().map(|e| e.kind).collect();
             let problem = format!("unknown application '{}'; known are {}", self.kind, known.join(", "));
@@ -57,7 +57,7 @@ impl App {
 ///
 /// # Errors
 /// What is wrong with its parameters, and where.
-pub(crate) fn made(f: &Flow, run: &Run, path: &str) -> Result<Made, SpecError> {
+pub fn made(f: &Flow, run: &Run, path: &str) -> Result<Made, SpecError> {
     let entry = f.app.entry(path)?;
     let at = |key: &str| format!("{path}.app.{key}");
     let mut given = Given::default();

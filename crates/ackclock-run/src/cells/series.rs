@@ -1,6 +1,6 @@
 //! Series of cells and of their users.
 
-use crate::probe::{Sample, CELL_METRICS, FIRST_OF_CELLS, USER_METRICS};
+use crate::series::{Sample, CELL_METRICS, FIRST_OF_CELLS, USER_METRICS};
 use ackclock_core::cell::series::{Row, UserRow};
 use ackclock_core::cell::Cell;
 use ackclock_core::time::Span;
@@ -9,7 +9,7 @@ const TTI: f64 = ackclock_core::cell::TTI as f64;
 
 /// Samples of the `metrics` that are wanted, of the intervals of `cell`, the cell number `number`, whose users are numbered from
 /// `first` on.
-pub(crate) fn samples(cell: &Cell, (number, first): (u32, u32), metrics: &[u8], every: Span, into: &mut Vec<Sample>) {
+pub fn samples(cell: &Cell, (number, first): (u32, u32), metrics: &[u8], every: Span, into: &mut Vec<Sample>) {
     let Some(series) = cell.series() else { return };
     let ttis = every.0 as f64 / TTI;
     let (down, up) = (cell.direction(false).rbs, cell.direction(true).rbs);

@@ -1,18 +1,16 @@
 //! Elements of paths that are neither links nor delays.
 
 use crate::cells;
-use crate::engine::Sim;
 use crate::hspa;
 use crate::links;
-use crate::slab::Slab;
 use crate::spec::{Run, SpecError};
 use ackclock_core::cell::Cell;
 use ackclock_core::packet::Parcel;
-use ackclock_core::path::{Element, Out, Port};
+use ackclock_core::path::{Element, Out, Port, Store};
 use ackclock_core::time::{Span, Time};
 
 /// An element that is neither a link nor a delay.
-pub(crate) enum Other {
+pub enum Other {
     /// One of the registry.
     Named(Box<dyn Element>),
     /// A radio cell.
@@ -20,7 +18,8 @@ pub(crate) enum Other {
 }
 
 impl Other {
-    pub(crate) fn ports(&self) -> Port {
+    /// How many ports it has.
+    pub fn ports(&self) -> Port {
         match self {
             Other::Named(e) => e.ports(),
             Other::Cell(c) => c.ports(),
@@ -28,31 +27,34 @@ impl Other {
     }
 
     /// The cell that it is.
-    pub(crate) fn cell(&self) -> Option<&Cell> {
+    pub fn cell(&self) -> Option<&Cell> {
         match self {
             Other::Named(_) => None,
             Other::Cell(c) => Some(c),
         }
     }
 
+    /// As [`Element::push`].
     #[inline]
-    pub(crate) fn push(&mut self, now: Time, port: Port, parcel: Parcel, slab: &mut Slab) {
+    pub fn push(&mut self, now: Time, port: Port, parcel: Parcel, store: &mut dyn Store) {
         match self {
-            Other::Named(e) => e.push(now, port, parcel, slab),
-            Other::Cell(c) => c.push(now, port, parcel, slab),
+            Other::Named(e) => e.push(now, port, parcel, store),
+            Other::Cell(c) => c.push(now, port, parcel, store),
         }
     }
 
+    /// As [`Element::pull`].
     #[inline]
-    pub(crate) fn pull(&mut self, now: Time, slab: &mut Slab) -> Option<Out> {
+    pub fn pull(&mut self, now: Time, store: &mut dyn Store) -> Option<Out> {
         match self {
-            Other::Named(e) => e.pull(now, slab),
-            Other::Cell(c) => c.pull(now, slab),
+            Other::Named(e) => e.pull(now, store),
+            Other::Cell(c) => c.pull(now, store),
         }
     }
 
+    /// As [`Element::next_due`].
     #[inline]
-    pub(crate) fn next_due(&self) -> Time {
+    pub fn next_due(&self) -> Time {
         match self {
             Other::Named(e) => e.next_due(),
             Other::Cell(c) => c.next_due(),
@@ -62,7 +64,7 @@ impl Other {
 
 /// Those of a run, in the order of the document, and what belongs to the cells among them.
 #[derive(Default)]
-pub(crate) struct Others {
+pub struct Others {
     /// Elements, then cells, then those of HSPA.
     pub list: Vec<Other>,
     /// What belongs to the cells.
@@ -78,7 +80,7 @@ impl Others {
     ///
     /// # Errors
     /// What is wrong with one, and where.
-    pub(crate) fn of(run: &Run, series: Option<Span>) -> Result<Others, SpecError> {
+    pub fn of(run: &Run, series: Option<Span>) -> Result<Others, SpecError> {
         let mut others = Others::default();
         for (i, e) in run.elements.iter().enumerate() {
             others.list.push(Other::Named(links::element(e, &format!("elements.{i}"))?));
@@ -98,12 +100,12 @@ impl Others {
     }
 
     /// How many ports each has.
-    pub(crate) fn ports(&self) -> Vec<Port> {
+    pub fn ports(&self) -> Vec<Port> {
         self.list.iter().map(Other::ports).collect()
     }
 
     /// What packets that enter the element `id` by `port` find there at best: the least delay, and the rate in bit/s if there is one.
-    pub(crate) fn best(&self, id: &str, port: Port) -> (Span, Option<u64>) {
+    pub fn best(&self, id: &str, port: Port) -> (Span, Option<u64>) {
         if let Some(named) = self.hspa.iter().find(|named| named.id == id) {
             let (least, rate) = named.best(usize::from(port));
             return (least, Some(rate));
@@ -116,20 +118,5 @@ impl Others {
         let report = cell.user(user);
         let signal = if up { report.up } else { report.down };
         (named.least[usize::from(up)], (signal.rate_bps >= 1.0).then_some(signal.rate_bps as u64))
-    }
-}
-
-impl Sim {
-    /// The run has ended: so have its cells.
-    pub(crate) fn finish_cells(&mut self) {
-        let (mut number, mut first) = (0, 0);
-        for other in &mut self.others {
-            if let Other::Cell(cell) = other {
-                cell.finish(self.end, &mut self.slab);
-                self.probes.take_of_cell(cell, (number, first));
-                number += 1;
-                first += cell.len() as u32;
-            }
-        }
     }
 }

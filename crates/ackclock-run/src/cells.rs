@@ -11,13 +11,13 @@ use ackclock_core::path::{Refusal, Setting};
 use ackclock_core::rng::Stream;
 use ackclock_core::time::{Span, Time};
 
-pub(crate) use rows::rows;
+pub use rows::rows;
 pub use rows::{CellRow, DirectionRow, UserDirectionRow, UserRow};
-pub(crate) use series::samples;
+pub use series::samples;
 
 /// A cell of the run, beside the element that is played: what it is called and where its users are.
 #[derive(Debug)]
-pub(crate) struct Named {
+pub struct Named {
     /// Its name.
     pub id: String,
     /// Where its users are that were drawn, metres from the base station: to the east and to the north.
@@ -30,7 +30,7 @@ pub(crate) struct Named {
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub(crate) fn cell(
+pub fn cell(
     c: &spec::Cell,
     run: &Run,
     path: &str,
