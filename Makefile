@@ -30,6 +30,7 @@ bench: build     ## speed and memory against ns-3 and ns-2, where they are insta
 
 instructions:    ## instructions per packet against the committed baseline (needs valgrind)
 	cargo build --quiet --release -p ackclock-sim --example dumbbell --example play
+	cargo build --quiet --release -p ackclock-capture --example analyse
 	$(PYTHON) benches/instructions.py
 
 fuzz:            ## FUZZ_S seconds (20) of hostile input for each target of fuzz/, beginning with its corpus

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import captures
 import cells
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,6 +81,11 @@ CELLS: dict[str, tuple[int, int, tuple[int, int]]] = {
 }
 
 
+# Captures of a transfer of so many rounds, written and analysed: the function of the example that is counted.
+CAPTURES = {"capture-written": "written", "capture-analysed": "measured"}
+ROUNDS = (500, 1500)
+
+
 def count(arguments: list[str], within: str = "") -> tuple[int, int, int]:
     """Instructions, packets and acknowledgments of one run of the dumbbell example.
 
@@ -122,6 +128,12 @@ def per_packet_of_cell(name: str) -> float:
     return (more["instructions"] - less["instructions"]) / (more["down_packets"] - less["down_packets"])
 
 
+def per_packet_of_capture(name: str) -> float:
+    """Instructions per packet of a capture, start-up excluded."""
+    (less, few), (more, many) = (captures.counted(rounds, CAPTURES[name]) for rounds in ROUNDS)
+    return (more - less) / (many - few)
+
+
 def over_droptail() -> dict[str, float]:
     """What each queueing discipline costs over DropTail for the same packets on the same path."""
     over = {}
@@ -139,6 +151,7 @@ def main() -> int:
     """Compares or updates; returns the exit code."""
     measured = {name: round(per_packet(name)) for name in SCENARIOS}
     measured |= {name: round(per_packet_of_cell(name)) for name in CELLS}
+    measured |= {name: round(per_packet_of_capture(name)) for name in CAPTURES}
     if "--update" in sys.argv[1:]:
         BASELINE.write_text(json.dumps(measured, indent=2) + "\n")
         print(f"baseline written: {measured}")
