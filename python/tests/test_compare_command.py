@@ -143,7 +143,7 @@ def test_a_narrow_table_has_one_column_for_the_point(folder: Path) -> None:
         (["both"], "one result has nothing to be compared with; give a second, or a swept key: --by KEY (swept: cc)"),
         (["both", "--by", "queue"], "by: unknown swept key 'queue'; known: cc"),
         (["both", "reno"], "cc: has several values (reno, cubic), so that its runs have no single partner; sweep"),
-        (["missing", "reno"], "has no manifest.json; give a directory written by ackclock run --out"),
+        (["missing", "reno"], "missing: does not exist; give a directory written by ackclock run --out"),
         (["both", "--by", "cc", "--margin", "5"], "margin: '5' is not a margin; write a share of A in per cent"),
     ],
 )

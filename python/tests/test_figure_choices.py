@@ -210,7 +210,7 @@ def test_what_is_compared_stands_above_the_legend() -> None:
     points: list[Params] = [{"topology.rtt": rtt, "topology.queue.kind": kind}
                             for rtt in RTTS for kind in ("droptail", "red")]  # fmt: skip
     drawn = figure(of(made(points, [[run(1)]] * 22)).chart)
-    assert drawn.legends[0].get_title().get_text() == "queue kind"
+    assert drawn.legends[0].get_title().get_text() == "queue"
     assert math.isclose(drawn.get_figwidth(), 3.5)
 
 

@@ -18,6 +18,7 @@ from ackclock import Result
 from ackclock.drawing.layout import WIDTHS
 from ackclock.drawing.plot import figure, specify
 from ackclock.drawing.selection import Request
+from ackclock.drawing.wrapping import parted
 from synthetic import Params, made
 
 TWELVE = ("reno", "cubic", "bbr1", "bbr3", "vegas", "htcp", "bic", "copa", "ledbat", "illinois", "westwood+", "dctcp")
@@ -263,3 +264,20 @@ def test_nothing_written_lies_over_anything_else(name: str, width: str) -> None:
 
 def test_there_are_thirty_of_them_and_more() -> None:
     assert len(SWEEPS) >= 30
+
+
+@pytest.mark.parametrize(
+    ("title", "lines"),
+    [
+        ("cubic, queue = droptail", ["cubic,", "queue = droptail"]),
+        ("cubic, RTT = 20 ms, queue limit = 0.5 BDP", ["cubic, RTT = 20 ms,", "queue limit = 0.5 BDP"]),
+        ("queue = droptail(limit=500 packets)", ["queue = droptail", "(limit=500 packets)"]),
+        ("queue = droptail(limit=9 packets, max_age=3 s)", ["queue = droptail", "(limit=9 packets,", "max_age=3 s)"]),
+        ("queue management = droptail", ["queue management =", "droptail"]),
+        ("a name without an end that goes on = 20 ms", ["a name without an end", "that goes on = 20 ms"]),
+        ("(odd, = (x) = y", ["(odd, = (x) = y"]),
+        ("", [""]),
+    ],
+)
+def test_titles_break_where_a_reader_would(title: str, lines: list[str]) -> None:
+    assert parted(title, 1.3, 8).split("\n") == lines

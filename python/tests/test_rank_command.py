@@ -93,7 +93,9 @@ def test_one_replication_says_what_to_do(folder: Path, capsys: pytest.CaptureFix
             "goal: no run has a value of p95_fct_s; give another goal; completion times are of transfers",
         ),
         (["both", "--goal", "timeouts_per_mb"], "and has no ratio to others there"),
-        (["missing"], "has no manifest.json"),
+        (["missing"], "missing: does not exist; give a directory written by ackclock run --out or ackclock sweep"),
+        (["both/runs.parquet"], "runs.parquet: is a file; give a directory written by"),
+        (["."], "has no manifest.json; give a directory written by"),
     ],
 )
 def test_mistakes_are_one_line(

@@ -38,7 +38,9 @@ _TOGETHER = (
     (" l queue delay", " low-latency queueing delay"),
     ("queue delay", "queueing delay"),
     ("path RTT", "path RTT"),
+    ("queue kind", "queue"),
     ("app connections", "connections per page"),
+    ("app page", "page"),
     ("goodput share", "share of the goodput"),
 )
 _ONE_WAY = frozenset(f"{statistic} delay" for statistic in ("mean", "median", "p95", "p99"))

@@ -10,7 +10,6 @@ from matplotlib.textpath import text_to_path
 TITLE, AXIS, ENTRY, NOTE = 8, 8, 7, 6.5
 """Points of titles, of the name of an axis, of the words of a legend or at its ticks, and of what is said above."""
 
-_FIXED = "\u00a0"  # a space at which no line breaks
 _JOINTS = ".:,(=_-/"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -27,18 +26,34 @@ def fitted(text: str, width: float, size: float) -> str:
 
 
 def parted(text: str, width: float, size: float) -> str:
-    """As :func:`fitted`, with lines that break behind commas where the parts between them fit."""
-    lines = (", ".join(_fixed(part, width, size) for part in line.split(", ")) for line in text.split("\n"))
-    return fitted("\n".join(lines), width, size).replace(_FIXED, " ")
+    """As :func:`fitted`, with lines that break behind commas where the parts between them fit.
+
+    A part that is too long for a line begins one, and breaks behind its sign of equality or before the brackets of its
+    value if that is enough: ``queue = droptail``, ``(limit=500 packets)``.
+    """
+    lines: list[str] = []
+    for line in text.split("\n"):
+        *before, last = line.split(", ")
+        for place, part in enumerate((*(f"{part}," for part in before), last)):
+            own = _lines(part, width, size)
+            if place and len(own) == 1 and inches(f"{lines[-1]} {own[0]}", size) <= width:
+                lines[-1] += f" {own[0]}"
+            else:
+                lines += own
+    return "\n".join(lines)
 
 
-def _fixed(part: str, width: float, size: float) -> str:
-    """A part that does not break if it fits, or else breaks behind its sign of equality if that is enough."""
-    name, sign, value = part.partition(" = ")
-    for fixed in (part.replace(" ", _FIXED), f"{name}{_FIXED}= {value.replace(' ', _FIXED)}" if sign else part):
-        if all(inches(word, size) <= width for word in fixed.split(" ")):
-            return fixed
-    return part
+def _lines(part: str, width: float, size: float) -> list[str]:
+    """The lines of a part of a text: at the first of the places that are enough, or else between words."""
+    name, sign, value = part.partition(" = ") if " = " in part else ("", "", part)
+    head, bracket, inside = value.partition("(")
+    choices = [[part]]
+    if sign:
+        choices.append([f"{name} =", value])
+    if bracket and head:
+        choices += [[f"{name}{sign}{head}", f"({inside}"], [*([f"{name} ="] if sign else []), head, f"({inside}"]]
+    fit = (choice for choice in choices if all(inches(line, size) <= width for line in choice))
+    return next(fit, None) or fitted(part, width, size).split("\n")
 
 
 def _broken(line: str, width: float, size: float) -> str:

@@ -216,7 +216,8 @@ def manifest_of(path: str | os.PathLike[str]) -> manifests.Manifest:
             problem = f"is a sweep that has not finished{f': {there} are done' if there else ''}"
             remedy = "the command that began it goes on, and then there are tables"
             raise InputError(problem, remedy, source=str(folder)) from None
-        raise InputError(f"has no {MANIFEST}", remedy, source=str(folder)) from None
+        problem = f"has no {MANIFEST}" if folder.is_dir() else "is a file" if folder.exists() else "does not exist"
+        raise InputError(problem, remedy, source=str(folder)) from None
     except ValueError:
         raise InputError("is not readable", remedy, source=str(folder / MANIFEST)) from None
     if manifest.get("format") != manifests.FORMAT:
