@@ -59,7 +59,14 @@ impl Made {
         self.id = self.id.wrapping_add(1).max(1);
         let addresses = if back { self.forth.reversed() } else { self.forth };
         let packet = &Packet::Tcp(segment);
-        self.writer.packet(&Seen { at: Time(at), interface: 0, addresses, packet, id: self.id, truth: Truth::default() });
+        self.writer.packet(&Seen {
+            at: Time(at),
+            interface: 0,
+            addresses,
+            packet,
+            id: self.id,
+            truth: Truth::default(),
+        });
     }
 
     fn data(&mut self, at: u64, seq: u32) {
@@ -123,7 +130,8 @@ impl Made {
             self.data(ROUND_NS + u64::from(n + 1) * SPACING_NS, 1 + n * MSS);
         }
         for round in 1..=rounds {
-            let (begin, first) = (u64::from(round + 1) * ROUND_NS + 2 * SPACING_NS, 1u32.wrapping_add((round - 1) * WINDOW * MSS));
+            let (begin, first) =
+                (u64::from(round + 1) * ROUND_NS + 2 * SPACING_NS, 1u32.wrapping_add((round - 1) * WINDOW * MSS));
             if round % ROUNDS_PER_LOSS == 0 {
                 self.loss(begin, first);
             } else {

@@ -106,3 +106,50 @@ fn packets_without_news_are_silence() {
         "1 tlp, 1 ambiguous, 0 unknown",
     );
 }
+
+/// Without SACK no acknowledgment tells that what was sent again is lost again: only the timer does, whatever duplicates come.
+#[test]
+fn without_sack_the_same_once_more_is_a_timeout() {
+    without_sack(
+        "D5; 110 < a1001; 110.1 < a1001; 110.2 < a1001; 110.3 < a1001; 110.4 > 1001:1000; 140 < a1001; 170 < a1001; \
+         199 < a1001; 200 > 1001:1000; 250 < a2001; 250.1 > 2001:1000",
+        "1 fast, 1 recovery, 1 timeout, 1 rto, 1 rto_recovery",
+    );
+}
+
+/// With SACK it is one where nothing that was sent after it has come, however lately the last acknowledgment did.
+#[test]
+fn the_same_once_more_that_nothing_has_overtaken_is_a_timeout() {
+    with_sack(
+        "D5; 110 < a1001; 110.2 < a1001 s2001-3001; 110.3 < a1001 s2001-4001; 110.5 > 1001:1000; \
+         150 < a1001 s2001-5001; 170 > 1001:1000; 220 < a5001",
+        "1 fast, 1 recovery, 1 timeout, 1 rto",
+    );
+}
+
+/// What was sent again after a timeout and overtaken is lost again: another recovery begins (RFC 8985 §6.2).
+#[test]
+fn a_lost_repair_of_a_timeout_begins_a_recovery() {
+    with_sack(
+        "D5; 400 > 1:1000; 450 < a1001; 450.1 > 1001:1000; 450.2 > 2001:1000; 500.3 < a1001 s2001-3001; \
+         500.4 > 1001:1000; 550 < a5001",
+        "1 timeout, 1 rto, 2 rto_recovery, 1 fast, 1 recovery",
+    );
+}
+
+/// The last segment once more, right behind the first repair, asks for acknowledgments (RFC 6675 §4, NextSeg 4): what is out
+/// behind the end of the recovery then begins no other.
+#[test]
+fn a_rescue_is_no_timeout_and_no_recovery_of_its_own() {
+    with_sack(
+        "D5; 110 < a1001; 110.2 < a1001 s2001-3001; 110.3 < a1001 s2001-4001; 110.5 > 1001:1000; 110.6 > 5001:1000 i8; \
+         110.7 < a1001 s2001-5001; 110.75 > 5001:1000 i9; 160.5 < a5001; 160.6 < a6001",
+        "2 fast, 1 recovery, 0 timeout",
+    );
+}
+
+/// FIN without data is a segment like others: an acknowledgment of it alone counts.
+#[test]
+fn the_acknowledgment_of_a_fin_counts() {
+    with_sack("60 > 1:1000; 60.1 > 1001:0 F; 110 < a1001; 112 < a1002; 113 < a1002", "2 ack, 0 dup, 2 RTT");
+}

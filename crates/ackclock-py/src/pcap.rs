@@ -3,7 +3,7 @@
 use crate::pcap_notes::Comments;
 use crate::pcap_rows::Names;
 use crate::pcap_streams::{Streams, Written};
-use ackclock_capture::analysis::Settings;
+use ackclock_capture::analysis::{RttRule, Settings};
 use ackclock_capture::drive::{self, Summary};
 use ackclock_capture::reader::Fault;
 use arrow_schema::ArrowError;
@@ -29,6 +29,8 @@ struct Options {
     series: bool,
     events: bool,
     merge_interfaces: bool,
+    /// Take round trip times as senders do.
+    as_sender: bool,
     sort: usize,
     max_bytes: Option<u64>,
     /// Keep what the simulator says in comments.
@@ -81,7 +83,7 @@ impl Captures {
     }
 
     /// Analyses the capture in `file` ("-": standard input) into tables in `folder`: files in ``flows`` and, if `options` (JSON:
-    /// `series`, `events`, `truth`, `merge_interfaces`, `sort`, `max_bytes`) says so, ``series.arrow``, ``events.arrow`` and
+    /// `series`, `events`, `truth`, `merge_interfaces`, `as_sender`, `sort`, `max_bytes`) says so, ``series.arrow``, ``events.arrow`` and
     /// ``truth.arrow``. Returns what is known of the file, as JSON. ValueError for what is no capture, OSError for a file that cannot be read, RuntimeError where the
     /// tables cannot be written.
     fn analyse(&mut self, py: Python<'_>, file: &str, folder: &str, options: &str) -> PyResult<String> {
@@ -144,6 +146,7 @@ fn read(
             series: options.series,
             events: options.events,
             merge_interfaces: options.merge_interfaces,
+            rule: if options.as_sender { RttRule::Sender } else { RttRule::Latest },
             ..Settings::default()
         },
         sort: options.sort,

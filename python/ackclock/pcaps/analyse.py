@@ -37,6 +37,8 @@ class Options:
     merge_interfaces: bool = False
     sort: int = 0
     max_bytes: int | None = None
+    as_sender: bool = False
+    """Take round trip times as senders do: of the oldest segment that an acknowledgment covers."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.sort <= MOST_SORTED:

@@ -19,26 +19,30 @@ impl Connection {
             y.stand_at(s.ack);
         }
         y.counts.pure_acks += u64::from(s.is_pure_ack());
+        y.answered = s.time;
         if !y.data && self.says_again(s, d) {
             self.directions[e].weigh(s.time, 0);
             return;
         }
         let y = &mut self.directions[e];
-        let (flight, una) = (y.in_flight(), y.pieces.una());
+        let (flight, una, out) = (y.in_flight(), y.pieces.una(), y.is_out());
         let (dups, edge) = (y.dups, y.edge);
         let mut ack = unwrapped(s.ack, y.max);
-        if let Some(fin) = y.fin.filter(|fin| ack > *fin) {
-            y.fin_acked = true;
+        let ends = y.fin.filter(|fin| ack > *fin);
+        if let Some(fin) = ends {
             ack = fin;
         }
-        y.counts.acks += u64::from(flight > 0 && ack <= y.max);
+        y.counts.acks += u64::from(out && ack <= y.max && !s.has(flags::SYN));
         if ack > y.max {
             self.unseen(s, e, ack, cx);
         }
         let y = &mut self.directions[e];
-        let mut covered = Covered::default();
-        let moved = ack > una;
+        let mut covered = Covered::of(s);
+        let ended = ends.is_some() && !y.fin_acked;
+        y.fin_acked |= ended;
+        let moved = ack > una || ended;
         if moved {
+            covered.take_fin_of(y, ended, false);
             y.cover(ack, &mut covered, cx.repairs);
             (y.dups, y.repaired) = (0, false);
             y.initial_over |= y.data;
@@ -60,15 +64,17 @@ impl Connection {
         if let Some(block) = covered.dsack {
             self.duplicate_reported(s, e, block, cx);
         }
+        let least = self.least(e);
         let y = &mut self.directions[e];
-        if let Some(at) = covered.latest(s.time, y.rtt.min) {
+        if let Some(at) = covered.latest(s.time, least) {
             y.arrived = y.arrived.max(at);
         }
+        self.directions[e].look_at_first(s.time, moved);
         if over && self.sack() {
             self.directions[e].recover_further();
         }
         self.time(s, e, &covered, moved, cx);
-        self.window(s, e, (ack, una, flight), &covered, cx);
+        self.window(s, e, (ack, una), (out, moved), &covered, cx);
         let y = &mut self.directions[e];
         if moved || covered.fresh > 0 || covered.dsack.is_some() || y.dups != dups || y.edge != edge {
             y.stirred = y.stirred.max(s.time);
@@ -120,10 +126,7 @@ impl Connection {
 
     /// An acknowledgment covers retransmission `id` for the first time: was it needed?
     fn settle<S: Sink>(&mut self, id: u32, s: &Segment, e: usize, cx: &mut Context<S>) {
-        let least = match self.directions[e].rtt.smoothed {
-            Some(_) => self.directions[e].rtt.min,
-            None => self.handshake_part(e).unwrap_or(0),
-        };
+        let least = self.least(e);
         let Some(repair) = self.directions[e].repairs.get_mut(id).filter(|r| !r.settled) else { return };
         repair.settled = true;
         let proof = match (repair.tsval, s.options.timestamps) {
@@ -174,20 +177,21 @@ impl Connection {
 
     fn time<S: Sink>(&mut self, s: &Segment, e: usize, covered: &Covered, moved: bool, cx: &mut Context<S>) {
         let y = &mut self.directions[e];
-        let mut sent = covered.sent(cx.rule);
+        let sent = covered.sent();
         if sent.is_none() && moved && covered.repeated {
             let echoed = s.options.timestamps.and_then(|(_, echo)| y.stamps.last_echoed(echo));
-            match (cx.rule, echoed) {
-                (RttRule::Sender, _) => sent = echoed,
-                // No sample, but what the sender's timer goes by.
-                (RttRule::Latest, Some(at)) => y.rtt.smooth(s.time - at),
-                _ => {}
+            // No sample, but what the sender's timer goes by.
+            if let Some(at) = echoed {
+                y.rtt.smooth(s.time - at);
             }
         }
         if let Some(ns) = sent.map(|sent| s.time - sent) {
-            if y.rtt.sample(ns) {
+            if y.rtt.sample(ns) && cx.rule == RttRule::Latest {
                 self.record(cx, s.time, e, Metric::Rtt, ns as f64 * 1e-9);
             }
+        }
+        if cx.rule == RttRule::Sender {
+            self.time_as_sender(s, e, covered, moved, cx);
         }
     }
 
@@ -196,7 +200,8 @@ impl Connection {
         &mut self,
         s: &Segment,
         e: usize,
-        (ack, una, flight): (u64, u64, u64),
+        (ack, una): (u64, u64),
+        (out, moved): (bool, bool),
         covered: &Covered,
         cx: &mut Context<S>,
     ) {
@@ -206,7 +211,7 @@ impl Connection {
         let sack = self.sack();
         let y = &mut self.directions[e];
         let widened = ack + window > y.edge;
-        let (known, moved) = (y.window_known, ack > una);
+        let known = y.window_known;
         y.edge = y.edge.max(ack + window);
         let mut closes = false;
         if ack >= una {
@@ -222,7 +227,7 @@ impl Connection {
         }
         let mut kind = None;
         if s.length == 0 && s.flags & (flags::SYN | flags::FIN) == 0 && !moved && ack == una {
-            let duplicate = flight > 0 && if sack { covered.fresh > 0 } else { !widened };
+            let duplicate = out && if sack { covered.fresh > 0 } else { !widened };
             if duplicate {
                 y.counts.dup_acks += 1;
                 y.dups = y.dups.saturating_add(1);

@@ -8,6 +8,10 @@ use super::segment::Segment;
 use super::sink::{Happening, Sink};
 
 const MS: i64 = 1_000_000;
+/// What comes so soon after something is an answer to it.
+const AT_ONCE: i64 = MS / 5;
+/// Linux's timer for reordering has two ticks more than it asks for, and is late by up to one; of a clock of 250 Hz.
+const REORDERING_SLACK: i64 = 10 * MS;
 
 impl Connection {
     /// The cause of a retransmission of `start..end` of direction `d`.
@@ -16,11 +20,25 @@ impl Connection {
         let silence = s.time - self.directions[d].stirred.max(self.first);
         let silent = silence.saturating_mul(4) > round * 5 + 8 * MS;
         let sack = self.sack();
+        // At the sender what acknowledgments let out follows them: at once, by pacing, or as RFC 8985 waits for late ones.
+        let at_sender = self.path(d).at_sender;
+        let x = &self.directions[d];
+        let waits = if sack && x.counts.dsacks > 0 { round } else { round / 4 } + REORDERING_SLACK;
+        let clocked = at_sender && s.time.saturating_sub(x.answered) <= AT_ONCE;
+        let timed = !clocked && (silent || at_sender && silence > waits);
         let x = &mut self.directions[d];
         let una = x.pieces.una();
         let first = start == una;
+        let (sent, repaired) = x.passed_last(start);
+        let overdue = at_sender && !clocked && x.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
         if x.episode.open == Open::Rto && start < x.episode.end {
-            return if silent && first { Cause::Rto } else { Cause::RtoRecovery };
+            let once_more = repaired && sent >= x.episode.timed_out;
+            return match first && (silent && !clocked || once_more && (timed || overdue)) {
+                true => Cause::Rto,
+                // What was sent again after the timeout was lost again (RFC 8985 §6.2).
+                false if once_more && x.arrived > sent => Cause::Fast,
+                false => Cause::RtoRecovery,
+            };
         }
         let undisturbed =
             x.sacked.is_empty() && !x.fin_sacked && x.dups == 0 && x.episode.open == Open::No && !x.repaired;
@@ -31,13 +49,31 @@ impl Connection {
                 return Cause::Tlp;
             }
         }
-        if silent && (first || x.episode.open == Open::No) {
+        if sack && repaired && x.episode.open == Open::Fast && (clocked || silence <= AT_ONCE) {
+            // The last one again, so that acknowledgments keep coming, too (RFC 6675 §4, NextSeg 4).
+            return Cause::Fast;
+        }
+        if first && repaired && x.episode.open == Open::Fast && (!sack || sent > x.arrived || overdue) {
+            // What was sent again is not lost by what acknowledgments say, or would have been sent again long ago.
+            return Cause::Rto;
+        }
+        // The third duplicate lets it out without SACK, and none of those that come later.
+        let late = !sack && at_sender && silence > MS && !clocked && x.dups > 3;
+        if (timed || late) && first || silent && !clocked && x.episode.open == Open::No {
             return Cause::Rto;
         }
         let loss =
             x.sacked.end() > end || x.fin_sacked || x.dups >= 3 || x.episode.open == Open::Fast || x.dups > 0 && first;
-        if loss || x.sent_before(start, x.arrived) {
+        let by_timer = at_sender && !clocked && silence > AT_ONCE;
+        if loss || sent < x.arrived {
+            let possible = repaired || s.time.saturating_sub(sent) >= round;
+            x.counts.ambiguous += u64::from(first && by_timer && possible);
             Cause::Fast
+        } else if sack && end == x.max && undisturbed && (by_timer || silence >= round) {
+            // Nothing but a probe sends the end again then, however short the round trip.
+            Cause::Tlp
+        } else if first && by_timer {
+            Cause::Rto
         } else {
             Cause::Unknown
         }

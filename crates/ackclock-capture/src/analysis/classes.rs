@@ -68,6 +68,9 @@ impl Connection {
     fn fin<S: Sink>(&mut self, s: &Segment, d: usize, place: Place, cx: &mut Context<S>) {
         let x = &mut self.directions[d];
         x.stirred = x.stirred.max(s.time);
+        if s.length == 0 {
+            x.bare_fin = Some((s.time, x.fin.is_none()));
+        }
         if x.fin.is_some() {
             x.counts.fin_retransmissions += 1;
             self.tell(cx, s, d, Happening::FinRetransmission, place.end, 0);
@@ -200,7 +203,8 @@ impl Connection {
             let mut repair = Repair::new(start, end.min(max), s.time, s.number, cause);
             repair.segments = x.segments(again, mss) as u32;
             repair.tsval = s.options.timestamps.map(|t| t.0);
-            repair.opened = self.begin_episode(d, cause);
+            repair.evident = x.is_lost(start, end);
+            repair.opened = self.begin_episode(d, cause, s.time);
             let x = &mut self.directions[d];
             if x.episode.open != Open::No {
                 repair.episode = x.episode.number;
@@ -236,6 +240,9 @@ impl Connection {
         if from >= to {
             return;
         }
+        if from == x.pieces.una() {
+            x.overtaken = None;
+        }
         let tsval = s.options.timestamps.map_or(0, |t| t.0);
         let regular = x.pieces.change(from, to, |_, piece| {
             (piece.sends, piece.kind) = if piece.kind == Kind::Hole { (1, Kind::Seen) } else { (2, piece.kind) };
@@ -245,19 +252,22 @@ impl Connection {
     }
 
     /// Opens the episode that a retransmission for `cause` begins. True: it opened one.
-    fn begin_episode(&mut self, d: usize, cause: Cause) -> bool {
+    fn begin_episode(&mut self, d: usize, cause: Cause, time: i64) -> bool {
+        let sack = self.sack();
         let x = &mut self.directions[d];
         let max = x.max;
+        // Without SACK repairs that follow the first answer acknowledgments of parts; three more duplicates begin another.
+        let anew = !sack && x.dups >= 3 && !x.repaired;
         match cause {
             Cause::Rto => {
                 x.counts.timeouts += 1;
                 let already = x.episode.open == Open::Rto;
-                x.episode.time_out(max);
+                x.episode.time_out(max, time);
                 if already {
                     return false;
                 }
             }
-            Cause::Fast if x.episode.open == Open::No => {
+            Cause::Fast if x.episode.open != Open::Fast || anew => {
                 x.counts.recoveries += 1;
                 x.episode.begin(Open::Fast, max);
             }

@@ -156,6 +156,13 @@ impl Connection {
         (part >= 0).then_some(part.min(LONGEST))
     }
 
+    /// The shortest time in which an acknowledgment of direction `d` came back here, the handshake's included, ns.
+    pub fn least(&self, d: usize) -> i64 {
+        let rtt = &self.directions[d].rtt;
+        let measured = rtt.smoothed.map(|_| rtt.min);
+        measured.into_iter().chain(self.handshake_part(d)).min().unwrap_or(0)
+    }
+
     /// What a round trip of direction `d` takes at most, as far as that is known, ns.
     #[inline]
     pub fn round(&self, d: usize) -> i64 {
@@ -256,6 +263,9 @@ impl Connection {
                     self.record(cx, s.time, e, Metric::RttTs, ns as f64 * 1e-9);
                 }
             }
+        }
+        if cx.rule == RttRule::Sender {
+            self.time_handshake(s, d, cx);
         }
         if !s.has(flags::RST) {
             if s.has(flags::ACK) {

@@ -1,6 +1,5 @@
 //! What an acknowledgment covers for the first time: cumulatively, and by SACK blocks.
 
-use super::connection::RttRule;
 use super::direction::Direction;
 use super::pieces::{Kind, Piece, NEVER};
 use super::segment::{unwrapped, Segment};
@@ -16,6 +15,10 @@ pub struct Covered {
     sacked: Option<(i64, i64)>,
     /// Whether one that was repeated is acknowledged cumulatively.
     pub repeated: bool,
+    /// The timestamp that it echoes, and when the first of the repeated ones passed that had it.
+    pub echo: Option<u32>,
+    /// See `echo`.
+    pub echoed: Option<i64>,
     /// When the latest of the repeated ones passed last.
     repeated_sent: Option<i64>,
     /// Bytes that SACK blocks cover for the first time, and the first of them.
@@ -31,6 +34,12 @@ fn widen(range: &mut Option<(i64, i64)>, at: i64) {
 }
 
 impl Covered {
+    /// Of what `s` acknowledges, of which nothing is known yet.
+    #[inline]
+    pub fn of(s: &Segment) -> Covered {
+        Covered { echo: s.options.timestamps.map(|(_, echo)| echo), ..Covered::default() }
+    }
+
     /// When the latest of all of them passed that must have arrived: of a repeated segment the first copy may have, so that
     /// it counts from `least` ns after it was sent on.
     #[inline]
@@ -39,14 +48,28 @@ impl Covered {
         once.chain(self.repeated_sent.filter(|at| now - at >= least)).max()
     }
 
-    /// When that segment was sent which the sample is of.
+    /// When the segment was sent that the sample is of: the latest.
     #[inline]
-    pub fn sent(&self, rule: RttRule) -> Option<i64> {
+    pub fn sent(&self) -> Option<i64> {
         let cumulative = self.cumulative.filter(|_| !self.repeated);
-        match (rule, cumulative, self.sacked) {
-            (RttRule::Latest, Some(a), Some(b)) => Some(a.1.max(b.1)),
-            (RttRule::Latest, a, b) => a.or(b).map(|r| r.1),
-            (RttRule::Sender, a, b) => a.or(b).map(|r| r.0),
+        cumulative.map(|r| r.1).max(self.sacked.map(|r| r.1))
+    }
+
+    /// When that was sent which senders take: the oldest.
+    pub fn oldest(&self) -> Option<i64> {
+        let cumulative = self.cumulative.filter(|_| !self.repeated);
+        cumulative.or(self.sacked).map(|r| r.0)
+    }
+
+    /// The FIN of a direction is `acknowledged`, or reported by a SACK block: one that passed alone is a segment like others.
+    pub fn take_fin_of(&mut self, of: &Direction, acknowledged: bool, selectively: bool) {
+        let Some((sent, once)) = of.bare_fin.filter(|_| acknowledged && (selectively || !of.fin_sacked)) else {
+            return;
+        };
+        if once {
+            widen(if selectively { &mut self.sacked } else { &mut self.cumulative }, sent);
+        } else {
+            self.repeated |= !selectively;
         }
     }
 }
@@ -61,6 +84,9 @@ impl Direction {
                 Kind::Hole => *missed += bytes,
                 Kind::Seen if piece.sends > 1 => {
                     covered.repeated = true;
+                    if covered.echo == Some(piece.tsval) {
+                        covered.echoed = covered.echoed.or(Some(piece.sent));
+                    }
                     covered.repeated_sent = covered.repeated_sent.max(Some(piece.sent).filter(|_| !piece.sacked));
                 }
                 Kind::Seen if !piece.sacked => widen(&mut covered.cumulative, piece.sent),
@@ -95,6 +121,7 @@ impl Direction {
                 // FIN has a number of its own, above all data.
                 self.fin_sacked = true;
                 (covered.fresh, covered.fresh_at) = (covered.fresh + 1, end - 1);
+                covered.take_fin_of(self, true, true);
             }
             let end = end.min(self.max);
             if start >= end {

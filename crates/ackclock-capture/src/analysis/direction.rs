@@ -1,7 +1,7 @@
 //! One direction of a connection: the data that X sends, as they pass P, and what Y acknowledges of them.
 
 use super::limits::Limits;
-use super::pieces::{Kind, Pieces};
+use super::pieces::{Kind, Pieces, NEVER};
 use super::ranges::Ranges;
 use super::recent::Recent;
 use super::repairs::{Episode, Open, Repairs};
@@ -139,12 +139,18 @@ pub struct Direction {
     pub fin: Option<u64>,
     /// Whether FIN was acknowledged.
     pub fin_acked: bool,
+    /// When a FIN without data passed, and whether it did so once.
+    pub bare_fin: Option<(i64, bool)>,
     /// Whether a SACK block has covered it.
     pub fin_sacked: bool,
     /// When all of it was acknowledged, and when the last of it passed, ns.
     pub done: Option<(i64, i64)>,
     /// When the latest segment passed that is known to have arrived, ns (RFC 8985 §6.2, step 2).
     pub arrived: i64,
+    /// When the other end acknowledged last, with news or without, ns.
+    pub answered: i64,
+    /// Since when the first byte out, sent again, has been overtaken by what was sent later, ns.
+    pub overtaken: Option<i64>,
     /// When something passed last after which a sender sets its timers or sends: its data, or an acknowledgment with news.
     pub stirred: i64,
     /// When data passed last that had not been acknowledged, ns.
@@ -169,6 +175,8 @@ pub struct Direction {
     pub recent: Recent,
     /// Round trips to the other end.
     pub rtt: Rtt,
+    /// Those that the sender takes, where these are wanted.
+    pub as_sender: Option<Box<Rtt>>,
     /// Round trip of P-X-P, the smallest, ns.
     pub up: Option<i64>,
     /// Its timestamps on their way.
@@ -211,17 +219,42 @@ impl Direction {
         self.max.saturating_sub(self.pieces.una())
     }
 
+    /// Whether anything is out: data, or FIN.
+    #[inline]
+    pub fn is_out(&self) -> bool {
+        self.in_flight() > 0 || self.fin.is_some() && !self.fin_acked
+    }
+
     /// Bytes out that no SACK block has covered.
     #[inline]
     pub fn pipe(&self) -> u64 {
         self.in_flight().saturating_sub(self.sacked.bytes())
     }
 
-    /// Whether the byte `seq`, which is out, passed last before `time`.
-    pub fn sent_before(&self, seq: u64, time: i64) -> bool {
-        let mut before = false;
-        self.pieces.within(seq, seq + 1, |_, piece| before = piece.kind == Kind::Seen && piece.sent < time);
-        before
+    /// When the byte `seq`, which is out, passed last, and whether as a retransmission. Of what did not pass: never.
+    pub fn passed_last(&self, seq: u64) -> (i64, bool) {
+        let mut last = (i64::MAX, false);
+        self.pieces.within(seq, seq + 1, |_, piece| {
+            if piece.kind == Kind::Seen {
+                last = (piece.sent, piece.rtx != NEVER);
+            }
+        });
+        last
+    }
+
+    /// Whether acknowledgments tell that `start..end` is lost: of what was sent later some has come.
+    pub fn is_lost(&self, start: u64, end: u64) -> bool {
+        self.sacked.end() > end || self.passed_last(start).0 < self.arrived
+    }
+
+    /// An acknowledgment has passed at `time`; `moved`: what is out begins with another byte now.
+    pub fn look_at_first(&mut self, time: i64, moved: bool) {
+        if self.episode.open == Open::No {
+            return;
+        }
+        let (sent, repaired) = self.passed_last(self.pieces.una());
+        let before = self.overtaken.filter(|_| !moved);
+        self.overtaken = (repaired && sent <= self.arrived).then_some(before.unwrap_or(time));
     }
 
     /// An episode is over, all of it is acknowledged. What it sent again of data behind its end is still out: then a sender

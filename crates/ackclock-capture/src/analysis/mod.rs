@@ -5,7 +5,7 @@
 //! * `connection`: the order of what a packet does; `handshake`; `classes` and `causes`: what a segment with data is;
 //!   `acks` and `coverage`: what an acknowledgment tells
 //! * `direction`: the state; `pieces`, `ranges`, `repairs`, `recent`: what is outstanding, SACKed, sent again, seen last;
-//!   `rtt` and `quantiles`: times; [`limits`]: who limits
+//!   `rtt`, `sender_rtt` and `quantiles`: times; [`limits`]: who limits
 
 mod acks;
 mod causes;
@@ -24,6 +24,7 @@ mod repairs;
 pub mod rows;
 mod rtt;
 mod segment;
+mod sender_rtt;
 pub mod sink;
 mod table;
 

@@ -77,6 +77,8 @@ pub struct Repair {
     pub episode: u32,
     /// Why it was sent.
     pub cause: Cause,
+    /// Whether acknowledgments had told that it was needed.
+    pub evident: bool,
     /// Whether it began its episode.
     pub opened: bool,
     /// Whether an acknowledgment has covered it.
@@ -100,6 +102,7 @@ impl Repair {
             segments: 1,
             episode: 0,
             cause,
+            evident: false,
             opened: false,
             settled: false,
             needless: false,
@@ -163,7 +166,7 @@ impl Repairs {
     pub fn carry(&mut self, from: u32, to: u32, una: u64) -> u32 {
         let mut carried = 0;
         for repair in self.of.iter_mut().rev().take_while(|r| r.episode == from) {
-            if repair.end > una && !repair.settled {
+            if repair.end > una && repair.evident && !repair.settled {
                 repair.episode = to;
                 carried += 1;
             }
@@ -197,21 +200,24 @@ pub struct Episode {
     pub repairs: (u32, u32),
     /// A timeout within a fast recovery goes on with it.
     pub within: bool,
+    /// When the last timeout was, ns.
+    pub timed_out: i64,
 }
 
 impl Episode {
     /// Opens one up to `end`.
     pub fn begin(&mut self, open: Open, end: u64) {
-        *self = Episode { open, end, number: self.number.wrapping_add(1).max(1), repairs: (0, 0), within: false };
+        *self = Episode { open, end, number: self.number.wrapping_add(1).max(1), ..Episode::default() };
     }
 
     /// A timeout: an episode of its own, or what goes on of the one that is open, up to `end`.
-    pub fn time_out(&mut self, end: u64) {
+    pub fn time_out(&mut self, end: u64, time: i64) {
         match self.open {
             Open::No => self.begin(Open::Rto, end),
             Open::Fast => (self.open, self.end, self.within) = (Open::Rto, end, true),
             Open::Rto => self.end = end,
         }
+        self.timed_out = time;
     }
 
     /// The sender learns that a retransmission was needless. What ends the episode is what makes it undo it: timestamps

@@ -165,6 +165,7 @@ impl Connection {
     fn row(&self, d: usize, shares: Option<Shares>) -> FlowRow {
         let (x, peer) = (&self.directions[d], &self.directions[1 - d]);
         let c = &x.counts;
+        let rtt = x.as_sender.as_deref().unwrap_or(&x.rtt);
         let one_sided = self.one_sided();
         let share = self.vantage(d).filter(|_| !one_sided);
         let at_receiver = share.is_some_and(|share| share < 0.1);
@@ -204,9 +205,12 @@ impl Connection {
             spurious_segments: c.spurious_segments,
             dsacks: c.dsacks,
             marked_segments: c.marked,
-            rtt_s: x.rtt.spread_s().filter(|_| !one_sided),
-            rtt_percentiles_s: x.rtt.percentiles_s().filter(|_| !one_sided),
-            rtt_samples: x.rtt.samples(),
+            rtt_s: rtt
+                .spread_s()
+                .map(|[least, mean, most]| [x.rtt.least_s().map_or(least, |own| own.min(least)), mean, most])
+                .filter(|_| !one_sided),
+            rtt_percentiles_s: rtt.percentiles_s().filter(|_| !one_sided),
+            rtt_samples: rtt.samples(),
             handshake_rtt_s: self.handshake_rtt().map(|ns| ns as f64 * S),
             up_rtt_s: x.up.map(|ns| ns as f64 * S),
             vantage: share.map(vantage),

@@ -51,6 +51,11 @@ impl Rtt {
         self.quantiles.count()
     }
 
+    /// The smallest in seconds.
+    pub fn least_s(&self) -> Option<f64> {
+        self.smoothed.map(|_| self.min as f64 * 1e-9)
+    }
+
     /// Smallest, mean and largest in seconds.
     pub fn spread_s(&self) -> Option<[f64; 3]> {
         let count = self.samples();

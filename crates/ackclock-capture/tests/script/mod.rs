@@ -169,6 +169,7 @@ impl Found {
             ("recovery", x.recoveries),
             ("timeout", x.timeouts),
             ("dup", x.dup_acks),
+            ("ack", x.acks),
             ("RTT", x.rtt_samples),
             ("reordered", x.reordered_segments),
             ("rtx", x.retransmitted_segments),
