@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CRATES := -p ackclock-core -p ackclock-run -p ackclock-sim
+CRATES := -p ackclock-core -p ackclock-run -p ackclock-sim -p ackclock-capture
 
 .PHONY: help build demo test bench lint docs instructions fuzz clean
 
