@@ -223,8 +223,9 @@ def test_zeros_have_no_ratio(result: Result) -> None:
     delay = 0.01 * noise(SHAPE)
     delay[2, 1, :2] = 0.0
     holed = plant(result, {"p95_queue_delay_s": delay})
-    with pytest.raises(InputError, match=r"is 0 in 2 runs, first at cc=vegas, topology\.rtt=40 ms"):
+    with pytest.raises(InputError, match=r"is 0 in 2 of 72 runs, first at cc=vegas, topology\.rtt=40 ms") as said:
         rank(holed, goal="goodput_bps up, p95_queue_delay_s down 2x")
+    assert "such as mean_rtt_s for a queueing delay" in said.value.remedy
     found = rank(holed)  # beside the goal it is compared by differences
     assert line(found, "vegas").metrics["p95_queue_delay_s"].kind == "difference"
     assert any("p95_queue_delay_s is 0 in some run" in note for note in found.notes)

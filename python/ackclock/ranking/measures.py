@@ -146,18 +146,24 @@ def scores(known: Known, cells: Cells, goal: Goal, source: str) -> Array:
     for aim in goal.aims:
         values = known.values(cells, aim.metric)
         if (values <= 0).any():
-            _, point, candidate = map(int, np.argwhere(values <= 0)[0])
-            where = ", ".join(f"{key}={value}" for key, value in cells.points[point].items())
-            of = ", ".join(part for part in (f"{cells.by}={cells.candidates[candidate]}", where) if part)
-            raise InputError(
-                f"{aim.metric} is {values[values <= 0][0]:g} in {int((values <= 0).sum())} runs, first at {of}, and "
-                "has no ratio to others there",
-                "give a metric that is above zero, such as mean_rtt_s for a queueing delay",
-                source=source,
-                key="goal",
-            )
+            raise _zero(aim.metric, values, cells, source)
         total += (aim.weight if aim.up else -aim.weight) * np.log(values)
     return total / sum(aim.weight for aim in goal.aims)
+
+
+def _zero(metric: str, values: Array, cells: Cells, source: str) -> InputError:
+    """What is wrong with a goal whose metric is zero in some runs: a zero has no logarithm."""
+    zero = values <= 0
+    if not values.any():
+        problem = f"{metric} is 0 in all {values.size} runs, so that nothing tells one from another"
+        return InputError(problem, "give a metric that is not 0", source=source, key="goal")
+    _, point, candidate = map(int, np.argwhere(zero)[0])
+    where = ", ".join(f"{key}={value}" for key, value in cells.points[point].items())
+    of = ", ".join(part for part in (f"{cells.by}={cells.candidates[candidate]}", where) if part)
+    problem = f"{metric} is {values[zero][0]:g} in {int(zero.sum())} of {values.size} runs, first at {of}, and "
+    instead = ", such as mean_rtt_s for a queueing delay" if metric.endswith("_s") else ""
+    remedy = f"give a metric that is above zero{instead}"
+    return InputError(f"{problem}has no ratio to others there", remedy, source=source, key="goal")
 
 
 def goal_of(known: Known, result: Result, given: str | Goal | None, notes: list[str]) -> Goal:
