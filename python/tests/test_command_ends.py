@@ -77,6 +77,29 @@ def test_an_interrupt_of_any_command_is_said(
     assert capsys.readouterr().err == "ackclock: interrupted; nothing was kept\n" * 2
 
 
+def test_an_interrupt_that_another_error_hides_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As pydantic hides one that arrives while it builds a class."""
+
+    def hidden(*, pressed: bool) -> int:
+        try:
+            if pressed:
+                signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            pass
+        raise ValueError("no class was built")
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr("ackclock.cli.doctor.doctor", lambda **_: hidden(pressed=True))
+    assert main(["doctor"]) == INTERRUPTED
+    assert capsys.readouterr().err == "ackclock: interrupted; nothing was kept\n"
+    monkeypatch.setattr("ackclock.cli.doctor.doctor", lambda **_: hidden(pressed=False))
+    with pytest.raises(ValueError, match="no class was built"):
+        main(["doctor"])
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 def test_a_controller_that_ends_its_process_does_not_end_the_command(
     scenario_file: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

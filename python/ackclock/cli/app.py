@@ -13,6 +13,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 import ackclock
+from ackclock.cli import interrupts
 from ackclock.cli.examples import of as example
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.cli.options import Json, flag, repeatable
@@ -67,13 +68,7 @@ def run_command(
     ] = "raw",
 ) -> int:
     """Run a scenario and show a table of means and 95 % confidence intervals."""
-    try:
-        from ackclock.cli.run import Request, run
-    except RuntimeError as error:
-        # pydantic wraps a Ctrl-C that arrives while its classes are made.
-        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        raise
+    from ackclock.cli.run import Request, run
 
     return run(Request(file, out, changes, seed, replications, jobs, json, plot, capture, link_type))
 
@@ -354,7 +349,7 @@ def study_run_command(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code (docs/cli.md)."""
     try:
-        with warnings.catch_warnings():
+        with interrupts.kept(), warnings.catch_warnings():
             warnings.simplefilter("ignore", EarlierResultWarning)  # commands say it in a line
             result: Any = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
