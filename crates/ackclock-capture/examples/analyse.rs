@@ -1,6 +1,6 @@
 //! Analyses a capture and prints what there was in it: for profiles, and for counts of instructions.
 //!
-//!     cargo run --release -p ackclock-capture --example analyse FILE
+//!     cargo run --release -p ackclock-capture --example analyse FILE      # - for standard input
 //!     cargo run --release -p ackclock-capture --example analyse -- --made ROUNDS
 //!
 //! The latter makes a capture of a transfer in memory: rounds of 40 segments, every second one acknowledged, and in every
@@ -162,6 +162,7 @@ fn run() -> Result<String, String> {
             let rounds = arguments.next().and_then(|n| n.parse().ok()).ok_or("--made: how many rounds?")?;
             measured(written(rounds).as_slice(), &mut totals)
         }
+        Some("-") => measured(std::io::stdin().lock(), &mut totals),
         Some(name) => measured(File::open(name).map_err(|e| format!("{name}: {e}"))?, &mut totals),
     }?;
     let Totals { connections, sent_bytes, retransmitted_segments } = totals;
