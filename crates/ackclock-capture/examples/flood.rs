@@ -83,7 +83,14 @@ fn run() -> Result<(), String> {
             let addresses = if back { forth.reversed() } else { forth };
             let packet = &Packet::Tcp(segment);
             at += SPACING_NS;
-            writer.packet(&Seen { at: Time(at), interface: 0, addresses, packet, id: at as u16 | 1, truth: Truth::default() });
+            writer.packet(&Seen {
+                at: Time(at),
+                interface: 0,
+                addresses,
+                packet,
+                id: at as u16 | 1,
+                truth: Truth::default(),
+            });
             *step += 1;
             if *step < each {
                 return true;

@@ -220,8 +220,9 @@ impl Connection {
                 y.closed_since = Some(s.time);
                 closes = true;
             } else if window > 0 {
-                let closed = y.closed_since.take().map_or(0, |since| (s.time - since).max(0));
-                y.counts.zero_window = y.counts.zero_window.saturating_add(closed);
+                if let Some(since) = y.closed_since.take() {
+                    y.counts.zero_window = y.counts.zero_window.saturating_add((s.time - since).max(0));
+                }
             }
             (y.window, y.window_known) = (window, true);
         }

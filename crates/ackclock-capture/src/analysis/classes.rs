@@ -106,7 +106,7 @@ impl Connection {
                 x.max = start;
             }
             let (una, edge) = (x.pieces.una(), x.edge);
-            x.limits.start(una, edge);
+            x.limits.begin(self.first, self.opened, una, edge);
         }
         let mss = self.mss(d);
         let x = &mut self.directions[d];

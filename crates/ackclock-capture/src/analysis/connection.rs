@@ -72,6 +72,8 @@ pub struct Connection {
     pub initiator: Option<usize>,
     /// When SYN, SYN/ACK and the third packet of the handshake passed first.
     pub handshake: [Option<i64>; 3],
+    /// When it was over, whichever of them were seen.
+    pub opened: Option<i64>,
     /// Whether one of these was repeated.
     pub repeated: bool,
     /// When it was closed.
@@ -88,8 +90,7 @@ impl Connection {
     pub fn new(number: u64, s: &Segment) -> Connection {
         let ends = [(s.source, s.source_port), (s.destination, s.destination_port)]
             .map(|(address, port)| End { address, port });
-        let mut directions = [Direction::default(), Direction::default()];
-        directions.iter_mut().for_each(|d| d.limits.begin(s.time));
+        let directions = [Direction::default(), Direction::default()];
         Connection {
             number,
             interface: s.interface,
@@ -99,6 +100,7 @@ impl Connection {
             last: s.time,
             initiator: None,
             handshake: [None; 3],
+            opened: None,
             repeated: false,
             closed: None,
             reset: None,

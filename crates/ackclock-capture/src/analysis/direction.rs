@@ -1,11 +1,13 @@
 //! One direction of a connection: the data that X sends, as they pass P, and what Y acknowledges of them.
 
+use super::counts::Counts;
 use super::limits::Limits;
 use super::pieces::{Kind, Pieces, NEVER};
 use super::ranges::Ranges;
 use super::recent::Recent;
 use super::repairs::{Episode, Open, Repairs};
 use super::rtt::{Rtt, Stamps};
+use super::seldom::Seldom;
 
 /// What the SYN of this direction offered.
 #[derive(Clone, Copy, Debug)]
@@ -22,94 +24,6 @@ pub struct Offer {
     pub timestamps: bool,
     /// Whether ECE and CWR are set as RFC 3168 asks, or AE too.
     pub ecn: bool,
-}
-
-/// What is counted.
-#[derive(Clone, Debug, Default)]
-pub struct Counts {
-    /// Packets with payload.
-    pub packets: u64,
-    /// Of these, larger than a segment.
-    pub super_packets: u64,
-    /// Payload.
-    pub sent_bytes: u64,
-    /// In segments.
-    pub sent_segments: u64,
-    /// Payload sent again.
-    pub retransmitted_bytes: u64,
-    /// In segments, by cause: rto, rto_recovery, tlp, fast, unknown.
-    pub retransmitted: [u64; 5],
-    /// Retransmissions with new data behind the old.
-    pub partial: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Timeouts whose first retransmission was needless.
-    pub spurious_timeouts: u64,
-    /// Fast recoveries.
-    pub recoveries: u64,
-    /// Tail loss probes that resend.
-    pub tlp_probes: u64,
-    /// Tail loss probes that look like a timeout.
-    pub ambiguous: u64,
-    /// Needless segments.
-    pub spurious_segments: u64,
-    /// Segments that were overtaken.
-    pub reordered_segments: u64,
-    /// By how much at most, ns.
-    pub max_reorder: i64,
-    /// Bytes that a later segment passed before.
-    pub gap_bytes: u64,
-    /// Bytes acknowledged that never passed.
-    pub missed_bytes: u64,
-    /// Acknowledgments of what had not passed.
-    pub ack_unseen: u64,
-    /// Copies of packets.
-    pub duplicate_packets: u64,
-    /// Keepalives.
-    pub keepalives: u64,
-    /// Probes of a closed window.
-    pub probes: u64,
-    /// SYN again.
-    pub syn_retransmissions: u64,
-    /// FIN again.
-    pub fin_retransmissions: u64,
-    /// Packets with payload and the mark CE.
-    pub marked: u64,
-    /// Far from what was expected.
-    pub stray: u64,
-    /// Packets with options cut off.
-    pub options_cut: u64,
-    /// Packets earlier than one before.
-    pub time_back: u64,
-    /// Of the data: acknowledgments while some were out.
-    pub acks: u64,
-    /// Packets of the other end with nothing but an acknowledgment.
-    pub pure_acks: u64,
-    /// Duplicates.
-    pub dup_acks: u64,
-    /// DSACK blocks.
-    pub dsacks: u64,
-    /// Acknowledgments that only moved the window.
-    pub window_updates: u64,
-    /// How often the window closed.
-    pub zero_windows: u64,
-    /// For how long, ns.
-    pub zero_window: i64,
-    /// Largest flight, bytes.
-    pub max_in_flight: u64,
-    /// Integral of the flight, byte ns, and time with data out, ns.
-    pub flight: (f64, i64),
-    /// Smallest and largest window that was left.
-    pub rwnd: Option<(u64, u64)>,
-    /// More holes, ranges or cuts than are kept.
-    pub irregular: bool,
-}
-
-impl Counts {
-    /// All retransmitted segments.
-    pub fn retransmitted_segments(&self) -> u64 {
-        self.retransmitted.iter().sum()
-    }
 }
 
 /// Everything about one direction.
@@ -174,7 +88,7 @@ pub struct Direction {
     /// Its last packets.
     pub recent: Recent,
     /// Round trips to the other end.
-    pub rtt: Rtt,
+    pub rtt: Seldom<Rtt>,
     /// Those that the sender takes, where these are wanted.
     pub as_sender: Option<Box<Rtt>>,
     /// Round trip of P-X-P, the smallest, ns.
@@ -191,8 +105,8 @@ pub struct Direction {
     pub initial_over: bool,
     /// When the flight changed last, ns.
     pub changed: i64,
-    /// The account of who limits.
-    pub limits: Limits,
+    /// The account of who limits, from the first data on.
+    pub limits: Seldom<Limits>,
     /// Rounds: where this one ends, its largest pipe, whether it lost, begin of the plateau, its pipe.
     pub rounds: Rounds,
     /// What was counted.
@@ -275,7 +189,6 @@ impl Direction {
         let at = u64::from(seq) + (1 << 33);
         (self.max, self.origin, self.edge, self.known) = (at, at, at, true);
         self.pieces.restart(at);
-        self.limits.start(at, at);
         self.rounds.end = at;
     }
 

@@ -76,7 +76,7 @@ impl Connection {
 
     /// Measures the handshake, and notes when it is over.
     pub(super) fn shake(&mut self, s: &Segment, d: usize) {
-        if self.handshake[2].is_some() || self.directions[0].limits.open {
+        if self.handshake[2].is_some() || self.opened.is_some() {
             return;
         }
         let is_syn = s.has(flags::SYN);
@@ -96,11 +96,15 @@ impl Connection {
             self.agree();
         }
         if !is_syn && (self.handshake[2].is_some() || s.length > 0) {
+            self.opened = Some(s.time);
             for d in 0..2 {
                 let path = self.path(d);
-                let limits = &mut self.directions[d].limits;
-                limits.advance(s.time, &path);
-                limits.open = true;
+                // Data in a SYN came before.
+                if self.directions[d].data {
+                    let limits = &mut self.directions[d].limits;
+                    limits.advance(s.time, &path);
+                    limits.open = true;
+                }
             }
         }
     }

@@ -4,6 +4,7 @@
 //! waiting for the network; what leaves long after one had not been written. Between these the question stays open until
 //! the next new data answer it.
 
+use super::seldom::Blank;
 use std::collections::VecDeque;
 
 const MS: i64 = 1_000_000;
@@ -91,7 +92,6 @@ pub struct Limits {
     /// Time with data out or a closed window, ns.
     pub busy: i64,
     clock: i64,
-    begun: bool,
     /// The handshake is over.
     pub open: bool,
     /// FIN has passed.
@@ -109,16 +109,35 @@ pub struct Limits {
     waiting: VecDeque<Waiting>,
 }
 
-impl Limits {
-    /// The first packet of the connection.
-    pub fn begin(&mut self, time: i64) {
-        if !self.begun {
-            (self.clock, self.due, self.begun) = (time, time, true);
-        }
-    }
+impl Blank for Limits {
+    const BLANK: &'static Limits = &Limits {
+        ns: [0; 4],
+        busy: 0,
+        clock: 0,
+        open: false,
+        fin: false,
+        now: View { time: 0, una: 0, edge: 0, episode: false },
+        max: 0,
+        acks: VecDeque::new(),
+        arrived: 0,
+        due: 0,
+        undecided: 0,
+        last_ack: None,
+        before: None,
+        full: None,
+        waiting: VecDeque::new(),
+    };
+}
 
-    /// The stream begins: what is acknowledged and sent.
-    pub fn start(&mut self, una: u64, edge: u64) {
+impl Limits {
+    /// The account is begun: with the first packet of the connection, the end of its handshake if that was seen, and what is
+    /// acknowledged and may be sent.
+    pub fn begin(&mut self, first: i64, opened: Option<i64>, una: u64, edge: u64) {
+        (self.clock, self.due) = (first, first);
+        if let Some(opened) = opened {
+            self.account(opened, 0);
+            self.open = true;
+        }
         (self.now.una, self.now.edge, self.max) = (una, edge, una);
     }
 

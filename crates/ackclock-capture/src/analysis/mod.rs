@@ -4,16 +4,20 @@
 //!   comes out, [`rows`]: the row of a direction
 //! * `connection`: the order of what a packet does; `handshake`; `classes` and `causes`: what a segment with data is;
 //!   `acks` and `coverage`: what an acknowledgment tells
-//! * `direction`: the state; `pieces`, `ranges`, `repairs`, `recent`: what is outstanding, SACKed, sent again, seen last;
-//!   `rtt`, `sender_rtt` and `quantiles`: times; [`limits`]: who limits
+//! * `index`, `key`: which connection a packet is of
+//! * `direction`: the state; `counts`, `seldom`: what is counted, and what takes no memory until it happens; `pieces`,
+//!   `ranges`, `repairs`, `recent`: what is outstanding, SACKed, sent again, seen last; `rtt`, `sender_rtt` and `quantiles`:
+//!   times; [`limits`]: who limits
 
 mod acks;
 mod causes;
 mod classes;
 mod connection;
+mod counts;
 mod coverage;
 mod direction;
 mod handshake;
+mod index;
 mod key;
 pub mod limits;
 mod pieces;
@@ -24,6 +28,7 @@ mod repairs;
 pub mod rows;
 mod rtt;
 mod segment;
+mod seldom;
 mod sender_rtt;
 pub mod sink;
 mod table;

@@ -29,6 +29,9 @@ fn middle(bin: u32) -> f64 {
 }
 
 impl Quantiles {
+    /// Of no samples.
+    pub const NONE: Quantiles = Quantiles { of: Vec::new(), binned: false, first: 0, count: 0 };
+
     /// Counts a sample, ns.
     #[inline]
     pub fn record(&mut self, ns: u64) {

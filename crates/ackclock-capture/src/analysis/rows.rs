@@ -130,6 +130,10 @@ impl Connection {
         }
         let path = self.path(d);
         let x = &mut self.directions[d];
+        if !x.data {
+            let (una, edge) = (x.pieces.una(), x.edge);
+            x.limits.begin(self.first, self.opened, una, edge);
+        }
         let ns = x.limits.finish(self.last, &path);
         let [handshake_s, app_s, rwnd_s, network_s] = ns.map(|ns| ns as f64 * S);
         let after: i64 = ns[1..].iter().sum();

@@ -1,6 +1,7 @@
 //! Round trip times at the capture point: of the part towards the receiver, and of the part towards the sender.
 
 use super::quantiles::Quantiles;
+use super::seldom::Blank;
 use std::collections::VecDeque;
 
 /// Timestamps that wait for their echo; of more than these only some are timed.
@@ -19,6 +20,10 @@ pub struct Rtt {
     pub max: i64,
     sum: u64,
     quantiles: Quantiles,
+}
+
+impl Blank for Rtt {
+    const BLANK: &'static Rtt = &Rtt { smoothed: None, min: 0, max: 0, sum: 0, quantiles: Quantiles::NONE };
 }
 
 impl Rtt {

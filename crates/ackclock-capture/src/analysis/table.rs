@@ -1,11 +1,12 @@
 //! The connections that are open, and when they are over.
 
 use super::connection::{Connection, Context, RttRule};
-use super::key::{Key, Keys};
+use super::index::{Index, Named};
+use super::key::Key;
 use super::segment::Segment;
 use super::sink::Sink;
 use ackclock_core::packet::wire::flags;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 const SECOND: i64 = 1_000_000_000;
 /// A closed connection is kept for this long.
@@ -49,9 +50,9 @@ pub struct Analyzer<S> {
     /// Where results go.
     pub sink: S,
     settings: Settings,
-    keys: HashMap<Key, u32, Keys>,
-    /// The keys of each open connection, at its place.
-    places: Vec<Option<Box<Place>>>,
+    index: Index,
+    /// Each open connection at its place.
+    places: Places,
     free: Vec<u32>,
     /// Open connections with the time at which they are looked at, in the order of that; and of the closed.
     watch: VecDeque<(i64, u32, u64)>,
@@ -67,8 +68,31 @@ struct Place {
     /// Whether its direction 0 goes from the lower end to the higher one.
     forward: bool,
     of_one_end: bool,
-    keys: [Option<Key>; 3],
+    key: Key,
+    /// Where its other direction has other tags: the key of that.
+    other: Option<Box<Key>>,
     closing: bool,
+}
+
+type Places = Vec<Option<Box<Place>>>;
+
+/// Keys of a place: its own, the same without tags, and that of its other direction.
+const OWN: u32 = 0;
+const GENERAL: u32 = 1;
+const OTHER: u32 = 2;
+
+impl Place {
+    fn key(&self, which: u32) -> Option<Key> {
+        match which {
+            OWN => Some(self.key),
+            GENERAL => Some(self.key.with_tags(ANY_TAGS)),
+            _ => self.other.as_deref().copied(),
+        }
+    }
+}
+
+fn key(places: &Places, named: Named) -> Option<Key> {
+    places.get(named.at() as usize)?.as_ref()?.key(named.which())
 }
 
 impl<S: Sink> Analyzer<S> {
@@ -77,7 +101,7 @@ impl<S: Sink> Analyzer<S> {
         Analyzer {
             sink,
             settings,
-            keys: HashMap::with_hasher(Keys::new()),
+            index: Index::default(),
             places: Vec::new(),
             free: Vec::new(),
             watch: VecDeque::new(),
@@ -107,7 +131,7 @@ impl<S: Sink> Analyzer<S> {
         let (key, forward) = Key::of(s, interface);
         let found = match self.last {
             Some((last, at)) if last == key => Some(at),
-            _ => self.keys.get(&key).copied(),
+            _ => self.index.get(&key, |named| self::key(&self.places, named)),
         };
         let at = match found {
             Some(at) => at,
@@ -150,7 +174,9 @@ impl<S: Sink> Analyzer<S> {
     /// or of another connection. Nothing: it was a copy.
     fn other_tags(&mut self, s: &Segment, key: &Key) -> Option<u32> {
         let general = key.with_tags(ANY_TAGS);
-        let Some(&at) = self.keys.get(&general) else { return Some(self.open_new(s, key)) };
+        let Some(at) = self.index.get(&general, |named| self::key(&self.places, named)) else {
+            return Some(self.open_new(s, key));
+        };
         let Settings { series, events, rule, .. } = self.settings;
         let Some(place) = self.places.get_mut(at as usize).and_then(Option::as_mut) else {
             return Some(self.open_new(s, key));
@@ -158,9 +184,9 @@ impl<S: Sink> Analyzer<S> {
         let c = &mut place.connection;
         let d = Self::direction(c, s);
         if c.directions[d].tags.is_none() {
-            if let Some(free) = place.keys.iter_mut().find(|k| k.is_none()) {
-                *free = Some(*key);
-                self.keys.insert(*key, at);
+            if place.other.is_none() {
+                place.other = Some(Box::new(*key));
+                self.index.insert(key, Named::new(at, OTHER), |named| self::key(&self.places, named));
             }
             return Some(at);
         }
@@ -185,7 +211,8 @@ impl<S: Sink> Analyzer<S> {
             connection: Connection::new(number, s),
             forward: Key::of(s, s.interface).1,
             of_one_end: key.is_of_one_end(),
-            keys: [Some(*key), Some(general), None],
+            key: *key,
+            other: None,
             closing: false,
         });
         let at = match self.free.pop() {
@@ -198,8 +225,9 @@ impl<S: Sink> Analyzer<S> {
                 self.places.len() as u32 - 1
             }
         };
-        self.keys.insert(*key, at);
-        self.keys.insert(general, at);
+        for (key, which) in [(key, OWN), (&general, GENERAL)] {
+            self.index.insert(key, Named::new(at, which), |named| self::key(&self.places, named));
+        }
         self.watch.push_back((s.time, at, number));
         at
     }
@@ -224,9 +252,9 @@ impl<S: Sink> Analyzer<S> {
 
     fn finish_at(&mut self, at: u32) {
         let Some(place) = self.places.get_mut(at as usize).and_then(Option::take) else { return };
-        for key in place.keys.iter().flatten() {
-            if self.keys.get(key) == Some(&at) {
-                self.keys.remove(key);
+        for which in [OWN, GENERAL, OTHER] {
+            if let Some(key) = place.key(which) {
+                self.index.remove(&key, Named::new(at, which));
             }
         }
         if self.last.is_some_and(|last| last.1 == at) {

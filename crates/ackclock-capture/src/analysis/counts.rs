@@ -1,0 +1,143 @@
+//! What is counted of a direction.
+
+use super::seldom::{Blank, Seldom};
+use std::ops::{Deref, DerefMut};
+
+/// What is counted of every direction; and [`Rare`], whose fields are those of this too.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Packets with payload.
+    pub packets: u64,
+    /// Of these, larger than a segment.
+    pub super_packets: u64,
+    /// Payload.
+    pub sent_bytes: u64,
+    /// In segments.
+    pub sent_segments: u64,
+    /// Bytes acknowledged that never passed.
+    pub missed_bytes: u64,
+    /// Packets with payload and the mark CE.
+    pub marked: u64,
+    /// Packets with options cut off.
+    pub options_cut: u64,
+    /// Packets earlier than one before.
+    pub time_back: u64,
+    /// Of the data: acknowledgments while some were out.
+    pub acks: u64,
+    /// Packets of the other end with nothing but an acknowledgment.
+    pub pure_acks: u64,
+    /// Largest flight, bytes.
+    pub max_in_flight: u64,
+    /// Integral of the flight, byte ns, and time with data out, ns.
+    pub flight: (f64, i64),
+    /// Smallest and largest window that was left.
+    pub rwnd: Option<(u64, u64)>,
+    /// More holes, ranges or cuts than are kept.
+    pub irregular: bool,
+    rare: Seldom<Rare>,
+}
+
+/// What is counted of few.
+#[derive(Clone, Debug, Default)]
+pub struct Rare {
+    /// Payload sent again.
+    pub retransmitted_bytes: u64,
+    /// In segments, by cause: rto, rto_recovery, tlp, fast, unknown.
+    pub retransmitted: [u64; 5],
+    /// Retransmissions with new data behind the old.
+    pub partial: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Timeouts whose first retransmission was needless.
+    pub spurious_timeouts: u64,
+    /// Fast recoveries.
+    pub recoveries: u64,
+    /// Tail loss probes that resend.
+    pub tlp_probes: u64,
+    /// Tail loss probes that look like a timeout.
+    pub ambiguous: u64,
+    /// Needless segments.
+    pub spurious_segments: u64,
+    /// Segments that were overtaken.
+    pub reordered_segments: u64,
+    /// By how much at most, ns.
+    pub max_reorder: i64,
+    /// Bytes that a later segment passed before.
+    pub gap_bytes: u64,
+    /// Acknowledgments of what had not passed.
+    pub ack_unseen: u64,
+    /// Copies of packets.
+    pub duplicate_packets: u64,
+    /// Keepalives.
+    pub keepalives: u64,
+    /// Probes of a closed window.
+    pub probes: u64,
+    /// SYN again.
+    pub syn_retransmissions: u64,
+    /// FIN again.
+    pub fin_retransmissions: u64,
+    /// Far from what was expected.
+    pub stray: u64,
+    /// Duplicates.
+    pub dup_acks: u64,
+    /// DSACK blocks.
+    pub dsacks: u64,
+    /// Acknowledgments that only moved the window.
+    pub window_updates: u64,
+    /// How often the window closed.
+    pub zero_windows: u64,
+    /// For how long, ns.
+    pub zero_window: i64,
+}
+
+impl Blank for Rare {
+    const BLANK: &'static Rare = &Rare {
+        retransmitted_bytes: 0,
+        retransmitted: [0; 5],
+        partial: 0,
+        timeouts: 0,
+        spurious_timeouts: 0,
+        recoveries: 0,
+        tlp_probes: 0,
+        ambiguous: 0,
+        spurious_segments: 0,
+        reordered_segments: 0,
+        max_reorder: 0,
+        gap_bytes: 0,
+        ack_unseen: 0,
+        duplicate_packets: 0,
+        keepalives: 0,
+        probes: 0,
+        syn_retransmissions: 0,
+        fin_retransmissions: 0,
+        stray: 0,
+        dup_acks: 0,
+        dsacks: 0,
+        window_updates: 0,
+        zero_windows: 0,
+        zero_window: 0,
+    };
+}
+
+impl Deref for Counts {
+    type Target = Rare;
+
+    #[inline]
+    fn deref(&self) -> &Rare {
+        &self.rare
+    }
+}
+
+impl DerefMut for Counts {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Rare {
+        &mut self.rare
+    }
+}
+
+impl Counts {
+    /// All retransmitted segments.
+    pub fn retransmitted_segments(&self) -> u64 {
+        self.retransmitted.iter().sum()
+    }
+}
