@@ -9,7 +9,7 @@ use std::io::{self, BufWriter};
 use std::process::ExitCode;
 
 const MSS: u32 = 1448;
-const SPACING_NS: u64 = 1000;
+const SPACING_NS: u64 = 10_000;
 /// SYN, SYN/ACK, its acknowledgment; two FINs and the last acknowledgment.
 const OTHERS: u64 = 6;
 
@@ -73,10 +73,18 @@ fn run() -> Result<(), String> {
     }
     let out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
     let mut writer = Writer::new(out, (LinkType::Raw, Family::V4), "{}", &["flood"]);
-    // Which connection has each place, and how far it is: they begin one after another.
-    let mut places: Vec<(u64, u64)> = (0..open).map(|place| (place, 0)).collect();
-    let (mut next, mut at) = (open, 0);
-    while !places.is_empty() {
+    // Which connection has each place, and how far it is. They begin one after another, so that they end so too.
+    let mut places: Vec<(u64, u64)> = Vec::new();
+    let (mut next, mut at) = (0, 0);
+    for round in 0.. {
+        let begun = open.min(connections).min((round + 1) * open / each + 1);
+        while round < each && (places.len() as u64) < begun {
+            places.push((next, 0));
+            next += 1;
+        }
+        if places.is_empty() {
+            break;
+        }
         places.retain_mut(|(connection, step)| {
             let (back, segment) = packet(*step, each - 1);
             let forth = FourTuple::of_connection(Family::V4, (*connection / 50_000) as u32, *connection % 50_000);
