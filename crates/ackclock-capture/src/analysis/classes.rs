@@ -107,6 +107,7 @@ impl Connection {
             }
             let (una, edge) = (x.pieces.una(), x.edge);
             x.limits.begin(self.first, self.opened, una, edge);
+            x.rounds.end = una;
         }
         let mss = self.mss(d);
         let x = &mut self.directions[d];

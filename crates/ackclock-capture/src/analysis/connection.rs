@@ -60,8 +60,6 @@ pub struct Connection {
     pub number: u64,
     /// Interface of its packets.
     pub interface: u32,
-    /// Its ends: the sender of direction 0, that of direction 1.
-    pub ends: [End; 2],
     /// The directions.
     pub directions: [Direction; 2],
     /// Time of its first packet, ns.
@@ -69,7 +67,7 @@ pub struct Connection {
     /// Latest time of a packet.
     pub last: i64,
     /// Who opened it: a direction.
-    pub initiator: Option<usize>,
+    pub initiator: Option<u8>,
     /// When SYN, SYN/ACK and the third packet of the handshake passed first.
     pub handshake: [Option<i64>; 3],
     /// When it was over, whichever of them were seen.
@@ -79,7 +77,7 @@ pub struct Connection {
     /// When it was closed.
     pub closed: Option<i64>,
     /// The direction that sent RST.
-    pub reset: Option<usize>,
+    pub reset: Option<u8>,
     /// Written out as the table was full.
     pub evicted: bool,
     pub(super) agreement: Agreement,
@@ -88,13 +86,10 @@ pub struct Connection {
 impl Connection {
     /// From its first packet.
     pub fn new(number: u64, s: &Segment) -> Connection {
-        let ends = [(s.source, s.source_port), (s.destination, s.destination_port)]
-            .map(|(address, port)| End { address, port });
         let directions = [Direction::default(), Direction::default()];
         Connection {
             number,
             interface: s.interface,
-            ends,
             directions,
             first: s.time,
             last: s.time,
@@ -154,7 +149,7 @@ impl Connection {
     pub fn handshake_part(&self, d: usize) -> Option<i64> {
         (!self.repeated).then_some(())?;
         let [syn, answer, third] = self.handshake;
-        let part = if self.initiator? == d { answer? - syn? } else { third? - answer? };
+        let part = if usize::from(self.initiator?) == d { answer? - syn? } else { third? - answer? };
         (part >= 0).then_some(part.min(LONGEST))
     }
 
@@ -275,7 +270,7 @@ impl Connection {
             }
             self.data(s, d, cx);
         } else {
-            self.reset.get_or_insert(d);
+            self.reset.get_or_insert(d as u8);
             self.closed.get_or_insert(s.time);
         }
         if self.closed.is_none() && self.directions.iter().all(|x| x.fin.is_some()) {

@@ -96,7 +96,9 @@ impl Direction {
                 repairs.push(piece.rtx);
             }
         });
-        self.sacked.forget_below(ack);
+        if !self.sacked.is_empty() {
+            self.sacked.forget_below(ack);
+        }
     }
 
     /// The SACK blocks of `s`, which acknowledges up to `ack`.

@@ -7,7 +7,7 @@ use super::ranges::Ranges;
 use super::recent::Recent;
 use super::repairs::{Episode, Open, Repairs};
 use super::rtt::{Rtt, Stamps};
-use super::seldom::Seldom;
+use super::seldom::{Blank, Seldom};
 
 /// What the SYN of this direction offered.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ pub struct Direction {
     /// Everything from the highest acknowledgment on.
     pub pieces: Pieces,
     /// What SACK blocks have reported.
-    pub sacked: Ranges,
+    pub sacked: Seldom<Ranges>,
     /// Whether blocks were seen at all.
     pub blocks: bool,
     /// Duplicate acknowledgments since una moved.
@@ -84,7 +84,7 @@ pub struct Direction {
     /// The open episode.
     pub episode: Episode,
     /// Retransmissions.
-    pub repairs: Repairs,
+    pub repairs: Seldom<Repairs>,
     /// Its last packets.
     pub recent: Recent,
     /// Round trips to the other end.
@@ -108,7 +108,7 @@ pub struct Direction {
     /// The account of who limits, from the first data on.
     pub limits: Seldom<Limits>,
     /// Rounds: where this one ends, its largest pipe, whether it lost, begin of the plateau, its pipe.
-    pub rounds: Rounds,
+    pub rounds: Seldom<Rounds>,
     /// What was counted.
     pub counts: Counts,
 }
@@ -124,6 +124,10 @@ pub struct Rounds {
     pub level: Option<(i64, u64)>,
     /// Whether that was told.
     pub told: bool,
+}
+
+impl Blank for Rounds {
+    const BLANK: &'static Rounds = &Rounds { end: 0, largest: 0, level: None, told: false };
 }
 
 impl Direction {
@@ -189,7 +193,6 @@ impl Direction {
         let at = u64::from(seq) + (1 << 33);
         (self.max, self.origin, self.edge, self.known) = (at, at, at, true);
         self.pieces.restart(at);
-        self.rounds.end = at;
     }
 
     /// Number of a byte from the begin of the stream, 1 being the first of the data.

@@ -69,7 +69,7 @@ impl Connection {
             x.stand_at(s.seq.wrapping_add(1));
         }
         let (answer, opener) = if s.has(flags::ACK) { (1, 1 - d) } else { (0, d) };
-        self.initiator.get_or_insert(opener);
+        self.initiator.get_or_insert(opener as u8);
         let own = &mut self.handshake[answer];
         own.get_or_insert(s.time);
     }
@@ -83,7 +83,7 @@ impl Connection {
         if let [Some(syn), Some(answer), None] = self.handshake {
             let part = if is_syn && s.has(flags::ACK) && answer == s.time {
                 Some(answer - syn)
-            } else if !is_syn && s.has(flags::ACK) && self.initiator == Some(d) {
+            } else if !is_syn && s.has(flags::ACK) && self.initiator == Some(d as u8) {
                 self.handshake[2] = Some(s.time);
                 Some(s.time - answer)
             } else {

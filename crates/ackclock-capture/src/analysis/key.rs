@@ -1,5 +1,6 @@
 //! What tells connections apart, and its hash: keyed per process, so that no file can be made to collide.
 
+use super::connection::End;
 use super::segment::Segment;
 use ackclock_core::packet::Address;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -37,6 +38,18 @@ impl Key {
         let family = u8::from(matches!(s.source, Address::V6(_)));
         let ports = u32::from(low.1) << 16 | u32::from(high.1);
         (Key { words: [low.0[0], low.0[1], high.0[0], high.0[1]], ports, interface, tags, family }, forward)
+    }
+
+    /// The lower end, the higher one.
+    pub fn ends(&self) -> [End; 2] {
+        [(0, self.ports >> 16), (2, self.ports & 0xffff)].map(|(at, port)| {
+            let (high, low) = (self.words[at], self.words[at + 1]);
+            let address = match self.family {
+                0 => Address::V4((low as u32).to_be_bytes()),
+                _ => Address::V6((u128::from(high) << 64 | u128::from(low)).to_be_bytes()),
+            };
+            End { address, port: port as u16 }
+        })
     }
 
     /// Whether it is of an end with itself.

@@ -1,5 +1,7 @@
 //! Ranges of sequence numbers: what SACK blocks have reported above the highest acknowledgment.
 
+use super::seldom::Blank;
+
 /// Most ranges that are kept; what would be one more is left out.
 pub const MOST_RANGES: usize = 4096;
 
@@ -8,6 +10,10 @@ pub const MOST_RANGES: usize = 4096;
 pub struct Ranges {
     of: Vec<(u64, u64)>,
     bytes: u64,
+}
+
+impl Blank for Ranges {
+    const BLANK: &'static Ranges = &Ranges { of: Vec::new(), bytes: 0 };
 }
 
 impl Ranges {

@@ -1,5 +1,6 @@
 //! Retransmissions that may turn out needless, and the episodes they belong to.
 
+use super::seldom::Blank;
 use std::collections::VecDeque;
 
 /// Retransmissions that are remembered.
@@ -117,6 +118,10 @@ impl Repair {
 pub struct Repairs {
     of: VecDeque<Repair>,
     first: u32,
+}
+
+impl Blank for Repairs {
+    const BLANK: &'static Repairs = &Repairs { of: VecDeque::new(), first: 0 };
 }
 
 impl Repairs {

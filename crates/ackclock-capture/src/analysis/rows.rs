@@ -115,9 +115,9 @@ fn vantage(share: f64) -> &'static str {
 
 impl Connection {
     /// Both rows; the connection is over.
-    pub fn rows(mut self) -> [FlowRow; 2] {
+    pub fn rows(mut self, ends: [End; 2]) -> [FlowRow; 2] {
         let shares = [0, 1].map(|d| self.shares(d));
-        [0, 1].map(|d| self.row(d, shares[d]))
+        [0, 1].map(|d| self.row(d, ends, shares[d]))
     }
 
     fn one_sided(&self) -> bool {
@@ -163,10 +163,10 @@ impl Connection {
         {
             return Some("no answer to the connection request");
         }
-        self.reset.map(|by| if by == d { "reset" } else { "reset by the peer" })
+        self.reset.map(|by| if usize::from(by) == d { "reset" } else { "reset by the peer" })
     }
 
-    fn row(&self, d: usize, shares: Option<Shares>) -> FlowRow {
+    fn row(&self, d: usize, ends: [End; 2], shares: Option<Shares>) -> FlowRow {
         let (x, peer) = (&self.directions[d], &self.directions[1 - d]);
         let c = &x.counts;
         let rtt = x.as_sender.as_deref().unwrap_or(&x.rtt);
@@ -185,9 +185,9 @@ impl Connection {
         FlowRow {
             id: self.id(d),
             interface: self.interface,
-            source: self.ends[d],
-            destination: self.ends[1 - d],
-            initiator: self.initiator.map(|by| by == d),
+            source: ends[d],
+            destination: ends[1 - d],
+            initiator: self.initiator.map(|by| usize::from(by) == d),
             start: self.first,
             end: self.last,
             goodput_bps: if seconds > 0.0 { goodput_bytes as f64 * 8.0 / seconds } else { 0.0 },

@@ -1,6 +1,6 @@
 //! The connections that are open, and when they are over.
 
-use super::connection::{Connection, Context, RttRule};
+use super::connection::{Connection, Context, End, RttRule};
 use super::index::{Index, Named};
 use super::key::Key;
 use super::segment::Segment;
@@ -67,7 +67,6 @@ struct Place {
     connection: Connection,
     /// Whether its direction 0 goes from the lower end to the higher one.
     forward: bool,
-    of_one_end: bool,
     key: Key,
     /// Where its other direction has other tags: the key of that.
     other: Option<Box<Key>>,
@@ -82,6 +81,26 @@ const GENERAL: u32 = 1;
 const OTHER: u32 = 2;
 
 impl Place {
+    /// The sender of direction 0, that of direction 1.
+    fn ends(&self) -> [End; 2] {
+        let [low, high] = self.key.ends();
+        if self.forward {
+            [low, high]
+        } else {
+            [high, low]
+        }
+    }
+
+    /// Which direction a segment is of that goes from the lower end to the higher one, or not.
+    #[inline]
+    fn direction(&self, s: &Segment, forward: bool) -> usize {
+        if self.key.is_of_one_end() {
+            // Both ends are alike: tell them by what they send.
+            return usize::from(self.connection.directions[1].known && near_second(&self.connection, s));
+        }
+        usize::from(forward != self.forward)
+    }
+
     fn key(&self, which: u32) -> Option<Key> {
         match which {
             OWN => Some(self.key),
@@ -145,21 +164,10 @@ impl<S: Sink> Analyzer<S> {
         self.pass(s, at, forward);
     }
 
-    fn direction(connection: &Connection, s: &Segment) -> usize {
-        let [first, second] = &connection.ends;
-        let is = |end: &super::connection::End| end.address == s.source && end.port == s.source_port;
-        // Both ends alike: tell them by what they send.
-        usize::from(!is(first) || is(second) && connection.directions[1].known && near_second(connection, s))
-    }
-
     fn pass(&mut self, s: &Segment, at: u32, forward: bool) {
         let Settings { series, events, rule, .. } = self.settings;
         let Some(place) = self.places.get_mut(at as usize).and_then(Option::as_mut) else { return };
-        let d = if place.of_one_end {
-            Self::direction(&place.connection, s)
-        } else {
-            usize::from(forward != place.forward)
-        };
+        let d = place.direction(s, forward);
         place.connection.directions[d].tags.get_or_insert(s.tags);
         let (repairs, proved) = (&mut self.repairs, &mut self.proved);
         let mut cx = Context { sink: &mut self.sink, series, events, rule, repairs, proved };
@@ -181,8 +189,8 @@ impl<S: Sink> Analyzer<S> {
         let Some(place) = self.places.get_mut(at as usize).and_then(Option::as_mut) else {
             return Some(self.open_new(s, key));
         };
+        let d = place.direction(s, Key::of(s, s.interface).1);
         let c = &mut place.connection;
-        let d = Self::direction(c, s);
         if c.directions[d].tags.is_none() {
             if place.other.is_none() {
                 place.other = Some(Box::new(*key));
@@ -210,7 +218,6 @@ impl<S: Sink> Analyzer<S> {
         let place = Box::new(Place {
             connection: Connection::new(number, s),
             forward: Key::of(s, s.interface).1,
-            of_one_end: key.is_of_one_end(),
             key: *key,
             other: None,
             closing: false,
@@ -229,14 +236,15 @@ impl<S: Sink> Analyzer<S> {
             self.index.insert(key, Named::new(at, which), |named| self::key(&self.places, named));
         }
         self.watch.push_back((s.time, at, number));
+        self.forget_gone();
         at
     }
 
     /// A SYN with another number than the known one opens a new connection between the same ends.
     fn reopened(&mut self, s: &Segment, at: u32, key: &Key) -> u32 {
         let Some(place) = self.places.get(at as usize).and_then(Option::as_ref) else { return at };
+        let d = place.direction(s, Key::of(s, s.interface).1);
         let c = &place.connection;
-        let d = Self::direction(c, s);
         let (x, y) = (&c.directions[d], &c.directions[1 - d]);
         let answers = s.has(flags::ACK) && y.offer.as_ref().is_some_and(|o| o.isn.wrapping_add(1) == s.ack);
         let other = match &x.offer {
@@ -261,12 +269,22 @@ impl<S: Sink> Analyzer<S> {
             self.last = None;
         }
         self.free.push(at);
-        self.sink.flows(place.connection.rows());
+        let ends = place.ends();
+        self.sink.flows(place.connection.rows(ends));
     }
 
     fn is(&self, at: u32, number: u64) -> Option<&Place> {
         let place = self.places.get(at as usize)?.as_deref()?;
         (place.connection.number == number).then_some(place)
+    }
+
+    /// Connections that are over are watched no longer, as soon as they are most of those that are.
+    fn forget_gone(&mut self) {
+        if self.watch.len() > 2 * self.open() + LOOKED_AT {
+            let mut watch = std::mem::take(&mut self.watch);
+            watch.retain(|&(_, at, number)| self.is(at, number).is_some());
+            self.watch = watch;
+        }
     }
 
     /// Writes out what is over at `now`.
