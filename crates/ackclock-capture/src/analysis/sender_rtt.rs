@@ -16,7 +16,9 @@ impl Connection {
             [_, Some(answer), Some(third)] if !s.has(flags::SYN) && third == s.time => answer,
             _ => return,
         };
-        if self.initiator != Some(if s.has(flags::SYN) { e } else { d }) || self.directions[e].as_sender.is_some() {
+        if self.initiator.map(usize::from) != Some(if s.has(flags::SYN) { e } else { d })
+            || self.directions[e].as_sender.is_some()
+        {
             return;
         }
         // Repeated, because the other end repeated its own: nothing is known then. Linux asks timestamps of one that timed out.
