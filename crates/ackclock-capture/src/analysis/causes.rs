@@ -33,7 +33,7 @@ impl Connection {
         let overdue = at_sender && !clocked && x.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
         if x.episode.open == Open::Rto && start < x.episode.end {
             let once_more = repaired && sent >= x.episode.timed_out;
-            return match first && (silent && !clocked || once_more && (timed || overdue)) {
+            return match first && (silent && !clocked || once_more && (timed || overdue || sent > x.arrived)) {
                 true => Cause::Rto,
                 // What was sent again after the timeout was lost again (RFC 8985 §6.2).
                 false if once_more && x.arrived > sent => Cause::Fast,
@@ -42,7 +42,7 @@ impl Connection {
         }
         let undisturbed =
             x.sacked.is_empty() && !x.fin_sacked && x.dups == 0 && x.episode.open == Open::No && !x.repaired;
-        if silent && sack && end == x.max && undisturbed {
+        if (silent || timed) && sack && end == x.max && undisturbed {
             let more = if first { 250 * MS } else { 50 * MS };
             if silence <= 3 * round + more {
                 x.counts.ambiguous += u64::from(first);
@@ -60,6 +60,8 @@ impl Connection {
         // The third duplicate lets it out without SACK, and none of those that come later.
         let late = !sack && at_sender && silence > MS && !clocked && x.dups > 3;
         if (timed || late) && first || silent && !clocked && x.episode.open == Open::No {
+            // A probe repeats the last that has not come, which may be the first.
+            x.counts.ambiguous += u64::from(sack && first && x.pipe() == end - start && x.episode.open == Open::No);
             return Cause::Rto;
         }
         let loss =
@@ -69,10 +71,10 @@ impl Connection {
             let possible = repaired || s.time.saturating_sub(sent) >= round;
             x.counts.ambiguous += u64::from(first && by_timer && possible);
             Cause::Fast
-        } else if sack && end == x.max && undisturbed && (by_timer || silence >= round) {
+        } else if sack && end == x.max && x.episode.open == Open::No && (by_timer || undisturbed && silence >= round) {
             // Nothing but a probe sends the end again then, however short the round trip.
             Cause::Tlp
-        } else if first && by_timer {
+        } else if first && (by_timer || silence.saturating_mul(2) >= round) {
             Cause::Rto
         } else {
             Cause::Unknown
