@@ -19,7 +19,9 @@ impl Connection {
             y.stand_at(s.ack);
         }
         y.counts.pure_acks += u64::from(s.is_pure_ack());
-        y.answered = s.time;
+        if !s.has(flags::SYN) {
+            y.answered = s.time;
+        }
         if !y.data && self.says_again(s, d) {
             self.directions[e].weigh(s.time, 0);
             return;
@@ -27,7 +29,8 @@ impl Connection {
         let y = &mut self.directions[e];
         let (flight, una, out) = (y.in_flight(), y.pieces.una(), y.is_out());
         let (dups, edge) = (y.dups, y.edge);
-        let mut ack = unwrapped(s.ack, y.max);
+        let whole = unwrapped(s.ack, y.max);
+        let mut ack = whole;
         let ends = y.fin.filter(|fin| ack > *fin);
         if let Some(fin) = ends {
             ack = fin;
@@ -48,7 +51,7 @@ impl Connection {
             y.initial_over |= y.data;
         }
         if !s.options.sack.is_empty() {
-            y.cover_blocks(s, ack, &mut covered, cx.repairs);
+            y.cover_blocks(s, whole, &mut covered, cx.repairs);
         }
         let over = y.episode.acknowledged(y.pieces.una());
         if y.done.is_none() && y.fin == Some(y.pieces.una()) {

@@ -9,7 +9,7 @@ use super::sink::{Happening, Sink};
 
 const MS: i64 = 1_000_000;
 /// What comes so soon after something is an answer to it.
-const AT_ONCE: i64 = MS / 5;
+const AT_ONCE: i64 = MS / 10;
 /// Linux's timer for reordering has two ticks more than it asks for, and is late by up to one; of a clock of 250 Hz.
 const REORDERING_SLACK: i64 = 10 * MS;
 
@@ -33,7 +33,9 @@ impl Connection {
         let overdue = at_sender && !clocked && x.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
         if x.episode.open == Open::Rto && start < x.episode.end {
             let once_more = repaired && sent >= x.episode.timed_out;
-            return match first && (silent && !clocked || once_more && (timed || overdue || sent > x.arrived)) {
+            return match first
+                && (silent && !clocked || once_more && (timed || overdue || sent > x.arrived && !clocked))
+            {
                 true => Cause::Rto,
                 // What was sent again after the timeout was lost again (RFC 8985 §6.2).
                 false if once_more && x.arrived > sent => Cause::Fast,
@@ -44,13 +46,15 @@ impl Connection {
             x.sacked.is_empty() && !x.fin_sacked && x.dups == 0 && x.episode.open == Open::No && !x.repaired;
         if (silent || timed) && sack && end == x.max && undisturbed {
             let more = if first { 250 * MS } else { 50 * MS };
-            if silence <= 3 * round + more {
+            if silence <= 3 * round + more || at_sender && !first {
                 x.counts.ambiguous += u64::from(first);
                 return Cause::Tlp;
             }
         }
         if sack && repaired && x.episode.open == Open::Fast && (clocked || silence <= AT_ONCE) {
-            // The last one again, so that acknowledgments keep coming, too (RFC 6675 §4, NextSeg 4).
+            // The last one again, so that acknowledgments keep coming, too (RFC 6675 §4, NextSeg 4). A timeout comes at any time.
+            let late = x.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
+            x.counts.ambiguous += u64::from(first && late);
             return Cause::Fast;
         }
         if first && repaired && x.episode.open == Open::Fast && (!sack || sent > x.arrived || overdue) {
@@ -59,9 +63,15 @@ impl Connection {
         }
         // The third duplicate lets it out without SACK, and none of those that come later.
         let late = !sack && at_sender && silence > MS && !clocked && x.dups > 3;
+        if silent && !first && at_sender && sack && x.episode.open == Open::No {
+            // A timeout repeats the first; a probe the last that has not come.
+            return Cause::Tlp;
+        }
         if (timed || late) && first || silent && !clocked && x.episode.open == Open::No {
-            // A probe repeats the last that has not come, which may be the first.
-            x.counts.ambiguous += u64::from(sack && first && x.pipe() == end - start && x.episode.open == Open::No);
+            let last = sack && first && x.pipe() == end - start && x.episode.open == Open::No;
+            // Slow pacing lets out late what acknowledgments have shown to be lost.
+            let paced = !silent && x.is_lost(start, end);
+            x.counts.ambiguous += u64::from(last || paced);
             return Cause::Rto;
         }
         let loss =
@@ -72,7 +82,8 @@ impl Connection {
             x.counts.ambiguous += u64::from(first && by_timer && possible);
             Cause::Fast
         } else if sack && end == x.max && x.episode.open == Open::No && (by_timer || undisturbed && silence >= round) {
-            // Nothing but a probe sends the end again then, however short the round trip.
+            // Nothing but a probe sends the end again then, however short the round trip; or a timeout, if it is the first, too.
+            x.counts.ambiguous += u64::from(first);
             Cause::Tlp
         } else if first && (by_timer || silence.saturating_mul(2) >= round) {
             Cause::Rto
