@@ -2,6 +2,7 @@
 
 mod files;
 use ackclock_capture::drive::Options;
+use ackclock_capture::reader::{blank, Decoder, Record};
 use ackclock_capture::write::{LinkType, Seen, Truth, Writer};
 use ackclock_core::packet::{Address, Family, FourTuple, Packet};
 use ackclock_core::tcp::segment::{flags, Segment};
@@ -174,4 +175,35 @@ fn going_back_in_time_is_counted_and_can_be_put_in_order() {
         let found = read_with(&file, &Options { sort, ..Options::default() }).unwrap();
         assert_eq!((seconds(&found), found.summary.time_back), (expected, 2), "{sort}");
     }
+}
+
+#[test]
+fn headers_that_are_read_at_once_say_the_same_layer_by_layer() {
+    let mut state = 7u64;
+    let mut draw = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    // Looking at checksums takes the way through the layers.
+    let (mut at_once, mut by_layers) = (Decoder::new(false), Decoder::new(true));
+    let (mut one, mut other) = (blank(), blank());
+    let options = [1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 8, 1, 1, 5, 10, 0, 0, 0, 7, 0, 0, 0, 9];
+    let mut read = 0;
+    for _ in 0..200_000 {
+        let mut frame = [&segment()[..40], &options[..], &[0; 30][..]].concat();
+        (frame[3], frame[32]) = (64 + draw(40) as u8, [0x50, 0x80, 0xb0, 0xf0, 0x40][draw(5)]);
+        for _ in 0..draw(4) {
+            let at = draw(70);
+            frame[at] = [0, 0x20, 0x40, 0x45, 6, 255, draw(256) as u8][draw(7)];
+        }
+        frame.truncate([94, draw(94)][draw(2)]);
+        let record = Record::new(101, &frame);
+        let (first, second) = (at_once.read(&record, &mut one), by_layers.read(&record, &mut other));
+        assert_eq!(first, second, "{frame:?}");
+        if first.is_ok() {
+            assert_eq!(format!("{one:?}"), format!("{other:?}"), "{frame:?}");
+            read += 1;
+        }
+    }
+    assert!(read > 50_000, "{read}");
 }

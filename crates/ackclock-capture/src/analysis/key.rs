@@ -6,7 +6,7 @@ use ackclock_core::packet::Address;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 /// Ends in order, interface, tags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Key {
     words: [u64; 4],
     ports: u32,
@@ -63,6 +63,25 @@ impl Key {
         Key { tags, ..*self }
     }
 }
+
+impl PartialEq for Key {
+    /// Word by word, as it was written: in wider steps it would have to wait for that.
+    #[inline]
+    fn eq(&self, other: &Key) -> bool {
+        let [a, b, c, d] = self.words;
+        let [e, f, g, h] = other.words;
+        a == e
+            && b == f
+            && c == g
+            && d == h
+            && self.ports == other.ports
+            && self.interface == other.interface
+            && self.tags == other.tags
+            && self.family == other.family
+    }
+}
+
+impl Eq for Key {}
 
 impl Hash for Key {
     #[inline]

@@ -58,7 +58,8 @@ pub struct Analyzer<S> {
     watch: VecDeque<(i64, u32, u64)>,
     closing: VecDeque<(i64, u32, u64)>,
     next: u64,
-    last: Option<(Key, u32)>,
+    /// Where the connection of the last segment is.
+    last: u32,
     repairs: Vec<u32>,
     proved: Vec<super::repairs::Repair>,
 }
@@ -126,7 +127,7 @@ impl<S: Sink> Analyzer<S> {
             watch: VecDeque::new(),
             closing: VecDeque::new(),
             next: 0,
-            last: None,
+            last: 0,
             repairs: Vec::new(),
             proved: Vec::new(),
         }
@@ -148,8 +149,8 @@ impl<S: Sink> Analyzer<S> {
         self.expire(s.time);
         let interface = if self.settings.merge_interfaces { 0 } else { s.interface };
         let (key, forward) = Key::of(s, interface);
-        let found = match self.last {
-            Some((last, at)) if last == key => Some(at),
+        let found = match self.places.get(self.last as usize) {
+            Some(Some(place)) if place.key == key => Some(self.last),
             _ => self.index.get(&key, |named| self::key(&self.places, named)),
         };
         let at = match found {
@@ -160,7 +161,7 @@ impl<S: Sink> Analyzer<S> {
             },
         };
         let at = if s.has(flags::SYN) { self.reopened(s, at, &key) } else { at };
-        self.last = Some((key, at));
+        self.last = at;
         self.pass(s, at, forward);
     }
 
@@ -264,9 +265,6 @@ impl<S: Sink> Analyzer<S> {
             if let Some(key) = place.key(which) {
                 self.index.remove(&key, Named::new(at, which));
             }
-        }
-        if self.last.is_some_and(|last| last.1 == at) {
-            self.last = None;
         }
         self.free.push(at);
         let ends = place.ends();

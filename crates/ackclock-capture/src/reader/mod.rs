@@ -2,7 +2,7 @@
 //!
 //! * [`Capture`]: packets of a file of either format; `pcap` and `pcapng` the formats, `options` of blocks, [`Interface`];
 //!   `source` the bytes, `unpack` of compressed files; [`Fault`], [`Cut`] why a file is not read, or not to its end
-//! * [`Decoder`]: the segment of a packet; `layers` what stands before IP, `fragments`;
+//! * [`Decoder`]: the segment of a packet; `plain` the headers of most, `layers` what stands before IP, `fragments`;
 //!   [`order`]: in the order of time
 //!
 //! A file is not trusted: nothing is allocated by a length that it states, and what it says wrong ends it there, or counts.
@@ -17,6 +17,7 @@ pub mod order;
 mod packet;
 mod pcap;
 mod pcapng;
+mod plain;
 mod source;
 mod unpack;
 

@@ -4,6 +4,7 @@ use super::capture::Record;
 use super::fragments::{Fragments, Whole};
 use super::interface::{Interface, MOST_INTERFACES};
 use super::layers::{network, tunnelled, Stack};
+use super::plain;
 use crate::analysis::Segment;
 use ackclock_core::packet::wire::{protocol, Fault, Ip, Options, Tcp};
 use ackclock_core::packet::{Address, Ecn};
@@ -116,7 +117,18 @@ impl Decoder {
         let (interface, link) = (record.interface, record.link);
         self.fragments.pass(record.time);
         let mut stack = Stack::default();
-        let mut at = network(link, record.bytes, &mut stack)?;
+        let at = network(link, record.bytes, &mut stack)?;
+        if !self.checksums && link != SLL2 && plain::read(record.bytes.get(at..).unwrap_or_default(), s) {
+            (s.time, s.number, s.interface, s.tags) = (record.time, record.number, interface, stack.digest());
+            return Ok(());
+        }
+        self.general(record, at, stack, s)
+    }
+
+    /// The same of any packet, of which the network's header begins at `at`.
+    #[inline(never)]
+    fn general(&mut self, record: &Record<'_>, mut at: usize, mut stack: Stack, s: &mut Segment) -> Result<(), Skip> {
+        let (interface, link) = (record.interface, record.link);
         let ip = loop {
             let bytes = record.bytes.get(at..).ok_or(Skip::Short)?;
             let ip = Ip::parse(bytes).map_err(|fault| why(fault, record))?;

@@ -46,15 +46,24 @@ impl std::ops::Deref for SackList {
     }
 }
 
+impl SackList {
+    /// Becomes the first four of these.
+    #[inline]
+    fn set(&mut self, all: impl Iterator<Item = SackBlock>) {
+        *self = SackList::default();
+        for (slot, block) in self.blocks.iter_mut().zip(all) {
+            *slot = block;
+            self.count += 1;
+        }
+    }
+}
+
 impl FromIterator<SackBlock> for SackList {
     /// The first four.
     #[inline]
     fn from_iter<T: IntoIterator<Item = SackBlock>>(all: T) -> SackList {
         let mut list = SackList::default();
-        for (slot, block) in list.blocks.iter_mut().zip(all) {
-            *slot = block;
-            list.count += 1;
-        }
+        list.set(all.into_iter());
         list
     }
 }
@@ -65,16 +74,23 @@ impl Options {
     #[inline]
     pub fn parse(bytes: &[u8]) -> Options {
         let mut found = Options::default();
+        found.read(bytes);
+        found
+    }
+
+    /// Becomes what [`Options::parse`] answers.
+    #[inline]
+    pub fn read(&mut self, bytes: &[u8]) {
+        *self = Options::default();
         // Nearly every segment has none or these (RFC 7323 appendix A).
         let mut rest = bytes;
         if let Some(([NOP, NOP, STAMPS, 10, stamps @ ..], behind)) = bytes.split_first_chunk::<12>() {
-            found.timestamps = Some(two_words(stamps));
+            self.timestamps = Some(two_words(stamps));
             rest = behind;
         }
         if !rest.is_empty() {
-            found.walk(rest);
+            self.walk(rest);
         }
-        found
     }
 
     fn walk(&mut self, mut rest: &[u8]) {
@@ -107,7 +123,7 @@ impl Options {
                 }
             }
             (SACK, blocks) if !blocks.is_empty() && blocks.len() % 8 == 0 => {
-                self.sack = blocks.chunks_exact(8).filter_map(<[u8]>::first_chunk).map(block).collect();
+                self.sack.set(blocks.chunks_exact(8).filter_map(<[u8]>::first_chunk).map(block));
             }
             _ => {}
         }
