@@ -93,7 +93,7 @@ impl Connection {
         let y = &self.directions[1 - d];
         let ack = unwrapped(s.ack, y.max);
         let same = s.window.is_some_and(|window| u64::from(window) << self.shift(d) == y.window && window > 0);
-        let quiet = y.fin.is_none() && y.episode.open == Open::No && y.closed_since.is_none();
+        let quiet = y.fin.is_none() && y.episode.open == Open::No && y.odd.closed_since.is_none();
         same && quiet
             && y.window_known
             && ack == y.max
@@ -120,7 +120,7 @@ impl Connection {
         });
         y.max = ack;
         // The byte of a probe that found room is no surprise.
-        if ack > y.probed {
+        if ack > y.odd.probed {
             y.counts.ack_unseen += 1;
             y.counts.missed_bytes += ack - from;
             self.tell(cx, s, e, Happening::AckUnseen, from, ack - from);
@@ -220,10 +220,11 @@ impl Connection {
         if ack >= una {
             if window == 0 && !is_syn && (y.window > 0 || !known) {
                 y.counts.zero_windows += 1;
-                y.closed_since = Some(s.time);
+                y.odd.closed_since = Some(s.time);
                 closes = true;
             } else if window > 0 {
-                if let Some(since) = y.closed_since.take() {
+                if let Some(since) = y.odd.closed_since {
+                    y.odd.closed_since = None;
                     y.counts.zero_window = y.counts.zero_window.saturating_add((s.time - since).max(0));
                 }
             }

@@ -30,7 +30,7 @@ impl Connection {
         let una = x.pieces.una();
         let first = start == una;
         let (sent, repaired) = x.passed_last(start);
-        let overdue = at_sender && !clocked && x.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
+        let overdue = at_sender && !clocked && x.odd.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
         if x.episode.open == Open::Rto && start < x.episode.end {
             let once_more = repaired && sent >= x.episode.timed_out;
             return match first

@@ -56,7 +56,7 @@ impl Connection {
             Happening::Keepalive
         } else if closed && (s.length == 0 && behind || s.length == 1 && place.start >= x.edge) {
             x.counts.probes += 1;
-            x.probed = x.probed.max(place.end);
+            x.odd.probed = x.odd.probed.max(place.end);
             Happening::Probe
         } else {
             return false;
@@ -118,7 +118,8 @@ impl Connection {
         x.counts.sent_segments += segments;
         x.counts.marked += if s.marked { segments } else { 0 };
         if !x.initial_over && start >= x.max {
-            x.initial = (x.initial.0 + length, x.initial.1 + segments, (length - 1) as u32 % mss + 1);
+            x.rounds.initial =
+                (x.rounds.initial.0 + length, x.rounds.initial.1 + segments, (length - 1) as u32 % mss + 1);
         }
         let (flight, max) = (x.in_flight(), x.max);
         if start == max {
@@ -242,7 +243,7 @@ impl Connection {
             return;
         }
         if from == x.pieces.una() {
-            x.overtaken = None;
+            x.odd.overtaken = None;
         }
         let tsval = s.options.timestamps.map_or(0, |t| t.0);
         let regular = x.pieces.change(from, to, |_, piece| {

@@ -47,8 +47,6 @@ pub struct Direction {
     pub window: u64,
     /// Whether it is known.
     pub window_known: bool,
-    /// Since when it is closed.
-    pub closed_since: Option<i64>,
     /// Where the stream ends, and whether that is acknowledged.
     pub fin: Option<u64>,
     /// Whether FIN was acknowledged.
@@ -63,8 +61,6 @@ pub struct Direction {
     pub arrived: i64,
     /// When the other end acknowledged last, with news or without, ns.
     pub answered: i64,
-    /// Since when the first byte out, sent again, has been overtaken by what was sent later, ns.
-    pub overtaken: Option<i64>,
     /// When something passed last after which a sender sets its timers or sends: its data, or an acknowledgment with news.
     pub stirred: i64,
     /// When data passed last that had not been acknowledged, ns.
@@ -97,20 +93,33 @@ pub struct Direction {
     pub stamps: Stamps,
     /// Largest segment seen that is no super-packet.
     pub largest: u32,
-    /// Bytes of a probe of a closed window that may have been taken.
-    pub probed: u64,
-    /// Before the first acknowledgment of data: bytes, segments, length of the last segment.
-    pub initial: (u64, u64, u32),
-    /// Whether that is over.
+    /// Whether data have been acknowledged: what is sent before that is the initial window.
     pub initial_over: bool,
     /// When the flight changed last, ns.
     pub changed: i64,
     /// The account of who limits, from the first data on.
     pub limits: Seldom<Limits>,
+    /// What most never come to.
+    pub odd: Seldom<Odd>,
     /// Rounds: where this one ends, its largest pipe, whether it lost, begin of the plateau, its pipe.
     pub rounds: Seldom<Rounds>,
     /// What was counted.
     pub counts: Counts,
+}
+
+/// A window that closes, and a recovery that waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Odd {
+    /// Since when it is closed.
+    pub closed_since: Option<i64>,
+    /// Bytes of a probe of a closed window that may have been taken.
+    pub probed: u64,
+    /// Since when the first byte out, sent again, has been overtaken by what was sent later, ns.
+    pub overtaken: Option<i64>,
+}
+
+impl Blank for Odd {
+    const BLANK: &'static Odd = &Odd { closed_since: None, probed: 0, overtaken: None };
 }
 
 /// Rounds of the sender, for the estimate of the congestion window.
@@ -124,10 +133,12 @@ pub struct Rounds {
     pub level: Option<(i64, u64)>,
     /// Whether that was told.
     pub told: bool,
+    /// Before the first acknowledgment of data: bytes, segments, length of the last segment.
+    pub initial: (u64, u64, u32),
 }
 
 impl Blank for Rounds {
-    const BLANK: &'static Rounds = &Rounds { end: 0, largest: 0, level: None, told: false };
+    const BLANK: &'static Rounds = &Rounds { end: 0, largest: 0, level: None, told: false, initial: (0, 0, 0) };
 }
 
 impl Direction {
@@ -171,8 +182,8 @@ impl Direction {
             return;
         }
         let (sent, repaired) = self.passed_last(self.pieces.una());
-        let before = self.overtaken.filter(|_| !moved);
-        self.overtaken = (repaired && sent <= self.arrived).then_some(before.unwrap_or(time));
+        let before = self.odd.overtaken.filter(|_| !moved);
+        self.odd.overtaken = (repaired && sent <= self.arrived).then_some(before.unwrap_or(time));
     }
 
     /// An episode is over, all of it is acknowledged. What it sent again of data behind its end is still out: then a sender

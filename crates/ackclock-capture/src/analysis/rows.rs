@@ -180,8 +180,8 @@ impl Connection {
         let seconds = (end - start) as f64 * S;
         let carried = x.pieces.una().saturating_sub(x.origin);
         let known = self.both_syns() && !one_sided;
-        let short = x.initial.2 < self.mss(d);
-        let since = x.closed_since.map_or(0, |since| (self.last - since).max(0));
+        let short = x.rounds.initial.2 < self.mss(d);
+        let since = x.odd.closed_since.map_or(0, |since| (self.last - since).max(0));
         FlowRow {
             id: self.id(d),
             interface: self.interface,
@@ -246,7 +246,7 @@ impl Connection {
             timestamps: self.timestamps(),
             ecn: x.offer.zip(peer.offer).map(|(a, b)| a.ecn && b.ecn),
             initial_window: (x.data && x.initial_over && x.offer.is_some() && !short)
-                .then_some((x.initial.0, x.initial.1)),
+                .then_some((x.rounds.initial.0, x.rounds.initial.1)),
             in_flight: (x.data && !one_sided && c.flight.1 > 0)
                 .then(|| (c.max_in_flight, c.flight.0 / c.flight.1 as f64)),
             rwnd: c.rwnd.filter(|_| known),
