@@ -53,7 +53,7 @@ impl Connection {
         }
         if sack && repaired && x.episode.open == Open::Fast && (clocked || silence <= AT_ONCE) {
             // The last one again, so that acknowledgments keep coming, too (RFC 6675 §4, NextSeg 4). A timeout comes at any time.
-            let late = x.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
+            let late = x.odd.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
             x.counts.ambiguous += u64::from(first && late);
             return Cause::Fast;
         }
