@@ -20,6 +20,7 @@ from ackclock.pcaps.analyse import Options, Session, opened, session
 from ackclock.pcaps.escaped import in_csv
 from ackclock.pcaps.groups import groups
 from ackclock.results import captured, warnings
+from ackclock.results.result import Result
 
 _TABLES = ("flows", "series", "events")
 _ROWS = 50_000
@@ -43,6 +44,7 @@ class Request:
     anonymise: bool
     as_json: bool
     check: bool
+    truth: Path | None = None
 
 
 def run(request: Request) -> int:
@@ -92,6 +94,8 @@ def _fits(request: Request, found: Sequence[inputs.Input]) -> None:
     """Refuse what does not go together, before anything is read."""
     if len(request.tables) > 1 and request.out is None:
         raise InputError("one table is printed at a time", "give one of them, or keep them: --out DIR", key="flows")
+    if request.truth is not None and not request.check:
+        raise InputError("is what a capture is checked against", "say that too: --check", key="truth")
     if request.most < 1:
         raise InputError(f"{request.most} connections cannot be shown", "give a number above 0", key="most")
     labels = {source.label for source in found}
@@ -214,7 +218,8 @@ def _captures(out: Console, table: pl.DataFrame) -> None:
 
 def _check(request: Request, found: Sequence[inputs.Input]) -> int:
     """Hold what the analysis says against what the simulator wrote beside the packets."""
-    checks = [check.check(source, request.options) for source in found]
+    truth = None if request.truth is None else Result.load(request.truth)
+    checks = [check.check(source, request.options, truth) for source in found]
     if request.as_json:
         console.print_json({"checks": [own.to_json() for own in checks]})
     else:

@@ -36,6 +36,10 @@ def pcap_command(
     ] = None,
     most: Annotated[int, Parameter(help="Connections that are shown.")] = 8,
     check: Annotated[bool, flag("Hold the analysis against the truth in captures of ackclock run --capture.")] = False,
+    truth: Annotated[
+        Path | None,
+        Parameter(help="With --check: the directory of the run (--out), whose figures are compared, too."),
+    ] = None,
     anonymise: Annotated[bool, flag("Replace addresses by numbers, the same in all captures.")] = False,
     sort: Annotated[int, Parameter(help="Put packets in the order of their times, so many at a time.")] = 0,
     merge_interfaces: Annotated[bool, flag("Packets of different interfaces may be of one connection.")] = False,
@@ -48,4 +52,4 @@ def pcap_command(
 
     tables = [name for name, wanted in (("flows", flows), ("series", series), ("events", events)) if wanted]
     options = Options(series, events, merge_interfaces, sort, max_bytes)
-    return run(Request(files, tables, out, label, base, weights, most, options, anonymise, json, check))
+    return run(Request(files, tables, out, label, base, weights, most, options, anonymise, json, check, truth))

@@ -1,4 +1,5 @@
-"""Whether an analysis says what really happened: packet by packet, beside what the simulator wrote into its captures.
+"""Whether an analysis says what really happened: packet by packet, beside what the simulator wrote into its captures,
+and figure by figure beside the tables of the run.
 
 The comments are those of docs/captures.md; the analysis does not read them.
 """
@@ -14,10 +15,12 @@ from typing import Any
 import polars as pl
 
 from ackclock.errors import InputError
-from ackclock.pcaps import analyse, keep, views
+from ackclock.pcaps import analyse, figures, keep, views
 from ackclock.pcaps.analyse import Options
 from ackclock.pcaps.escaped import escaped
+from ackclock.pcaps.figures import Figure
 from ackclock.pcaps.inputs import STDIN, Input
+from ackclock.results.result import Result
 
 _AGAIN = ("retransmission", "partial")
 _FIRST = ("new", "gap")
@@ -78,11 +81,18 @@ class Check:
     file: str
     scenario: str
     places: tuple[Place, ...]
+    figures: tuple[Figure, ...] = ()
+    """Those of the run's tables beside the capture's; none without the tables."""
 
     @property
     def agrees(self) -> bool:
-        """Whether every place agrees."""
-        return all(place.agrees for place in self.places)
+        """Whether every place and every figure agrees."""
+        return all(place.agrees for place in self.places) and not self.wrong
+
+    @property
+    def wrong(self) -> tuple[Figure, ...]:
+        """The figures that do not agree."""
+        return tuple(figure for figure in self.figures if not figure.agrees)
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as the command line's ``--json`` prints it."""
@@ -96,7 +106,9 @@ class Check:
             }
             for place in self.places
         ]
-        return {"file": self.file, "scenario": self.scenario, "agrees": self.agrees, "places": places}
+        told = [{name: getattr(each, name) for name in ("id", "place", "name", "was", "said")} for each in self.wrong]
+        counted = {"figures": len(self.figures), "wrong": told} if self.figures else {}
+        return {"file": self.file, "scenario": self.scenario, "agrees": self.agrees, "places": places, **counted}
 
     def lines(self) -> Iterator[str]:
         """In words."""
@@ -108,6 +120,9 @@ class Check:
                 yield f"    packet {each.packet} ({when}): said to be {each.said}, was {each.was}"
             if (more := len(place.disagreements) - _LISTED) > 0:
                 yield f"    and {more} more"
+        if self.figures:
+            yield f"  {len(self.figures) - len(self.wrong)} of {len(self.figures)} figures of the run agree"
+            yield from (f"    {each}" for each in self.wrong)
 
 
 def _said(place: Place) -> str:
@@ -122,14 +137,14 @@ def _said(place: Place) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def check(source: Input, options: Options | None = None) -> Check:
-    """Analyse a capture of the simulator and hold it against its comments.
+def check(source: Input, options: Options | None = None, truth: Result | None = None) -> Check:
+    """Analyse a capture of the simulator and hold it against its comments, and the tables of its run in `truth`.
 
-    Raises :class:`InputError` for a capture that has none.
+    Raises :class:`InputError` for a capture that has no comments, and where `truth` is not of its run.
     """
     if source.path == STDIN:
         raise InputError("a check reads the capture twice", "give a file", source=STDIN)
-    wanted = replace(options or Options(), series=False, events=True)
+    wanted = replace(options or Options(), series=False, events=True, as_sender=True)
     with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
         folder = Path(scratch)
         kept = analyse.analysed([source], wanted, folder, truth=True)
@@ -137,9 +152,7 @@ def check(source: Input, options: Options | None = None) -> Check:
         if capture.known["truth"] is None:
             remedy = "give a capture that ackclock run --capture wrote"
             raise InputError("has no truth in its comments", remedy, source=source.name)
-        flows = pl.concat(
-            part.select("id", "interface", "vantage", "ambiguous") for part in keep.flows_of(kept, capture)
-        )
+        flows = pl.concat(keep.flows_of(kept, capture))
         table = _told(kept, capture, capture.folder / "truth.arrow", flows).collect()
         needless = _needless(table)
         names = {entry["interface"]: entry["name"] or str(entry["interface"]) for entry in capture.known["interfaces"]}
@@ -148,7 +161,37 @@ def check(source: Input, options: Options | None = None) -> Check:
             for number in sorted(names)
             if (own := table.filter(pl.col("interface") == number)).height
         )
-    return Check(source.name, escaped(str(capture.known["truth"].get("scenario", ""))), places)
+        known = capture.known["truth"]
+        beside = () if truth is None else tuple(_figures(_run(truth, known, source), flows, table, names))
+    return Check(source.name, escaped(str(known.get("scenario", ""))), places, beside)
+
+
+def _run(truth: Result, known: Mapping[str, Any], source: Input) -> pl.DataFrame:
+    """The flows of the run that a capture is of."""
+    seed, replication = known.get("seed"), known.get("run")
+    of_it = (pl.col("seed") == seed) & (pl.col("replication") == replication)
+    runs = truth.runs.filter(of_it)
+    if runs.height != 1:
+        found = "no run has" if not runs.height else f"{runs.height} runs have"
+        problem = f"{found} the seed {seed} and replication {replication} of the capture"
+        raise InputError(problem, "give the result of this run alone", source=source.name, key="truth")
+    if (warmup := runs["warmup_s"][0]) > 0:
+        problem = f"the run has a warm-up of {warmup:g} s, which its figures leave out and its capture does not"
+        raise InputError(problem, 'play it without: --set run.warmup="0 s"', source=source.name, key="truth")
+    return truth.flows.filter(of_it)
+
+
+def _figures(
+    truth: pl.DataFrame, flows: pl.DataFrame, table: pl.DataFrame, names: Mapping[int, str]
+) -> Iterator[Figure]:
+    """The figures of the run beside those of the capture."""
+    place = pl.col("interface").replace_strict(names, return_dtype=pl.String)
+    # Sources have odd addresses (docs/captures.md).
+    seen = flows.with_columns(place.alias("place"), of_source=pl.col("src").str.contains("[13579bdf]$"))
+    probes = table.filter(pl.col("rtx") == "tlp").join(seen.filter("of_source").select("id", "place"), on="id")
+    counted = probes.group_by("place").len()
+    sent = {name.split(".")[1]: number for name, number in counted.iter_rows() if name.endswith(".source")}
+    yield from figures.compared(truth, seen.sort("connection", "id"), sent)
 
 
 def _told(kept: keep.Kept, capture: keep.Analysed, truth: Path, flows: pl.DataFrame) -> pl.LazyFrame:
