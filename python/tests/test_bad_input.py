@@ -63,6 +63,12 @@ CASES = [
     ("count = 2", "count = 0", "flows.0.count: 0 is out of range (line 9); give at least 1"),
     ("count = 2", 'count = "2"', "flows.0.count: '2' is not a whole number (line 9)"),
     ("count = 2", "count = 2000000", "flows: too many flows (line 7)"),
+    (
+        '"cubic"',
+        '"cubic(beta=0.8, variant=linux)"',
+        "flows.0.cc: 'cubic(beta=0.8, variant=linux)' is what tables call a controller with parameters (line 8); "
+        'write { name = "cubic", beta = 0.8, variant = "linux" }',
+    ),
     ('"cubic"', '"BBR"', "flows.0.cc: unknown controller 'BBR' (line 8); did you mean 'bbr1' or 'bbr3'?"),
     ("count = 2", "cuont = 2", "flows.0.cuont: unknown key 'cuont' (line 9); did you mean 'count'?"),
     ("count = 2", "timestamps = false", "it is a TCP option: write it in tcp = { timestamps = ... }"),

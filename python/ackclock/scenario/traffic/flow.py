@@ -75,9 +75,27 @@ def _choice(value: Any, what: str, key: str, known: Mapping[str, Description]) -
     choice = _written(value, what, key, known)
     description = known.get(choice.name)
     if description is None:
+        head, _, inside = choice.name.partition("(")
+        if "=" in inside and head in known:
+            problem = f"'{choice.name}' is what tables call a {what} with parameters"
+            raise Problem(problem, f'write {{ {key} = "{head}", {_keys(inside.removesuffix(")"))} }}')
         raise unknown(what, choice.name, known, *([key] if isinstance(value, dict) else []))
     convert(f"parameter of {choice.name}", description.params, choice.params)
     return Choice(choice.name, choice.params, own_start=description.own_start)
+
+
+def _keys(parameters: str) -> str:
+    """Parameters as tables of results write them, ``beta=0.8, variant=linux``, as keys of TOML."""
+    pairs = (part.partition("=") for part in parameters.split(", "))
+    return ", ".join(f"{key} = {_literal(value)}" for key, _, value in pairs)
+
+
+def _literal(value: str) -> str:
+    try:
+        float(value)
+    except ValueError:
+        return value if value in {"true", "false"} else f'"{value}"'
+    return value
 
 
 def _controller(value: Any, info: ValidationInfo) -> Choice:
