@@ -61,6 +61,11 @@ def test_figures_are_those_of_the_run(played: list[check.Check]) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("number", KNOWN)
+def test_what_is_known_not_to_agree_does_not(number: int, tmp_path: Path) -> None:
+    assert checked(number, tmp_path).wrong, KNOWN[number]
+
+
 def test_doubt_is_rare(played: list[check.Check]) -> None:
     """Within what cannot be known a figure might be anything: so nearly all have to be equal.
 
