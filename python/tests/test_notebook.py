@@ -46,6 +46,16 @@ def test_text_is_escaped_once() -> None:
     assert html.escaped(html.escaped("a & b")) == "a &amp; b"
 
 
+def test_lines_of_cells_that_stand_beside_each_other_do_not_break() -> None:
+    made = html.table(
+        [["flows", "Mbit/s", "says"], ["0 cubic\n1 cubic", "9.70 ± 0.51\n9.59 ± 0.51", "one\n" + 50 * "m"]]
+    )
+    cells = re.findall(r"<td([^>]*)>", made)
+    assert cells == [' style="white-space:nowrap"', ' style="white-space:nowrap"', ""]
+    assert '<td style="text-align:left;white-space:nowrap">a<br/>b</td>' in html.table([["x"], ["a\nb"]], words=1)
+    assert '<td style="text-align:left">a</td>' in html.table([["x"], ["a"]], words=1)
+
+
 def test_intervals_are_on_one_scale_within_the_picture() -> None:
     low, high, none = html.intervals([[Mark(1.0, 0.5, 1.5)], [Mark(4.0)], [Mark(None), Mark(float("nan"))]], zero=0.0)
     circles = [float(node.attrib["cx"]) for chart in (low, high) for node in parsed(chart).iter("circle")]

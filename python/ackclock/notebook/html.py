@@ -22,6 +22,7 @@ _TINTS: dict[Tone, str] = {
     "plain": "rgba(128,128,128,.2)",
 }
 _WIDTH, _LINE, _EDGE = 150, 16, 6
+_WHOLE = 40  # letters of a line that is not broken
 
 
 class Markup(str):
@@ -83,7 +84,12 @@ def share(value: float, says: str = "") -> Markup:
 
 
 def _cell(text: str, *, left: bool) -> str:
-    return f"<td{' style=' + chr(34) + 'text-align:left' + chr(34) if left else ''}>{escaped(text)}</td>"
+    lines = text.split("\n")
+    # Lines of one cell stand beside those of the next, as of the flows of a run: none may become two.
+    whole = len(lines) > 1 and not isinstance(text, Markup) and max(map(len, lines)) <= _WHOLE
+    styles = [*(["text-align:left"] if left else []), *(["white-space:nowrap"] if whole else [])]
+    style = f' style="{";".join(styles)}"' if styles else ""
+    return f"<td{style}>{escaped(text)}</td>"
 
 
 def _chart(row: Sequence[Mark], low: float, high: float, zero: float | None) -> Markup:
