@@ -18,6 +18,7 @@ from ackclock.cli.examples import of as example
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.cli.options import Json, flag, repeatable
 from ackclock.cli.pcap_options import pcap_command
+from ackclock.cli.plot_options import plot_command
 from ackclock.errors import AckclockError, ControllerError, EarlierResultWarning, EngineError, InputError, one_line
 
 app = App(
@@ -226,43 +227,7 @@ def compare_command(
     return run(Request(a, b, by, base, metric, margin, agreement, everything, json))
 
 
-@app.command(name="plot", help_epilogue=example("plot"))
-def plot_command(
-    directory: Annotated[Path, Parameter(help="A result: what run --out or sweep wrote.")],
-    /,
-    *,
-    kind: Annotated[
-        str | None,
-        Parameter(
-            help="curve, ecdf, box, pareto, heatmap, fct, timeseries, share, convergence, sequence, map, waterfall. "
-            "Default: what suits the result."
-        ),
-    ] = None,
-    x: Annotated[str | None, Parameter(help="The swept key along the x axis; of pareto a metric.")] = None,
-    y: Annotated[
-        tuple[str, ...],
-        repeatable("A metric, such as goodput_bps; of timeseries one or several series, such as cwnd. Repeatable."),
-    ] = (),
-    by: Annotated[
-        str | None, Parameter(help="The swept key that is compared, or group for groups of flows. Default: cc.")
-    ] = None,
-    facet: Annotated[str | None, Parameter(help="The swept key that has a panel for each value.")] = None,
-    where: Annotated[tuple[str, ...], repeatable('Only runs with KEY=VALUE: "topology.rtt=20 ms". Repeatable.')] = (),
-    user: Annotated[
-        tuple[str, ...], repeatable("Only these users of a cell, or clients, by number: 3 or 0,3. Repeatable.")
-    ] = (),
-    page: Annotated[int | None, Parameter(help="Of waterfall: the number of the page, from 0.")] = None,
-    format: Annotated[str | None, Parameter(help="svg, pdf or png. Default: svg, or what --out ends with.")] = None,
-    width: Annotated[str, Parameter(help="column (3.5 in) or page (7.16 in) of a paper of two columns.")] = "column",
-    out: Annotated[Path | None, Parameter(help="A file or a directory. Default: plots in DIRECTORY.")] = None,
-    json: Json = False,
-) -> int:
-    """Draw a figure of a result: the one that suits what was swept, or another."""
-    from ackclock.cli.plot import Request, run
-
-    return run(Request(directory, kind, x, y, by, facet, where, format, width, out, json, user, page))
-
-
+app.command(plot_command, name="plot", help_epilogue=example("plot"))
 app.command(pcap_command, name="pcap", help_epilogue=example("pcap"))
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from rich.console import Console
 
 from ackclock.cli import connections, console, gains
+from ackclock.cli.captured_figure import Asked, Figure, drawn
 from ackclock.cli.exit_codes import FAILED, OK
 from ackclock.errors import InputError
 from ackclock.pcaps import check, inputs, weights
@@ -45,6 +46,7 @@ class Request:
     as_json: bool
     check: bool
     truth: Path | None = None
+    plot: Asked | None = None
 
 
 def run(request: Request) -> int:
@@ -53,6 +55,8 @@ def run(request: Request) -> int:
         return _again(there, request)
     found = inputs.collected(request.files, inputs.labelled(request.labels))
     _fits(request, found)
+    if request.plot is not None:
+        request.plot.fits()
     if request.check:
         return _check(request, found)
     with ExitStack() as until:
@@ -72,6 +76,8 @@ def show(done: Session, *, as_json: bool = False) -> None:
 
 def _again(done: Session, request: Request) -> int:
     """Print what was kept."""
+    if request.plot is not None:
+        request.plot.fits()
     if request.out is not None or request.labels or request.check:
         problem, remedy = "is a result of captures, which is only shown", "give captures to analyse"
         raise InputError(problem, remedy, source=request.files[0])
@@ -80,13 +86,16 @@ def _again(done: Session, request: Request) -> int:
 
 
 def _print(done: Session, request: Request) -> None:
+    figure = None if request.plot is None else drawn(done.result, request.plot)
     if request.tables and request.out is None:
         _rows(done, request.tables[0], as_json=request.as_json)
     elif request.as_json:
-        console.print_json(_json(done, request))
+        console.print_json(_json(done, request, figure))
     else:
         _summary(console.stdout(), done, request)
-    for warning in warnings.of(done.manifest):
+        if figure is not None:
+            figure.say()
+    for warning in (*warnings.of(done.manifest), *(figure.notes if figure is not None else ())):
         console.warn(warning)
 
 
@@ -129,7 +138,7 @@ _FREE = frozenset({"file", "label", "name"})
 """Columns whose text somebody else may have chosen."""
 
 
-def _json(done: Session, request: Request) -> dict[str, Any]:
+def _json(done: Session, request: Request, figure: Figure | None) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "captures": done.table("captures").collect().to_dicts(),
         "flows": done.table("flows").collect().to_dicts(),
@@ -137,7 +146,7 @@ def _json(done: Session, request: Request) -> dict[str, Any]:
     }
     if done.labelled:
         answer |= groups(done.result, base=request.base, weights=request.weights).to_json()
-    return answer
+    return answer if figure is None else answer | {"figure": figure.to_json()}
 
 
 def _summary(out: Console, done: Session, request: Request) -> None:

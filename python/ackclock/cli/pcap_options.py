@@ -8,6 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ackclock.cli.options import flag, repeatable
+from ackclock.cli.plot_options import Connection, End, Start
+from ackclock.errors import InputError
 
 
 def pcap_command(
@@ -35,6 +37,16 @@ def pcap_command(
         Parameter(help="What captures of a group are weighted by: field-trial, or words of names, NC=25,MC=30,FC=45."),
     ] = None,
     most: Annotated[int, Parameter(help="Connections that are shown.")] = 8,
+    plot: Annotated[
+        Path | None,
+        Parameter(
+            help="Draw sequence numbers over time into this file (SVG, PNG or PDF): the connection with most data, "
+            "or of several captures all."
+        ),
+    ] = None,
+    connection: Connection = (),
+    start: Start = None,
+    end: End = None,
     check: Annotated[bool, flag("Hold the analysis against the truth in captures of ackclock run --capture.")] = False,
     truth: Annotated[
         Path | None,
@@ -47,9 +59,16 @@ def pcap_command(
     json: Annotated[bool, flag("Print one JSON object, of --flows and so on one for each row.", name="--json")] = False,
 ) -> int:
     """Analyse TCP connections in packet captures: who limited, what was lost and why, round trips."""
+    from ackclock.cli.captured_figure import Asked
     from ackclock.cli.pcap import Request, run
     from ackclock.pcaps.analyse import Options
 
     tables = [name for name, wanted in (("flows", flows), ("series", series), ("events", events)) if wanted]
+    figure = None if plot is None else Asked(plot, connection, start, end)
+    if figure is None and (connection or start is not None or end is not None):
+        key = "connection" if connection else "from" if start is not None else "to"
+        raise InputError("it says what a figure shows", "give its file, too: --plot FILE.svg", key=key)
+    series, events = series or figure is not None, events or figure is not None
     options = Options(series, events, merge_interfaces, sort, max_bytes)
-    return run(Request(files, tables, out, label, base, weights, most, options, anonymise, json, check, truth))
+    asked = (files, tables, out, label, base, weights, most, options, anonymise, json, check, truth, figure)
+    return run(Request(*asked))

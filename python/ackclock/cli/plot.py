@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ackclock.cli import console
 from ackclock.cli.exit_codes import OK
+from ackclock.drawing.request import EVERY
 from ackclock.errors import InputError, unknown
 from ackclock.files import unwritable
 from ackclock.results.result import Result
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 LIST = "list"
 """In place of a metric: print which there are."""
 FORMATS = ("svg", "pdf", "png")
+_CONNECTION = re.compile(r"\d+(\.[01])?")
+_TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|ms|us|µs)?")
 _OTHER_FORMATS = frozenset({"jpg", "jpeg", "gif", "eps", "ps", "tif", "tiff", "bmp", "webp"})
 
 
@@ -41,6 +45,9 @@ class Request:
     as_json: bool = False
     user: Sequence[str] = ()
     page: int | None = None
+    connection: Sequence[str] = ()
+    start: str | None = None
+    end: str | None = None
 
 
 def run(request: Request) -> int:
@@ -58,6 +65,9 @@ def run(request: Request) -> int:
         dict(_pair(each) for each in request.where),
         tuple(_number(each) for names in request.user for each in names.split(",")),
         request.page,
+        connections(request.connection),
+        seconds(request.start, "from"),
+        seconds(request.end, "to"),
     )
     if asked.y == (LIST,):
         return _listed(request, asked)
@@ -129,6 +139,25 @@ def _pair(text: str) -> tuple[str, str]:
             f"'{text}' is no KEY=VALUE", 'write for instance cc=cubic or "topology.rtt=20 ms"', key="where"
         )
     return key.strip(), value.strip()
+
+
+def connections(given: Sequence[str]) -> tuple[str, ...]:
+    """The connections that were asked for: numbers, directions such as 3.1, or all."""
+    names = tuple(each.strip() for part in given for each in part.split(","))
+    for name in names:
+        if name != EVERY and not _CONNECTION.fullmatch(name):
+            raise InputError(f"'{name}' is no connection", f"write 3, 0,3 or {EVERY}", key="connection")
+    return names
+
+
+def seconds(text: str | None, key: str) -> float | None:
+    """A time on the command line: seconds, or with their unit."""
+    if text is None:
+        return None
+    found = _TIME.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"'{text}' is no time", "write 1.5, 1.5s or 300ms", key=key)
+    return float(found[1]) * {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}[found[2] or ""]
 
 
 def _number(text: str) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ackclock.drawing.shapes import Map, Schedule
+from ackclock.drawing.shapes import Bundle, BytesOverTime, Map, Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,7 @@ class Panel:
     grid: Grid | None = None
     map: Map | None = None
     schedule: Schedule | None = None
+    sequence: BytesOverTime | None = None
     y: Scale | None = None
     before: float = 0.0
     """Up to this x is warm-up, which is shaded."""
@@ -111,17 +112,19 @@ class Panel:
     @property
     def labels(self) -> list[str]:
         """What has something to draw."""
-        parts: Iterable[Curve | Box | Cloud] = (
+        parts: Iterable[Curve | Box | Cloud | Bundle] = (
             *(each for each in self.curves if each.known),
             *self.boxes,
             *self.clouds,
+            *(self.sequence.bundles if self.sequence else ()),
         )
         return [each.label for each in parts]
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to draw."""
-        return not self.labels and self.grid is None and self.map is None and self.schedule is None
+        others = (self.grid, self.map, self.schedule)
+        return not self.labels and others == (None, None, None) and (self.sequence is None or self.sequence.empty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,7 @@ class Chart:
 def _plain(value: Any, digits: int) -> Any:
     """Without what is left at its default, which would only be long."""
     if dataclasses.is_dataclass(value):
+        digits = getattr(value, "DIGITS", digits)
         fields = [(each, getattr(value, each.name)) for each in dataclasses.fields(value)]
         said = [(each.name, own) for each, own in fields if own != each.default and own not in ("", (), {})]
         return {name: _plain(own, digits) for name, own in said}

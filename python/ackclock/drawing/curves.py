@@ -13,7 +13,7 @@ import matplotlib as mpl
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
 
-from ackclock.drawing import intervals, layers, map_layer, waterfall_layer
+from ackclock.drawing import intervals, layers, map_layer, sequence_layer, waterfall_layer
 from ackclock.drawing.chart import Chart as Chart
 from ackclock.drawing.chart import Curve as Curve
 from ackclock.drawing.chart import Panel as Panel
@@ -176,6 +176,8 @@ def _panel(axes: Axes, common: _Look, panel: Panel, heights: Heights) -> None:
         _curve(axes, common, heights, curve, over, band=bands and len(curve.x) > FEW)
     if panel.schedule is not None:
         waterfall_layer.schedule(axes, panel.schedule, PHASES)
+    if panel.sequence is not None:
+        sequence_layer.graph(axes, panel.sequence, common.styles)
     for mark in panel.marks:
         if mark.y is not None:
             axes.axhline(mark.y, **_mark(common.chart, mark.label))
@@ -246,7 +248,7 @@ def _handles(common: _Look) -> list[Artist]:
     chart = common.chart
     named = {box.label for panel in chart.panels for box in panel.boxes if chart.y.ticks[int(box.at)] == box.label}
     filled = {curve.label for curve in chart.curves if curve.area}
-    bare = {curve.label for curve in chart.curves if curve.bare}
+    bare = {curve.label for curve in chart.curves if curve.bare} | sequence_layer.bare(chart.panels)
     found: list[Artist] = []
     for number, label in enumerate(chart.labels):
         if label in filled:
@@ -256,6 +258,7 @@ def _handles(common: _Look) -> list[Artist]:
             found.append(Line2D([], [], label=_entry(common, label), **{**_line(common, label), **plain}))
     found += map_layer.entries([panel.map for panel in chart.panels if panel.map], MODULATIONS)
     found += waterfall_layer.entries([panel.schedule for panel in chart.panels if panel.schedule], PHASES)
+    found += sequence_layer.entries([panel.sequence for panel in chart.panels if panel.sequence])
     found += [Line2D([], [], label=label, **_mark(chart, label)) for label in chart.marks if label]
     signs = (Line2D([], [], label=word, color=NEUTRAL, **intervals.looks(sign)) for word, sign in _signs(chart))
     return [*found, *signs]

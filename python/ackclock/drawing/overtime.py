@@ -1,9 +1,9 @@
-"""Figures of a run over time: windows, queues and rates in rows, shares of the goodput, and sequence plots."""
+"""Figures of a run over time: windows, queues and rates in rows, and shares of the goodput."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ def said(name: str) -> str:
     return ", ".join(part for part in _UNITS[name] if part)
 
 
-def _needed(selection: Selection, *names: str, key: str = "y") -> None:
+def needed(selection: Selection, *names: str, key: str = "y") -> None:
     """Refuse what was not recorded, with what to set. `key` is the option that asks for it."""
     there = recorded(selection.result)
     for name in names:
@@ -65,15 +65,16 @@ def _needed(selection: Selection, *names: str, key: str = "y") -> None:
         if name not in there:
             probe = "delivered" if name == GOODPUT else name
             mean = "; goodput_bps is the mean over the run" if name == GOODPUT and key == "y" else ""
-            raise InputError(f"the series '{probe}' was not recorded", _remedy(probe) + mean, key=key)
+            raise InputError(f"the series '{probe}' was not recorded", remedy(probe) + mean, key=key)
 
 
-def _remedy(*probes: str) -> str:
+def remedy(*probes: str) -> str:
+    """What to set, so that probes record a series."""
     settings = " ".join(f"--set 'probes.{probe}=\"50 ms\"'" for probe in probes)
     return f'run it again with {settings}, or [probes] interval = "50 ms"'
 
 
-def _points(selection: Selection) -> list[tuple[str, int]]:
+def shown_points(selection: Selection) -> list[tuple[str, int]]:
     """The points that are shown, with their titles: a few beside each other."""
     keys = selection.varying()
     shown = selection.points[:_COLUMNS]
@@ -92,9 +93,9 @@ def timeseries(selection: Selection) -> Chart:
     asked = selection.request.y
     rows = asked or usual(there) or tuple(there)
     if not rows:
-        raise InputError("no series were recorded", _remedy("cwnd", "queue", "delivered"), key="kind")
-    _needed(selection, *rows)
-    points = _points(selection)
+        raise InputError("no series were recorded", remedy("cwnd", "queue", "delivered"), key="kind")
+    needed(selection, *rows)
+    points = shown_points(selection)
     only = _only(selection, [point for _, point in points])
     found = [
         Column(title, {name: traces.of_point(selection.result, point, name, only=only) for name in rows})
@@ -231,11 +232,11 @@ def _without_y(selection: Selection) -> None:
 def share(selection: Selection) -> Chart:
     """What part of the goodput each flow has, stacked, and below it Jain's index of those that are there."""
     _without_y(selection)
-    _needed(selection, GOODPUT, key="kind")
+    needed(selection, GOODPUT, key="kind")
     panels: list[Panel] = []
     below: list[Panel] = []
     looks: dict[str, str] = {}
-    points = _points(selection)
+    points = shown_points(selection)
     end = 0.0
     for title, point in points:
         each = traces.of_point(selection.result, point, GOODPUT, bins=_BINS)
@@ -251,9 +252,9 @@ def share(selection: Selection) -> Chart:
 def convergence(selection: Selection) -> Chart:
     """The goodput of each flow over time, as after a join, and below it Jain's index of the flows that are there."""
     _without_y(selection)
-    _needed(selection, GOODPUT, key="kind")
+    needed(selection, GOODPUT, key="kind")
     looks: dict[str, str] = {}
-    points = _points(selection)
+    points = shown_points(selection)
     found = [
         Column(title, {GOODPUT: traces.of_point(selection.result, point, GOODPUT, bins=_BINS)})
         for title, point in points
@@ -307,49 +308,3 @@ def _on(grid: Array, trace: Trace) -> Array:
     """A rate at the bins of all; not a number where the flow does not live."""
     at = dict(zip(np.round(trace.time, 9).tolist(), trace.value.tolist(), strict=True))
     return np.array([at.get(time, np.nan) for time in np.round(grid, 9).tolist()])
-
-
-def sequence(selection: Selection) -> Chart:
-    """Bytes sent and delivered over time; what lies between two lines of a flow is in flight or lost."""
-    _without_y(selection)
-    there = [name for name in ("sent", "delivered") if name in recorded(selection.result)]
-    if not there:
-        raise InputError("neither 'sent' nor 'delivered' was recorded", _remedy("sent", "delivered"), key="kind")
-    if len(there) == 1:
-        missing = "sent" if there == ["delivered"] else "delivered"
-        selection.remarks.append(Remark(f"'{missing}' was not recorded", _remedy(missing)))
-    looks: dict[str, str] = {}
-    points = _points(selection)
-    drawn = []
-    for title, point in points:
-        lines = []
-        for name in there:
-            each = traces.of_point(selection.result, point, name)
-            for trace in _some(each.traces):
-                alone = sum(other.label == trace.label for other in each.traces) == 1
-                label = f"{trace.label}: {name}" if alone else f"{trace.label}, flow {trace.id}: {name}"
-                looks[label] = trace.cc
-                lines.append((label, trace))
-        drawn.append((title, each.duration, lines))
-    flows = max(len(selection.result.resolved(point)["flows"]) for _, point in points)
-    if flows > _EACH:
-        selection.remarks.append(Remark(f"{_EACH} of {flows} flows, of each group the first"))
-    values = [float(trace.value.max()) for _, _, lines in drawn for _, trace in lines if len(trace.value)]
-    by, label = quantities.Quantity("sequence", "B").scaled(values)
-    panels = [
-        Panel(title, tuple(Curve(name, _tuple(t.time), _tuple(t.value * by), bare=False) for name, t in lines))
-        for title, _, lines in drawn
-    ]
-    time = Scale("time (s)", low=0.0, high=max(each[1] for each in drawn))
-    return replace(Chart("", time, Scale(label, low=0.0), tuple(panels), looks), across=len(points))
-
-
-def _some(found: Sequence[Trace]) -> list[Trace]:
-    """So many traces that they can be told apart: of each group the first, then further ones."""
-    ranks: dict[str, int] = {}
-    ranked = []
-    for trace in found:
-        ranks[trace.label] = ranks.get(trace.label, -1) + 1
-        ranked.append((ranks[trace.label], trace))
-    chosen = [trace.id for _, trace in sorted(ranked, key=lambda item: item[0])[:_EACH]]
-    return [trace for trace in found if trace.id in chosen]

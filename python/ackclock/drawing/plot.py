@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
-from ackclock.drawing import curves, defaults, distributions, maps, overtime, summaries, waterfall
+from ackclock.drawing import curves, defaults, distributions, maps, overtime, sequence, summaries, waterfall
 from ackclock.drawing.chart import Chart
 from ackclock.drawing.layers import QUARTILES
 from ackclock.drawing.layout import WIDTHS
@@ -17,6 +17,7 @@ from ackclock.drawing.selection import Request, Selection
 from ackclock.drawing.style import RC
 from ackclock.drawing.traces import GOODPUT
 from ackclock.errors import InputError, unknown
+from ackclock.results.manifest import captured
 from ackclock.results.result import Result
 from ackclock.results.single_runs import KNOWN
 from ackclock.series import CELL, USER
@@ -34,7 +35,7 @@ _MAKE: Mapping[str, Callable[[Selection], Chart]] = {
     "timeseries": overtime.timeseries,
     "share": overtime.share,
     "convergence": overtime.convergence,
-    "sequence": overtime.sequence,
+    "sequence": sequence.sequence,
     "map": maps.users_map,
     "waterfall": waterfall.waterfall,
 }
@@ -43,6 +44,7 @@ KINDS = tuple(_MAKE)
 
 _OVER_TIME = ("timeseries", "share", "convergence", "sequence")
 _OF_USERS, _OF_PAGE = ("timeseries", "map", "waterfall"), ("waterfall",)
+_OF_SEQUENCE = ("sequence",)
 _OF_A_RUN = ("map", "waterfall")
 _FEW_STEPS = 4  # values of a second number that have a panel each; more make a grid
 
@@ -82,10 +84,18 @@ def specify(result: Result, request: Request | None = None) -> Drawing:
 
 
 def _people(request: Request, kind: str) -> None:
-    """Refuse users and pages where a figure is of all of them."""
-    for option, given, kinds in (("user", bool(request.user), _OF_USERS), ("page", request.page is not None, _OF_PAGE)):
+    """Refuse users, pages, connections and times where a figure is of all of them."""
+    asked = (
+        ("user", bool(request.user), _OF_USERS),
+        ("page", request.page is not None, _OF_PAGE),
+        ("connection", bool(request.connection), _OF_SEQUENCE),
+        ("from", request.start is not None, _OF_SEQUENCE),
+        ("to", request.end is not None, _OF_SEQUENCE),
+    )
+    for option, given, kinds in asked:
         if given and kind not in kinds:
-            problem = f"{kind} is not of single {option}s"
+            what = "a part of the time" if option in ("from", "to") else f"single {option}s"
+            problem = f"{kind} is not of {what}"
             raise InputError(problem, f"leave --{option} out, or draw --kind {' or '.join(kinds)}", key=option)
 
 
@@ -100,12 +110,18 @@ def plot(
     width: str | float = "column",
     user: int | Sequence[int] | None = None,
     page: int | None = None,
+    connection: int | str | Sequence[int | str] | None = None,
+    start: float | None = None,
+    end: float | None = None,
 ) -> Figure:
     """The figure that ``ackclock plot`` writes; what the arguments mean, and what is refused: :meth:`Result.plot`."""
     rows = () if y is None else (y,) if isinstance(y, str) else tuple(y)
     chosen = {key: str(value) for key, value in (where or {}).items()}
     users = () if user is None else (user,) if isinstance(user, int) else tuple(user)
-    return figure(specify(result, Request(kind, x, rows, by, facet, chosen, users, page)).chart, width)
+    named = () if connection is None else (connection,) if isinstance(connection, int | str) else tuple(connection)
+    numbers = tuple(str(each) for each in named)
+    asked = Request(kind, x, rows, by, facet, chosen, users, page, numbers, start, end)
+    return figure(specify(result, asked).chart, width)
 
 
 def figure(chart: Chart, width: str | float = "column") -> Figure:
@@ -131,6 +147,8 @@ def _suitable(selection: Selection, fitting: tuple[str, ...]) -> str:
     measured = bool(request.y)
     if request.page is not None:
         return "waterfall"
+    if request.connection or request.start is not None or request.end is not None:
+        return "sequence"
     if request.user:
         return next((kind for kind in _OF_USERS if kind in fitting), "timeseries")
     if selection.numeric:
@@ -159,7 +177,7 @@ def _fitting(selection: Selection) -> tuple[str, ...]:
         "timeseries": bool(there),
         "share": GOODPUT in there,
         "convergence": GOODPUT in there,
-        "sequence": "delivered" in there or "sent" in there,
+        "sequence": "delivered" in there or "sent" in there or sequence.has_segments(selection.result),
         "map": maps.drawable(selection),
         "waterfall": waterfall.drawable(selection),
     }
@@ -175,6 +193,8 @@ def _said(kind: str, chart: Chart, selection: Selection) -> str:
     """A figure in a line: what it shows of what."""
     by = "" if selection.by is None else f" by {selection.by.name}"
     by = " by group of flows" if selection.grouped else by
+    if kind == "sequence" and captured(selection.result.manifest):
+        return sequence.said(chart)
     if kind in _OVER_TIME:
         rows = list(dict.fromkeys((panel.y or chart.y).label for panel in chart.panels))
         return f"{', '.join(rows)} over time"

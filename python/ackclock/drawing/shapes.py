@@ -1,9 +1,10 @@
-"""What a panel shows besides lines and boxes, as data: a map of places, and a schedule of bars."""
+"""What a panel shows besides lines and boxes, as data: a map, a schedule of bars, a graph of bytes over time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 MODULATIONS = ("QPSK", "16QAM", "64QAM", "not served")
 """What markers of a map say: the modulation that a user is served with."""
@@ -75,3 +76,66 @@ class Schedule:
     def phases(self) -> Sequence[str]:
         """The phases, each once, in their order."""
         return list(dict.fromkeys(bar.phase for bar in self.bars))
+
+
+DATA, ACKS, WINDOW, SACK = "data", "ACKs", "receiver's window", "SACK"
+"""What a graph of sequence numbers has of every connection."""
+AGAIN = {
+    "fast": "sent again: fast",
+    "rto": "sent again: timeout",
+    "rto_recovery": "sent again: after timeout",
+    "tlp": "sent again: tail loss probe",
+    "unknown": "sent again: cause unknown",
+}
+"""Segments that were sent again, by the cause that tables name."""
+NEEDLESS, REORDERED, DUPLICATE = "needless", "out of order", "captured twice"
+DUP_ACK, PROBE, CLOSED = "duplicate ACK", "probe or keepalive", "window closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Strokes:
+    """Bytes `low` to `high` at times `x`. `packet` is the number of each in the capture.
+
+    Where strokes stand for several packets, `count` says for how many, and time and number are those of the first.
+    """
+
+    DIGITS: ClassVar[int] = 10
+    label: str
+    x: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    packet: Sequence[int] = ()
+    count: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stair:
+    """A line that keeps its value until the next point."""
+
+    DIGITS: ClassVar[int] = 10
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Many lines of one look, and what is in their middle at each time, where there are enough to say."""
+
+    label: str
+    lines: tuple[Stair, ...]
+    middle: Stair | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BytesOverTime:
+    """What happened to which bytes when, of a connection; or the lines of many."""
+
+    strokes: tuple[Strokes, ...] = ()
+    stairs: tuple[Stair, ...] = ()
+    bundles: tuple[Bundle, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to draw."""
+        return not (self.strokes or self.stairs or self.bundles)

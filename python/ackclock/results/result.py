@@ -173,6 +173,9 @@ class Result:
         width: str | float = "column",
         user: int | Sequence[int] | None = None,
         page: int | None = None,
+        connection: int | str | Sequence[int | str] | None = None,
+        start: float | None = None,
+        end: float | None = None,
     ) -> Any:
         """The figure of this result, as ``ackclock plot`` draws it (docs/plot.md): a :class:`matplotlib.figure.Figure`.
 
@@ -188,12 +191,16 @@ class Result:
         width: ``column`` (3.5 in) or ``page`` (7.16 in) of a paper of two columns, or inches.
         user: of ``timeseries`` and ``map`` only these users of a cell, of ``waterfall`` the one whose page is drawn.
         page: of ``waterfall`` the number of the page.
+        connection: of ``sequence`` connections of captures by number, or directions such as "3.1"; "all" are drawn
+            over each other. Default: of one capture that with most data, of several all.
+        start: of ``sequence`` nothing before this time, s.
+        end: of ``sequence`` nothing after this time, s.
 
         Raises
         ------
         InputError: the result has nothing of the kind; the message says what would be right.
         """
-        return drawer.drawer()(self, kind, x, y, by, facet, where, width, user, page)
+        return drawer.drawer()(self, kind, x, y, by, facet, where, width, user, page, connection, start, end)
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", interrupted"

@@ -245,6 +245,12 @@ class Tables(Mapping[str, pl.DataFrame]):
                 self._read[name] = pl.read_parquet(self._files[name])
         return self._read[name]
 
+    def lazy(self, name: str) -> pl.LazyFrame:
+        """A table of which only what is asked for is read."""
+        if name in self._read or name not in self._files:
+            return self[name].lazy()
+        return pl.scan_parquet(self._files[name])
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 

@@ -1,0 +1,76 @@
+"""The figure that ``ackclock pcap --plot`` draws: sequence numbers over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ackclock.cli import console
+from ackclock.cli.plot import connections, seconds
+from ackclock.errors import InputError
+from ackclock.results.result import Result
+
+_WIDTH = "page"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which figure was asked for on the command line."""
+
+    file: Path
+    connection: Sequence[str]
+    start: str | None
+    end: str | None
+
+    def fits(self) -> None:
+        """Refuse what cannot be drawn whatever was captured, before anything is read."""
+        from ackclock.drawing.picture import drawable
+
+        drawable(self.file)
+        if not self.file.parent.is_dir():
+            problem, remedy = "cannot write a figure there: no such directory", "make it, or choose another"
+            raise InputError(problem, remedy, source=str(self.file.parent))
+        connections(self.connection)
+        seconds(self.start, "from")
+        seconds(self.end, "to")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure that was written."""
+
+    file: Path
+    says: str
+    notes: Sequence[str]
+    data: dict[str, Any]
+
+    def say(self) -> None:
+        """Say what it shows, and where it is."""
+        out = console.stdout()
+        console.say(out, f"\nsequence: {self.says}")
+        console.say(out, f"figure: {self.file}")
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``ackclock plot --json`` has it."""
+        return {
+            "file": str(self.file), "kind": "sequence", "says": self.says, "notes": list(self.notes),
+            "figure": self.data,
+        }  # fmt: skip
+
+
+def drawn(result: Result, asked: Asked) -> Figure:
+    """Draw and write it."""
+    from ackclock.drawing import picture, plot
+    from ackclock.drawing.request import Request
+
+    wanted = Request(
+        "sequence",
+        connection=connections(asked.connection),
+        start=seconds(asked.start, "from"),
+        end=seconds(asked.end, "to"),
+    )
+    drawing = plot.specify(result, wanted)
+    picture.write_file(plot.figure(drawing.chart, _WIDTH), asked.file)
+    return Figure(asked.file, drawing.says, drawing.notes, drawing.chart.to_json())
