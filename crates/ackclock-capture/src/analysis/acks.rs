@@ -53,6 +53,7 @@ impl Connection {
         if !s.options.sack.is_empty() {
             y.cover_blocks(s, whole, &mut covered, cx.repairs);
         }
+        y.episode.survived |= y.episode.open == Open::Rto && covered.sent_once_before(y.episode.timed_out);
         let over = y.episode.acknowledged(y.pieces.una());
         if y.done.is_none() && y.fin == Some(y.pieces.una()) {
             y.done = Some((s.time, y.last_data));
@@ -60,7 +61,7 @@ impl Connection {
         if !cx.repairs.is_empty() {
             let mut repairs = std::mem::take(cx.repairs);
             for id in repairs.drain(..) {
-                self.settle(id, s, e, cx);
+                self.settle(id, s, e, una, cx);
             }
             *cx.repairs = repairs;
         }
@@ -127,13 +128,15 @@ impl Connection {
         }
     }
 
-    /// An acknowledgment covers retransmission `id` for the first time: was it needed?
-    fn settle<S: Sink>(&mut self, id: u32, s: &Segment, e: usize, cx: &mut Context<S>) {
+    /// An acknowledgment covers retransmission `id` for the first time: was it needed? Before it everything up to `una` was
+    /// acknowledged.
+    fn settle<S: Sink>(&mut self, id: u32, s: &Segment, e: usize, una: u64, cx: &mut Context<S>) {
         let least = self.least(e);
         let Some(repair) = self.directions[e].repairs.get_mut(id).filter(|r| !r.settled) else { return };
         repair.settled = true;
         let proof = match (repair.tsval, s.options.timestamps) {
-            (Some(own), Some((_, echo))) => older(echo, own).then_some(Proof::Eifel),
+            // The echo is that of the segment at the edge (RFC 7323 §4.3): of others behind it, it says nothing.
+            (Some(own), Some((_, echo))) => (repair.start <= una && older(echo, own)).then_some(Proof::Eifel),
             (None, _) => (s.time - repair.time < least / 2).then_some(Proof::Early),
             _ => None,
         };

@@ -92,6 +92,19 @@ impl Connection {
         }
     }
 
+    /// New data of direction `d` leave. After a timeout they come behind all that is taken for lost; if they do not, and data
+    /// sent before have arrived, the sender has found the timeout spurious (F-RTO, RFC 5682).
+    pub(super) fn leave_timeout(&mut self, d: usize) {
+        let round = self.round(d);
+        let x = &mut self.directions[d];
+        if x.episode.open == Open::Rto && std::mem::take(&mut x.episode.survived) {
+            let (end, before) = (x.episode.end, x.episode.timed_out - round);
+            if x.pieces.waits(|piece| piece.end <= end && piece.sends == 1 && !piece.sacked && piece.sent < before) {
+                x.episode.open = Open::No;
+            }
+        }
+    }
+
     /// New data of direction `d`, sent as `limit` allowed: the pipe of this round, and whether it stays the same.
     pub(super) fn in_network<S: Sink>(
         &mut self,

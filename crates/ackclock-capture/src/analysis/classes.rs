@@ -123,7 +123,8 @@ impl Connection {
         }
         let (flight, max) = (x.in_flight(), x.max);
         if start == max {
-            x.pieces.append(piece(s, end));
+            self.leave_timeout(d);
+            self.directions[d].pieces.append(piece(s, end));
             self.tell(cx, s, d, Happening::New, start, length);
         } else if start > max {
             x.counts.gap_bytes += start - max;

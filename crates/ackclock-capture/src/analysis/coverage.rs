@@ -48,6 +48,12 @@ impl Covered {
         once.chain(self.repeated_sent.filter(|at| now - at >= least)).max()
     }
 
+    /// Whether one of those sent once was sent before `time`.
+    #[inline]
+    pub fn sent_once_before(&self, time: i64) -> bool {
+        [self.cumulative, self.sacked].into_iter().flatten().any(|range| range.0 < time)
+    }
+
     /// When the segment was sent that the sample is of: the latest.
     #[inline]
     pub fn sent(&self) -> Option<i64> {

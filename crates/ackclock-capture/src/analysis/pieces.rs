@@ -11,6 +11,9 @@ pub const MOST_HOLES: u32 = 4096;
 /// Pieces that are cut in two by blocks or segments that begin within them: as many as there may be holes and ranges.
 const MOST_SPLITS: u32 = 4 * MOST_HOLES;
 
+/// How many pieces are looked at where that is enough.
+const NEAR: usize = 64;
+
 /// How a piece came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -119,6 +122,11 @@ impl Pieces {
         if self.of.is_empty() {
             self.splits = 0;
         }
+    }
+
+    /// Whether one of the first pieces is such.
+    pub fn waits(&self, such: impl Fn(&Piece) -> bool) -> bool {
+        self.of.iter().take(NEAR).any(such)
     }
 
     /// Calls `each` with begin and piece of everything in `start..end`, without cutting any.

@@ -207,6 +207,8 @@ pub struct Episode {
     pub within: bool,
     /// When the last timeout was, ns.
     pub timed_out: i64,
+    /// Since then data have been covered that were sent once, before it: not all was lost (RFC 5682 §2.1, step 3b).
+    pub survived: bool,
 }
 
 impl Episode {
@@ -215,14 +217,14 @@ impl Episode {
         *self = Episode { open, end, number: self.number.wrapping_add(1).max(1), ..Episode::default() };
     }
 
-    /// A timeout: an episode of its own, or what goes on of the one that is open, up to `end`.
+    /// A timeout at `time`: an episode of its own, or what goes on of the one that is open, up to `end`.
     pub fn time_out(&mut self, end: u64, time: i64) {
         match self.open {
             Open::No => self.begin(Open::Rto, end),
             Open::Fast => (self.open, self.end, self.within) = (Open::Rto, end, true),
             Open::Rto => self.end = end,
         }
-        self.timed_out = time;
+        (self.timed_out, self.survived) = (time, false);
     }
 
     /// The sender learns that a retransmission was needless. What ends the episode is what makes it undo it: timestamps
