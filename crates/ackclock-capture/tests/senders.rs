@@ -153,3 +153,28 @@ fn a_rescue_is_no_timeout_and_no_recovery_of_its_own() {
 fn the_acknowledgment_of_a_fin_counts() {
     with_sack("60 > 1:1000; 60.1 > 1001:0 F; 110 < a1001; 112 < a1002; 113 < a1002", "2 ack, 0 dup, 2 RTT");
 }
+
+/// Receivers echo the timestamp of the segment at the edge (RFC 7323 §4.3): a repair behind it that is reported first is no
+/// proof that it was needless.
+#[test]
+fn the_echo_tells_nothing_of_repairs_behind_the_edge() {
+    with_sack(
+        "60 > 1:1000 t60/0; 60.1 > 1001:1000 t60/0; 60.2 > 2001:1000 t60/0; 60.3 > 3001:1000 t60/0; \
+         60.4 > 4001:1000 t60/0; 110.1 < a1 s1001-2001 t110/0; 110.3 < a1 s1001-2001 s3001-4001 t110/0; \
+         110.4 < a1 s1001-2001 s3001-5001 t110/0; 110.5 > 1:1000 t110/110; 110.6 > 2001:1000 t110/110; \
+         160.6 < a1 s1001-5001 t160/0; 170 > 1:1000 t170/160; 220 < a5001 t220/170",
+        "3 fast, 1 recovery, 0 spurious eifel",
+    );
+}
+
+/// After a timeout that was spurious the sender goes on with new data (F-RTO, RFC 5682): what it sends again then has
+/// another cause.
+#[test]
+fn new_data_before_what_was_out_end_a_timeout() {
+    with_sack(
+        "D5; 60.5 > 5001:1000; 60.6 > 6001:1000; 400 > 1:1000; 410 < a1001; 410.1 > 7001:1000; 410.2 < a2001; \
+         410.3 > 8001:1000; 411 < a2001 s3001-4001; 411.1 < a2001 s3001-5001; 411.2 < a2001 s3001-6001; 411.3 > 2001:1000; \
+         462 < a7001",
+        "1 timeout, 1 rto, 1 fast, 1 recovery, 0 rto_recovery",
+    );
+}

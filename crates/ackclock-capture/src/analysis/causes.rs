@@ -95,10 +95,9 @@ impl Connection {
     /// New data of direction `d` leave. After a timeout they come behind all that is taken for lost; if they do not, and data
     /// sent before have arrived, the sender has found the timeout spurious (F-RTO, RFC 5682).
     pub(super) fn leave_timeout(&mut self, d: usize) {
-        let round = self.round(d);
         let x = &mut self.directions[d];
         if x.episode.open == Open::Rto && std::mem::take(&mut x.episode.survived) {
-            let (end, before) = (x.episode.end, x.episode.timed_out - round);
+            let (end, before) = (x.episode.end, x.episode.given_up);
             if x.pieces.waits(|piece| piece.end <= end && piece.sends == 1 && !piece.sacked && piece.sent < before) {
                 x.episode.open = Open::No;
             }

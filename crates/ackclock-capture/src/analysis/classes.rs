@@ -256,7 +256,7 @@ impl Connection {
 
     /// Opens the episode that a retransmission for `cause` begins. True: it opened one.
     fn begin_episode(&mut self, d: usize, cause: Cause, time: i64) -> bool {
-        let sack = self.sack();
+        let (sack, round) = (self.sack(), self.round(d));
         let x = &mut self.directions[d];
         let max = x.max;
         // Without SACK repairs that follow the first answer acknowledgments of parts; three more duplicates begin another.
@@ -265,7 +265,7 @@ impl Connection {
             Cause::Rto => {
                 x.counts.timeouts += 1;
                 let already = x.episode.open == Open::Rto;
-                x.episode.time_out(max, time);
+                x.episode.time_out(max, time, round);
                 if already {
                     return false;
                 }

@@ -209,6 +209,8 @@ pub struct Episode {
     pub timed_out: i64,
     /// Since then data have been covered that were sent once, before it: not all was lost (RFC 5682 §2.1, step 3b).
     pub survived: bool,
+    /// What was sent before, ns, was taken for lost at the timeout: a round trip had passed.
+    pub given_up: i64,
 }
 
 impl Episode {
@@ -217,14 +219,14 @@ impl Episode {
         *self = Episode { open, end, number: self.number.wrapping_add(1).max(1), ..Episode::default() };
     }
 
-    /// A timeout at `time`: an episode of its own, or what goes on of the one that is open, up to `end`.
-    pub fn time_out(&mut self, end: u64, time: i64) {
+    /// A timeout at `time`, where a round trip takes `round`: an episode of its own, or what goes on of the one that is open, up to `end`.
+    pub fn time_out(&mut self, end: u64, time: i64, round: i64) {
         match self.open {
             Open::No => self.begin(Open::Rto, end),
             Open::Fast => (self.open, self.end, self.within) = (Open::Rto, end, true),
             Open::Rto => self.end = end,
         }
-        (self.timed_out, self.survived) = (time, false);
+        (self.timed_out, self.given_up, self.survived) = (time, time - round, false);
     }
 
     /// The sender learns that a retransmission was needless. What ends the episode is what makes it undo it: timestamps
