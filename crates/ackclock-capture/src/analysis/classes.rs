@@ -278,6 +278,11 @@ impl Connection {
                 x.counts.tlp_probes += 1;
                 return false;
             }
+            Cause::RtoRecovery => {
+                // It goes back: it did not find the timeout spurious.
+                x.episode.given_up = i64::MIN;
+                return false;
+            }
             _ => return false,
         }
         x.limits.set_episode(true);
