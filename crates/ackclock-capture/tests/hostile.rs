@@ -1,9 +1,14 @@
 //! Segments that no TCP would send: nothing panics, and no count contradicts another.
 
 mod script;
-use ackclock_capture::analysis::Settings;
+use ackclock_capture::analysis::rows::FlowRow;
+use ackclock_capture::analysis::sink::Sink;
+use ackclock_capture::analysis::{Analyzer, Segment, Settings};
+use ackclock_core::packet::wire::flags;
+use ackclock_core::packet::Address;
 use ackclock_core::tcp::segment::SackBlock;
 use script::{analysed, packet, Setting};
+use std::time::{Duration, Instant};
 
 #[test]
 fn random_segments_do_no_harm() {
@@ -35,4 +40,109 @@ fn random_segments_do_no_harm() {
         let found = analysed(&all, Settings { series: true, events: true, ..Settings::default() });
         assert!(found.rows.iter().all(|row| row.retransmitted_bytes <= row.sent_bytes));
     }
+}
+
+/// Counts connections, and whether they come in the order of their first packets.
+#[derive(Default)]
+struct Order {
+    connections: u64,
+    evicted: u64,
+    disordered: u64,
+    next: u64,
+}
+
+impl Sink for Order {
+    fn flows(&mut self, rows: [FlowRow; 2]) {
+        self.connections += 1;
+        self.evicted += u64::from(rows[0].evicted);
+        self.disordered += u64::from(rows[0].id.connection != self.next);
+        self.next = rows[0].id.connection + 1;
+    }
+}
+
+#[test]
+fn a_million_connections_are_no_more_than_the_table_holds_at_a_time() {
+    let of = Setting { handshake: false, ..Setting::default() };
+    let mut analyzer = Analyzer::new(Order::default(), Settings::default());
+    for n in 0..1_000_000u32 {
+        let mut s = packet(&of, f64::from(n) * 1e-3, true);
+        (s.source, s.source_port, s.seq) = (Address::V4((n / 50_000).to_be_bytes()), (n % 50_000) as u16, n);
+        (s.ack, s.flags) = (0, flags::SYN);
+        analyzer.take(&s);
+        assert!(analyzer.open() <= 131_072);
+    }
+    assert_eq!(analyzer.connections(), 1_000_000);
+    let found = analyzer.finish();
+    assert_eq!((found.connections, found.evicted, found.disordered), (1_000_000, 1_000_000 - 131_072, 0));
+}
+
+/// The least time that one of `n` segments takes, of two turns.
+fn each(n: u32, segment: impl Fn(u32) -> Segment) -> (Duration, FlowRow) {
+    let turns = (0..2).map(|_| {
+        let begun = Instant::now();
+        let mut analyzer = Analyzer::new(Vec::new(), Settings::default());
+        (0..n).for_each(|i| analyzer.take(&segment(i)));
+        let rows: Vec<FlowRow> = analyzer.finish();
+        (begun.elapsed() / n, rows[usize::from(rows[1].irregular)].clone())
+    });
+    turns.min_by_key(|(time, _)| *time).unwrap()
+}
+
+/// Of eight times as many segments each takes about as long: if it grew with them it would be eight times.
+fn stays_as_it_is(name: &str, n: u32, segment: impl Fn(u32) -> Segment) -> FlowRow {
+    let (few, _) = each(n, &segment);
+    let (many, row) = each(8 * n, &segment);
+    assert!(many < few * 4 + Duration::from_nanos(500), "{name}: {few:?} each of {n}, {many:?} each of {}", 8 * n);
+    row
+}
+
+#[test]
+fn nothing_takes_longer_the_more_there_is() {
+    let of = Setting { handshake: false, ..Setting::default() };
+    let data = |i: u32, seq: u32, length: u32| {
+        let mut s = packet(&of, f64::from(i) * 1e-3, true);
+        (s.number, s.seq, s.length) = (u64::from(i), seq, length);
+        s
+    };
+    let answer = |i: u32, ack: u32, blocks: &[(u32, u32)]| {
+        let mut s = packet(&of, f64::from(i) * 1e-3, false);
+        (s.number, s.ack) = (u64::from(i), ack);
+        s.options.sack = blocks.iter().map(|&(start, end)| SackBlock { start, end }).collect();
+        s
+    };
+    let row = stays_as_it_is("a hole before each segment", 50_000, |i| data(i, 2 * i, 1));
+    assert!(row.irregular);
+    let row = stays_as_it_is("the same, with the other end there", 50_000, |i| match i {
+        0 => answer(0, 0, &[]),
+        _ => data(i, 2 * i, 1),
+    });
+    assert!(row.irregular);
+    stays_as_it_is("nothing is acknowledged", 50_000, |i| match i {
+        0 => answer(0, 0, &[]),
+        _ => data(i, i, 1),
+    });
+    stays_as_it_is("a hole in the SACK ranges for each", 50_000, |i| match i % 2 {
+        0 => data(i, 1000 * (i / 2), 1000),
+        _ => answer(i, 0, &[(500 * i, 500 * i + 100)]),
+    });
+    stays_as_it_is("each segment again", 50_000, |i| data(i, 1000 * (i / 2), 1000));
+    stays_as_it_is("always the same again, reported each time", 20_000, |i| match i % 2 {
+        0 => data(i, 0, 1000),
+        _ => answer(i, 1000, &[(0, 1000)]),
+    });
+    stays_as_it_is("a connection for each", 8_000, |i| {
+        let mut s = data(i, i, 0);
+        (s.source, s.flags) = (Address::V4(i.to_be_bytes()), flags::SYN);
+        s
+    });
+    stays_as_it_is("the same ends, opened anew each time", 8_000, |i| {
+        let mut s = data(i, i << 12, 0);
+        s.flags = flags::SYN;
+        s
+    });
+    stays_as_it_is("other tags each time", 8_000, |i| {
+        let mut s = data(i, i, 1);
+        s.tags = i + 1;
+        s
+    });
 }

@@ -311,9 +311,7 @@ impl Connection {
     pub fn confine(&mut self, d: usize) {
         let one_sided = !self.directions[1 - d].seen;
         let x = &mut self.directions[d];
-        if x.pieces.len() > MOST_PIECES[usize::from(one_sided)] {
-            x.pieces.compact();
-        }
+        x.pieces.confine(MOST_PIECES[usize::from(one_sided)]);
     }
 
     /// What limits direction `d`, to the series.

@@ -4,6 +4,7 @@
 //! waiting for the network; what leaves long after one had not been written. Between these the question stays open until
 //! the next new data answer it.
 
+use super::room::push;
 use super::seldom::Blank;
 use std::collections::VecDeque;
 
@@ -207,7 +208,7 @@ impl Limits {
             self.acks.pop_front();
             self.arrived = self.arrived.saturating_sub(1);
         }
-        self.acks.push_back(view);
+        push(&mut self.acks, view);
         self.advance(view.time, path);
     }
 
@@ -244,7 +245,7 @@ impl Limits {
             if self.waiting.len() >= MOST_WAITING {
                 self.first_waits_no_longer();
             }
-            self.waiting.push_back(Waiting { time, before, before_full, ns, otherwise });
+            push(&mut self.waiting, Waiting { time, before, before_full, ns, otherwise });
             self.check_full(time, path);
         } else {
             self.ns[decided as usize] += ns;

@@ -25,6 +25,7 @@ mod quantiles;
 mod ranges;
 mod recent;
 mod repairs;
+mod room;
 pub mod rows;
 mod rtt;
 mod segment;

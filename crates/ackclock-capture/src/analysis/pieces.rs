@@ -1,5 +1,6 @@
 //! What is outstanding: everything from the highest acknowledgment to the highest byte seen, as pieces in order.
 
+use super::room::push;
 use std::collections::VecDeque;
 
 /// No retransmission.
@@ -53,6 +54,8 @@ pub struct Pieces {
     of: VecDeque<Piece>,
     holes: u32,
     splits: u32,
+    /// How many were left when they were joined last.
+    joined: u32,
 }
 
 impl Pieces {
@@ -68,7 +71,7 @@ impl Pieces {
     }
 
     /// How many there are.
-    #[inline]
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.of.len()
     }
@@ -97,7 +100,7 @@ impl Pieces {
                 piece.kind = Kind::Assumed;
             }
         }
-        self.of.push_back(piece);
+        push(&mut self.of, piece);
         kept
     }
 
@@ -182,15 +185,26 @@ impl Pieces {
         true
     }
 
+    /// Joins the older where there are more than `most`; again when a quarter of that has come since, however many are left.
+    #[inline]
+    pub fn confine(&mut self, most: usize) {
+        if self.of.len() > most.max(self.joined as usize + most / 4) {
+            self.compact();
+            self.joined = self.of.len() as u32;
+        }
+    }
+
     /// Joins neighbours of the older half that differ only in when they passed. What is joined gives no RTT.
-    pub fn compact(&mut self) {
+    fn compact(&mut self) {
         let older = self.of.len() / 2;
         let mut kept = 0;
         for i in 1..older {
             let next = self.of[i];
             let last = &mut self.of[kept];
-            if last.kind == next.kind && last.kind != Kind::Hole && last.sacked == next.sacked {
-                *last = Piece { sends: 2, rtx: NEVER, ..next };
+            // What passed and what is taken for passed may alternate without end: where they meet, nothing was missed.
+            if last.kind != Kind::Hole && next.kind != Kind::Hole && last.sacked == next.sacked {
+                let kind = if last.kind == next.kind { next.kind } else { Kind::Assumed };
+                *last = Piece { sends: 2, rtx: NEVER, kind, ..next };
             } else {
                 kept += 1;
                 self.of[kept] = next;

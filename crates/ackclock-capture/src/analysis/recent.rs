@@ -1,5 +1,6 @@
 //! Copies of a packet: the same packet seen again, as mirror ports, bridges and "any" interfaces record it.
 
+use super::room::push;
 use super::segment::Segment;
 use std::collections::VecDeque;
 
@@ -48,7 +49,7 @@ impl Recent {
             }
             self.of.pop_front();
         }
-        self.of.push_back((digest(s), s.time));
+        push(&mut self.of, (digest(s), s.time));
         false
     }
 

@@ -1,6 +1,7 @@
 //! Round trip times at the capture point: of the part towards the receiver, and of the part towards the sender.
 
 use super::quantiles::Quantiles;
+use super::room::push;
 use super::seldom::Blank;
 use std::collections::VecDeque;
 
@@ -97,7 +98,7 @@ impl Stamps {
         if self.newest.is_none_or(|newest| older(newest, value)) {
             self.newest = Some(value);
             if self.waiting.len() < MOST_STAMPS {
-                self.waiting.push_back((value, time));
+                push(&mut self.waiting, (value, time));
             }
         }
     }
