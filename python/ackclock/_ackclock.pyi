@@ -41,6 +41,8 @@ class Batch:
     def __init__(self) -> None: ...
     def run(self, number: int, resolved: str, controllers: dict[str, Any] | None = None) -> tuple[str, int]:
         """Play a run as :func:`run` does and keep it under this number: its info, and its rows in all tables."""
+    def add(self, number: int, played: str, wall_s: float) -> tuple[str, int]:
+        """Keep a run that another engine has played, as its JSON, under this number: its info, and its rows."""
     def take(self) -> tuple[bytes, bytes, bytes, bytes]:
         """The streams of flows, links, transfers and series, empty without runs; the batch is empty then."""
 

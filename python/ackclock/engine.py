@@ -247,6 +247,15 @@ class Batch:
             counted: tuple[str, int] = self._batch.run(number, document, dict(controllers))
         return counted
 
+    def add(self, number: int, played: str, wall_s: float) -> tuple[str, int]:
+        """Keep what another engine has played as run `number`; returns as :meth:`run` does.
+
+        Raises :class:`EngineError` where `played` is no such thing.
+        """
+        with translated():
+            counted: tuple[str, int] = self._batch.add(number, played, wall_s)
+        return counted
+
     def take(self) -> tuple[bytes, ...]:
         """The streams of :data:`TABLES`."""
         return tuple(self._batch.take())

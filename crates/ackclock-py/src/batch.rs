@@ -38,6 +38,13 @@ pub static TABLES: [Kind; 8] = [
     Kind { make: cells::users, rows: |out| out.users.len(), seldom: true },
 ];
 
+/// A run as an engine that is a process of its own hands it over.
+#[derive(serde::Deserialize)]
+struct Played {
+    output: Output,
+    emulation: serde_json::Value,
+}
+
 /// Runs that are kept together.
 #[pyclass(module = "ackclock._ackclock")]
 #[derive(Default)]
@@ -68,6 +75,19 @@ impl Batch {
         self.numbers.push(number);
         self.runs.push(out);
         Ok((info, rows))
+    }
+
+    /// Keeps a run that another engine has played as run `number`: `played` is its JSON, `output` the tables and
+    /// `emulation` how it went. Returns what it cost, as JSON, and its rows in all tables.
+    fn add(&mut self, number: u32, played: &str, wall_s: f64) -> PyResult<(String, usize)> {
+        let Played { output, emulation } = serde_json::from_str(played).map_err(crate::json_error)?;
+        let mut info: serde_json::Value =
+            serde_json::from_str(&crate::info(&output, wall_s)).map_err(crate::json_error)?;
+        info["emulation"] = emulation;
+        let rows = TABLES.iter().map(|kind| (kind.rows)(&output)).sum();
+        self.numbers.push(number);
+        self.runs.push(output);
+        Ok((info.to_string(), rows))
     }
 
     /// The tables as Arrow streams, in the order of [`TABLES`]; empty where there was no run, and one that is seldom where

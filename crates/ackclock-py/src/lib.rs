@@ -109,7 +109,7 @@ fn run(py: Python<'_>, resolved: &str, controllers: Option<&Bound<'_, PyDict>>) 
 /// What a run cost, as JSON.
 fn info(out: &Output, wall_s: f64) -> String {
     let flow = |number: u32| out.flows.get(number as usize).map_or("", |f| f.id.as_str());
-    let measures: Vec<_> = out.measures.iter().map(|m| (flow(m.flow), m.name, m.value)).collect();
+    let measures: Vec<_> = out.measures.iter().map(|m| (flow(m.flow), m.name.as_ref(), m.value)).collect();
     let info = serde_json::json!({
         "events": out.events, "packets": out.packets, "wall_s": wall_s, "warnings": out.warnings, "measures": measures,
     });

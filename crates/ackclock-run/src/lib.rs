@@ -11,6 +11,7 @@
 
 pub mod cells;
 pub mod check;
+mod exchange;
 pub mod given;
 pub mod hspa;
 pub mod links;

@@ -5,14 +5,16 @@ use crate::rows::{DatagramRow, ObjectRow, PageRow, TransferRow, TransfersRow};
 use crate::series::Sample;
 use ackclock_core::histogram::Histogram;
 use ackclock_core::path::{LinkStats, REASONS};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// One flow over the measurement window. Goodput is payload delivered in order at the receiver.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowRow {
     /// Name.
     pub id: String,
     /// Application.
-    pub app: &'static str,
+    pub app: Cow<'static, str>,
     /// Controller.
     pub cc: String,
     /// When it started, seconds.
@@ -46,8 +48,8 @@ pub struct FlowRow {
     pub dsacks: u64,
     /// Segments with payload that arrived marked (CE).
     pub marked_segments: u64,
-    /// Reductions of the window for marks.
-    pub ecn_reductions: u64,
+    /// Reductions of the window for marks; none where the kernel does not count them.
+    pub ecn_reductions: Option<u64>,
     /// Propagation there and back, as drawn for this replication, when the run begins.
     pub path_rtt_s: f64,
     /// Mean of the RTT samples; none without samples.
@@ -60,8 +62,8 @@ pub struct FlowRow {
     pub mean_cwnd_bytes: f64,
     /// Acknowledgments received.
     pub acks: u64,
-    /// Duplicate acknowledgments.
-    pub dup_acks: u64,
+    /// Duplicate acknowledgments; none where the kernel does not count them.
+    pub dup_acks: Option<u64>,
     /// What a slow start by bandwidth estimation measured; none: it did not, or does not.
     pub start_estimate_bps: Option<f64>,
     /// The slow start threshold that it set by this.
@@ -71,7 +73,7 @@ pub struct FlowRow {
     /// Everything was delivered and the stream closed.
     pub completed: bool,
     /// Why the connection failed.
-    pub failed: Option<&'static str>,
+    pub failed: Option<Cow<'static, str>>,
     /// Its packets with payload that arrived, without the copies that a medium made; none where delays were not asked for.
     pub received_packets: Option<u64>,
     /// One-way delay of these: mean and nearest-rank percentiles 50, 95, 99.
@@ -83,7 +85,7 @@ pub struct FlowRow {
 }
 
 /// One link over the measurement window.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkRow {
     /// Name.
     pub id: String,
@@ -156,18 +158,18 @@ impl LinkRow {
 }
 
 /// Something that an application measured by itself, up to the end of the run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
     /// Number of its flow.
     pub flow: u32,
     /// What it is, with its unit.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its value.
     pub value: f64,
 }
 
 /// Everything a run yields.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Output {
     /// Flows, in the order of the document.
     pub flows: Vec<FlowRow>,
@@ -186,6 +188,7 @@ pub struct Output {
     /// What applications measured by themselves, flow by flow.
     pub measures: Vec<Measure>,
     /// Series, in the order of time.
+    #[serde(with = "crate::exchange::sample")]
     pub series: Vec<Sample>,
     /// Events handled.
     pub events: u64,

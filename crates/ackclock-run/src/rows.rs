@@ -2,9 +2,10 @@
 
 use ackclock_core::app::web::report::{Object, Page};
 use ackclock_core::time::Time;
+use serde::{Deserialize, Serialize};
 
 /// A transfer: a bulk flow of given size, one of a group of transfers, or a request with its answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TransferRow {
     /// Number of its flow.
     pub flow: u32,
@@ -24,25 +25,27 @@ pub struct TransferRow {
 }
 
 /// A web page, as the client at the end of a flow reports it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageRow {
     /// Number of the flow.
     pub flow: u32,
     /// The page.
+    #[serde(with = "crate::exchange::page")]
     pub page: Page,
 }
 
 /// An object of a page.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObjectRow {
     /// Number of the flow.
     pub flow: u32,
     /// The object.
+    #[serde(with = "crate::exchange::object")]
     pub object: Object,
 }
 
 /// Datagrams of a flow over the measurement window.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatagramRow {
     /// Packets sent that neither arrived nor were under way at the end of the run.
     pub lost: u64,
@@ -51,7 +54,7 @@ pub struct DatagramRow {
 }
 
 /// Transfers of a flow that began within the measurement window.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TransfersRow {
     /// How many began.
     pub begun: u64,

@@ -78,10 +78,33 @@ pub struct Run {
     pub engine: Engine,
 }
 
-/// Engine options; none of them changes a result.
+/// Who plays a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Player {
+    /// The simulator.
+    #[default]
+    Sim,
+    /// The kernel of this computer, over the path in real time.
+    Kernel,
+}
+
+/// Who plays the run, and options of who does; those of the simulator change no result.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engine {
+    /// Who plays it.
+    #[serde(default)]
+    pub kind: Player,
+    /// Version of the Internet protocol between real kernels.
+    #[serde(default = "version_4")]
+    pub ip: u8,
+    /// The processor that drives the path between them.
+    #[serde(default)]
+    pub pin: Option<usize>,
+    /// A run whose packets were late counts as valid.
+    #[serde(default)]
+    pub allow_late: bool,
     /// Solve DropTail links without an event per departure.
     #[serde(default = "yes")]
     pub fused: bool,
@@ -94,9 +117,13 @@ fn yes() -> bool {
     true
 }
 
+fn version_4() -> u8 {
+    4
+}
+
 impl Default for Engine {
     fn default() -> Self {
-        Engine { fused: true, log_deliveries: false }
+        Engine { kind: Player::Sim, ip: version_4(), pin: None, allow_late: false, fused: true, log_deliveries: false }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::one_way::OneWay;
 use crate::probe::Probes;
 use crate::routes::{Route, Routes};
 use crate::slab::Slab;
-use crate::spec::{self, Hop, Run, SpecError};
+use crate::spec::{self, Hop, Player, Run, SpecError};
 use crate::tap::{Doors, Taps};
 use crate::wire::Link;
 use ackclock_core::app::Connections;
@@ -63,6 +63,10 @@ impl Sim {
     /// # Errors
     /// As [`Sim::new`], and what `make` says.
     pub fn new_with(run: &Run, make: &mut Make<'_>) -> Result<Sim, SpecError> {
+        if run.engine.kind != Player::Sim {
+            let problem = "is for another engine, and this is the simulator; leave it out, or write sim";
+            return Err(SpecError::new("engine.kind", problem));
+        }
         check(run)?;
         let probes = Probes::new(&run.probes, run.flows.len())?;
         let others = Others::of(run, probes.cells_every)?;

@@ -46,7 +46,7 @@ impl Sim {
         let mut all = Vec::new();
         for (flow, f) in (0u32..).zip(&self.flows) {
             let both = f.apps.iter().flatten().flat_map(|app| app.measures(self.end));
-            all.extend(both.map(|(name, value)| Measure { flow, name, value }));
+            all.extend(both.map(|(name, value)| Measure { flow, name: name.into(), value }));
         }
         all
     }
@@ -134,7 +134,7 @@ impl Sim {
         let delay = f.datagrams.as_ref().map(|d| &d.delay).or(self.one_way.as_ref().map(|w| w.of(i)));
         FlowRow {
             id: f.id.clone(),
-            app: f.kind,
+            app: f.kind.into(),
             cc: f.cc.clone(),
             start_s: f.start.as_secs_f64(),
             end_s: completed.map(|t| t.as_secs_f64()),
@@ -151,19 +151,19 @@ impl Sim {
             tlp_probes: s.sender.tlp_probes - b.sender.tlp_probes,
             dsacks: s.sender.dsacks - b.sender.dsacks,
             marked_segments: s.marked_segments - b.marked_segments,
-            ecn_reductions: s.sender.ecn_reductions - b.sender.ecn_reductions,
+            ecn_reductions: Some(s.sender.ecn_reductions - b.sender.ecn_reductions),
             path_rtt_s: f.path.rtt as f64 * 1e-9,
             mean_rtt_s: (samples > 0).then(|| (s.rtt.0 - b.rtt.0) as f64 / samples as f64 * 1e-9),
             min_rtt_s: extremes.map(|e| e.0 as f64 * 1e-9),
             max_rtt_s: extremes.map(|e| e.1 as f64 * 1e-9),
             mean_cwnd_bytes: if span > 0.0 { area as f64 * 1e-9 / span } else { 0.0 },
             acks: s.sender.acks - b.sender.acks,
-            dup_acks: s.sender.dup_acks - b.sender.dup_acks,
+            dup_acks: Some(s.sender.dup_acks - b.sender.dup_acks),
             start_estimate_bps: estimate.map(|e| e.rate_bps),
             start_ssthresh_bytes: estimate.map(|e| e.ssthresh),
             fct_s: completed.map(|t| t.since(f.start).as_secs_f64()),
             completed: completed.is_some(),
-            failed: self.failed(i).0,
+            failed: self.failed(i).0.map(Into::into),
             received_packets: delay.map(Histogram::count),
             delay_s: delay.and_then(delays),
             datagrams: f.datagrams.as_ref().map(|d| d.row()),

@@ -38,7 +38,7 @@ fn a_constant_rate_is_exact() {
     f["stop_ns"] = json!(1000 * MS);
     let out = play(&document(2000, path(8_000_000, 10), vec![f]));
     let (row, d) = (&out.flows[0], out.flows[0].datagrams.unwrap());
-    assert_eq!((row.app, row.cc.as_str(), row.sent_segments, row.sent_bytes), ("cbr", "none", 50, 10_000));
+    assert_eq!((row.app.as_ref(), row.cc.as_str(), row.sent_segments, row.sent_bytes), ("cbr", "none", 50, 10_000));
     assert_eq!((row.received_packets, d.lost, d.in_flight, row.goodput_bytes), (Some(50), 0, 0, 10_000));
     assert!((row.goodput_bps - 80_000.0).abs() < 1e-6, "{}", row.goodput_bps);
     for delay in row.delay_s.unwrap() {

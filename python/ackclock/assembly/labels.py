@@ -9,6 +9,7 @@ import polars as pl
 
 from ackclock import engine
 from ackclock.assembly import numbers
+from ackclock.assembly.emulated import VALID
 from ackclock.assembly.ledger import BATCH, PLACE
 from ackclock.results import percentiles
 from ackclock.results.categories import in_categories
@@ -43,7 +44,7 @@ class Labels:
 
     def runs(self, runs: pl.DataFrame) -> pl.DataFrame:
         """The table of runs, from the frame of a ledger."""
-        more = ("point", "duration_s", "warmup_s", "events", "packets")
+        more = ["point", "duration_s", "warmup_s", "events", "packets", *(VALID for _ in range(VALID in runs.columns))]
         return self._with_points(runs).select(*self._key_schema("runs"), *more)
 
     def keys(self, runs: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import polars as pl
 
+from ackclock.assembly import emulated
+from ackclock.assembly.emulated import VALID
 from ackclock.scenario.plan import Job, Plan, Point
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class Ledger:
         self._warnings: dict[int, tuple[str, ...]] = {}
         self._distinct: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._measures: dict[int, list[list[Any]]] = {}
+        self._emulations: dict[int, Json] = {}
 
     def add(self, job: Job, info: Mapping[str, Any], *, rows: int = 0, batch: int = 0, place: int = 0) -> None:
         """Enter a run behind the others: what the engine says of it, and where it is kept."""
@@ -39,6 +42,8 @@ class Ledger:
             self._warnings[len(self)] = self._distinct.setdefault(warnings, warnings)
         if measures := info.get("measures"):
             self._measures[len(self)] = list(measures)
+        if emulation := info.get("emulation"):
+            self._emulations[len(self)] = emulation
         known = {
             "run": job.index,
             "point": job.point.index,
@@ -59,7 +64,11 @@ class Ledger:
     def frame(self) -> pl.DataFrame:
         """A row per run, without what it cost in time, which differs from one machine to the next."""
         # Copied: an array whose memory is in use elsewhere cannot grow any more.
-        return pl.DataFrame({name: np.array(column) for name, column in self._columns.items()})
+        frame = pl.DataFrame({name: np.array(column) for name, column in self._columns.items()})
+        if not self._emulations:
+            return frame
+        found = (self._emulations.get(at) for at in range(len(self)))
+        return frame.with_columns(pl.Series(VALID, [one is None or one["valid"] for one in found], pl.Boolean))
 
     def records(self, plan: Plan) -> Records:
         """The runs as the manifest has them, each made when it is asked for."""
@@ -72,6 +81,7 @@ class Ledger:
         )
         point = points[number]
         measures = self._measures.get(at)
+        late = emulated.warnings(self._emulations.get(at))
         return {
             "run": run,
             "point": number,
@@ -80,8 +90,9 @@ class Ledger:
             "wall_s": self._wall_s[at],
             "events": events,
             "packets": packets,
-            "warnings": [*point.warnings, *self._warnings.get(at, ())],
+            "warnings": [*point.warnings, *self._warnings.get(at, ()), *late],
             **({} if measures is None else {"measures": measures}),
+            **({"emulation": self._emulations[at]} if at in self._emulations else {}),
         }
 
 

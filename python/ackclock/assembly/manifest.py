@@ -33,7 +33,7 @@ def build(plan: Plan, runs: Sequence[Json], errors: Mapping[int, Json] | None = 
         "status": "interrupted" if missing else "complete",
         "missing": missing,
         "version": version,
-        "engine": {"name": "sim", "version": version, "commit": commit},
+        "engine": {"name": _engines(plan), "version": version, "commit": commit},
         "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "host": host.facts(),
         "scenario": {"source": plan.source, "text": plan.text, "changes": _written(plan.changes)},
@@ -63,6 +63,11 @@ def build(plan: Plan, runs: Sequence[Json], errors: Mapping[int, Json] | None = 
         ],
         "files": {},
     }
+
+
+def _engines(plan: Plan) -> str:
+    """Who has played: ``sim``, ``kernel``, or both."""
+    return ", ".join(sorted({point.scenario.run.engine for point in plan.points}, reverse=True))
 
 
 def _written(value: Any) -> Any:

@@ -16,7 +16,7 @@ import ackclock
 from ackclock.cli import interrupts
 from ackclock.cli.examples import of as example
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
-from ackclock.cli.options import Json, flag, repeatable
+from ackclock.cli.options import AllowLate, Engine, Json, Pin, by_engine, flag, repeatable
 from ackclock.cli.pcap_options import pcap_command
 from ackclock.cli.plot_options import plot_command
 from ackclock.errors import AckclockError, ControllerError, EarlierResultWarning, EngineError, InputError, one_line
@@ -67,10 +67,14 @@ def run_command(
     link_type: Annotated[
         Literal["raw", "ethernet"], Parameter(help="What packets in --capture begin with: the IP header, or Ethernet.")
     ] = "raw",
+    engine: Engine = None,
+    pin: Pin = None,
+    allow_late: AllowLate = False,
 ) -> int:
     """Run a scenario and show a table of means and 95 % confidence intervals."""
     from ackclock.cli.run import Request, run
 
+    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late))
     return run(Request(file, out, changes, seed, replications, jobs, json, plot, capture, link_type))
 
 

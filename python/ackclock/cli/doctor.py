@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from dataclasses import asdict, dataclass
 
-from ackclock import host
+from ackclock import host, kernel
 from ackclock.cli import console
 from ackclock.cli.exit_codes import FAILED, OK
 from ackclock.engine import catalogue
@@ -33,7 +33,7 @@ class Check:
 
 def doctor(*, as_json: bool) -> int:
     """Print the checks; the exit code says whether everything necessary is there."""
-    checks = [_engine(), *_python(), *_host(), *_tools()]
+    checks = [_engine(), *_kernel(), *_python(), *_host(), *_tools()]
     ok = all(check.state != "missing" for check in checks)
     if as_json:
         console.print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
@@ -51,6 +51,23 @@ def _engine() -> Check:
         return Check("engine", "missing", str(error), "make build")
     found = f"{known.version}: {len(known.controllers)} controllers, {len(known.slow_starts)} slow starts"
     return Check("engine", "ok", found)
+
+
+def _kernel() -> list[Check]:
+    """Whether runs can be played on this computer's kernel, and how well."""
+    try:
+        found = kernel.probe()
+    except EngineError as error:
+        return [Check("engine kernel", "optional", "not there", str(error))]
+    remedies = "; ".join(found["problems"])
+    if not found["hosts"][0]:
+        return [Check("engine kernel", "optional", "cannot make hosts", remedies)]
+    right = "as root" if found["right"] == "own" else "in user namespaces"
+    versions = "IPv4 and IPv6" if found["hosts"][1] else "IPv4"
+    text = f"{found['kernel']}: {', '.join(found['controllers'])}; {versions}, {right}"
+    granted = found["granted"]
+    late = "real-time priority, memory locked" if granted["real_time"] and granted["locked"] else "packets may be late"
+    return [Check("engine kernel", "ok", text), Check("its clock", "optional" if remedies else "ok", late, remedies)]
 
 
 def _python() -> list[Check]:

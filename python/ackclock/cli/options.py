@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -18,3 +18,18 @@ def repeatable(text: str, name: str | None = None) -> Parameter:
 
 
 Json = Annotated[bool, flag("Print one JSON object instead of tables.", name="--json")]
+
+Engine = Annotated[
+    Literal["sim", "kernel"] | None,
+    Parameter(show_default=False, help="Who plays it instead of run.engine: the simulator, or this computer's kernel."),
+]
+Pin = Annotated[
+    int | None, Parameter(show_default=False, help="With engine kernel: the processor that drives the path.")
+]
+AllowLate = Annotated[bool, flag("With engine kernel: runs are valid however late packets were.")]
+
+
+def by_engine(engine: str | None, pin: int | None, *, allow_late: bool) -> list[str]:
+    """These options as changes of the scenario."""
+    given = {"engine": engine, "pin": pin, "allow_late": "true" if allow_late else None}
+    return [f"run.{key}={value}" for key, value in given.items() if value is not None]

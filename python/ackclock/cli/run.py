@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from ackclock.cli import console, sparklines
-from ackclock.cli.exit_codes import INTERRUPTED, OK
+from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
 from ackclock.errors import InputError, Interrupted
 from ackclock.files import figures_of
 from ackclock.results import text
@@ -54,6 +54,8 @@ def run(request: Request) -> int:
     if request.plot:
         plan = _prepared_for_figures(plan, request)
     capture = captures.checked(request.capture) if request.capture is not None else None
+    if capture is not None and any(point.scenario.run.engine != "sim" for point in plan.points):
+        raise InputError("only simulated packets can be captured", "leave out --capture or the engine", key="--capture")
     begun = time.monotonic()
     missing = 0
     try:
@@ -77,7 +79,17 @@ def run(request: Request) -> int:
         finished = result.runs.height
         console.warn(f"interrupted: {finished} of {finished + missing} runs finished and are {kept}")
         return INTERRUPTED
-    return OK
+    return FAILED if not_valid(result) else OK
+
+
+def not_valid(result: Result) -> bool:
+    """Whether runs on a real kernel are not to be used; says how many."""
+    if "valid" not in result.runs.columns or result.runs["valid"].all():
+        return False
+    bad, n = int((~result.runs["valid"]).sum()), result.runs.height
+    which = "the run is" if n == 1 else f"{bad} of {n} runs {'is' if bad == 1 else 'are'}"
+    console.warn(f"{which} not valid: packets were later than its rates and RTTs tolerate; see docs/engines.md")
+    return True
 
 
 def _captured(written: Sequence[captures.Capture]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ackclock.cli import console
 from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
-from ackclock.cli.run import show
+from ackclock.cli.run import not_valid, show
 from ackclock.errors import InputError
 from ackclock.execution.scheduler import Event
 from ackclock.files import JOURNAL
@@ -78,7 +78,8 @@ def run(request: Request) -> int:
         console.warn(f"run {item['run']} failed: {item['problem']}")
     if report.failed > _MOST_FAILURES:
         console.warn(f"{report.failed} runs failed; {out / 'manifest.json'} has the others under 'failed'")
-    return FAILED if report.failed else OK
+    invalid = not_valid(report.result)
+    return FAILED if report.failed or invalid else OK
 
 
 _MOST_FAILURES = 10

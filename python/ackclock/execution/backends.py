@@ -227,6 +227,12 @@ def choose(workers: int, cluster: str | None, plan: Plan, *, isolate: bool = Tru
     stop: a batch ends with the first run that fails.
     """
     portable = processes.portable(plan)
+    if any(point.scenario.run.engine == "kernel" for point in plan.points):
+        if cluster is not None:
+            problem = "runs on this computer's kernel are played on this computer"
+            raise InputError(problem, 'leave it out, or write engine = "sim"', key="cluster")
+        # Two at a time would make each other late.
+        return Here(plan.folder, stop=stop)
     if cluster is not None:
         if not portable:
             problem = "other processes cannot import a controller of this script or notebook"

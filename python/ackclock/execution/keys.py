@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from ackclock import engine
+from ackclock import engine, kernel
 from ackclock.controllers import loading
 from ackclock.scenario.plan import Job, Plan, Point, resolved_text
 
@@ -42,6 +42,8 @@ class PointTexts:
             self._parts = []
         self.controllers = Job(0, point, 0).controllers()
         self._hash = hashlib.sha256(engine_identity().encode())
+        if point.scenario.run.engine == "kernel":
+            self._hash.update(kernel.identity().encode())
         used = [flow["cc"] for flow in document["flows"]]
         if any(cc["name"].startswith(loading.PREFIX) and cc["source"] is None for cc in used):
             self._hash.update(salt.encode())

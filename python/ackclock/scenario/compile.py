@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ackclock import engine
+from ackclock import engine, kernel
 from ackclock.controllers import loading
 from ackclock.scenario.model import Scenario
+from ackclock.scenario.settings import Run
 from ackclock.scenario.topology import resolved
 from ackclock.scenario.topology.cell import LteCell
 from ackclock.scenario.topology.cell_resolved import resolve_cell
@@ -54,7 +55,15 @@ def compile_run(scenario: Scenario, replication: int = 0) -> Document:
         "flows": flows,
         "probes": scenario.probes.resolved(),
         **({} if scenario.run.packet_delays else {"packet_delays": False}),
+        **_engine(scenario.run),
     }
+
+
+def _engine(run: Run) -> Document:
+    """Who plays it, if not the simulator."""
+    if run.engine == "sim":
+        return {}
+    return {"engine": kernel.resolved(ip=run.ip, pin=run.pin, allow_late=run.allow_late)}
 
 
 def captured(document: Document, places: Sequence[str]) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
@@ -49,6 +49,16 @@ class Run(Model):
     """Master seed; every random draw follows from it and the replication number."""
     packet_delays: Annotated[bool, Field(strict=True)] = True
     """Takes the one-way delay of every packet, for percentiles of each flow; without it runs are 4 % cheaper."""
+
+    engine: Literal["sim", "kernel"] = "sim"
+    """Who plays it: ``sim``, the simulator, or ``kernel``, the TCP of this computer's kernel over the same path in real
+    time (docs/engines.md)."""
+    pin: Annotated[int, Field(strict=True, ge=0)] | None = None
+    """With engine kernel: the processor that drives the path; the applications get the others."""
+    allow_late: Annotated[bool, Field(strict=True)] = False
+    """With engine kernel: a run whose packets were later than its rates and RTTs tolerate counts as valid."""
+    ip: Literal[4, 6] = 4
+    """With engine kernel: the version of the Internet protocol."""
 
     capture: Annotated[
         tuple[Place, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)

@@ -5,9 +5,10 @@ use crate::output::delays;
 use ackclock_core::cell::stats::{BearerStats, DirectionStats, Signal, UserReport};
 use ackclock_core::cell::{Cell, Place};
 use ackclock_core::path::REASONS;
+use serde::{Deserialize, Serialize};
 
 /// A cell over the measurement window.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellRow {
     /// Name.
     pub id: String,
@@ -22,13 +23,14 @@ pub struct CellRow {
 }
 
 /// A direction of a cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DirectionRow {
     /// Share of the resource blocks in which data were sent, retransmissions included.
     pub rho_rb: f64,
     /// Share of the TTIs in which data were sent.
     pub rho_tti: f64,
     /// Counters.
+    #[serde(with = "crate::exchange::direction")]
     pub counts: DirectionStats,
 }
 
@@ -39,7 +41,7 @@ impl From<DirectionStats> for DirectionRow {
 }
 
 /// A user of a cell over the measurement window.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserRow {
     /// Name of its cell.
     pub cell: String,
@@ -58,9 +60,10 @@ pub struct UserRow {
 }
 
 /// A user in one direction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserDirectionRow {
     /// Its channel.
+    #[serde(with = "crate::exchange::signal")]
     pub signal: Signal,
     /// Its share of the resource blocks of the window.
     pub rb_share: f64,

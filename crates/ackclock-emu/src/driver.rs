@@ -1,0 +1,98 @@
+//! Drives a path by a clock: reads what hosts send, writes what reaches them, and says how late it was.
+
+use crate::lateness::Lateness;
+use crate::path::Network;
+use crate::series::LinkSeries;
+use crate::sys::clock::{timespec, Clock};
+use ackclock_core::time::Time;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use rustix::io::{read, write, Errno};
+use std::mem::MaybeUninit;
+
+/// Packets of one host that are read before others are looked at.
+const BATCH: usize = 64;
+/// Hosts looked at at a time.
+const EVENTS: usize = 64;
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Driven {
+    /// Of the packets that passed each link last, how late they were handed to the receiving host.
+    pub links: Vec<Lateness>,
+    /// Of packets that passed no link.
+    pub elsewhere: Lateness,
+    /// Times in which arrivals were not looked for, because others were worked on.
+    pub gaps: Lateness,
+    /// Times it woke up.
+    pub wakes: u64,
+    /// Packets read, and handed on.
+    pub packets: [u64; 2],
+    /// Packets that the receiving host did not take.
+    pub refused: u64,
+}
+
+/// Drives `network` between the devices `tuns` of its hosts (the source of flow 0, its sink, the source of flow 1, ...) from the
+/// begin of `clock` until `end`.
+///
+/// # Errors
+/// The system does not let it wait, or a device is gone.
+pub fn drive(
+    network: &mut Network,
+    tuns: &[OwnedFd],
+    clock: &Clock,
+    end: Time,
+    series: &mut LinkSeries,
+) -> Result<Driven, Errno> {
+    let poll = epoll::create(CreateFlags::CLOEXEC)?;
+    for (i, tun) in tuns.iter().enumerate() {
+        epoll::add(&poll, tun, EventData::new_u64(i as u64), EventFlags::IN)?;
+    }
+    let mut driven = Driven { links: vec![Lateness::default(); network.links.len()], ..Driven::default() };
+    let mut events = [MaybeUninit::<Event>::uninit(); EVENTS];
+    // Where time stands still while it works, every packet is told of: a read in vain is what costs time there.
+    let batch = if clock.stands_still() { 1 } else { BATCH };
+    clock.await_begin();
+    let mut now = clock.now();
+    while now < end {
+        let due = network.next_due().min(series.due()).min(end);
+        let wait = timespec(due.since(now).0);
+        let ready = match epoll::wait(&poll, &mut events, Some(&wait)) {
+            Ok((ready, _)) => ready,
+            Err(Errno::INTR) => &mut [],
+            Err(error) => return Err(error),
+        };
+        let woke = clock.now();
+        driven.wakes += 1;
+        now = woke.min(end);
+        series.settle(network, now);
+        for event in &*ready {
+            let tun = &tuns[event.data.u64() as usize];
+            for _ in 0..batch {
+                match read(tun, network.room()) {
+                    Ok(bytes) => network.enter(now, bytes),
+                    Err(Errno::AGAIN) => break,
+                    Err(Errno::INTR) => continue,
+                    Err(error) => return Err(error),
+                }
+                driven.packets[0] += 1;
+            }
+        }
+        let mut at = woke;
+        while let Some(delivered) = network.pull(now) {
+            // Who sends from one end is received at the other.
+            match write(&tuns[delivered.side as usize ^ 1], network.bytes(&delivered)) {
+                Ok(_) => driven.packets[1] += 1,
+                Err(_) => driven.refused += 1,
+            }
+            let late = driven.links.get_mut(delivered.link as usize).unwrap_or(&mut driven.elsewhere);
+            late.note(delivered.at, at);
+            network.done(&delivered);
+            at = clock.after_work(at);
+        }
+        let done = clock.after_work(at);
+        driven.gaps.took(done.since(woke));
+        now = done;
+    }
+    Ok(driven)
+}

@@ -1,0 +1,92 @@
+//! A host: a network namespace with a device, of which the path holds the other end.
+
+use crate::sys::counters::{device_drops, tcp, Counters};
+use crate::sys::namespace::Namespace;
+use crate::sys::{netlink, settings, tun};
+use ackclock_core::packet::Address;
+use rustix::fd::OwnedFd;
+use std::io;
+
+/// A host.
+#[derive(Debug)]
+pub struct Host {
+    /// Its network.
+    pub namespace: Namespace,
+    /// Its address.
+    pub address: Address,
+}
+
+/// Packets that wait in a device to be read, as in a network card with a long ring.
+const QUEUE: u32 = 10_000;
+
+/// How a host is set up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The largest IP packet that it sends.
+    pub mtu: u32,
+    /// Names of settings below `net` and their values, besides those that every host has.
+    pub settings: Vec<(String, String)>,
+    /// Segments of the window that its connections begin with; none: as the kernel has it.
+    pub initial_window: Option<u32>,
+}
+
+/// What every host of a run has, whatever the scenario says, and why.
+const ALWAYS: [(&str, &str); 3] = [
+    // No connection knows of those before it.
+    ("ipv4.tcp_no_metrics_save", "1"),
+    ("ipv4.conf.all.rp_filter", "0"),
+    ("ipv4.conf.default.rp_filter", "0"),
+];
+
+/// What hosts of version 6 have besides: addresses that can be used at once, and silence.
+const VERSION_6: [(&str, &str); 4] = [
+    ("ipv6.conf.default.disable_ipv6", "0"),
+    ("ipv6.conf.default.accept_dad", "0"),
+    ("ipv6.conf.default.dad_transmits", "0"),
+    ("ipv6.conf.default.router_solicitations", "0"),
+];
+
+impl Host {
+    /// Makes one with `address`, set up as `wanted` says. The calling thread is in its network afterwards. Returns its device,
+    /// too.
+    ///
+    /// # Errors
+    /// What the system does not do, in words.
+    pub fn new(address: Address, wanted: &Wanted) -> Result<(Host, OwnedFd), String> {
+        let cannot = |what: &str, e: &io::Error| format!("{what}: {e}");
+        let namespace = Namespace::new().map_err(|e| cannot("a network namespace cannot be made", &e))?;
+        for (name, value) in ALWAYS {
+            settings::set(name, value)?;
+        }
+        if matches!(address, Address::V6(_)) {
+            for (name, value) in VERSION_6 {
+                settings::set(name, value)?;
+            }
+        } else if settings::has("ipv6.conf.default.disable_ipv6") {
+            // A host of version 4 would send its solicitations into the path.
+            settings::set("ipv6.conf.default.disable_ipv6", "1")?;
+        }
+        for (name, value) in &wanted.settings {
+            settings::set(name, value)?;
+        }
+        let device = tun::open_device().map_err(|e| cannot("/dev/net/tun cannot be used", &e))?;
+        let fault = |e: io::Error| cannot(&format!("the device of {address} cannot be set up"), &e);
+        let index = tun::configure(address, wanted.mtu).map_err(fault)?;
+        // What queues count is packets, one by one.
+        netlink::device(index, 1, QUEUE).map_err(fault)?;
+        if let Some(segments) = wanted.initial_window {
+            let version_6 = matches!(address, Address::V6(_));
+            netlink::initial_window(index, version_6, segments).map_err(fault)?;
+        }
+        Ok((Host { namespace, address }, device))
+    }
+
+    /// What its kernel has counted of TCP, and packets that were lost in its device because nobody read them.
+    ///
+    /// # Errors
+    /// The calling thread cannot visit it.
+    pub fn counters(&self) -> io::Result<(Counters, u64)> {
+        self.namespace.enter()?;
+        Ok((tcp(), device_drops(tun::NAME)))
+    }
+}

@@ -1,0 +1,99 @@
+//! The program: plays a resolved run between network namespaces, or says whether it could.
+//!
+//! ```text
+//! ackclock-emu run FILE|- [--pin N] [--ipv6] [--virtual]     tables and how it went, JSON
+//! ackclock-emu replay FILE [--ipv6] < ARRIVALS > DEPARTURES  the same path by a clock that a record gives
+//! ackclock-emu probe                                         what this host can do, JSON
+//! ```
+
+use ackclock_core::packet::Family;
+use ackclock_core::time::Time;
+use ackclock_emu::path::{replay, Network};
+use ackclock_emu::play::{play, Orders};
+use ackclock_emu::probe::probe;
+use ackclock_emu::sys::process::{end_with_parent, may_make_networks};
+use ackclock_run::Run;
+use std::env;
+use std::fs;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: ackclock-emu run FILE|- [--pin N] [--ipv6] [--virtual] | replay FILE [--ipv6] | probe";
+
+/// Largest packet of IP.
+const LARGEST: usize = 65_535;
+
+fn main() -> ExitCode {
+    end_with_parent();
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match command(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{}", problem.replace('\n', " "));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn command(arguments: &[String]) -> Result<(), String> {
+    let (name, rest) = arguments.split_first().ok_or(USAGE)?;
+    match (name.as_str(), rest) {
+        ("probe", []) => print(&probe()),
+        ("run", [file, options @ ..]) => {
+            let run = read(file)?;
+            let orders = orders(options, &run)?;
+            may_make_networks()?;
+            print(&play(&run, &orders).map_err(|trouble| trouble.to_string())?)
+        }
+        ("replay", [file, options @ ..]) => {
+            let run = read(file)?;
+            let family = orders(options, &run)?.family;
+            let mut network = Network::new(&run, (family, LARGEST), None).map_err(|e| e.to_string())?;
+            let (mut from, mut to) = (BufReader::new(io::stdin().lock()), BufWriter::new(io::stdout().lock()));
+            replay(&mut network, Time(run.duration_ns), &mut from, &mut to)
+                .and_then(|()| to.flush())
+                .map_err(|e| format!("the record cannot be played: {e}"))
+        }
+        _ => Err(USAGE.to_owned()),
+    }
+}
+
+/// What the document says, and options instead of it.
+fn orders(options: &[String], run: &Run) -> Result<Orders, String> {
+    let family = match run.engine.ip {
+        4 => Family::V4,
+        6 => Family::V6,
+        other => return Err(format!("engine.ip: there is no version {other}; write 4 or 6")),
+    };
+    let mut orders = Orders { family, pin: run.engine.pin, time_stands_still: false };
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        match option.as_str() {
+            "--ipv6" => orders.family = Family::V6,
+            "--virtual" => orders.time_stands_still = true,
+            "--pin" => {
+                let number = options.next().and_then(|n| n.parse().ok());
+                orders.pin = Some(number.ok_or("--pin: give the number of a processor, as --pin 1")?);
+            }
+            other => return Err(format!("{other}: no such option; {USAGE}")),
+        }
+    }
+    Ok(orders)
+}
+
+fn read(file: &str) -> Result<Run, String> {
+    let text = if file == "-" {
+        let mut text = String::new();
+        io::stdin().lock().read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(file)
+    };
+    let text = text.map_err(|e| format!("{file}: {e}"))?;
+    Run::from_json(&text).map_err(|e| e.to_string())
+}
+
+fn print(what: &impl serde::Serialize) -> Result<(), String> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    serde_json::to_writer(&mut out, what).map_err(|e| e.to_string())?;
+    out.write_all(b"\n").and_then(|()| out.flush()).map_err(|e| format!("the results cannot be written: {e}"))
+}

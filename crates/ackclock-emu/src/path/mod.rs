@@ -1,0 +1,21 @@
+//! The path of a run with packets as bytes, driven from outside: no clock, no system call.
+//!
+//! * [`Network`]: the elements of the run, what enters them and what comes out
+//! * [`Packets`]: the bytes, a [`Store`](ackclock_core::path::Store) of the elements
+//! * [`Addressed`]: whose a packet is, from its addresses; [`Stream`]: which connection
+//! * [`Tally`]: what is counted of flows; [`replay`](replay()): arrivals of a record in place of those of a clock
+
+mod addressed;
+mod agenda;
+mod network;
+mod packets;
+mod replay;
+mod streams;
+mod tally;
+
+pub use addressed::{Addressed, Addresses};
+pub use network::{Delivered, Network};
+pub use packets::Packets;
+pub use replay::{replay, Record};
+pub use streams::Streams;
+pub use tally::Tally;

@@ -1,0 +1,73 @@
+//! What this host can do of it, found out by doing it.
+
+use crate::host::{Host, Wanted};
+use crate::sys::process::{may_make_networks, Right};
+use crate::sys::realtime::{ask, Granted};
+use crate::sys::settings;
+use ackclock_core::packet::{Address, Family};
+use serde::Serialize;
+
+/// What was found.
+#[derive(Debug, Serialize)]
+pub struct Found {
+    /// Release of the kernel.
+    pub kernel: String,
+    /// Controllers that it has now.
+    pub controllers: Vec<String>,
+    /// By what right networks are made.
+    pub right: Option<Right>,
+    /// Whether a host can be made, of version 4 and of version 6.
+    pub hosts: [bool; 2],
+    /// What is granted to a thread that must not be late.
+    pub granted: Granted,
+    /// Processors that it may use.
+    pub processors: usize,
+    /// What is in the way, and what to do.
+    pub problems: Vec<String>,
+}
+
+/// Tries everything that a run needs. The process must have one thread only, and is of no other use afterwards.
+pub fn probe() -> Found {
+    let mut problems = Vec::new();
+    let right = may_make_networks().map_err(|problem| problems.push(problem)).ok();
+    let mut hosts = [false; 2];
+    if right.is_some() {
+        for (family, host) in [Family::V4, Family::V6].into_iter().zip(&mut hosts) {
+            match Host::new(Address::of_host(family, 1), &Wanted { mtu: 1500, ..Wanted::default() }) {
+                Ok(_) => *host = true,
+                Err(problem) => problems.push(with_remedy(&problem)),
+            }
+        }
+    }
+    let granted = ask();
+    if !granted.real_time {
+        let remedy = "run as root, or allow it: ulimit -r 10 (rtprio in limits.conf)";
+        problems.push(format!("no real-time priority: under load packets will be late; {remedy}"));
+    }
+    if !granted.locked {
+        let remedy = "run as root, or raise it: ulimit -l unlimited (memlock in limits.conf)";
+        problems.push(format!("memory cannot be locked: a page that is not there makes packets late; {remedy}"));
+    }
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    if processors < 2 {
+        problems.push("one processor: path and endpoints take turns on it, so that packets are late".to_owned());
+    }
+    Found {
+        kernel: settings::kernel(),
+        controllers: settings::controllers(),
+        right,
+        hosts,
+        granted,
+        processors,
+        problems,
+    }
+}
+
+/// What stands in the way of a host, with what to do about it.
+fn with_remedy(problem: &str) -> String {
+    if problem.contains("/dev/net/tun") {
+        let remedy = "load the module (modprobe tun), or give the container the device (--device /dev/net/tun)";
+        return format!("{problem}; {remedy}");
+    }
+    problem.to_owned()
+}

@@ -1,0 +1,57 @@
+//! The clock of a run: nanoseconds since its begin, by CLOCK_MONOTONIC.
+
+use ackclock_core::time::Time;
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{clock_gettime, ClockId, Timespec};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A clock that begins at an instant.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin: u64,
+    /// Work takes no time by it, as in a kernel whose time travels: it need not be read twice.
+    stands_still: bool,
+}
+
+fn monotonic() -> u64 {
+    let t = clock_gettime(ClockId::Monotonic);
+    t.tv_sec as u64 * SECOND + t.tv_nsec as u64
+}
+
+/// A time span as the system has it.
+pub fn timespec(ns: u64) -> Timespec {
+    Timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as _ }
+}
+
+impl Clock {
+    /// Whose zero lies `ahead` nanoseconds ahead.
+    pub fn ahead(ahead: u64, stands_still: bool) -> Clock {
+        Clock { origin: monotonic() + ahead, stands_still }
+    }
+
+    /// The time; before the begin it is 0.
+    pub fn now(&self) -> Time {
+        Time(monotonic().saturating_sub(self.origin))
+    }
+
+    /// The time after some work, before which it was `then`.
+    pub fn after_work(&self, then: Time) -> Time {
+        if self.stands_still {
+            then
+        } else {
+            self.now()
+        }
+    }
+
+    /// Whether work takes no time by it.
+    pub fn stands_still(&self) -> bool {
+        self.stands_still
+    }
+
+    /// Sleeps until the begin.
+    pub fn await_begin(&self) {
+        let begin = timespec(self.origin);
+        while clock_nanosleep_absolute(ClockId::Monotonic, &begin).is_err() {}
+    }
+}

@@ -1,0 +1,54 @@
+//! The process itself: its limits, its end, its rights.
+
+use super::namespace::become_master;
+use rustix::process::{getrlimit, set_parent_process_death_signal, setrlimit, Resource, Rlimit, Signal};
+use rustix::thread::{capabilities, CapabilitySet};
+use std::fs;
+
+/// As many open files as the system allows.
+pub fn many_files() {
+    let most = getrlimit(Resource::Nofile).maximum;
+    // Where it is not granted the one file too many will say so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
+}
+
+/// The process ends when its parent does, however that ends.
+pub fn end_with_parent() {
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+}
+
+/// CPU time that the calling thread has taken, seconds.
+pub fn cpu_of_thread() -> Option<f64> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let ns: u64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(ns as f64 * 1e-9)
+}
+
+/// By what right networks are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Right {
+    /// The process has it: it is root, or has been given the capability.
+    Own,
+    /// In a user namespace of its own.
+    UserNamespace,
+}
+
+/// Sees to it that networks can be made. The process must have one thread only.
+///
+/// # Errors
+/// They cannot, and what to do, in one line.
+pub fn may_make_networks() -> Result<Right, String> {
+    let wanted = CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN;
+    if capabilities(None).is_ok_and(|sets| sets.effective.contains(wanted)) {
+        return Ok(Right::Own);
+    }
+    match become_master() {
+        Ok(()) => Ok(Right::UserNamespace),
+        Err(error) => Err(format!(
+            "networks cannot be made: this is not root, and user namespaces are not allowed ({error}); run it as root, or allow \
+             them: sysctl user.max_user_namespaces=10000 (and kernel.unprivileged_userns_clone=1 or \
+             kernel.apparmor_restrict_unprivileged_userns=0 where the system has these)"
+        )),
+    }
+}

@@ -1,0 +1,60 @@
+//! A thread that must not be late.
+
+use rustix::io::Errno;
+use rustix::mm::{mlockall, MlockAllFlags};
+use rustix::thread::{sched_getaffinity, sched_setaffinity, set_current_timer_slack, CpuSet};
+use std::num::NonZeroU64;
+
+/// Low among real-time priorities: above everything ordinary, below what the kernel runs at its own.
+const PRIORITY: i32 = 10;
+
+/// What was granted of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Granted {
+    /// SCHED_FIFO.
+    pub real_time: bool,
+    /// All memory locked.
+    pub locked: bool,
+    /// A timer slack of 1 ns.
+    pub exact_timers: bool,
+}
+
+/// Asks for it, for the calling thread; memory is the process's.
+pub fn ask() -> Granted {
+    Granted {
+        real_time: fifo(PRIORITY).is_ok(),
+        locked: mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).is_ok(),
+        exact_timers: set_current_timer_slack(NonZeroU64::new(1)).is_ok(),
+    }
+}
+
+/// Gives the calling thread SCHED_FIFO.
+fn fifo(priority: i32) -> Result<(), Errno> {
+    let param = libc::sched_param { sched_priority: priority };
+    // SAFETY: 0 names the calling thread; the pointer is to a whole sched_param that outlives the call, which reads it only.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &param) } {
+        0 => Ok(()),
+        _ => Err(Errno::from_raw_os_error(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EPERM))),
+    }
+}
+
+/// Binds the calling thread to one processor, or to all that it may use but that one.
+///
+/// # Errors
+/// There is none of this number that it may use, or no other.
+pub fn pin(processor: usize, others: bool) -> Result<(), String> {
+    let allowed =
+        sched_getaffinity(None).map_err(|e| format!("the processors of this process cannot be asked for: {e}"))?;
+    let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+    if !usable.contains(&processor) {
+        let list = usable.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        return Err(format!("--pin {processor}: this process may use the processors {list}"));
+    }
+    let mut set = CpuSet::new();
+    let chosen = usable.iter().filter(|cpu| (**cpu != processor) == others);
+    chosen.for_each(|cpu| set.set(*cpu));
+    if set.count() == 0 {
+        return Ok(());
+    }
+    sched_setaffinity(None, &set).map_err(|e| format!("--pin {processor}: {e}"))
+}

@@ -1,0 +1,26 @@
+"""Runs between real kernels: whether they can be used, and what of their hosts the manifest says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ackclock.engine import Json
+
+VALID = "valid"
+"""The column of the table of runs that says whether a run on a real kernel can be used. Simulated ones always can."""
+
+_MOST = 3
+"""Problems that are told one by one."""
+
+
+def warnings(emulation: Json | None) -> list[str]:
+    """What a reader must know of a run, by how it went."""
+    if emulation is None or not emulation["problems"]:
+        return []
+    problems = emulation["problems"]
+    more = f"; and {len(problems) - _MOST} more" if len(problems) > _MOST else ""
+    told = "; ".join(problems[:_MOST]) + more
+    if emulation["valid"]:
+        return [f"late, but allowed: {told}"]
+    return [f"NOT VALID: {told}; give the computer rest, --pin 1, or --allow-late"]

@@ -1,0 +1,87 @@
+"""The engine ``kernel``: the TCP of this computer's kernel over a path that is emulated in real time.
+
+A program of its own plays a run (``crates/ackclock-emu``): it makes the hosts, drives the path and runs the
+applications.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ackclock.errors import EngineError, one_line
+
+PROGRAM = "ackclock-emu"
+"""The name of the program."""
+
+_MORE_S = 60.0
+"""What a run may take besides its own time before it counts as stuck: hosts are made, results are written."""
+
+
+def resolved(*, ip: int, pin: int | None, allow_late: bool) -> dict[str, Any]:
+    """The part of a resolved run that makes it one for the kernel."""
+    return {"kind": "kernel", "ip": ip, "pin": pin, "allow_late": allow_late}
+
+
+def plays(document: str) -> bool:
+    """Whether this resolved run is for the kernel."""
+    return '"kernel"' in document and json.loads(document).get("engine", {}).get("kind") == "kernel"
+
+
+def program() -> str:
+    """Where the program is. Raises :class:`EngineError` where there is none."""
+    beside = Path(sys.executable).parent / PROGRAM
+    found = str(beside) if os.access(beside, os.X_OK) else shutil.which(PROGRAM)
+    if found is None:
+        raise EngineError(f"engine kernel: its program {PROGRAM} is not there; build it with: make build")
+    return found
+
+
+def play(document: str, duration_s: float) -> str:
+    """Play a resolved run; the JSON of its tables and of how it went.
+
+    Raises :class:`EngineError` with what the program says, or if it is stuck. Whatever ends this process ends it, too.
+    """
+    process = subprocess.Popen(
+        [program(), "run", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        out, problem = process.communicate(document, timeout=duration_s + _MORE_S)
+    except subprocess.TimeoutExpired:
+        raise EngineError(f"engine kernel: the run did not end {_MORE_S:g} s after it should have") from None
+    finally:
+        process.kill()
+        process.wait()
+    if process.returncode == 0:
+        return out
+    died = f"{PROGRAM} was ended by signal {-process.returncode}" if process.returncode < 0 else f"{PROGRAM} failed"
+    raise EngineError(one_line(problem.strip() or died))
+
+
+def probe() -> Mapping[str, Any]:
+    """What the program finds that this computer can do. Raises :class:`EngineError`."""
+    try:
+        done = subprocess.run([program(), "probe"], capture_output=True, text=True, timeout=10, check=True)
+        found: Mapping[str, Any] = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise EngineError(
+            one_line(f"engine kernel: {PROGRAM} cannot say what this computer can do: {error}")
+        ) from error
+    return found
+
+
+@functools.cache
+def identity() -> str:
+    """What tells one such engine from another: the kernel, and a hash of the program."""
+    with Path(program()).open("rb") as file:
+        build = hashlib.file_digest(file, "sha256").hexdigest()
+    return f"kernel {platform.release()} sha256:{build}"

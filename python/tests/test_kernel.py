@@ -1,0 +1,241 @@
+"""Runs on this computer's kernel. Where what they need is missing (``ackclock doctor``) these tests fail and say so."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock
+from ackclock import kernel
+from ackclock.cli.app import main
+from ackclock.errors import EngineError, InputError
+
+DUMBBELL: dict[str, Any] = {
+    "topology": {
+        "kind": "dumbbell",
+        "rate": "20 Mbit/s",
+        "rtt": "40 ms",
+        "queue": {"kind": "droptail", "limit": "1 BDP"},
+    },
+    "flows": [{"cc": "cubic"}],
+    "run": {"duration": "4 s", "warmup": "1 s", "engine": "kernel", "allow_late": True},
+}
+"""Late is allowed: whether this computer has other things to do is not what is tested here."""
+
+
+SMALL = """
+[topology]
+kind = "dumbbell"
+rate = "1 Mbit/s"
+rtt = "9 ms"
+queue = { kind = "droptail", limit = "9 packets" }
+[[flows]]
+cc = "reno"
+[run]
+duration = "1 s"
+"""
+
+
+def changed(**run: Any) -> dict[str, Any]:
+    return DUMBBELL | {"run": DUMBBELL["run"] | run}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def able() -> Mapping[str, Any]:
+    found = kernel.probe()
+    if not all(found["hosts"]):
+        pytest.fail(f"this computer cannot make hosts, so that nothing here is tested: {found['problems']}")
+    return found
+
+
+def namespaces() -> set[str]:
+    """The network namespaces that some process uses."""
+    links = set()
+    for process in Path("/proc").glob("[0-9]*/task/*/ns/net"):
+        try:
+            links.add(str(process.readlink()))
+        except OSError:  # it has ended
+            continue
+    return links
+
+
+@pytest.mark.parametrize("ip", [4, 6])
+def test_a_flow_fills_the_path_as_in_the_simulator(ip: int) -> None:
+    measured = ackclock.run(changed(ip=ip, duration="8 s"))
+    simulated = ackclock.run(changed(engine="sim", duration="8 s"))
+    (flow,), (model,) = (result.flows.to_dicts() for result in (measured, simulated))
+    # Headers of version 6 are 20 bytes longer.
+    assert flow["goodput_bps"] == pytest.approx(model["goodput_bps"] * (1 if ip == 4 else 1480 / 1500), rel=0.02)
+    assert flow["mean_rtt_s"] == pytest.approx(model["mean_rtt_s"], rel=0.15)
+    assert 0.039 < flow["min_rtt_s"] < 0.045
+    assert measured.links.row(0, named=True)["max_queue_packets"] == simulated.links["max_queue_packets"][0]
+    assert measured.runs["valid"].to_list() == [True]
+    assert measured.manifest["engine"]["name"] == "kernel"
+    (run,) = measured.manifest["runs"]
+    assert run["emulation"]["kernel"] == os.uname().release
+    assert run["emulation"]["ip"] == ip
+    assert (run["emulation"]["unseen"], run["emulation"]["refused"]) == (0, 0)
+
+
+def test_every_application_does_what_it_does_in_the_simulator() -> None:
+    flows = [
+        {"app": {"kind": "files", "arrivals": {"poisson": 5}, "size": "50 kB"}, "cc": "reno"},
+        {"app": {"kind": "cbr", "rate": "1 Mbit/s", "packet": "500 B"}},
+        {"app": {"kind": "web", "first": "0 s"}},
+        {"bytes": "500 kB"},
+        {"app": {"kind": "request-response", "request": "1 kB", "response": "20 kB", "think": "100 ms"}},
+        {"app": {"kind": "video", "bitrates": ["500 kbit/s", "1 Mbit/s"]}},
+        {"bytes": "1 MB", "stop": "3 s"},
+    ]
+    found = ackclock.run(DUMBBELL | {"flows": flows})
+    model = ackclock.run(DUMBBELL | {"flows": flows} | {"run": changed(engine="sim")["run"]})
+    assert found.flows["app"].to_list() == model.flows["app"].to_list()
+    assert found.flows["failed"].null_count() == len(flows)
+    # The same draws: as many files of the same sizes at the same times, and the same bytes of finite flows.
+    files = [result.transfers.filter(result.transfers["id"] == "0") for result in (found, model)]
+    assert files[0]["bytes"].to_list() == files[1]["bytes"].to_list()
+    starts = zip(files[0]["start_s"], files[1]["start_s"], strict=True)
+    assert all(abs(a - b) < 0.02 for a, b in starts)
+    rows = {row["id"]: row for row in found.flows.to_dicts()}
+    assert rows["3"]["completed"]
+    assert rows["1"]["goodput_bps"] == pytest.approx(1e6, rel=0.05)
+    assert rows["1"]["received_packets"] > 700
+    assert all(rows[number]["goodput_bytes"] > 0 for number in ("2", "4", "5"))
+    assert {name for _, name, _ in found.manifest["runs"][0]["measures"]} >= {"stalls"}
+
+
+def test_marks_reach_the_kernel_and_are_answered() -> None:
+    queue = {"kind": "codel", "limit": "1000 packets", "ecn": True}
+    marking = DUMBBELL | {"topology": DUMBBELL["topology"] | {"queue": queue}}
+    result = ackclock.run(marking | {"flows": [{"cc": "reno", "tcp": {"ecn": "classic"}}]})
+    link, flow = result.links.row(0, named=True), result.flows.row(0, named=True)
+    assert link["marks"] > 0
+    assert link["drops"] == 0
+    assert flow["marked_segments"] > 0
+    assert flow["retransmitted_segments"] == 0
+    assert link["utilisation"] > 0.5
+    assert flow["mean_rtt_s"] < 0.06, "the sender gives way to marks"
+
+
+def test_series_are_those_of_the_simulator() -> None:
+    series = ["cwnd", "srtt", "delivered", "queue"]
+    result = ackclock.run(DUMBBELL | {"probes": dict.fromkeys(series, "100 ms")})
+    counted = dict(result.series["metric"].value_counts().iter_rows())
+    assert set(counted) == set(series)
+    assert all(35 <= counted[name] <= 82 for name in series), counted
+    delivered = result.series.filter(result.series["metric"] == "delivered")["value"]
+    assert delivered.is_sorted()
+    assert delivered[-1] == pytest.approx(result.flows["goodput_bytes"][0] + delivered[10], rel=0.1)
+
+
+REFUSED = [
+    ({"flows": [{"cc": "copa"}]}, "flows.0.cc: the kernel here", "has no controller 'copa'; it has "),
+    ({"flows": [{"profile": "ns3"}]}, "flows.0.profile: a kernel is no 'ns3'", "leave profile out, or write linux"),
+    ({"flows": [{"delayed_ack": 1}]}, "flows.0.tcp.delayed_ack: the kernel decides", "leave it out"),
+    ({"flows": [{"slow_start": "blbe"}]}, "flows.0.slow_start: a kernel's controller starts as it does", "leave"),
+    ({"flows": [{"cc": "reno", "count": 501}]}, "flows: a kernel run has at most 500", "not 501"),
+    ({"flows": [{"mss": "50 B"}]}, "flows.0.mss: a kernel's segments have 76 bytes at least", "not 50"),
+]
+
+
+@pytest.mark.parametrize(("change", "said", "remedy"), REFUSED)
+def test_what_a_kernel_cannot_do_is_refused_in_one_line(change: dict[str, Any], said: str, remedy: str) -> None:
+    with pytest.raises(EngineError) as refused:
+        ackclock.run(DUMBBELL | change)
+    text = str(refused.value)
+    assert said in text
+    assert remedy in text
+    assert "\n" not in text
+
+
+def test_what_only_the_simulator_does_is_said_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(SMALL, encoding="utf-8")
+    assert main(["run", str(file), "--engine", "kernel", "--capture", str(tmp_path / "a.pcapng")]) == 2
+    assert "only simulated packets can be captured" in capsys.readouterr().err
+    with pytest.raises(InputError, match="played on this computer"):
+        ackclock.sweep(DUMBBELL, tmp_path / "sweep", cluster="local:1")
+    with pytest.raises(EngineError, match="is for another engine"):
+        ackclock.Simulation(DUMBBELL)
+
+
+def test_a_run_that_was_late_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program of a computer that was late: everything between it and the exit code is the real thing."""
+    out = kernel.play(json.dumps(resolved()), 4)
+    played = json.loads(out)
+    played["emulation"] |= {"valid": False, "problems": ["a packet of link bottleneck was 9000 us late"]}
+    monkeypatch.setattr(kernel, "play", lambda *_: json.dumps(played))
+    result = ackclock.run(changed(allow_late=False))
+    assert result.runs["valid"].to_list() == [False]
+    assert result.warnings
+    assert "NOT VALID: a packet of link bottleneck was 9000 us late" in result.warnings[0]
+    file = tmp_path / "a.toml"
+    file.write_text(SMALL, encoding="utf-8")
+    assert main(["run", str(file), "--engine", "kernel"]) == 1
+
+
+def resolved() -> dict[str, Any]:
+    from ackclock.scenario.compile import compile_run
+    from ackclock.scenario.plan import load
+
+    return compile_run(load(DUMBBELL).points[0].scenario)
+
+
+def test_without_root_in_user_namespaces() -> None:
+    """As a user without rights but for the device. Who is no root is that user already."""
+    device = Path("/dev/net/tun")
+    mode = device.stat().st_mode
+    command = [kernel.program(), "run", "-"]
+    document = json.dumps(resolved() | {"duration_ns": 1_000_000_000, "warmup_ns": 0})
+    try:
+        if os.geteuid() == 0:
+            device.chmod(0o666)
+            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", *command]
+        done = subprocess.run(command, input=document, capture_output=True, text=True, check=False)
+    finally:
+        if os.geteuid() == 0:
+            device.chmod(mode)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["output"]["flows"][0]["goodput_bytes"] > 500_000
+
+
+def test_nothing_is_left_behind_whatever_kills_it() -> None:
+    before = namespaces()
+    random_moments = random.Random(7)
+    document = json.dumps(resolved())
+    for _ in range(50):
+        process = subprocess.Popen(
+            [kernel.program(), "run", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+        assert process.stdin is not None
+        process.stdin.write(document)
+        process.stdin.close()
+        time.sleep(random_moments.uniform(0, 0.3))
+        process.kill()
+        assert process.wait() == -9
+    assert namespaces() <= before
+
+
+def test_the_program_ends_with_whoever_began_it(tmp_path: Path) -> None:
+    before = namespaces()
+    script = tmp_path / "run.py"
+    script.write_text(f"import ackclock\nackclock.run({changed(duration='60 s')!r})\n", encoding="utf-8")
+    process = subprocess.Popen([sys.executable, str(script)])
+    deadline = time.monotonic() + 60
+    while namespaces() <= before:
+        assert time.monotonic() < deadline, "the run has not begun"
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    while not namespaces() <= before:
+        assert time.monotonic() < deadline, "its hosts are still there"
+        time.sleep(0.05)
