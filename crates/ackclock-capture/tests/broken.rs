@@ -110,7 +110,7 @@ fn options_are_looked_at_up_to_64_kib() {
     let frame = segment();
     let filler = vec![0; 60_000];
     let noted = |before: &[u8]| {
-        let with = [(0xbad, &before[..]), (1, b"seen")];
+        let with = [(0xbad, before), (1, b"seen")];
         read(&[begun(LITTLE), enhanced(LITTLE, 0, 1, &frame, &with)].concat()).comments.len()
     };
     assert_eq!((noted(&filler), noted(&[0; 65_532])), (1, 0));
