@@ -7,6 +7,8 @@ use std::num::NonZeroU64;
 
 /// Low among real-time priorities: above everything ordinary, below what the kernel runs at its own.
 const PRIORITY: i32 = 10;
+/// Of what works for the path but must not hold it up.
+const BEHIND: i32 = 5;
 
 /// What was granted of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -26,6 +28,14 @@ pub fn ask() -> Granted {
         locked: mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).is_ok(),
         exact_timers: set_current_timer_slack(NonZeroU64::new(1)).is_ok(),
     }
+}
+
+/// Gives the calling thread real-time priority behind the path's. A thread of ordinary priority that is put aside while it holds
+/// a socket keeps the kernel from looking at what comes for that socket, for milliseconds under load: acknowledgments would
+/// come in bursts of which no lateness tells.
+pub fn behind() {
+    // Where it is not granted the path's is not either, which says so.
+    let _ = fifo(BEHIND);
 }
 
 /// Gives the calling thread SCHED_FIFO.
