@@ -12,6 +12,7 @@ from ackclock import load
 from ackclock.errors import InputError
 from ackclock.reference import Cubic
 from ackclock.scenario.plan import begin
+from ackclock.scenario.reading import expansion
 from ackclock.scenario.reading.override import parse
 from shared import SMALL
 
@@ -46,6 +47,26 @@ def test_points_and_runs_are_counted_without_being_made(raw: Raw) -> None:
     raw["sweep"] = {"zip": [["topology.rtt", "run.replications"]]}
     raw["run"]["replications"] = [2, 5, 1]
     assert (begin(raw, most=1).points, begin(raw, most=1).runs) == (3, 8)
+
+
+class Counted(str):
+    """A value that says how often it is copied."""
+
+    copies = 0
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Counted:
+        Counted.copies += 1
+        return self
+
+
+def test_a_long_list_is_not_copied_for_every_point(raw: Raw) -> None:
+    Counted.copies, values = 0, 300
+    raw["topology"]["rtt"] = [Counted(f"{n} ms") for n in range(1, values + 1)]
+    raw["run"]["seed"] = [1, 2]
+    found = [point["topology"]["rtt"] for _, point in expansion.points(raw)]
+    assert found == [value for value in raw["topology"]["rtt"] for _ in range(2)]
+    # One for the point, few for the list.
+    assert Counted.copies <= (2 + 4) * values
 
 
 def test_lists_are_crossed_in_the_order_of_the_file(raw: Raw) -> None:

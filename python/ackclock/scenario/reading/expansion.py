@@ -109,7 +109,9 @@ def points(raw: Raw) -> Iterator[tuple[dict[str, Any], Raw]]:
     total = math.prod(len(axis.steps) for axis in found)
     if total > _MOST_POINTS:
         raise Problem(f"the sweep has {total} points", f"at most {_MOST_POINTS}; shorten its lists", "sweep")
-    base = {key: value for key, value in raw.items() if key != "sweep"}
+    base = copy.deepcopy({key: value for key, value in raw.items() if key != "sweep"})
+    for path in (path for axis in found for paths in axis.paths for path in paths):
+        _put(base, path, None)  # a list of many values is not copied for every one of them
     for combination in itertools.product(*(axis.steps for axis in found)):
         point, params = copy.deepcopy(base), {}
         for axis, step in zip(found, combination, strict=True):
