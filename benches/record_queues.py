@@ -124,10 +124,10 @@ def main() -> int:
     options = parser.parse_args()
     out: Path = options.out
     if options.only != "ns2":
-        peer = peers.ns3()
-        if peer is None:
+        peer, queues = peers.ns3(), peers.ns3("queues")
+        if peer is None or queues is None:
             raise PeerError("ns-3 is not installed")
-        program = Path(peer.command[0]).with_name("queues")
+        program = queues.command[0]
         events = f"--events={out / 'ns3' / 'queue-events.csv'}"
         figures = subprocess.run([program, events], capture_output=True, text=True, check=True)
         (out / "ns3" / "queues.csv").write_text(figures.stdout, encoding="utf-8")

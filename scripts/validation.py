@@ -28,6 +28,7 @@ import formulas  # noqa: E402
 import kernel_figures  # noqa: E402
 import l4s_runs  # noqa: E402
 import limited_figures  # noqa: E402
+import lte_figures  # noqa: E402
 import peer_figures  # noqa: E402
 import validation_drawn as drawn  # noqa: E402
 import validation_kernel as kernel  # noqa: E402
@@ -43,6 +44,7 @@ REFERENCES: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "ns-2": lambda: peer_figures.figures("ns2"),
     "queues, ns-3": lambda: aqm_figures.figures("ns3"),
     "queues, ns-2": lambda: aqm_figures.figures("ns2"),
+    "cells, ns-3": lte_figures.figures,
     "formulas": formulas.figures,
 }
 """What is compared, the strongest reference first."""
@@ -54,6 +56,8 @@ UNITS = {
     "times of reductions": ("times of reductions, s", 1.0),
     "mean window": ("mean window, segments", 1.0),
     "mean queueing delay": ("mean queueing delay, ms", 1e3),
+    "resource blocks used": ("resource blocks used, %", 100.0),
+    lte_figures.TIME: (f"{lte_figures.TIME}, s", 1.0),
     "95th percentile of the queueing delay": ("95th percentile of the queueing delay, ms", 1e3),
 }
 """What a metric is called on the page, and the factor to its unit there."""

@@ -102,15 +102,16 @@ def measure(command: list[str]) -> tuple[dict[str, Any], Cost]:
     return result, Cost(usage.ru_utime + usage.ru_stime, wall, result["peak_rss_kb"])
 
 
-def ns3() -> Peer | None:
+def ns3(program: str = "dumbbell") -> Peer | None:
     """ns-3, its program built if need be; None where libns3-dev, a C++ compiler or make is missing."""
     if not all(map(shutil.which, ("g++", "make", "pkg-config"))) or not _succeeds("pkg-config", "--exists", "ns3-core"):
         return None
-    built = subprocess.run(["make", "-C", str(HERE / "ns3")], capture_output=True, text=True, check=False)
+    made = ["make", "-C", str(HERE / "ns3"), f"build/{program}"]
+    built = subprocess.run(made, capture_output=True, text=True, check=False)
     if built.returncode != 0:
         raise PeerError(f"the ns-3 program does not build:\n{built.stderr}")
     version = _package_version("libns3-dev") or _output("pkg-config", "--modversion", "ns3-core")
-    return Peer("ns-3", version, (str(HERE / "ns3" / "build" / "dumbbell"),))
+    return Peer("ns-3", version, (str(HERE / "ns3" / "build" / program),))
 
 
 def ns2() -> Peer | None:

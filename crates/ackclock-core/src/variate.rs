@@ -228,8 +228,8 @@ fn empirical(points: &[(f64, f64)], interpolate: bool, u: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn close(got: f64, expected: f64, digits: f64) {
-        assert!((got - expected).abs() <= digits, "{got} is not {expected}");
+    pub(super) fn close(got: f64, expected: f64, within: f64) {
+        assert!((got - expected).abs() <= within, "{got} is not {expected}");
     }
 
     #[test]

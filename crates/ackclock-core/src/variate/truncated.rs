@@ -165,10 +165,7 @@ pub(super) fn limited_mean(of: &Variate, x: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::rng::Stream;
-
-    fn close(got: f64, expected: f64, within: f64) {
-        assert!((got - expected).abs() <= within, "{got} is not {expected}");
-    }
+    use crate::variate::tests::close;
 
     /// Times between pages: mean 30 s on 10 to 60 s. Values by an independent evaluation of the formulas.
     #[test]

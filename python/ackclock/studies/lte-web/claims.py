@@ -245,15 +245,20 @@ def a10(results: Results) -> Verdict:
     return greatest(found)
 
 
-def gained(results: Results, x: int, over: int, rtt: str, users: int) -> Interval:
-    """What x connections save more than so many others, of the load time with one: replication by replication."""
+def together(results: Results, numbers: tuple[int, ...], rtt: str, users: int) -> dict[int, list[float]]:
+    """The load times with each number of connections, by the replications that have all of them."""
     times = [
-        {run.replication: load_time(run) for run in with_connections(results, number, rtt, users)}
-        for number in (1, over, x)
+        {run.replication: load_time(run) for run in with_connections(results, number, rtt, users)} for number in numbers
     ]
     common = sorted(set.intersection(*(set(found) for found in times)))
-    rows = [[found[number] for found in times] for number in common]
-    return mean_interval([(b - c) / a for a, b, c in rows if a and b is not None and c is not None])
+    rows = {number: [time for found in times if (time := found[number]) is not None] for number in common}
+    return {number: row for number, row in rows.items() if len(row) == len(numbers)}
+
+
+def gained(results: Results, x: int, over: int, rtt: str, users: int) -> Interval:
+    """What x connections save more than so many others, of the load time with one: replication by replication."""
+    rows = together(results, (1, over, x), rtt, users).values()
+    return mean_interval([(b - c) / a for a, b, c in rows])
 
 
 @claim(
@@ -277,16 +282,9 @@ def a11(results: Results) -> Verdict:
 
 def fallen(results: Results, x: int, rtt: str, few: int, many: int) -> Interval:
     """The saving with few users less that with many, replication by replication."""
-
-    def savings(users: int) -> dict[int, float]:
-        one, more = (
-            {run.replication: load_time(run) for run in with_connections(results, number, rtt, users)}
-            for number in (1, x)
-        )
-        both = ((number, one[number], more.get(number)) for number in one)
-        return {number: 1 - b / a for number, a, b in both if a and b is not None}
-
-    left, right = savings(few), savings(many)
+    left, right = (
+        {number: 1 - b / a for number, (a, b) in together(results, (1, x), rtt, crowd).items()} for crowd in (few, many)
+    )
     return mean_interval([left[number] - right[number] for number in sorted(set(left) & set(right))])
 
 
