@@ -19,10 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench import STANDARDS, Spread, host_facts, short
-
 import ackclock
 from ackclock import reference
+from bench import STANDARDS, Spread, host_facts, short
 
 SCENARIO = STANDARDS[0].path
 

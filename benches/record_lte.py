@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import peers
 import polars as pl
-from peers import Peer, PeerError
-from record_peers import write
 
 import ackclock
+import peers
+from peers import Peer, PeerError
+from record_peers import write
 
 FOLDER = Path(__file__).resolve().parent.parent / "conformance" / "ns3" / "lte"
 
