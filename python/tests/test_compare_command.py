@@ -81,7 +81,7 @@ def test_a_ranking_that_cannot_be_is_a_note(folder: Path, capsys: pytest.Capture
     assert main(["compare", str(folder / "zeros"), "--by", "cc"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("A: cc=reno")
-    assert "ackclock: not ranked: goodput_bps is 0 in 2 runs" in err
+    assert "ackclock: not ranked: goodput_bps is 0 in 2 of 8 runs, first at cc=reno" in err
 
 
 def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
