@@ -6,7 +6,7 @@ use crate::series::LinkSeries;
 use crate::sys::clock::{timespec, Clock};
 use ackclock_core::time::Time;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::fd::OwnedFd;
+use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::{read, write, Errno};
 use std::mem::MaybeUninit;
 
@@ -14,6 +14,29 @@ use std::mem::MaybeUninit;
 const BATCH: usize = 64;
 /// Hosts looked at at a time.
 const EVENTS: usize = 64;
+
+/// Who looks on while a path is driven, and says when it is over. Hosts are numbered as their devices are.
+pub trait Beside {
+    /// Once this can be read it is over, before its time.
+    fn over(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// A host has sent `packet`.
+    fn sent(&mut self, _host: usize, _at: Time, _packet: &[u8]) {}
+
+    /// A host is given `packet`.
+    fn given(&mut self, _host: usize, _at: Time, _packet: &[u8]) {}
+
+    /// Everything that was due at `now` has been done.
+    fn done(&mut self, _network: &mut Network, _now: Time) {}
+}
+
+/// Nobody.
+impl Beside for () {}
+
+/// What of epoll says that it is over.
+const OVER: u64 = u64::MAX;
 
 /// What came of it.
 #[derive(Debug, Default)]
@@ -33,7 +56,7 @@ pub struct Driven {
 }
 
 /// Drives `network` between the devices `tuns` of its hosts (the source of flow 0, its sink, the source of flow 1, ...) from the
-/// begin of `clock` until `end`.
+/// begin of `clock` until `end`, or until `beside` says so.
 ///
 /// # Errors
 /// The system does not let it wait, or a device is gone.
@@ -43,10 +66,14 @@ pub fn drive(
     clock: &Clock,
     end: Time,
     series: &mut LinkSeries,
+    beside: &mut impl Beside,
 ) -> Result<Driven, Errno> {
     let poll = epoll::create(CreateFlags::CLOEXEC)?;
     for (i, tun) in tuns.iter().enumerate() {
         epoll::add(&poll, tun, EventData::new_u64(i as u64), EventFlags::IN)?;
+    }
+    if let Some(over) = beside.over() {
+        epoll::add(&poll, over, EventData::new_u64(OVER), EventFlags::IN)?;
     }
     let mut driven = Driven { links: vec![Lateness::default(); network.links.len()], ..Driven::default() };
     let mut events = [MaybeUninit::<Event>::uninit(); EVENTS];
@@ -67,10 +94,17 @@ pub fn drive(
         now = woke.min(end);
         series.settle(network, now);
         for event in &*ready {
-            let tun = &tuns[event.data.u64() as usize];
+            if event.data.u64() == OVER {
+                return Ok(driven);
+            }
+            let host = event.data.u64() as usize;
+            let tun = &tuns[host];
             for _ in 0..batch {
                 match read(tun, network.room()) {
-                    Ok(bytes) => network.enter(now, bytes),
+                    Ok(bytes) => {
+                        beside.sent(host, now, network.room().get(..bytes).unwrap_or_default());
+                        network.enter_from(Some(host), now, bytes);
+                    }
                     Err(Errno::AGAIN) => break,
                     Err(Errno::INTR) => continue,
                     Err(error) => return Err(error),
@@ -81,7 +115,9 @@ pub fn drive(
         let mut at = woke;
         while let Some(delivered) = network.pull(now) {
             // Who sends from one end is received at the other.
-            match write(&tuns[delivered.side as usize ^ 1], network.bytes(&delivered)) {
+            let host = delivered.side as usize ^ 1;
+            beside.given(host, at, network.bytes(&delivered));
+            match write(&tuns[host], network.bytes(&delivered)) {
                 Ok(_) => driven.packets[1] += 1,
                 Err(_) => driven.refused += 1,
             }
@@ -90,6 +126,7 @@ pub fn drive(
             network.done(&delivered);
             at = clock.after_work(at);
         }
+        beside.done(network, now);
         let done = clock.after_work(at);
         driven.gaps.took(done.since(woke));
         now = done;

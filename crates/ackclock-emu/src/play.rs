@@ -128,7 +128,7 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
                 realtime::pin(processor, false).map_err(Trouble::Host)?;
             }
             let granted = realtime::ask();
-            let driven = drive(&mut network, &devices, &clock, end, &mut series);
+            let driven = drive(&mut network, &devices, &clock, end, &mut series, &mut ());
             let driven = driven.map_err(|e| Trouble::System("the path cannot be driven".into(), e.into()))?;
             Ok::<_, Trouble>((driven, granted, process::cpu_of_thread()))
         });

@@ -53,6 +53,25 @@ impl Addresses {
     pub fn read(&self, packet: &[u8]) -> Option<Addressed> {
         let ip = Ip::parse(packet).ok()?;
         let side = self.side(ip.source, ip.destination)?;
+        Some(Addressed::of(&ip, side))
+    }
+}
+
+impl Addressed {
+    /// What `packet` is, sent by `side`, whatever its addresses are; none if it is no packet, or for the neighbours of who
+    /// sent it only.
+    pub fn sent_by(side: u32, packet: &[u8]) -> Option<Addressed> {
+        let ip = Ip::parse(packet).ok()?;
+        let near = match ip.destination {
+            // RFC 5771 §4, RFC 919; RFC 4291 §2.7.
+            Address::V4([224, 0, 0, _] | [255, 255, 255, 255]) => true,
+            Address::V4(_) => false,
+            Address::V6(octets) => octets[0] == 0xff && octets[1] & 0xf <= 2,
+        };
+        (!near).then(|| Addressed::of(&ip, side))
+    }
+
+    fn of(ip: &Ip<'_>, side: u32) -> Addressed {
         let carried = ip.payload_len.map_or(ip.payload.len(), |stated| stated as usize);
         let first = ip.fragment.is_none_or(|f| f.offset == 0);
         let header = match ip.protocol {
@@ -62,13 +81,13 @@ impl Addresses {
         };
         let has_ports = first && matches!(ip.protocol, protocol::TCP | protocol::UDP);
         let ports = ip.payload.first_chunk::<4>().filter(|_| has_ports);
-        Some(Addressed {
+        Addressed {
             side,
             ecn: ip.ecn,
             payload: carried.saturating_sub(header) as u32,
             ports: ports.map(|p| (u16::from_be_bytes([p[0], p[1]]), u16::from_be_bytes([p[2], p[3]]))),
             fragment: ip.fragment.map(|f| f.id),
-        })
+        }
     }
 }
 
@@ -144,6 +163,20 @@ mod tests {
             let other = addresses.read(&packet(family, false, 132, &tcp)).unwrap();
             assert_eq!((other.payload, other.ports), (52, None));
         }
+    }
+
+    #[test]
+    fn whose_a_packet_is_may_be_known_without_its_addresses() {
+        for family in [Family::V4, Family::V6] {
+            let mut sent = packet(family, false, protocol::UDP, &[0; 40]);
+            assert_eq!(Addressed::sent_by(5, &sent).map(|a| (a.side, a.payload)), Some((5, 32)));
+            // Reports of groups and solicitations of routers are for the neighbours, and there are none.
+            let destination = if family == Family::V4 { 16 } else { 24 };
+            sent[destination..destination + 4]
+                .copy_from_slice(&[[0xff, 2, 0, 0], [224, 0, 0, 22]][usize::from(family == Family::V4)]);
+            assert_eq!(Addressed::sent_by(5, &sent), None);
+        }
+        assert_eq!(Addressed::sent_by(0, &[0x45; 12]), None);
     }
 
     #[test]

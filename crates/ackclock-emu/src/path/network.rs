@@ -2,7 +2,7 @@
 
 use super::agenda::Agenda;
 use super::packets::Slot;
-use super::{Addresses, Packets, Streams, Tally};
+use super::{Addressed, Addresses, Packets, Streams, Tally};
 use ackclock_core::app::Connections;
 use ackclock_core::packet::Family;
 use ackclock_core::path::{DelayLine, Element, Link, Out, Port};
@@ -47,6 +47,8 @@ pub struct Network {
     packets: Packets,
     addresses: Addresses,
     streams: Streams,
+    /// The flow whose hosts may send to any address.
+    open: Option<usize>,
     /// What is counted of each flow.
     pub tallies: Vec<Tally>,
     out: VecDeque<Delivered>,
@@ -90,6 +92,7 @@ impl Network {
             addresses: Addresses::new(family, run.flows.len()),
             tallies: vec![Tally::new(Time(run.warmup_ns)); run.flows.len()],
             streams: Streams::new(many),
+            open: None,
             out: VecDeque::new(),
             astray: 0,
             links,
@@ -99,6 +102,13 @@ impl Network {
             table,
             routes,
         })
+    }
+
+    /// Whatever one host of flow number `flow` sends goes to its other host, whatever its address is, and each connection is a
+    /// stream of its own.
+    pub fn open(&mut self, flow: usize) {
+        self.open = Some(flow);
+        self.streams.apart(flow);
     }
 
     /// Makes room for so many packets, so that none has to be made while the clock runs.
@@ -115,9 +125,19 @@ impl Network {
     /// The first `len` bytes of [`Network::room`] are a packet that a host sends at `now`. What was due until then must have
     /// been pulled.
     pub fn enter(&mut self, now: Time, len: usize) {
+        self.enter_from(None, now, len);
+    }
+
+    /// As [`Network::enter`], where it is known which host has sent it: of the flows in order their sources and sinks.
+    pub fn enter_from(&mut self, host: Option<usize>, now: Time, len: usize) {
         let id = self.packets.spare();
         let Some(bytes) = self.packets.room(id).get(..len) else { return };
-        let Some(found) = self.addresses.read(bytes) else {
+        let anywhere = host.filter(|host| self.open == Some(host / 2));
+        let found = match anywhere {
+            Some(host) => Addressed::sent_by(host as u32, bytes),
+            None => self.addresses.read(bytes),
+        };
+        let Some(found) = found else {
             self.astray += 1;
             return;
         };

@@ -24,6 +24,11 @@ impl Streams {
         Streams { many, numbers: BTreeMap::new(), fragments }
     }
 
+    /// From now on each connection of flow number `flow` is a stream of its own.
+    pub fn apart(&mut self, flow: usize) {
+        self.many[flow] = true;
+    }
+
     /// The stream of `packet`.
     pub fn of(&mut self, packet: &Addressed) -> u32 {
         let flow = packet.side / 2;
