@@ -39,10 +39,13 @@ def plays(document: str) -> bool:
 
 def program() -> str:
     """Where the program is. Raises :class:`EngineError` where there is none."""
+    if sys.platform != "linux":
+        raise EngineError(f"engine kernel: it is the TCP of Linux, and this is {sys.platform}; take engine sim")
     beside = Path(sys.executable).parent / PROGRAM
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which(PROGRAM)
     if found is None:
-        raise EngineError(f"engine kernel: its program {PROGRAM} is not there; build it with: make build")
+        remedy = "a wheel has it, and in a checkout it is built with: make build"
+        raise EngineError(f"engine kernel: its program {PROGRAM} is not there; {remedy}")
     return found
 
 

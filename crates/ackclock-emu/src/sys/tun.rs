@@ -41,23 +41,23 @@ pub fn configure(address: Address, mtu: u32) -> io::Result<u32> {
     up(&socket, "lo")?;
     let mut request = named(NAME);
     request.ifr_ifru.ifru_mtu = mtu as i32;
-    control(&socket, libc::SIOCSIFMTU, &mut request)?;
-    control(&socket, libc::SIOCGIFINDEX, &mut request)?;
+    control(&socket, libc::SIOCSIFMTU as libc::Ioctl, &mut request)?;
+    control(&socket, libc::SIOCGIFINDEX as libc::Ioctl, &mut request)?;
     // SAFETY: the call has written the index, an int, into the union.
     let index = unsafe { request.ifr_ifru.ifru_ifindex };
     up(&socket, NAME)?;
     match address {
         Address::V4(octets) => {
             request.ifr_ifru.ifru_addr = v4(octets);
-            control(&socket, libc::SIOCSIFADDR, &mut request)?;
+            control(&socket, libc::SIOCSIFADDR as libc::Ioctl, &mut request)?;
             request.ifr_ifru.ifru_netmask = v4([255, 0, 0, 0]);
-            control(&socket, libc::SIOCSIFNETMASK, &mut request)?;
+            control(&socket, libc::SIOCSIFNETMASK as libc::Ioctl, &mut request)?;
         }
         Address::V6(octets) => {
             let v6 = socket_with(AddressFamily::INET6, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
             let address = libc::in6_addr { s6_addr: octets };
             let mut request = libc::in6_ifreq { ifr6_addr: address, ifr6_prefixlen: 8, ifr6_ifindex: index };
-            control(&v6, libc::SIOCSIFADDR, &mut request)?;
+            control(&v6, libc::SIOCSIFADDR as libc::Ioctl, &mut request)?;
             await_address(&v6, octets)?;
         }
     }
@@ -79,7 +79,7 @@ fn await_address(socket: &OwnedFd, octets: [u8; 16]) -> io::Result<()> {
 fn up(socket: &OwnedFd, name: &str) -> io::Result<()> {
     let mut request = named(name);
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
-    control(socket, libc::SIOCSIFFLAGS, &mut request)
+    control(socket, libc::SIOCSIFFLAGS as libc::Ioctl, &mut request)
 }
 
 fn named(name: &str) -> libc::ifreq {

@@ -1,0 +1,88 @@
+"""What builds wheels and source distributions: maturin, and before it the program of the engine ``kernel``.
+
+pip calls these functions (PEP 517, PEP 660). The program travels as a script of the wheel, so that it comes to lie
+beside ``python``, where ``ackclock`` looks for it first. It is linked statically where the toolchain can do that
+(rustup target add x86_64-unknown-linux-musl): then it runs whatever the C library of the computer is. On systems other
+than Linux there is no such engine, and no such program.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import maturin
+from maturin import (  # noqa: F401
+    build_sdist,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = "ackclock-emu"
+SCRIPTS = ROOT / "ackclock._ackclock.data/scripts"
+"""Where maturin takes scripts from: a folder beside `pyproject.toml` that has the name of the extension."""
+
+Settings = Mapping[str, Any] | None
+
+
+def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
+    """A wheel with the program in it; its name."""
+    with _program_in_place():
+        return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
+
+
+def build_editable(
+    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+) -> str:
+    """A wheel that leads to this folder, with the program in it; its name."""
+    with _program_in_place():
+        return str(maturin.build_editable(wheel_directory, config_settings, metadata_directory))
+
+
+@contextmanager
+def _program_in_place() -> Iterator[None]:
+    if sys.platform != "linux":
+        yield
+        return
+    _join_workspace(ROOT / "Cargo.toml")
+    built = _build()
+    SCRIPTS.mkdir(parents=True, exist_ok=True)
+    try:
+        shutil.copy(built, SCRIPTS / PROGRAM)
+        yield
+    finally:
+        shutil.rmtree(SCRIPTS.parent)
+
+
+def _join_workspace(manifest: Path) -> None:
+    """In a source distribution the workspace has only what the extension needs: this program is none of it."""
+    text, member = manifest.read_text(encoding="utf-8"), f"crates/{PROGRAM}"
+    if member not in text:
+        manifest.write_text(text.replace("members = [", f'members = ["{member}", ', 1), encoding="utf-8")
+
+
+def _build() -> Path:
+    """Builds the program; where it lies."""
+    target = f"{platform.machine()}-unknown-linux-musl"
+    static = ["--target", target] if _has(target) else []
+    subprocess.run(["cargo", "build", "--profile", "program", "-p", PROGRAM, *static], cwd=ROOT, check=True)
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return folder / (target if static else "") / "program" / PROGRAM
+
+
+def _has(target: str) -> bool:
+    """Whether the toolchain in use can build for `target`: its standard library is there."""
+    asked = ["rustc", "--print", "target-libdir", "--target", target]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.returncode == 0 and Path(done.stdout.strip()).is_dir()
