@@ -185,3 +185,24 @@ fn a_later_identification_and_timestamp_was_sent_again() {
         "1 rtx, 0 missed",
     );
 }
+
+#[test]
+fn each_stretch_that_sack_blocks_cover_is_told_apart() {
+    let script = "D5; 60.5 > 5001:1000; 110 < a1001; 110.5 < a1001 s2001-3001 s4001-6001; 110.6 < a1001 s2001-6001";
+    let found = script::play(&Setting::default(), script);
+    let sacks = found.events.iter().filter(|event| event.kind.name() == "sack");
+    let told: Vec<_> = sacks.map(|event| (event.packet, event.seq, event.bytes)).collect();
+    assert_eq!(told, [(11, 2001, 1000), (11, 4001, 2000), (12, 3001, 1000)]);
+}
+
+#[test]
+fn a_direction_of_a_fin_alone_ends_with_it() {
+    // Y closes without having sent a byte; seen beside X, which receives that. Times are those of clocks.
+    let of = Setting { shift_ms: 1.7e12, ..Setting::default() };
+    let found = script::play(&of, "60 > 1:1000; 110 < a1001 F; 110.3 > 1001:0 a7002");
+    let (syn, row) = (found.rows[0].start as f64 * 1e-9, &found.rows[1]);
+    assert!(row.completed);
+    assert_eq!(row.vantage, Some("receiver"));
+    let lasted = row.fct_s.unwrap();
+    assert!((lasted - 0.11).abs() < 1e-6, "{lasted} s since the SYN at {syn} s");
+}

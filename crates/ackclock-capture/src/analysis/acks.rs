@@ -40,7 +40,7 @@ impl Connection {
             self.unseen(s, e, ack, cx);
         }
         let y = &mut self.directions[e];
-        let mut covered = Covered::of(s);
+        let mut covered = Covered::of(s, cx.events);
         let ended = ends.is_some() && !y.fin_acked;
         y.fin_acked |= ended;
         let moved = ack > una || ended;
@@ -56,7 +56,9 @@ impl Connection {
         y.episode.survived |= y.episode.open == Open::Rto && covered.sent_once_before(y.episode.timed_out);
         let over = y.episode.acknowledged(y.pieces.una());
         if y.done.is_none() && y.fin == Some(y.pieces.una()) {
-            y.done = Some((s.time, y.last_data));
+            // Without data the FIN alone is the end of the stream.
+            let passed = if y.data { Some(y.last_data) } else { y.bare_fin.map(|fin| fin.0) };
+            y.done = Some((s.time, passed.filter(|at| *at >= self.first).unwrap_or(s.time)));
         }
         if !cx.repairs.is_empty() {
             let mut repairs = std::mem::take(cx.repairs);
@@ -246,8 +248,8 @@ impl Connection {
             }
         }
         if cx.events {
-            if covered.fresh > 0 {
-                self.tell(cx, s, e, Happening::Sack, covered.fresh_at, covered.fresh);
+            for (from, to) in covered.stretches.iter().flatten() {
+                self.tell(cx, s, e, Happening::Sack, *from, to - from);
             }
             if closes {
                 self.tell(cx, s, e, Happening::ZeroWindow, ack, 0);

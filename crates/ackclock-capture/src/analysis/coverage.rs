@@ -21,10 +21,10 @@ pub struct Covered {
     pub echoed: Option<i64>,
     /// When the latest of the repeated ones passed last.
     repeated_sent: Option<i64>,
-    /// Bytes that SACK blocks cover for the first time, and the first of them.
+    /// Bytes that SACK blocks cover for the first time.
     pub fresh: u64,
-    /// See `fresh`.
-    pub fresh_at: u64,
+    /// Where they are, first and end of each stretch, if somebody wants to know.
+    pub stretches: Option<Vec<(u64, u64)>>,
     /// The block that reports a duplicate.
     pub dsack: Option<(u64, u64)>,
 }
@@ -36,8 +36,20 @@ fn widen(range: &mut Option<(i64, i64)>, at: i64) {
 impl Covered {
     /// Of what `s` acknowledges, of which nothing is known yet.
     #[inline]
-    pub fn of(s: &Segment) -> Covered {
-        Covered { echo: s.options.timestamps.map(|(_, echo)| echo), ..Covered::default() }
+    pub fn of(s: &Segment, stretches: bool) -> Covered {
+        let echo = s.options.timestamps.map(|(_, echo)| echo);
+        Covered { echo, stretches: stretches.then(Vec::new), ..Covered::default() }
+    }
+
+    /// A SACK block covers the bytes from `from` to `to` for the first time.
+    fn freshly(&mut self, from: u64, to: u64) {
+        self.fresh += to - from;
+        if let Some(stretches) = &mut self.stretches {
+            match stretches.last_mut().filter(|last| last.1 == from) {
+                Some(last) => last.1 = to,
+                None => stretches.push((from, to)),
+            }
+        }
     }
 
     /// When the latest of all of them passed that must have arrived: of a repeated segment the first copy may have, so that
@@ -128,7 +140,7 @@ impl Direction {
             if !self.fin_sacked && self.fin.is_some_and(|fin| start <= fin && fin < end) {
                 // FIN has a number of its own, above all data.
                 self.fin_sacked = true;
-                (covered.fresh, covered.fresh_at) = (covered.fresh + 1, end - 1);
+                covered.freshly(end - 1, end);
                 covered.take_fin_of(self, true, true);
             }
             let end = end.min(self.max);
@@ -137,10 +149,7 @@ impl Direction {
             }
             let (pieces, counts) = (&mut self.pieces, &mut self.counts);
             let regular = self.sacked.add(start, end, |from, to| {
-                if covered.fresh == 0 {
-                    covered.fresh_at = from;
-                }
-                covered.fresh += to - from;
+                covered.freshly(from, to);
                 let cut = pieces.change(from, to, |_, piece: &mut Piece| {
                     if piece.sacked {
                         return;
