@@ -316,3 +316,51 @@ def test_a_figure_of_all_that_may_happen_is_drawn(lossy: Result, groups: Result,
         for ending in ("svg", "png"):
             figure(drawing.chart).savefig(tmp_path / f"{number}.{ending}")
             assert (tmp_path / f"{number}.{ending}").stat().st_size > 5000
+
+
+@pytest.mark.parametrize("connection", [[], ["--connection", "1"]])
+def test_a_figure_of_one_connection_keeps_the_events_of_no_other(
+    connection: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ackclock.cli import captured_figure
+
+    drew = []
+
+    def drawn(result: Result, asked: captured_figure.Asked) -> captured_figure.Figure:
+        drew.append({row[0].partition(".")[0] for row in result.events.select("id").unique().iter_rows()})
+        return captured_figure.drawn(result, asked)
+
+    monkeypatch.setattr("ackclock.cli.pcap.drawn", drawn)
+    file = pcaps.download(tmp_path / "a.pcapng")
+    assert main(["pcap", str(file), "--plot", str(tmp_path / "a.svg"), *connection]) == 0
+    assert drew == [set(connection[1:]) or {"0"}]
+
+
+def test_series_that_no_capture_has_are_not_asked_for(lossy: Result) -> None:
+    with pytest.raises(InputError, match="no capture tells 'cwnd'; it has in_flight"):
+        specify(lossy, Request("timeseries", y=("cwnd",)))
+    bare = Result({**lossy.tables, "series": lossy.series.clear()}, lossy.manifest)
+    with pytest.raises(InputError, match="no series were kept; analyse the captures again with --series"):
+        specify(bare, Request("timeseries"))
+
+
+def test_each_stretch_of_an_acknowledgment_is_a_stroke(tmp_path: Path) -> None:
+    sack = b"\x01\x01\x05\x12" + b"".join(n.to_bytes(4, "big") for n in (4101, 5101, 2101, 3101))
+    permitted = MSS + b"\x04\x02\x01\x01"
+    packets = [
+        (1.0, tcp(100, 0, SYN, options=permitted)),
+        (1.05, tcp(500, 101, SYN | ACK, back=True, options=permitted)),
+        (1.0501, tcp(101, 501, ACK)),
+        *((1.06, tcp(101 + 1000 * n, 501, ACK, payload=1000)) for n in range(5)),
+        (1.11, tcp(501, 1101, ACK, back=True, options=sack)),
+    ]
+    drawing = of(ackclock.pcap(pcaps.pcap(tmp_path / "a.pcap", packets), series=True, events=True))
+    own = strokes(drawing)[shapes.SACK]
+    assert list(zip(own.low, own.high, strict=True)) == [(4.0, 5.0), (2.0, 3.0)]  # kB
+
+
+def test_durations_have_a_unit_that_fits() -> None:
+    from ackclock.cli.connections import duration
+
+    shown = [duration(seconds) for seconds in (0.0, 16e-6, 0.0025, 0.09999, 1.6994, 4826.0)]
+    assert shown == ["0 s", "16 µs", "2.5 ms", "99.99 ms", "1.699 s", "4826 s"]

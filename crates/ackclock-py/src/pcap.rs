@@ -28,6 +28,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 struct Options {
     series: bool,
     events: bool,
+    /// Connections whose samples and events are kept. Default: all.
+    only: Option<Vec<u64>>,
     merge_interfaces: bool,
     /// Take round trip times as senders do.
     as_sender: bool,
@@ -83,7 +85,7 @@ impl Captures {
     }
 
     /// Analyses the capture in `file` ("-": standard input) into tables in `folder`: files in ``flows`` and, if `options` (JSON:
-    /// `series`, `events`, `truth`, `merge_interfaces`, `as_sender`, `sort`, `max_bytes`) says so, ``series.arrow``, ``events.arrow`` and
+    /// `series`, `events`, `only`, `truth`, `merge_interfaces`, `as_sender`, `sort`, `max_bytes`) says so, ``series.arrow``, ``events.arrow`` and
     /// ``truth.arrow``. Returns what is known of the file, as JSON. ValueError for what is no capture, OSError for a file that cannot be read, RuntimeError where the
     /// tables cannot be written.
     fn analyse(&mut self, py: Python<'_>, file: &str, folder: &str, options: &str) -> PyResult<String> {
@@ -139,7 +141,7 @@ fn read(
 ) -> Result<(Names, Value), Failure> {
     let from: Box<dyn Read> =
         if file == "-" { Box::new(io::stdin()) } else { Box::new(File::open(file).map_err(Failure::System)?) };
-    let mut streams = Streams::create(folder, options.series, options.events, names)?;
+    let mut streams = Streams::create(folder, options.series, options.events, names)?.of(options.only.clone());
     let mut notes = Comments::create(folder, options.truth)?;
     let how = drive::Options {
         settings: Settings {

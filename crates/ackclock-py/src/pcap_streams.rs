@@ -2,7 +2,7 @@
 
 use crate::pcap_rows::{events, flows, series, Names, Row};
 use ackclock_capture::analysis::rows::FlowRow;
-use ackclock_capture::analysis::sink::{Event, Sample, Sink};
+use ackclock_capture::analysis::sink::{Event, FlowId, Sample, Sink};
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_ipc::CompressionType;
@@ -132,6 +132,8 @@ pub struct Streams {
     flows: Flows,
     series: Option<Stream<Sample>>,
     events: Option<Stream<Event>>,
+    /// Connections whose samples and events are wanted, where these are not all.
+    only: Option<Vec<u64>>,
     /// What addresses are called.
     pub names: Names,
     failed: Option<ArrowError>,
@@ -144,9 +146,19 @@ impl Streams {
             flows: Flows::create(folder.join("flows"))?,
             series: with_series.then(|| Stream::create(&folder.join("series.arrow"), MANY, series)).transpose()?,
             events: with_events.then(|| Stream::create(&folder.join("events.arrow"), MANY, events)).transpose()?,
+            only: None,
             names,
             failed: None,
         })
+    }
+
+    /// Samples and events of these connections alone.
+    pub fn of(self, only: Option<Vec<u64>>) -> Streams {
+        Streams { only, ..self }
+    }
+
+    fn wants(&self, id: FlowId) -> bool {
+        self.failed.is_none() && self.only.as_ref().is_none_or(|only| only.contains(&id.connection))
     }
 
     /// Writes what waits. The first failure there was, if there was one.
@@ -184,14 +196,14 @@ impl Sink for Streams {
     }
 
     fn sample(&mut self, sample: Sample) {
-        if self.failed.is_none() {
+        if self.wants(sample.id) {
             let done = self.series.as_mut().map_or(Ok(()), |series| series.push(sample));
             self.note(done);
         }
     }
 
     fn event(&mut self, event: Event) {
-        if self.failed.is_none() {
+        if self.wants(event.id) {
             let done = self.events.as_mut().map_or(Ok(()), |events| events.push(event));
             self.note(done);
         }

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ackclock.cli import console
 from ackclock.cli.plot import connections, seconds
 from ackclock.errors import InputError
+from ackclock.pcaps.analyse import Options, session
+from ackclock.pcaps.inputs import Input
 from ackclock.results.result import Result
 
 _WIDTH = "page"
+_MOST = 2**63  # a number of connections that no capture has
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,24 @@ class Asked:
         connections(self.connection)
         seconds(self.start, "from")
         seconds(self.end, "to")
+
+    def narrowed(self, options: Options, found: Sequence[Input]) -> Options:
+        """`options` that keep no more on the disk than the figure needs: one connection, if it is of one.
+
+        Which has most data shows only when all has been read, so that a capture is read twice for it; a pipe cannot be.
+        """
+        from ackclock.drawing import passages
+        from ackclock.drawing.request import EVERY
+
+        names = connections(self.connection)
+        if names and EVERY not in names:
+            numbers = (int(name.partition(".")[0]) for name in names)
+            return replace(options, only=tuple(number for number in numbers if number < _MOST))
+        if names or len(found) > 1 or not Path(found[0].path).is_file():
+            return options
+        with session(found, replace(options, series=False, events=False)) as first:
+            rows = passages.connections(first.result, [0])
+        return replace(options, only=tuple(row["connection"] for row in rows[:1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def carried(row: Row) -> str:
     """How much in which time, and how it ended."""
     seconds = row["fct_s"] if row["completed"] and row["fct_s"] is not None else row["last_s"] - row["start_s"]
     ended = "completed" if row["completed"] else row["failed"] or "open at the end"
-    return f"{size(row['goodput_bytes'])} in {seconds:.4g} s, {rate(row['goodput_bps'])}, {ended}"
+    return f"{size(row['goodput_bytes'])} in {duration(seconds)}, {rate(row['goodput_bps'])}, {ended}"
 
 
 def limits(row: Row) -> str:
@@ -136,6 +136,14 @@ def size(number: float) -> str:
 def rate(bps: float) -> str:
     """Bits per second with three digits."""
     return _scaled(bps, "bit/s")
+
+
+def duration(seconds: float) -> str:
+    """A time with four digits: ``1.699 s``, ``12.5 ms``, ``16 µs``."""
+    for factor, unit in ((1.0, "s"), (1e-3, "ms")):
+        if seconds >= (0.1 if unit == "s" else 1.0) * factor:
+            return f"{seconds / factor:.4g} {unit}"
+    return f"{seconds * 1e6:.4g} µs" if seconds > 0 else "0 s"
 
 
 def _scaled(value: float, unit: str) -> str:

@@ -62,6 +62,8 @@ def run(request: Request) -> int:
     with ExitStack() as until:
         with console.progress() as report:
             options = request.options
+            if request.plot is not None and request.out is None and not request.tables:
+                options = request.plot.narrowed(options, found)
             own = session(found, options, out=request.out, anonymise=request.anonymise, report=report)
             done = until.enter_context(own)
             report(len(found), len(found))
@@ -208,7 +210,7 @@ def _captures(out: Console, table: pl.DataFrame) -> None:
         first = file.row(0, named=True)
         packets, segments = int(file["packets"].sum()), int(file["segments"].sum())
         parts = [
-            f"{connections.count(packets, 'packet')} in {first['duration_s']:.4g} s",
+            f"{connections.count(packets, 'packet')} in {connections.duration(first['duration_s'])}",
             f"{segments} of TCP" if segments < packets else "all of TCP",
         ]
         others = [("malformed", file["malformed"].sum()), ("lost by the capture", file["drops"].sum())]

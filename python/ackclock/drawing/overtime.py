@@ -15,6 +15,7 @@ from ackclock.drawing.selection import Selection
 from ackclock.drawing.style import NEUTRAL_LOOK
 from ackclock.drawing.traces import GOODPUT, ROWS, Row, Trace
 from ackclock.errors import InputError, unknown
+from ackclock.results.manifest import captured
 from ackclock.results.result import Result
 from ackclock.series import CAPTURED, LINK, OVERVIEW_OF_CELL, SERIES
 from ackclock.stats import jain
@@ -41,6 +42,7 @@ _UNITS = {
     "pipe": ("in flight without SACKed", "B"), "rwnd": ("receiver's window", "B"), "rtt": ("RTT", "s"),
     "rtt_ts": ("RTT by timestamps", "s"), "cwnd_estimate": ("estimated cwnd", "B"),
 }  # fmt: skip
+_KEEP = "analyse the captures again with --series"
 _COUNTERS = frozenset({"delivered", "sent", "retransmitted", "link_sent"})
 
 
@@ -65,6 +67,8 @@ def needed(selection: Selection, *names: str, key: str = "y") -> None:
         if name not in there:
             probe = "delivered" if name == GOODPUT else name
             mean = "; goodput_bps is the mean over the run" if name == GOODPUT and key == "y" else ""
+            if captured(selection.result.manifest):
+                raise _not_of_captures(probe, mean, there, key)
             raise InputError(f"the series '{probe}' was not recorded", remedy(probe) + mean, key=key)
 
 
@@ -72,6 +76,13 @@ def remedy(*probes: str) -> str:
     """What to set, so that probes record a series."""
     settings = " ".join(f"--set 'probes.{probe}=\"50 ms\"'" for probe in probes)
     return f'run it again with {settings}, or [probes] interval = "50 ms"'
+
+
+def _not_of_captures(name: str, mean: str, there: Sequence[str], key: str) -> InputError:
+    """A capture knows some series alone, and has them where they were kept."""
+    if there and name not in there:
+        return InputError(f"no capture tells '{name}'", f"it has {', '.join(there)}{mean}", key=key)
+    return InputError(f"the series '{name}' was not kept", _KEEP + mean, key=key)
 
 
 def shown_points(selection: Selection) -> list[tuple[str, int]]:
@@ -93,6 +104,8 @@ def timeseries(selection: Selection) -> Chart:
     asked = selection.request.y
     rows = asked or usual(there) or tuple(there)
     if not rows:
+        if captured(selection.result.manifest):
+            raise InputError("no series were kept", _KEEP, key="kind")
         raise InputError("no series were recorded", remedy("cwnd", "queue", "delivered"), key="kind")
     needed(selection, *rows)
     points = shown_points(selection)

@@ -39,6 +39,8 @@ class Options:
     max_bytes: int | None = None
     as_sender: bool = False
     """Take round trip times as senders do: of the oldest segment that an acknowledgment covers."""
+    only: tuple[int, ...] | None = None
+    """Connections whose series and events are kept. Default: all."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.sort <= MOST_SORTED:
