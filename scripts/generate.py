@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import rule_pictures
 from ackclock.drawing import topology
 from ackclock.engine import Algorithm, Discipline, Option, catalogue
 from ackclock.scenario.display import schema
@@ -160,6 +161,10 @@ FIGURES: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, Any]]] = {
 """Figures of results: the scenario each is of, what is changed of it, and what is asked of the figure."""
 
 
+RULES = "docs/pcap-rules.md"
+"""The page whose examples have pictures."""
+
+
 def fill(page: str, text: str, tables: Mapping[str, Callable[[], str]]) -> str:
     """`text` with the tables of `page` renewed."""
     for name, make in tables.items():
@@ -188,9 +193,16 @@ def figure(name: str) -> str:
         return file.read_text(encoding="utf-8")
 
 
-def structure(svg: str) -> list[tuple[str, str]]:
+@functools.cache
+def rules() -> dict[str, str]:
+    """The pictures of the examples of rules."""
+    examples = rule_pictures.examples((ROOT / RULES).read_text(encoding="utf-8"))
+    return {f"docs/{name}": rule_pictures.picture(example) for name, example in examples.items()}
+
+
+def structure(svg: str) -> list[tuple[str, ...]]:
     """What is drawn and said in an SVG. Coordinates may differ between versions of the library that draws it."""
-    return re.findall(r"<!-- (.*?) -->|id=\"((?:link|flows)-.*?)\"", svg)
+    return re.findall(r"<!-- (.*?) -->|id=\"((?:link|flows)-.*?)\"|>([^<>]+)</text>|(<use) ", svg)
 
 
 def generated(root: Path = ROOT) -> dict[str, str]:
@@ -198,12 +210,12 @@ def generated(root: Path = ROOT) -> dict[str, str]:
     pages = {page: fill(page, (root / page).read_text(encoding="utf-8"), tables) for page, tables in TABLES.items()}
     pictures = {name: picture(scenario) for name, scenario in PICTURES.items()}
     figures = {name: figure(name) for name in FIGURES}
-    return pages | {name: make() for name, make in FILES.items()} | pictures | figures
+    return pages | {name: make() for name, make in FILES.items()} | pictures | figures | rules()
 
 
 def differs(name: str, old: str, new: str) -> bool:
     """Whether a committed file is not what it should be."""
-    return structure(old) != structure(new) if name in PICTURES or name in FIGURES else old != new
+    return structure(old) != structure(new) if name.endswith(".svg") else old != new
 
 
 def stale(root: Path = ROOT) -> dict[str, str]:

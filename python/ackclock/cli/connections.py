@@ -60,6 +60,7 @@ def limits(row: Row) -> str:
     total = sum(row[name] for name in parts.values())
     shares = sorted(((100 * row[name] / total if total else 0.0, who) for who, name in parts.items()), reverse=True)
     whom = {"network": "network", "rwnd": "receiver's window", "app": "application"}.get(row["limited_by"], "mixed")
+    whom += " after the handshake" if shares[0][1] == "handshake" else ""
     return f"{whom}: {', '.join(f'{who} {share:.3g} %' for share, who in shares if share > 0)}"
 
 

@@ -37,17 +37,17 @@ MARKS: Mapping[str, tuple[str, str, float, bool]] = {
     AGAIN["rto"]: ("s", "#882255", 4.0, True),
     AGAIN["rto_recovery"]: ("s", "#882255", 3.2, False),
     AGAIN["tlp"]: ("^", "#009E73", 4.2, True),
-    AGAIN["unknown"]: ("X", "#56B4E9", 3.8, True),
+    AGAIN["unknown"]: ("X", "#1E7FB8", 5.4, True),
     shapes.NEEDLESS: ("o", "#000000", 6.4, False),
     shapes.REORDERED: ("D", "#3A2BE0", 3.0, False),
     shapes.DUPLICATE: ("+", "#000000", 4.6, True),
-    shapes.DUP_ACK: ("|", "#0072B2", 3.0, True),
+    shapes.DUP_ACK: ("|", "#0072B2", 6.0, True),
     shapes.PROBE: ("v", "#6C2400", 3.8, False),
-    shapes.CLOSED: ("_", "#B87A00", 6.5, True),
+    shapes.CLOSED: ("*", "#B87A00", 6.5, True),
 }
 """Marker, colour, size in points, and whether it is full. No two have marker and filling alike: a grey print."""
 
-_LINES_ONLY = ("+", "|", "_")
+_LINES_ONLY = ("+", "|", "*")
 _THIN = 0.45  # points of one of many lines
 _FAINT = 0.45
 _WHITE = 3.0  # points of what parts the line in the middle from the others
