@@ -27,9 +27,9 @@ _MORE_S = 60.0
 """What a run may take besides its own time before it counts as stuck: hosts are made, results are written."""
 
 
-def resolved(*, ip: int, pin: int | None, allow_late: bool) -> dict[str, Any]:
+def resolved(*, ip: int, pin: int | None, offload: bool, allow_late: bool) -> dict[str, Any]:
     """The part of a resolved run that makes it one for the kernel."""
-    return {"kind": "kernel", "ip": ip, "pin": pin, "allow_late": allow_late}
+    return {"kind": "kernel", "ip": ip, "pin": pin, "offload": offload, "allow_late": allow_late}
 
 
 def plays(document: str) -> bool:

@@ -68,9 +68,10 @@ def namespaces() -> set[str]:
     return links
 
 
+@pytest.mark.parametrize("offload", [False, True])
 @pytest.mark.parametrize("ip", [4, 6])
-def test_a_flow_fills_the_path_as_in_the_simulator(ip: int) -> None:
-    measured = ackclock.run(changed(ip=ip, duration="8 s"))
+def test_a_flow_fills_the_path_as_in_the_simulator(ip: int, offload: bool) -> None:
+    measured = ackclock.run(changed(ip=ip, offload=offload, duration="8 s"))
     simulated = ackclock.run(changed(engine="sim", duration="8 s"))
     (flow,), (model,) = (result.flows.to_dicts() for result in (measured, simulated))
     # Headers of version 6 are 20 bytes longer.
@@ -83,6 +84,10 @@ def test_a_flow_fills_the_path_as_in_the_simulator(ip: int) -> None:
     (run,) = measured.manifest["runs"]
     assert run["emulation"]["kernel"] == os.uname().release
     assert run["emulation"]["ip"] == ip
+    assert run["emulation"]["offload"] is offload
+    # Queues see full packets, however many the kernel sends at a time.
+    link = measured.links.row(0, named=True)
+    assert link["sent_bytes"] / link["sent_packets"] == pytest.approx(1500 if ip == 4 else 1520, rel=0.01)
     assert (run["emulation"]["unseen"], run["emulation"]["refused"]) == (0, 0)
 
 

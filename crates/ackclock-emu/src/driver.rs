@@ -2,16 +2,16 @@
 
 use crate::lateness::Lateness;
 use crate::path::Network;
+use crate::ports::Ports;
 use crate::series::LinkSeries;
 use crate::sys::clock::{timespec, Clock};
+use crate::sys::tun::Device;
 use ackclock_core::time::Time;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::fd::{BorrowedFd, OwnedFd};
-use rustix::io::{read, write, Errno};
+use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
 use std::mem::MaybeUninit;
 
-/// Packets of one host that are read before others are looked at.
-const BATCH: usize = 64;
 /// Hosts looked at at a time.
 const EVENTS: usize = 64;
 
@@ -51,6 +51,8 @@ pub struct Driven {
     pub wakes: u64,
     /// Packets read, and handed on.
     pub packets: [u64; 2],
+    /// Calls by which they were handed on.
+    pub writes: u64,
     /// Packets that the receiving host did not take.
     pub refused: u64,
 }
@@ -62,7 +64,7 @@ pub struct Driven {
 /// The system does not let it wait, or a device is gone.
 pub fn drive(
     network: &mut Network,
-    tuns: &[OwnedFd],
+    tuns: &[Device],
     clock: &Clock,
     end: Time,
     series: &mut LinkSeries,
@@ -77,11 +79,13 @@ pub fn drive(
     }
     let mut driven = Driven { links: vec![Lateness::default(); network.links.len()], ..Driven::default() };
     let mut events = [MaybeUninit::<Event>::uninit(); EVENTS];
-    // Where time stands still while it works, every packet is told of: a read in vain is what costs time there.
-    let batch = if clock.stands_still() { 1 } else { BATCH };
+    let mut ports = Ports::new(tuns);
     clock.await_begin();
     let mut now = clock.now();
+    let mut woke = now;
     while now < end {
+        now = clock.space_out(woke, now);
+        driven.gaps.took(now.since(woke));
         let due = network.next_due().min(series.due()).min(end);
         let wait = timespec(due.since(now).0);
         let ready = match epoll::wait(&poll, &mut events, Some(&wait)) {
@@ -89,7 +93,7 @@ pub fn drive(
             Err(Errno::INTR) => &mut [],
             Err(error) => return Err(error),
         };
-        let woke = clock.now();
+        woke = clock.now();
         driven.wakes += 1;
         now = woke.min(end);
         series.settle(network, now);
@@ -98,38 +102,11 @@ pub fn drive(
                 return Ok(driven);
             }
             let host = event.data.u64() as usize;
-            let tun = &tuns[host];
-            for _ in 0..batch {
-                match read(tun, network.room()) {
-                    Ok(bytes) => {
-                        beside.sent(host, now, network.room().get(..bytes).unwrap_or_default());
-                        network.enter_from(Some(host), now, bytes);
-                    }
-                    Err(Errno::AGAIN) => break,
-                    Err(Errno::INTR) => continue,
-                    Err(error) => return Err(error),
-                }
-                driven.packets[0] += 1;
-            }
+            driven.packets[0] += ports.take(host, (&mut *network, clock), now, beside)?;
         }
-        let mut at = woke;
-        while let Some(delivered) = network.pull(now) {
-            // Who sends from one end is received at the other.
-            let host = delivered.side as usize ^ 1;
-            beside.given(host, at, network.bytes(&delivered));
-            match write(&tuns[host], network.bytes(&delivered)) {
-                Ok(_) => driven.packets[1] += 1,
-                Err(_) => driven.refused += 1,
-            }
-            let late = driven.links.get_mut(delivered.link as usize).unwrap_or(&mut driven.elsewhere);
-            late.note(delivered.at, at);
-            network.done(&delivered);
-            at = clock.after_work(at);
-        }
+        let at = ports.give((&mut *network, clock), (now, woke), &mut driven, beside);
         beside.done(network, now);
-        let done = clock.after_work(at);
-        driven.gaps.took(done.since(woke));
-        now = done;
+        now = clock.after_work(at);
     }
     Ok(driven)
 }

@@ -2,9 +2,9 @@
 
 use crate::sys::counters::{device_drops, tcp, Counters};
 use crate::sys::namespace::Namespace;
+use crate::sys::tun::Device;
 use crate::sys::{netlink, settings, tun};
 use ackclock_core::packet::Address;
-use rustix::fd::OwnedFd;
 use std::io;
 
 /// A host.
@@ -26,6 +26,8 @@ pub struct Wanted {
     pub mtu: u32,
     /// Names of settings below `net` and their values, besides those that every host has.
     pub settings: Vec<(String, String)>,
+    /// It leaves segmentation to the path (TSO), as to a network card.
+    pub offload: bool,
     /// Segments of the window that its connections begin with; none: as the kernel has it.
     pub initial_window: Option<u32>,
 }
@@ -52,7 +54,7 @@ impl Host {
     ///
     /// # Errors
     /// What the system does not do, in words.
-    pub fn new(address: Address, wanted: &Wanted) -> Result<(Host, OwnedFd), String> {
+    pub fn new(address: Address, wanted: &Wanted) -> Result<(Host, Device), String> {
         let cannot = |what: &str, e: &io::Error| format!("{what}: {e}");
         let namespace = Namespace::new().map_err(|e| cannot("a network namespace cannot be made", &e))?;
         for (name, value) in ALWAYS {
@@ -69,11 +71,11 @@ impl Host {
         for (name, value) in &wanted.settings {
             settings::set(name, value)?;
         }
-        let device = tun::open_device().map_err(|e| cannot("/dev/net/tun cannot be used", &e))?;
+        let device = tun::open_device(wanted.offload).map_err(|e| cannot("/dev/net/tun cannot be used", &e))?;
         let fault = |e: io::Error| cannot(&format!("the device of {address} cannot be set up"), &e);
         let index = tun::configure(address, wanted.mtu).map_err(fault)?;
-        // What queues count is packets, one by one.
-        netlink::device(index, 1, QUEUE).map_err(fault)?;
+        // Without offload the kernel makes packets one by one, of which queues count each.
+        netlink::device(index, (!wanted.offload).then_some(1), QUEUE).map_err(fault)?;
         if let Some(segments) = wanted.initial_window {
             let version_6 = matches!(address, Address::V6(_));
             netlink::initial_window(index, version_6, segments).map_err(fault)?;

@@ -4,6 +4,9 @@ use ackclock_core::histogram::Histogram;
 use ackclock_core::time::{Span, Time};
 use serde::Serialize;
 
+/// Most time between two wake-ups in which others are not looked for, seconds: as network cards wait between interrupts.
+const SPACING_S: f64 = 50e-6;
+
 /// Times by which something was late.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
@@ -70,6 +73,11 @@ impl Tolerance {
     pub fn new(rtt: f64, packet: f64) -> Tolerance {
         let p99_s = packet.max(0.02 * rtt);
         Tolerance { p99_s, worst_s: p99_s.max(0.1 * rtt) }
+    }
+
+    /// How long the path and the applications need not wake up again after they did: a small part of what may be late.
+    pub fn spacing(&self) -> Span {
+        Span::from_secs_f64((self.p99_s / 8.0).min(SPACING_S))
     }
 
     /// What of `late`, packets late at `place`, is not tolerated, in words.

@@ -9,6 +9,7 @@ use crate::path::{Addresses, Network};
 use crate::series::LinkSeries;
 use crate::sys::clock::Clock;
 use crate::sys::realtime::{self, Granted};
+use crate::sys::tun::Device;
 use crate::sys::{process, settings};
 use ackclock_core::packet::Family;
 use ackclock_core::time::{Span, Time};
@@ -17,7 +18,6 @@ use ackclock_run::output::{LinkRow, Measure};
 use ackclock_run::series::{CELL_METRICS, FIRST_OF_CELLS, USER_METRICS};
 use ackclock_run::spec::Sampling;
 use ackclock_run::{cells, ways, Output, Run};
-use rustix::fd::OwnedFd;
 use serde::Serialize;
 
 /// How a run is to be played.
@@ -86,6 +86,10 @@ pub struct Emulation {
     pub wakes: u64,
     /// See `wakes`.
     pub packets: [u64; 2],
+    /// Calls by which they were handed on: with offload one for several.
+    pub writes: u64,
+    /// Hosts leave segmentation to the path.
+    pub offload: bool,
     /// CPU time of the thread that drives the path, seconds.
     pub cpu_s: Option<f64>,
     /// Packets that hosts sent to others than the other end of a flow.
@@ -108,7 +112,8 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
         )));
     }
     let options = |(i, f)| Options::of(f, &format!("flows.{i}"));
-    let options: Vec<Options> = run.flows.iter().enumerate().map(options).collect::<Result<_, _>>()?;
+    let mut options: Vec<Options> = run.flows.iter().enumerate().map(options).collect::<Result<_, _>>()?;
+    options.iter_mut().for_each(|o| o.host.offload = run.engine.offload);
     let mtu = options.iter().map(|o| o.host.mtu).max().unwrap_or_default() as usize;
     let mut network = Network::new(run, (orders.family, mtu), cells_every(run))?;
     let mut series = LinkSeries::of(run)?;
@@ -119,7 +124,9 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
     process::many_files();
     let (hosts, devices) = hosts(run, orders, &options)?;
     let set = run.flows.iter().zip(&options).map(|(f, o)| (f.id.clone(), o.host.settings.clone())).collect();
-    let clock = Clock::ahead(AHEAD, orders.time_stands_still);
+    let tolerance = tolerance(run, &network);
+    let spacing = if orders.time_stands_still { Span::ZERO } else { tolerance.spacing() };
+    let clock = Clock::ahead(AHEAD, orders.time_stands_still).spaced(spacing);
     let mut agent = Agent::new(run, orders.family, clock, &hosts, options)?;
     let end = Time(run.duration_ns);
     let driven = std::thread::scope(|scope| {
@@ -150,7 +157,7 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
 }
 
 /// The hosts of `run` and their devices: of each flow its source's and its sink's.
-fn hosts(run: &Run, orders: &Orders, options: &[Options]) -> Result<(Vec<Host>, Vec<OwnedFd>), Trouble> {
+fn hosts(run: &Run, orders: &Orders, options: &[Options]) -> Result<(Vec<Host>, Vec<Device>), Trouble> {
     let addresses = Addresses::new(orders.family, run.flows.len());
     let (mut hosts, mut devices) = (Vec::new(), Vec::new());
     for (flow, options) in options.iter().enumerate() {
@@ -236,6 +243,8 @@ fn emulation(
         problems,
         wakes: driven.wakes,
         packets: driven.packets,
+        writes: driven.writes,
+        offload: run.engine.offload,
         cpu_s,
         astray: network.astray,
         refused: driven.refused,

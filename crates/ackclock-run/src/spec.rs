@@ -102,6 +102,9 @@ pub struct Engine {
     /// The processor that drives the path between them.
     #[serde(default)]
     pub pin: Option<usize>,
+    /// Between real kernels: hosts leave segmentation to the path, as to a network card.
+    #[serde(default)]
+    pub offload: bool,
     /// A run whose packets were late counts as valid.
     #[serde(default)]
     pub allow_late: bool,
@@ -123,7 +126,15 @@ fn version_4() -> u8 {
 
 impl Default for Engine {
     fn default() -> Self {
-        Engine { kind: Player::Sim, ip: version_4(), pin: None, allow_late: false, fused: true, log_deliveries: false }
+        Engine {
+            kind: Player::Sim,
+            ip: version_4(),
+            pin: None,
+            offload: false,
+            allow_late: false,
+            fused: true,
+            log_deliveries: false,
+        }
     }
 }
 

@@ -63,7 +63,7 @@ def _engine(run: Run) -> Document:
     """Who plays it, if not the simulator."""
     if run.engine == "sim":
         return {}
-    return {"engine": kernel.resolved(ip=run.ip, pin=run.pin, allow_late=run.allow_late)}
+    return {"engine": kernel.resolved(ip=run.ip, pin=run.pin, offload=run.offload, allow_late=run.allow_late)}
 
 
 def captured(document: Document, places: Sequence[str]) -> Document:

@@ -51,6 +51,7 @@ impl Options {
             host: Wanted {
                 settings: ["ipv4.tcp_rmem", "ipv4.tcp_wmem"].map(|name| (name.to_owned(), BUFFERS.to_owned())).to_vec(),
                 mtu: ETHERNET,
+                offload: false,
                 initial_window: None,
             },
             write: 131_072,

@@ -40,9 +40,10 @@ impl Agent<'_> {
                 self.settle();
                 due = self.due();
             }
+            let rested = self.clock.space_out(self.now, self.now);
             let next = due.min(self.sampler.due()).min(self.end);
             // Something that is due at once again is due after what others wait for.
-            let wait = timespec(next.since(self.now).0);
+            let wait = timespec(next.since(rested).0);
             let ready = match epoll::wait(&self.poll, &mut events, Some(&wait)) {
                 Ok((ready, _)) => ready,
                 Err(Errno::INTR) => &mut [],

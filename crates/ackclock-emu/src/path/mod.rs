@@ -3,11 +3,13 @@
 //! * [`Network`]: the elements of the run, what enters them and what comes out
 //! * [`Packets`]: the bytes, a [`Store`](ackclock_core::path::Store) of the elements
 //! * [`Addressed`]: whose a packet is, from its addresses; [`Stream`]: which connection
+//! * [`Split`], [`Joining`]: super-packets, split before they enter and joined when they leave
 //! * [`Tally`]: what is counted of flows; [`replay`](replay()): arrivals of a record in place of those of a clock
 
 mod addressed;
 mod agenda;
 mod network;
+mod offload;
 mod packets;
 mod replay;
 mod streams;
@@ -15,6 +17,7 @@ mod tally;
 
 pub use addressed::{Addressed, Addresses};
 pub use network::{Delivered, Network};
+pub use offload::{complete, Joining, Offload, Split, HEADER as OFFLOAD_HEADER};
 pub use packets::Packets;
 pub use replay::{replay, Record};
 pub use streams::Streams;

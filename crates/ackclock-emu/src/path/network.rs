@@ -130,6 +130,20 @@ impl Network {
 
     /// As [`Network::enter`], where it is known which host has sent it: of the flows in order their sources and sinks.
     pub fn enter_from(&mut self, host: Option<usize>, now: Time, len: usize) {
+        self.admit((host, false), now, len);
+    }
+
+    /// As [`Network::enter_from`], of a packet whose transport's checksum has been made here.
+    pub fn enter_sound(&mut self, host: usize, now: Time, len: usize) {
+        self.admit((Some(host), true), now, len);
+    }
+
+    /// Whether the checksum of a packet that came out is known to be right.
+    pub fn is_sound(&self, delivered: &Delivered) -> bool {
+        self.packets.get(delivered.id).sound
+    }
+
+    fn admit(&mut self, (host, sound): (Option<usize>, bool), now: Time, len: usize) {
         let id = self.packets.spare();
         let Some(bytes) = self.packets.room(id).get(..len) else { return };
         let anywhere = host.filter(|host| self.open == Some(host / 2));
@@ -153,6 +167,7 @@ impl Network {
             class: self.classes[flow],
             ecn: found.ecn,
             copy: false,
+            sound,
             taken: true,
             entered: now,
         };

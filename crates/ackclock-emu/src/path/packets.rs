@@ -29,6 +29,8 @@ pub struct Slot {
     pub ecn: Ecn,
     /// Whether it is the second of two that a medium made of one.
     pub copy: bool,
+    /// Its transport's checksum is known to be right: it was made here.
+    pub sound: bool,
     /// Whether the slot is taken.
     pub taken: bool,
     /// When it entered the path.

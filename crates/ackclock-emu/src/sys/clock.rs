@@ -1,6 +1,6 @@
 //! The clock of a run: nanoseconds since its begin, by CLOCK_MONOTONIC.
 
-use ackclock_core::time::Time;
+use ackclock_core::time::{Span, Time};
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{clock_gettime, ClockId, Timespec};
 
@@ -12,6 +12,8 @@ pub struct Clock {
     origin: u64,
     /// Work takes no time by it, as in a kernel whose time travels: it need not be read twice.
     stands_still: bool,
+    /// Who waits by it does not wake up again sooner than this.
+    spacing: u64,
 }
 
 fn monotonic() -> u64 {
@@ -27,7 +29,28 @@ pub fn timespec(ns: u64) -> Timespec {
 impl Clock {
     /// Whose zero lies `ahead` nanoseconds ahead.
     pub fn ahead(ahead: u64, stands_still: bool) -> Clock {
-        Clock { origin: monotonic() + ahead, stands_still }
+        Clock { origin: monotonic() + ahead, stands_still, spacing: 0 }
+    }
+
+    /// With a spacing between two times that somebody who waits by it wakes up: waking up costs more than a packet does, and what
+    /// comes within it is done together, as network cards do it that interrupt no sooner after the last time.
+    pub fn spaced(self, spacing: Span) -> Clock {
+        Clock { spacing: spacing.0, ..self }
+    }
+
+    /// Sleeps until so long after `woke`, unless that was so long ago. The time then; where there is no spacing nobody looks at the
+    /// clock, and it is `now`.
+    pub fn space_out(&self, woke: Time, now: Time) -> Time {
+        if self.spacing == 0 {
+            return now;
+        }
+        let then = woke.0.saturating_add(self.spacing);
+        if self.now().0 < then {
+            let at = timespec(self.origin.saturating_add(then));
+            // A signal ends it sooner, which does no harm.
+            let _ = clock_nanosleep_absolute(ClockId::Monotonic, &at);
+        }
+        self.now()
     }
 
     /// The time; before the begin it is 0.

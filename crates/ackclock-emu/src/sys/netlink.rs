@@ -58,17 +58,19 @@ fn ask(kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The device with this index takes `segments` segments at a time, and keeps `queue` packets until they are read.
+/// The device with this index takes `segments` segments at a time (none: as many as it likes), and keeps `queue` packets until they are read.
 ///
 /// # Errors
 /// The kernel does not do it.
-pub fn device(index: u32, segments: u32, queue: u32) -> io::Result<()> {
+pub fn device(index: u32, segments: Option<u32>, queue: u32) -> io::Result<()> {
     // struct ifinfomsg: family, padding, type, index, flags, change.
     let mut body = vec![0; 4];
     body.extend(index.to_ne_bytes());
     body.extend([0; 8]);
     attribute(&mut body, IFLA_TXQLEN, &queue.to_ne_bytes());
-    attribute(&mut body, IFLA_GSO_MAX_SEGS, &segments.to_ne_bytes());
+    if let Some(segments) = segments {
+        attribute(&mut body, IFLA_GSO_MAX_SEGS, &segments.to_ne_bytes());
+    }
     ask(RTM_NEWLINK, 0, &body)
 }
 

@@ -1,7 +1,7 @@
 //! TUN devices: what a host sends is read, what is written it receives. Packets begin with the IP header.
 
 use ackclock_core::packet::Address;
-use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{open, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{bind, socket_with, AddressFamily, SocketFlags, SocketType};
@@ -18,17 +18,39 @@ const TRIES: usize = 2000;
 /// See [`TRIES`].
 const WAIT: Duration = Duration::from_millis(1);
 
-/// Gives the calling thread's network a device.
+/// The path's end of a device.
+#[derive(Debug)]
+pub struct Device {
+    fd: OwnedFd,
+    /// The host leaves segmentation and checksums to the path: before each packet stands what is to be done with it.
+    pub offload: bool,
+}
+
+impl AsFd for Device {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Gives the calling thread's network a device, with segmentation `offload` or without.
 ///
 /// # Errors
 /// There is no `/dev/net/tun`, or it must not be used.
-pub fn open_device() -> io::Result<OwnedFd> {
+pub fn open_device(offload: bool) -> io::Result<Device> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let fd = open("/dev/net/tun", flags, Mode::empty())?;
     let mut request = named(NAME);
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+    let kind = libc::IFF_TUN | libc::IFF_NO_PI | if offload { libc::IFF_VNET_HDR } else { 0 };
+    request.ifr_ifru.ifru_flags = kind as i16;
     control(&fd, libc::TUNSETIFF, &mut request)?;
-    Ok(fd)
+    if offload {
+        let all = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+        // SAFETY: the descriptor is open; this request takes a number, no pointer.
+        if unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(all)) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(Device { fd, offload })
 }
 
 /// Gives the device of the calling thread's network `address` and packets of at most `mtu` bytes, and takes it and the loopback
