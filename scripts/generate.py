@@ -22,6 +22,7 @@ from typing import Any
 import rule_pictures
 from ackclock.drawing import topology
 from ackclock.engine import Algorithm, Discipline, Option, catalogue
+from ackclock.pcaps.analyse import pcap
 from ackclock.scenario.display import schema
 from ackclock.scenario.display.sketch import sketch
 from ackclock.scenario.plan import load
@@ -161,6 +162,9 @@ FIGURES: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, Any]]] = {
 """Figures of results: the scenario each is of, what is changed of it, and what is asked of the figure."""
 
 
+CAPTURED: Mapping[str, str] = {"docs/pictures/pcap-sequence.svg": "conformance/captures/kernel/spike.sender.pcap.gz"}
+"""Sequence graphs, and the capture each is of."""
+
 RULES = "docs/pcap-rules.md"
 """The page whose examples have pictures."""
 
@@ -194,6 +198,15 @@ def figure(name: str) -> str:
 
 
 @functools.cache
+def sequence(capture: str) -> str:
+    """The SVG of the sequence graph of a capture."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "sequence.svg"
+        pcap(ROOT / capture, series=True, events=True).plot(kind="sequence", width="page").savefig(file)
+        return file.read_text(encoding="utf-8")
+
+
+@functools.cache
 def rules() -> dict[str, str]:
     """The pictures of the examples of rules."""
     examples = rule_pictures.examples((ROOT / RULES).read_text(encoding="utf-8"))
@@ -210,7 +223,8 @@ def generated(root: Path = ROOT) -> dict[str, str]:
     pages = {page: fill(page, (root / page).read_text(encoding="utf-8"), tables) for page, tables in TABLES.items()}
     pictures = {name: picture(scenario) for name, scenario in PICTURES.items()}
     figures = {name: figure(name) for name in FIGURES}
-    return pages | {name: make() for name, make in FILES.items()} | pictures | figures | rules()
+    sequences = {name: sequence(capture) for name, capture in CAPTURED.items()}
+    return pages | {name: make() for name, make in FILES.items()} | pictures | figures | sequences | rules()
 
 
 def differs(name: str, old: str, new: str) -> bool:
