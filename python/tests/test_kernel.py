@@ -188,6 +188,34 @@ def test_a_run_that_was_late_is_said_to_be_so(tmp_path: Path, monkeypatch: pytes
     assert main(["run", str(file), "--engine", "kernel"]) == 1
 
 
+def test_without_a_processor_a_run_is_right_or_said_not_to_be() -> None:
+    """Processors that others use, and no real-time priority: the applications are put aside while they hold a socket."""
+    document = resolved()
+    document["engine"]["allow_late"] = False
+    document["links"][0]["rate_bps"] = 200_000_000
+    document["links"][0]["queue"]["limit_packets"] = 666
+    document |= {"duration_ns": 2_000_000_000, "warmup_ns": 1_000_000_000}
+    command = [kernel.program(), "run", "-"]
+    if os.geteuid() == 0:
+        command = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice", *command]
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
+    try:
+        done = subprocess.run(command, input=json.dumps(document), capture_output=True, text=True, check=True)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    played = json.loads(done.stdout)
+    emulation, (flow,) = played["emulation"], played["output"]["flows"]
+    assert not emulation["granted"]["real_time"]
+    right = flow["goodput_bytes"] * 8 == pytest.approx(0.965e6 * 200, rel=0.02)
+    assert right or not emulation["valid"]
+    waited = emulation["applications"]["waited"]
+    assert sum(count for _, count in waited["histogram"]) == waited["count"] > 100
+    # The simulator's path is there as well, whatever the processors do.
+    assert played["output"]["links"][0]["max_queue_packets"] <= 667
+
+
 def resolved() -> dict[str, Any]:
     from ackclock.scenario.compile import compile_run
     from ackclock.scenario.plan import load

@@ -11,6 +11,7 @@ const SPACING_S: f64 = 50e-6;
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
     histogram: Histogram,
+    buckets: Vec<u64>,
     worst: u64,
 }
 
@@ -29,6 +30,9 @@ pub struct Summary {
     pub p999_s: Option<f64>,
     /// The largest.
     pub worst_s: f64,
+    /// All of them, by powers of two: how many are below so many nanoseconds and not below half of that, in ascending order, without
+    /// those of which there are none. Those of less than a nanosecond are below 1.
+    pub histogram: Vec<(u64, u64)>,
 }
 
 impl Lateness {
@@ -40,6 +44,11 @@ impl Lateness {
     /// Something took so long.
     pub fn took(&mut self, span: Span) {
         self.histogram.record(span.0);
+        let bucket = (u64::BITS - span.0.leading_zeros()) as usize;
+        if bucket >= self.buckets.len() {
+            self.buckets.resize(bucket + 1, 0);
+        }
+        self.buckets[bucket] += 1;
         self.worst = self.worst.max(span.0);
     }
 
@@ -53,7 +62,15 @@ impl Lateness {
             p99_s: seconds(0.99),
             p999_s: seconds(0.999),
             worst_s: self.worst as f64 * 1e-9,
+            histogram: self.histogram_by_twos(),
         }
+    }
+}
+
+impl Lateness {
+    fn histogram_by_twos(&self) -> Vec<(u64, u64)> {
+        let all = self.buckets.iter().zip(0..).filter(|(count, _)| **count > 0);
+        all.map(|(count, bucket)| (1u64.checked_shl(bucket).unwrap_or(u64::MAX), *count)).collect()
     }
 }
 
@@ -116,6 +133,14 @@ mod tests {
         let mut lateness = Lateness::default();
         of.iter().for_each(|us| lateness.note(Time(1000), Time(1000 + us * 1000)));
         lateness.summary()
+    }
+
+    #[test]
+    fn every_one_is_in_the_histogram() {
+        let mut lateness = Lateness::default();
+        [0, 1, 2, 3, 1000, 1024, u64::MAX].into_iter().for_each(|ns| lateness.took(Span(ns)));
+        let expected = vec![(1, 1), (2, 1), (4, 2), (1024, 1), (2048, 1), (u64::MAX, 1)];
+        assert_eq!(lateness.summary().histogram, expected);
     }
 
     #[test]

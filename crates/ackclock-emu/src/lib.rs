@@ -1,7 +1,7 @@
 //! The path of a scenario in real time, between real kernels.
 //!
 //! * [`path`]: the elements of the simulator with packets as bytes; pure
-//! * [`driver`]: who drives them by a clock, through [`ports`]; [`lateness`]: how late it was; [`series`]: what is recorded of links
+//! * [`driver`]: who drives them by a clock, through [`ports`]; [`lateness`]: how late it was; [`starved`]: who had no processor; [`series`]: what is recorded of links
 //! * [`host`]: network namespaces with devices; [`agent`]: the applications on sockets in them
 //! * [`play`]: a whole run; [`probe`]: whether one can be played here
 //! * [`sys`]: what is asked of the system: namespaces, devices, sockets, priority
@@ -14,4 +14,5 @@ pub mod play;
 pub mod ports;
 pub mod probe;
 pub mod series;
+pub mod starved;
 pub mod sys;

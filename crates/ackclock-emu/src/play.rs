@@ -7,9 +7,11 @@ use crate::host::Host;
 use crate::lateness::{Summary, Tolerance};
 use crate::path::{Addresses, Network};
 use crate::series::LinkSeries;
+use crate::starved::{self, Starved};
 use crate::sys::clock::Clock;
 use crate::sys::realtime::{self, Granted};
 use crate::sys::tun::Device;
+use crate::sys::waits::Waits;
 use crate::sys::{process, settings};
 use ackclock_core::packet::Family;
 use ackclock_core::time::{Span, Time};
@@ -76,6 +78,8 @@ pub struct Emulation {
     pub elsewhere: Summary,
     /// Times in which arrivals were not looked for.
     pub gaps: Summary,
+    /// How long the applications waited for a processor.
+    pub applications: starved::Found,
     /// Whether it can be used: nothing was later than it tolerates, or it was to be used all the same.
     pub valid: bool,
     /// It was to be used, however late things are.
@@ -129,15 +133,17 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
     let clock = Clock::ahead(AHEAD, orders.time_stands_still).spaced(spacing);
     let mut agent = Agent::new(run, orders.family, clock, &hosts, options)?;
     let end = Time(run.duration_ns);
+    let applications = Waits::own().filter(|_| !orders.time_stands_still);
     let driven = std::thread::scope(|scope| {
         let path = scope.spawn(|| {
             if let Some(processor) = orders.pin {
                 realtime::pin(processor, false).map_err(Trouble::Host)?;
             }
             let granted = realtime::ask();
-            let driven = drive(&mut network, &devices, &clock, end, &mut series, &mut ());
+            let mut starved = Starved::new(applications, &tolerance);
+            let driven = drive(&mut network, &devices, &clock, end, &mut series, &mut starved);
             let driven = driven.map_err(|e| Trouble::System("the path cannot be driven".into(), e.into()))?;
-            Ok::<_, Trouble>((driven, granted, process::cpu_of_thread()))
+            Ok::<_, Trouble>((driven, granted, process::cpu_of_thread(), starved.found(end)))
         });
         if let Some(processor) = orders.pin {
             realtime::pin(processor, true).map_err(Trouble::Host)?;
@@ -151,8 +157,8 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
     network.finish(end);
     let (notes, limits) = (agent.notes(), agent.limits());
     let report = agent.report(&network.tallies);
-    let (driven, granted, cpu_s) = driven;
-    let emulation = emulation(run, orders, (&driven, granted, cpu_s), (&network, set, limits, unseen(&hosts)));
+    let (driven, granted, cpu_s, waited) = driven;
+    let emulation = emulation(run, orders, (&driven, granted, cpu_s, waited), (&network, set, limits, unseen(&hosts)));
     Ok(Played { output: output(run, network, series, (report, notes), driven.wakes), emulation })
 }
 
@@ -211,7 +217,7 @@ fn tolerance(run: &Run, network: &Network) -> Tolerance {
 fn emulation(
     run: &Run,
     orders: &Orders,
-    (driven, granted, cpu_s): (&Driven, Granted, Option<f64>),
+    (driven, granted, cpu_s, waited): (&Driven, Granted, Option<f64>, starved::Found),
     (network, settings, limits, unseen): (&Network, Settings, Limits, u64),
 ) -> Emulation {
     let tolerance = tolerance(run, network);
@@ -222,6 +228,7 @@ fn emulation(
         links.iter().flat_map(|(id, late)| tolerance.late(&format!("link {id}"), late)).collect();
     problems.extend(tolerance.late("ways without a link", &elsewhere));
     problems.extend(tolerance.gaps(&gaps));
+    problems.extend(waited.problems(&tolerance));
     if unseen > 0 {
         problems.push(format!("{unseen} packets were lost in the devices of hosts because nobody read them in time"));
     }
@@ -238,6 +245,7 @@ fn emulation(
         links,
         elsewhere,
         gaps,
+        applications: waited,
         valid: problems.is_empty() || run.engine.allow_late,
         allow_late: run.engine.allow_late,
         problems,

@@ -1,6 +1,6 @@
 //! What is asked of the system. All of the crate's `unsafe` is here.
 //!
-//! * [`clock`]: the time; [`realtime`]: priority, memory, slack; [`process`]: rights and limits
+//! * [`clock`]: the time; [`waits`]: for a processor; [`realtime`]: priority, memory, slack; [`process`]: rights and limits
 //! * [`namespace`]: hosts; [`tun`]: their devices; [`settings`]: what is written to files below `/proc/sys`
 //! * [`netlink`]: what has no file; [`tcp`]: what the kernel says of connections; [`udp`]: datagrams with their marks; [`counters`]: of a host
 
@@ -14,6 +14,7 @@ pub mod settings;
 pub mod tcp;
 pub mod tun;
 pub mod udp;
+pub mod waits;
 
 use ackclock_core::packet::Address;
 use std::net::{IpAddr, SocketAddr};
