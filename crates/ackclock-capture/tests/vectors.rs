@@ -206,3 +206,15 @@ fn a_direction_of_a_fin_alone_ends_with_it() {
     let lasted = row.fct_s.unwrap();
     assert!((lasted - 0.11).abs() < 1e-6, "{lasted} s since the SYN at {syn} s");
 }
+
+#[test]
+fn a_window_scale_that_was_cut_off_is_unknown() {
+    let of = Setting { scale: Some(7), ..Setting::default() };
+    let whole = script::segments(&of, "D3; 110 < a3001");
+    let mut cut = whole.clone();
+    (cut[1].options, cut[1].options_cut) = (Default::default(), true);
+    let [known, unknown] = [whole, cut].map(|all| script::analysed(&all, Default::default()).rows.swap_remove(0));
+    assert!(known.shares.is_some() && known.rwnd.is_some());
+    assert!(unknown.shares.is_none() && unknown.rwnd.is_none());
+    assert_eq!(unknown.goodput_bytes, 3000);
+}

@@ -54,8 +54,12 @@ def carried(row: Row) -> str:
 def limits(row: Row) -> str:
     """Who limited for which share of the time."""
     if row["limited_by"] is None:
-        why = "one direction alone" if row["one_sided"] else "without both SYNs the window is unknown"
-        return f"unknown: {why}"
+        if row["one_sided"]:
+            return "unknown: one direction alone"
+        syns = (
+            "with options of the SYNs cut off" if row["options_cut"] and not row["started_mid"] else "without both SYNs"
+        )
+        return f"unknown: {syns} the window is unknown"
     parts = {"network": "network_s", "receiver's window": "rwnd_s", "application": "app_s", "handshake": "handshake_s"}
     total = sum(row[name] for name in parts.values())
     shares = sorted(((100 * row[name] / total if total else 0.0, who) for who, name in parts.items()), reverse=True)

@@ -18,6 +18,8 @@ pub struct Offer {
     pub mss: Option<u16>,
     /// Its window scale, at most 14.
     pub scale: Option<u8>,
+    /// Whether the capture cut its options off before there was a window scale.
+    pub cut: bool,
     /// Whether it offers SACK.
     pub sack: bool,
     /// Whether it offers timestamps.

@@ -10,7 +10,7 @@ use ackclock_core::packet::wire::flags;
 /// What both SYNs together agree on, and what they took: what every packet asks for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Agreement {
-    /// Both were seen.
+    /// Both were seen, with their window scales.
     pub both: bool,
     /// Largest segment.
     pub mss: Option<u32>,
@@ -33,7 +33,7 @@ impl Connection {
         let of_mss =
             |(one, other): (u16, u16)| u32::from(one.min(other)).saturating_sub(if timestamps { 12 } else { 0 }).max(1);
         self.agreement = Agreement {
-            both: true,
+            both: !a.cut && !b.cut,
             mss: a.mss.zip(b.mss).map(of_mss),
             shifts: a.scale.zip(b.scale).map_or([0, 0], |(own, other)| [own, other]),
             sack: a.sack && b.sack,
@@ -61,6 +61,7 @@ impl Connection {
             isn: s.seq,
             mss: s.options.mss,
             scale: s.options.window_scale.map(|shift| shift.min(14)),
+            cut: s.options_cut && s.options.window_scale.is_none(),
             sack: s.options.sack_permitted,
             timestamps: s.options.timestamps.is_some(),
             ecn: s.has(flags::ECE) && (s.has(flags::CWR) || s.has(flags::ACK)),
