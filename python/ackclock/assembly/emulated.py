@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ackclock.results.validity import VALID as VALID
+
 if TYPE_CHECKING:
     from ackclock.engine import Json
-
-VALID = "valid"
-"""The column of the table of runs that says whether a run on a real kernel can be used. Simulated ones always can."""
 
 _MOST = 3
 """Problems that are told one by one."""

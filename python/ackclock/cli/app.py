@@ -16,7 +16,7 @@ import ackclock
 from ackclock.cli import interrupts
 from ackclock.cli.examples import of as example
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
-from ackclock.cli.options import AllowLate, Engine, Json, Pin, by_engine, flag, repeatable
+from ackclock.cli.options import AllowLate, Engine, Json, Pin, UseLate, by_engine, flag, repeatable
 from ackclock.cli.pcap_options import pcap_command
 from ackclock.cli.plot_options import plot_command
 from ackclock.errors import AckclockError, ControllerError, EarlierResultWarning, EngineError, InputError, one_line
@@ -99,15 +99,19 @@ def sweep_command(
     cluster: Annotated[
         str | None, Parameter(help="Play on Dask: the address of a scheduler, or local:N for N processes here.")
     ] = None,
-    retry_failed: Annotated[bool, flag("Play runs again that failed before.")] = False,
+    retry_failed: Annotated[bool, flag("Play runs again that failed before, or are not valid.")] = False,
     everything: Annotated[
         bool, flag("Print every table of all points, not only goodput, delay and fairness.", name="--all")
     ] = False,
     json: Annotated[bool, flag("Print events as lines of JSON.", name="--json")] = False,
+    engine: Engine = None,
+    pin: Pin = None,
+    allow_late: AllowLate = False,
 ) -> int:
     """Play every run of a scenario that is not there yet; go on after an interruption."""
     from ackclock.cli.sweep import Request, run
 
+    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late))
     return run(
         Request(
             file,
@@ -189,11 +193,12 @@ def rank_command(
         str | None, Parameter(help="Rank by the flows of this [[flows]] table only: its number from 0, or their name.")
     ] = None,
     json: Json = False,
+    allow_late: UseLate = False,
 ) -> int:
     """Rank controllers, or values of a swept key: which is best, how sure that is, and what it costs."""
     from ackclock.cli.rank import Request, run
 
-    return run(Request(directory, by, base, goal, metric, group, json))
+    return run(Request(directory, by, base, goal, metric, group, json, allow_late))
 
 
 @app.command(name="compare", help_epilogue=example("compare"))
@@ -224,11 +229,12 @@ def compare_command(
         bool, flag("All metrics that both have, not only goodput, delay, fairness and completion times.", name="--all")
     ] = False,
     json: Json = False,
+    allow_late: UseLate = False,
 ) -> int:
     """Compare two results, or values of a swept key: differences, intervals, adjusted p-values, verdicts."""
     from ackclock.cli.compare import Request, run
 
-    return run(Request(a, b, by, base, metric, margin, agreement, everything, json))
+    return run(Request(a, b, by, base, metric, margin, agreement, everything, json, allow_late))
 
 
 app.command(plot_command, name="plot", help_epilogue=example("plot"))

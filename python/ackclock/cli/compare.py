@@ -40,6 +40,7 @@ class Request:
     agreement: bool
     everything: bool
     as_json: bool
+    allow_late: bool = False
 
 
 def run(request: Request) -> int:
@@ -52,6 +53,7 @@ def run(request: Request) -> int:
         metrics=_metrics(request),
         margin=request.margins or None,
         agreement=request.agreement,
+        allow_late=request.allow_late,
     )
     notes = list(found.notes)
     ranking = _ranking(request, found, notes)
@@ -84,7 +86,7 @@ def _ranking(request: Request, compared: Comparison, notes: list[str]) -> Rankin
     if request.b is not None or request.metrics or request.agreement or is_condition(_key(compared)):
         return None
     try:
-        found = rank(request.a, by=request.by, base=request.base)
+        found = rank(request.a, by=request.by, base=request.base, allow_late=request.allow_late)
     except InputError as error:
         notes.append(f"not ranked: {error.problem}; {error.remedy}")
         return None

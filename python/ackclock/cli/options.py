@@ -27,6 +27,7 @@ Pin = Annotated[
     int | None, Parameter(show_default=False, help="With engine kernel: the processor that drives the path.")
 ]
 AllowLate = Annotated[bool, flag("With engine kernel: runs are valid however late packets were.")]
+UseLate = Annotated[bool, flag("Use runs on a real kernel that are not valid, too.", name="--allow-late")]
 
 
 def by_engine(engine: str | None, pin: int | None, *, allow_late: bool) -> list[str]:

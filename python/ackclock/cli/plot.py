@@ -16,6 +16,7 @@ from ackclock.errors import InputError, unknown
 from ackclock.files import unwritable
 from ackclock.results.result import Result
 from ackclock.results.store import PLOTS
+from ackclock.results.validity import given
 
 if TYPE_CHECKING:
     from ackclock.drawing.selection import Request as Asked
@@ -48,6 +49,7 @@ class Request:
     connection: Sequence[str] = ()
     start: str | None = None
     end: str | None = None
+    allow_late: bool = False
 
 
 def run(request: Request) -> int:
@@ -71,7 +73,7 @@ def run(request: Request) -> int:
     )
     if asked.y == (LIST,):
         return _listed(request, asked)
-    drawing = plot.specify(Result.load(request.directory), asked)
+    drawing = plot.specify(given(request.directory, allow_late=request.allow_late), asked)
     figure = plot.figure(drawing.chart, request.width)
     file = _file(request, drawing.kind, asked.y, kind)
     picture.write_file(figure, file)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ackclock.cli.options import Json, repeatable
+from ackclock.cli.options import Json, UseLate, repeatable
 
 Connection = Annotated[
     tuple[str, ...],
@@ -52,9 +52,28 @@ def plot_command(
     width: Annotated[str, Parameter(help="column (3.5 in) or page (7.16 in) of a paper of two columns.")] = "column",
     out: Annotated[Path | None, Parameter(help="A file or a directory. Default: plots in DIRECTORY.")] = None,
     json: Json = False,
+    allow_late: UseLate = False,
 ) -> int:
     """Draw a figure of a result: the one that suits what was swept, or another."""
     from ackclock.cli.plot import Request, run
 
-    asked = (directory, kind, x, y, by, facet, where, format, width, out, json, user, page, connection, start, end)
+    asked = (
+        directory,
+        kind,
+        x,
+        y,
+        by,
+        facet,
+        where,
+        format,
+        width,
+        out,
+        json,
+        user,
+        page,
+        connection,
+        start,
+        end,
+        allow_late,
+    )
     return run(Request(*asked))

@@ -23,6 +23,7 @@ class Request:
     metrics: Sequence[str]
     group: str | None
     as_json: bool
+    allow_late: bool = False
 
 
 def run(request: Request) -> int:
@@ -34,6 +35,7 @@ def run(request: Request) -> int:
         goal=request.goal,
         metrics=request.metrics or None,
         group=request.group,
+        allow_late=request.allow_late,
     )
     if request.as_json:
         console.print_json(found.to_json())

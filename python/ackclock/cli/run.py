@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from ackclock.cli import console, sparklines
+from ackclock.cli import console, lasting, sparklines
 from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
 from ackclock.errors import InputError, Interrupted
 from ackclock.files import figures_of
@@ -56,6 +56,7 @@ def run(request: Request) -> int:
     capture = captures.checked(request.capture) if request.capture is not None else None
     if capture is not None and any(point.scenario.run.engine != "sim" for point in plan.points):
         raise InputError("only simulated packets can be captured", "leave out --capture or the engine", key="--capture")
+    lasting.announce([plan])
     begun = time.monotonic()
     missing = 0
     try:

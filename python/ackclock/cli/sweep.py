@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ackclock.cli import console
+from ackclock.cli import console, lasting
 from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
 from ackclock.cli.run import not_valid, show
 from ackclock.errors import InputError
@@ -18,6 +18,7 @@ from ackclock.execution.scheduler import Event
 from ackclock.files import JOURNAL
 from ackclock.ranking.conditions import is_condition
 from ackclock.results import incomplete
+from ackclock.results.validity import VALID
 from ackclock.scenario.plan import load
 from ackclock.sweeps.precision import Precision
 from ackclock.sweeps.sweep import Report, sweep
@@ -89,7 +90,9 @@ def _played(report: Report) -> str:
     """How many runs were played, where others were there."""
     others = report.result.runs.height + report.failed - report.played
     if not report.played:
-        return "nothing was played: the run was there" if others == 1 else "nothing was played: all runs were there"
+        there = "the run was" if others == 1 else "all runs were"
+        measured = "; another --out measures again" if VALID in report.result.runs.columns else ""
+        return f"nothing was played: {there} there{measured}"
     were = "1 run was" if report.played == 1 else f"{report.played} runs were"
     return f"{were} played, {'the other was' if others == 1 else 'the others were'} there"
 
@@ -144,6 +147,7 @@ def _reporting(as_json: bool) -> Iterator[Callable[[Event], None]]:
             _warn_of_damage(event)
             if event["event"] == "begin" and 0 < event["finished"] < event["runs"]:
                 console.warn(f"{event['finished']} of {event['runs']} runs are there, and the others are played")
+            lasting.said(event.get("least_s", 0.0))
             if "finished" in event:
                 report(event["finished"], event["runs"])
 

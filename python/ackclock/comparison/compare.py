@@ -19,7 +19,7 @@ from ackclock.comparison.pairing import Side
 from ackclock.comparison.rows import Measured, Row
 from ackclock.comparison.values import chosen
 from ackclock.errors import InputError
-from ackclock.results import excess, incomplete, replications, unfinished
+from ackclock.results import excess, incomplete, replications, unfinished, validity
 from ackclock.results.result import Result
 from ackclock.results.unfinished import Counted
 
@@ -96,6 +96,7 @@ def compare(
     metrics: Iterable[str] | None = None,
     margin: Margin | Iterable[str] | None = None,
     agreement: bool = False,
+    allow_late: bool = False,
 ) -> Comparison:
     """B against A, metric by metric, over runs with the same random numbers.
 
@@ -108,12 +109,13 @@ def compare(
     metrics: names of metrics; by default all that both have.
     margin: up to where a difference does not matter, as a share of A: 0.05, ``"5%"`` or ``{"goodput_bps": "5%"}``.
         Metrics with a margin are also tested for equivalence.
+    allow_late: use runs on a real kernel that are not valid, too.
     agreement: ask whether two engines agree: equivalence of goodput (5 %) and RTT (10 %), and of the order of points.
 
     Raises :class:`ackclock.InputError` if there is nothing to compare, or but one run of each.
     """
     wanted, margins_of = _asked(metrics, margin, agreement=agreement)
-    first = _side(a, "A" if b is not None else "the result")
+    first = _side(a, "A" if b is not None else "the result", allow_late=allow_late)
     notes: list[str] = []
     if b is None:
         if by is None:
@@ -126,7 +128,7 @@ def compare(
     else:
         if base is not None:
             raise InputError("is of one result", "leave it out, or give one result and --by KEY", key="base")
-        sides = [first, _side(b, "B")]
+        sides = [first, _side(b, "B", allow_late=allow_late)]
     if by is not None:
         own = first.result.params if b is None else [key for side in sides for key in side.keys]
         by = names.key(by, own, first.name if b is None else None)
@@ -187,8 +189,8 @@ def _asked(
     return wanted, found
 
 
-def _side(given: Given, name: str) -> Side:
-    return Side(name, given) if isinstance(given, Result) else Side(str(given), Result.load(given))
+def _side(given: Given, name: str, *, allow_late: bool) -> Side:
+    return Side(name if isinstance(given, Result) else str(given), validity.given(given, allow_late=allow_late))
 
 
 def _compared(matches: Sequence[pairing.Match], *, several: bool) -> list[set[int]]:

@@ -20,6 +20,7 @@ from ackclock.errors import InputError, unknown
 from ackclock.results.manifest import captured
 from ackclock.results.result import Result
 from ackclock.results.single_runs import KNOWN
+from ackclock.results.validity import only
 from ackclock.series import CELL, USER
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def plot(
     named = () if connection is None else (connection,) if isinstance(connection, int | str) else tuple(connection)
     numbers = tuple(str(each) for each in named)
     asked = Request(kind, x, rows, by, facet, chosen, users, page, numbers, start, end)
-    return figure(specify(result, asked).chart, width)
+    return figure(specify(only(result), asked).chart, width)
 
 
 def figure(chart: Chart, width: str | float = "column") -> Figure:

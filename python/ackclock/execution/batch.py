@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ackclock import engine, kernel
 from ackclock.controllers import loading
 from ackclock.errors import AckclockError, ControllerError, EngineError, Problem, one_line
+from ackclock.execution import turns
 from ackclock.execution.keys import Task, engine_identity
 
 if TYPE_CHECKING:
@@ -69,9 +70,11 @@ def _played(
     classes = {name: _class(name, task, folder) for name in task.controllers}
     try:
         if kernel.plays(task.text):
-            begun = time.monotonic()
-            played = kernel.play(task.text, json.loads(task.text)["duration_ns"] / 1e9)
-            info, rows = batch.add(number, played, time.monotonic() - begun)
+            with turns.taken():
+                begun = time.monotonic()
+                played = kernel.play(task.text, json.loads(task.text)["duration_ns"] / 1e9)
+                took = time.monotonic() - begun
+            info, rows = batch.add(number, played, took)
         else:
             info, rows = batch.run(number, task.text, classes)
         return f'{{"key":"{task.key}","rows":{rows},"info":{info}}}'

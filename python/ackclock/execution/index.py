@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_FAILED, _REPEAT = 1, 2
+_FAILED, _REPEAT, _INVALID = 1, 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class Entry:
     failed: bool
     repeat: bool
     """It failed for a reason outside it, so it is worth another try."""
+    invalid: bool = False
+    """It was played in real time, and is not to be used: packets were too late."""
 
 
 class Index(Mapping[str, Entry]):
@@ -40,19 +42,22 @@ class Index(Mapping[str, Entry]):
         self._offsets.append(entry.offset)
         self._numbers.append(entry.number)
         self._rows.append(entry.rows)
-        self._states.append(_FAILED * entry.failed | _REPEAT * entry.repeat)
+        self._states.append(_FAILED * entry.failed | _REPEAT * entry.repeat | _INVALID * entry.invalid)
 
     def enter_batch(self, runs: Sequence[Mapping[str, Any]], offset: int) -> None:
         """Enter the runs of a batch's header, which begins there."""
         for number, run in enumerate(runs):
             error = run.get("error")
             repeat = bool(error and error["repeat"])
-            self.enter(run["key"], Entry(offset, number, run.get("rows", 0), error is not None, repeat))
+            emulation = run.get("info", {}).get("emulation")
+            invalid = emulation is not None and not emulation["valid"]
+            self.enter(run["key"], Entry(offset, number, run.get("rows", 0), error is not None, repeat, invalid))
 
     def __getitem__(self, key: str) -> Entry:
         at = self._at[key]
         state = self._states[at]
-        return Entry(self._offsets[at], self._numbers[at], self._rows[at], bool(state & _FAILED), bool(state & _REPEAT))
+        failed, repeat, invalid = (bool(state & bit) for bit in (_FAILED, _REPEAT, _INVALID))
+        return Entry(self._offsets[at], self._numbers[at], self._rows[at], failed, repeat, invalid)
 
     def __contains__(self, key: object) -> bool:
         return key in self._at

@@ -43,7 +43,8 @@ class PointTexts:
         self.controllers = Job(0, point, 0).controllers()
         self._hash = hashlib.sha256(engine_identity().encode())
         if point.scenario.run.engine == "kernel":
-            self._hash.update(kernel.identity().encode())
+            # What is measured differs each time: a point is not known by another one that resolves to the same run.
+            self._hash.update(f"{kernel.identity()} {point.params!r}".encode())
         used = [flow["cc"] for flow in document["flows"]]
         if any(cc["name"].startswith(loading.PREFIX) and cc["source"] is None for cc in used):
             self._hash.update(salt.encode())

@@ -53,7 +53,7 @@ class Scheduler:
     def __init__(
         self, texts: Texts, store: Store, backend: Backend, notify: Notify, *, retry: bool = False, stop: bool = False
     ) -> None:
-        """`retry` plays failed runs again; with `stop` the first that fails ends it all with :class:`RunFailed`."""
+        """`retry` plays runs again that failed or are not valid; with `stop` the first failure raises :class:`RunFailed`."""
         self._texts, self._store, self._backend, self._notify = texts, store, backend, notify
         self._retry, self._stop = retry, stop
         self._mean_s = BATCH_S
@@ -68,7 +68,7 @@ class Scheduler:
         for wanted in runs:
             key = self._texts.key(wanted.point, wanted.replication)
             entry = self._store.entries.get(key)
-            again = entry is None or entry.repeat or (entry.failed and self._retry)
+            again = entry is None or entry.repeat or (self._retry and (entry.failed or entry.invalid))
             if again and key not in self._places and key not in self._failed:
                 self._places[key] = wanted
                 result.append(wanted)
@@ -150,10 +150,11 @@ class Watch:
         self.finished = self.before = 0
         self.failed = 0
 
-    def begin(self, kept: int) -> None:
-        """So many runs are there already."""
+    def begin(self, kept: int, least_s: float = 0.0) -> None:
+        """So many runs are there already, and those in real time among the others last so long together."""
         self.finished = self.before = kept
-        self._notify({"event": "begin", "runs": self.total, "finished": kept})
+        lasting = {"least_s": least_s} if least_s else {}
+        self._notify({"event": "begin", "runs": self.total, "finished": kept, **lasting})
 
     def more(self, runs: int, kept: int) -> None:
         """More runs are wanted than were known, of which `kept` are there already."""

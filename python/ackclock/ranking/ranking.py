@@ -35,7 +35,7 @@ from ackclock.ranking.measures import (
     transfers_only,
 )
 from ackclock.ranking.standing import State, Told
-from ackclock.results import excess, incomplete, replications
+from ackclock.results import excess, incomplete, replications, validity
 from ackclock.results.result import Result
 from ackclock.results.times import METRICS as TIMES
 from ackclock.stats import best_shares, pairwise
@@ -202,6 +202,7 @@ def rank(
     goal: str | Goal | None = None,
     metrics: Sequence[str] | None = None,
     group: str | int | None = None,
+    allow_late: bool = False,
 ) -> Ranking:
     """The values of a swept key in the order of a goal, over all other swept keys.
 
@@ -216,13 +217,15 @@ def rank(
     metrics: what is shown besides the metrics of the goal; by default three or four.
     group: the number of a ``[[flows]]`` table, from 0, or what its flows are called: only these are ranked. Metrics of
         links stay those of all flows.
+    allow_late: use runs on a real kernel that are not valid, too.
 
     The score of a candidate is the weighted geometric mean of its metrics; rates and times are compared by geometric
     means of ratios over the points. Intervals are of 95 % for all pairs of candidates together.
 
     Raises :class:`ackclock.InputError` if there is nothing to rank.
     """
-    side = Side("the result", result) if isinstance(result, Result) else Side(str(result), Result.load(result))
+    name = "the result" if isinstance(result, Result) else str(result)
+    side = Side(name, validity.given(result, allow_late=allow_late))
     notes = incomplete.notes(side.result.manifest)
     number, called = (None, None) if group is None else groups.named(side.result, str(group), side.name)
     key = places.key_of(side, by, number)

@@ -11,14 +11,15 @@ import json
 from pathlib import Path
 
 from ackclock.files import STOPPED
-from ackclock.results.manifest import LATER_SWEEP, Manifest
+from ackclock.results.manifest import INVALID, LATER_SWEEP, Manifest
 
 _PART = f"{STOPPED}.part"
-_WHY = (("missing", "missing: it was interrupted"), ("failed", ""))
+_LATE = "not valid and left out: packets were later than rates and RTTs tolerate"
+_WHY = (("missing", "missing: it was interrupted"), ("failed", ""), (INVALID, _LATE))
 
 
 def notes(manifest: Manifest, source: str = "") -> list[str]:
-    """A line for runs that were not played to their end, and one for those that failed."""
+    """A line for runs that were not played to their end, one for those that failed, one for those not valid."""
     counts = {key: len(manifest.get(key, ())) for key, _ in _WHY}
     total = len(manifest["runs"]) + sum(counts.values())
     whose = f" of {source}" if source else ""

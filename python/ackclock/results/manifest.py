@@ -16,6 +16,9 @@ LATER = frozenset({"pages", "objects", "cells", "users"})
 LATER_SWEEP = "later_sweep"
 """In a manifest that was read, not in its file: how far a later sweep in its directory came that has not finished."""
 
+INVALID = "invalid"
+"""In a manifest in memory, not in its file: runs that were left out as they are not valid."""
+
 CAPTURED = ("captures", "events")
 """Those that a result of captures has besides."""
 

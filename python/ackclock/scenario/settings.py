@@ -76,6 +76,11 @@ class Run(Model):
         return self
 
 
+def in_real_time(run: Run) -> float:
+    """How long a run takes whatever computer plays it, s: 0 of one in virtual time."""
+    return run.duration / 1e9 if run.engine == "kernel" else 0.0
+
+
 _TIME = rf"\d+(\.\d*)?([eE][+-]?\d+)? *({'|'.join(DURATION.units)})"
 
 

@@ -18,6 +18,7 @@ from ackclock.execution.scheduler import Event
 from ackclock.execution.store import Store
 from ackclock.results import summary
 from ackclock.results.result import Result
+from ackclock.scenario import settings
 from ackclock.scenario.plan import Plan, Point
 from ackclock.sweeps.precision import Imprecise, Precision
 
@@ -61,7 +62,7 @@ class Session:
     def play(self) -> tuple[Plan, int]:
         """Play what is missing. Returns the plan as it was played in the end, and how many runs were."""
         missing = self._scheduler.missing(scheduling.all_runs(self._counts))
-        self._watch.begin(sum(self._counts) - len(missing))
+        self._watch.begin(sum(self._counts) - len(missing), self._lasting(missing))
         if self._precision is not None:
             first = ((at, self._store.entries.get(self._texts.key(at, 0))) for at in range(len(self._counts)))
             self._has_metric(self._precision, [at for at, entry in first if entry is not None and not entry.failed])
@@ -69,6 +70,10 @@ class Session:
         if self._precision is not None:
             self._refine(self._precision)
         return _replicated(self._plan, self._counts), self._watch.finished - self._watch.before
+
+    def _lasting(self, runs: Iterable[scheduling.Wanted]) -> float:
+        """How long those in real time last, one after the other, s."""
+        return sum(settings.in_real_time(self._plan.points[run.point].scenario.run) for run in runs)
 
     @property
     def progress(self) -> tuple[int, int]:
