@@ -46,6 +46,16 @@ IMPORTS: dict[str, set[str]] = {
         "results",
         "scenario",
     },
+    "engines": {
+        "comparison",
+        "drawing",
+        "errors",
+        "notebook",
+        "results",
+        "scenario",
+        "series",
+        "sweeps",
+    },
     "study": {"files", "sweeps", "errors", "drawing", "metrics", "notebook", "results", "scenario", "series", "stats"},
     "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
@@ -54,6 +64,7 @@ IMPORTS: dict[str, set[str]] = {
         "controllers",
         "drawing",
         "engine",
+        "engines",
         "errors",
         "execution",
         "files",
@@ -73,6 +84,7 @@ IMPORTS: dict[str, set[str]] = {
         "controllers",
         "drawing",
         "engine",
+        "engines",
         "errors",
         "events",
         "metrics",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ackclock.controllers.base import ByWindow, CongestionControl, WindowBased
     from ackclock.drawing.figures import save as plot
     from ackclock.engine import catalogue
+    from ackclock.engines.agree import Agreement, agree
     from ackclock.errors import AckclockError, ControllerError, EngineError, InputError, Interrupted
     from ackclock.events import Control, Event, load_events, record_events, replay, save_events
     from ackclock.pcaps.analyse import pcap
@@ -42,6 +43,7 @@ __all__ = [
     "Ack",
     "AckclockError",
     "Agent",
+    "Agreement",
     "ByWindow",
     "Capture",
     "Comparison",
@@ -68,6 +70,7 @@ __all__ = [
     "Undo",
     "WindowBased",
     "__version__",
+    "agree",
     "capture",
     "catalogue",
     "compare",
@@ -91,6 +94,7 @@ _HOMES = {
     "Ack": ("ackclock._ackclock", "Ack"),
     "AckclockError": ("ackclock.errors", "AckclockError"),
     "Agent": ("ackclock.controllers.agent", "Agent"),
+    "Agreement": ("ackclock.engines.agree", "Agreement"),
     "ByWindow": ("ackclock.controllers.base", "ByWindow"),
     "Capture": ("ackclock.sweeps.captures", "Capture"),
     "Comparison": ("ackclock.comparison.compare", "Comparison"),
@@ -116,6 +120,7 @@ _HOMES = {
     "Simulation": ("ackclock.simulation", "Simulation"),
     "Undo": ("ackclock._ackclock", "Undo"),
     "WindowBased": ("ackclock.controllers.base", "WindowBased"),
+    "agree": ("ackclock.engines.agree", "agree"),
     "capture": ("ackclock.sweeps.captures", "capture"),
     "catalogue": ("ackclock.engine", "catalogue"),
     "compare": ("ackclock.comparison.compare", "compare"),

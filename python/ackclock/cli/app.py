@@ -14,6 +14,7 @@ from cyclopts import App, Parameter
 
 import ackclock
 from ackclock.cli import interrupts
+from ackclock.cli.agree_options import agree_command
 from ackclock.cli.examples import of as example
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.cli.options import AllowLate, Engine, Json, Pin, UseLate, by_engine, flag, repeatable
@@ -237,6 +238,7 @@ def compare_command(
     return run(Request(a, b, by, base, metric, margin, agreement, everything, json, allow_late))
 
 
+app.command(agree_command, name="agree", help_epilogue=example("agree"))
 app.command(plot_command, name="plot", help_epilogue=example("plot"))
 app.command(pcap_command, name="pcap", help_epilogue=example("pcap"))
 

@@ -10,6 +10,7 @@ _OF = {
     "show": "ackclock show scenarios/parking-lot.toml --set cc=bbr3",
     "rank": 'ackclock rank results/a --goal "goodput_bps up, jain up 2x"',
     "compare": "ackclock compare results/a --by cc --base reno --margin 5%",
+    "agree": "ackclock agree scenarios/single-flow.toml --engines sim,kernel",
     "plot": "ackclock plot results/a --y goodput_bps --format pdf",
     "pcap": "ackclock pcap radio.pcapng --events --out results/radio",
     "cc": "ackclock cc cubic --set beta=0.8 --profile rfc",

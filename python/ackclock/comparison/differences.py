@@ -23,7 +23,7 @@ def note(a: Side, b: Side, by: str | None, matches: Sequence[Match], *, agreemen
     That is the key `by`, or the swept keys that tell the results apart, and the controller if there are none: it is
     what results are compared for. Only engines are where an agreement is asked for.
     """
-    others = [] if agreement else apart(a, b) or ["cc"]
+    others = ["engine"] if agreement else apart(a, b) or ["cc"]
     compared = others if by is None else [by]
     last = [key.rpartition(".")[2] for key in compared]
     words = tuple(_ALSO.get(word, word) for word in last)

@@ -16,6 +16,7 @@ from ackclock.errors import AckclockError, EngineError, InputError, one_line
 from ackclock.execution import batch, processes
 from ackclock.execution.keys import Task
 from ackclock.scenario.plan import Plan
+from ackclock.scenario.settings import in_real_time
 
 _PATIENCE = "10s"
 """How long a scheduler may be out of reach."""
@@ -227,10 +228,10 @@ def choose(workers: int, cluster: str | None, plan: Plan, *, isolate: bool = Tru
     stop: a batch ends with the first run that fails.
     """
     portable = processes.portable(plan)
-    if any(point.scenario.run.engine == "kernel" for point in plan.points):
-        if cluster is not None:
-            problem = "runs on this computer's kernel are played on this computer"
-            raise InputError(problem, 'leave it out, or write engine = "sim"', key="cluster")
+    if cluster is not None and any(point.scenario.run.engine != "sim" for point in plan.points):
+        problem = "runs on a kernel are played on this computer"
+        raise InputError(problem, 'leave it out, or write engine = "sim"', key="cluster")
+    if any(in_real_time(point.scenario.run) for point in plan.points):
         # Two at a time would make each other late.
         return Here(plan.folder, stop=stop)
     if cluster is not None:

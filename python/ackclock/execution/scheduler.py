@@ -53,7 +53,7 @@ class Scheduler:
     def __init__(
         self, texts: Texts, store: Store, backend: Backend, notify: Notify, *, retry: bool = False, stop: bool = False
     ) -> None:
-        """`retry` plays runs again that failed or are not valid; with `stop` the first failure raises :class:`RunFailed`."""
+        """`retry` plays again what failed or is not valid; with `stop` the first failure raises :class:`RunFailed`."""
         self._texts, self._store, self._backend, self._notify = texts, store, backend, notify
         self._retry, self._stop = retry, stop
         self._mean_s = BATCH_S

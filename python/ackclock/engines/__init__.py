@@ -1,0 +1,1 @@
+"""One scenario on several engines, and how far they agree (docs/agree.md)."""
