@@ -189,7 +189,7 @@ def test_a_run_that_was_late_is_said_to_be_so(tmp_path: Path, monkeypatch: pytes
 
 
 def test_without_a_processor_a_run_is_right_or_said_not_to_be() -> None:
-    """Processors that others use, and no real-time priority: the applications are put aside while they hold a socket."""
+    """Processors that others use, and no real-time priority: the applications are put aside, holding a socket."""
     document = resolved()
     document["engine"]["allow_late"] = False
     document["links"][0]["rate_bps"] = 200_000_000
