@@ -16,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -242,7 +243,7 @@ def mahimahi(rate: str, cc: str, seconds: float) -> Row:
     if shutil.which("mm-link") is None:
         return Row("mahimahi", rate, cc, note="not here: no program mm-link (Debian 12 has no package of it)")
     megabits = float(rate.split()[0]) * (1000 if "Gbit" in rate else 1)
-    trace = Path(f"/tmp/ackclock-{os.getpid()}.trace")  # noqa: S108
+    trace = Path(tempfile.gettempdir()) / f"ackclock-{os.getpid()}.trace"
     # Each line is a packet of 1504 bytes in the millisecond that it names.
     count = round(megabits * 1000 / 8 / 1504 * 100)
     trace.write_text("".join(f"{1 + n * 100 // count}\n" for n in range(count)), encoding="ascii")
