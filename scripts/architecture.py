@@ -25,7 +25,7 @@ CRATES: dict[str, set[str]] = {
     "ackclock-run": {"ackclock-core"},
     "ackclock-sim": {"ackclock-core", "ackclock-run"},
     "ackclock-capture": {"ackclock-core"},
-    "ackclock-emu": {"ackclock-core", "ackclock-run"},
+    "ackclock-emu": {"ackclock-capture", "ackclock-core", "ackclock-run"},
     "ackclock-py": {"ackclock-capture", "ackclock-core", "ackclock-run", "ackclock-sim"},
 }
 WITHOUT_DEPENDENCIES = {"ackclock-core"}

@@ -3,6 +3,7 @@
 //! * [`path`]: the elements of the simulator with packets as bytes; pure
 //! * [`driver`]: who drives them by a clock, through [`ports`]; [`lateness`]: how late it was; [`starved`]: who had no processor; [`series`]: what is recorded of links
 //! * [`host`]: network namespaces with devices; [`agent`]: the applications on sockets in them
+//! * [`shell`]: programs of a user behind the path
 //! * [`play`]: a whole run; [`probe`]: whether one can be played here
 //! * [`sys`]: what is asked of the system: namespaces, devices, sockets, priority
 pub mod agent;
@@ -14,5 +15,6 @@ pub mod play;
 pub mod ports;
 pub mod probe;
 pub mod series;
+pub mod shell;
 pub mod starved;
 pub mod sys;

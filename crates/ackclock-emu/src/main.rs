@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! ackclock-emu run FILE|- [--pin N] [--ipv6] [--virtual]     tables and how it went, JSON
+//! ackclock-emu shell IN OUT [--virtual]                      programs behind its path; IN and OUT are numbers of descriptors:
+//!                                                            what is asked for and the run, each a line; tables, JSON
 //! ackclock-emu replay FILE [--ipv6] < ARRIVALS > DEPARTURES  the same path by a clock that a record gives
 //! ackclock-emu probe                                         what this host can do, JSON
 //! ```
@@ -11,14 +13,17 @@ use ackclock_core::time::Time;
 use ackclock_emu::path::{replay, Network};
 use ackclock_emu::play::{play, Orders};
 use ackclock_emu::probe::probe;
+use ackclock_emu::shell::wanted::Wanted;
+use ackclock_emu::sys::inherited;
 use ackclock_emu::sys::process::{end_with_parent, may_make_networks};
 use ackclock_run::Run;
+use rustix::fd::OwnedFd;
 use std::env;
-use std::fs;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: ackclock-emu run FILE|- [--pin N] [--ipv6] [--virtual] | replay FILE [--ipv6] | probe";
+const USAGE: &str = "usage: ackclock-emu run FILE|- [--pin N] [--ipv6] [--virtual] | shell IN OUT [--virtual] | replay FILE [--ipv6] | probe";
 
 /// Largest packet of IP.
 const LARGEST: usize = 65_535;
@@ -42,9 +47,10 @@ fn command(arguments: &[String]) -> Result<(), String> {
         ("run", [file, options @ ..]) => {
             let run = read(file)?;
             let orders = orders(options, &run)?;
-            may_make_networks()?;
+            may_make_networks(true)?;
             print(&play(&run, &orders).map_err(|trouble| trouble.to_string())?)
         }
+        ("shell", [from, to, options @ ..]) => shell(from, to, options),
         ("replay", [file, options @ ..]) => {
             let run = read(file)?;
             let family = orders(options, &run)?.family;
@@ -56,6 +62,36 @@ fn command(arguments: &[String]) -> Result<(), String> {
         }
         _ => Err(USAGE.to_owned()),
     }
+}
+
+/// Plays programs behind the path of a run. What is wrong is told as the result, for standard error is the programs'.
+fn shell(from: &str, to: &str, options: &[String]) -> Result<(), String> {
+    let life = inherited(from)?;
+    let mut to = BufWriter::new(File::from(inherited(to)?));
+    let result = asked(&life).and_then(|(wanted, run)| {
+        let orders = orders(options, &run).map_err(|e| (e, 2))?;
+        ackclock_emu::shell::play(run, &wanted, &orders, &life)
+    });
+    let written = match result {
+        Ok(played) => serde_json::to_writer(&mut to, &played),
+        Err((error, exit)) => serde_json::to_writer(&mut to, &serde_json::json!({"error": error, "exit": exit})),
+    };
+    written
+        .map_err(io::Error::from)
+        .and_then(|()| to.flush())
+        .map_err(|e| format!("the results cannot be written: {e}"))
+}
+
+/// What is asked for and the run, a line each. The descriptor stays open: it ends when whoever asked does.
+fn asked(life: &OwnedFd) -> Result<(Wanted, Run), (String, i32)> {
+    let wrong = |e: String| (e, 2);
+    let mut lines = BufReader::new(File::from(life.try_clone().map_err(|e| wrong(e.to_string()))?)).lines();
+    let mut line = || lines.next().transpose().map(Option::unwrap_or_default).map_err(|e| wrong(e.to_string()));
+    let wanted: Wanted = serde_json::from_str(&line()?).map_err(|e| wrong(format!("what is asked for: {e}")))?;
+    if wanted.command.is_empty() {
+        return Err(wrong("what is asked for: there is no program".to_owned()));
+    }
+    Ok((wanted, Run::from_json(&line()?).map_err(|e| wrong(e.to_string()))?))
 }
 
 /// What the document says, and options instead of it.

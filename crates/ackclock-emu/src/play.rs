@@ -163,7 +163,7 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
 }
 
 /// The hosts of `run` and their devices: of each flow its source's and its sink's.
-fn hosts(run: &Run, orders: &Orders, options: &[Options]) -> Result<(Vec<Host>, Vec<Device>), Trouble> {
+pub(crate) fn hosts(run: &Run, orders: &Orders, options: &[Options]) -> Result<(Vec<Host>, Vec<Device>), Trouble> {
     let addresses = Addresses::new(orders.family, run.flows.len());
     let (mut hosts, mut devices) = (Vec::new(), Vec::new());
     for (flow, options) in options.iter().enumerate() {
@@ -179,12 +179,12 @@ fn hosts(run: &Run, orders: &Orders, options: &[Options]) -> Result<(Vec<Host>, 
 }
 
 /// Packets lost in the devices of `hosts`.
-fn unseen(hosts: &[Host]) -> u64 {
+pub(crate) fn unseen(hosts: &[Host]) -> u64 {
     hosts.iter().filter_map(|host| host.counters().ok()).map(|(_, drops)| drops).sum()
 }
 
 /// The interval of the series of cells, if one is asked for.
-fn cells_every(run: &Run) -> Option<Span> {
+pub(crate) fn cells_every(run: &Run) -> Option<Span> {
     let of_cells = |name: &str| CELL_METRICS.iter().chain(&USER_METRICS).any(|m| *m == name);
     run.probes.iter().filter(|(name, _)| of_cells(name)).find_map(|(_, sampling)| match sampling {
         Sampling::Every { every_ns } => Some(Span(*every_ns)),
@@ -193,7 +193,7 @@ fn cells_every(run: &Run) -> Option<Span> {
 }
 
 /// Packets that may be under way at a time, roughly.
-fn under_way(run: &Run) -> u64 {
+pub(crate) fn under_way(run: &Run) -> u64 {
     let of = |l: &ackclock_run::spec::Link| {
         let rate = l.fastest().unwrap_or(0);
         let flight = (u128::from(rate) * u128::from(l.delay_ns) / 8_000_000_000) as u64 / FULL;
@@ -204,7 +204,7 @@ fn under_way(run: &Run) -> u64 {
 }
 
 /// What `run` tolerates: by its smallest propagation and its fastest bottleneck.
-fn tolerance(run: &Run, network: &Network) -> Tolerance {
+pub(crate) fn tolerance(run: &Run, network: &Network) -> Tolerance {
     let best = run.flows.iter().map(|f| ways::best(&ways::drawn(f, run), run, &network.others));
     let (mut rtt, mut packet) = (u64::MAX, f64::INFINITY);
     for path in best {
@@ -214,7 +214,7 @@ fn tolerance(run: &Run, network: &Network) -> Tolerance {
     Tolerance::new(rtt as f64 * 1e-9, if packet.is_finite() { packet } else { 0.0 })
 }
 
-fn emulation(
+pub(crate) fn emulation(
     run: &Run,
     orders: &Orders,
     (driven, granted, cpu_s, waited): (&Driven, Granted, Option<f64>, starved::Found),
@@ -260,7 +260,7 @@ fn emulation(
     }
 }
 
-fn output(
+pub(crate) fn output(
     run: &Run,
     mut network: Network,
     series: LinkSeries,

@@ -29,7 +29,7 @@ pub struct Found {
 /// Tries everything that a run needs. The process must have one thread only, and is of no other use afterwards.
 pub fn probe() -> Found {
     let mut problems = Vec::new();
-    let right = may_make_networks().map_err(|problem| problems.push(problem)).ok();
+    let right = may_make_networks(true).map_err(|problem| problems.push(problem)).ok();
     let mut hosts = [false; 2];
     if right.is_some() {
         for (family, host) in [Family::V4, Family::V6].into_iter().zip(&mut hosts) {

@@ -20,6 +20,7 @@ from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.cli.options import AllowLate, Engine, Json, Pin, UseLate, by_engine, flag, repeatable
 from ackclock.cli.pcap_options import pcap_command
 from ackclock.cli.plot_options import plot_command
+from ackclock.cli.shell import shell_command
 from ackclock.errors import AckclockError, ControllerError, EarlierResultWarning, EngineError, InputError, one_line
 
 app = App(
@@ -241,6 +242,7 @@ def compare_command(
 app.command(agree_command, name="agree", help_epilogue=example("agree"))
 app.command(plot_command, name="plot", help_epilogue=example("plot"))
 app.command(pcap_command, name="pcap", help_epilogue=example("pcap"))
+app.command(shell_command, name="shell", help_epilogue=example("shell"))
 
 
 @app.command(name="cc", help_epilogue=example("cc"))

@@ -63,6 +63,13 @@ def failure(task: Task, problem: str) -> bytes:
     return _packed([_failed(task, problem, repeat=True)], (b"",) * len(STREAMS))
 
 
+def played(key: str, document: str, wall_s: float) -> bytes:
+    """One run that another engine has played already; `document` is what it said. Raises :class:`EngineError`."""
+    batch = engine.Batch()
+    info, rows = batch.add(0, document, wall_s)
+    return _packed([f'{{"key":{json.dumps(key)},"rows":{rows},"info":{info}}}'], batch.take())
+
+
 def _played(
     batch: engine.Batch, number: int, task: Task, folder: str | None, interruptible: bool, failed: Failed
 ) -> str:

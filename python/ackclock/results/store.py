@@ -22,7 +22,9 @@ from ackclock.results import manifest as manifests
 from ackclock.results.manifest import CAPTURED, TABLES, tables_of
 
 MANIFEST = "manifest.json"
-_OURS = {f"{name}.parquet" for name in (*TABLES, *CAPTURED)} | {MANIFEST}
+PACKETS = "packets.pcapng"
+"""What passed the ends of a shell, beside its tables."""
+_OURS = {f"{name}.parquet" for name in (*TABLES, *CAPTURED)} | {MANIFEST, PACKETS}
 PLOTS = "plots"
 """Folder of figures beside the tables."""
 _FIGURES = ("overview*.png", "overview*.svg")

@@ -3,6 +3,7 @@
 use super::frame::{self, LinkType, MOST_FRAME};
 use super::{Seen, Truth};
 use ackclock_core::packet::Family;
+use ackclock_core::time::Time;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -93,6 +94,21 @@ pub(super) fn packet(out: &mut Vec<u8>, link: LinkType, seen: &Seen<'_>) {
     put(24, original);
     put(end, length as u32);
     out.extend_from_slice(&bytes[..length]);
+}
+
+/// Most bytes of a packet that are kept of those that are bytes already.
+pub(super) const MOST_BYTES: usize = MOST_FRAME;
+
+/// The block of a packet that is bytes already, of which so many are kept of so many.
+pub(super) fn bytes(out: &mut Vec<u8>, (at, interface): (Time, u32), (kept, original): (&[u8], u32)) {
+    let length = (PACKET_HEAD + kept.len() + padding(kept.len()) + 4) as u32;
+    let time = [(at.0 >> 32) as u32, at.0 as u32];
+    for word in [PACKET, length, interface, time[0], time[1], kept.len() as u32, original] {
+        out.extend(word.to_le_bytes());
+    }
+    out.extend(kept);
+    out.resize(out.len() + padding(kept.len()), 0);
+    out.extend(length.to_le_bytes());
 }
 
 /// The comment of a packet and the end of its options: how many bytes they take.

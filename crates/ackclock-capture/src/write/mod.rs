@@ -87,6 +87,16 @@ impl<W: Write> Writer<W> {
         }
     }
 
+    /// Writes a packet of the Internet protocol that really is one; as much of it as of others.
+    pub fn bytes(&mut self, at: Time, interface: u32, packet: &[u8]) {
+        let kept = &packet[..packet.len().min(blocks::MOST_BYTES)];
+        blocks::bytes(&mut self.buffer, (at, interface), (kept, packet.len() as u32));
+        self.packets += 1;
+        if self.buffer.len() > CHUNK - blocks::MOST {
+            self.pass_on(0);
+        }
+    }
+
     /// Writes what is in the buffer if it is more than `most`.
     fn pass_on(&mut self, most: usize) {
         if self.buffer.len() <= most {

@@ -75,6 +75,11 @@ impl LinkStats {
         }
     }
 
+    /// The window ends at `to`, before it should have: nothing has been counted that happened later.
+    pub fn ends(&mut self, to: Time) {
+        self.to = to.0.max(self.from);
+    }
+
     #[inline]
     fn clip(&self, t: Time) -> u64 {
         t.0.clamp(self.from, self.to)

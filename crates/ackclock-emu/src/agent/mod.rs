@@ -29,7 +29,7 @@ use ackclock_run::series::Sample;
 use ackclock_run::{Run, SpecError};
 use flow::{Connection, Flow};
 use options::Options;
-use rustix::event::epoll::{self, CreateFlags};
+use rustix::event::epoll::{self, CreateFlags, EventFlags};
 use rustix::fd::OwnedFd;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -123,6 +123,17 @@ impl<'a> Agent<'a> {
     }
 }
 
+impl Agent<'_> {
+    /// The run ends before its time once `over` can be read.
+    ///
+    /// # Errors
+    /// The system cannot watch it.
+    pub fn stop_with(&mut self, over: &OwnedFd) -> Result<(), Trouble> {
+        let added = epoll::add(&self.poll, over, sockets::Of::Over.data(), EventFlags::IN);
+        added.map_err(|e| Trouble::System("epoll".into(), e.into()))
+    }
+}
+
 /// Why a run cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
@@ -138,6 +149,7 @@ pub enum Trouble {
 }
 
 /// What the agent has to report.
+#[derive(Default)]
 pub struct Report {
     /// Flows, in the order of the document.
     pub flows: Vec<FlowRow>,

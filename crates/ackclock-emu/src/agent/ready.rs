@@ -60,6 +60,7 @@ impl Agent<'_> {
                     Of::Listener(host) => self.accept(host as usize),
                     Of::Datagrams(host) => self.take_datagrams(host as usize),
                     Of::Side(number) => self.on_side(number as usize, flags),
+                    Of::Over => self.end = self.now,
                 }
             }
             if any {

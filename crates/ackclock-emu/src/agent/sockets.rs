@@ -31,14 +31,17 @@ pub(super) enum Of {
     Datagrams(u32),
     /// This side of a connection.
     Side(u32),
+    /// Who says that the run is over.
+    Over,
 }
 
 impl Of {
-    fn data(self) -> EventData {
+    pub(super) fn data(self) -> EventData {
         let (kind, number) = match self {
             Of::Listener(n) => (0u64, n),
             Of::Datagrams(n) => (1, n),
             Of::Side(n) => (2, n),
+            Of::Over => (3, 0),
         };
         EventData::new_u64(kind << 32 | u64::from(number))
     }
@@ -48,6 +51,7 @@ impl Of {
         match data >> 32 {
             0 => Of::Listener(number),
             1 => Of::Datagrams(number),
+            3 => Of::Over,
             _ => Of::Side(number),
         }
     }

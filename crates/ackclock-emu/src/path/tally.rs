@@ -16,6 +16,8 @@ pub struct Tally {
     pub sent_bytes: u64,
     /// Packets that came out.
     pub received: u64,
+    /// Their payload.
+    pub received_bytes: u64,
     /// Of them, those that came out marked (CE).
     pub marked: u64,
     /// Packets that entered within the window and came out.
@@ -50,6 +52,7 @@ impl Tally {
             return;
         }
         self.received += 1;
+        self.received_bytes += u64::from(slot.payload);
         self.marked += u64::from(slot.ecn == Ecn::Ce);
         self.of_sent += u64::from(slot.entered >= self.from);
         self.delay.record(at.since(slot.entered).0);

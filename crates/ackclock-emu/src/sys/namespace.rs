@@ -2,7 +2,8 @@
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{open, Mode, OFlags};
-use rustix::process::{getegid, geteuid};
+use rustix::mount::{mount_change, MountPropagationFlags};
+use rustix::process::{getegid, geteuid, Pid};
 use rustix::thread::{move_into_link_name_space, unshare_unsafe, LinkNameSpaceType, UnshareFlags};
 use std::fs;
 use std::io;
@@ -22,16 +23,46 @@ fn leave(flags: UnshareFlags) -> io::Result<()> {
 }
 
 /// Makes the calling process, which must have one thread only, the master of a user namespace of its own: there it may make
-/// networks without being root.
+/// networks without being root. It is root in there, or called as it was outside.
 ///
 /// # Errors
 /// The system does not allow it.
-pub fn become_master() -> io::Result<()> {
+pub fn become_master(as_root: bool) -> io::Result<()> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    let inside = if as_root { (0, 0) } else { (user, group) };
     leave(UnshareFlags::NEWUSER)?;
     fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("0 {group} 1"))
+    fs::write("/proc/self/uid_map", format!("{} {user} 1", inside.0))?;
+    fs::write("/proc/self/gid_map", format!("{} {group} 1", inside.1))
+}
+
+/// Makes a process that is a copy of the calling one, which must have one thread only, and the first in a world of processes of
+/// its own: whatever is started there ends when it does. In the copy it returns nothing, and in the calling process the other's
+/// number.
+///
+/// # Errors
+/// The system does not allow it.
+pub fn first_of_its_own() -> io::Result<Option<Pid>> {
+    let flags = libc::c_long::from(libc::CLONE_NEWPID | libc::SIGCHLD);
+    let none: libc::c_long = 0;
+    // SAFETY: the process has one thread, so no lock is held that nobody in the copy would give back; the copy has memory of its
+    // own and goes on where this one is, as after fork(). That it is not libc's is seen only by what asks it for the number of
+    // the thread, which nothing here does.
+    match unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) } {
+        0 => Ok(None),
+        number @ 1.. => Ok(Pid::from_raw(number as i32)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The calling process sees files in a way of its own: what it mounts from now on nobody else sees.
+///
+/// # Errors
+/// The system does not allow it.
+pub fn own_mounts() -> io::Result<()> {
+    leave(UnshareFlags::NEWNS)?;
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
+    Ok(())
 }
 
 impl Namespace {

@@ -100,6 +100,18 @@ pub fn initial_window(index: u32, version_6: bool, segments: u32) -> io::Result<
     Ok(())
 }
 
+/// What has no other way goes to the device with this index, of version 4 or 6.
+///
+/// # Errors
+/// The kernel does not do it.
+pub fn default_route(index: u32, version_6: bool) -> io::Result<()> {
+    let family = if version_6 { AF_INET6 } else { AF_INET };
+    let scope = if version_6 { 0 } else { RT_SCOPE_LINK };
+    let mut body = vec![family, 0, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, scope, RTN_UNICAST, 0, 0, 0, 0];
+    attribute(&mut body, RTA_OIF, &index.to_ne_bytes());
+    ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &body)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

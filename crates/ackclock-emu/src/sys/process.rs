@@ -2,8 +2,11 @@
 
 use super::namespace::become_master;
 use rustix::process::{getrlimit, set_parent_process_death_signal, setrlimit, Resource, Rlimit, Signal};
+use rustix::thread::configure_capability_in_ambient_set as ambient;
+use rustix::thread::set_capabilities;
 use rustix::thread::{capabilities, CapabilitySet};
 use std::fs;
+use std::io;
 
 /// As many open files as the system allows.
 pub fn many_files() {
@@ -34,16 +37,17 @@ pub enum Right {
     UserNamespace,
 }
 
-/// Sees to it that networks can be made. The process must have one thread only.
+/// Sees to it that networks can be made. The process must have one thread only. Where that takes a user namespace, it is root in
+/// there, or called as it was.
 ///
 /// # Errors
 /// They cannot, and what to do, in one line.
-pub fn may_make_networks() -> Result<Right, String> {
+pub fn may_make_networks(as_root: bool) -> Result<Right, String> {
     let wanted = CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN;
     if capabilities(None).is_ok_and(|sets| sets.effective.contains(wanted)) {
         return Ok(Right::Own);
     }
-    match become_master() {
+    match become_master(as_root) {
         Ok(()) => Ok(Right::UserNamespace),
         Err(error) => Err(format!(
             "networks cannot be made: this is not root, and user namespaces are not allowed ({error}); run it as root, or allow \
@@ -51,4 +55,19 @@ pub fn may_make_networks() -> Result<Right, String> {
              kernel.apparmor_restrict_unprivileged_userns=0 where the system has these)"
         )),
     }
+}
+
+/// What the calling process may do to networks, the programs that it starts may, too, whoever they are.
+///
+/// # Errors
+/// The system does not allow it.
+pub fn hand_down_rights() -> io::Result<()> {
+    let handed = [CapabilitySet::NET_ADMIN, CapabilitySet::NET_RAW, CapabilitySet::NET_BIND_SERVICE];
+    let mut sets = capabilities(None)?;
+    handed.iter().for_each(|right| sets.inheritable |= *right);
+    set_capabilities(None, sets)?;
+    for right in handed {
+        ambient(right, true)?;
+    }
+    Ok(())
 }
