@@ -167,6 +167,27 @@ def test_datagrams_of_both_versions_take_the_round_trip(scenario: Path, family: 
     assert 0.0306 < trips[0] < 0.0325
 
 
+@pytest.mark.parametrize(("family", "outer"), [("AF_INET", "100.64.0.1"), ("AF_INET6", "fd64::1")])
+def test_a_shell_in_a_shell_reaches_what_is_around_it_over_both_paths(scenario: Path, family: str, outer: str) -> None:
+    trips = TRIPS.format(family=family, version="").replace('os.environ["ACKCLOCK_SERVER"]', f'"{outer}"')
+    inner = command(scenario, "--quiet", "--nat", "--", *python(trips))
+    around = [*serving(ECHO.format(family=family)), "--quiet", "--", *inner]
+    if os.getuid():
+        assert "who is not root may not change the network around" in shell(scenario, *around, code=2).stderr
+        return
+    times = sorted(map(float, shell(scenario, *around).stdout.split()))
+    assert len(times) == 10
+    # Twice 30 ms and the times of a packet at 8 and 2 Mbit/s; half a millisecond for each router and host on the way.
+    assert 0.0612 < times[0] < 0.065
+
+
+def test_a_shell_in_a_shell_has_a_network_of_its_own(scenario: Path) -> None:
+    options = serving(ECHO.format(family="AF_INET"))
+    inner = command(scenario, "--quiet", *options, "--", *python(TRIPS.format(family="AF_INET", version="")))
+    times = sorted(map(float, shell(scenario, "--quiet", "--", *inner).stdout.split()))
+    assert 0.0306 < times[0] < 0.0325
+
+
 def test_the_server_end_uploads(scenario: Path) -> None:
     done = shell(scenario, "--end", "server", "--", *python("import os; print(os.environ['ACKCLOCK_CLIENT6'])"))
     assert done.stdout == "fd64::2\n"
@@ -327,8 +348,12 @@ def test_keys_are_the_programs_and_a_shell_has_its_jobs(scenario: Path) -> None:
         time.sleep(0.5)
         os.write(terminal, b"\x1a")
         read_until(terminal, "Stopped")
-        os.write(terminal, b"kill %1; wait; jobs; echo over\n")
-        read_until(terminal, "over\r\n")
+        os.write(terminal, b"fg\n")
+        read_until(terminal, "sleep 100")
+        time.sleep(0.5)
+        os.write(terminal, b"\x03")
+        os.write(terminal, b"echo again $?\n")
+        read_until(terminal, "again 130")
         os.write(terminal, b"exit 9\n")
         read_until(terminal, "code 9")
         os.write(terminal, b"mine again\n")

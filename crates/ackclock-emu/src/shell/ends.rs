@@ -38,6 +38,8 @@ pub struct Ends {
     pub namespaces: [Namespace; 2],
     /// Their devices, in the same order.
     pub devices: Vec<Device>,
+    /// The number of the server's in its network.
+    pub server: u32,
     /// Whether they have version 6, too.
     pub version_6: bool,
 }
@@ -68,14 +70,14 @@ impl Ends {
     /// # Errors
     /// What the system does not do, in words.
     pub fn new(wanted: &Wanted, offload: bool) -> Result<Ends, String> {
-        let (server, first) = host(wanted, End::Server, offload)?;
-        let (client, second) = host(wanted, End::Client, offload)?;
+        let (server, first, index) = host(wanted, End::Server, offload)?;
+        let (client, second, _) = host(wanted, End::Client, offload)?;
         let version_6 = settings::has("ipv6.conf.default.disable_ipv6");
-        Ok(Ends { namespaces: [server, client], devices: vec![first, second], version_6 })
+        Ok(Ends { namespaces: [server, client], devices: vec![first, second], server: index, version_6 })
     }
 }
 
-fn host(wanted: &Wanted, end: End, offload: bool) -> Result<(Namespace, Device), String> {
+fn host(wanted: &Wanted, end: End, offload: bool) -> Result<(Namespace, Device, u32), String> {
     let namespace = Namespace::new().map_err(|e| format!("a network namespace cannot be made: {e}"))?;
     for (name, value) in SETTINGS {
         settings::set(name, value)?;
@@ -95,11 +97,13 @@ fn host(wanted: &Wanted, end: End, offload: bool) -> Result<(Namespace, Device),
              /dev/net/tun), or give yourself the right to open it"
         )
     })?;
+    let mut number = 0;
     for address in addresses(wanted.level, end).into_iter().take(1 + usize::from(version_6)) {
         let fault = |e| format!("the device of {address} cannot be set up: {e}");
         let index = tun::configure(address, wanted.mtu).map_err(fault)?;
+        number = index;
         netlink::device(index, (!offload).then_some(1), QUEUE).map_err(fault)?;
         netlink::default_route(index, matches!(address, Address::V6(_))).map_err(fault)?;
     }
-    Ok((namespace, device))
+    Ok((namespace, device, number))
 }

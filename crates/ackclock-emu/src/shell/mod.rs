@@ -34,6 +34,7 @@ use ackclock_core::time::{Span, Time};
 use ackclock_run::{ways, Output, Run};
 use ends::{addresses, Ends};
 use init::{Init, News, Order};
+use nat::WayOut;
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::{write, Errno};
@@ -118,7 +119,8 @@ pub fn play(mut run: Run, wanted: &Wanted, orders: &Orders, life: &OwnedFd) -> R
     let (hosts, mut devices) = play::hosts(&flows, orders, &options).map_err(trouble)?;
     let mut ends = Ends::new(wanted, run.engine.offload).map_err(refused)?;
     devices.append(&mut ends.devices);
-    let way_out = if wanted.nat { Some(nat::open(wanted, &ends, &outside, right).map_err(refused)?) } else { None };
+    let way_out =
+        if wanted.nat { Some(nat::open(wanted.level, &ends, &outside, right).map_err(refused)?) } else { None };
 
     let (ours, theirs) = UnixStream::pair().map_err(|e| refused(e.to_string()))?;
     let environment = environment(wanted, ends.version_6);
@@ -151,7 +153,7 @@ pub fn play(mut run: Run, wanted: &Wanted, orders: &Orders, life: &OwnedFd) -> R
         Agent::new(&flows, orders.family, clock, &hosts, options).map(Some)
     };
     let played = stage.play(agent, (&mut init, &signals, life), before.as_ref());
-    drop(way_out);
+    way_out.into_iter().for_each(WayOut::close);
     played
 }
 

@@ -3,7 +3,7 @@
 //! * [`clock`]: the time; [`waits`]: for a processor; [`realtime`]: priority, memory, slack; [`process`]: rights and limits
 //! * [`namespace`]: hosts; [`tun`]: their devices; [`settings`]: what is written to files below `/proc/sys`
 //! * [`signals`], [`terminal`], [`mounts`]: of programs that a user starts in a host
-//! * [`netlink`]: what has no file; [`tcp`]: what the kernel says of connections; [`udp`]: datagrams with their marks; [`counters`]: of a host
+//! * [`netlink`]: what has no file; [`way_out`]: from a host into another network; [`tcp`]: what the kernel says of connections; [`udp`]: datagrams with their marks; [`counters`]: of a host
 
 pub mod clock;
 pub mod counters;
@@ -19,6 +19,7 @@ pub mod terminal;
 pub mod tun;
 pub mod udp;
 pub mod waits;
+pub mod way_out;
 
 use ackclock_core::packet::Address;
 use rustix::fd::{FromRawFd, OwnedFd};

@@ -84,6 +84,11 @@ impl Namespace {
         Namespace::current()
     }
 
+    /// What stands for it.
+    pub fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
     /// Moves the calling thread into it.
     ///
     /// # Errors

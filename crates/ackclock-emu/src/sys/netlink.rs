@@ -8,9 +8,9 @@ use std::io;
 /// Bytes of `struct nlmsghdr`.
 const HEADER: usize = 16;
 const NLM_F_REQUEST: u16 = 1;
-const NLM_F_ACK: u16 = 4;
+pub(super) const NLM_F_ACK: u16 = 4;
 const NLM_F_REPLACE: u16 = 0x100;
-const NLM_F_CREATE: u16 = 0x400;
+pub(super) const NLM_F_CREATE: u16 = 0x400;
 const NLMSG_ERROR: u16 = 2;
 const RTM_NEWLINK: u16 = 16;
 const RTM_NEWROUTE: u16 = 24;
@@ -28,27 +28,37 @@ const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 
 /// An attribute: length, type, value, padded to four bytes.
-fn attribute(into: &mut Vec<u8>, kind: u16, value: &[u8]) {
+pub(super) fn attribute(into: &mut Vec<u8>, kind: u16, value: &[u8]) {
     into.extend((4 + value.len() as u16).to_ne_bytes());
     into.extend(kind.to_ne_bytes());
     into.extend(value);
     into.resize(into.len().next_multiple_of(4), 0);
 }
 
+/// A message: header and body.
+pub(super) fn message(into: &mut Vec<u8>, kind: u16, flags: u16, body: &[u8]) {
+    into.extend(((HEADER + body.len()) as u32).to_ne_bytes());
+    into.extend(kind.to_ne_bytes());
+    into.extend((NLM_F_REQUEST | flags).to_ne_bytes());
+    into.extend([0; 8]);
+    into.extend(body);
+    into.resize(into.len().next_multiple_of(4), 0);
+}
+
 /// Asks the kernel for one thing and waits for its answer.
 fn ask(kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
-    let flagged = SocketFlags::CLOEXEC;
     // Protocol 0 is that of routes and devices (NETLINK_ROUTE).
-    let socket: OwnedFd = socket_with(AddressFamily::NETLINK, SocketType::RAW, flagged, None)?;
-    let mut message = Vec::with_capacity(HEADER + body.len());
-    message.extend(((HEADER + body.len()) as u32).to_ne_bytes());
-    message.extend(kind.to_ne_bytes());
-    message.extend((NLM_F_REQUEST | NLM_F_ACK | flags).to_ne_bytes());
-    message.extend([0; 8]);
-    message.extend(body);
-    send(&socket, &message, SendFlags::empty())?;
+    let socket: OwnedFd = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    let mut text = Vec::with_capacity(HEADER + body.len());
+    message(&mut text, kind, NLM_F_ACK | flags, body);
+    say(&socket, &text)
+}
+
+/// Sends messages, of which one at least asks for an answer, and waits for the first.
+pub(super) fn say(socket: &OwnedFd, text: &[u8]) -> io::Result<()> {
+    send(socket, text, SendFlags::empty())?;
     let mut answer = [0u8; 4096];
-    let (bytes, _) = recv(&socket, &mut answer, RecvFlags::empty())?;
+    let (bytes, _) = recv(socket, &mut answer, RecvFlags::empty())?;
     let kind = answer.get(4..6).filter(|_| bytes >= HEADER + 4).map(|k| u16::from_ne_bytes([k[0], k[1]]));
     let code = answer.get(HEADER..HEADER + 4).map_or(0, |c| i32::from_ne_bytes([c[0], c[1], c[2], c[3]]));
     match (kind, code) {
