@@ -326,11 +326,13 @@ def test_a_figure_of_one_connection_keeps_the_events_of_no_other(
 
     drew = []
 
+    draw = captured_figure.drawn
+
     def drawn(result: Result, asked: captured_figure.Asked) -> captured_figure.Figure:
         drew.append({row[0].partition(".")[0] for row in result.events.select("id").unique().iter_rows()})
-        return captured_figure.drawn(result, asked)
+        return draw(result, asked)
 
-    monkeypatch.setattr("ackclock.cli.pcap.drawn", drawn)
+    monkeypatch.setattr(captured_figure, "drawn", drawn)
     file = pcaps.download(tmp_path / "a.pcapng")
     assert main(["pcap", str(file), "--plot", str(tmp_path / "a.svg"), *connection]) == 0
     assert drew == [set(connection[1:]) or {"0"}]

@@ -1,10 +1,7 @@
-"""The commands and their options, and what becomes of errors."""
+"""The commands and their options."""
 
 from __future__ import annotations
 
-import os
-import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,15 +10,15 @@ import cyclopts
 from cyclopts import App, Parameter
 
 import ackclock
-from ackclock.cli import interrupts
 from ackclock.cli.agree_options import agree_command
+from ackclock.cli.entry import MisuseError
+from ackclock.cli.entry import main as main
 from ackclock.cli.examples import of as example
-from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.cli.options import AllowLate, Engine, Json, Pin, UseLate, by_engine, flag, repeatable
 from ackclock.cli.pcap_options import pcap_command
 from ackclock.cli.plot_options import plot_command
 from ackclock.cli.shell import shell_command
-from ackclock.errors import AckclockError, ControllerError, EarlierResultWarning, EngineError, InputError, one_line
+from ackclock.errors import one_line
 
 app = App(
     name="ackclock",
@@ -325,33 +322,9 @@ def study_run_command(
     return run(Request(name, quick, cc, out, jobs, json, strict))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code (docs/cli.md)."""
+def played(arguments: Sequence[str]) -> Any:
+    """Do what a command line says; what the command answers. Raises :class:`MisuseError`."""
     try:
-        with interrupts.kept(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", EarlierResultWarning)  # commands say it in a line
-            result: Any = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
-        sys.stdout.flush()
+        return app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except cyclopts.CycloptsError as error:
-        return _fail(f"{one_line(str(error)).rstrip('.')}; see: ackclock --help", BAD_INPUT)
-    except InputError as error:
-        return _fail(str(error), BAD_INPUT)
-    except ControllerError as error:
-        sys.stderr.write(error.traceback)
-        return _fail(str(error), FAILED)
-    except (EngineError, AckclockError) as error:
-        return _fail(str(error), FAILED)
-    except KeyboardInterrupt:
-        return _fail("interrupted; nothing was kept", INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of a pipe left, as `head` does. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-    return result if isinstance(result, int) else OK
-
-
-def _fail(message: str, code: int) -> int:
-    from ackclock.cli.console import warn
-
-    warn(one_line(message))
-    return code
+        raise MisuseError(one_line(str(error)).rstrip(".")) from error

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ackclock.cli import console
-from ackclock.cli.plot import connections, seconds
 from ackclock.errors import InputError
 from ackclock.pcaps.analyse import Options, session
 from ackclock.pcaps.inputs import Input
-from ackclock.results.result import Result
+
+if TYPE_CHECKING:
+    from ackclock.results.result import Result
 
 _WIDTH = "page"
 _MOST = 2**63  # a number of connections that no capture has
@@ -29,6 +30,7 @@ class Asked:
 
     def fits(self) -> None:
         """Refuse what cannot be drawn whatever was captured, before anything is read."""
+        from ackclock.cli.plot import connections, seconds
         from ackclock.drawing.picture import drawable
 
         drawable(self.file)
@@ -44,6 +46,7 @@ class Asked:
 
         Which has most data shows only when all has been read, so that a capture is read twice for it; a pipe cannot be.
         """
+        from ackclock.cli.plot import connections
         from ackclock.drawing import passages
         from ackclock.drawing.request import EVERY
 
@@ -83,6 +86,7 @@ class Figure:
 
 def drawn(result: Result, asked: Asked) -> Figure:
     """Draw and write it."""
+    from ackclock.cli.plot import connections, seconds
     from ackclock.drawing import picture, plot
     from ackclock.drawing.request import Request
 

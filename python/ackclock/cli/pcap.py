@@ -5,23 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.console import Console
 
-from ackclock.cli import connections, console, gains
-from ackclock.cli.captured_figure import Asked, Figure, drawn
+from ackclock.cli import connections, console
 from ackclock.cli.exit_codes import FAILED, OK
 from ackclock.errors import InputError
-from ackclock.pcaps import check, inputs, weights
+from ackclock.pcaps import inputs
 from ackclock.pcaps.analyse import Options, Session, opened, session
 from ackclock.pcaps.escaped import in_csv
-from ackclock.pcaps.groups import groups
 from ackclock.results import captured, warnings
-from ackclock.results.result import Result
+
+if TYPE_CHECKING:
+    from ackclock.cli.captured_figure import Asked, Figure
+    from ackclock.pcaps.groups import Groups
 
 _TABLES = ("flows", "series", "events")
 _ROWS = 50_000
@@ -32,19 +33,19 @@ _FEW = 6
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked for on the command line."""
+    """What was asked for on the command line; the defaults are those of its options."""
 
     files: Sequence[str]
-    tables: Sequence[str]
-    out: Path | None
-    labels: Sequence[str]
-    base: str | None
-    weights: str | None
-    most: int
-    options: Options
-    anonymise: bool
-    as_json: bool
-    check: bool
+    tables: Sequence[str] = ()
+    out: Path | None = None
+    labels: Sequence[str] = ()
+    base: str | None = None
+    weights: str | None = None
+    most: int = 8
+    options: Options = field(default_factory=Options)
+    anonymise: bool = False
+    as_json: bool = False
+    check: bool = False
     truth: Path | None = None
     plot: Asked | None = None
 
@@ -73,7 +74,7 @@ def run(request: Request) -> int:
 
 def show(done: Session, *, as_json: bool = False) -> None:
     """Print a result of captures, as the command did that wrote it."""
-    _print(done, Request((), (), None, (), None, None, 8, Options(), anonymise=False, as_json=as_json, check=False))
+    _print(done, Request((), as_json=as_json))
 
 
 def _again(done: Session, request: Request) -> int:
@@ -88,7 +89,7 @@ def _again(done: Session, request: Request) -> int:
 
 
 def _print(done: Session, request: Request) -> None:
-    figure = None if request.plot is None else drawn(done.result, request.plot)
+    figure = _drawn(done, request)
     if request.tables and request.out is None:
         _rows(done, request.tables[0], as_json=request.as_json)
     elif request.as_json:
@@ -99,6 +100,20 @@ def _print(done: Session, request: Request) -> None:
             figure.say()
     for warning in (*warnings.of(done.manifest), *(figure.notes if figure is not None else ())):
         console.warn(warning)
+
+
+def _drawn(done: Session, request: Request) -> Figure | None:
+    if request.plot is None:
+        return None
+    from ackclock.cli.captured_figure import drawn
+
+    return drawn(done.result, request.plot)
+
+
+def _grouped(done: Session, request: Request) -> Groups:
+    from ackclock.pcaps.groups import groups
+
+    return groups(done.result, base=request.base, weights=request.weights)
 
 
 def _fits(request: Request, found: Sequence[inputs.Input]) -> None:
@@ -116,6 +131,8 @@ def _fits(request: Request, found: Sequence[inputs.Input]) -> None:
             f"no captures have the label '{request.base}'", f"there are {known or 'no labels'}", key="base"
         )
     if request.weights is not None:
+        from ackclock.pcaps import weights
+
         weights.read(request.weights)
         if labels == {None}:
             raise InputError("they are of groups", "give groups: --label off=FOLDER --label on=FOLDER", key="weights")
@@ -147,7 +164,7 @@ def _json(done: Session, request: Request, figure: Figure | None) -> dict[str, A
         "warnings": warnings.of(done.manifest),
     }
     if done.labelled:
-        answer |= groups(done.result, base=request.base, weights=request.weights).to_json()
+        answer |= _grouped(done, request).to_json()
     return answer if figure is None else answer | {"figure": figure.to_json()}
 
 
@@ -180,12 +197,14 @@ def _summary(out: Console, done: Session, request: Request) -> None:
 
 def _groups(out: Console, captures: pl.DataFrame, done: Session, request: Request) -> None:
     """How much there is, the groups, and what they gain."""
+    from ackclock.cli import gains
+
     files = captures.unique("run")
     number = connections.count(int(captures["packets"].sum()), "packet")
     console.say(out, f"{connections.count(files.height, 'capture')}, {number}")
     if cut := files["truncated"].count():
         console.say(out, f"{cut} of them TRUNCATED")
-    gains.show(out, groups(done.result, base=request.base, weights=request.weights))
+    gains.show(out, _grouped(done, request))
 
 
 def _kept(request: Request) -> list[str]:
@@ -229,6 +248,9 @@ def _captures(out: Console, table: pl.DataFrame) -> None:
 
 def _check(request: Request, found: Sequence[inputs.Input]) -> int:
     """Hold what the analysis says against what the simulator wrote beside the packets."""
+    from ackclock.pcaps import check
+    from ackclock.results.result import Result
+
     truth = None if request.truth is None else Result.load(request.truth)
     checks = [check.check(source, request.options, truth) for source in found]
     if request.as_json:

@@ -63,7 +63,8 @@ def pcap_command(
     from ackclock.cli.pcap import Request, run
     from ackclock.pcaps.analyse import Options
 
-    tables = [name for name, wanted in (("flows", flows), ("series", series), ("events", events)) if wanted]
+    given = (("flows", flows), ("series", series), ("events", events))
+    tables = tuple(name for name, wanted in given if wanted)
     figure = None if plot is None else Asked(plot, connection, start, end)
     if figure is None and (connection or start is not None or end is not None):
         key = "connection" if connection else "from" if start is not None else "to"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -21,8 +21,10 @@ from ackclock.pcaps.escaped import escaped
 from ackclock.pcaps.inputs import LABEL, Input, Paths
 from ackclock.pcaps.keep import Analysed, Kept
 from ackclock.results.manifest import Manifest, captured, tables_of
-from ackclock.results.result import Result
 from ackclock.results.store import MANIFEST, OutputDirectory, Tables, read
+
+if TYPE_CHECKING:
+    from ackclock.results.result import Result
 
 MOST_SORTED = 1_000_000
 """Packets that are put in order at a time: they are in memory."""
@@ -77,6 +79,8 @@ def pcap(
 
     docs/pcap.md has the columns. Raises :class:`InputError` for what is no capture.
     """
+    from ackclock.results.result import Result
+
     found = inputs.collected(files, labels)
     options = Options(series, events, merge_interfaces, sort, max_bytes)
     with session(found, options, out=out, anonymise=anonymise) as done:
@@ -109,6 +113,8 @@ class Session:
     @property
     def result(self) -> Result:
         """All tables, each read when it is asked for."""
+        from ackclock.results.result import Result
+
         names = tables_of(self.manifest)
         return Result(Tables({name: self.folder / f"{name}.parquet" for name in names}, names), self.manifest)
 
@@ -131,7 +137,7 @@ def session(
             if place is None:
                 folder = Path(scratch) / "tables"
                 folder.mkdir()
-                keep.write(kept, folder)
+                keep.write(kept, folder, lasting=False)
                 yield Session(manifest, folder)
                 return
             manifest = place.fill(lambda target: keep.write(kept, target), manifest)

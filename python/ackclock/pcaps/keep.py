@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -14,6 +14,8 @@ from ackclock import engine
 from ackclock.pcaps import columns, views
 from ackclock.pcaps.inputs import FILE, LABEL, Input
 from ackclock.results.manifest import TABLES
+
+Packing = Literal["zstd", "lz4"]
 
 EVENTS: Mapping[str, Any] = {
     "time_s": pl.Float64,
@@ -103,23 +105,24 @@ class Kept:
         return {name: kind for name, (_, kind) in self.keys(self.captures[0]).items()}
 
 
-def write(kept: Kept, folder: Path) -> None:
-    """Write the table files of a result into a folder."""
-    _put(runs(kept), folder / "runs.parquet")
-    _put(captures(kept), folder / "captures.parquet")
+def write(kept: Kept, folder: Path, *, lasting: bool = True) -> None:
+    """Write the table files of a result into a folder; packed less, in less time, if they are not to be kept."""
+    packing: Packing = "zstd" if lasting else "lz4"
+    _put(runs(kept), folder / "runs.parquet", packing)
+    _put(captures(kept), folder / "captures.parquet", packing)
     empty = engine.empty_tables()
     for name in TABLES[1:]:
         if name == "flows" or (name == "series" and kept.series):
-            _join(name, kept, folder)
+            _join(name, kept, folder, packing)
         else:
             schema = dict(empty[name].schema)
             if name == "series":
                 schema |= {"kind": columns.OWNERS, "metric": pl.Enum(columns.METRICS)}
-            _put(pl.DataFrame(schema=kept.key_schema() | schema), folder / f"{name}.parquet")
+            _put(pl.DataFrame(schema=kept.key_schema() | schema), folder / f"{name}.parquet", packing)
     if kept.events:
-        _join("events", kept, folder)
+        _join("events", kept, folder, packing)
     else:
-        _put(pl.DataFrame(schema=kept.key_schema() | dict(EVENTS)), folder / "events.parquet")
+        _put(pl.DataFrame(schema=kept.key_schema() | dict(EVENTS)), folder / "events.parquet", packing)
 
 
 def read(folder: Path) -> dict[str, pl.DataFrame]:
@@ -210,19 +213,19 @@ def _labelled(name: str, table: pl.LazyFrame, kept: Kept, capture: Analysed) -> 
     return table.select(*own, pl.all())
 
 
-def _join(name: str, kept: Kept, folder: Path) -> None:
+def _join(name: str, kept: Kept, folder: Path, packing: Packing) -> None:
     """Write a table of all captures, piece by piece."""
-    parts = [folder / f"{name}.{number}.part" for number, _ in enumerate(_pieces(name, kept, folder))]
+    parts = [folder / f"{name}.{number}.part" for number, _ in enumerate(_pieces(name, kept, folder, packing))]
     target = folder / f"{name}.parquet"
     if len(parts) == 1:
         parts[0].rename(target)
         return
-    pl.scan_parquet(parts).sink_parquet(target, compression="zstd", statistics=True)
+    pl.scan_parquet(parts).sink_parquet(target, compression=packing, statistics=True)
     for part in parts:
         part.unlink()
 
 
-def _pieces(name: str, kept: Kept, folder: Path) -> Iterator[None]:
+def _pieces(name: str, kept: Kept, folder: Path, packing: Packing) -> Iterator[None]:
     """Write the pieces of a table, numbered; yields after each."""
     number = 0
     for capture in kept.captures:
@@ -230,10 +233,10 @@ def _pieces(name: str, kept: Kept, folder: Path) -> Iterator[None]:
             (table.lazy() for table in flows_of(kept, capture)) if name == "flows" else [rows_of(name, kept, capture)]
         )
         for table in tables:
-            table.sink_parquet(folder / f"{name}.{number}.part", compression="zstd", statistics=True)
+            table.sink_parquet(folder / f"{name}.{number}.part", compression=packing, statistics=True)
             number += 1
             yield
 
 
-def _put(table: pl.DataFrame, file: Path) -> None:
-    table.write_parquet(file, compression="zstd", statistics=True)
+def _put(table: pl.DataFrame, file: Path, packing: Packing) -> None:
+    table.write_parquet(file, compression=packing, statistics=True)

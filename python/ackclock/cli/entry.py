@@ -1,0 +1,68 @@
+"""Where the command line begins, and what becomes of errors.
+
+What is typed most does without the options of all commands, which take longer than all else at the start.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import ackclock
+from ackclock.cli import interrupts
+from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
+from ackclock.errors import AckclockError, ControllerError, EarlierResultWarning, EngineError, InputError, one_line
+
+
+class MisuseError(Exception):
+    """A command line that means nothing."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code (docs/cli.md)."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        with interrupts.kept(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", EarlierResultWarning)  # commands say it in a line
+            result = _played(given)
+        sys.stdout.flush()
+    except MisuseError as error:
+        return _fail(f"{error}; see: ackclock --help", BAD_INPUT)
+    except InputError as error:
+        return _fail(str(error), BAD_INPUT)
+    except ControllerError as error:
+        sys.stderr.write(error.traceback)
+        return _fail(str(error), FAILED)
+    except (EngineError, AckclockError) as error:
+        return _fail(str(error), FAILED)
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing was kept", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of a pipe left, as `head` does. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    return result if isinstance(result, int) else OK
+
+
+def _played(given: Sequence[str]) -> Any:
+    if given == ["--version"]:
+        print(ackclock.__version__)
+        return OK
+    if len(given) > 1 and given[0] == "pcap" and not any(word.startswith("-") for word in given):
+        # Captures and no option: a test holds that this is what the options' defaults say.
+        from ackclock.cli.pcap import Request, run
+
+        return run(Request(tuple(given[1:])))
+    from ackclock.cli.app import played
+
+    return played(given)
+
+
+def _fail(message: str, code: int) -> int:
+    from ackclock.cli.console import warn
+
+    warn(one_line(message))
+    return code
