@@ -327,4 +327,5 @@ def played(arguments: Sequence[str]) -> Any:
     try:
         return app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except cyclopts.CycloptsError as error:
-        raise MisuseError(one_line(str(error)).rstrip(".")) from error
+        said = one_line(str(error))
+        raise MisuseError(said if said.endswith("...") else said.removesuffix(".")) from error

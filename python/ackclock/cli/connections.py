@@ -112,6 +112,8 @@ def notes(row: Row) -> Iterator[str]:
         total = row["missed_bytes"] + row["sent_bytes"]
         share = 100 * row["missed_bytes"] / total if total else 0.0
         yield f"INCOMPLETE: {share:.3g} % of the bytes never passed here, but were acknowledged: losses may be larger"
+    if row["sent_bytes"] and not row["goodput_bytes"]:
+        yield "none of its data were acknowledged"
     if row["duplicate_packets"]:
         yield f"captured twice: {count(row['duplicate_packets'], 'packet')}, left out"
     if row["started_mid"]:

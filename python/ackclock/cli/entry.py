@@ -5,6 +5,7 @@ What is typed most does without the options of all commands, which take longer t
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -15,6 +16,7 @@ import ackclock
 from ackclock.cli import interrupts
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.errors import AckclockError, ControllerError, EarlierResultWarning, EngineError, InputError, one_line
+from ackclock.files import reason
 
 
 class MisuseError(Exception):
@@ -44,6 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of a pipe left, as `head` does. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO) or error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _fail(f"what is printed cannot be written ({reason(error)})", FAILED)
     return result if isinstance(result, int) else OK
 
 

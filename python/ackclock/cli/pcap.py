@@ -224,7 +224,7 @@ def _line(out: Console, name: str, text: str) -> None:
 
 def _captures(out: Console, table: pl.DataFrame) -> None:
     """What is in each file."""
-    files = table.partition_by("file", maintain_order=True)
+    files = table.partition_by("run", maintain_order=True)
     for file in files[:_FEW]:
         first = file.row(0, named=True)
         packets, segments = int(file["packets"].sum()), int(file["segments"].sum())
@@ -232,6 +232,8 @@ def _captures(out: Console, table: pl.DataFrame) -> None:
             f"{connections.count(packets, 'packet')} in {connections.duration(first['duration_s'])}",
             f"{segments} of TCP" if segments < packets else "all of TCP",
         ]
+        if not packets:
+            parts = ["a header and no packets"]
         others = [("malformed", file["malformed"].sum()), ("lost by the capture", file["drops"].sum())]
         parts += [f"{number} {words}" for words, number in others if number]
         if first["truncated"]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ackclock.cli.entry import MisuseError
 from ackclock.cli.options import flag, repeatable
 from ackclock.cli.plot_options import Connection, End, Start
 from ackclock.errors import InputError
@@ -62,7 +63,12 @@ def pcap_command(
     from ackclock.cli.captured_figure import Asked
     from ackclock.cli.pcap import Request, run
     from ackclock.pcaps.analyse import Options
+    from ackclock.pcaps.escaped import escaped
+    from ackclock.pcaps.inputs import STDIN
 
+    for word in files:
+        if word.startswith("-") and word != STDIN and not Path(word).exists():
+            raise MisuseError(f"Unknown option: {escaped(word)}")
     given = (("flows", flows), ("series", series), ("events", events))
     tables = tuple(name for name, wanted in given if wanted)
     figure = None if plot is None else Asked(plot, connection, start, end)

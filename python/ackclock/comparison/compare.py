@@ -20,6 +20,7 @@ from ackclock.comparison.rows import Measured, Row
 from ackclock.comparison.values import chosen
 from ackclock.errors import InputError
 from ackclock.results import excess, incomplete, replications, unfinished, validity
+from ackclock.results.manifest import captured
 from ackclock.results.result import Result
 from ackclock.results.unfinished import Counted
 
@@ -161,7 +162,11 @@ def compare(
         raise InputError("no metric has a value on both sides", f"of these: {', '.join(wanted[:6])}", key="metric")
     if all(row.n < 2 for row in there if row.value is not None) and any(row.value is not None for row in there):
         problem = "one replication has no spread, so that nothing can be said of a difference"
-        raise InputError(problem, "run with --replications 10", source=", ".join(side.name for side in sides))
+        remedy = "run with --replications 10"
+        if all(captured(side.result.manifest) for side in sides):
+            problem = "one capture of each has no spread, so that nothing can be said of a difference"
+            remedy = "analyse several captures of each label"
+        raise InputError(problem, remedy, source=", ".join(side.name for side in sides))
     labels = (there[0].a, ", ".join(dict.fromkeys(row.b for row in there)))
     if agreement:
         decided = [bounds.judged(row) for row in agreements.judged(there)]

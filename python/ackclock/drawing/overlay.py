@@ -60,6 +60,15 @@ def overlay(selection: Selection, rows: Sequence[Row], *, single: bool) -> Chart
     return Chart("", time, Scale(label, low=0.0 if not start else None), (panel,), looks)
 
 
+def acknowledged(rows: Sequence[Row]) -> list[Row]:
+    """Those of some connections that came anywhere. Raises :class:`ackclock.InputError` if none did."""
+    found = [row for row in rows if row["goodput_bytes"]]
+    if not found:
+        problem = "nothing to lay over each other: no data of any connection were acknowledged"
+        raise InputError(problem, "draw one of them: --connection N", key="connection")
+    return found
+
+
 def _line(selection: Selection, row: Row, start: float | None, end: float | None) -> Line:
     """When how many bytes were acknowledged, or if that is not known, had passed."""
     first = row["start_s"]

@@ -10,6 +10,7 @@ import polars as pl
 
 from ackclock.drawing.request import EVERY
 from ackclock.errors import InputError
+from ackclock.results import captured
 from ackclock.results.result import Result
 from ackclock.results.store import Tables
 
@@ -18,6 +19,7 @@ Row = dict[str, Any]
 
 _COLUMNS = (
     "run", "id", "connection", "main", "src", "sport", "dst", "dport", "vantage", "start_s", "last_s", "goodput_bytes",
+    "sent_bytes",
 )  # fmt: skip
 _PASSED = ("new", "gap", "retransmission", "partial", "reordered", "duplicate_packet", "probe", "keepalive", "sack")
 AGAIN = ("retransmission", "partial")
@@ -31,10 +33,9 @@ def lazy(result: Result, name: str) -> pl.LazyFrame:
 
 def connections(result: Result, runs: Sequence[int]) -> list[Row]:
     """The rows of some runs that stand for a connection and carry data, that with most data first."""
-    order = ["goodput_bytes", "run", "connection"]
-    own = pl.col("main") & (pl.col("goodput_bytes") > 0) & pl.col("run").is_in(list(runs))
-    table = lazy(result, "flows").filter(own).select(_COLUMNS)
-    return table.sort(order, descending=[True, False, False]).collect().to_dicts()
+    order = ["goodput_bytes", "sent_bytes", "run", "connection"]
+    own = captured.carrying(lazy(result, "flows")).filter(pl.col("run").is_in(list(runs))).select(_COLUMNS)
+    return own.sort(order, descending=[True, True, False, False]).collect().to_dicts()
 
 
 def asked(result: Result, runs: Sequence[int], names: Sequence[str]) -> list[Row]:
@@ -85,6 +86,11 @@ class Passage:
     def has_segments(self) -> bool:
         """Whether it is known what each segment was."""
         return bool(self._events["kind"].is_in(list(_PASSED)).any())
+
+    @property
+    def has_series(self) -> bool:
+        """Whether samples over time were kept."""
+        return bool(self._series.height)
 
     @property
     def has_acknowledgments(self) -> bool:

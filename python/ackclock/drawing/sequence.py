@@ -43,6 +43,7 @@ from ackclock.results.result import Result
 _ABOVE = 0.04  # of the height, above the highest segment
 _SELDOM = 0.03  # of the time: a line that is within the figure for less says nothing
 _REMEDY = "analyse the capture again with --events --series"
+_NOT_KEPT = Remark("its acknowledgments were not kept", _REMEDY)
 
 Rows = dict[str, Array]
 
@@ -71,9 +72,11 @@ def sequence(selection: Selection) -> Chart:
         return _single(selection, rows[0]) if len(rows) == 1 else overlay.overlay(selection, rows, single=True)
     rows = passages.connections(selection.result, runs)
     if not rows:
-        raise InputError("no connection of TCP carries data", "capture where they pass", key="kind")
+        raise InputError(
+            "nothing to draw: no connection of TCP carries data in it", "capture where they pass", key="plot"
+        )
     if request.connection or len(runs) > 1:
-        return overlay.overlay(selection, rows, single=False)
+        return overlay.overlay(selection, overlay.acknowledged(rows), single=False)
     if len(rows) > 1:
         chosen = f"connection {rows[0]['connection']}, that with most data of {len(rows)}"
         remedy = f"--connection N shows another, --connection {EVERY} draws all over each other"
@@ -104,7 +107,8 @@ def _single(selection: Selection, row: Row) -> Chart:
     if not passed.has_segments:
         selection.remarks.append(Remark("its segments were not kept", _REMEDY))
     if not passed.has_acknowledgments:
-        selection.remarks.append(Remark("its acknowledgments were not kept, or did not pass", _REMEDY))
+        missing = Remark("no acknowledgment of its data passed") if passed.has_series else _NOT_KEPT
+        selection.remarks.append(missing)
     acks, kinds = passed.acknowledged(), _kinds(passed)
     found = {label: rows for label, rows in kinds.items() if len(rows["x"])}
     low, high = _heights(list(found.values()), acks)

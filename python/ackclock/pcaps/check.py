@@ -140,7 +140,8 @@ def _said(place: Place) -> str:
 def check(source: Input, options: Options | None = None, truth: Result | None = None) -> Check:
     """Analyse a capture of the simulator and hold it against its comments, and the tables of its run in `truth`.
 
-    Raises :class:`InputError` for a capture that has no comments, and where `truth` is not of its run.
+    Raises :class:`InputError` for a capture that has no comments or no data of TCP, and a `truth` that is not of its
+    run.
     """
     if source.path == STDIN:
         raise InputError("a check reads the capture twice", "give a file", source=STDIN)
@@ -163,6 +164,8 @@ def check(source: Input, options: Options | None = None, truth: Result | None = 
         )
         known = capture.known["truth"]
         beside = () if truth is None else tuple(_figures(_run(truth, known, source), flows, table, names))
+    if not places and not beside:
+        raise InputError("has no data of TCP to compare", "give a capture of flows over TCP", source=source.name)
     return Check(source.name, escaped(str(known.get("scenario", ""))), places, beside)
 
 

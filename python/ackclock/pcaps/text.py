@@ -17,6 +17,9 @@ _COLUMNS = (
     ("dup_ack_percent", "dup ACKs\n%", 1.0),
     ("reordered_percent", "out of order\n%", 1.0),
 )
+_LARGE = 999.5
+"""From here on three digits would be written with a power of ten."""
+
 _SAID = {
     "goodput_bps": "goodput",
     "mean_fct_s": "completion time",
@@ -54,6 +57,15 @@ def gains(gain: Gain, vantage: str) -> Iterator[str]:
         if (own := gain.metrics.get(name)) is None or own.value is None:
             continue
         factor, unit = (100.0, " %") if name in RATIOS else (1.0, " points")
-        ends = "" if own.low is None or own.high is None else f" ({factor * own.low:+.3g} to {factor * own.high:+.3g})"
+        ends = (
+            ""
+            if own.low is None or own.high is None
+            else f" ({_signed(factor * own.low)} to {_signed(factor * own.high)})"
+        )
         seen = f", seen from the {vantage}" if name in captured.LOSSES else ""
-        yield f"{word:<{widest}}  {factor * own.value:+.3g}{unit}{ends}{seen}"
+        yield f"{word:<{widest}}  {_signed(factor * own.value)}{unit}{ends}{seen}"
+
+
+def _signed(value: float) -> str:
+    """Three digits, without powers of ten: +413, -2790."""
+    return f"{value:+.3g}" if abs(value) < _LARGE else f"{float(f'{value:.3g}'):+.0f}"
