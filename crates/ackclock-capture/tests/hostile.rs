@@ -78,6 +78,21 @@ fn a_million_connections_are_no_more_than_the_table_holds_at_a_time() {
     assert_eq!((found.connections, found.evicted, found.disordered), (1_000_000, 1_000_000 - 131_072, 0));
 }
 
+#[test]
+fn a_connection_that_must_go_while_all_are_busy_is_said_to_have_gone() {
+    let of = Setting { handshake: false, ..Setting::default() };
+    let settings = Settings { most_connections: 2, ..Settings::default() };
+    let mut analyzer = Analyzer::new(Vec::new(), settings);
+    for (ms, port) in [(0.0, 1), (1.0, 2), (2.0, 2), (3.0, 1), (4.0, 3)] {
+        let mut s = packet(&of, ms, true);
+        s.source_port = port;
+        analyzer.take(&s);
+    }
+    let rows: Vec<FlowRow> = analyzer.finish();
+    let gone: Vec<_> = rows.iter().step_by(2).map(|row| (row.source.port, row.evicted)).collect();
+    assert_eq!(gone, [(1, true), (2, false), (3, false)]);
+}
+
 /// The least time that one of `n` segments takes, of two turns.
 fn each(n: u32, segment: impl Fn(u32) -> Segment) -> (Duration, FlowRow) {
     let turns = (0..2).map(|_| {

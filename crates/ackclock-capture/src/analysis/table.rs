@@ -324,14 +324,19 @@ impl<S: Sink> Analyzer<S> {
                 self.watch.push_back((last, at, number));
                 continue;
             }
-            if let Some(place) = self.places.get_mut(at as usize).and_then(Option::as_mut) {
-                place.connection.evicted = true;
-            }
-            return self.finish_at(at);
+            return self.put_out(at);
         }
+        // All had packets since they were looked at last.
         if let Some((_, at, _)) = self.watch.pop_front() {
-            self.finish_at(at);
+            self.put_out(at);
         }
+    }
+
+    fn put_out(&mut self, at: u32) {
+        if let Some(place) = self.places.get_mut(at as usize).and_then(Option::as_mut) {
+            place.connection.evicted = true;
+        }
+        self.finish_at(at);
     }
 
     /// The end of the files: everything is written out, in the order of first packets. The answer is where it went.
