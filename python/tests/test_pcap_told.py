@@ -52,6 +52,21 @@ def test_data_that_nobody_acknowledged_are_drawn_and_said(tmp_path: Path, capsys
     assert both.count(", 1 transfer") == 1
 
 
+def test_who_sent_the_first_packet_opened_what_began_before(tmp_path: Path) -> None:
+    whole = pcap(pcaps.pcap(tmp_path / "a.pcap", pcaps.HELLO)).flows
+    assert whole.select("id", "initiator", "started_mid").rows() == [("0.0", True, False), ("0.1", False, False)]
+    answer = pcap(pcaps.pcap(tmp_path / "b.pcap", pcaps.HELLO[1:])).flows
+    assert answer.select("src", "initiator", "started_mid").rows() == [
+        ("192.0.2.2", False, False),
+        ("192.0.2.1", True, False),
+    ]
+    middle = pcap(pcaps.pcap(tmp_path / "c.pcap", pcaps.HELLO[3:])).flows
+    assert middle.select("src", "initiator", "started_mid").rows() == [
+        ("192.0.2.1", True, True),
+        ("192.0.2.2", False, True),
+    ]
+
+
 def test_an_option_that_is_none_is_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,15 @@ fn packets_without_news_are_silence() {
     );
 }
 
+/// A timer that repeats the last segment that has not come, while the first is out, is that of probes, long before a timeout's.
+#[test]
+fn the_last_that_has_not_come_is_a_probe_though_others_are_reported() {
+    with_sack(
+        "D5; 110 < a1001; 112 < a1001 s4001-5001; 150 > 3001:1000; 200 < a1001 s3001-5001; 200.05 > 1001:1000",
+        "1 tlp, 0 ambiguous, 1 fast, 1 recovery",
+    );
+}
+
 /// Without SACK no acknowledgment tells that what was sent again is lost again: only the timer does, whatever duplicates come.
 #[test]
 fn without_sack_the_same_once_more_is_a_timeout() {

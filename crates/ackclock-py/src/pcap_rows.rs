@@ -149,7 +149,7 @@ fn of_captures(rows: &[Row]) -> Columns<'static> {
         ("sport", count(|f| u64::from(f.source.port)), false),
         ("dst", end(1), false),
         ("dport", count(|f| u64::from(f.destination.port)), false),
-        ("initiator", truths(r().map(|f| f.initiator)), true),
+        ("initiator", truths(r().map(|f| Some(f.initiator))), false),
         ("last_ns", instants(r().map(|f| Some(f.end))), false),
         ("packets", count(|f| f.packets), false),
         ("super_packets", count(|f| f.super_packets), false),

@@ -63,7 +63,7 @@ impl Connection {
         }
         // The third duplicate lets it out without SACK, and none of those that come later.
         let late = !sack && at_sender && silence > MS && !clocked && x.dups > 3;
-        if silent && !first && at_sender && sack && x.episode.open == Open::No {
+        if (silent || timed) && !first && at_sender && sack && x.episode.open == Open::No {
             // A timeout repeats the first; a probe the last that has not come.
             return Cause::Tlp;
         }
