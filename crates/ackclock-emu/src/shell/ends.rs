@@ -3,6 +3,7 @@
 use super::wanted::{End, Wanted};
 use crate::sys::namespace::Namespace;
 use crate::sys::tun::Device;
+use crate::sys::way_out::towards;
 use crate::sys::{netlink, settings, tun};
 use ackclock_core::packet::Address;
 use rustix::process::getegid;
@@ -103,7 +104,7 @@ fn host(wanted: &Wanted, end: End, offload: bool) -> Result<(Namespace, Device, 
         let index = tun::configure(address, wanted.mtu).map_err(fault)?;
         number = index;
         netlink::device(index, (!offload).then_some(1), QUEUE).map_err(fault)?;
-        netlink::default_route(index, matches!(address, Address::V6(_))).map_err(fault)?;
+        towards(&[], None, index, matches!(address, Address::V6(_))).map_err(fault)?;
     }
     Ok((namespace, device, number))
 }

@@ -9,23 +9,23 @@ use std::io;
 const HEADER: usize = 16;
 const NLM_F_REQUEST: u16 = 1;
 pub(super) const NLM_F_ACK: u16 = 4;
-const NLM_F_REPLACE: u16 = 0x100;
+pub(super) const NLM_F_REPLACE: u16 = 0x100;
 pub(super) const NLM_F_CREATE: u16 = 0x400;
 const NLMSG_ERROR: u16 = 2;
-const RTM_NEWLINK: u16 = 16;
-const RTM_NEWROUTE: u16 = 24;
+pub(super) const RTM_NEWLINK: u16 = 16;
+pub(super) const RTM_NEWROUTE: u16 = 24;
 const IFLA_TXQLEN: u16 = 13;
 const IFLA_GSO_MAX_SEGS: u16 = 40;
-const RTA_DST: u16 = 1;
-const RTA_OIF: u16 = 4;
+pub(super) const RTA_DST: u16 = 1;
+pub(super) const RTA_OIF: u16 = 4;
 const RTA_METRICS: u16 = 8;
 const RTAX_INITCWND: u16 = 11;
-const RT_TABLE_MAIN: u8 = 254;
-const RTPROT_STATIC: u8 = 4;
-const RT_SCOPE_LINK: u8 = 253;
-const RTN_UNICAST: u8 = 1;
-const AF_INET: u8 = 2;
-const AF_INET6: u8 = 10;
+pub(super) const RT_TABLE_MAIN: u8 = 254;
+pub(super) const RTPROT_STATIC: u8 = 4;
+pub(super) const RT_SCOPE_LINK: u8 = 253;
+pub(super) const RTN_UNICAST: u8 = 1;
+pub(super) const AF_INET: u8 = 2;
+pub(super) const AF_INET6: u8 = 10;
 
 /// An attribute: length, type, value, padded to four bytes.
 pub(super) fn attribute(into: &mut Vec<u8>, kind: u16, value: &[u8]) {
@@ -46,7 +46,7 @@ pub(super) fn message(into: &mut Vec<u8>, kind: u16, flags: u16, body: &[u8]) {
 }
 
 /// Asks the kernel for one thing and waits for its answer.
-fn ask(kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
+pub(super) fn ask(kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
     // Protocol 0 is that of routes and devices (NETLINK_ROUTE).
     let socket: OwnedFd = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let mut text = Vec::with_capacity(HEADER + body.len());
@@ -108,18 +108,6 @@ pub fn initial_window(index: u32, version_6: bool, segments: u32) -> io::Result<
         ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &body)?;
     }
     Ok(())
-}
-
-/// What has no other way goes to the device with this index, of version 4 or 6.
-///
-/// # Errors
-/// The kernel does not do it.
-pub fn default_route(index: u32, version_6: bool) -> io::Result<()> {
-    let family = if version_6 { AF_INET6 } else { AF_INET };
-    let scope = if version_6 { 0 } else { RT_SCOPE_LINK };
-    let mut body = vec![family, 0, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, scope, RTN_UNICAST, 0, 0, 0, 0];
-    attribute(&mut body, RTA_OIF, &index.to_ne_bytes());
-    ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &body)
 }
 
 #[cfg(test)]

@@ -2,16 +2,16 @@
 //! behind others on the way (nf_tables).
 
 use super::namespace::Namespace;
-use super::netlink::{attribute, message, say, NLM_F_ACK, NLM_F_CREATE};
+use super::netlink::{
+    ask, attribute, message, say, AF_INET, AF_INET6, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, RTA_DST, RTA_OIF,
+    RTM_NEWLINK, RTM_NEWROUTE, RTN_UNICAST, RTPROT_STATIC, RT_SCOPE_LINK, RT_TABLE_MAIN,
+};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::net::{netlink, socket_with, AddressFamily, SocketFlags, SocketType};
 use std::io;
 
-const NLM_F_REPLACE: u16 = 0x100;
 const NLM_F_EXCL: u16 = 0x200;
-const RTM_NEWLINK: u16 = 16;
 const RTM_NEWADDR: u16 = 20;
-const RTM_NEWROUTE: u16 = 24;
 const IFF_UP: u32 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINKINFO: u16 = 18;
@@ -22,15 +22,7 @@ const VETH_INFO_PEER: u16 = 1;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 const IFA_F_NODAD: u8 = 2;
-const RTA_DST: u16 = 1;
-const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
-const RT_TABLE_MAIN: u8 = 254;
-const RTPROT_STATIC: u8 = 4;
-const RT_SCOPE_LINK: u8 = 253;
-const RTN_UNICAST: u8 = 1;
-const AF_INET: u8 = 2;
-const AF_INET6: u8 = 10;
 const NESTED: u16 = 0x8000;
 /// Messages of nf_tables have the number of this part of netfilter above their own.
 const NF_TABLES: u16 = 10;
@@ -67,16 +59,6 @@ impl Side {
             AF_INET6
         }
     }
-}
-
-fn route() -> io::Result<OwnedFd> {
-    Ok(socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?)
-}
-
-fn ask(kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
-    let mut text = Vec::new();
-    message(&mut text, kind, NLM_F_ACK | flags, body);
-    say(&route()?, &text)
 }
 
 /// What a message about a device begins with (`struct ifinfomsg`).
