@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ackclock
@@ -99,6 +100,15 @@ def test_differences_that_do_not_last_are_none() -> None:
     at = divergence._first(window, divergence.Track(window.times, values), 2896.0, 0.04)
     assert at is not None
     assert at[0] == pytest.approx(window.times[300], abs=0.02)
+
+
+def test_a_connection_that_is_not_there_yet_has_no_window_to_differ() -> None:
+    found = ackclock.agree(SCENARIO, ["sim", other()])
+    window = divergence.tracks(found.played[0].result, 0)["cwnd", "0"]
+    early = divergence.Track(window.times, np.where(window.values == 0, window.values.max(), window.values))
+    assert window.values[0] == 0
+    assert divergence._first(window, early, 2896.0, 0.04) is not None
+    assert divergence._first(window.opened(), early.opened(), 2896.0, 0.04) is None
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_an_interrupt_of_any_command_is_said(
 
 
 def test_an_interrupt_that_another_error_hides_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
     """As pydantic hides one that arrives while it builds a class."""
 
@@ -90,14 +90,16 @@ def test_an_interrupt_that_another_error_hides_is_said(
             pass
         raise ValueError("no class was built")
 
-    before = signal.getsignal(signal.SIGINT)
+    # A shell lets what it plays in the background ignore Ctrl-C, and the tests with it.
     monkeypatch.setattr("ackclock.cli.doctor.doctor", lambda **_: hidden(pressed=True))
+    given = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, given))
     assert main(["doctor"]) == INTERRUPTED
     assert capsys.readouterr().err == "ackclock: interrupted; nothing was kept\n"
     monkeypatch.setattr("ackclock.cli.doctor.doctor", lambda **_: hidden(pressed=False))
     with pytest.raises(ValueError, match="no class was built"):
         main(["doctor"])
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_controller_that_ends_its_process_does_not_end_the_command(

@@ -42,6 +42,11 @@ class Track:
         kept: Numbers = self.values[np.maximum(found, 0)]
         return kept
 
+    def opened(self) -> Track:
+        """From the first value above 0: engines do not say the same of a connection before it is there."""
+        first = int(np.argmax(self.values > 0))
+        return Track(self.times[first:], self.values[first:])
+
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
@@ -84,7 +89,10 @@ def between(a: tuple[Result, int], b: tuple[Result, int]) -> list[Divergence]:
             continue
         unit = sizes.get(name, 1.0) if metric == "cwnd" else 1.0
         rtt = rtts.get(name) or shortest
-        at = _first(ours[key], theirs[key], LEAST[metric] * unit, rtt)
+        sides = (ours[key], theirs[key])
+        if metric == "cwnd":
+            sides = (sides[0].opened(), sides[1].opened())
+        at = _first(*sides, LEAST[metric] * unit, rtt)
         if at is None:
             continue
         time, step = at

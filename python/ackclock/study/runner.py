@@ -55,6 +55,7 @@ class Report:
     claims: tuple[Judged, ...]
     quick: bool
     wall_s: float
+    """Whole milliseconds, so that every place rounds the same number."""
     added: tuple[str, ...] = ()
     """Controllers beside those of the study."""
 
@@ -98,7 +99,7 @@ class Report:
                 for item in self.claims
             ],
             "failed": [failure.to_json() for failure in self.failures],
-            "wall_s": round(self.wall_s, 3),
+            "wall_s": self.wall_s,
         }
 
     def _repr_html_(self) -> str:
@@ -167,7 +168,7 @@ def run(
     results = Results(found, quick=quick, known={name: selections.known(plan) for name, plan in full.items()})
     claims = judge(loaded.code.claims, results)
     names = tuple(item.label for item in added)
-    return Report(loaded.study, loaded.code, results, claims, quick, time.monotonic() - begun, names)
+    return Report(loaded.study, loaded.code, results, claims, quick, round(time.monotonic() - begun, 3), names)
 
 
 def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:
