@@ -13,7 +13,7 @@ _OF = {
     "agree": "ackclock agree scenarios/single-flow.toml --engines sim,kernel",
     "plot": "ackclock plot results/a --y goodput_bps --format pdf",
     "pcap": "ackclock pcap radio.pcapng --events --out results/radio",
-    "shell": "ackclock shell scenarios/single-flow.toml --server 'python3 -m http.server' -- curl server.ackclock:8000",
+    "shell": "ackclock shell scenarios/single-flow.toml -- ping -c 3 server.ackclock",
     "cc": "ackclock cc cubic --set beta=0.8 --profile rfc",
     "doctor": "ackclock doctor",
     "study": "ackclock study run blbe-slow-start --quick",
