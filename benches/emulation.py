@@ -3,7 +3,8 @@
 Goodput beside the simulator's, lateness, packets per second and what a packet costs; netem between namespaces (GSO on
 and off) and mahimahi where they are here: a tool that is not is a row that says why. Goodput is of the second half of
 each run. The cost of a packet is of the thread of the path; `busy` is of the whole computer, all processors, while the
-run lasts, so that what the kernel does for others counts as well: nothing else should run. Needs root.
+run lasts, so that what the kernel does for others counts as well: nothing else should run; divided by the segments of
+data that arrive, it is the one cost that all tools have. Needs root.
 
     .venv/bin/python benches/emulation.py [--seconds 8] [--rounds 2] [--json FILE]
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,7 +42,10 @@ RUNS = (
 )
 """Rate, controller, offload."""
 
+SYSTEM_PYTHON = "/usr/bin/python3"
 PACKET = 1500
+MSS = 1448
+"""Bytes of data in a packet, with timestamps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +84,14 @@ def busy_seconds() -> float:
     return (sum(fields) - fields[3] - fields[4]) / float(os.sysconf("SC_CLK_TCK"))
 
 
+def expected(rate: str, cc: str, seconds: float) -> float:
+    """Goodput of the simulator, in bit/s."""
+    simulated = ackclock.run(scenario(rate, cc, seconds, "sim", offload=False))
+    return float(simulated.flows["goodput_bps"][0])
+
+
 def ours(rate: str, cc: str, seconds: float, *, offload: bool) -> Row:
     """The engine `kernel`, beside the simulator."""
-    simulated = ackclock.run(scenario(rate, cc, seconds, "sim", offload=False))
-    expected = float(simulated.flows["goodput_bps"][0])
     document = compile_run(load(scenario(rate, cc, seconds, "kernel", offload=offload)).points[0].scenario)
     before, begun = busy_seconds(), time.monotonic()
     played = json.loads(kernel.play(json.dumps(document), seconds))
@@ -94,7 +103,7 @@ def ours(rate: str, cc: str, seconds: float, *, offload: bool) -> Row:
         rate=rate,
         cc=cc,
         goodput_bps=flow["goodput_bytes"] * 8 / (seconds / 2),
-        expected_bps=expected,
+        expected_bps=expected(rate, cc, seconds),
         p50_s=late["p50_s"],
         p99_s=late["p99_s"],
         worst_s=late["worst_s"],
@@ -136,7 +145,7 @@ def quiet(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise OSError(f"{command[0]}: {said[0] if said else done.returncode}")
+        raise OSError(f"{command[0]}: {said[-1] if said else done.returncode}")
 
 
 class Ends:
@@ -241,7 +250,7 @@ def bare(cc: str, seconds: float, *, gso: bool) -> Row:
 def mahimahi(rate: str, cc: str, seconds: float) -> Row:
     """`mm-delay` and `mm-link` with a trace of the rate; it refuses to be run by root."""
     if shutil.which("mm-link") is None:
-        return Row("mahimahi", rate, cc, note="not here: no program mm-link (Debian 12 has no package of it)")
+        return Row("mahimahi", rate, cc, note="not here: no program mm-link (Debian 11 has the last package of it)")
     megabits = float(rate.split()[0]) * (1000 if "Gbit" in rate else 1)
     trace = Path(tempfile.gettempdir()) / f"ackclock-{os.getpid()}.trace"
     # Each line is a packet of 1504 bytes in the millisecond that it names.
@@ -254,13 +263,16 @@ def mahimahi(rate: str, cc: str, seconds: float) -> Row:
         sink.stdout.readline()
         user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
         queue = ["--uplink-queue=droptail", f"--uplink-queue-args=packets={round(megabits * 1e6 * 0.02 / 8 / PACKET)}"]
-        client = f"{sys.executable} -c '{SOURCE}' {seconds} {cc} $MAHIMAHI_BASE"
-        command = [*user, "mm-delay", "10", "mm-link", str(trace), str(trace), *queue, "--", "sh", "-c", client]
+        # The outer shell's own side is the computer's; the inner one's would be a namespace between the two.
+        python = SYSTEM_PYTHON if user else sys.executable  # root's own may not be another user's to run
+        link = ["mm-link", str(trace), str(trace), *queue, "--", python, "-c", SOURCE, str(seconds), cc]
+        command = [*user, "mm-delay", "10", "sh", "-c", f"exec {shlex.join(link)} $MAHIMAHI_BASE"]
         before = busy_seconds()
         quiet(*command)
         out, _ = sink.communicate(timeout=30)
         busy = (busy_seconds() - before) / seconds
-        return Row("mahimahi", rate, cc, goodput_bps=int(out.split()[1]) * 8 / (seconds / 2), busy=busy)
+        goodput = int(out.split()[1]) * 8 / (seconds / 2)
+        return Row("mahimahi", rate, cc, goodput_bps=goodput, expected_bps=expected(rate, cc, seconds), busy=busy)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Row("mahimahi", rate, cc, note=f"does not run: {error}")
     finally:
@@ -273,8 +285,8 @@ def table(rows: Sequence[Row]) -> str:
     """As `docs/benchmarks.md` has it."""
     lines = [
         "| tool | rate, controller | goodput | of the simulator's | late p50 / p99 / worst | packets/s "
-        "| path per packet | busy | |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| path per packet | busy | busy per segment | |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         goodput = "" if row.goodput_bps is None else f"{row.goodput_bps / 1e6:.1f} Mbit/s"
@@ -285,9 +297,11 @@ def table(rows: Sequence[Row]) -> str:
         packets = "" if row.packets_per_s is None else f"{row.packets_per_s:,.0f}".replace(",", " ")
         cost = "" if row.path_s_per_packet is None else f"{row.path_s_per_packet * 1e6:.2f} us"
         busy = "" if row.busy is None else f"{row.busy:.2f}"
+        both = row.busy is not None and row.goodput_bps
+        segment = f"{row.busy / (row.goodput_bps / 8 / MSS) * 1e6:.1f} us" if both else ""
         valid = {None: "", True: "valid", False: "not valid"}[row.valid]
         note = "; ".join(text for text in (valid, row.note) if text)
-        cells = [row.tool, f"{row.rate}, {row.cc}", goodput, share, late, packets, cost, busy, note]
+        cells = [row.tool, f"{row.rate}, {row.cc}", goodput, share, late, packets, cost, busy, segment, note]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -308,7 +322,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for gso in (True, False):
         rows.append(netem("1 Gbit/s", "cubic", seconds, gso=gso))
         rows.append(bare("cubic", seconds, gso=gso))
-    rows.append(mahimahi("300 Mbit/s", "cubic", seconds))
+    for rate in ("100 Mbit/s", "300 Mbit/s", "1 Gbit/s"):
+        rows.append(mahimahi(rate, "cubic", seconds))
     facts: Mapping[str, Any] = host.facts()
     load_now = os.getloadavg()[0]
     print(
