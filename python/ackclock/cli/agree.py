@@ -48,7 +48,7 @@ def run(request: Request) -> int:
     read(request.margins or None)
     out = request.out or Path("results") / f"{request.file.stem}-agree"
     asked = plans(request.file, names, set=request.changes, seed=request.seed, replications=request.replications)
-    lasting.announce(asked)
+    lasting.announce(asked, refusing=True)
     with console.progress() as progress:
         found = agree(
             request.file,

@@ -315,11 +315,14 @@ def study_run_command(
     jobs: Jobs = None,
     strict: Annotated[bool, flag("Exit code 1 unless every claim passes, soft ones too: for CI.")] = False,
     json: Json = False,
+    engine: Engine = None,
+    pin: Pin = None,
+    allow_late: AllowLate = False,
 ) -> int:
     """Run a study and judge its claims; the exit code is 3 if one is refuted or open."""
     from ackclock.cli.study import Request, run
 
-    return run(Request(name, quick, cc, out, jobs, json, strict))
+    return run(Request(name, quick, cc, out, jobs, json, strict, engine, pin, allow_late))
 
 
 def played(arguments: Sequence[str]) -> Any:

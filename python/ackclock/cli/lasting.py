@@ -9,23 +9,17 @@ from ackclock.scenario.plan import Plan
 from ackclock.scenario.settings import in_real_time
 
 
-def announce(plans: Iterable[Plan]) -> None:
-    """Say how long the runs of plans take, if some are in real time."""
-    said(
-        sum(
-            in_real_time(point.scenario.run) * point.scenario.run.replications
-            for plan in plans
-            for point in plan.points
-        )
-    )
+def announce(plans: Iterable[Plan], *, refusing: bool = False) -> None:
+    """Say how long the runs of plans take, if some are in real time. `refusing`: some may not be played at all."""
+    settings = [point.scenario.run for plan in plans for point in plan.points]
+    said(sum(in_real_time(run) * run.replications for run in settings), refusing=refusing)
 
 
-def said(seconds: float) -> None:
+def said(seconds: float, *, refusing: bool = False) -> None:
     """Say that runs in real time last so long together; of none nothing."""
     if seconds:
-        console.warn(
-            f"runs on this computer's kernel are played one after the other, and take {worded(seconds)} at least"
-        )
+        least = f"{worded(seconds)} at least{', if all can be played there' if refusing else ''}"
+        console.warn(f"runs on this computer's kernel are played one after the other, and take {least}")
 
 
 def worded(seconds: float) -> str:

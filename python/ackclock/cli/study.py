@@ -10,15 +10,16 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ackclock.cli import console
+from ackclock.cli import console, lasting
 from ackclock.cli.exit_codes import FAILED, FINDING, INTERRUPTED, OK
 from ackclock.study import load, locate, output, runner, selections, warned, wording
 from ackclock.study.document import read
-from ackclock.study.failures import grouped
+from ackclock.study.failures import by_problem, grouped
 from ackclock.study.model import Study
 from ackclock.study.output import REPORT
 from ackclock.study.place import Place
 from ackclock.study.runner import Report, plans
+from ackclock.sweeps.engines import SIM, played_by
 
 _MOST_FAILED = 10  # of which a line each is printed; report.md has all
 _WIDE = 100  # columns that lines of claims take at most
@@ -36,6 +37,9 @@ class Request:
     jobs: int | None
     as_json: bool
     strict: bool = False
+    engine: str | None = None
+    pin: int | None = None
+    allow_late: bool = False
 
 
 def list_studies(*, as_json: bool) -> int:
@@ -105,7 +109,11 @@ def show(name: str, *, as_json: bool) -> int:
 def run(request: Request) -> int:
     """Run a study, print and write what came out. The exit code says whether a run failed and the claims hold."""
     loaded = load(request.name)
-    default = Path("results") / (f"{loaded.study.name}-quick" if request.quick else loaded.study.name)
+    on = [request.engine] if request.engine not in (None, SIM) else []
+    default = Path("results") / "-".join([loaded.study.name, *(["quick"] if request.quick else []), *on])
+    if on:
+        asked = plans(loaded.study, quick=request.quick)
+        lasting.announce((played_by(plan, on[0]) for plan in asked.values()), refusing=True)
     place = Place(request.out or default, loaded.study)
     there = "what had finished is"
     try:
@@ -117,7 +125,15 @@ def run(request: Request) -> int:
                 progress(finished, total)
 
             report = runner.run(
-                loaded, quick=request.quick, cc=request.cc, jobs=request.jobs, keep=place.runs, progress=tell
+                loaded,
+                quick=request.quick,
+                cc=request.cc,
+                engine=request.engine,
+                pin=request.pin,
+                allow_late=request.allow_late,
+                jobs=request.jobs,
+                keep=place.runs,
+                progress=tell,
             )
         place.write(lambda folder: output.write(report, folder))
     except KeyboardInterrupt:
@@ -128,7 +144,10 @@ def run(request: Request) -> int:
     for item in report.claims:
         if item.broken:
             console.warn(f"{loaded.study.folder / 'claims.py'}: the check of {item.claim.id} raised {item.broken}")
-    _warn_of_failures(report)
+    if on:
+        _warn_of_refusals(report, on[0])
+    else:
+        _warn_of_failures(report)
     for warning in warned.kinds(report.results.results):
         console.warn(warning)
     if request.as_json:
@@ -153,6 +172,14 @@ def _warn_of_failures(report: Report) -> None:
         console.warn(f"{first.scenario}{swept}: {runs} failed: {first.problem}")
     if len(found) > _MOST_FAILED:
         console.warn(f"and {len(found) - _MOST_FAILED} more swept points: {REPORT} has all")
+
+
+def _warn_of_refusals(report: Report, engine: str) -> None:
+    """A line for each reason why the engine could not play something, with how much of which scenarios that is."""
+    for problem, failures in by_problem(report.failures).items():
+        scenarios = ", ".join(dict.fromkeys(failure.scenario for failure in failures))
+        runs = "1 run" if len(failures) == 1 else f"{len(failures)} runs"
+        console.warn(f"{engine}: {runs} of {scenarios} without a result: {problem}")
 
 
 def _print(out: Console, report: Report, folder: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ackclock.results.manifest import INVALID
 from ackclock.results.result import Result
+
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Failures:
         points = result.manifest["points"]
         found = (
             Failure(scenario, row["run"], row["replication"], points[row["point"]]["params"], row["problem"])
-            for row in result.manifest.get("failed", ())
+            for row in (*result.manifest.get("failed", ()), *result.manifest.get(INVALID, ()))
         )
         return cls(tuple(found), noted)
 
@@ -63,6 +67,14 @@ def reason(failed: tuple[Failure, ...] | set[Failure]) -> str:
     first = min(failed, key=lambda failure: (failure.scenario, failure.run))
     runs = "1 of its runs" if len(failed) == 1 else f"{len(failed)} of its runs"
     return f"{runs} failed: {first.scenario}, run {first.run}: {first.problem}"
+
+
+def by_problem(failed: tuple[Failure, ...]) -> dict[str, list[Failure]]:
+    """The failures that say the same, whatever number it has."""
+    found: dict[str, list[Failure]] = {}
+    for failure in failed:
+        found.setdefault(_NUMBER.sub("0", failure.problem), []).append(failure)
+    return {same[0].problem: same for same in found.values()}
 
 
 def grouped(failed: tuple[Failure, ...]) -> list[tuple[Failure, int]]:

@@ -38,9 +38,11 @@ def lines(report: Report, origin: dict[str, Any]) -> list[str]:
     least, most = min(counts, default=0), max(counts, default=0)
     each = f"{most}" if least == most else f"{least} to {most}, by scenario,"
     memory = "" if machine["memory_bytes"] is None else f", {machine['memory_bytes'] / 2**30:.1f} GiB"
+    played = "" if origin["engine"]["name"] == "sim" else f" on {origin['engine']['name']}"
     failed = f", of which {len(report.failures)} failed," if report.failures else ""
     return [
-        f"- ackclock {origin['version']}, engine of commit {origin['engine']['commit']}, Python {machine['python']}",
+        f"- ackclock {origin['version']}{played}, engine of commit {origin['engine']['commit']}, "
+        f"Python {machine['python']}",
         f"- host: {machine['cores']} processors ({machine['processor'] or 'of unknown kind'}){memory}, "
         f"{machine['system']} {machine['kernel']}, {machine['machine']}",
         f"- {'quick' if report.quick else 'full'} run: {origin['runs']} runs{failed} "

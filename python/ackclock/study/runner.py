@@ -12,6 +12,7 @@ from typing import Any
 
 from ackclock.errors import AckclockError, InputError, one_line, unknown
 from ackclock.notebook.progress import bar
+from ackclock.results import validity
 from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.plan import load as load_plan
 from ackclock.study import code, document, extension, locate, selections
@@ -21,6 +22,7 @@ from ackclock.study.failures import Failure, reason
 from ackclock.study.model import Setting, Study
 from ackclock.study.runs import Results
 from ackclock.study.verdict import BETWEEN, Verdict
+from ackclock.sweeps.engines import played_by
 from ackclock.sweeps.run import Progress, counted, in_memory
 from ackclock.sweeps.sweep import sweep
 
@@ -126,6 +128,9 @@ def run(
     *,
     quick: bool = False,
     cc: Sequence[Any] | str = (),
+    engine: str | None = None,
+    pin: int | None = None,
+    allow_late: bool = False,
     jobs: int | None = None,
     keep: Path | None = None,
     progress: Progress | None = None,
@@ -137,6 +142,9 @@ def run(
     study: its name, its directory, or what :func:`load` returned.
     quick: with the changes that the study has for a quick run: fewer and shorter runs.
     cc: controllers beside those of the study: names, tables or classes.
+    engine: who plays it instead of the simulator. What it cannot play is among :attr:`Report.failures` with the reason,
+        and so are runs that are not valid.
+    pin, allow_late: as under ``[run]`` of a scenario.
     jobs: as for :func:`ackclock.run`.
     keep: a directory that keeps the runs of each scenario as :func:`ackclock.sweep` does: those that are there are not
         played again. Without it they are only in memory.
@@ -150,6 +158,9 @@ def run(
     full = plans(loaded.study, added=added)
     selections.check(loaded.study, full)
     todo = plans(loaded.study, quick=True, added=added) if quick else full
+    if engine is not None:
+        settings = {"pin": pin, "allow_late": allow_late}
+        todo = {name: played_by(plan, engine, **settings) for name, plan in todo.items()}
     total, done = sum(map(len, todo.values())), 0
     progress = progress or bar()
     found = {}
@@ -165,6 +176,7 @@ def run(
         else:
             found[name] = sweep(plan, keep / name, jobs=workers, retry_failed=True, tell=counted(report)).result
         done += len(plan)
+    found = {name: validity.only(result) for name, result in found.items()}
     results = Results(found, quick=quick, known={name: selections.known(plan) for name, plan in full.items()})
     claims = judge(loaded.code.claims, results)
     names = tuple(item.label for item in added)
