@@ -37,6 +37,7 @@ pub fn check(run: &Run) -> Result<(), SpecError> {
             }
         }
     }
+    spec::relay::check(run)?;
     let mut takes_time = BTreeMap::new();
     for (i, l) in run.links.iter().enumerate() {
         if takes_time.insert(l.id.as_str(), l.delay_ns > 0 || !l.unlimited()).is_some() {

@@ -5,6 +5,7 @@ pub mod cell;
 mod distribution;
 mod hspa;
 mod link;
+pub mod relay;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ pub use app::{App, Datagrams};
 pub use cell::Cell;
 pub use hspa::Hspa;
 pub use link::{Bucket, Drop, Event, Jitter, Link, Loss, Queue, Reorder, Schedule, Trace};
+pub use relay::Relay;
 
 /// What is wrong with a document, and where.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -219,6 +221,9 @@ pub struct Flow {
     /// Class of service of its packets, for queues with priorities or weights.
     #[serde(default)]
     pub class: u8,
+    /// What splits it in two; none: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<Relay>,
 }
 
 fn rfc() -> String {

@@ -13,6 +13,7 @@ use crate::probe::Probes;
 use crate::routes::{Route, Routes};
 use crate::slab::Slab;
 use crate::spec::{self, Hop, Player, Run, SpecError};
+use crate::split::cap;
 use crate::tap::{Doors, Taps};
 use crate::wire::Link;
 use ackclock_core::app::Connections;
@@ -72,14 +73,16 @@ impl Sim {
         let others = Others::of(run, probes.cells_every)?;
         let mut router = Router::new(run, &others.ports())?;
         let mut net = Network::default();
+        let legs = spec::relay::legs(run);
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
             let f = &drawn(f, run);
             let routes = [(&f.forward, false, "forward"), (&f.reverse, true, "reverse")];
             let [forward, reverse] =
                 routes.map(|(hops, back, name)| router.route(hops, (i, back), &format!("{path}.{name}")));
-            net.flow(f, run, (&others, [forward?, reverse?]), &path, make)?;
+            net.flow(f, run, (&others, [forward?, reverse?]), cap(run, &legs, i), &path, make)?;
         }
+        net.split(run, &legs)?;
         let Network { sides, flows, conns, marks } = net;
         let Others { list: others, cells, mut warnings, .. } = others;
         warnings.extend(marking::warnings(run, &marks));

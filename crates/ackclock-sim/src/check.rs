@@ -6,7 +6,7 @@ use crate::endpoint::Make;
 use crate::engine::Sim;
 use crate::links;
 use crate::marking;
-use crate::network::Network;
+use crate::network::{Network, NO_CAP};
 use crate::probe::Probes;
 use crate::spec::{Flow, Link, Run, SpecError};
 use ackclock_run::check;
@@ -37,7 +37,7 @@ impl Sim {
                 continue;
             }
             let mut net = Network::default();
-            net.flow(f, run, (&others, [forward, reverse]), &path, make)?;
+            net.flow(f, run, (&others, [forward, reverse]), NO_CAP, &path, make)?;
             let how = net.marks.first().copied().unwrap_or(marking::Use::None);
             uses.push(how);
             if known.len() < REMEMBERED {
@@ -76,9 +76,10 @@ fn same_flow(a: &Flow, b: &Flow) -> bool {
         cc,
         slow_start,
         class: _,
+        relay,
     } = a;
     (start, stop_ns, schedule, app, mss, profile) == (&b.start, &b.stop_ns, &b.schedule, &b.app, &b.mss, &b.profile)
-        && (tcp, cc, slow_start) == (&b.tcp, &b.cc, &b.slow_start)
+        && (tcp, cc, slow_start, relay) == (&b.tcp, &b.cc, &b.slow_start, &b.relay)
 }
 
 /// Whether two links differ in name only.

@@ -342,7 +342,7 @@ impl Sim {
             one_way.begin();
         }
         for i in 0..self.flows.len() {
-            self.flows[i].baseline = self.flows[i].totals(&self.sides);
+            self.flows[i].baseline = self.totals(i);
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::host::{Blueprint, Datagrams};
 use crate::routes::Route;
 use crate::slab::Stamp;
+use ackclock_core::app::relay::Relay;
 use ackclock_core::app::Application;
 use ackclock_core::tcp::sender::SenderStats;
 use ackclock_core::tcp::Endpoint;
@@ -152,6 +153,16 @@ pub struct Flow {
     pub path: Path,
     /// Counters at the begin of the measurement.
     pub baseline: Snapshot,
+    /// Its part in a split flow; most have none.
+    pub split: Option<Box<Split>>,
+}
+
+/// The part of a flow in one that a relay splits.
+pub enum Split {
+    /// It is split: the numbers of its legs, and the relay but while that is called.
+    Whole([u32; 2], Option<Relay>),
+    /// It is a leg, number 0 or 1, of this flow, whose relay has so many bytes of buffer.
+    Leg(u32, usize, u64),
 }
 
 impl Flow {

@@ -8,6 +8,7 @@
 //! * [`slab`]: packets in flight, [`routes`]: where they go; [`wire`]: links, those of the
 //!   core and the fused one; [`cells`]: radio cells
 //! * [`flow`]: flows and their connections; [`host`]: what their applications do; [`probe`]: series
+//! * `split`: flows that a relay splits
 //! * [`tap`]: places where packets are looked at, for captures
 //! * [`step`]: the run driven from outside; [`snapshot`]: where it stands
 //! * [`engine`]: the loop; [`build`] and [`endpoint`]: from specification to network; [`output`]: the tables
@@ -31,6 +32,7 @@ pub mod routes;
 pub mod rows;
 pub mod slab;
 pub mod snapshot;
+mod split;
 pub mod step;
 pub mod tap;
 pub mod wire;

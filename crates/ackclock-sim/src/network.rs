@@ -9,11 +9,19 @@ use crate::slab::Stamp;
 use crate::spec::{self, Run, SpecError};
 use ackclock_core::app::Connections;
 use ackclock_core::rng::Stream;
-use ackclock_core::tcp::Endpoint;
+use ackclock_core::tcp::{Config, Endpoint};
 use ackclock_core::time::Time;
 use ackclock_run::others::Others;
 use ackclock_run::periods::Periods;
 use ackclock_run::ways;
+
+/// The options of both ends, whose receive buffers hold no more than this.
+fn capped(config: &Config, cap: [u64; 2]) -> [Config; 2] {
+    cap.map(|most| Config { receive_buffer: config.receive_buffer.min(most), ..config.clone() })
+}
+
+/// The receive buffers of the ends of a flow without relays.
+pub(crate) const NO_CAP: [u64; 2] = [u64::MAX; 2];
 
 /// What has been put together so far.
 #[derive(Default)]
@@ -32,6 +40,7 @@ impl Network {
         f: &spec::Flow,
         run: &Run,
         (others, routes): (&Others, [Route; 2]),
+        cap: [u64; 2],
         path: &str,
         make: &mut Make<'_>,
     ) -> Result<(), SpecError> {
@@ -54,12 +63,13 @@ impl Network {
             self.marks.push(marking::Use::of(&config, &cc[0].needs()));
             let made = spec::made(f, run, path)?;
             if let Connections::Many(_) = made.connections {
-                blueprint = Some(Box::new(Blueprint::new(f, profile, config, (run.seed, run.run), cc)));
+                blueprint = Some(Box::new(Blueprint::new(f, profile, capped(&config, cap), (run.seed, run.run), cc)));
             } else {
+                let configs = capped(&config, cap);
                 for ((server, cc), endpoint) in [false, true].into_iter().zip(cc).zip(&mut endpoints) {
                     let name = format!("flow {} endpoint {}", f.id, u8::from(server));
                     let rng = Stream::named(run.seed, run.run, &name);
-                    *endpoint = Some(Box::new(Endpoint::new(&config, f.mss, cc, rng)));
+                    *endpoint = Some(Box::new(Endpoint::new(&configs[usize::from(server)], f.mss, cc, rng)));
                 }
             }
             made
@@ -98,6 +108,7 @@ impl Network {
             handshake,
             path: ways::best(f, run, others),
             baseline: Snapshot::default(),
+            split: None,
         });
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The tables of a finished run.
 
 use crate::engine::Sim;
-use crate::flow::Flow;
+use crate::flow::Split;
 use ackclock_core::histogram::Histogram;
 use ackclock_core::tcp::endpoint::Failure;
 use ackclock_core::time::Time;
@@ -32,7 +32,7 @@ impl Sim {
             cells.push(row);
             users.extend(of_it);
         }
-        let packets = self.flows.iter().map(|f| self.packets(f)).sum();
+        let packets = (0..self.flows.len()).map(|i| self.packets(i)).sum();
         let warnings = self.warnings();
         let measures = self.measures();
         let (pages, objects) = self.pages();
@@ -46,21 +46,26 @@ impl Sim {
         let mut all = Vec::new();
         for (flow, f) in (0u32..).zip(&self.flows) {
             let both = f.apps.iter().flatten().flat_map(|app| app.measures(self.end));
+            let both = both.chain(self.relay_measures(flow as usize));
             all.extend(both.map(|(name, value)| Measure { flow, name: name.into(), value }));
         }
         all
     }
 
-    /// Data packets that `flow` has sent since the start.
-    fn packets(&self, flow: &Flow) -> u64 {
-        match &flow.datagrams {
+    /// Data packets that flow number `i` has sent since the start, over connections of its own.
+    fn packets(&self, i: usize) -> u64 {
+        match &self.flows[i].datagrams {
             Some(d) => d.total_packets,
-            None => flow.totals(&self.sides).sender.sent_segments,
+            None => self.flows[i].totals(&self.sides).sender.sent_segments,
         }
     }
 
     /// Why a connection of flow number `i` failed, if one did, and how many did.
     pub(crate) fn failed(&self, i: usize) -> (Option<&'static str>, usize) {
+        if let Some(Split::Whole(legs, _)) = self.flows[i].split.as_deref() {
+            let both = legs.map(|leg| self.failed(leg as usize));
+            return (both[0].0.or(both[1].0), both[0].1 + both[1].1);
+        }
         let flow = &self.flows[i];
         let mut found: Vec<(u64, &'static str, usize)> = flow.failed.into_iter().collect();
         for c in flow.open.iter().map(|c| *c as usize) {
@@ -74,7 +79,7 @@ impl Sim {
 
     fn warnings(&self) -> Vec<String> {
         let mut w = self.warnings.clone();
-        for (i, f) in self.flows.iter().enumerate() {
+        for (i, f) in self.flows.iter().enumerate().filter(|(i, _)| self.whole(*i) == *i) {
             let (failed, n) = self.failed(i);
             if let Some(why) = failed {
                 let what = if f.many { format!("{n} transfers of flow {}", f.id) } else { format!("flow {}", f.id) };
@@ -82,7 +87,7 @@ impl Sim {
             }
             let delivered = match &f.datagrams {
                 Some(d) => d.received,
-                None => f.totals(&self.sides).delivered - f.baseline.delivered,
+                None => self.totals(i).delivered - f.baseline.delivered,
             };
             if f.many && delivered == 0 && failed.is_none() {
                 w.push(format!("flow {}: no transfer was delivered within the measurement", f.id));
@@ -97,7 +102,8 @@ impl Sim {
 
     /// When the flow was over: everything that it will ever send is delivered.
     pub(crate) fn completed(&self, i: usize) -> Option<Time> {
-        let flow = &self.flows[i];
+        // A leg is over when its flow is.
+        let flow = &self.flows[self.whole(i)];
         if !flow.many {
             return flow.completed;
         }
@@ -113,7 +119,7 @@ impl Sim {
 
     fn flow_row(&self, i: usize, transfers: &[TransferRow]) -> FlowRow {
         let f = &self.flows[i];
-        let (mut s, b) = (f.totals(&self.sides), f.baseline);
+        let (mut s, b) = (self.totals(i), f.baseline);
         let completed = self.completed(i);
         let mut to = completed.map_or(self.end, |t| t.min(self.end));
         if let Some(d) = &f.datagrams {
@@ -127,10 +133,11 @@ impl Sim {
         let bytes = s.delivered - b.delivered;
         let samples = s.rtt.1 - b.rtt.1;
         let extremes = (s.extremes.0 <= s.extremes.1).then_some(s.extremes);
-        let source = self.sides[2 * i].endpoint.as_deref();
+        let at_source = &self.flows[self.at_source(i)];
+        let source = self.sides[2 * self.at_source(i)].endpoint.as_deref();
         let estimate = source.and_then(|e| e.tx.start_estimate());
-        let open = f.open.iter().map(|c| self.conns[*c as usize].cwnd_area);
-        let area = f.ended_area + open.sum::<u128>();
+        let open = at_source.open.iter().map(|c| self.conns[*c as usize].cwnd_area);
+        let area = at_source.ended_area + open.sum::<u128>();
         let delay = f.datagrams.as_ref().map(|d| &d.delay).or(self.one_way.as_ref().map(|w| w.of(i)));
         FlowRow {
             id: f.id.clone(),

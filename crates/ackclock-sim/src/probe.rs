@@ -1,6 +1,6 @@
 //! Series: typed columns with declared sampling.
 
-use crate::flow::{Flow, Side};
+use crate::flow::{Flow, Side, Split};
 use crate::slab::Slab;
 use crate::spec::{Sampling, SpecError};
 use crate::wire::Link;
@@ -51,6 +51,10 @@ fn flow_value(metric: u8, client: &Side, server: &Side) -> Option<f64> {
 
 /// The value of flow number `f`; none where the series means nothing for its application.
 fn value_of(metric: u8, f: usize, flow: &Flow, sides: &[Side]) -> Option<f64> {
+    if matches!(flow.split.as_deref(), Some(Split::Whole(..))) {
+        // Its legs have connections.
+        return None;
+    }
     if let Some(d) = &flow.datagrams {
         return match metric {
             4 => Some(d.total_received as f64),

@@ -92,7 +92,7 @@ impl Sim {
     /// When there is no such flow.
     pub fn flow_state(&self, flow: usize) -> FlowState {
         let f = &self.flows[flow];
-        let Snapshot { delivered, acknowledged, lost, sender, rtt, .. } = f.totals(&self.sides);
+        let Snapshot { delivered, acknowledged, lost, sender, rtt, .. } = self.totals(flow);
         let mut state = FlowState {
             completed: self.completed(flow).is_some(),
             received: delivered,
@@ -111,7 +111,7 @@ impl Sim {
         if let Some(d) = &f.datagrams {
             (state.received, state.sent) = (d.total_received, d.total_sent);
         }
-        if let Some(e) = self.sender(flow) {
+        if let Some(e) = self.sender(self.at_source(flow)) {
             let tx = &e.tx;
             state.established = e.state() == State::Established;
             (state.cwnd, state.ssthresh, state.pacing_rate) = (tx.cwnd(), tx.ssthresh(), tx.pacing_rate());

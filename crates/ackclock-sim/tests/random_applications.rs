@@ -221,18 +221,62 @@ fn random(seed: u64) -> Value {
     d
 }
 
+/// The same flows, split by relays with small buffers; the lossy link is that of either leg.
+fn split(seed: u64) -> Value {
+    let mut d = random(seed);
+    let mut rng = Stream::named(seed, 0, "random relays");
+    let links = d["links"].as_array_mut().unwrap();
+    links.extend([link("far", 50_000_000, rng.below(40), 60), link("far-back", 50_000_000, 3, 60)]);
+    if rng.below(2) == 0 {
+        let loss = links[0]["loss"].take();
+        links[2]["loss"] = loss;
+    }
+    let mut flows = Vec::new();
+    for whole in d["flows"].as_array().unwrap() {
+        let legs = ["source", "sink"].map(|leg| format!("{}/{leg}", whole["id"].as_str().unwrap()));
+        let [mut source, mut sink] = legs.each_ref().map(|id| {
+            let mut leg = whole.clone();
+            (leg["id"], leg["tcp"]["handshake"]) = (json!(id), json!(true));
+            leg
+        });
+        source["forward"] = json!([{"link": "far"}]);
+        source["reverse"] = json!([{"link": "far-back"}]);
+        sink["profile"] = json!(*pick(&mut rng, &["rfc", "linux"]));
+        let mut whole = whole.clone();
+        let delay = *pick(&mut rng, &[0, 1, 3 * MS]);
+        let opening = *pick(&mut rng, &["transparent", "lazy", "syn_forward"]);
+        whole["relay"] =
+            json!({"legs": legs, "buffer_bytes": 65_535 + rng.below(100_000), "opening": opening, "delay_ns": delay});
+        flows.extend([whole, source, sink]);
+    }
+    d["flows"] = json!(flows);
+    d
+}
+
 #[test]
 fn bytes_are_conserved_and_everything_is_given_back() {
+    let (whole, broken, most) = play_all(60, random, 1);
+    assert!(whole > 1000 && broken > 300 && most > 20, "{whole} whole, {broken} broken, {most} open at once");
+}
+
+#[test]
+fn bytes_are_conserved_and_everything_is_given_back_through_relays() {
+    let (whole, broken, most) = play_all(60, split, 3);
+    assert!(whole > 1000 && broken > 300 && most > 20, "{whole} whole, {broken} broken, {most} open at once");
+}
+
+/// Plays random ends over so many documents of this kind, in which every so manieth flow has applications.
+fn play_all(documents: u64, kind: fn(u64) -> Value, every: usize) -> (usize, usize, usize) {
     let (mut whole, mut broken, mut most) = (0, 0, 0);
-    for seed in 0..cases(60) {
-        let mut s = sim(&random(seed));
+    for seed in 0..cases(documents) {
+        let mut s = sim(&kind(seed));
         let ledgers = [Ledger::default(), Ledger::default()];
         for (i, ledger) in ledgers.iter().enumerate() {
             let ends =
                 [0, 1].map(|end| Box::new(Random::new(2 * seed + i as u64, end, ledger)) as Box<dyn Application>);
             let connections = Connections::Many(100.0);
             s.set_applications(
-                i,
+                i * every,
                 Made { ends, opens: End::Source, connections, at_once: None, once: false, in_transfers: true },
             )
             .unwrap();
@@ -244,7 +288,7 @@ fn bytes_are_conserved_and_everything_is_given_back() {
         assert_eq!(open, 0, "of {places} places, seed {seed}");
         assert!(s.packets_in_flight() <= 1, "{}", s.packets_in_flight());
         let opened: usize = ledgers.iter().map(|l| l.lock().unwrap().len() / 2).sum();
-        assert!(places <= opened.max(1), "{places} places for {opened} connections");
+        assert!(places <= every.min(2) * opened.max(1), "{places} places for {opened} connections");
         let mut delivered = 0;
         for ((id, end), way) in ledgers.iter().flat_map(|l| l.lock().unwrap().clone()) {
             assert!(way.read <= way.written, "connection {id}, end {end}: {way:?}, seed {seed}");
@@ -256,8 +300,8 @@ fn bytes_are_conserved_and_everything_is_given_back() {
                 whole += 1;
             }
         }
-        let counted: u64 = s.output().flows.iter().map(|f| f.goodput_bytes).sum();
+        let counted: u64 = s.output().flows.iter().step_by(every).map(|f| f.goodput_bytes).sum();
         assert!(delivered <= counted, "{delivered} read of {counted} delivered");
     }
-    assert!(whole > 1000 && broken > 300 && most > 20, "{whole} whole, {broken} broken, {most} open at once");
+    (whole, broken, most)
 }

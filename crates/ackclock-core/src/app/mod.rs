@@ -15,6 +15,7 @@
 //!   [`web`] pages: a folder
 //! * [`pulse`]: the clock of packets at a given rate; [`params`]: how a scenario's keys come here
 //! * [`registry`]: the list
+//! * [`relay`]: what stands between the two connections of a split one
 
 pub mod bulk;
 pub mod files;
@@ -22,6 +23,7 @@ pub mod paced;
 pub mod params;
 pub mod pulse;
 pub mod registry;
+pub mod relay;
 pub mod requests;
 #[cfg(test)]
 pub(crate) mod testing;

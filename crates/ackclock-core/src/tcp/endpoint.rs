@@ -3,6 +3,7 @@
 mod abort;
 mod audit;
 mod handshake;
+mod held;
 mod marks;
 mod state;
 mod wire_size;
@@ -18,6 +19,7 @@ use crate::cc::CongestionControl;
 use crate::packet::Ecn;
 use crate::rng::Stream;
 use crate::time::{Span, Time};
+use held::Held;
 pub use state::{Failure, State};
 use wire_size::WireSize;
 
@@ -64,6 +66,7 @@ pub struct Endpoint {
     /// SYN segments sent, for whatever reason: after the first their round-trip time is ambiguous.
     syns_sent: u64,
     syn_retries: u64,
+    held: Held,
 }
 
 const _: () = assert!(std::mem::offset_of!(Endpoint, timers) == 64);
@@ -95,6 +98,7 @@ impl Endpoint {
             first_syn_stamp: 0,
             syns_sent: 0,
             syn_retries: 0,
+            held: Held::Not,
             peer_closed: false,
             news: false,
             reset_due: None,
@@ -144,16 +148,14 @@ impl Endpoint {
 
     #[inline(never)]
     fn on_unpredicted(&mut self, now: Time, seg: &Segment) {
-        match self.state {
+        let state = self.state;
+        match state {
             State::Established => self.on_established(now, seg),
             State::Closed => {}
             State::Failed => self.on_segment_when_over(seg),
             _ if seg.has(flags::RST) => self.on_reset_in_handshake(seg),
-            State::Listen if seg.has(flags::SYN) => {
-                self.take_syn(now, seg);
-                self.state = State::SynReceived;
-                self.syn_due = true;
-            }
+            State::Listen | State::SynSent if self.keeps(seg) => {}
+            State::Listen if seg.has(flags::SYN) => self.on_request(now, seg),
             State::SynSent if seg.has(flags::SYN | flags::ACK) && seg.ack == self.tx.tcb.iss.wrapping_add(1) => {
                 self.take_syn(now, seg);
                 self.handshake_done(now, seg);

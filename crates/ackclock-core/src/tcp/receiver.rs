@@ -85,6 +85,8 @@ pub struct Receiver {
     read_at: Time,
     blocks: Blocks,
     marks: Marks,
+    /// What is offered has a limit that nothing may round up ([`Receiver::limit_offer`]).
+    limited: bool,
 }
 
 const _: () = assert!(std::mem::offset_of!(Receiver, unread) == 64 && std::mem::offset_of!(Receiver, stats) == 128);
@@ -118,6 +120,7 @@ impl Receiver {
             edge: 0,
             scale,
             by_hand: false,
+            limited: false,
             unread: 0,
             read_at: Time::ZERO,
             last_ack_sent: 0,

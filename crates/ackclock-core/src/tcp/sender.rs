@@ -140,6 +140,11 @@ impl Sender {
         self.stream.unsent(self.tcb.board.nxt())
     }
 
+    /// Bytes offered that are acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.tcb.board.una().saturating_sub(1).min(self.stream.written())
+    }
+
     /// Everything offered, FIN included, is acknowledged.
     pub fn all_acknowledged(&self) -> bool {
         self.tcb.board.outstanding() == 0 && self.stream.fin_sent()

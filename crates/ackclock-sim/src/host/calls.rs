@@ -23,7 +23,13 @@ enum News {
 
 impl Sim {
     /// Calls the application at end `end` of flow number `f`.
-    fn call(&mut self, now: Time, f: usize, end: usize, call: impl FnOnce(&mut dyn Application, &mut dyn Host)) {
+    pub(super) fn call(
+        &mut self,
+        now: Time,
+        f: usize,
+        end: usize,
+        call: impl FnOnce(&mut dyn Application, &mut dyn Host),
+    ) {
         let Some(mut app) = self.flows[f].apps[end].take() else { return };
         self.work.now = now;
         call(&mut *app, &mut VirtualHost { sim: self, flow: f, end });
@@ -36,6 +42,9 @@ impl Sim {
     /// Something is due at an end of flow number `f`.
     #[cold]
     pub(crate) fn on_app_due(&mut self, now: Time, f: usize) {
+        if self.on_relay_due(now, f) {
+            return;
+        }
         let flow = &mut self.flows[f];
         if flow.periods.due() <= now {
             let opens = flow.opens;
@@ -80,7 +89,11 @@ impl Sim {
 
     /// Tells the application at `side` what has happened there.
     fn tell(&mut self, now: Time, side: usize) {
+        if self.talks[side].relayed.is_some() {
+            return self.tell_relay(now, side);
+        }
         let (f, end) = (self.conns[side / 2].flow as usize, side & 1);
+        let Some((f, end)) = self.application(f, end) else { return };
         while let Some(news) = self.news(now, side) {
             let conn = Conn(name(self.talks[side].serial, side / 2));
             self.call(now, f, end, |app, host| match news {
@@ -149,7 +162,7 @@ impl Sim {
     pub(super) fn set_watch(&mut self, side: usize) {
         let talk = &self.talks[side];
         let Some(endpoint) = &self.sides[side].endpoint else { return };
-        self.sides[side].watch = if talk.low.is_some() {
+        self.sides[side].watch = if talk.low.is_some() || talk.relayed.is_some() {
             // Acknowledgments make room, and every segment may bring one.
             0
         } else if talk.by_hand {

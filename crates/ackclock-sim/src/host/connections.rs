@@ -18,7 +18,7 @@ use ackclock_core::time::Time;
 pub struct Blueprint {
     spec: spec::Flow,
     profile: Profile,
-    config: Config,
+    configs: [Config; 2],
     seed: (u64, u64),
     /// Controllers made beforehand, the last one first.
     made: Vec<Box<dyn CongestionControl>>,
@@ -33,12 +33,12 @@ impl Blueprint {
     pub(crate) fn new(
         f: &spec::Flow,
         profile: Profile,
-        config: Config,
+        configs: [Config; 2],
         seed: (u64, u64),
         made: [Box<dyn CongestionControl>; 2],
     ) -> Blueprint {
         let [first, second] = made;
-        Blueprint { spec: f.clone(), profile, config, seed, made: vec![second, first] }
+        Blueprint { spec: f.clone(), profile, configs, seed, made: vec![second, first] }
     }
 
     /// The endpoint of one side of connection number `n` of the flow.
@@ -53,7 +53,7 @@ impl Blueprint {
         )?;
         let name = format!("flow {}.{n} endpoint {side}", self.spec.id);
         let rng = Stream::named(self.seed.0, self.seed.1, &name);
-        Ok(Endpoint::new(&self.config, self.spec.mss, cc, rng))
+        Ok(Endpoint::new(&self.configs[side], self.spec.mss, cc, rng))
     }
 }
 

@@ -3,6 +3,7 @@
 //! * [`virtual_host`]: what an application can do
 //! * [`calls`]: when it is called, and what its calls leave to be done
 //! * [`connections`]: places of connections, taken when they are opened and given back when they are over
+//! * [`relays`]: flows that a relay splits
 //! * [`datagrams`]: what is counted of datagrams
 //!
 //! An application's calls into the host change endpoints; what follows from them (segments, calls to applications) happens
@@ -11,6 +12,7 @@
 mod calls;
 mod connections;
 mod datagrams;
+mod relays;
 mod virtual_host;
 
 use ackclock_core::time::Time;
@@ -49,6 +51,19 @@ pub(crate) struct Talk {
     pub low: Option<u64>,
     /// Ends of the messages that are coming, and their words.
     pub messages: VecDeque<(u64, u64)>,
+    /// A relay is here: what it knows of the connection.
+    pub relayed: Option<Box<Relayed>>,
+}
+
+/// What a relay has been told of one side of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Relayed {
+    /// Room that the endpoint has by its own options, bytes.
+    pub own: u64,
+    /// It has been told that the handshake waits.
+    pub held: bool,
+    /// Bytes arrived and acknowledged.
+    pub seen: (u64, u64),
 }
 
 /// What calls of applications have left to be done.

@@ -27,19 +27,19 @@ pub(super) struct VirtualHost<'a> {
 
 impl VirtualHost<'_> {
     /// The side that `conn` names, if it is still there.
-    fn side(&self, conn: Conn) -> Option<usize> {
+    pub(super) fn side(&self, conn: Conn) -> Option<usize> {
         let side = 2 * (conn.0 & NOWHERE) as usize + self.end;
         let talk = self.sim.talks.get(side)?;
         (talk.there && talk.serial == conn.0 >> PLACE_BITS).then_some(side)
     }
 
-    fn endpoint(&mut self, conn: Conn) -> Option<(usize, &mut Endpoint)> {
+    pub(super) fn endpoint(&mut self, conn: Conn) -> Option<(usize, &mut Endpoint)> {
         let side = self.side(conn)?;
         self.sim.sides[side].endpoint.as_deref_mut().map(|e| (side, e))
     }
 
     /// Does something to an endpoint that may make it send.
-    fn act(&mut self, conn: Conn, f: impl FnOnce(&mut Endpoint)) -> Option<usize> {
+    pub(super) fn act(&mut self, conn: Conn, f: impl FnOnce(&mut Endpoint)) -> Option<usize> {
         let (side, endpoint) = self.endpoint(conn)?;
         f(endpoint);
         self.sim.work.send.push_back(side as u32);
@@ -54,7 +54,9 @@ impl Host for VirtualHost<'_> {
 
     fn open(&mut self) -> Conn {
         let now = self.now();
-        let (sim, f, end) = (&mut *self.sim, self.flow, self.end);
+        let end = self.end;
+        let f = self.sim.leg_of(self.flow, end);
+        let sim = &mut *self.sim;
         let serial = sim.work.serial;
         sim.work.serial += 1;
         let Some(c) = sim.take_place(now, f) else {
@@ -67,9 +69,13 @@ impl Host for VirtualHost<'_> {
         let handshake = sim.flows[f].handshake;
         for side in [2 * c + end, 2 * c + (end ^ 1)] {
             let opener = side & 1 == end;
-            let listens = sim.flows[f].apps[side & 1].as_ref().map_or(Reading::AtOnce, |app| app.reading());
+            let listens = sim
+                .application(f, side & 1)
+                .and_then(|(f, end)| sim.flows[f].apps[end].as_ref())
+                .map_or(Reading::AtOnce, |app| app.reading());
             let by_hand = !opener && listens == Reading::ByHand;
             sim.talks[side] = Talk { serial, opener, there: true, by_hand, ..Talk::default() };
+            sim.welcome_relay(f, side);
             let Some(endpoint) = &mut sim.sides[side].endpoint else { continue };
             if by_hand {
                 endpoint.rx.read_by_hand();
@@ -210,8 +216,10 @@ impl Host for VirtualHost<'_> {
         let now = self.now();
         let sim = &mut *self.sim;
         sim.flows[self.flow].completed.get_or_insert(now);
-        for c in &sim.flows[self.flow].open {
-            sim.conns[*c as usize].completed.get_or_insert(now);
+        for f in sim.connected(self.flow) {
+            for c in &sim.flows[f].open {
+                sim.conns[*c as usize].completed.get_or_insert(now);
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ impl Endpoint {
         if matches!(self.state, State::SynReceived | State::Established) && !self.finished() {
             self.reset_due = Some(self.tx.tcb.iss.wrapping_add(self.tx.tcb.board.nxt().max(1) as u32));
         }
+        self.refuse_held();
         self.state = State::Failed;
         self.timers.clear_all();
     }
@@ -36,6 +37,7 @@ impl Endpoint {
     pub(super) fn reset(&mut self, segment: &mut Segment) -> bool {
         let Some(seq) = self.reset_due.take() else { return false };
         *segment = Segment { seq, flags: flags::RST, ..Segment::default() };
+        self.answer_held(segment);
         true
     }
 

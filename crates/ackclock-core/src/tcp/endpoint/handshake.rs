@@ -53,6 +53,13 @@ impl Endpoint {
         }
     }
 
+    /// The peer asks for the connection.
+    pub(super) fn on_request(&mut self, now: Time, seg: &Segment) {
+        self.take_syn(now, seg);
+        self.state = State::SynReceived;
+        self.syn_due = true;
+    }
+
     /// Agrees on options with the peer's SYN (RFC 7323, RFC 2018).
     pub(super) fn take_syn(&mut self, now: Time, seg: &Segment) {
         self.rx.open(seg.seq);

@@ -44,6 +44,23 @@ impl Receiver {
         bytes
     }
 
+    /// Bytes that are offered at most.
+    pub fn room(&self) -> u64 {
+        self.buffer
+    }
+
+    /// From now on at most `room` bytes are offered beyond what has arrived, but never less than was promised. It may make an
+    /// acknowledgment due that says that the window has opened: as often as it does so by two segments (RFC 9293
+    /// §3.8.6.2.2), whatever is left of it, of which the sender may have used everything.
+    pub fn limit_offer(&mut self, room: u64) {
+        self.limited = true;
+        // No small steps of the edge.
+        self.buffer = if room < self.mss { 0 } else { room };
+        self.said.2 = false;
+        let offered = self.edge.saturating_sub(self.nxt);
+        self.ack_now |= self.nxt <= self.fin_at && self.free() >= offered + 2 * self.mss;
+    }
+
     /// The application reads what its rate allows.
     #[inline]
     pub(super) fn read_by_rate(&mut self, now: Time) {
@@ -118,8 +135,15 @@ impl Receiver {
         let small = by_segments && free < promised + self.step();
         let up = |bytes: u64| (bytes + (1 << scale) - 1) >> scale;
         // Rounded down to the scale (Linux: up), but never below what was promised.
-        let room = if self.linux.is_some() { up(free) } else { free >> scale };
-        let field = if room << scale >= promised && !small { room } else { up(promised) };
+        let room = if self.linux.is_some() && !self.limited { up(free) } else { free >> scale };
+        let field = if room << scale >= promised && !small {
+            room
+        } else if self.limited {
+            // The edge stays where it is, whatever the field can express of it.
+            promised >> scale
+        } else {
+            up(promised)
+        };
         let field = field.min(65_535);
         self.edge = self.edge.max(self.nxt + (field << scale));
         field as u16

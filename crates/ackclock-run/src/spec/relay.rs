@@ -1,0 +1,108 @@
+//! Relays in the resolved run: flows that are split in two.
+
+use super::{Run, SpecError};
+use ackclock_core::app::relay::{Opening, Setting};
+use ackclock_core::time::Span;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The relay of a flow. Its legs are flows of the run like others; their applications are those of the flow, whose own
+/// options and routes say nothing but what it would be without.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Relay {
+    /// The flows that are its legs: between source and relay, between relay and sink.
+    pub legs: [String; 2],
+    /// Bytes of the buffer of each direction of a connection.
+    pub buffer_bytes: u64,
+    /// When clients are answered: `transparent`, `lazy`, `syn_forward`.
+    #[serde(default = "transparent")]
+    pub opening: String,
+    /// How long what has arrived takes to the other leg.
+    #[serde(default)]
+    pub delay_ns: u64,
+    /// Most connections of the flow at a time; none: any number.
+    #[serde(default)]
+    pub connections: Option<u64>,
+}
+
+fn transparent() -> String {
+    "transparent".to_owned()
+}
+
+/// The smallest buffer: what the window of a SYN can promise, which nothing takes back.
+const LEAST_BUFFER: u64 = 65_535;
+
+impl Relay {
+    /// What the state machine is made with; `path` is the relay's own, for messages.
+    ///
+    /// # Errors
+    /// A way of opening that there is not, too small a buffer.
+    pub fn setting(&self, path: &str) -> Result<Setting, SpecError> {
+        let opening = match self.opening.as_str() {
+            "transparent" => Opening::Transparent,
+            "lazy" => Opening::Lazy,
+            "syn_forward" => Opening::SynForward,
+            other => {
+                let problem = format!("unknown '{other}'; known are transparent, lazy, syn_forward");
+                return Err(SpecError::new(format!("{path}.opening"), problem));
+            }
+        };
+        if self.buffer_bytes < LEAST_BUFFER {
+            let problem = format!("{} B; at least {LEAST_BUFFER}, which a SYN may promise", self.buffer_bytes);
+            return Err(SpecError::new(format!("{path}.buffer_bytes"), problem));
+        }
+        let connections = self.connections.unwrap_or(u64::MAX);
+        Ok(Setting { buffer: self.buffer_bytes, opening, delay: Span(self.delay_ns), connections })
+    }
+}
+
+/// Of each flow of `run` that is a leg, the flow that it belongs to and which of its legs it is: by its number.
+pub fn legs(run: &Run) -> BTreeMap<usize, (usize, usize)> {
+    let mut legs = BTreeMap::new();
+    if run.flows.iter().any(|f| f.relay.is_some()) {
+        let numbers: BTreeMap<_, _> = run.flows.iter().zip(0..).map(|(f, i)| (f.id.as_str(), i)).collect();
+        for (whole, f) in run.flows.iter().enumerate() {
+            for (which, id) in f.relay.iter().flat_map(|r| r.legs.iter().enumerate()) {
+                legs.extend(numbers.get(id.as_str()).map(|leg| (*leg, (whole, which))));
+            }
+        }
+    }
+    legs
+}
+
+/// Checks the relays of `run`.
+///
+/// # Errors
+/// What is wrong with one, and where.
+pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
+    if run.flows.iter().all(|f| f.relay.is_none()) {
+        return Ok(());
+    }
+    let mut taken = vec![false; run.flows.len()];
+    let numbers: BTreeMap<_, _> = run.flows.iter().zip(0..).map(|(f, i)| (f.id.as_str(), i)).collect();
+    for (i, f) in run.flows.iter().enumerate() {
+        let Some(relay) = &f.relay else { continue };
+        let path = format!("flows.{i}.relay");
+        let err = |problem: String| Err(SpecError::new(path.as_str(), problem));
+        relay.setting(&path)?;
+        if f.app.datagrams().is_some() {
+            return err("it splits connections, and this flow sends datagrams; leave it out".into());
+        }
+        for id in &relay.legs {
+            let Some(leg) = numbers.get(id.as_str()).copied() else {
+                return err(format!("no flow has the id '{id}' of its leg"));
+            };
+            if leg == i || run.flows[leg].relay.is_some() || std::mem::replace(&mut taken[leg], true) {
+                return err(format!("the flow '{id}' cannot be its leg: it is one already, or has a relay itself"));
+            }
+            if run.flows[leg].app != f.app {
+                return err(format!("its leg '{id}' has another application; write the one of the flow"));
+            }
+            if run.flows[leg].tcp.get("handshake") == Some(&serde_json::Value::Bool(false)) {
+                return err(format!("its leg '{id}' has no handshake, which a relay waits for; leave handshake out"));
+            }
+        }
+    }
+    Ok(())
+}
