@@ -31,7 +31,7 @@ impl Connection {
         let (dups, edge) = (y.dups, y.edge);
         let whole = unwrapped(s.ack, y.max);
         let mut ack = whole;
-        let ends = y.fin.filter(|fin| ack > *fin);
+        let ends = y.ending.fin.filter(|fin| ack > *fin);
         if let Some(fin) = ends {
             ack = fin;
         }
@@ -41,8 +41,10 @@ impl Connection {
         }
         let y = &mut self.directions[e];
         let mut covered = Covered::of(s, cx.events);
-        let ended = ends.is_some() && !y.fin_acked;
-        y.fin_acked |= ended;
+        let ended = ends.is_some() && !y.ending.acked;
+        if ended {
+            y.ending.acked = true;
+        }
         let moved = ack > una || ended;
         if moved {
             covered.take_fin_of(y, ended, false);
@@ -53,12 +55,15 @@ impl Connection {
         if !s.options.sack.is_empty() {
             y.cover_blocks(s, whole, &mut covered, cx.repairs);
         }
-        y.episode.survived |= y.episode.open == Open::Rto && covered.sent_once_before(y.episode.timed_out);
-        let over = y.episode.acknowledged(y.pieces.una());
-        if y.done.is_none() && y.fin == Some(y.pieces.una()) {
+        let una_now = y.pieces.una();
+        if y.loss.episode.open == Open::Rto && covered.sent_once_before(y.loss.episode.timed_out) {
+            y.loss.episode.survived = true;
+        }
+        let over = y.loss.episode.open != Open::No && y.loss.episode.acknowledged(una_now);
+        if y.ending.done.is_none() && y.ending.fin == Some(una_now) {
             // Without data the FIN alone is the end of the stream.
-            let passed = if y.data { Some(y.last_data) } else { y.bare_fin.map(|fin| fin.0) };
-            y.done = Some((s.time, passed.filter(|at| *at >= self.first).unwrap_or(s.time)));
+            let passed = if y.data { Some(y.sending.last_data) } else { y.ending.bare.map(|fin| fin.0) };
+            y.ending.done = Some((s.time, passed.filter(|at| *at >= self.first).unwrap_or(s.time)));
         }
         if !cx.repairs.is_empty() {
             let mut repairs = std::mem::take(cx.repairs);
@@ -73,7 +78,9 @@ impl Connection {
         let least = self.least(e);
         let y = &mut self.directions[e];
         if let Some(at) = covered.latest(s.time, least) {
-            y.arrived = y.arrived.max(at);
+            if at > y.sending.arrived {
+                y.sending.arrived = at;
+            }
         }
         self.directions[e].look_at_first(s.time, moved);
         if over && self.sack() {
@@ -95,14 +102,14 @@ impl Connection {
     fn says_again(&self, s: &Segment, d: usize) -> bool {
         let y = &self.directions[1 - d];
         let ack = unwrapped(s.ack, y.max);
-        let same = s.window.is_some_and(|window| u64::from(window) << self.shift(d) == y.window && window > 0);
-        let quiet = y.fin.is_none() && y.episode.open == Open::No && y.odd.closed_since.is_none();
+        let same = s.window.is_some_and(|window| u32::from(window) << self.shift(d) == y.window && window > 0);
+        let quiet = y.ending.fin.is_none() && y.loss.episode.open == Open::No && y.loss.closed_since.is_none();
         same && quiet
             && y.window_known
             && ack == y.max
             && ack == y.pieces.una()
-            && y.edge == ack + y.window
-            && y.counts.rwnd.is_some()
+            && y.edge == ack + u64::from(y.window)
+            && y.counts.rwnd().is_some()
             && s.options.sack.is_empty()
             && !s.has(flags::SYN)
     }
@@ -123,7 +130,7 @@ impl Connection {
         });
         y.max = ack;
         // The byte of a probe that found room is no surprise.
-        if ack > y.odd.probed {
+        if ack > y.loss.probed {
             y.counts.ack_unseen += 1;
             y.counts.missed_bytes += ack - from;
             self.tell(cx, s, e, Happening::AckUnseen, from, ack - from);
@@ -134,7 +141,7 @@ impl Connection {
     /// acknowledged.
     fn settle<S: Sink>(&mut self, id: u32, s: &Segment, e: usize, una: u64, cx: &mut Context<S>) {
         let least = self.least(e);
-        let Some(repair) = self.directions[e].repairs.get_mut(id).filter(|r| !r.settled) else { return };
+        let Some(repair) = self.directions[e].loss.repairs.get_mut(id).filter(|r| !r.settled) else { return };
         repair.settled = true;
         let proof = match (repair.tsval, s.options.timestamps) {
             // The echo is that of the segment at the edge (RFC 7323 §4.3): of others behind it, it says nothing.
@@ -155,11 +162,11 @@ impl Connection {
         let y = &mut self.directions[e];
         y.counts.dsacks += 1;
         let mut proved = std::mem::take(cx.proved);
-        y.repairs.reported(block.0, block.1, |repair| proved.push(*repair));
+        y.loss.repairs.reported(block.0, block.1, |repair| proved.push(*repair));
         self.tell(cx, s, e, Happening::Dsack, block.0, block.1 - block.0);
         for repair in proved.drain(..) {
             if repair.needless {
-                self.directions[e].episode.needless(&repair, Proof::Dsack);
+                self.directions[e].loss.episode.needless(&repair, Proof::Dsack);
             } else {
                 self.needless(&repair, Proof::Dsack, s.time, e, cx);
             }
@@ -174,7 +181,7 @@ impl Connection {
         x.counts.spurious_timeouts += u64::from(r.cause == Cause::Rto && r.opened);
         if proof != Proof::Early {
             // How early is for us to see; a sender has no timestamps by which it could.
-            x.episode.needless(r, proof);
+            x.loss.episode.needless(r, proof);
         }
         if cx.events {
             let (id, seq, bytes) = (self.id(d), self.directions[d].relative(r.start), r.end - r.start);
@@ -215,21 +222,21 @@ impl Connection {
     ) {
         let Some(window) = s.window else { return };
         let is_syn = s.has(flags::SYN);
-        let window = u64::from(window) << if is_syn { 0 } else { self.shift(1 - e) };
+        let window = u32::from(window) << if is_syn { 0 } else { self.shift(1 - e) };
         let sack = self.sack();
         let y = &mut self.directions[e];
-        let widened = ack + window > y.edge;
+        let widened = ack + u64::from(window) > y.edge;
         let known = y.window_known;
-        y.edge = y.edge.max(ack + window);
+        y.edge = y.edge.max(ack + u64::from(window));
         let mut closes = false;
         if ack >= una {
             if window == 0 && !is_syn && (y.window > 0 || !known) {
                 y.counts.zero_windows += 1;
-                y.odd.closed_since = Some(s.time);
+                y.loss.closed_since = Some(s.time);
                 closes = true;
             } else if window > 0 {
-                if let Some(since) = y.odd.closed_since {
-                    y.odd.closed_since = None;
+                if let Some(since) = y.loss.closed_since {
+                    y.loss.closed_since = None;
                     y.counts.zero_window = y.counts.zero_window.saturating_add((s.time - since).max(0));
                 }
             }
@@ -267,20 +274,20 @@ impl Connection {
         let una = y.pieces.una();
         if both_syns && !s.has(flags::SYN) {
             let left = y.edge.saturating_sub(una);
-            y.counts.rwnd = Some(y.counts.rwnd.map_or((left, left), |(least, most)| (least.min(left), most.max(left))));
+            y.counts.leave(left);
         }
         if !y.data {
             return;
         }
         if both_syns {
-            let view = View { time: s.time, una, edge: y.edge, episode: y.episode.open != Open::No };
+            let view = View { time: s.time, una, edge: y.edge, episode: y.loss.episode.open != Open::No };
             let path = self.path(e);
-            self.directions[e].limits.acknowledged(view, &path);
+            self.directions[e].sending.limits.acknowledged(view, &path);
         }
         let y = &mut self.directions[e];
-        if una >= y.rounds.end {
-            let largest = std::mem::take(&mut y.rounds.largest);
-            y.rounds.end = y.max.max(una + 1);
+        if una >= y.sending.rounds.end {
+            let largest = std::mem::take(&mut y.sending.rounds.largest);
+            y.sending.rounds.end = y.max.max(una + 1);
             if largest > 0 {
                 self.record(cx, s.time, e, Metric::CwndEstimate, largest as f64);
             }
@@ -303,7 +310,7 @@ impl Connection {
         self.record(cx, time, d, Metric::Pipe, x.pipe() as f64);
         if self.both_syns() {
             self.record(cx, time, d, Metric::Rwnd, x.edge.saturating_sub(x.pieces.una()) as f64);
-            if let Some(limit) = x.limits.limit(self.mss(d)) {
+            if let Some(limit) = x.sending.limits.limit(self.mss(d)) {
                 self.record_limit(cx, time, d, limit);
             }
         }

@@ -3,6 +3,7 @@
 
 use super::connection::{Connection, Context};
 use super::limits::{Limit, Path};
+use super::moment::Moment;
 use super::repairs::{Cause, Open};
 use super::segment::Segment;
 use super::sink::{Happening, Sink};
@@ -30,20 +31,23 @@ impl Connection {
         let una = x.pieces.una();
         let first = start == una;
         let (sent, repaired) = x.passed_last(start);
-        let overdue = at_sender && !clocked && x.odd.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
-        if x.episode.open == Open::Rto && start < x.episode.end {
-            let once_more = repaired && sent >= x.episode.timed_out;
+        let overdue = at_sender && !clocked && x.loss.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
+        if x.loss.episode.open == Open::Rto && start < x.loss.episode.end {
+            let once_more = repaired && sent >= x.loss.episode.timed_out;
             return match first
-                && (silent && !clocked || once_more && (timed || overdue || sent > x.arrived && !clocked))
+                && (silent && !clocked || once_more && (timed || overdue || sent > x.sending.arrived && !clocked))
             {
                 true => Cause::Rto,
                 // What was sent again after the timeout was lost again (RFC 8985 §6.2).
-                false if once_more && x.arrived > sent => Cause::Fast,
+                false if once_more && x.sending.arrived > sent => Cause::Fast,
                 false => Cause::RtoRecovery,
             };
         }
-        let undisturbed =
-            x.sacked.is_empty() && !x.fin_sacked && x.dups == 0 && x.episode.open == Open::No && !x.repaired;
+        let undisturbed = x.loss.sacked.is_empty()
+            && !x.ending.sacked
+            && x.dups == 0
+            && x.loss.episode.open == Open::No
+            && !x.repaired;
         if (silent || timed) && sack && end == x.max && undisturbed {
             let more = if first { 250 * MS } else { 50 * MS };
             if silence <= 3 * round + more || at_sender && !first {
@@ -51,37 +55,44 @@ impl Connection {
                 return Cause::Tlp;
             }
         }
-        if sack && repaired && x.episode.open == Open::Fast && (clocked || silence <= AT_ONCE) {
+        if sack && repaired && x.loss.episode.open == Open::Fast && (clocked || silence <= AT_ONCE) {
             // The last one again, so that acknowledgments keep coming, too (RFC 6675 §4, NextSeg 4). A timeout comes at any time.
-            let late = x.odd.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
+            let late = x.loss.overtaken.is_some_and(|at| s.time.saturating_sub(at) > waits);
             x.counts.ambiguous += u64::from(first && late);
             return Cause::Fast;
         }
-        if first && repaired && x.episode.open == Open::Fast && (!sack || sent > x.arrived || overdue) {
+        if first && repaired && x.loss.episode.open == Open::Fast && (!sack || sent > x.sending.arrived || overdue) {
             // What was sent again is not lost by what acknowledgments say, or would have been sent again long ago.
             return Cause::Rto;
         }
         // The third duplicate lets it out without SACK, and none of those that come later.
         let late = !sack && at_sender && silence > MS && !clocked && x.dups > 3;
-        if (silent || timed) && !first && at_sender && sack && x.episode.open == Open::No {
+        if (silent || timed) && !first && at_sender && sack && x.loss.episode.open == Open::No {
             // A timeout repeats the first; a probe the last that has not come.
             return Cause::Tlp;
         }
-        if (timed || late) && first || silent && !clocked && x.episode.open == Open::No {
-            let last = sack && first && x.pipe() == end - start && x.episode.open == Open::No;
+        if (timed || late) && first || silent && !clocked && x.loss.episode.open == Open::No {
+            let last = sack && first && x.pipe() == end - start && x.loss.episode.open == Open::No;
             // Slow pacing lets out late what acknowledgments have shown to be lost.
             let paced = !silent && x.is_lost(start, end);
             x.counts.ambiguous += u64::from(last || paced);
             return Cause::Rto;
         }
-        let loss =
-            x.sacked.end() > end || x.fin_sacked || x.dups >= 3 || x.episode.open == Open::Fast || x.dups > 0 && first;
+        let loss = x.loss.sacked.end() > end
+            || x.ending.sacked
+            || x.dups >= 3
+            || x.loss.episode.open == Open::Fast
+            || x.dups > 0 && first;
         let by_timer = at_sender && !clocked && silence > AT_ONCE;
-        if loss || sent < x.arrived {
+        if loss || sent < x.sending.arrived {
             let possible = repaired || s.time.saturating_sub(sent) >= round;
             x.counts.ambiguous += u64::from(first && by_timer && possible);
             Cause::Fast
-        } else if sack && end == x.max && x.episode.open == Open::No && (by_timer || undisturbed && silence >= round) {
+        } else if sack
+            && end == x.max
+            && x.loss.episode.open == Open::No
+            && (by_timer || undisturbed && silence >= round)
+        {
             // Nothing but a probe sends the end again then, however short the round trip; or a timeout, if it is the first, too.
             x.counts.ambiguous += u64::from(first);
             Cause::Tlp
@@ -96,10 +107,10 @@ impl Connection {
     /// sent before have arrived, the sender has found the timeout spurious (F-RTO, RFC 5682).
     pub(super) fn leave_timeout(&mut self, d: usize) {
         let x = &mut self.directions[d];
-        if x.episode.open == Open::Rto && std::mem::take(&mut x.episode.survived) {
-            let (end, before) = (x.episode.end, x.episode.given_up);
+        if x.loss.episode.open == Open::Rto && std::mem::take(&mut x.loss.episode.survived) {
+            let (end, before) = (x.loss.episode.end, x.loss.episode.given_up);
             if x.pieces.waits(|piece| piece.end <= end && piece.sends == 1 && !piece.sacked && piece.sent < before) {
-                x.episode.open = Open::No;
+                x.loss.episode.open = Open::No;
             }
         }
     }
@@ -116,19 +127,20 @@ impl Connection {
         let x = &mut self.directions[d];
         let pipe = x.pipe();
         if limit != Limit::Network {
-            x.rounds.level = None;
+            x.sending.rounds.level.0 = Moment::NEVER;
             return;
         }
-        x.rounds.largest = x.rounds.largest.max(pipe);
+        x.sending.rounds.largest = x.sending.rounds.largest.max(pipe);
         let near = 2 * u64::from(path.mss);
-        match x.rounds.level {
-            Some((since, level)) if level.abs_diff(pipe) <= near => {
-                if !x.rounds.told && s.time - since >= 10 * path.round {
-                    x.rounds.told = true;
+        let (since, level) = x.sending.rounds.level;
+        match since.get() {
+            Some(since) if level.abs_diff(pipe) <= near => {
+                if !x.sending.rounds.told && s.time - since >= 10 * path.round {
+                    x.sending.rounds.told = true;
                     self.tell(cx, s, d, Happening::Plateau, self.directions[d].max, pipe);
                 }
             }
-            _ => (x.rounds.level, x.rounds.told) = (Some((s.time, pipe)), false),
+            _ => (x.sending.rounds.level, x.sending.rounds.told) = ((Moment::at(s.time), pipe), false),
         }
     }
 }

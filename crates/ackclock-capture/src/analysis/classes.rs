@@ -1,6 +1,7 @@
 //! The class of a segment with data: new, sent again, overtaken, a keepalive or a probe.
 
 use super::connection::{Connection, Context};
+use super::moment::Moment;
 use super::pieces::{Kind, Piece, NEVER};
 use super::repairs::{Cause, Open, Proof, Repair};
 use super::rtt::older;
@@ -56,7 +57,7 @@ impl Connection {
             Happening::Keepalive
         } else if closed && (s.length == 0 && behind || s.length == 1 && place.start >= x.edge) {
             x.counts.probes += 1;
-            x.odd.probed = x.odd.probed.max(place.end);
+            x.loss.probed = x.loss.probed.max(place.end);
             Happening::Probe
         } else {
             return false;
@@ -69,9 +70,9 @@ impl Connection {
         let x = &mut self.directions[d];
         x.stirred = x.stirred.max(s.time);
         if s.length == 0 {
-            x.bare_fin = Some((s.time, x.fin.is_none()));
+            x.ending.bare = Some((s.time, x.ending.fin.is_none()));
         }
-        if x.fin.is_some() {
+        if x.ending.fin.is_some() {
             x.counts.fin_retransmissions += 1;
             self.tell(cx, s, d, Happening::FinRetransmission, place.end, 0);
             return;
@@ -79,14 +80,16 @@ impl Connection {
         if place.end > x.max {
             x.counts.gap_bytes += place.end - x.max;
             let hole = Piece { kind: Kind::Hole, ..piece(s, place.end) };
-            x.counts.irregular |= !x.pieces.append(hole);
+            if !x.pieces.append(hole) {
+                x.counts.irregular = true;
+            }
             x.max = place.end;
         }
-        x.fin = Some(place.end.max(x.max));
+        x.ending.fin = Some(place.end.max(x.max));
         if self.both_syns() && self.directions[d].data {
             let path = self.path(d);
-            self.directions[d].limits.advance(s.time, &path);
-            self.directions[d].limits.fin = true;
+            self.directions[d].sending.limits.advance(s.time, &path);
+            self.directions[d].sending.limits.fin = true;
         }
     }
 
@@ -94,8 +97,8 @@ impl Connection {
         let x = &mut self.directions[d];
         let Place { start, end } = place;
         let length = u64::from(s.length);
-        if length > u64::from(x.largest) && length <= 1460 {
-            x.largest = s.length;
+        if length > u64::from(x.sending.largest) && length <= 1460 {
+            x.sending.largest = s.length;
         }
         if !x.data {
             x.data = true;
@@ -106,20 +109,25 @@ impl Connection {
                 x.max = start;
             }
             let (una, edge) = (x.pieces.una(), x.edge);
-            x.limits.begin(self.first, self.opened, una, edge);
-            x.rounds.end = una;
+            x.sending.limits.begin(self.first, self.opened.get(), una, edge);
+            x.sending.rounds.end = una;
         }
         let mss = self.mss(d);
         let x = &mut self.directions[d];
         let segments = x.segments(length, mss);
-        x.counts.packets += 1;
-        x.counts.super_packets += u64::from(length > u64::from(mss));
-        x.counts.sent_bytes += length;
-        x.counts.sent_segments += segments;
-        x.counts.marked += if s.marked { segments } else { 0 };
+        x.sending.volume.packets += 1;
+        x.sending.volume.super_packets += u64::from(length > u64::from(mss));
+        x.sending.volume.sent_bytes += length;
+        x.sending.volume.sent_segments += segments;
+        if s.marked {
+            x.counts.marked += segments;
+        }
         if !x.initial_over && start >= x.max {
-            x.rounds.initial =
-                (x.rounds.initial.0 + length, x.rounds.initial.1 + segments, (length - 1) as u32 % mss + 1);
+            x.sending.rounds.initial = (
+                x.sending.rounds.initial.0 + length,
+                x.sending.rounds.initial.1 + segments,
+                (length - 1) as u32 % mss + 1,
+            );
         }
         let (flight, max) = (x.in_flight(), x.max);
         if start == max {
@@ -128,7 +136,9 @@ impl Connection {
             self.tell(cx, s, d, Happening::New, start, length);
         } else if start > max {
             x.counts.gap_bytes += start - max;
-            x.counts.irregular |= !x.pieces.append(Piece { kind: Kind::Hole, ..piece(s, start) });
+            if !x.pieces.append(Piece { kind: Kind::Hole, ..piece(s, start) }) {
+                x.counts.irregular = true;
+            }
             x.pieces.append(piece(s, end));
             self.tell(cx, s, d, Happening::Gap, start, length);
         } else {
@@ -136,7 +146,7 @@ impl Connection {
         }
         let x = &mut self.directions[d];
         x.stirred = x.stirred.max(s.time);
-        x.last_data = if end > x.pieces.una() { s.time } else { x.last_data };
+        x.sending.last_data = if end > x.pieces.una() { s.time } else { x.sending.last_data };
         if end > max {
             x.max = end;
             self.newly_sent(s, d, place, cx);
@@ -144,7 +154,8 @@ impl Connection {
         self.directions[d].weigh(s.time, flight);
         self.confine(d);
         if cx.series {
-            let (sent, again) = (self.directions[d].counts.sent_bytes, self.directions[d].counts.retransmitted_bytes);
+            let (sent, again) =
+                (self.directions[d].sending.volume.sent_bytes, self.directions[d].counts.retransmitted_bytes);
             self.record(cx, s.time, d, Metric::Sent, sent as f64);
             if end <= max {
                 self.record(cx, s.time, d, Metric::Retransmitted, again as f64);
@@ -160,8 +171,8 @@ impl Connection {
         }
         let path = self.path(d);
         let x = &mut self.directions[d];
-        x.limits.advance(s.time, &path);
-        let limit = x.limits.sent(s.time, s.length, place.end, &path);
+        x.sending.limits.advance(s.time, &path);
+        let limit = x.sending.limits.sent(s.time, s.length, place.end, &path);
         self.in_network(s, d, limit, &path, cx);
     }
 
@@ -209,9 +220,9 @@ impl Connection {
             repair.evident = x.is_lost(start, end);
             repair.opened = self.begin_episode(d, cause, s.time);
             let x = &mut self.directions[d];
-            if x.episode.open != Open::No {
-                repair.episode = x.episode.number;
-                x.episode.repairs.0 += 1;
+            if x.loss.episode.open != Open::No {
+                repair.episode = x.loss.episode.number;
+                x.loss.episode.repairs.0 += 1;
             }
             let acked = end <= x.pieces.una();
             repair.settled = acked;
@@ -219,10 +230,12 @@ impl Connection {
             x.counts.retransmitted_bytes += again;
             x.counts.retransmitted[cause as usize] += u64::from(repair.segments);
             let partial = end > max || known.old > 0 && known.missing > 0;
-            x.counts.partial += u64::from(partial);
+            if partial {
+                x.counts.partial += 1;
+            }
             x.repaired = true;
-            x.rounds.level = None;
-            let id = x.repairs.push(repair);
+            x.sending.rounds.level.0 = Moment::NEVER;
+            let id = x.loss.repairs.push(repair);
             self.fill(s, d, place, id);
             let kind = if partial { Happening::Partial } else { Happening::Retransmission };
             let proof = acked.then_some(Proof::Acked);
@@ -244,14 +257,16 @@ impl Connection {
             return;
         }
         if from == x.pieces.una() {
-            x.odd.overtaken = None;
+            x.loss.overtaken = None;
         }
         let tsval = s.options.timestamps.map_or(0, |t| t.0);
         let regular = x.pieces.change(from, to, |_, piece| {
             (piece.sends, piece.kind) = if piece.kind == Kind::Hole { (1, Kind::Seen) } else { (2, piece.kind) };
             (piece.sent, piece.tsval, piece.rtx) = (s.time, tsval, rtx);
         });
-        x.counts.irregular |= !regular;
+        if !regular {
+            x.counts.irregular = true;
+        }
     }
 
     /// Opens the episode that a retransmission for `cause` begins. True: it opened one.
@@ -264,15 +279,15 @@ impl Connection {
         match cause {
             Cause::Rto => {
                 x.counts.timeouts += 1;
-                let already = x.episode.open == Open::Rto;
-                x.episode.time_out(max, time, round);
+                let already = x.loss.episode.open == Open::Rto;
+                x.loss.episode.time_out(max, time, round);
                 if already {
                     return false;
                 }
             }
-            Cause::Fast if x.episode.open != Open::Fast || anew => {
+            Cause::Fast if x.loss.episode.open != Open::Fast || anew => {
                 x.counts.recoveries += 1;
-                x.episode.begin(Open::Fast, max);
+                x.loss.episode.begin(Open::Fast, max);
             }
             Cause::Tlp => {
                 x.counts.tlp_probes += 1;
@@ -280,12 +295,12 @@ impl Connection {
             }
             Cause::RtoRecovery => {
                 // It goes back: it did not find the timeout spurious.
-                x.episode.given_up = i64::MIN;
+                x.loss.episode.given_up = i64::MIN;
                 return false;
             }
             _ => return false,
         }
-        x.limits.set_episode(true);
+        x.sending.limits.set_episode(true);
         true
     }
 }

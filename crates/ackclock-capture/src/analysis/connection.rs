@@ -3,6 +3,7 @@
 use super::direction::Direction;
 use super::handshake::Agreement;
 use super::limits::{Limit, Path};
+use super::moment::Moment;
 use super::repairs::{Cause, Proof};
 use super::rtt::LONGEST;
 use super::segment::{unwrapped, Segment};
@@ -69,13 +70,13 @@ pub struct Connection {
     /// Who opened it: a direction.
     pub initiator: Option<u8>,
     /// When SYN, SYN/ACK and the third packet of the handshake passed first.
-    pub handshake: [Option<i64>; 3],
+    pub handshake: [Moment; 3],
     /// When it was over, whichever of them were seen.
-    pub opened: Option<i64>,
+    pub opened: Moment,
     /// Whether one of these was repeated.
     pub repeated: bool,
-    /// When it was closed.
-    pub closed: Option<i64>,
+    /// Whether it was closed.
+    pub closed: bool,
     /// The direction that sent RST.
     pub reset: Option<u8>,
     /// Written out as the table was full.
@@ -94,14 +95,30 @@ impl Connection {
             first: s.time,
             last: s.time,
             initiator: None,
-            handshake: [None; 3],
-            opened: None,
+            handshake: [Moment::NEVER; 3],
+            opened: Moment::NEVER,
             repeated: false,
-            closed: None,
+            closed: false,
             reset: None,
             evicted: false,
             agreement: Agreement::default(),
         }
+    }
+
+    /// Becomes another one, with the room that this has left.
+    pub fn renew(&mut self, number: u64, s: &Segment) {
+        let directions = self.directions.each_mut().map(Direction::renewed);
+        *self = Connection { directions, ..Connection::new(number, s) };
+    }
+
+    /// It is over: what it has on the heap is given back, but for what nearly every one needs.
+    pub fn release(&mut self) {
+        self.directions = self.directions.each_mut().map(Direction::renewed);
+    }
+
+    /// It is closed: what has more room than it needs keeps that.
+    pub fn shrink(&mut self) {
+        self.directions.iter_mut().for_each(Direction::shrink);
     }
 
     /// SYNs of both were seen: windows can be known.
@@ -133,7 +150,7 @@ impl Connection {
     /// Largest segment of direction `d`.
     #[inline]
     pub fn mss(&self, d: usize) -> u32 {
-        self.agreement.mss.unwrap_or_else(|| match self.directions[d].largest {
+        self.agreement.mss.unwrap_or_else(|| match self.directions[d].sending.largest {
             0 => 1460,
             largest => largest,
         })
@@ -148,15 +165,14 @@ impl Connection {
     /// The part of the handshake that the data of direction `d` would take from here and back, ns.
     pub fn handshake_part(&self, d: usize) -> Option<i64> {
         (!self.repeated).then_some(())?;
-        let [syn, answer, third] = self.handshake;
+        let [syn, answer, third] = self.handshake.map(Moment::get);
         let part = if usize::from(self.initiator?) == d { answer? - syn? } else { third? - answer? };
         (part >= 0).then_some(part.min(LONGEST))
     }
 
     /// The shortest time in which an acknowledgment of direction `d` came back here, the handshake's included, ns.
     pub fn least(&self, d: usize) -> i64 {
-        let rtt = &self.directions[d].rtt;
-        let measured = rtt.smoothed.map(|_| rtt.min);
+        let measured = self.directions[d].rtt.least();
         measured.into_iter().chain(self.handshake_part(d)).min().unwrap_or(0)
     }
 
@@ -164,7 +180,7 @@ impl Connection {
     #[inline]
     pub fn round(&self, d: usize) -> i64 {
         let x = &self.directions[d];
-        let measured = x.rtt.smoothed.map(|rtt| rtt + x.up.unwrap_or(0));
+        let measured = x.rtt.smoothed().map(|rtt| rtt + x.up.get().unwrap_or(0));
         match (self.handshake_rtt(), measured) {
             (Some(a), Some(b)) => a.max(b),
             (Some(a), None) | (None, Some(a)) => a,
@@ -175,8 +191,8 @@ impl Connection {
     /// Share of the round trip of direction `d` that is beyond the capture point: 1 at the sender.
     pub fn vantage(&self, d: usize) -> Option<f64> {
         let x = &self.directions[d];
-        let beyond = if x.rtt.smoothed.is_some() { x.rtt.min } else { self.handshake_part(d)? };
-        let up = x.up?;
+        let beyond = x.rtt.least().or_else(|| self.handshake_part(d))?;
+        let up = x.up.get()?;
         Some(if beyond + up > 0 { beyond as f64 / (beyond + up) as f64 } else { 1.0 })
     }
 
@@ -184,8 +200,8 @@ impl Connection {
     #[inline]
     pub fn path(&self, d: usize) -> Path {
         let x = &self.directions[d];
-        let up = x.up.unwrap_or(0);
-        let beyond = x.rtt.smoothed.or_else(|| self.handshake_part(d)).unwrap_or(0);
+        let up = x.up.get().unwrap_or(0);
+        let beyond = x.rtt.smoothed().or_else(|| self.handshake_part(d)).unwrap_or(0);
         Path { round: self.round(d), up, at_sender: up * 9 < beyond, mss: self.mss(d) }
     }
 
@@ -244,8 +260,12 @@ impl Connection {
             return;
         }
         x.seen = true;
-        x.counts.time_back += u64::from(s.time < self.last);
-        x.counts.options_cut += u64::from(s.options_cut);
+        if s.time < self.last {
+            x.counts.time_back += 1;
+        }
+        if s.options_cut {
+            x.counts.options_cut += 1;
+        }
         if s.has(flags::SYN) {
             self.syn(s, d, cx);
             self.agree();
@@ -255,8 +275,7 @@ impl Connection {
             self.directions[d].stamps.passed(value, s.time);
             if s.has(flags::ACK) {
                 if let Some(ns) = self.directions[e].stamps.echoed(echo, s.time) {
-                    let x = &mut self.directions[d];
-                    x.up = Some(x.up.map_or(ns, |up| up.min(ns)));
+                    self.directions[d].up.lower(ns);
                     self.record(cx, s.time, e, Metric::RttTs, ns as f64 * 1e-9);
                 }
             }
@@ -271,11 +290,9 @@ impl Connection {
             self.data(s, d, cx);
         } else {
             self.reset.get_or_insert(d as u8);
-            self.closed.get_or_insert(s.time);
+            self.closed = true;
         }
-        if self.closed.is_none() && self.directions.iter().all(|x| x.fin.is_some()) {
-            self.closed = Some(s.time);
-        }
+        self.closed |= self.directions.iter().all(|x| x.ending.fin.is_some());
         self.last = self.last.max(s.time);
     }
 
@@ -304,7 +321,7 @@ impl Connection {
             || s.length > 0 && unwrapped(s.seq, x.max) + u64::from(s.length) > x.max
             || s.has(flags::ACK)
                 && y.known
-                && unwrapped(s.ack, y.max) > y.pieces.una().max(y.fin.map_or(0, |fin| fin + 1))
+                && unwrapped(s.ack, y.max) > y.pieces.una().max(y.ending.fin.map_or(0, |fin| fin + 1))
     }
 
     /// Joins old pieces where there are too many.

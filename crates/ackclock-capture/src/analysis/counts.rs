@@ -6,6 +6,30 @@ use std::ops::{Deref, DerefMut};
 /// What is counted of every direction; and [`Rare`], whose fields are those of this too.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
+    /// Of the data: acknowledgments while some were out.
+    pub acks: u64,
+    /// Packets of the other end with nothing but an acknowledgment.
+    pub pure_acks: u64,
+    rwnd: Rwnd,
+    rare: Seldom<Rare>,
+}
+
+/// Smallest and largest window that was left, bytes: never more than the widest, 2^30. Before the first the smallest is larger.
+#[derive(Clone, Copy, Debug)]
+struct Rwnd {
+    least: u32,
+    most: u32,
+}
+
+impl Default for Rwnd {
+    fn default() -> Rwnd {
+        Rwnd { least: u32::MAX, most: 0 }
+    }
+}
+
+/// What is counted of a direction with data.
+#[derive(Clone, Debug, Default)]
+pub struct Volume {
     /// Packets with payload.
     pub packets: u64,
     /// Of these, larger than a segment.
@@ -14,6 +38,21 @@ pub struct Counts {
     pub sent_bytes: u64,
     /// In segments.
     pub sent_segments: u64,
+    /// Largest flight, bytes.
+    pub max_in_flight: u64,
+    /// Integral of the flight, byte ns, and time with data out, ns.
+    pub flight: (f64, i64),
+}
+
+impl Volume {
+    /// Nothing.
+    pub const NONE: Volume =
+        Volume { packets: 0, super_packets: 0, sent_bytes: 0, sent_segments: 0, max_in_flight: 0, flight: (0.0, 0) };
+}
+
+/// What is counted of few.
+#[derive(Clone, Debug, Default)]
+pub struct Rare {
     /// Bytes acknowledged that never passed.
     pub missed_bytes: u64,
     /// Packets with payload and the mark CE.
@@ -22,24 +61,8 @@ pub struct Counts {
     pub options_cut: u64,
     /// Packets earlier than one before.
     pub time_back: u64,
-    /// Of the data: acknowledgments while some were out.
-    pub acks: u64,
-    /// Packets of the other end with nothing but an acknowledgment.
-    pub pure_acks: u64,
-    /// Largest flight, bytes.
-    pub max_in_flight: u64,
-    /// Integral of the flight, byte ns, and time with data out, ns.
-    pub flight: (f64, i64),
-    /// Smallest and largest window that was left.
-    pub rwnd: Option<(u64, u64)>,
     /// More holes, ranges or cuts than are kept.
     pub irregular: bool,
-    rare: Seldom<Rare>,
-}
-
-/// What is counted of few.
-#[derive(Clone, Debug, Default)]
-pub struct Rare {
     /// Payload sent again.
     pub retransmitted_bytes: u64,
     /// In segments, by cause: rto, rto_recovery, tlp, fast, unknown.
@@ -92,6 +115,11 @@ pub struct Rare {
 
 impl Blank for Rare {
     const BLANK: &'static Rare = &Rare {
+        missed_bytes: 0,
+        marked: 0,
+        options_cut: 0,
+        time_back: 0,
+        irregular: false,
         retransmitted_bytes: 0,
         retransmitted: [0; 5],
         partial: 0,
@@ -136,6 +164,20 @@ impl DerefMut for Counts {
 }
 
 impl Counts {
+    /// The window leaves room for `left` bytes.
+    #[inline]
+    pub fn leave(&mut self, left: u64) {
+        let left = left.min(u64::from(u32::MAX - 1)) as u32;
+        self.rwnd = Rwnd { least: self.rwnd.least.min(left), most: self.rwnd.most.max(left) };
+    }
+
+    /// Smallest and largest room that was left, bytes.
+    #[inline]
+    pub fn rwnd(&self) -> Option<(u64, u64)> {
+        let Rwnd { least, most } = self.rwnd;
+        (least <= most).then_some((u64::from(least), u64::from(most)))
+    }
+
     /// All retransmitted segments.
     pub fn retransmitted_segments(&self) -> u64 {
         self.retransmitted.iter().sum()

@@ -81,7 +81,7 @@ impl Covered {
 
     /// The FIN of a direction is `acknowledged`, or reported by a SACK block: one that passed alone is a segment like others.
     pub fn take_fin_of(&mut self, of: &Direction, acknowledged: bool, selectively: bool) {
-        let Some((sent, once)) = of.bare_fin.filter(|_| acknowledged && (selectively || !of.fin_sacked)) else {
+        let Some((sent, once)) = of.ending.bare.filter(|_| acknowledged && (selectively || !of.ending.sacked)) else {
             return;
         };
         if once {
@@ -96,10 +96,10 @@ impl Direction {
     /// Everything below `ack` is acknowledged. Retransmissions that it covers go to `repairs`.
     #[inline]
     pub fn cover(&mut self, ack: u64, covered: &mut Covered, repairs: &mut Vec<u32>) {
-        let missed = &mut self.counts.missed_bytes;
+        let mut missed = 0;
         self.pieces.acknowledge(ack, |piece, bytes| {
             match piece.kind {
-                Kind::Hole => *missed += bytes,
+                Kind::Hole => missed += bytes,
                 Kind::Seen if piece.sends > 1 => {
                     covered.repeated = true;
                     if covered.echo == Some(piece.tsval) {
@@ -114,8 +114,11 @@ impl Direction {
                 repairs.push(piece.rtx);
             }
         });
-        if !self.sacked.is_empty() {
-            self.sacked.forget_below(ack);
+        if missed > 0 {
+            self.counts.missed_bytes += missed;
+        }
+        if !self.loss.sacked.is_empty() {
+            self.loss.sacked.forget_below(ack);
         }
     }
 
@@ -137,9 +140,9 @@ impl Direction {
         for block in blocks.iter().skip(usize::from(dsack.is_some())) {
             let start = unwrapped(block.start, self.max).max(una);
             let end = unwrapped(block.end, self.max);
-            if !self.fin_sacked && self.fin.is_some_and(|fin| start <= fin && fin < end) {
+            if !self.ending.sacked && self.ending.fin.is_some_and(|fin| start <= fin && fin < end) {
                 // FIN has a number of its own, above all data.
-                self.fin_sacked = true;
+                self.ending.sacked = true;
                 covered.freshly(end - 1, end);
                 covered.take_fin_of(self, true, true);
             }
@@ -147,8 +150,8 @@ impl Direction {
             if start >= end {
                 continue;
             }
-            let (pieces, counts) = (&mut self.pieces, &mut self.counts);
-            let regular = self.sacked.add(start, end, |from, to| {
+            let (pieces, mut whole) = (&mut self.pieces, true);
+            let regular = self.loss.sacked.add(start, end, |from, to| {
                 covered.freshly(from, to);
                 let cut = pieces.change(from, to, |_, piece: &mut Piece| {
                     if piece.sacked {
@@ -164,9 +167,11 @@ impl Direction {
                     }
                     piece.sacked = true;
                 });
-                counts.irregular |= !cut;
+                whole &= cut;
             });
-            self.counts.irregular |= !regular;
+            if !(regular && whole) {
+                self.counts.irregular = true;
+            }
         }
     }
 }

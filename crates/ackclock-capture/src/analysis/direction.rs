@@ -1,13 +1,17 @@
 //! One direction of a connection: the data that X sends, as they pass P, and what Y acknowledges of them.
 
-use super::counts::Counts;
+use super::counts::{Counts, Volume};
 use super::limits::Limits;
+use super::moment::Moment;
 use super::pieces::{Kind, Pieces, NEVER};
 use super::ranges::Ranges;
 use super::recent::Recent;
 use super::repairs::{Episode, Open, Repairs};
 use super::rtt::{Rtt, Stamps};
 use super::seldom::{Blank, Seldom};
+
+/// Room of a queue that the next connection at the same place gets.
+const KEPT: usize = 4;
 
 /// What the SYN of this direction offered.
 #[derive(Clone, Copy, Debug)]
@@ -39,80 +43,98 @@ pub struct Direction {
     pub data: bool,
     /// Whether `max` is known.
     pub known: bool,
+    /// Whether `window` is known.
+    pub window_known: bool,
+    /// Whether it is known which tags its packets have.
+    pub tagged: bool,
+    /// Whether SACK blocks were seen at all.
+    pub blocks: bool,
+    /// Whether something was retransmitted since una moved.
+    pub repaired: bool,
+    /// Whether data have been acknowledged: what is sent before that is the initial window.
+    pub initial_over: bool,
+    /// Latest window of the other end, scaled as far as that is known: at most 2^30.
+    pub window: u32,
+    /// Duplicate acknowledgments since una moved.
+    pub dups: u32,
     /// First byte of data; for `seq` of events.
     pub origin: u64,
     /// End of the highest byte seen.
     pub max: u64,
     /// Highest acknowledgment plus window ever.
     pub edge: u64,
-    /// Latest window of the other end, scaled as far as that is known.
-    pub window: u64,
-    /// Whether it is known.
-    pub window_known: bool,
-    /// Where the stream ends, and whether that is acknowledged.
-    pub fin: Option<u64>,
-    /// Whether FIN was acknowledged.
-    pub fin_acked: bool,
-    /// When a FIN without data passed, and whether it did so once.
-    pub bare_fin: Option<(i64, bool)>,
-    /// Whether a SACK block has covered it.
-    pub fin_sacked: bool,
-    /// When all of it was acknowledged, and when the last of it passed, ns.
-    pub done: Option<(i64, i64)>,
-    /// When the latest segment passed that is known to have arrived, ns (RFC 8985 §6.2, step 2).
-    pub arrived: i64,
     /// When the other end acknowledged last, with news or without, ns.
     pub answered: i64,
     /// When something passed last after which a sender sets its timers or sends: its data, or an acknowledgment with news.
     pub stirred: i64,
-    /// When data passed last that had not been acknowledged, ns.
-    pub last_data: i64,
-    /// Digest of the tags of its packets; `None` before the first.
-    pub tags: Option<u32>,
+    /// When the flight changed last, ns.
+    pub changed: i64,
+    /// Round trip of P-X-P, the smallest, ns.
+    pub up: Moment,
     /// Everything from the highest acknowledgment on.
     pub pieces: Pieces,
-    /// What SACK blocks have reported.
-    pub sacked: Seldom<Ranges>,
-    /// Whether blocks were seen at all.
-    pub blocks: bool,
-    /// Duplicate acknowledgments since una moved.
-    pub dups: u32,
-    /// Whether something was retransmitted since una moved.
-    pub repaired: bool,
-    /// The open episode.
-    pub episode: Episode,
-    /// Retransmissions.
-    pub repairs: Seldom<Repairs>,
     /// Its last packets.
     pub recent: Recent,
+    /// Its timestamps on their way.
+    pub stamps: Stamps,
+    /// What was counted.
+    pub counts: Counts,
     /// Round trips to the other end.
     pub rtt: Seldom<Rtt>,
     /// Those that the sender takes, where these are wanted.
     pub as_sender: Option<Box<Rtt>>,
-    /// Round trip of P-X-P, the smallest, ns.
-    pub up: Option<i64>,
-    /// Its timestamps on their way.
-    pub stamps: Stamps,
-    /// Largest segment seen that is no super-packet.
-    pub largest: u32,
-    /// Whether data have been acknowledged: what is sent before that is the initial window.
-    pub initial_over: bool,
-    /// When the flight changed last, ns.
-    pub changed: i64,
-    /// The account of who limits, from the first data on.
-    pub limits: Seldom<Limits>,
-    /// What most never come to.
-    pub odd: Seldom<Odd>,
-    /// Rounds: where this one ends, its largest pipe, whether it lost, begin of the plateau, its pipe.
-    pub rounds: Seldom<Rounds>,
-    /// What was counted.
-    pub counts: Counts,
+    /// From the first data on: what only data need.
+    pub sending: Seldom<Sending>,
+    /// From the first loss on, or closed window: what only these need.
+    pub loss: Seldom<Loss>,
+    /// From FIN on.
+    pub ending: Seldom<Ending>,
 }
 
-/// A window that closes, and a recovery that waits.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Odd {
-    /// Since when it is closed.
+/// What only a direction with data has.
+#[derive(Clone, Debug)]
+pub struct Sending {
+    /// The account of who limits.
+    pub limits: Limits,
+    /// Rounds: where this one ends, its largest pipe, begin of the plateau, its pipe.
+    pub rounds: Rounds,
+    /// How much passed.
+    pub volume: Volume,
+    /// When the latest segment passed that is known to have arrived, ns (RFC 8985 §6.2, step 2).
+    pub arrived: i64,
+    /// When data passed last that had not been acknowledged, ns.
+    pub last_data: i64,
+    /// Largest segment seen that is no super-packet.
+    pub largest: u32,
+}
+
+impl Blank for Sending {
+    const BLANK: &'static Sending = &Sending {
+        limits: Limits::NONE,
+        rounds: Rounds::NONE,
+        volume: Volume::NONE,
+        arrived: 0,
+        last_data: 0,
+        largest: 0,
+    };
+}
+
+impl Default for Sending {
+    fn default() -> Sending {
+        Sending::BLANK.clone()
+    }
+}
+
+/// Losses, what repairs them, and windows that close.
+#[derive(Clone, Debug, Default)]
+pub struct Loss {
+    /// What SACK blocks have reported.
+    pub sacked: Ranges,
+    /// The open episode.
+    pub episode: Episode,
+    /// Retransmissions.
+    pub repairs: Repairs,
+    /// Since when the window is closed.
     pub closed_since: Option<i64>,
     /// Bytes of a probe of a closed window that may have been taken.
     pub probed: u64,
@@ -120,27 +142,53 @@ pub struct Odd {
     pub overtaken: Option<i64>,
 }
 
-impl Blank for Odd {
-    const BLANK: &'static Odd = &Odd { closed_since: None, probed: 0, overtaken: None };
+impl Blank for Loss {
+    const BLANK: &'static Loss = &Loss {
+        sacked: Ranges::NONE,
+        episode: Episode::NONE,
+        repairs: Repairs::NONE,
+        closed_since: None,
+        probed: 0,
+        overtaken: None,
+    };
+}
+
+/// How it ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ending {
+    /// Where the stream ends.
+    pub fin: Option<u64>,
+    /// Whether FIN was acknowledged.
+    pub acked: bool,
+    /// Whether a SACK block has covered it.
+    pub sacked: bool,
+    /// When a FIN without data passed, and whether it did so once.
+    pub bare: Option<(i64, bool)>,
+    /// When all of it was acknowledged, and when the last of it passed, ns.
+    pub done: Option<(i64, i64)>,
+}
+
+impl Blank for Ending {
+    const BLANK: &'static Ending = &Ending { fin: None, acked: false, sacked: false, bare: None, done: None };
 }
 
 /// Rounds of the sender, for the estimate of the congestion window.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// The round is over when this is acknowledged.
     pub end: u64,
     /// Largest pipe in it while the network limited.
     pub largest: u64,
     /// Since when the pipe is the same, and what it is.
-    pub level: Option<(i64, u64)>,
-    /// Whether that was told.
-    pub told: bool,
+    pub level: (Moment, u64),
     /// Before the first acknowledgment of data: bytes, segments, length of the last segment.
     pub initial: (u64, u64, u32),
+    /// Whether the plateau was told.
+    pub told: bool,
 }
 
-impl Blank for Rounds {
-    const BLANK: &'static Rounds = &Rounds { end: 0, largest: 0, level: None, told: false, initial: (0, 0, 0) };
+impl Rounds {
+    const NONE: Rounds = Rounds { end: 0, largest: 0, level: (Moment::NEVER, 0), initial: (0, 0, 0), told: false };
 }
 
 impl Direction {
@@ -153,13 +201,13 @@ impl Direction {
     /// Whether anything is out: data, or FIN.
     #[inline]
     pub fn is_out(&self) -> bool {
-        self.in_flight() > 0 || self.fin.is_some() && !self.fin_acked
+        self.in_flight() > 0 || self.ending.fin.is_some() && !self.ending.acked
     }
 
     /// Bytes out that no SACK block has covered.
     #[inline]
     pub fn pipe(&self) -> u64 {
-        self.in_flight().saturating_sub(self.sacked.bytes())
+        self.in_flight().saturating_sub(self.loss.sacked.bytes())
     }
 
     /// When the byte `seq`, which is out, passed last, and whether as a retransmission. Of what did not pass: never.
@@ -175,28 +223,28 @@ impl Direction {
 
     /// Whether acknowledgments tell that `start..end` is lost: of what was sent later some has come.
     pub fn is_lost(&self, start: u64, end: u64) -> bool {
-        self.sacked.end() > end || self.passed_last(start).0 < self.arrived
+        self.loss.sacked.end() > end || self.passed_last(start).0 < self.sending.arrived
     }
 
     /// An acknowledgment has passed at `time`; `moved`: what is out begins with another byte now.
     pub fn look_at_first(&mut self, time: i64, moved: bool) {
-        if self.episode.open == Open::No {
+        if self.loss.episode.open == Open::No {
             return;
         }
         let (sent, repaired) = self.passed_last(self.pieces.una());
-        let before = self.odd.overtaken.filter(|_| !moved);
-        self.odd.overtaken = (repaired && sent <= self.arrived).then_some(before.unwrap_or(time));
+        let before = self.loss.overtaken.filter(|_| !moved);
+        self.loss.overtaken = (repaired && sent <= self.sending.arrived).then_some(before.unwrap_or(time));
     }
 
     /// An episode is over, all of it is acknowledged. What it sent again of data behind its end is still out: then a sender
     /// recovers on, up to what is out now.
     pub fn recover_further(&mut self) {
-        let (before, una) = (self.episode.number, self.pieces.una());
-        let mut next = self.episode;
+        let (before, una) = (self.loss.episode.number, self.pieces.una());
+        let mut next = self.loss.episode;
         next.begin(Open::Fast, self.max);
-        next.repairs.0 = self.repairs.carry(before, next.number, una);
+        next.repairs.0 = self.loss.repairs.carry(before, next.number, una);
         if next.repairs.0 > 0 {
-            self.episode = next;
+            self.loss.episode = next;
             self.counts.recoveries += 1;
         }
     }
@@ -229,10 +277,35 @@ impl Direction {
     pub fn weigh(&mut self, time: i64, flight_before: u64) {
         let passed = time - self.changed;
         if flight_before > 0 && passed > 0 {
-            self.counts.flight.0 += flight_before as f64 * passed as f64;
-            self.counts.flight.1 += passed;
+            let flight = &mut self.sending.volume.flight;
+            flight.0 += flight_before as f64 * passed as f64;
+            flight.1 += passed;
         }
         self.changed = self.changed.max(time);
-        self.counts.max_in_flight = self.counts.max_in_flight.max(self.in_flight());
+        let flight = self.in_flight();
+        if flight > self.sending.volume.max_in_flight {
+            self.sending.volume.max_in_flight = flight;
+        }
+    }
+
+    /// Another one that nothing is known of, with the room of this one's short queues.
+    pub fn renewed(&mut self) -> Direction {
+        let (mut recent, mut stamps) = (std::mem::take(&mut self.recent), std::mem::take(&mut self.stamps));
+        recent.clear(KEPT);
+        stamps.clear(KEPT);
+        Direction { recent, stamps, ..Direction::default() }
+    }
+
+    /// The connection is closed: little more will pass.
+    pub fn shrink(&mut self) {
+        self.pieces.shrink();
+        self.recent.shrink();
+        self.stamps.shrink();
+        if self.rtt.is_there() {
+            self.rtt.shrink();
+        }
+        if self.sending.is_there() {
+            self.sending.limits.shrink();
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, Context};
 use super::direction::Offer;
+use super::moment::Moment;
 use super::rtt::LONGEST;
 use super::segment::Segment;
 use super::sink::{Happening, Sink};
@@ -44,7 +45,7 @@ impl Connection {
 
     fn measured_handshake(&self) -> Option<i64> {
         (!self.repeated).then_some(())?;
-        Some((self.handshake[2]? - self.handshake[0]?).min(LONGEST)).filter(|ns| *ns >= 0)
+        Some((self.handshake[2].get()? - self.handshake[0].get()?).min(LONGEST)).filter(|ns| *ns >= 0)
     }
 
     /// Takes a SYN that direction `d` sent.
@@ -52,7 +53,7 @@ impl Connection {
         let x = &mut self.directions[d];
         if x.offer.is_some() {
             x.counts.syn_retransmissions += 1;
-            self.repeated |= self.handshake[2].is_none();
+            self.repeated |= !self.handshake[2].is_known();
             let seq = self.directions[d].origin.wrapping_sub(1);
             self.tell(cx, s, d, Happening::SynRetransmission, seq, 0);
             return;
@@ -77,32 +78,31 @@ impl Connection {
 
     /// Measures the handshake, and notes when it is over.
     pub(super) fn shake(&mut self, s: &Segment, d: usize) {
-        if self.handshake[2].is_some() || self.opened.is_some() {
+        if self.handshake[2].is_known() || self.opened.is_known() {
             return;
         }
         let is_syn = s.has(flags::SYN);
-        if let [Some(syn), Some(answer), None] = self.handshake {
+        if let [Some(syn), Some(answer), None] = self.handshake.map(Moment::get) {
             let part = if is_syn && s.has(flags::ACK) && answer == s.time {
                 Some(answer - syn)
             } else if !is_syn && s.has(flags::ACK) && self.initiator == Some(d as u8) {
-                self.handshake[2] = Some(s.time);
+                self.handshake[2] = Moment::at(s.time);
                 Some(s.time - answer)
             } else {
                 None
             };
             if let Some(part) = part.map(|ns| ns.min(LONGEST)).filter(|ns| *ns >= 0 && !self.repeated) {
-                let x = &mut self.directions[d];
-                x.up = Some(x.up.map_or(part, |up| up.min(part)));
+                self.directions[d].up.lower(part);
             }
             self.agree();
         }
-        if !is_syn && (self.handshake[2].is_some() || s.length > 0) {
-            self.opened = Some(s.time);
+        if !is_syn && (self.handshake[2].is_known() || s.length > 0) {
+            self.opened = Moment::at(s.time);
             for d in 0..2 {
                 let path = self.path(d);
                 // Data in a SYN came before.
                 if self.directions[d].data {
-                    let limits = &mut self.directions[d].limits;
+                    let limits = &mut self.directions[d].sending.limits;
                     limits.advance(s.time, &path);
                     limits.open = true;
                 }

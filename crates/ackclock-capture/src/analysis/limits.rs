@@ -4,9 +4,8 @@
 //! waiting for the network; what leaves long after one had not been written. Between these the question stays open until
 //! the next new data answer it.
 
-use super::room::push;
-use super::seldom::Blank;
-use std::collections::VecDeque;
+use super::moment::Moment;
+use super::ring::Ring;
 
 const MS: i64 = 1_000_000;
 /// Acknowledgments under way to the sender that are remembered.
@@ -15,11 +14,12 @@ const MOST_ACKS: usize = 4096;
 const MOST_WAITING: usize = 256;
 
 /// Who limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
     /// The connection is being opened.
     Handshake,
     /// There is nothing to send.
+    #[default]
     App,
     /// The receiver's window is full.
     Rwnd,
@@ -77,7 +77,7 @@ impl Path {
 }
 
 /// New data, and the time before them that is still open.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     time: i64,
     before: i64,
@@ -86,51 +86,82 @@ struct Waiting {
     otherwise: Limit,
 }
 
+/// An acknowledgment under way to the sender, in three words.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ack {
+    time: i64,
+    una: u64,
+    /// The end of the window, and in the low bit whether an episode is open.
+    edge: u64,
+}
+
+impl Ack {
+    fn of(view: View) -> Ack {
+        Ack { time: view.time, una: view.una, edge: view.edge << 1 | u64::from(view.episode) }
+    }
+
+    #[inline]
+    fn edge(&self) -> u64 {
+        self.edge >> 1
+    }
+}
+
 /// The account of one direction.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     ns: [i64; 4],
     /// Time with data out or a closed window, ns.
     pub busy: i64,
     clock: i64,
+    /// What the sender knows: the highest acknowledgment, the end of the window, whether an episode is open.
+    una: u64,
+    edge: u64,
+    max: u64,
+    acks: Ring<Ack>,
+    /// When the last one of these that has reached the sender did so, or the account was begun.
+    due: i64,
+    undecided: i64,
+    waiting: Ring<Waiting>,
+    /// New data before: when, how long, whether they filled the window.
+    before: i64,
+    before_length: u32,
+    /// How many of `acks` have reached the sender.
+    arrived: u32,
+    /// Since when the window is full, and when it was last.
+    full: (Moment, i64),
+    before_filled: bool,
+    acknowledged: bool,
+    episode: bool,
     /// The handshake is over.
     pub open: bool,
     /// FIN has passed.
     pub fin: bool,
-    now: View,
-    max: u64,
-    acks: VecDeque<View>,
-    /// How many of `acks` have reached the sender.
-    arrived: usize,
-    due: i64,
-    undecided: i64,
-    last_ack: Option<i64>,
-    before: Option<(i64, u32, bool)>,
-    full: Option<(i64, i64)>,
-    waiting: VecDeque<Waiting>,
-}
-
-impl Blank for Limits {
-    const BLANK: &'static Limits = &Limits {
-        ns: [0; 4],
-        busy: 0,
-        clock: 0,
-        open: false,
-        fin: false,
-        now: View { time: 0, una: 0, edge: 0, episode: false },
-        max: 0,
-        acks: VecDeque::new(),
-        arrived: 0,
-        due: 0,
-        undecided: 0,
-        last_ack: None,
-        before: None,
-        full: None,
-        waiting: VecDeque::new(),
-    };
 }
 
 impl Limits {
+    /// That of a direction without data.
+    pub const NONE: Limits = Limits {
+        ns: [0; 4],
+        busy: 0,
+        clock: 0,
+        una: 0,
+        edge: 0,
+        max: 0,
+        acks: Ring::EMPTY,
+        due: 0,
+        undecided: 0,
+        waiting: Ring::EMPTY,
+        before: i64::MIN / 2,
+        before_length: u32::MAX,
+        arrived: 0,
+        full: (Moment::NEVER, 0),
+        before_filled: false,
+        acknowledged: false,
+        episode: false,
+        open: false,
+        fin: false,
+    };
+
     /// The account is begun: with the first packet of the connection, the end of its handshake if that was seen, and what is
     /// acknowledged and may be sent.
     pub fn begin(&mut self, first: i64, opened: Option<i64>, una: u64, edge: u64) {
@@ -139,7 +170,7 @@ impl Limits {
             self.account(opened, 0);
             self.open = true;
         }
-        (self.now.una, self.now.edge, self.max) = (una, edge, una);
+        (self.una, self.edge, self.max) = (una, edge, una);
     }
 
     /// The state, unless it is open.
@@ -148,11 +179,11 @@ impl Limits {
             Some(Limit::Handshake)
         } else if self.fin {
             Some(Limit::App)
-        } else if self.now.edge < self.max + u64::from(mss) {
+        } else if self.edge < self.max + u64::from(mss) {
             Some(Limit::Rwnd)
-        } else if self.max <= self.now.una {
+        } else if self.max <= self.una {
             Some(Limit::App)
-        } else if self.now.episode {
+        } else if self.episode {
             Some(Limit::Network)
         } else {
             None
@@ -170,7 +201,7 @@ impl Limits {
             Some(limit) => self.ns[limit as usize] += passed,
             None => self.undecided += passed,
         }
-        if self.open && (self.max > self.now.una || state == Some(Limit::Rwnd)) {
+        if self.open && (self.max > self.una || state == Some(Limit::Rwnd)) {
             self.busy += passed;
         }
     }
@@ -179,15 +210,14 @@ impl Limits {
     #[inline]
     pub fn advance(&mut self, time: i64, path: &Path) {
         let onwards = path.onwards();
-        while let Some(&ack) = self.acks.get(self.arrived) {
+        while let Some(&ack) = self.acks.get(self.arrived as usize) {
             let at = (ack.time + onwards).max(self.due);
             if at > time {
                 break;
             }
             self.account(at, path.mss);
-            self.due = at;
-            self.now = ack;
-            self.last_ack = Some(at);
+            (self.due, self.acknowledged) = (at, true);
+            (self.una, self.edge, self.episode) = (ack.una, ack.edge(), ack.edge & 1 != 0);
             self.arrived += 1;
             self.check_full(at, path);
         }
@@ -208,29 +238,29 @@ impl Limits {
             self.acks.pop_front();
             self.arrived = self.arrived.saturating_sub(1);
         }
-        push(&mut self.acks, view);
+        self.acks.push_back(Ack::of(view));
         self.advance(view.time, path);
     }
 
     /// An episode begins or ends as data pass.
     pub fn set_episode(&mut self, open: bool) {
-        self.now.episode = open;
-        self.acks.iter_mut().for_each(|ack| ack.episode = open);
+        self.episode = open;
+        self.acks.change(|ack| ack.edge = ack.edge & !1 | u64::from(open));
     }
 
     /// New data pass: `length` bytes up to `end`. [`Limits::advance`] was called before.
     pub fn sent(&mut self, time: i64, length: u32, end: u64, path: &Path) -> Limit {
         let eps = path.eps();
-        let out = self.max > self.now.una;
+        let out = self.max > self.una;
         let filled = !path.at_sender && {
             let back = time - path.up - path.up / 20 - 3 * MS;
-            let known = self.acks.front().filter(|ack| ack.time <= back).map_or(u64::MAX, |ack| ack.edge);
+            let known = self.acks.front().filter(|ack| ack.time <= back).map_or(u64::MAX, |ack| ack.edge());
             end >= known.saturating_sub(u64::from(length))
         };
-        let (before, before_length, before_full) = self.before.unwrap_or((i64::MIN / 2, u32::MAX, false));
-        let otherwise = if before_length < path.mss {
+        let before = self.before;
+        let otherwise = if self.before_length < path.mss {
             Limit::App
-        } else if self.last_ack.is_some_and(|at| time - at <= eps)
+        } else if self.acknowledged && time - self.due <= eps
             || out && time.saturating_sub(before) <= eps.max(path.round / 2)
         {
             Limit::Network
@@ -239,40 +269,42 @@ impl Limits {
         };
         self.max = self.max.max(end);
         let ns = std::mem::take(&mut self.undecided);
-        let decided = if filled && before_full { Limit::Rwnd } else { otherwise };
+        let decided = if filled && self.before_filled { Limit::Rwnd } else { otherwise };
         if path.at_sender {
-            let before_full = self.full.is_some_and(|(from, to)| to >= before && from <= before + eps);
+            let (from, to) = self.full;
+            let before_full = from.get().is_some_and(|from| to >= before && from <= before + eps);
             if self.waiting.len() >= MOST_WAITING {
                 self.first_waits_no_longer();
             }
-            push(&mut self.waiting, Waiting { time, before, before_full, ns, otherwise });
+            self.waiting.push_back(Waiting { time, before, before_full, ns, otherwise });
             self.check_full(time, path);
         } else {
             self.ns[decided as usize] += ns;
         }
-        self.before = Some((time, length, filled));
+        (self.before, self.before_length, self.before_filled) = (time, length, filled);
         decided
     }
 
     /// At the sender: the window is full now, so it was full soon after the last segments.
     #[inline]
     fn check_full(&mut self, now: i64, path: &Path) {
-        if !path.at_sender || self.now.edge >= self.max + u64::from(path.mss) {
+        if !path.at_sender || self.edge >= self.max + u64::from(path.mss) {
             return;
         }
         let eps = path.eps();
-        self.full = Some(match self.full {
-            Some((from, to)) if now - to <= eps => (from, now),
-            _ => (now, now),
-        });
+        let (from, to) = self.full;
+        let anew = !from.is_known() || now - to > eps;
+        self.full = (if anew { Moment::at(now) } else { from }, now);
         self.settle(now, eps);
         let mut kept = 0;
         for i in 0..self.waiting.len() {
-            let w = self.waiting[i];
+            let Some(w) = self.waiting.get(i).copied() else { break };
             if w.before_full || now <= w.before.saturating_add(eps) {
                 self.ns[Limit::Rwnd as usize] += w.ns;
             } else {
-                self.waiting[kept] = w;
+                if let Some(place) = self.waiting.get_mut(kept) {
+                    *place = w;
+                }
                 kept += 1;
             }
         }
@@ -300,6 +332,12 @@ impl Limits {
         }
         self.ns[Limit::App as usize] += std::mem::take(&mut self.undecided);
         self.ns
+    }
+
+    /// Gives back what room it does not need.
+    pub fn shrink(&mut self) {
+        self.acks.shrink();
+        self.waiting.shrink();
     }
 
     /// Who limits now, as far as that is known.

@@ -5,7 +5,8 @@
 //! * `connection`: the order of what a packet does; `handshake`; `classes` and `causes`: what a segment with data is;
 //!   `acks` and `coverage`: what an acknowledgment tells
 //! * `index`, `key`: which connection a packet is of
-//! * `direction`: the state; `counts`, `seldom`: what is counted, and what takes no memory until it happens; `pieces`,
+//! * `place`: where connections are; `direction`: the state; `counts`, `seldom`: what is counted, and what takes no memory
+//!   until it happens; `moment`, `ring`: times and queues in little memory; `pieces`,
 //!   `ranges`, `repairs`, `recent`: what is outstanding, SACKed, sent again, seen last; `rtt`, `sender_rtt` and `quantiles`:
 //!   times; [`limits`]: who limits
 
@@ -20,12 +21,14 @@ mod handshake;
 mod index;
 mod key;
 pub mod limits;
+mod moment;
 mod pieces;
+mod place;
 mod quantiles;
 mod ranges;
 mod recent;
 mod repairs;
-mod room;
+mod ring;
 pub mod rows;
 mod rtt;
 mod segment;

@@ -1,7 +1,6 @@
 //! What is outstanding: everything from the highest acknowledgment to the highest byte seen, as pieces in order.
 
-use super::room::push;
-use std::collections::VecDeque;
+use super::ring::Ring;
 
 /// No retransmission.
 pub const NEVER: u32 = u32::MAX;
@@ -47,11 +46,62 @@ pub struct Piece {
     pub sacked: bool,
 }
 
+/// A piece in three words.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packed {
+    /// `end`, and in the low bits how it came about, how often it passed, and whether it is covered.
+    word: u64,
+    sent: i64,
+    tsval: u32,
+    /// Of a hole, which no retransmission has carried, `ip_id`; else `rtx`.
+    other: u32,
+}
+
+/// Bits of the low part.
+const LOW: u32 = 5;
+/// No stream comes so far in a file that anybody has; what does, ends here.
+const MOST_END: u64 = u64::MAX >> LOW;
+
+impl Packed {
+    #[inline]
+    fn end(&self) -> u64 {
+        self.word >> LOW
+    }
+
+    #[inline]
+    fn is_hole(&self) -> bool {
+        self.word & 3 == Kind::Hole as u64
+    }
+}
+
+impl From<Piece> for Packed {
+    #[inline]
+    fn from(p: Piece) -> Packed {
+        let low = p.kind as u64 | u64::from(p.sends.min(2)) << 2 | u64::from(p.sacked) << 4;
+        let other = if p.kind == Kind::Hole { u32::from(p.ip_id) } else { p.rtx };
+        Packed { word: p.end.min(MOST_END) << LOW | low, sent: p.sent, tsval: p.tsval, other }
+    }
+}
+
+impl From<Packed> for Piece {
+    #[inline]
+    fn from(p: Packed) -> Piece {
+        let kind = match p.word & 3 {
+            0 => Kind::Seen,
+            1 => Kind::Hole,
+            _ => Kind::Assumed,
+        };
+        let (rtx, ip_id) = if kind == Kind::Hole { (NEVER, p.other as u16) } else { (p.other, 0) };
+        let (sends, sacked) = ((p.word >> 2 & 3) as u8, p.word & 16 != 0);
+        Piece { end: p.end(), sent: p.sent, tsval: p.tsval, rtx, ip_id, kind, sends, sacked }
+    }
+}
+
 /// The pieces above `una`.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     una: u64,
-    of: VecDeque<Piece>,
+    of: Ring<Packed>,
     holes: u32,
     splits: u32,
     /// How many were left when they were joined last.
@@ -67,7 +117,8 @@ impl Pieces {
 
     /// Begins anew at `una` with nothing outstanding.
     pub fn restart(&mut self, una: u64) {
-        *self = Pieces { una, ..Pieces::default() };
+        self.of.clear(0);
+        (self.una, self.holes, self.splits, self.joined) = (una, 0, 0, 0);
     }
 
     /// How many there are.
@@ -84,7 +135,7 @@ impl Pieces {
 
     /// Where the first hole begins; `max` without any.
     pub fn in_order(&self, max: u64) -> u64 {
-        let hole = self.of.iter().position(|p| p.kind == Kind::Hole);
+        let hole = self.of.iter().position(Packed::is_hole);
         hole.map_or(max, |at| self.begin(at))
     }
 
@@ -100,7 +151,7 @@ impl Pieces {
                 piece.kind = Kind::Assumed;
             }
         }
-        push(&mut self.of, piece);
+        self.of.push_back(piece.into());
         kept
     }
 
@@ -108,16 +159,16 @@ impl Pieces {
     /// that was.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64, mut take: impl FnMut(&Piece, u64)) {
-        while let Some(piece) = self.of.front() {
+        while let Some(piece) = self.of.front().map(|p| Piece::from(*p)) {
             if piece.end > ack {
                 if ack > self.una {
-                    take(piece, ack - self.una);
+                    take(&piece, ack - self.una);
                     self.una = ack;
                 }
                 break;
             }
-            take(piece, piece.end - self.una);
-            self.una = piece.end;
+            take(&piece, piece.end.saturating_sub(self.una));
+            self.una = self.una.max(piece.end);
             self.holes -= u32::from(piece.kind == Kind::Hole);
             self.of.pop_front();
         }
@@ -129,19 +180,19 @@ impl Pieces {
 
     /// Whether one of the first pieces is such.
     pub fn waits(&self, such: impl Fn(&Piece) -> bool) -> bool {
-        self.of.iter().take(NEAR).any(such)
+        self.of.iter().take(NEAR).any(|p| such(&Piece::from(*p)))
     }
 
     /// Calls `each` with begin and piece of everything in `start..end`, without cutting any.
     pub fn within(&self, start: u64, end: u64, mut each: impl FnMut(u64, &Piece)) {
-        let first = self.of.partition_point(|p| p.end <= start);
+        let first = self.of.partition_point(|p| p.end() <= start);
         let mut from = self.begin(first);
-        for piece in self.of.range(first..) {
+        for packed in self.of.from(first) {
             if from >= end {
                 break;
             }
-            each(from, piece);
-            from = piece.end;
+            each(from, &Piece::from(*packed));
+            from = packed.end();
         }
     }
 
@@ -149,39 +200,36 @@ impl Pieces {
     /// often, and those at the borders were changed as they are.
     pub fn change(&mut self, start: u64, end: u64, mut change: impl FnMut(u64, &mut Piece)) -> bool {
         let regular = self.cut(start) & self.cut(end);
-        let first = self.of.partition_point(|p| p.end <= start);
+        let first = self.of.partition_point(|p| p.end() <= start);
         let mut from = self.begin(first);
-        let mut holes = self.holes;
-        for piece in self.of.range_mut(first..) {
-            if from >= end {
-                break;
-            }
-            let was_hole = piece.kind == Kind::Hole;
-            change(from, piece);
-            holes -= u32::from(was_hole && piece.kind != Kind::Hole);
+        for at in first..self.of.len() {
+            let Some(packed) = self.of.get_mut(at).filter(|_| from < end) else { break };
+            let (was_hole, mut piece) = (packed.is_hole(), Piece::from(*packed));
+            change(from, &mut piece);
+            *packed = piece.into();
+            self.holes -= u32::from(was_hole && piece.kind != Kind::Hole);
             from = piece.end;
         }
-        self.holes = holes;
         regular
     }
 
     fn begin(&self, index: usize) -> u64 {
         match index.checked_sub(1).and_then(|before| self.of.get(before)) {
-            Some(before) => before.end,
+            Some(before) => before.end(),
             None => self.una,
         }
     }
 
     fn cut(&mut self, at: u64) -> bool {
-        let index = self.of.partition_point(|p| p.end <= at);
+        let index = self.of.partition_point(|p| p.end() <= at);
         let begin = self.begin(index);
         let Some(piece) = self.of.get(index).copied().filter(|_| begin < at) else { return true };
-        if self.splits >= MOST_SPLITS || piece.kind == Kind::Hole && self.holes >= MOST_HOLES {
+        if self.splits >= MOST_SPLITS || piece.is_hole() && self.holes >= MOST_HOLES {
             return false;
         }
         self.splits += 1;
-        self.holes += u32::from(piece.kind == Kind::Hole);
-        self.of.insert(index, Piece { end: at, ..piece });
+        self.holes += u32::from(piece.is_hole());
+        self.of.insert(index, Piece { end: at, ..piece.into() }.into());
         true
     }
 
@@ -198,21 +246,28 @@ impl Pieces {
     fn compact(&mut self) {
         let older = self.of.len() / 2;
         let mut kept = 0;
-        for i in 1..older {
-            let next = self.of[i];
-            let last = &mut self.of[kept];
-            // What passed and what is taken for passed may alternate without end: where they meet, nothing was missed.
-            if last.kind != Kind::Hole && next.kind != Kind::Hole && last.sacked == next.sacked {
+        for at in 1..self.of.len() {
+            let pair = (self.of.get(kept).map(|p| Piece::from(*p)), self.of.get(at).map(|p| Piece::from(*p)));
+            let (Some(last), Some(next)) = pair else { break };
+            let alike = last.kind != Kind::Hole && next.kind != Kind::Hole && last.sacked == next.sacked;
+            let whole = if at < older && alike {
+                // What passed and what is taken for passed may alternate without end: where they meet, nothing was missed.
                 let kind = if last.kind == next.kind { next.kind } else { Kind::Assumed };
-                *last = Piece { sends: 2, rtx: NEVER, kind, ..next };
+                Piece { sends: 2, rtx: NEVER, kind, ..next }
             } else {
                 kept += 1;
-                self.of[kept] = next;
+                next
+            };
+            if let Some(place) = self.of.get_mut(kept) {
+                *place = whole.into();
             }
         }
-        if older > 0 {
-            self.of.drain(kept + 1..older);
-        }
+        self.of.truncate(kept + 1);
+    }
+
+    /// Gives back what room it does not need.
+    pub fn shrink(&mut self) {
+        self.of.shrink();
     }
 }
 

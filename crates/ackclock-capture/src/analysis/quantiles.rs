@@ -64,6 +64,11 @@ impl Quantiles {
         self.of[at] = self.of[at].saturating_add(1);
     }
 
+    /// Gives back what room it does not need.
+    pub fn shrink(&mut self) {
+        self.of.shrink_to_fit();
+    }
+
     /// How many samples there were.
     pub fn count(&self) -> u64 {
         self.count

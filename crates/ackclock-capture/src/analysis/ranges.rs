@@ -1,7 +1,5 @@
 //! Ranges of sequence numbers: what SACK blocks have reported above the highest acknowledgment.
 
-use super::seldom::Blank;
-
 /// Most ranges that are kept; what would be one more is left out.
 pub const MOST_RANGES: usize = 4096;
 
@@ -12,11 +10,10 @@ pub struct Ranges {
     bytes: u64,
 }
 
-impl Blank for Ranges {
-    const BLANK: &'static Ranges = &Ranges { of: Vec::new(), bytes: 0 };
-}
-
 impl Ranges {
+    /// None.
+    pub const NONE: Ranges = Ranges { of: Vec::new(), bytes: 0 };
+
     /// Bytes in all of them.
     #[inline]
     pub fn bytes(&self) -> u64 {

@@ -1,8 +1,7 @@
 //! Copies of a packet: the same packet seen again, as mirror ports, bridges and "any" interfaces record it.
 
-use super::room::push;
+use super::ring::Ring;
 use super::segment::Segment;
-use std::collections::VecDeque;
 
 /// How many packets of a direction are remembered.
 const REMEMBERED: usize = 64;
@@ -12,7 +11,7 @@ const MS: i64 = 1_000_000;
 #[derive(Clone, Debug, Default)]
 pub struct Recent {
     /// Digest of what must be equal, with the IP identification in the low 16 bits; and when it passed.
-    of: VecDeque<(u64, i64)>,
+    of: Ring<(u64, i64)>,
 }
 
 /// What must be equal.
@@ -49,8 +48,18 @@ impl Recent {
             }
             self.of.pop_front();
         }
-        push(&mut self.of, (digest(s), s.time));
+        self.of.push_back((digest(s), s.time));
         false
+    }
+
+    /// Forgets all; room for more than `kept` is given back.
+    pub fn clear(&mut self, kept: usize) {
+        self.of.clear(kept);
+    }
+
+    /// Gives back what room it does not need.
+    pub fn shrink(&mut self) {
+        self.of.shrink();
     }
 
     /// Whether a packet with other tags is a copy of one of these.

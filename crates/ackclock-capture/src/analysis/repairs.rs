@@ -1,6 +1,5 @@
 //! Retransmissions that may turn out needless, and the episodes they belong to.
 
-use super::seldom::Blank;
 use std::collections::VecDeque;
 
 /// Retransmissions that are remembered.
@@ -120,11 +119,10 @@ pub struct Repairs {
     first: u32,
 }
 
-impl Blank for Repairs {
-    const BLANK: &'static Repairs = &Repairs { of: VecDeque::new(), first: 0 };
-}
-
 impl Repairs {
+    /// None.
+    pub const NONE: Repairs = Repairs { of: VecDeque::new(), first: 0 };
+
     /// Remembers one; the answer is its number.
     pub fn push(&mut self, repair: Repair) -> u32 {
         if self.of.len() >= REMEMBERED {
@@ -214,6 +212,18 @@ pub struct Episode {
 }
 
 impl Episode {
+    /// None was ever open.
+    pub const NONE: Episode = Episode {
+        open: Open::No,
+        end: 0,
+        number: 0,
+        repairs: (0, 0),
+        within: false,
+        timed_out: 0,
+        survived: false,
+        given_up: 0,
+    };
+
     /// Opens one up to `end`.
     pub fn begin(&mut self, open: Open, end: u64) {
         *self = Episode { open, end, number: self.number.wrapping_add(1).max(1), ..Episode::default() };

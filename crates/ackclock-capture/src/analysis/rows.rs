@@ -1,7 +1,7 @@
 //! The row of a direction: what is known of it when its connection is over.
 
 use super::connection::{Connection, End};
-use super::limits::Limit;
+use super::limits::{Limit, Limits};
 use super::sink::FlowId;
 
 const S: f64 = 1e-9;
@@ -115,7 +115,7 @@ fn vantage(share: f64) -> &'static str {
 
 impl Connection {
     /// Both rows; the connection is over.
-    pub fn rows(mut self, ends: [End; 2]) -> [FlowRow; 2] {
+    pub fn rows(&mut self, ends: [End; 2]) -> [FlowRow; 2] {
         let shares = [0, 1].map(|d| self.shares(d));
         [0, 1].map(|d| self.row(d, ends, shares[d]))
     }
@@ -130,23 +130,26 @@ impl Connection {
         }
         let path = self.path(d);
         let x = &mut self.directions[d];
-        if !x.data {
-            let (una, edge) = (x.pieces.una(), x.edge);
-            x.limits.begin(self.first, self.opened, una, edge);
-        }
-        let ns = x.limits.finish(self.last, &path);
+        let mut none = Limits::NONE;
+        let limits = if x.data {
+            &mut x.sending.limits
+        } else {
+            none.begin(self.first, self.opened.get(), x.pieces.una(), x.edge);
+            &mut none
+        };
+        let ns = limits.finish(self.last, &path);
         let [handshake_s, app_s, rwnd_s, network_s] = ns.map(|ns| ns as f64 * S);
         let after: i64 = ns[1..].iter().sum();
         let most = [Limit::App, Limit::Rwnd, Limit::Network].into_iter().find(|l| ns[*l as usize] * 2 >= after.max(1));
         let limited_by = most.map_or("mixed", Limit::name);
-        Some(Shares { handshake_s, app_s, rwnd_s, network_s, busy_s: x.limits.busy as f64 * S, limited_by })
+        Some(Shares { handshake_s, app_s, rwnd_s, network_s, busy_s: limits.busy as f64 * S, limited_by })
     }
 
     /// Payload that was delivered, as far as it is known here.
     fn goodput(&self, d: usize, at_receiver: bool) -> u64 {
         let x = &self.directions[d];
         if !self.directions[1 - d].seen {
-            return x.counts.sent_bytes - x.counts.retransmitted_bytes;
+            return x.sending.volume.sent_bytes - x.counts.retransmitted_bytes;
         }
         let to = if at_receiver { x.pieces.in_order(x.max) } else { x.pieces.una() };
         to.saturating_sub(x.origin)
@@ -156,8 +159,8 @@ impl Connection {
         if completed {
             return None;
         }
-        if self.handshake[0].is_some()
-            && self.handshake[1].is_none()
+        if self.handshake[0].is_known()
+            && !self.handshake[1].is_known()
             && !self.directions[0].data
             && self.reset.is_none()
         {
@@ -168,20 +171,20 @@ impl Connection {
 
     fn row(&self, d: usize, ends: [End; 2], shares: Option<Shares>) -> FlowRow {
         let (x, peer) = (&self.directions[d], &self.directions[1 - d]);
-        let c = &x.counts;
+        let (c, v) = (&x.counts, &x.sending.volume);
         let rtt = x.as_sender.as_deref().unwrap_or(&x.rtt);
         let one_sided = self.one_sided();
         let share = self.vantage(d).filter(|_| !one_sided);
         let at_receiver = share.is_some_and(|share| share < 0.1);
-        let completed = x.done.is_some();
-        let end = x.done.map_or(self.last, |(acked, passed)| if at_receiver { passed } else { acked });
-        let start = self.handshake[0].unwrap_or(self.first);
+        let completed = x.ending.done.is_some();
+        let end = x.ending.done.map_or(self.last, |(acked, passed)| if at_receiver { passed } else { acked });
+        let start = self.handshake[0].get().unwrap_or(self.first);
         let goodput_bytes = self.goodput(d, at_receiver);
         let seconds = (end - start) as f64 * S;
         let carried = x.pieces.una().saturating_sub(x.origin);
         let known = self.both_syns() && !one_sided;
-        let short = x.rounds.initial.2 < self.mss(d);
-        let since = x.odd.closed_since.map_or(0, |since| (self.last - since).max(0));
+        let short = x.sending.rounds.initial.2 < self.mss(d);
+        let since = x.loss.closed_since.map_or(0, |since| (self.last - since).max(0));
         FlowRow {
             id: self.id(d),
             interface: self.interface,
@@ -192,9 +195,9 @@ impl Connection {
             end: self.last,
             goodput_bps: if seconds > 0.0 { goodput_bytes as f64 * 8.0 / seconds } else { 0.0 },
             goodput_bytes,
-            sent_bytes: c.sent_bytes,
+            sent_bytes: v.sent_bytes,
             retransmitted_bytes: c.retransmitted_bytes,
-            sent_segments: c.sent_segments,
+            sent_segments: v.sent_segments,
             retransmitted_segments: c.retransmitted_segments(),
             rto_segments: c.retransmitted[0] + c.retransmitted[1],
             tlp_segments: c.retransmitted[2],
@@ -216,17 +219,17 @@ impl Connection {
             rtt_percentiles_s: rtt.percentiles_s().filter(|_| !one_sided),
             rtt_samples: rtt.samples(),
             handshake_rtt_s: self.handshake_rtt().map(|ns| ns as f64 * S),
-            up_rtt_s: x.up.map(|ns| ns as f64 * S),
+            up_rtt_s: x.up.get().map(|ns| ns as f64 * S),
             vantage: share.map(vantage),
             acks: c.acks,
             pure_acks: c.pure_acks,
             dup_acks: c.dup_acks,
             ack_unseen: c.ack_unseen,
-            fct_s: completed.then_some(seconds).filter(|_| self.handshake[0].is_some()),
+            fct_s: completed.then_some(seconds).filter(|_| self.handshake[0].is_known()),
             completed,
             failed: self.failed(d, completed),
-            packets: c.packets,
-            super_packets: c.super_packets,
+            packets: v.packets,
+            super_packets: v.super_packets,
             reordered_segments: c.reordered_segments,
             max_reorder_s: c.max_reorder as f64 * S,
             gap_bytes: c.gap_bytes,
@@ -246,13 +249,13 @@ impl Connection {
             timestamps: self.timestamps(),
             ecn: x.offer.zip(peer.offer).map(|(a, b)| a.ecn && b.ecn),
             initial_window: (x.data && x.initial_over && x.offer.is_some() && !short)
-                .then_some((x.rounds.initial.0, x.rounds.initial.1)),
-            in_flight: (x.data && !one_sided && c.flight.1 > 0)
-                .then(|| (c.max_in_flight, c.flight.0 / c.flight.1 as f64)),
-            rwnd: c.rwnd.filter(|_| known),
+                .then_some((x.sending.rounds.initial.0, x.sending.rounds.initial.1)),
+            in_flight: (x.data && !one_sided && v.flight.1 > 0)
+                .then(|| (v.max_in_flight, v.flight.0 / v.flight.1 as f64)),
+            rwnd: c.rwnd().filter(|_| known),
             shares,
             one_sided,
-            started_mid: self.handshake[0].is_none() && self.handshake[1].is_none(),
+            started_mid: !self.handshake[0].is_known() && !self.handshake[1].is_known(),
             capture_incomplete: c.missed_bytes as f64 > MOST_MISSED * carried.max(1) as f64,
             evicted: self.evicted,
             irregular: c.irregular,

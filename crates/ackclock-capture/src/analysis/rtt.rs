@@ -1,9 +1,9 @@
 //! Round trip times at the capture point: of the part towards the receiver, and of the part towards the sender.
 
+use super::moment::Moment;
 use super::quantiles::Quantiles;
-use super::room::push;
+use super::ring::Ring;
 use super::seldom::Blank;
-use std::collections::VecDeque;
 
 /// Timestamps that wait for their echo; of more than these only some are timed.
 const MOST_STAMPS: usize = 64;
@@ -13,18 +13,15 @@ pub const LONGEST: i64 = 1 << 58;
 /// Samples of P-Y-P.
 #[derive(Clone, Debug, Default)]
 pub struct Rtt {
-    /// Smoothed as RFC 6298 does, ns.
-    pub smoothed: Option<i64>,
-    /// Smallest, ns.
-    pub min: i64,
-    /// Largest, ns.
-    pub max: i64,
+    smoothed: Moment,
+    min: i64,
+    max: i64,
     sum: u64,
     quantiles: Quantiles,
 }
 
 impl Blank for Rtt {
-    const BLANK: &'static Rtt = &Rtt { smoothed: None, min: 0, max: 0, sum: 0, quantiles: Quantiles::NONE };
+    const BLANK: &'static Rtt = &Rtt { smoothed: Moment::NEVER, min: 0, max: 0, sum: 0, quantiles: Quantiles::NONE };
 }
 
 impl Rtt {
@@ -35,8 +32,8 @@ impl Rtt {
             return false;
         }
         let ns = ns.min(LONGEST);
-        if self.smoothed.is_none() {
-            (self.smoothed, self.min, self.max) = (Some(ns), ns, ns);
+        if !self.smoothed.is_known() {
+            (self.smoothed, self.min, self.max) = (Moment::at(ns), ns, ns);
         } else {
             (self.min, self.max) = (self.min.min(ns), self.max.max(ns));
             self.smooth(ns);
@@ -49,7 +46,26 @@ impl Rtt {
     /// Smooths with a time that is no sample; before the first sample there is nothing to smooth.
     #[inline]
     pub fn smooth(&mut self, ns: i64) {
-        self.smoothed = self.smoothed.map(|before| before + (ns.min(LONGEST) - before) / 8);
+        if let Some(before) = self.smoothed.get() {
+            self.smoothed = Moment::at(before + (ns.min(LONGEST) - before) / 8);
+        }
+    }
+
+    /// Smoothed as RFC 6298 does, ns.
+    #[inline]
+    pub fn smoothed(&self) -> Option<i64> {
+        self.smoothed.get()
+    }
+
+    /// The smallest, ns.
+    #[inline]
+    pub fn least(&self) -> Option<i64> {
+        self.smoothed.get().map(|_| self.min)
+    }
+
+    /// Gives back what room it does not need.
+    pub fn shrink(&mut self) {
+        self.quantiles.shrink();
     }
 
     /// How many there were.
@@ -59,7 +75,7 @@ impl Rtt {
 
     /// The smallest in seconds.
     pub fn least_s(&self) -> Option<f64> {
-        self.smoothed.map(|_| self.min as f64 * 1e-9)
+        self.least().map(|ns| ns as f64 * 1e-9)
     }
 
     /// Smallest, mean and largest in seconds.
@@ -79,7 +95,7 @@ impl Rtt {
 /// Timestamp values of one direction that have passed, and not come back.
 #[derive(Clone, Debug, Default)]
 pub struct Stamps {
-    waiting: VecDeque<(u32, i64)>,
+    waiting: Ring<(u32, i64)>,
     newest: Option<u32>,
     echoed: Option<u32>,
     echoed_from: i64,
@@ -98,7 +114,7 @@ impl Stamps {
         if self.newest.is_none_or(|newest| older(newest, value)) {
             self.newest = Some(value);
             if self.waiting.len() < MOST_STAMPS {
-                push(&mut self.waiting, (value, time));
+                self.waiting.push_back((value, time));
             }
         }
     }
@@ -120,6 +136,17 @@ impl Stamps {
             }
         }
         None
+    }
+
+    /// Forgets all; room for more than `kept` is given back.
+    pub fn clear(&mut self, kept: usize) {
+        self.waiting.clear(kept);
+        (self.newest, self.echoed, self.echoed_from) = (None, None, 0);
+    }
+
+    /// Gives back what room it does not need.
+    pub fn shrink(&mut self) {
+        self.waiting.shrink();
     }
 
     /// When `value` passed first, if it is what was echoed last.

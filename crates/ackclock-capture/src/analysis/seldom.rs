@@ -12,6 +12,14 @@ pub trait Blank: Sized + 'static {
 #[derive(Clone, Debug)]
 pub struct Seldom<T>(Option<Box<T>>);
 
+impl<T> Seldom<T> {
+    /// Whether it was written to.
+    #[inline]
+    pub fn is_there(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
 impl<T> Default for Seldom<T> {
     fn default() -> Seldom<T> {
         Seldom(None)

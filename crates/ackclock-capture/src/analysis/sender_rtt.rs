@@ -3,6 +3,7 @@
 
 use super::connection::{Connection, Context};
 use super::coverage::Covered;
+use super::moment::Moment;
 use super::segment::Segment;
 use super::sink::{Metric, Sink};
 use ackclock_core::packet::wire::flags;
@@ -11,7 +12,7 @@ impl Connection {
     /// A packet of the handshake that direction `d` sent ends it for the other one: what that has measured.
     pub(super) fn time_handshake<S: Sink>(&mut self, s: &Segment, d: usize, cx: &mut Context<S>) {
         let e = 1 - d;
-        let sent = match self.handshake {
+        let sent = match self.handshake.map(Moment::get) {
             [Some(syn), Some(answer), None] if s.has(flags::SYN | flags::ACK) && answer == s.time => syn,
             [_, Some(answer), Some(third)] if !s.has(flags::SYN) && third == s.time => answer,
             _ => return,

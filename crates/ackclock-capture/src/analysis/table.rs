@@ -1,8 +1,9 @@
 //! The connections that are open, and when they are over.
 
-use super::connection::{Connection, Context, End, RttRule};
+use super::connection::{Context, RttRule};
 use super::index::{Index, Named};
 use super::key::Key;
+use super::place::{Place, Places, ANY_TAGS, GENERAL, OTHER, OWN};
 use super::segment::Segment;
 use super::sink::Sink;
 use ackclock_core::packet::wire::flags;
@@ -15,8 +16,6 @@ const LINGER: i64 = 5 * SECOND;
 const IDLE: i64 = 600 * SECOND;
 /// Connections that are looked at per packet, so that no packet costs much.
 const LOOKED_AT: usize = 4;
-/// The key of whichever connection of its ends takes packets with other tags.
-const ANY_TAGS: u32 = u32::MAX;
 
 /// What is wanted, and how much may be kept.
 #[derive(Clone, Copy, Debug)]
@@ -51,9 +50,7 @@ pub struct Analyzer<S> {
     pub sink: S,
     settings: Settings,
     index: Index,
-    /// Each open connection at its place.
     places: Places,
-    free: Vec<u32>,
     /// Open connections with the time at which they are looked at, in the order of that; and of the closed.
     watch: VecDeque<(i64, u32, u64)>,
     closing: VecDeque<(i64, u32, u64)>,
@@ -64,55 +61,8 @@ pub struct Analyzer<S> {
     proved: Vec<super::repairs::Repair>,
 }
 
-struct Place {
-    connection: Connection,
-    /// Whether its direction 0 goes from the lower end to the higher one.
-    forward: bool,
-    key: Key,
-    /// Where its other direction has other tags: the key of that.
-    other: Option<Box<Key>>,
-    closing: bool,
-}
-
-type Places = Vec<Option<Box<Place>>>;
-
-/// Keys of a place: its own, the same without tags, and that of its other direction.
-const OWN: u32 = 0;
-const GENERAL: u32 = 1;
-const OTHER: u32 = 2;
-
-impl Place {
-    /// The sender of direction 0, that of direction 1.
-    fn ends(&self) -> [End; 2] {
-        let [low, high] = self.key.ends();
-        if self.forward {
-            [low, high]
-        } else {
-            [high, low]
-        }
-    }
-
-    /// Which direction a segment is of that goes from the lower end to the higher one, or not.
-    #[inline]
-    fn direction(&self, s: &Segment, forward: bool) -> usize {
-        if self.key.is_of_one_end() {
-            // Both ends are alike: tell them by what they send.
-            return usize::from(self.connection.directions[1].known && near_second(&self.connection, s));
-        }
-        usize::from(forward != self.forward)
-    }
-
-    fn key(&self, which: u32) -> Option<Key> {
-        match which {
-            OWN => Some(self.key),
-            GENERAL => Some(self.key.with_tags(ANY_TAGS)),
-            _ => self.other.as_deref().copied(),
-        }
-    }
-}
-
 fn key(places: &Places, named: Named) -> Option<Key> {
-    places.get(named.at() as usize)?.as_ref()?.key(named.which())
+    places.get(named.at())?.key(named.which())
 }
 
 impl<S: Sink> Analyzer<S> {
@@ -122,8 +72,7 @@ impl<S: Sink> Analyzer<S> {
             sink,
             settings,
             index: Index::default(),
-            places: Vec::new(),
-            free: Vec::new(),
+            places: Places::default(),
             watch: VecDeque::new(),
             closing: VecDeque::new(),
             next: 0,
@@ -135,7 +84,7 @@ impl<S: Sink> Analyzer<S> {
 
     /// Connections that are open.
     pub fn open(&self) -> usize {
-        self.places.len() - self.free.len()
+        self.places.open()
     }
 
     /// Connections that there were.
@@ -149,8 +98,8 @@ impl<S: Sink> Analyzer<S> {
         self.expire(s.time);
         let interface = if self.settings.merge_interfaces { 0 } else { s.interface };
         let (key, forward) = Key::of(s, interface);
-        let found = match self.places.get(self.last as usize) {
-            Some(Some(place)) if place.key == key => Some(self.last),
+        let found = match self.places.get(self.last) {
+            Some(place) if place.key == key => Some(self.last),
             _ => self.index.get(&key, |named| self::key(&self.places, named)),
         };
         let at = match found {
@@ -167,14 +116,15 @@ impl<S: Sink> Analyzer<S> {
 
     fn pass(&mut self, s: &Segment, at: u32, forward: bool) {
         let Settings { series, events, rule, .. } = self.settings;
-        let Some(place) = self.places.get_mut(at as usize).and_then(Option::as_mut) else { return };
+        let Some(place) = self.places.get_mut(at) else { return };
         let d = place.direction(s, forward);
-        place.connection.directions[d].tags.get_or_insert(s.tags);
+        place.connection.directions[d].tagged = true;
         let (repairs, proved) = (&mut self.repairs, &mut self.proved);
         let mut cx = Context { sink: &mut self.sink, series, events, rule, repairs, proved };
         place.connection.take(s, d, &mut cx);
-        if !place.closing && place.connection.closed.is_some() {
+        if !place.closing && place.connection.closed {
             place.closing = true;
+            place.connection.shrink();
             self.closing.push_back((s.time, at, place.connection.number));
         }
     }
@@ -187,12 +137,12 @@ impl<S: Sink> Analyzer<S> {
             return Some(self.open_new(s, key));
         };
         let Settings { series, events, rule, .. } = self.settings;
-        let Some(place) = self.places.get_mut(at as usize).and_then(Option::as_mut) else {
+        let Some(place) = self.places.get_mut(at) else {
             return Some(self.open_new(s, key));
         };
         let d = place.direction(s, Key::of(s, s.interface).1);
         let c = &mut place.connection;
-        if c.directions[d].tags.is_none() {
+        if !c.directions[d].tagged {
             if place.other.is_none() {
                 place.other = Some(Box::new(*key));
                 self.index.insert(key, Named::new(at, OTHER), |named| self::key(&self.places, named));
@@ -216,23 +166,7 @@ impl<S: Sink> Analyzer<S> {
         let number = self.next;
         self.next += 1;
         let general = key.with_tags(ANY_TAGS);
-        let place = Box::new(Place {
-            connection: Connection::new(number, s),
-            forward: Key::of(s, s.interface).1,
-            key: *key,
-            other: None,
-            closing: false,
-        });
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.places[at as usize] = Some(place);
-                at
-            }
-            None => {
-                self.places.push(Some(place));
-                self.places.len() as u32 - 1
-            }
-        };
+        let at = self.places.open_new(number, s, *key, Key::of(s, s.interface).1);
         for (key, which) in [(key, OWN), (&general, GENERAL)] {
             self.index.insert(key, Named::new(at, which), |named| self::key(&self.places, named));
         }
@@ -243,7 +177,7 @@ impl<S: Sink> Analyzer<S> {
 
     /// A SYN with another number than the known one opens a new connection between the same ends.
     fn reopened(&mut self, s: &Segment, at: u32, key: &Key) -> u32 {
-        let Some(place) = self.places.get(at as usize).and_then(Option::as_ref) else { return at };
+        let Some(place) = self.places.get(at) else { return at };
         let d = place.direction(s, Key::of(s, s.interface).1);
         let c = &place.connection;
         let (x, y) = (&c.directions[d], &c.directions[1 - d]);
@@ -260,19 +194,19 @@ impl<S: Sink> Analyzer<S> {
     }
 
     fn finish_at(&mut self, at: u32) {
-        let Some(place) = self.places.get_mut(at as usize).and_then(Option::take) else { return };
+        let Some(place) = self.places.get_mut(at) else { return };
         for which in [OWN, GENERAL, OTHER] {
             if let Some(key) = place.key(which) {
                 self.index.remove(&key, Named::new(at, which));
             }
         }
-        self.free.push(at);
         let ends = place.ends();
         self.sink.flows(place.connection.rows(ends));
+        self.places.close(at);
     }
 
     fn is(&self, at: u32, number: u64) -> Option<&Place> {
-        let place = self.places.get(at as usize)?.as_deref()?;
+        let place = self.places.get(at)?;
         (place.connection.number == number).then_some(place)
     }
 
@@ -333,7 +267,7 @@ impl<S: Sink> Analyzer<S> {
     }
 
     fn put_out(&mut self, at: u32) {
-        if let Some(place) = self.places.get_mut(at as usize).and_then(Option::as_mut) {
+        if let Some(place) = self.places.get_mut(at) {
             place.connection.evicted = true;
         }
         self.finish_at(at);
@@ -341,20 +275,11 @@ impl<S: Sink> Analyzer<S> {
 
     /// The end of the files: everything is written out, in the order of first packets. The answer is where it went.
     pub fn finish(mut self) -> S {
-        let mut left: Vec<(u64, u32)> = Vec::new();
-        for (at, place) in (0..).zip(&self.places) {
-            left.extend(place.as_ref().map(|place| (place.connection.number, at)));
-        }
+        let mut left: Vec<_> = self.places.iter().map(|(at, place)| (place.connection.number, at)).collect();
         left.sort_unstable();
         for (_, at) in left {
             self.finish_at(at);
         }
         self.sink
     }
-}
-
-/// Of a connection of an end with itself: whether `s` continues the second direction rather than the first.
-fn near_second(connection: &Connection, s: &Segment) -> bool {
-    let off = |d: usize| (s.seq.wrapping_sub(connection.directions[d].max as u32) as i32).unsigned_abs();
-    off(1) < off(0)
 }
