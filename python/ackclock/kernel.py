@@ -14,6 +14,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,29 @@ def probe() -> Mapping[str, Any]:
             one_line(f"engine kernel: {PROGRAM} cannot say what this computer can do: {error}")
         ) from error
     return found
+
+
+@functools.cache
+def found() -> Mapping[str, Any]:
+    """What :func:`probe` found the first time: computers do not change while scenarios are read."""
+    return probe()
+
+
+def refusal(document: str) -> str | None:
+    """Why this computer would not play a resolved run, as ``place: problem``; None where it would.
+
+    Nothing is played. Raises :class:`EngineError` where there is no such engine.
+    """
+    with tempfile.NamedTemporaryFile("w", prefix="ackclock-", suffix=".json") as facts:
+        facts.write(json.dumps(found()))
+        facts.flush()
+        done = subprocess.run(
+            [program(), "check", facts.name], input=document, capture_output=True, text=True, timeout=60, check=False
+        )
+    if done.returncode != 0:
+        raise EngineError(one_line(done.stderr.strip() or f"{PROGRAM} failed"))
+    why: str | None = json.loads(done.stdout)
+    return why
 
 
 @functools.cache

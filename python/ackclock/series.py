@@ -14,6 +14,13 @@ FLOW = (
     "recoveries",
     "timeouts",
     "pacing_rate",
+    "min_rtt",
+    "lost",
+    "delivery_rate",
+    "ca_state",
+    "busy",
+    "rwnd_limited",
+    "sndbuf_limited",
 )
 """Of each flow."""
 

@@ -2,6 +2,7 @@
 
 use crate::sys::counters::{device_drops, tcp, Counters};
 use crate::sys::namespace::Namespace;
+use crate::sys::netlink::Metric;
 use crate::sys::tun::Device;
 use crate::sys::{netlink, settings, tun};
 use ackclock_core::packet::Address;
@@ -30,6 +31,8 @@ pub struct Wanted {
     pub offload: bool,
     /// Segments of the window that its connections begin with; none: as the kernel has it.
     pub initial_window: Option<u32>,
+    /// It acknowledges every segment at once.
+    pub quick_acks: bool,
 }
 
 /// What every host of a run has, whatever the scenario says, and why.
@@ -76,9 +79,10 @@ impl Host {
         let index = tun::configure(address, wanted.mtu).map_err(fault)?;
         // Without offload the kernel makes packets one by one, of which queues count each.
         netlink::device(index, (!wanted.offload).then_some(1), QUEUE).map_err(fault)?;
-        if let Some(segments) = wanted.initial_window {
-            let version_6 = matches!(address, Address::V6(_));
-            netlink::initial_window(index, version_6, segments).map_err(fault)?;
+        let quick = wanted.quick_acks.then_some(Metric::QuickAcks);
+        let metrics: Vec<Metric> = wanted.initial_window.map(Metric::InitialWindow).into_iter().chain(quick).collect();
+        if !metrics.is_empty() {
+            netlink::connections(index, matches!(address, Address::V6(_)), &metrics).map_err(fault)?;
         }
         Ok((Host { namespace, address }, device))
     }

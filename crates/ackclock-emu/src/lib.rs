@@ -4,15 +4,17 @@
 //! * [`driver`]: who drives them by a clock, through [`ports`]; [`lateness`]: how late it was; [`starved`]: who had no processor; [`series`]: what is recorded of links
 //! * [`host`]: network namespaces with devices; [`agent`]: the applications on sockets in them
 //! * [`shell`]: programs of a user behind the path
-//! * [`play`]: a whole run; [`probe`]: whether one can be played here
+//! * [`play`]: a whole run; [`probe`]: whether one can be played here; [`prepare`]: whether this one can, on this [`kernel`] or on another
 //! * [`sys`]: what is asked of the system: namespaces, devices, sockets, priority
 pub mod agent;
 pub mod driver;
 pub mod host;
+pub mod kernel;
 pub mod lateness;
 pub mod path;
 pub mod play;
 pub mod ports;
+pub mod prepare;
 pub mod probe;
 pub mod series;
 pub mod shell;

@@ -5,6 +5,7 @@
 //! ackclock-emu shell IN OUT [--virtual]                      programs behind its path; IN and OUT are numbers of descriptors:
 //!                                                            what is asked for and the run, each a line; tables, JSON
 //! ackclock-emu replay FILE [--ipv6] < ARRIVALS > DEPARTURES  the same path by a clock that a record gives
+//! ackclock-emu check FOUND [--ipv6] < FILE                   why a computer of which a probe found this would not play it, JSON
 //! ackclock-emu probe                                         what this host can do, JSON
 //! ```
 
@@ -12,6 +13,7 @@ use ackclock_core::packet::Family;
 use ackclock_core::time::Time;
 use ackclock_emu::path::{replay, Network};
 use ackclock_emu::play::{play, Orders};
+use ackclock_emu::prepare::refusal;
 use ackclock_emu::probe::probe;
 use ackclock_emu::shell::wanted::Wanted;
 use ackclock_emu::sys::inherited;
@@ -23,7 +25,8 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: ackclock-emu run FILE|- [--pin N] [--ipv6] [--virtual] | shell IN OUT [--virtual] | replay FILE [--ipv6] | probe";
+const USAGE: &str = "usage: ackclock-emu run FILE|- [--pin N] [--ipv6] [--virtual] | shell IN OUT [--virtual] | replay FILE [--ipv6] | \
+                     check FOUND [--ipv6] | probe";
 
 /// Largest packet of IP.
 const LARGEST: usize = 65_535;
@@ -44,6 +47,13 @@ fn command(arguments: &[String]) -> Result<(), String> {
     let (name, rest) = arguments.split_first().ok_or(USAGE)?;
     match (name.as_str(), rest) {
         ("probe", []) => print(&probe()),
+        ("check", [found, options @ ..]) => {
+            let text = fs::read_to_string(found).map_err(|e| format!("{found}: {e}"))?;
+            let found = serde_json::from_str(&text).map_err(|e| format!("{found}: {e}"))?;
+            let run = read("-")?;
+            let refused = refusal(&run, &orders(options, &run)?, &found);
+            print(&refused.map(|e| e.to_string()))
+        }
         ("run", [file, options @ ..]) => {
             let run = read(file)?;
             let orders = orders(options, &run)?;

@@ -4,8 +4,10 @@ use crate::agent::options::Options;
 use crate::agent::{Agent, Report, Trouble};
 use crate::driver::{drive, Driven};
 use crate::host::Host;
+use crate::kernel::Kernel;
 use crate::lateness::{Summary, Tolerance};
 use crate::path::{Addresses, Network};
+use crate::prepare::{prepare, Prepared};
 use crate::series::LinkSeries;
 use crate::starved::{self, Starved};
 use crate::sys::clock::Clock;
@@ -35,8 +37,6 @@ pub struct Orders {
 
 /// From the making of hosts to the begin of a run: both threads are there by then. Nanoseconds.
 const AHEAD: u64 = 20_000_000;
-/// Most flows: every one has two hosts.
-const MOST_FLOWS: usize = 500;
 /// Most packets that room is made for beforehand.
 const MOST_RESERVED: u64 = 65_536;
 /// Bytes of a packet that holds a full segment over Ethernet.
@@ -109,21 +109,8 @@ pub struct Emulation {
 /// # Errors
 /// What of it this host cannot play, and why.
 pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
-    if run.flows.len() > MOST_FLOWS {
-        let n = run.flows.len();
-        return Err(Trouble::Host(format!(
-            "flows: a kernel run has at most {MOST_FLOWS}, two hosts for each, not {n}"
-        )));
-    }
-    let options = |(i, f)| Options::of(f, &format!("flows.{i}"));
-    let mut options: Vec<Options> = run.flows.iter().enumerate().map(options).collect::<Result<_, _>>()?;
-    options.iter_mut().for_each(|o| o.host.offload = run.engine.offload);
-    let mtu = options.iter().map(|o| o.host.mtu).max().unwrap_or_default() as usize;
-    let mut network = Network::new(run, (orders.family, mtu), cells_every(run))?;
-    let mut series = LinkSeries::of(run)?;
-    for link in &mut network.links {
-        link.common.stats.log = series.changes.then(Vec::new);
-    }
+    let Prepared { options, mut network, mut series } = prepare(run, orders, &Kernel::here(orders.time_stands_still))?;
+    set_parameters(&options)?;
     network.reserve(under_way(run) as usize);
     process::many_files();
     let (hosts, devices) = hosts(run, orders, &options)?;
@@ -160,6 +147,12 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
     let (driven, granted, cpu_s, waited) = driven;
     let emulation = emulation(run, orders, (&driven, granted, cpu_s, waited), (&network, set, limits, unseen(&hosts)));
     Ok(Played { output: output(run, network, series, (report, notes), driven.wakes), emulation })
+}
+
+/// Sets the parameters that all connections of this kernel share.
+pub(crate) fn set_parameters(options: &[Options]) -> Result<(), Trouble> {
+    let mut all = options.iter().flat_map(|o| &o.parameters);
+    all.try_for_each(|(name, value)| settings::set_parameter(name, value)).map_err(Trouble::Host)
 }
 
 /// The hosts of `run` and their devices: of each flow its source's and its sink's.

@@ -1,19 +1,18 @@
 //! What this host can do of it, found out by doing it.
 
 use crate::host::{Host, Wanted};
+use crate::kernel::Kernel;
 use crate::sys::process::{may_make_networks, Right};
 use crate::sys::realtime::{ask, Granted};
-use crate::sys::settings;
 use ackclock_core::packet::{Address, Family};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What was found.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Found {
-    /// Release of the kernel.
-    pub kernel: String,
-    /// Controllers that it has now.
-    pub controllers: Vec<String>,
+    /// The kernel, and what it has.
+    #[serde(flatten)]
+    pub kernel: Kernel,
     /// By what right networks are made.
     pub right: Option<Right>,
     /// Whether a host can be made, of version 4 and of version 6.
@@ -52,15 +51,7 @@ pub fn probe() -> Found {
     if processors < 2 {
         problems.push("one processor: path and endpoints take turns on it, so that packets are late".to_owned());
     }
-    Found {
-        kernel: settings::kernel(),
-        controllers: settings::controllers(),
-        right,
-        hosts,
-        granted,
-        processors,
-        problems,
-    }
+    Found { kernel: Kernel::here(false), right, hosts, granted, processors, problems }
 }
 
 /// What stands in the way of a host, with what to do about it.

@@ -1,5 +1,6 @@
 //! What every engine refuses: what cannot be played by anybody.
 
+use crate::series::KERNELS_ALONE;
 use crate::spec::{self, Hop, Run, SpecError, Start, Through};
 use std::collections::BTreeMap;
 
@@ -92,6 +93,11 @@ pub fn check(run: &Run) -> Result<(), SpecError> {
         if !hops().any(later) {
             return err(&format!("flows.{i}"), "nothing on its way takes time; give a link a rate or a delay".into());
         }
+    }
+    let kernels = run.probes.keys().find(|name| KERNELS_ALONE.contains(&name.as_str()));
+    if let Some(name) = kernels.filter(|_| run.engine.kind == spec::Player::Sim) {
+        let problem = "only a kernel tells this of its flows; leave it out, or take engine kernel".to_owned();
+        return err(&format!("probes.{name}"), problem);
     }
     if run.probes.values().any(|p| matches!(p, spec::Sampling::Every { every_ns } if *every_ns > MAX_DURATION)) {
         return err("probes", "an interval of more than ten years".into());

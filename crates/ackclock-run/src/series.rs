@@ -3,7 +3,7 @@
 use ackclock_core::time::Time;
 
 /// Series of a flow, in the order of their numbers.
-pub const FLOW_METRICS: [&str; 10] = [
+pub const FLOW_METRICS: [&str; 17] = [
     "cwnd",
     "ssthresh",
     "srtt",
@@ -14,7 +14,16 @@ pub const FLOW_METRICS: [&str; 10] = [
     "recoveries",
     "timeouts",
     "pacing_rate",
+    "min_rtt",
+    "lost",
+    "delivery_rate",
+    "ca_state",
+    "busy",
+    "rwnd_limited",
+    "sndbuf_limited",
 ];
+/// Those of them that only a kernel tells.
+pub const KERNELS_ALONE: [&str; 6] = ["lost", "delivery_rate", "ca_state", "busy", "rwnd_limited", "sndbuf_limited"];
 /// Series of a link.
 pub const LINK_METRICS: [&str; 4] = ["queue", "queue_bytes", "link_sent", "drops"];
 /// Series of a cell.

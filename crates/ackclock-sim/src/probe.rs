@@ -45,7 +45,9 @@ fn flow_value(metric: u8, client: &Side, server: &Side) -> Option<f64> {
         6 => tx.stats().retransmitted_bytes as f64,
         7 => tx.stats().recoveries as f64,
         8 => tx.stats().timeouts as f64,
-        _ => tx.pacing_rate().map_or(f64::INFINITY, |bytes| 8.0 * bytes),
+        9 => tx.pacing_rate().map_or(f64::INFINITY, |bytes| 8.0 * bytes),
+        10 => tx.rtt().min().as_secs_f64(),
+        _ => return None,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Options of an endpoint: which of them the kernel has, and how they are set. What it has not is refused by its name.
 
 use crate::host::Wanted;
-use crate::sys::settings;
+use crate::kernel::Kernel;
 use ackclock_core::params::Value;
 use ackclock_core::tcp::config::OPTIONS;
 use ackclock_core::tcp::{Config, Profile};
@@ -24,6 +24,10 @@ pub struct Options {
     pub write: u64,
     /// See `notsent_lowat`; 0: none.
     pub unsent_low_water: u32,
+    /// Segments are spread over time whatever the controller is.
+    pub paced: bool,
+    /// Parameters of the controller's module that are set for the whole kernel, as `tcp_cubic.beta`, and their values.
+    pub parameters: Vec<(String, String)>,
 }
 
 /// Bytes of the timestamp option with its padding.
@@ -40,19 +44,47 @@ const BUFFERS: &str = "4096 16777216 268435456";
 /// Our names of controllers that Linux calls otherwise.
 const NAMES: [(&str, &str); 3] = [("bbr1", "bbr"), ("newreno", "reno"), ("westwood+", "westwood")];
 
+/// All controllers of Linux.
+const LINUX: [&str; 17] = [
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
+/// Parameters of ours that modules of Linux have, too: controller, key, the kernel's name, and what one of ours is there.
+const PARAMETERS: [(&str, &str, &str, f64); 4] = [
+    ("cubic", "beta", "tcp_cubic.beta", 1024.0),
+    ("cubic", "c", "tcp_cubic.bic_scale", 102.4),
+    ("cubic", "fast_convergence", "tcp_cubic.fast_convergence", 1.0),
+    ("cubic", "reno_friendly", "tcp_cubic.tcp_friendliness", 1.0),
+];
+
 impl Options {
-    /// Those of `flow`; `path` is its key in the document.
+    /// Those of `flow` for `kernel`; `path` is its key in the document.
     ///
     /// # Errors
     /// What the kernel cannot do, by its name, and what it can.
-    pub fn of(flow: &Flow, path: &str) -> Result<Options, SpecError> {
+    pub fn of(flow: &Flow, path: &str, kernel: &Kernel) -> Result<Options, SpecError> {
         let wrong = |key: &str, problem: String| SpecError { path: format!("{path}.{key}"), problem };
         let mut options = Options {
             host: Wanted {
                 settings: ["ipv4.tcp_rmem", "ipv4.tcp_wmem"].map(|name| (name.to_owned(), BUFFERS.to_owned())).to_vec(),
                 mtu: ETHERNET,
-                offload: false,
-                initial_window: None,
+                ..Wanted::default()
             },
             write: 131_072,
             ..Options::default()
@@ -65,7 +97,12 @@ impl Options {
             let problem = format!("a kernel is no '{}'; leave profile out, or write linux", flow.profile);
             return Err(wrong("profile", problem));
         }
-        options.controller = Some(controller(flow).map_err(|problem| wrong("cc", problem))?);
+        let name = controller(flow, kernel).map_err(|problem| wrong("cc", problem))?;
+        for (key, value) in &flow.cc.params {
+            let set = parameter(&name, key, value, kernel).map_err(|p| wrong(&format!("cc.params.{key}"), p))?;
+            options.parameters.extend(set);
+        }
+        options.controller = Some(name);
         if let Some(start) = &flow.slow_start {
             if start.name != Profile::Linux.default_slow_start(&flow.cc.name) || !start.params.is_empty() {
                 let problem =
@@ -84,20 +121,23 @@ impl Options {
                 timestamps = checked.timestamps;
             }
             if checked.get(&name) != standard.get(&name) {
-                options.set(&name, &checked).map_err(at)?;
+                options.set(&name, &checked, kernel).map_err(at)?;
             }
         }
         options.segment = flow.mss + if timestamps { TIMESTAMPS } else { 0 };
         if options.segment < LEAST_SEGMENT {
             let least = LEAST_SEGMENT + flow.mss - options.segment;
-            return Err(wrong("mss", format!("a kernel's segments have {least} bytes at least, not {}", flow.mss)));
+            return Err(wrong(
+                "mss",
+                format!("a kernel's segments have {least} bytes at least, not {}; make it larger", flow.mss),
+            ));
         }
         options.host.mtu = options.host.mtu.max(options.segment + HEADERS);
         Ok(options)
     }
 
     /// Sets option `name`, which is not as in profile linux, as `to` has it.
-    fn set(&mut self, name: &str, to: &Config) -> Result<(), String> {
+    fn set(&mut self, name: &str, to: &Config, kernel: &Kernel) -> Result<(), String> {
         let value = to.get(name);
         let flag = |on: bool| u64::from(on).to_string();
         let word = match &value {
@@ -111,7 +151,7 @@ impl Options {
             "timestamps" => ("tcp_timestamps", flag(to.timestamps)),
             "recovery" if word == "prr" => return Ok(()),
             "recovery" if word == "newreno" => ("tcp_sack", flag(false)),
-            "recovery" => return Err(format!("the kernel has auto, prr and newreno, not {word}")),
+            "recovery" => return Err(format!("the kernel has auto, prr and newreno, not {word}; write one of these")),
             "loss_detection" => ("tcp_recovery", flag(word == "rack")),
             "tlp" => ("tcp_early_retrans", if to.tlp { "3".into() } else { "0".into() }),
             "frto" => ("tcp_frto", if to.frto { "2".into() } else { "0".into() }),
@@ -148,17 +188,32 @@ impl Options {
                 self.host.initial_window = Some(to.iw as u32);
                 return Ok(());
             }
-            "delayed_ack" | "delayed_ack_timeout" | "quick_acks" | "ack_policy" => {
-                return Err("the kernel decides by itself when it acknowledges; leave it out".to_owned());
+            "delayed_ack" if to.delayed_ack == 1 => {
+                self.host.quick_acks = true;
+                return Ok(());
             }
-            "pacing" => return only("controller"),
+            "delayed_ack" => {
+                return Err(format!("the kernel has 1 and 2, not {}; write 1, or leave it out", to.delayed_ack))
+            }
+            "delayed_ack_timeout" | "quick_acks" | "ack_policy" => {
+                return Err("the kernel decides by itself how long it delays acknowledgments; leave it out".to_owned());
+            }
+            "pacing" if word == "window" => {
+                self.paced = true;
+                return Ok(());
+            }
+            "pacing" if self.controller.as_deref() == Some("bbr") => {
+                return Err("the kernel's 'bbr' is always paced; leave it out".to_owned());
+            }
+            // None of its other controllers asks for it.
+            "pacing" => return Ok(()),
             "prr" | "rto" | "window_unit" | "nagle_rule" | "app_limited" => return only("linux's"),
             "handshake" => return Err("no kernel does without a handshake; leave it out".to_owned()),
             _ => return Err("a kernel has no such option; leave it out".to_owned()),
         };
         let full = format!("ipv4.{}", setting.0);
-        if !settings::has(&full) {
-            return Err(format!("this kernel ({}) has no net.{full} for it; leave it out", settings::kernel()));
+        if !kernel.settings.contains(setting.0) {
+            return Err(format!("this kernel ({}) has no net.{full} for it; leave it out", kernel.kernel));
         }
         self.host.settings.retain(|(known, _)| *known != full);
         self.host.settings.push((full, setting.1));
@@ -167,32 +222,79 @@ impl Options {
 }
 
 /// The kernel's name of the flow's controller.
-fn controller(flow: &Flow) -> Result<String, String> {
+fn controller(flow: &Flow, kernel: &Kernel) -> Result<String, String> {
     let name = flow.cc.name.as_str();
     let kernels = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, theirs)| *theirs);
-    let known = settings::controllers();
-    if !known.iter().any(|k| k == kernels) {
-        let (release, list) = (settings::kernel(), known.join(", "));
-        let remedy = format!("choose one of these, or load its module, where there is one: modprobe tcp_{kernels}");
-        return Err(format!("the kernel here ({release}) has no controller '{kernels}'; it has {list}; {remedy}"));
+    if kernel.controllers.iter().any(|k| k == kernels) {
+        return Ok(kernels.to_owned());
     }
-    if let Some(key) = flow.cc.params.keys().next() {
-        return Err(format!("the kernel's '{kernels}' takes no parameter '{key}' from a scenario; leave it out"));
+    let remedy = match &kernel.loadable {
+        _ if !LINUX.contains(&kernels) => {
+            "Linux has none of this name, so choose one of these, or engine sim".to_owned()
+        }
+        Some(modules) if modules.iter().any(|m| m == kernels) => format!("load its module: modprobe tcp_{kernels}"),
+        Some(_) => format!("choose one of these, for this kernel has no module tcp_{kernels} to load"),
+        None => format!("choose one of these, or load its module, where there is one: modprobe tcp_{kernels}"),
+    };
+    let (release, list) = (&kernel.kernel, kernel.controllers.join(", "));
+    Err(format!("the kernel here ({release}) has no controller '{kernels}', but {list}; {remedy}"))
+}
+
+/// What is to be set of the module of `controller` so that its parameter `key` is `value`: the kernel's name and value. None
+/// where it is so already: such parameters are those of all connections of a computer, so that nothing else of one that
+/// others use, too, is touched.
+fn parameter(
+    controller: &str,
+    key: &str,
+    value: &serde_json::Value,
+    kernel: &Kernel,
+) -> Result<Option<(String, String)>, String> {
+    let number = value.as_f64().or(value.as_bool().map(f64::from));
+    let theirs = PARAMETERS.iter().find(|p| p.0 == controller && p.1 == key);
+    let (Some((_, _, name, scale)), Some(number)) = (theirs, number) else {
+        return Err(format!("the kernel's '{controller}' has no such parameter; leave it out"));
+    };
+    let wanted = (number * scale).round().to_string();
+    match kernel.parameters.get(*name) {
+        None => Err(format!("this kernel ({}) has no {name} for it; leave it out", kernel.kernel)),
+        Some(there) if *there == wanted => Ok(None),
+        Some(_) if kernel.own => Ok(Some(((*name).to_owned(), wanted))),
+        Some(there) => {
+            let file = format!("/sys/module/{}", name.replacen('.', "/parameters/", 1));
+            Err(format!(
+                "{name} of the kernel here is {there}, not {wanted}, for all connections of this computer; leave it out, or \
+                 set it for all of them: echo {wanted} > {file}"
+            ))
+        }
     }
-    Ok(kernels.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn options(more: &str) -> Result<Options, String> {
+    fn kernel() -> Kernel {
+        let has = ["tcp_sack", "tcp_timestamps", "tcp_ecn", "tcp_frto", "tcp_recovery"];
+        Kernel {
+            kernel: "6.12".to_owned(),
+            controllers: vec!["reno".to_owned(), "cubic".to_owned(), "bbr".to_owned()],
+            settings: has.map(str::to_owned).into(),
+            parameters: [("tcp_cubic.beta".to_owned(), "717".to_owned())].into(),
+            ..Kernel::default()
+        }
+    }
+
+    fn for_kernel(cc: &str, more: &str, kernel: &Kernel) -> Result<Options, String> {
         let flow = format!(
             r#"{{"id": "0", "forward": [], "reverse": [], "start": {{"at_ns": 0}}, "app": {{"kind": "bulk"}},
-            "mss": 1448, "profile": "linux", "cc": {{"name": "reno"}}{more}}}"#
+            "mss": 1448, "profile": "linux", "cc": {cc}{more}}}"#
         );
         let flow: Flow = serde_json::from_str(&flow).unwrap();
-        Options::of(&flow, "flows.0").map_err(|e| e.to_string())
+        Options::of(&flow, "flows.0", kernel).map_err(|e| e.to_string())
+    }
+
+    fn options(more: &str) -> Result<Options, String> {
+        for_kernel(r#"{"name": "reno"}"#, more, &kernel())
     }
 
     #[test]
@@ -208,7 +310,12 @@ mod tests {
     #[test]
     fn what_it_has_not_is_refused_by_its_name() {
         let cases = [
-            (r#", "tcp": {"delayed_ack": 1}"#, "flows.0.tcp.delayed_ack: the kernel decides"),
+            (r#", "tcp": {"delayed_ack": 4}"#, "flows.0.tcp.delayed_ack: the kernel has 1 and 2, not 4"),
+            (r#", "tcp": {"quick_acks": 3}"#, "flows.0.tcp.quick_acks: the kernel decides"),
+            (
+                r#", "tcp": {"min_rto": 100000000}"#,
+                "flows.0.tcp.min_rto: this kernel (6.12) has no net.ipv4.tcp_rto_min_us",
+            ),
             (
                 r#", "tcp": {"recovery": "tahoe"}"#,
                 "flows.0.tcp.recovery: the kernel has auto, prr and newreno, not tahoe",
@@ -223,9 +330,47 @@ mod tests {
 
     #[test]
     fn a_controller_that_is_missing_is_told_with_those_that_are_there() {
-        let flow = r#"{"id": "0", "forward": [], "reverse": [], "start": {"at_ns": 0}, "app": {"kind": "bulk"},
-            "mss": 1448, "profile": "linux", "cc": {"name": "nosuch"}}"#;
-        let said = Options::of(&serde_json::from_str(flow).unwrap(), "flows.0").unwrap_err().to_string();
-        assert!(said.contains("no controller 'nosuch'; it has ") && said.contains("reno") && said.contains("modprobe"));
+        let said = |cc: &str, loadable: Option<&[&str]>| {
+            let loadable = loadable.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+            for_kernel(&format!(r#"{{"name": "{cc}"}}"#), "", &Kernel { loadable, ..kernel() }).unwrap_err()
+        };
+        let here = |name: &str| {
+            format!("flows.0.cc: the kernel here (6.12) has no controller '{name}', but reno, cubic, bbr; ")
+        };
+        let sim = "Linux has none of this name, so choose one of these, or engine sim";
+        assert_eq!(said("copa", None), here("copa") + sim);
+        assert_eq!(said("westwood+", Some(&["westwood"])), here("westwood") + "load its module: modprobe tcp_westwood");
+        let none = "choose one of these, for this kernel has no module tcp_vegas to load";
+        assert_eq!(said("vegas", Some(&["htcp"])), here("vegas") + none);
+        assert!(said("vegas", None).ends_with("or load its module, where there is one: modprobe tcp_vegas"));
+    }
+
+    #[test]
+    fn parameters_that_all_connections_share_are_set_only_in_a_kernel_of_ones_own() {
+        let (beta, half) =
+            (r#"{"name": "cubic", "params": {"beta": 0.7}}"#, r#"{"name": "cubic", "params": {"beta": 0.5}}"#);
+        assert_eq!(for_kernel(beta, "", &kernel()).unwrap().parameters, [], "it is so already");
+        let said = for_kernel(half, "", &kernel()).unwrap_err();
+        let problem =
+            "flows.0.cc.params.beta: tcp_cubic.beta of the kernel here is 717, not 512, for all connections of";
+        assert!(
+            said.starts_with(problem) && said.ends_with("echo 512 > /sys/module/tcp_cubic/parameters/beta"),
+            "{said}"
+        );
+        let own = Kernel { own: true, ..kernel() };
+        let set = for_kernel(half, "", &own).unwrap().parameters;
+        assert_eq!(set, [("tcp_cubic.beta".to_owned(), "512".to_owned())]);
+        let none = r#"{"name": "reno", "params": {"beta": 0.7}}"#;
+        let said = for_kernel(none, "", &own).unwrap_err();
+        assert_eq!(said, "flows.0.cc.params.beta: the kernel's 'reno' has no such parameter; leave it out");
+    }
+
+    #[test]
+    fn acknowledgments_and_pacing_are_the_kernels_where_it_has_a_choice() {
+        assert!(options(r#", "tcp": {"delayed_ack": 1}"#).unwrap().host.quick_acks);
+        assert!(options(r#", "tcp": {"pacing": "window"}"#).unwrap().paced);
+        assert!(!options(r#", "tcp": {"pacing": "off"}"#).unwrap().paced);
+        let said = for_kernel(r#"{"name": "bbr1"}"#, r#", "tcp": {"pacing": "off"}"#, &kernel()).unwrap_err();
+        assert_eq!(said, "flows.0.tcp.pacing: the kernel's 'bbr' is always paced; leave it out");
     }
 }

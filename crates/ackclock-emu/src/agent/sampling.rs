@@ -17,6 +17,9 @@ const FEW: usize = 64;
 /// The threshold that Linux has where there is none (`TCP_INFINITE_SSTHRESH`).
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
+/// The series of fast recoveries, which no connection is asked for: its host counts them.
+const RECOVERIES: u8 = 7;
+
 /// Sums over samples of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Means {
@@ -82,6 +85,20 @@ fn next(due: Time, every: u64, now: Time) -> Time {
     Time(due.0.saturating_add(every.saturating_mul(behind + 1)))
 }
 
+/// What is counted in the series with number `metric`, of connections with these counters; none where it counts nothing.
+fn counted(metric: u8, totals: &Totals) -> Option<f64> {
+    Some(match metric {
+        4 => totals.read as f64,
+        5 => totals.sent_bytes as f64,
+        6 => totals.repeated_bytes as f64,
+        8 => totals.timeouts as f64,
+        14 => totals.busy as f64 * 1e-6,
+        15 => totals.window_limited as f64 * 1e-6,
+        16 => totals.buffer_limited as f64 * 1e-6,
+        _ => return None,
+    })
+}
+
 /// The value of a metric of one connection whose counters are `totals`; none where it means nothing.
 fn value(metric: u8, info: &Info, totals: &Totals) -> Option<f64> {
     let mss = f64::from(info.snd_mss);
@@ -91,13 +108,14 @@ fn value(metric: u8, info: &Info, totals: &Totals) -> Option<f64> {
         1 => f64::from(info.snd_ssthresh) * mss,
         2 => f64::from(info.rtt) * 1e-6,
         3 => f64::from((info.unacked + info.retrans).saturating_sub(info.sacked + info.lost)) * mss,
-        4 => totals.read as f64,
-        5 => totals.sent_bytes as f64,
-        6 => totals.repeated_bytes as f64,
-        8 => totals.timeouts as f64,
         9 if info.pacing_rate == u64::MAX => f64::INFINITY,
         9 => info.pacing_rate as f64 * 8.0,
-        _ => return None,
+        10 if info.min_rtt == u32::MAX => 0.0,
+        10 => f64::from(info.min_rtt) * 1e-6,
+        11 => f64::from(info.lost) * mss,
+        12 => info.delivery_rate as f64 * 8.0,
+        13 => f64::from(info.ca_state),
+        _ => return counted(metric, totals),
     })
 }
 
@@ -144,6 +162,12 @@ impl Agent<'_> {
         open.iter().fold(self.flows[flow].ended, |sum, (_, totals)| sum.plus(*totals))
     }
 
+    /// Fast recoveries of flow number `flow` so far: nobody else uses the kernel that counts them.
+    fn recoveries(&self, flow: usize) -> f64 {
+        let counted = self.hosts[2 * flow].counters().map(|c| c.0).unwrap_or_default();
+        ["TCPSackRecovery", "TCPRenoRecovery"].iter().filter_map(|name| counted.get(*name)).sum::<u64>() as f64
+    }
+
     fn sample_flow(&mut self, flow: usize, metrics: &[u8], means: bool) {
         let (now, of) = (self.now, flow as u32);
         let many = self.flows[flow].many;
@@ -164,28 +188,20 @@ impl Agent<'_> {
         let ended = state.ended;
         let open = self.asked(flow);
         for metric in metrics {
-            let each = open.iter().filter_map(|(info, totals)| value(*metric, info, totals));
-            let value = if many {
-                // Windows and what is in flight add up; a threshold or a round-trip time does not.
-                let before = match metric {
-                    0 | 3 => 0,
-                    4 => ended.read,
-                    5 => ended.sent_bytes,
-                    6 => ended.repeated_bytes,
-                    8 => ended.timeouts,
-                    _ => continue,
-                };
-                each.sum::<f64>() + before as f64
-            } else {
-                let over = match metric {
-                    4 => Some(ended.read),
-                    5 => Some(ended.sent_bytes),
-                    6 => Some(ended.repeated_bytes),
-                    8 => Some(ended.timeouts),
-                    _ => None,
-                };
-                let Some(value) = { each }.next_back().or(over.map(|bytes| bytes as f64)) else { continue };
-                value
+            let before = counted(*metric, &ended);
+            let mut each = open.iter().filter_map(|(info, totals)| value(*metric, info, totals));
+            let value = match *metric {
+                RECOVERIES => self.recoveries(flow),
+                // Windows, what is in flight and what was lost add up; a threshold or a round-trip time does not.
+                0 | 3 | 11 if many => each.sum::<f64>(),
+                _ if many => match before {
+                    Some(before) => each.sum::<f64>() + before,
+                    None => continue,
+                },
+                _ => match each.next_back().or(before) {
+                    Some(value) => value,
+                    None => continue,
+                },
             };
             self.sampler.samples.push(Sample { at: now, metric: *metric, of, value });
         }

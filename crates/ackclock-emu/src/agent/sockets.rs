@@ -83,6 +83,9 @@ impl Agent<'_> {
         if options.unsent_low_water > 0 {
             tcp::set(&socket, tcp::Setting::UnsentLowWater, options.unsent_low_water)?;
         }
+        if options.paced {
+            tcp::pace(&socket)?;
+        }
         Ok(socket)
     }
 
@@ -184,6 +187,9 @@ impl Agent<'_> {
             if let Some(socket) = &self.connections[number].sides[host % 2].socket {
                 // What else was set is inherited.
                 let _ = net::sockopt::set_tcp_nodelay(socket, !nagle);
+                if self.options[host / 2].paced {
+                    let _ = tcp::pace(socket);
+                }
             }
             self.watch(2 * number + host % 2);
             self.work.push_back(Work::Tell((2 * number + host % 2) as u32));

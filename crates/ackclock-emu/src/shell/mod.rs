@@ -14,11 +14,12 @@ pub mod status;
 pub mod wanted;
 pub mod watch;
 
-use crate::agent::options::Options;
 use crate::agent::{Agent, Report, Trouble};
 use crate::driver::drive;
+use crate::kernel::Kernel;
 use crate::path::Network;
 use crate::play::{self, Emulation, Orders};
+use crate::prepare;
 use crate::series::LinkSeries;
 use crate::starved::Starved;
 use crate::sys::clock::{timespec, Clock};
@@ -105,9 +106,8 @@ pub fn play(mut run: Run, wanted: &Wanted, orders: &Orders, life: &OwnedFd) -> R
 
     // What cannot be had is said before anything is started.
     let flows = Run { flows: if wanted.with_flows { run.flows[..last].to_vec() } else { Vec::new() }, ..run.clone() };
-    let options = |(i, f)| Options::of(f, &format!("flows.{i}")).map_err(|e| trouble(e.into()));
-    let mut options = flows.flows.iter().enumerate().map(options).collect::<Result<Vec<_>, _>>()?;
-    options.iter_mut().for_each(|o| o.host.offload = run.engine.offload);
+    let options = prepare::options(&flows, &Kernel::here(orders.time_stands_still)).map_err(|e| trouble(e.into()))?;
+    play::set_parameters(&options).map_err(trouble)?;
     if !wanted.with_flows {
         run.flows.drain(..last);
     }

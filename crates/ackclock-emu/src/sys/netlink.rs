@@ -20,6 +20,7 @@ pub(super) const RTA_DST: u16 = 1;
 pub(super) const RTA_OIF: u16 = 4;
 const RTA_METRICS: u16 = 8;
 const RTAX_INITCWND: u16 = 11;
+const RTAX_QUICKACK: u16 = 15;
 pub(super) const RT_TABLE_MAIN: u8 = 254;
 pub(super) const RTPROT_STATIC: u8 = 4;
 pub(super) const RT_SCOPE_LINK: u8 = 253;
@@ -84,11 +85,29 @@ pub fn device(index: u32, segments: Option<u32>, queue: u32) -> io::Result<()> {
     ask(RTM_NEWLINK, 0, &body)
 }
 
-/// Connections by the device with this index, of version 4 or 6, begin with a window of so many segments.
+/// What a route says of its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Segments of the window that they begin with.
+    InitialWindow(u32),
+    /// Every segment is acknowledged at once.
+    QuickAcks,
+}
+
+impl Metric {
+    fn of_kernel(self) -> (u16, u32) {
+        match self {
+            Metric::InitialWindow(segments) => (RTAX_INITCWND, segments),
+            Metric::QuickAcks => (RTAX_QUICKACK, 1),
+        }
+    }
+}
+
+/// Of connections by the device with this index, of version 4 or 6, `metrics` hold.
 ///
 /// # Errors
 /// The kernel does not do it.
-pub fn initial_window(index: u32, version_6: bool, segments: u32) -> io::Result<()> {
+pub fn connections(index: u32, version_6: bool, metrics: &[Metric]) -> io::Result<()> {
     // The routes that the addresses of hosts have brought: 10.0.0.0/8, and fd00::/8.
     let (family, destination): (u8, Vec<u8>) =
         if version_6 { (AF_INET6, [vec![0xfd], vec![0; 15]].concat()) } else { (AF_INET, vec![10, 0, 0, 0]) };
@@ -102,9 +121,11 @@ pub fn initial_window(index: u32, version_6: bool, segments: u32) -> io::Result<
         network[1] = half;
         attribute(&mut body, RTA_DST, &network);
         attribute(&mut body, RTA_OIF, &index.to_ne_bytes());
-        let mut metrics = Vec::new();
-        attribute(&mut metrics, RTAX_INITCWND, &segments.to_ne_bytes());
-        attribute(&mut body, RTA_METRICS, &metrics);
+        let mut list = Vec::new();
+        for (kind, value) in metrics.iter().map(|metric| metric.of_kernel()) {
+            attribute(&mut list, kind, &value.to_ne_bytes());
+        }
+        attribute(&mut body, RTA_METRICS, &list);
         ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &body)?;
     }
     Ok(())

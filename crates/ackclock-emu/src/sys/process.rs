@@ -28,7 +28,7 @@ pub fn cpu_of_thread() -> Option<f64> {
 }
 
 /// By what right networks are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Right {
     /// The process has it: it is root, or has been given the capability.

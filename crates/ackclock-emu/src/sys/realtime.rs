@@ -11,7 +11,7 @@ const PRIORITY: i32 = 10;
 const BEHIND: i32 = 5;
 
 /// What was granted of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Granted {
     /// SCHED_FIFO.
     pub real_time: bool,

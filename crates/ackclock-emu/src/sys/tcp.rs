@@ -103,6 +103,16 @@ pub enum Setting {
     QuickAck,
 }
 
+/// Segments of `socket` are spread over time, whatever its controller is: a largest rate, which is beyond all, turns the
+/// kernel's own pacing on (`SO_MAX_PACING_RATE` of socket(7)).
+///
+/// # Errors
+/// The kernel does not take it.
+pub fn pace(socket: &impl AsFd) -> io::Result<()> {
+    // In bytes per second, unsigned; all bits would mean that there is none.
+    option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, -2)
+}
+
 /// Sets `what` of `socket`.
 ///
 /// # Errors

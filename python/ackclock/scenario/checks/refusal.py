@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 
-from ackclock.errors import Problem
+from ackclock import kernel
+from ackclock.errors import EngineError, Problem
 from ackclock.scenario import compile as compiler
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.topology import cell_resolved, hspa
@@ -30,7 +31,7 @@ _OF_FLOWS = {
     "stop_ns": "stop",
     "schedule": "active",
 }
-_OF_RUNS = {"duration_ns": "run.duration", "warmup_ns": "run.warmup"}
+_OF_RUNS = {"duration_ns": "run.duration", "warmup_ns": "run.warmup", "engine": "run.engine"}
 """Keys of the resolved run that have another name in a scenario."""
 
 Key = tuple[str | int, ...]
@@ -58,6 +59,17 @@ def problem(scenario: Scenario, refusal: str) -> Problem:
     else:
         return Problem(f"the engine refuses it: {refusal}", "see docs/scenario.md")
     return _worded(key, message, guide)
+
+
+def of_kernel(scenario: Scenario, document: str) -> None:
+    """Raise :class:`Problem` if this computer's kernel would not play the resolved run `document` of `scenario`."""
+    try:
+        why = kernel.refusal(document)
+    except EngineError as error:
+        what, *rest = str(error).removeprefix("engine kernel: ").split("; ", 1)
+        raise Problem(what, rest[0] if rest else "see ackclock doctor", "run", "engine") from None
+    if why is not None:
+        raise problem(scenario, why)
 
 
 def _worded(key: Key, message: str, guide: str) -> Problem:
