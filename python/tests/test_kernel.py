@@ -212,7 +212,8 @@ def test_without_a_processor_a_run_is_right_or_said_not_to_be() -> None:
     right = flow["goodput_bytes"] * 8 == pytest.approx(0.965e6 * 200, rel=0.02)
     assert right or not emulation["valid"]
     waited = emulation["applications"]["waited"]
-    assert sum(count for _, count in waited["histogram"]) == waited["count"] > 100
+    # Looked at by the path's thread, which has to wait for a processor itself.
+    assert sum(count for _, count in waited["histogram"]) == waited["count"] > 10
     # The simulator's path is there as well, whatever the processors do.
     assert played["output"]["links"][0]["max_queue_packets"] <= 667
 
