@@ -118,6 +118,20 @@ def test_every_application_does_what_it_does_in_the_simulator() -> None:
     assert {name for _, name, _ in found.manifest["runs"][0]["measures"]} >= {"stalls"}
 
 
+def test_a_request_leaves_before_connections_that_are_opened_after_it(tmp_path: Path) -> None:
+    page = tmp_path / "page.toml"
+    names = ["index.html", *(f"picture{number}.avif" for number in range(6))]
+    page.write_text("".join(f'[[objects]]\nname = "{name}"\nsize = "12 kB"\n' for name in names))
+    web = {"kind": "web", "page": str(page), "connections": 2, "first": "0 s", "parse": "5 ms", "objects_table": True}
+    path = DUMBBELL["topology"] | {"rate": "1 Mbit/s", "queue": {"kind": "droptail", "limit": "100 packets"}}
+    slow = DUMBBELL | {"topology": path, "flows": [{"app": web, "cc": "cubic"}]}
+    for engine in ("kernel", "sim"):
+        objects = ackclock.run(slow | {"run": changed(engine=engine)["run"]}).objects
+        second = objects.filter((objects["page"] == 0) & (objects["connection"] == 1)).row(0, named=True)
+        # Its SYN's answer waits at the bottleneck behind those of the request before it: 12 kB, 96 ms and more.
+        assert second["connected_s"] - second["opened_s"] > 0.096, engine
+
+
 def test_marks_reach_the_kernel_and_are_answered() -> None:
     queue = {"kind": "codel", "limit": "1000 packets", "ecn": True}
     marking = DUMBBELL | {"topology": DUMBBELL["topology"] | {"queue": queue}}

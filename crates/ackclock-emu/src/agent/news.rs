@@ -68,6 +68,16 @@ impl Agent<'_> {
         }
     }
 
+    /// Writes what calls have left to be written, so that it leaves before what comes next.
+    pub(super) fn write_out(&mut self) {
+        let written = |work: &Work| if let Work::Write(number) = work { Some(*number as usize) } else { None };
+        let waiting: Vec<usize> = self.work.iter().filter_map(written).collect();
+        for number in waiting {
+            // The work stays: it also looks whether the connection is over.
+            self.write(number);
+        }
+    }
+
     fn tell(&mut self, number: usize) {
         let (flow, end) = (self.connections[number / 2].flow as usize, number % 2);
         let conn = Conn(number as u64 / 2);
