@@ -133,6 +133,9 @@ def _figure(table: Table) -> FigureSpec:
         if found.kind == "sweep" and not series.over:
             key = (*table.key, "series", index, "over")
             raise table.source.wrong(key, "missing key 'over'", 'name the swept key along the axis: over = "cc"')
+        if found.kind == "time" and series.reference is not None:
+            key = (*table.key, "series", index, "reference")
+            raise table.source.wrong(key, "a line over time has no reference", 'remove it, or write kind = "sweep"')
     return found
 
 
@@ -154,8 +157,9 @@ def _axis(table: Table) -> Axis:
 
 
 def _series(table: Table) -> SeriesSpec:
+    label, file = table.get("label", str, ""), table.optional("reference", str)
     found = SeriesSpec(
-        label=table.get("label", str, ""),
+        label=label,
         scenario=table.get("scenario", str),
         where=table.scalars("where"),
         data=table.get("data", str),
@@ -165,6 +169,7 @@ def _series(table: Table) -> SeriesSpec:
         by=table.get("by", str, ""),
         panel=table.get("panel", str, ""),
         median=table.get("median", bool, False),
+        reference=None if file is None else Reference(label, _numbers(table.file("reference", file))),
     )
     table.end()
     if not found.label and not found.by:

@@ -41,7 +41,11 @@ def build(spec: FigureSpec, results: Results, measures: Mapping[str, Measure]) -
             continue
         for title, group in _panels(spec, series, runs):
             for label, part in _lines(series, group):
-                panels.setdefault(title, []).append(_swept(spec, series, label, part, measures[series.data], ticks))
+                if series.reference is None:
+                    line: Curve = _swept(spec, series, label, part, measures[series.data], ticks)
+                else:
+                    line = _referred(spec, series, label, part, ticks)
+                panels.setdefault(title, []).append(line)
     marks = [(mark.panel, Straight(mark.label, mark.x, mark.y)) for mark in spec.marks]
     return Chart(
         title=f"{spec.title} ({spec.paper})" if spec.paper else spec.title,
@@ -140,6 +144,19 @@ def _swept(
     y = [(_height(value) or 0.0) * spec.y.scale for value in found]
     low, high = _ends(found, spec.y)
     return Line(label, tuple(x), tuple(y), low, high, tuple(value.value is None for value in found))
+
+
+def _referred(spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs, names: Sequence[str]) -> Curve:
+    """What a reference has for the steps of the runs. Its rows are named by the step, and the value of `by`."""
+    values = series.reference.values if series.reference else {}
+    by = [str(step) for step in runs.steps(series.by)] if series.by else []
+    found = []
+    for step in runs.steps(series.over):
+        value = values.get(", ".join([str(step), *by]), {}).get(series.data)
+        at = float(names.index(str(step))) if names else number(step)
+        if at is not None and value is not None:
+            found.append((at if names else at * spec.x.scale, value * spec.y.scale))
+    return Curve(label, tuple(x for x, _ in found), tuple(y for _, y in found))
 
 
 def _height(value: Interval) -> float | None:

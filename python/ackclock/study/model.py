@@ -103,7 +103,7 @@ class SeriesSpec:
 
     In a figure over time `data` is a series of the first of the selected runs (``cwnd``, ``queue``, ...) or
     ``goodput``, the rate of ``delivered`` over `bin` seconds, of the flow or link `of`. In a sweep it is a measure of
-    `claims.py`, over the swept key `over`: its mean, or its median.
+    `claims.py`, over the swept key `over`: its mean, or its median; with `reference`, what that has for it.
     """
 
     label: str
@@ -116,6 +116,7 @@ class SeriesSpec:
     by: str
     panel: str
     median: bool
+    reference: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,19 @@ def _of_figures(
                 yield from _of_key(figure.panels, swept, "figures", i, "panels")
             if figure.kind == "time":
                 yield from _of_series(series, plans[series.scenario], *place)
+            elif series.reference is not None:
+                yield from _of_reference(series, swept, *place, "reference")
+
+
+def _of_reference(series: SeriesSpec, among: Known, *place: str | int) -> Iterable[Found]:
+    """Of a line that is drawn from a reference: its rows are named by steps and lines that are there."""
+    keys = [series.over, *([series.by] if series.by else [])]
+    labels = [", ".join(map(str, values)) for values in itertools.product(*(among.get(key, ()) for key in keys))]
+    for name, values in series.reference.values.items() if series.reference else ():
+        if name not in labels:
+            yield place, unknown("row", name, labels)
+        elif series.data not in values:
+            yield place, Problem(f"row '{name}' has no {series.data}", "add it, or remove the row")
 
 
 def _of_where(where: Where, among: Known, *place: str | int) -> Iterable[Found]:
