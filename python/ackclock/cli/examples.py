@@ -14,6 +14,8 @@ _OF = {
     "plot": "ackclock plot results/a --y goodput_bps --format pdf",
     "pcap": "ackclock pcap radio.pcapng --events --out results/radio",
     "shell": "ackclock shell scenarios/single-flow.toml -- ping -c 3 server.ackclock",
+    "measure": "ackclock measure serve --expire 1h",
+    "measure serve": "ackclock measure serve --bind 0.0.0.0 --token token --max-rate '100 Mbit/s' --expire '8 h'",
     "cc": "ackclock cc cubic --set beta=0.8 --profile rfc",
     "doctor": "ackclock doctor",
     "study": "ackclock study run blbe-slow-start --quick",

@@ -1,0 +1,1 @@
+"""Measurements on real lines: two ends, what passes between them, and campaigns of many tests (docs/measure.md)."""

@@ -1,0 +1,195 @@
+"""One test from the client's side: it proves the token, connects, sends or reads, and has the figures of both ends."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock.errors import AckclockError, Problem
+from ackclock.measure import clock, frames, secret, sockets, transfer
+from ackclock.measure.asked import Asked
+from ackclock.measure.frames import Message, ProtocolError
+
+CONNECT_S = 10.0
+"""A connection that is not there after this time will not come."""
+
+_ANSWER_S = 15.0
+_PADDED = 512
+"""Bytes of a hello: a server says no more to a newcomer than it has heard of it."""
+
+
+class MeasureError(AckclockError):
+    """A test could not be made, or broke; the text says why."""
+
+
+class RefusedError(MeasureError):
+    """The server does not do what was asked for: asking again would not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server is: a name or an address, and its port. `device` is the interface to go out by, if any."""
+
+    host: str
+    port: int
+    device: str | None = None
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def connect(address: Address, options: sockets.Options | None = None) -> socket.socket:
+    """A connection with these options, set before it is made. Raises :class:`OSError` and :class:`Problem`."""
+    problem: OSError = OSError(f"{address.host} has no address")
+    for family, kind, protocol, _, place in socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.settimeout(CONNECT_S)
+            if address.device is not None:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, address.device.encode())
+            if options is not None:
+                sockets.apply(sock, options)
+            sock.connect(place)
+        except OSError as error:
+            sock.close()
+            problem = error
+            continue
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+    raise problem
+
+
+def handshakes(address: Address, count: int = 10) -> list[int]:
+    """How long handshakes take while nothing is sent, ns: the round trip of an idle line."""
+    found = []
+    for _ in range(count):
+        begun = time.monotonic_ns()
+        with _as_errors(address):
+            connect(address).close()
+        found.append(time.monotonic_ns() - begun)
+    return found
+
+
+def measure(address: Address, token: bytes | None, asked: Asked) -> dict[str, Any]:
+    """Make one test; what both ends have seen, as a campaign keeps it (docs/measure.md).
+
+    Raises :class:`MeasureError` if it did not come about or broke, :class:`RefusedError` if the server refuses it.
+    """
+    with contextlib.ExitStack() as until, _as_errors(address):
+        control = until.enter_context(connect(address))
+        control.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        welcome = _introduced(control, token or b"")
+        before = _clocks(control)
+        _say(control, {"type": "test", **asked.model_dump()})
+        cookie = bytes.fromhex(_hear(control, "ready")["cookie"])
+        ways = []
+        for number in range(asked.total):
+            sock = until.enter_context(connect(address, asked.options))
+            sock.sendall(frames.DATA + cookie + bytes([number]))
+            ways.append(transfer.Connection(sock, not asked.down(number)))
+        there = _hear(control, "all")
+        _say(control, {"type": "start"})
+        limits = transfer.Limits(asked.duration_ns, asked.warmup_ns, asked.interval_ns)
+        outcome = transfer.Transfer(ways, limits).run()
+        ended = _hear(control, "ended")
+        samples = _samples(control, asked.total)
+        after = _clocks(control)
+        own_cc = sockets.in_force(ways[0].sock)
+        _say(control, {"type": "bye"})
+    return {
+        "asked": asked.model_dump(),
+        "server": {key: welcome[key] for key in ("kernel", "cc", "rate", "bytes")},
+        "cc": {"client": own_cc, "server": there["cc"]},
+        "clock": [{"offset_ns": item.offset_ns, "uncertainty_ns": item.uncertainty_ns} for item in (before, after)],
+        "ends": {
+            "client": {
+                "begun_ns": outcome.begun,
+                "begun_unix_s": outcome.begun_unix_s,
+                "took_ns": outcome.took,
+                "cpu_s": outcome.cpu_s,
+                "ended": outcome.ended,
+                "connections": [transfer.report(way) for way in ways],
+            },
+            "server": {**{key: value for key, value in ended.items() if key != "type"}, "connections": samples},
+        },
+    }
+
+
+@contextlib.contextmanager
+def _as_errors(address: Address) -> Iterator[None]:
+    """Say in a line what a network, a server or a kernel did not want."""
+    try:
+        yield
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise MeasureError(f"{address}: no connection ({why})") from None
+    except ProtocolError as error:
+        raise MeasureError(f"{address}: {error}") from None
+    except Problem as problem:
+        raise RefusedError(f"{address}: {problem}") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise MeasureError(f"{address}: the server says what no server of this kind does ({error})") from None
+
+
+def _introduced(control: socket.socket, token: bytes) -> Message:
+    """Prove the token, and have it proven; what the server says of itself."""
+    own = secret.nonce()
+    hello = {"type": "hello", "version": frames.VERSION, "nonce": own.hex(), "padding": ""}
+    hello["padding"] = " " * (_PADDED - len(frames.pack(hello)))
+    control.settimeout(_ANSWER_S)
+    control.sendall(frames.CONTROL + frames.pack(hello))
+    theirs = bytes.fromhex(_hear(control, "challenge")["nonce"])
+    if len(theirs) != secret.NONCE:
+        raise ProtocolError("the challenge of the server is too short")
+    _say(control, {"type": "proof", "proof": secret.proof(token, "client", theirs, own)})
+    welcome = _hear(control, "welcome")
+    if not secret.proven(token, "server", theirs, own, welcome.get("proof")):
+        raise RefusedError("the server does not know the token")
+    return welcome
+
+
+def _say(control: socket.socket, message: Message) -> None:
+    frames.send(control, message, _ANSWER_S)
+
+
+def _hear(control: socket.socket, kind: str) -> Message:
+    """The next message, which has to be of this kind."""
+    message = frames.receive(control, frames.ANSWERED, _ANSWER_S)
+    if message["type"] == "refused":
+        raise RefusedError(f"the server refuses: {str(message.get('reason'))[:300]}")
+    if message["type"] != kind:
+        raise ProtocolError(f"the server says {message['type'][:20]!r} where {kind!r} was expected")
+    return message
+
+
+def _clocks(control: socket.socket) -> clock.Offset:
+    found = []
+    for _ in range(clock.EXCHANGES):
+        asked = time.monotonic_ns()
+        _say(control, {"type": "clock"})
+        answered = int(_hear(control, "clock")["ns"])
+        found.append((asked, answered, time.monotonic_ns()))
+    return clock.offset(found)
+
+
+def _samples(control: socket.socket, total: int) -> list[dict[str, Any]]:
+    """What the server has seen of each connection, put together from its parts."""
+    found: dict[int, dict[str, Any]] = {}
+    while (message := frames.receive(control, frames.ANSWERED, _ANSWER_S))["type"] == "samples":
+        number = message.pop("number")
+        del message["type"]
+        whole = found.setdefault(number, message)
+        if whole is not message:
+            for key in ("time_ns", "so_far"):
+                whole[key] += message[key]
+            for name, values in message["fields"].items():
+                whole["fields"][name] += values
+    if message["type"] != "done" or sorted(found) != list(range(total)):
+        raise ProtocolError("the server did not tell of all connections")
+    return [found[number] for number in range(total)]
