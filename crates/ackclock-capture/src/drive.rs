@@ -1,7 +1,7 @@
 //! From a file to rows: every packet read, its segment found and analysed.
 
 use crate::analysis::sink::Sink;
-use crate::analysis::{Analyzer, Segment, Settings};
+use crate::analysis::{Analyzer, Segment, Settings, TOGETHER};
 use crate::reader::order::Order;
 use crate::reader::{blank, Capture, Cut, Decoder, Fault, Interface, Record, Skip, MOST_INTERFACES};
 use std::io::Read;
@@ -100,12 +100,17 @@ pub fn analyse_noting<R: Read, S: Sink, N: Notes>(
 ) -> Result<Summary, Fault> {
     let mut capture = Capture::open(from, options.most_bytes)?;
     let mut decoder = Decoder::new(options.checksums);
-    let mut end = End { analyzer: Analyzer::new(sink, options.settings), order: None, segments: 0, notes };
-    end.order = (options.sort > 0).then(|| Order::new(options.sort));
+    let mut end = End {
+        analyzer: Analyzer::new(sink, options.settings),
+        order: (options.sort > 0).then(|| Order::new(options.sort)),
+        segments: 0,
+        notes,
+        together: std::array::from_fn(|_| blank()),
+        filled: 0,
+    };
     let mut known = Known::default();
     let mut times: Option<(i64, i64)> = None;
     let mut skipped = [0; Skip::ALL.len() + 1];
-    let mut segment = blank();
     while capture.advance()? {
         let record = capture.record();
         if known.sections != capture.sections() || known.described != capture.interfaces().len() {
@@ -113,18 +118,18 @@ pub fn analyse_noting<R: Read, S: Sink, N: Notes>(
         }
         let (earliest, latest) = times.get_or_insert((record.time, record.time));
         (*earliest, *latest) = ((*earliest).min(record.time), (*latest).max(record.time));
-        let found = decoder.read(&record, &mut segment);
+        let found = decoder.read(&record, end.next());
         if known.indices != decoder.index_count() {
             known.tell_indices(&capture, &decoder, end.notes);
         }
         if record.has_options() {
-            end.notes.commented(&record, found.is_ok().then_some(&segment));
+            end.commented(&record, found.is_ok());
         }
         while let Some(late) = decoder.late() {
-            end.take(&late);
+            end.take_before(late);
         }
         match found {
-            Ok(()) => end.take(&segment),
+            Ok(()) => end.take(),
             Err(skip) => skipped[skip as usize] += 1,
         }
     }
@@ -133,7 +138,7 @@ pub fn analyse_noting<R: Read, S: Sink, N: Notes>(
     }
     decoder.finish();
     while let Some(late) = decoder.late() {
-        end.take(&late);
+        end.take_before(late);
     }
     let (segments, connections) = end.finish();
     let described = (0..).zip(capture.interfaces().iter().cloned());
@@ -187,38 +192,79 @@ impl Known {
     }
 }
 
-/// Where segments go.
+/// Where segments go: some are taken together.
 struct End<'a, S: Sink, N> {
     analyzer: Analyzer<&'a mut S>,
     order: Option<Order>,
     segments: u64,
     notes: &'a mut N,
+    together: [Segment; TOGETHER],
+    filled: usize,
 }
 
 impl<S: Sink, N: Notes> End<'_, S, N> {
+    /// Where the next segment is written.
     #[inline]
-    fn take(&mut self, s: &Segment) {
+    fn next(&mut self) -> &mut Segment {
+        &mut self.together[self.filled % TOGETHER]
+    }
+
+    /// The packet has options, and may have a segment, which is written.
+    #[inline(never)]
+    fn commented(&mut self, record: &Record<'_>, is_segment: bool) {
+        let segment = &self.together[self.filled % TOGETHER];
+        self.notes.commented(record, is_segment.then_some(segment));
+    }
+
+    /// Takes the segment that is written.
+    #[inline]
+    fn take(&mut self) {
         self.segments += 1;
-        match &mut self.order {
-            None => self.pass(s),
-            Some(order) => {
-                if let Some(earliest) = order.take(s.clone()) {
-                    self.pass(&earliest);
-                }
+        if self.order.is_some() {
+            self.take_in_order();
+        } else {
+            self.filled += 1;
+            if self.filled == TOGETHER {
+                self.pass();
             }
         }
     }
 
-    #[inline]
-    fn pass(&mut self, s: &Segment) {
-        self.notes.segment(s);
-        self.analyzer.take(s);
+    fn take_in_order(&mut self) {
+        let newest = self.next().clone();
+        if let Some(earliest) = self.order.as_mut().and_then(|order| order.take(newest)) {
+            self.put(earliest);
+        }
+    }
+
+    fn put(&mut self, segment: Segment) {
+        *self.next() = segment;
+        self.filled += 1;
+        if self.filled == TOGETHER {
+            self.pass();
+        }
+    }
+
+    /// Takes another one before that which is written.
+    #[cold]
+    fn take_before(&mut self, late: Segment) {
+        let written = std::mem::replace(self.next(), late);
+        self.take();
+        *self.next() = written;
+    }
+
+    fn pass(&mut self) {
+        let segments = self.together.get(..self.filled).unwrap_or_default();
+        let notes = &mut *self.notes;
+        self.analyzer.take_all(segments, |s| notes.segment(s));
+        self.filled = 0;
     }
 
     fn finish(mut self) -> (u64, u64) {
         while let Some(s) = self.order.as_mut().and_then(Order::earliest) {
-            self.pass(&s);
+            self.put(s);
         }
+        self.pass();
         let connections = self.analyzer.connections();
         self.analyzer.finish();
         (self.segments, connections)

@@ -105,20 +105,36 @@ impl Connection {
         }
     }
 
-    /// Becomes another one, with the room that this has left.
+    /// Becomes another one, in the room of this, which was [released](Connection::release).
     pub fn renew(&mut self, number: u64, s: &Segment) {
-        let directions = self.directions.each_mut().map(Direction::renewed);
-        *self = Connection { directions, ..Connection::new(number, s) };
+        (self.number, self.interface, self.first, self.last) = (number, s.interface, s.time, s.time);
+        (self.initiator, self.handshake, self.opened) = (None, [Moment::NEVER; 3], Moment::NEVER);
+        (self.repeated, self.closed, self.reset, self.evicted) = (false, false, None, false);
+        self.agreement = Agreement::default();
     }
 
-    /// It is over: what it has on the heap is given back, but for what nearly every one needs.
-    pub fn release(&mut self) {
-        self.directions = self.directions.each_mut().map(Direction::renewed);
+    /// It is over: what it has on the heap is given back, if another one comes soon but for what nearly every one needs.
+    pub fn release(&mut self, soon: bool) {
+        match soon {
+            true => self.directions.iter_mut().for_each(Direction::renew),
+            false => self.directions = Default::default(),
+        }
     }
 
     /// It is closed: what has more room than it needs keeps that.
     pub fn shrink(&mut self) {
         self.directions.iter_mut().for_each(Direction::shrink);
+    }
+
+    /// Looks at each line of it in the cache, so that those are near soon. What it answers is of no use.
+    pub fn touch(&self) -> u64 {
+        let ends = self.directions.iter().map(Direction::touch).fold(0, u64::wrapping_add);
+        ends ^ self.last as u64 ^ self.number ^ self.handshake[2].get().map_or(0, |at| at as u64)
+    }
+
+    /// The same of what is on the heap.
+    pub fn touch_behind(&self) -> u64 {
+        self.directions.iter().map(Direction::touch_behind).fold(0, u64::wrapping_add)
     }
 
     /// SYNs of both were seen: windows can be known.
@@ -159,7 +175,7 @@ impl Connection {
     /// SYN to third packet, ns, unless one was repeated.
     #[inline]
     pub fn handshake_rtt(&self) -> Option<i64> {
-        self.agreement.handshake_rtt
+        self.agreement.handshake_rtt.get()
     }
 
     /// The part of the handshake that the data of direction `d` would take from here and back, ns.

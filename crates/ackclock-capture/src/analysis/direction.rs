@@ -81,8 +81,6 @@ pub struct Direction {
     pub counts: Counts,
     /// Round trips to the other end.
     pub rtt: Seldom<Rtt>,
-    /// Those that the sender takes, where these are wanted.
-    pub as_sender: Option<Box<Rtt>>,
     /// From the first data on: what only data need.
     pub sending: Seldom<Sending>,
     /// From the first loss on, or closed window: what only these need.
@@ -108,6 +106,9 @@ pub struct Sending {
     pub largest: u32,
 }
 
+/// What data add to that, but for queues and round trip times.
+const _: () = assert!(std::mem::size_of::<Sending>() <= 320);
+
 impl Blank for Sending {
     const BLANK: &'static Sending = &Sending {
         limits: Limits::NONE,
@@ -117,6 +118,14 @@ impl Blank for Sending {
         last_data: 0,
         largest: 0,
     };
+}
+
+impl Sending {
+    fn clear(&mut self) {
+        let mut limits = std::mem::replace(&mut self.limits, Limits::NONE);
+        limits.clear(KEPT);
+        *self = Sending { limits, ..Sending::default() };
+    }
 }
 
 impl Default for Sending {
@@ -288,24 +297,44 @@ impl Direction {
         }
     }
 
-    /// Another one that nothing is known of, with the room of this one's short queues.
-    pub fn renewed(&mut self) -> Direction {
-        let (mut recent, mut stamps) = (std::mem::take(&mut self.recent), std::mem::take(&mut self.stamps));
-        recent.clear(KEPT);
-        stamps.clear(KEPT);
-        Direction { recent, stamps, ..Direction::default() }
+    /// Nothing is known of it any more; the room of its short queues is left for the next one.
+    pub fn renew(&mut self) {
+        let mut left = std::mem::take(self);
+        left.recent.clear(KEPT);
+        left.stamps.clear(KEPT);
+        left.pieces.clear(KEPT);
+        if left.data {
+            // Its end alone, when it had no data, is what few directions have for long.
+            left.rtt.renew(Rtt::clear);
+            left.sending.renew(Sending::clear);
+        } else {
+            (left.rtt, left.sending) = (Seldom::default(), Seldom::default());
+        }
+        let Direction { recent, stamps, pieces, rtt, sending, .. } = left;
+        *self = Direction { recent, stamps, pieces, rtt, sending, ..Direction::default() };
+    }
+
+    /// See [`Connection::touch`](super::connection::Connection::touch).
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        let of = [self.max, self.answered as u64, self.pieces.una(), self.stamps.touch(), self.counts.acks];
+        of.into_iter().fold(u64::from(self.rtt.is_there()), u64::wrapping_add)
+    }
+
+    /// The same of what is on the heap.
+    #[inline]
+    pub fn touch_behind(&self) -> u64 {
+        let Sending { limits, rounds, volume, .. } = &*self.sending;
+        let of = [self.recent.touch(), self.stamps.touch_behind(), self.pieces.touch(), limits.touch(), rounds.end];
+        of.into_iter().fold(volume.sent_bytes ^ self.rtt.touch(), u64::wrapping_add)
     }
 
     /// The connection is closed: little more will pass.
     pub fn shrink(&mut self) {
-        self.pieces.shrink();
-        self.recent.shrink();
-        self.stamps.shrink();
-        if self.rtt.is_there() {
-            self.rtt.shrink();
-        }
-        if self.sending.is_there() {
-            self.sending.limits.shrink();
-        }
+        self.pieces.shrink(KEPT);
+        self.recent.shrink(KEPT);
+        self.stamps.shrink(KEPT);
+        self.rtt.renew(Rtt::shrink);
+        self.sending.renew(|sending| sending.limits.shrink(KEPT));
     }
 }

@@ -22,13 +22,13 @@ pub(super) struct Agreement {
     /// Whether timestamps are.
     pub timestamps: bool,
     /// [`Connection::handshake_rtt`].
-    pub handshake_rtt: Option<i64>,
+    pub handshake_rtt: Moment,
 }
 
 impl Connection {
     /// A packet of the handshake has passed.
     pub(super) fn agree(&mut self) {
-        self.agreement.handshake_rtt = self.measured_handshake();
+        self.agreement.handshake_rtt = self.measured_handshake().map_or(Moment::NEVER, Moment::at);
         let [Some(a), Some(b)] = [&self.directions[0].offer, &self.directions[1].offer] else { return };
         let timestamps = a.timestamps && b.timestamps;
         let of_mss =

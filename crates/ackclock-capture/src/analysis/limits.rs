@@ -334,10 +334,26 @@ impl Limits {
         self.ns
     }
 
-    /// Gives back what room it does not need.
-    pub fn shrink(&mut self) {
-        self.acks.shrink();
-        self.waiting.shrink();
+    /// Looks at it and its queues, so that these are near soon.
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        let (ack, wait) = (self.acks.front(), self.waiting.front());
+        let of = [self.busy, self.undecided, self.due, ack.map_or(0, |ack| ack.time), wait.map_or(0, |w| w.time)];
+        of.into_iter().fold(0, |sum, of| sum ^ of as u64)
+    }
+
+    /// Gives back what room above `kept` it does not need.
+    pub fn shrink(&mut self, kept: usize) {
+        self.acks.shrink(kept);
+        self.waiting.shrink(kept);
+    }
+
+    /// That of a direction without data again; room for more than `kept` is given back.
+    pub fn clear(&mut self, kept: usize) {
+        self.acks.clear(kept);
+        self.waiting.clear(kept);
+        let (acks, waiting) = (std::mem::take(&mut self.acks), std::mem::take(&mut self.waiting));
+        *self = Limits { acks, waiting, ..Limits::NONE };
     }
 
     /// Who limits now, as far as that is known.

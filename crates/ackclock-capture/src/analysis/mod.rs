@@ -40,4 +40,4 @@ mod table;
 pub use connection::{End, RttRule};
 pub use repairs::{Cause, Proof};
 pub use segment::Segment;
-pub use table::{Analyzer, Settings};
+pub use table::{Analyzer, Settings, TOGETHER};

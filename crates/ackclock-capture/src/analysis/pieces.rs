@@ -6,10 +6,10 @@ use super::ring::Ring;
 pub const NEVER: u32 = u32::MAX;
 
 /// Most holes of a direction; what would be one more counts as seen.
-pub const MOST_HOLES: u32 = 4096;
+pub const MOST_HOLES: u16 = 4096;
 
 /// Pieces that are cut in two by blocks or segments that begin within them: as many as there may be holes and ranges.
-const MOST_SPLITS: u32 = 4 * MOST_HOLES;
+const MOST_SPLITS: u16 = 4 * MOST_HOLES;
 
 /// How many pieces are looked at where that is enough.
 const NEAR: usize = 64;
@@ -102,8 +102,8 @@ impl From<Packed> for Piece {
 pub struct Pieces {
     una: u64,
     of: Ring<Packed>,
-    holes: u32,
-    splits: u32,
+    holes: u16,
+    splits: u16,
     /// How many were left when they were joined last.
     joined: u32,
 }
@@ -117,8 +117,8 @@ impl Pieces {
 
     /// Begins anew at `una` with nothing outstanding.
     pub fn restart(&mut self, una: u64) {
-        self.of.clear(0);
-        (self.una, self.holes, self.splits, self.joined) = (una, 0, 0, 0);
+        self.clear(NEAR);
+        self.una = una;
     }
 
     /// How many there are.
@@ -169,7 +169,7 @@ impl Pieces {
             }
             take(&piece, piece.end.saturating_sub(self.una));
             self.una = self.una.max(piece.end);
-            self.holes -= u32::from(piece.kind == Kind::Hole);
+            self.holes -= u16::from(piece.kind == Kind::Hole);
             self.of.pop_front();
         }
         self.una = self.una.max(ack);
@@ -207,7 +207,7 @@ impl Pieces {
             let (was_hole, mut piece) = (packed.is_hole(), Piece::from(*packed));
             change(from, &mut piece);
             *packed = piece.into();
-            self.holes -= u32::from(was_hole && piece.kind != Kind::Hole);
+            self.holes -= u16::from(was_hole && piece.kind != Kind::Hole);
             from = piece.end;
         }
         regular
@@ -228,7 +228,7 @@ impl Pieces {
             return false;
         }
         self.splits += 1;
-        self.holes += u32::from(piece.is_hole());
+        self.holes += u16::from(piece.is_hole());
         self.of.insert(index, Piece { end: at, ..piece.into() }.into());
         true
     }
@@ -265,9 +265,21 @@ impl Pieces {
         self.of.truncate(kept + 1);
     }
 
-    /// Gives back what room it does not need.
-    pub fn shrink(&mut self) {
-        self.of.shrink();
+    /// Looks at the first one, so that it is near soon.
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        self.of.front().map_or(0, |first| first.word)
+    }
+
+    /// Gives back what room above `kept` it does not need.
+    pub fn shrink(&mut self, kept: usize) {
+        self.of.shrink(kept);
+    }
+
+    /// None, from the begin; room for more than `kept` is given back.
+    pub fn clear(&mut self, kept: usize) {
+        self.of.clear(kept);
+        (self.una, self.holes, self.splits, self.joined) = (0, 0, 0, 0);
     }
 }
 

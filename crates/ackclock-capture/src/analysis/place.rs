@@ -3,6 +3,7 @@
 use super::connection::{Connection, End};
 use super::key::Key;
 use super::segment::Segment;
+use std::mem::size_of;
 
 /// The key of whichever connection of its ends takes packets with other tags.
 pub const ANY_TAGS: u32 = u32::MAX;
@@ -66,8 +67,14 @@ fn near_second(connection: &Connection, s: &Segment) -> bool {
     off(1) < off(0)
 }
 
+/// What a connection without data takes, but for its queues: there may be 100,000 of them.
+const _: () = assert!(size_of::<Place>() <= 688);
+
 /// Places of a chunk, as a power of two.
 const CHUNK: u32 = 6;
+
+/// Places without a connection that keep room for the next one: the last ones that were closed, which are used first.
+const SPARE: usize = 256;
 
 /// All of them.
 #[derive(Default)]
@@ -128,9 +135,10 @@ impl Places {
 
     /// The connection at `at` is over; what it had on the heap is given back, but for the little that the next one needs.
     pub fn close(&mut self, at: u32) {
+        let soon = self.free.len() < SPARE;
         if let Some(place) = self.get_mut(at) {
             place.open = false;
-            place.connection.release();
+            place.connection.release(soon);
             self.open -= 1;
             self.free.push(at);
         }

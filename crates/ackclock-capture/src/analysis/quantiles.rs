@@ -2,6 +2,8 @@
 
 /// Samples that are kept as they are.
 const EXACT: usize = 256;
+/// Room that the samples of the next connection at the same place get.
+const KEPT: usize = 32;
 /// Unit of what is kept, ns: 32 bits reach 275 s.
 const UNIT: u64 = 64;
 /// Bins of an octave are 2^-7 of its begin wide.
@@ -64,9 +66,27 @@ impl Quantiles {
         self.of[at] = self.of[at].saturating_add(1);
     }
 
+    /// Looks at the last one, so that it is near soon.
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        self.of.last().map_or(0, |last| u64::from(*last))
+    }
+
     /// Gives back what room it does not need.
     pub fn shrink(&mut self) {
-        self.of.shrink_to_fit();
+        if self.of.capacity() > KEPT {
+            self.of.shrink_to_fit();
+        }
+    }
+
+    /// None, in the room of few.
+    pub fn clear(&mut self) {
+        let mut of = std::mem::take(&mut self.of);
+        if of.capacity() > KEPT {
+            of = Vec::new();
+        }
+        of.clear();
+        *self = Quantiles { of, ..Quantiles::NONE };
     }
 
     /// How many samples there were.

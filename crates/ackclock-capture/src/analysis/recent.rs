@@ -57,9 +57,15 @@ impl Recent {
         self.of.clear(kept);
     }
 
-    /// Gives back what room it does not need.
-    pub fn shrink(&mut self) {
-        self.of.shrink();
+    /// Looks at its end, so that this is near soon.
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        self.of.back().map_or(0, |last| last.0)
+    }
+
+    /// Gives back what room above `kept` it does not need.
+    pub fn shrink(&mut self, kept: usize) {
+        self.of.shrink(kept);
     }
 
     /// Whether a packet with other tags is a copy of one of these.

@@ -68,6 +68,12 @@ impl<T: Copy + Default> Ring<T> {
         self.get(0)
     }
 
+    /// The last one.
+    #[inline]
+    pub fn back(&self) -> Option<&T> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
     /// Adds one at the end.
     #[inline]
     pub fn push_back(&mut self, value: T) {
@@ -171,8 +177,11 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// Gives back what room it does not need.
-    pub fn shrink(&mut self) {
+    /// Gives back what room above `kept` it does not need.
+    pub fn shrink(&mut self, kept: usize) {
+        if self.room().len() <= kept {
+            return;
+        }
         let needed = self.len().next_power_of_two();
         if self.is_empty() {
             self.room = None;

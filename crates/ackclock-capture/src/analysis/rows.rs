@@ -172,7 +172,7 @@ impl Connection {
     fn row(&self, d: usize, ends: [End; 2], shares: Option<Shares>) -> FlowRow {
         let (x, peer) = (&self.directions[d], &self.directions[1 - d]);
         let (c, v) = (&x.counts, &x.sending.volume);
-        let rtt = x.as_sender.as_deref().unwrap_or(&x.rtt);
+        let rtt = x.rtt.as_sender.as_deref().unwrap_or(&x.rtt);
         let one_sided = self.one_sided();
         let share = self.vantage(d).filter(|_| !one_sided);
         let at_receiver = share.is_some_and(|share| share < 0.1);

@@ -18,10 +18,13 @@ pub struct Rtt {
     max: i64,
     sum: u64,
     quantiles: Quantiles,
+    /// Those that the sender takes, where these are wanted.
+    pub as_sender: Option<Box<Rtt>>,
 }
 
 impl Blank for Rtt {
-    const BLANK: &'static Rtt = &Rtt { smoothed: Moment::NEVER, min: 0, max: 0, sum: 0, quantiles: Quantiles::NONE };
+    const BLANK: &'static Rtt =
+        &Rtt { smoothed: Moment::NEVER, min: 0, max: 0, sum: 0, quantiles: Quantiles::NONE, as_sender: None };
 }
 
 impl Rtt {
@@ -63,9 +66,22 @@ impl Rtt {
         self.smoothed.get().map(|_| self.min)
     }
 
+    /// Looks at it and at what is written next, so that these are near soon.
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        self.sum ^ self.quantiles.touch()
+    }
+
     /// Gives back what room it does not need.
     pub fn shrink(&mut self) {
         self.quantiles.shrink();
+    }
+
+    /// None, in the room of these.
+    pub fn clear(&mut self) {
+        let mut quantiles = std::mem::take(&mut self.quantiles);
+        quantiles.clear();
+        *self = Rtt { quantiles, ..Rtt::default() };
     }
 
     /// How many there were.
@@ -144,9 +160,21 @@ impl Stamps {
         (self.newest, self.echoed, self.echoed_from) = (None, None, 0);
     }
 
-    /// Gives back what room it does not need.
-    pub fn shrink(&mut self) {
-        self.waiting.shrink();
+    /// Looks at it, so that it is near soon.
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        self.echoed_from as u64
+    }
+
+    /// Looks at the first one that waits, so that it is near soon.
+    #[inline]
+    pub fn touch_behind(&self) -> u64 {
+        self.waiting.front().map_or(0, |first| u64::from(first.0))
+    }
+
+    /// Gives back what room above `kept` it does not need.
+    pub fn shrink(&mut self, kept: usize) {
+        self.waiting.shrink(kept);
     }
 
     /// When `value` passed first, if it is what was echoed last.

@@ -13,6 +13,14 @@ pub trait Blank: Sized + 'static {
 pub struct Seldom<T>(Option<Box<T>>);
 
 impl<T> Seldom<T> {
+    /// Changes it, if it was written to.
+    #[inline]
+    pub fn renew(&mut self, change: impl FnOnce(&mut T)) {
+        if let Some(there) = &mut self.0 {
+            change(there);
+        }
+    }
+
     /// Whether it was written to.
     #[inline]
     pub fn is_there(&self) -> bool {

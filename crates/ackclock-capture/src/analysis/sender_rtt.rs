@@ -18,7 +18,7 @@ impl Connection {
             _ => return,
         };
         if self.initiator.map(usize::from) != Some(if s.has(flags::SYN) { e } else { d })
-            || self.directions[e].as_sender.is_some()
+            || self.directions[e].rtt.as_sender.is_some()
         {
             return;
         }
@@ -52,7 +52,7 @@ impl Connection {
 
     fn take_as_sender<S: Sink>(&mut self, time: i64, sent: Option<i64>, e: usize, cx: &mut Context<S>) {
         let Some(ns) = sent.map(|sent| time - sent) else { return };
-        if self.directions[e].as_sender.get_or_insert_default().sample(ns) {
+        if self.directions[e].rtt.as_sender.get_or_insert_default().sample(ns) {
             self.record(cx, time, e, Metric::Rtt, ns as f64 * 1e-9);
         }
     }

@@ -8,6 +8,7 @@ use super::segment::Segment;
 use super::sink::Sink;
 use ackclock_core::packet::wire::flags;
 use std::collections::VecDeque;
+use std::hint::black_box;
 
 const SECOND: i64 = 1_000_000_000;
 /// A closed connection is kept for this long.
@@ -59,6 +60,19 @@ pub struct Analyzer<S> {
     last: u32,
     repairs: Vec<u32>,
     proved: Vec<super::repairs::Repair>,
+    sought: Vec<Sought>,
+}
+
+/// Segments that are taken together.
+pub const TOGETHER: usize = 16;
+/// Connections from which on the state of one is seldom near.
+const MANY: usize = 8000;
+
+/// Of a segment: its key, whether it goes from the lower end to the higher one, and where its connection may be.
+struct Sought {
+    key: Key,
+    forward: bool,
+    at: u32,
 }
 
 fn key(places: &Places, named: Named) -> Option<Key> {
@@ -79,6 +93,7 @@ impl<S: Sink> Analyzer<S> {
             last: 0,
             repairs: Vec::new(),
             proved: Vec::new(),
+            sought: Vec::new(),
         }
     }
 
@@ -92,24 +107,69 @@ impl<S: Sink> Analyzer<S> {
         self.next
     }
 
+    /// Takes some segments, in their order; `before` is called with each before it is.
+    ///
+    /// Where there are many connections, the state of most is far away. It is asked for ahead and of all together, so that
+    /// the segments wait for it once.
+    #[inline]
+    pub fn take_all(&mut self, segments: &[Segment], mut before: impl FnMut(&Segment)) {
+        for segments in segments.chunks(TOGETHER) {
+            let mut sought = std::mem::take(&mut self.sought);
+            if self.places.open() > MANY {
+                self.seek(segments, &mut sought);
+            }
+            for (n, s) in segments.iter().enumerate() {
+                before(s);
+                match sought.get(n) {
+                    Some(of) => self.take_of(s, &of.key, of.forward, of.at),
+                    None => self.take(s),
+                }
+            }
+            sought.clear();
+            self.sought = sought;
+        }
+    }
+
+    #[inline(never)]
+    fn seek(&self, segments: &[Segment], sought: &mut Vec<Sought>) {
+        sought.extend(segments.iter().map(|s| {
+            let (key, forward) = self.key(s);
+            let at = self.index.get(&key, |named| self::key(&self.places, named)).unwrap_or(u32::MAX);
+            Sought { key, forward, at }
+        }));
+        let places = || sought.iter().filter_map(|of| self.places.get(of.at));
+        black_box(places().map(|place| place.connection.touch()).fold(0, u64::wrapping_add));
+        black_box(places().map(|place| place.connection.touch_behind()).fold(0, u64::wrapping_add));
+    }
+
+    #[inline]
+    fn key(&self, s: &Segment) -> (Key, bool) {
+        Key::of(s, if self.settings.merge_interfaces { 0 } else { s.interface })
+    }
+
     /// Takes a segment.
     #[inline]
     pub fn take(&mut self, s: &Segment) {
+        let (key, forward) = self.key(s);
+        self.take_of(s, &key, forward, self.last);
+    }
+
+    /// Takes a segment whose connection may be at `near`.
+    #[inline]
+    fn take_of(&mut self, s: &Segment, key: &Key, forward: bool, near: u32) {
         self.expire(s.time);
-        let interface = if self.settings.merge_interfaces { 0 } else { s.interface };
-        let (key, forward) = Key::of(s, interface);
-        let found = match self.places.get(self.last) {
-            Some(place) if place.key == key => Some(self.last),
-            _ => self.index.get(&key, |named| self::key(&self.places, named)),
+        let found = match self.places.get(near) {
+            Some(place) if place.key == *key => Some(near),
+            _ => self.index.get(key, |named| self::key(&self.places, named)),
         };
         let at = match found {
             Some(at) => at,
-            None => match self.other_tags(s, &key) {
+            None => match self.other_tags(s, key) {
                 Some(at) => at,
                 None => return,
             },
         };
-        let at = if s.has(flags::SYN) { self.reopened(s, at, &key) } else { at };
+        let at = if s.has(flags::SYN) { self.reopened(s, at, key) } else { at };
         self.last = at;
         self.pass(s, at, forward);
     }

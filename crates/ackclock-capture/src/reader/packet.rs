@@ -8,6 +8,7 @@ use super::plain;
 use crate::analysis::Segment;
 use ackclock_core::packet::wire::{protocol, Fault, Ip, Options, Tcp};
 use ackclock_core::packet::{Address, Ecn};
+use std::collections::BTreeMap;
 
 /// Link type of Linux's cooked captures that name the interface of each packet.
 const SLL2: u16 = 276;
@@ -71,8 +72,8 @@ pub struct Decoder {
     fragments: Fragments,
     /// Interfaces that only packets tell of: that of the file and the index, in the order of their numbers.
     indices: Vec<(u32, u32)>,
-    /// The same, sorted, with the number.
-    sorted: Vec<((u32, u32), u32)>,
+    /// The number of each.
+    numbers: BTreeMap<(u32, u32), u32>,
     /// Whether checksums are looked at.
     checksums: bool,
     /// Segments whose checksum is wrong, if they are looked at.
@@ -198,13 +199,13 @@ impl Decoder {
     fn index(&mut self, interface: u32, bytes: &[u8]) -> Result<u32, Skip> {
         let index = bytes.get(4..8).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes).ok_or(Skip::Short)?;
         let of = (interface, index);
-        match self.sorted.binary_search_by_key(&of, |(of, _)| *of) {
-            Ok(at) => Ok(self.sorted[at].1),
-            Err(_) if self.indices.len() >= MOST_INDICES => Err(Skip::Interface),
-            Err(at) => {
+        match self.numbers.get(&of) {
+            Some(number) => Ok(*number),
+            None if self.indices.len() >= MOST_INDICES => Err(Skip::Interface),
+            None => {
                 let number = (MOST_INTERFACES + self.indices.len()) as u32;
                 self.indices.push(of);
-                self.sorted.insert(at, (of, number));
+                self.numbers.insert(of, number);
                 Ok(number)
             }
         }

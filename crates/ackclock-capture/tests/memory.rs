@@ -1,0 +1,118 @@
+//! How much memory an open connection takes. Alone in its process: the allocator counts for all.
+
+use ackclock_capture::analysis::rows::FlowRow;
+use ackclock_capture::analysis::{Analyzer, Segment, Settings};
+use ackclock_capture::reader::blank;
+use ackclock_core::packet::wire::flags;
+use ackclock_core::packet::Address;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// The system's allocator, with the bytes that are given out.
+struct Counting;
+
+// SAFETY: every call is handed to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.fetch_add(layout.size(), Relaxed);
+        // SAFETY: the caller's contract is that of the system's allocator.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(p, layout) }
+    }
+    unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        LIVE.fetch_add(size, Relaxed);
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(p, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const CONNECTIONS: u32 = 2000;
+const MSS: u32 = 1448;
+const SECOND: i64 = 1_000_000_000;
+
+/// All connections, packet by packet: each has its next one a second later.
+struct Flood {
+    analyzer: Analyzer<Vec<FlowRow>>,
+    step: u32,
+    sent: u32,
+    number: u64,
+}
+
+impl Flood {
+    fn pass(&mut self, back: bool, fill: impl Fn(&mut Segment)) {
+        self.step += 1;
+        for i in 0..CONNECTIONS {
+            let (ends, ports) = ([Address::V4([10, 0, 0, 1]), Address::V4([10, 1, 0, 1])], [1024 + i as u16, 80]);
+            let [one, other] = if back { [1, 0] } else { [0, 1] };
+            self.number += 1;
+            let mut s = Segment {
+                time: i64::from(self.step) * SECOND + i64::from(i) * 10_000,
+                number: self.number,
+                source: ends[one],
+                destination: ends[other],
+                source_port: ports[one],
+                destination_port: ports[other],
+                ip_id: self.number as u16 | 1,
+                flags: flags::ACK,
+                window: Some(60_000),
+                ..blank()
+            };
+            s.options.timestamps = Some((self.step, self.step - 1));
+            fill(&mut s);
+            self.analyzer.take(&s);
+        }
+    }
+
+    fn data(&mut self) {
+        let at = 1 + self.sent * MSS;
+        self.sent += 1;
+        self.pass(false, |s| (s.seq, s.ack, s.length) = (at, 1, MSS));
+    }
+
+    /// Bytes that a connection takes with `out` segments outstanding, after so many rounds of two segments and their acknowledgment.
+    fn taken(rounds: u32, out: u32) -> usize {
+        let before = LIVE.load(Relaxed);
+        let analyzer = Analyzer::new(Vec::new(), Settings::default());
+        let mut flood = Flood { analyzer, step: 0, sent: 0, number: 0 };
+        let open = |s: &mut Segment| {
+            (s.options.mss, s.options.window_scale, s.options.sack_permitted) = (Some(1460), Some(7), true);
+        };
+        flood.pass(false, |s| (s.flags, ()) = (flags::SYN, open(s)));
+        flood.pass(true, |s| (s.flags, s.ack, ()) = (flags::SYN | flags::ACK, 1, open(s)));
+        flood.pass(false, |s| (s.seq, s.ack) = (1, 1));
+        for _ in 0..rounds {
+            flood.data();
+            flood.data();
+            let ack = 1 + flood.sent * MSS;
+            flood.pass(true, |s| (s.seq, s.ack) = (1, ack));
+        }
+        (0..out).for_each(|_| flood.data());
+        let taken = (LIVE.load(Relaxed) - before) / CONNECTIONS as usize;
+        assert_eq!(flood.analyzer.open(), CONNECTIONS as usize);
+        let rows = flood.analyzer.finish();
+        assert!(rows.iter().all(|row| row.retransmitted_segments == 0));
+        taken
+    }
+}
+
+// One test: others would allocate at the same time.
+#[test]
+fn an_open_connection_is_small() {
+    // One direction has data: its state, times and samples of round trips come to those of both ends.
+    for (rounds, most) in [(0, 832), (1, 1408), (8, 1440), (32, 1536)] {
+        let taken = Flood::taken(rounds, 0);
+        assert!(taken <= most, "{taken} bytes after {rounds} rounds");
+    }
+    let (none, some) = (Flood::taken(8, 0), Flood::taken(8, 32));
+    assert!(some <= none + 32 * 40, "{none} bytes, {some} with 32 segments outstanding");
+}
