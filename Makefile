@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 CRATES := -p ackclock-core -p ackclock-run -p ackclock-sim -p ackclock-capture -p ackclock-emu
 
-.PHONY: help build demo test bench lint docs instructions fuzz clean
+.PHONY: help build demo test kernel-vt-test bench lint docs instructions fuzz clean
 
 help:            ## this list
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/.installed: constraints-dev.txt
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +26,10 @@ demo: build      ## three controllers on a long fat pipe: table, Parquet and fig
 test: build      ## all tests: Rust, Python, conformance
 	cargo test --quiet $(CRATES)
 	$(BIN)/python -m pytest python/tests conformance
+
+kernel-vt-test: build  ## runs on a kernel in virtual time, which is built if there is none (minutes): see docs/engines.md
+	$(BIN)/ackclock kernel build
+	$(BIN)/python -m pytest python/tests/kernel_vt.py
 
 bench: build     ## speed and memory against ns-3 and ns-2, where they are installed
 	$(BIN)/python benches/bench.py

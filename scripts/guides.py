@@ -28,6 +28,8 @@ PAGES = (
     *(ROOT / "docs" / name for name in ("tutorial.md", "plot.md", "rank.md", "pcap.md")),
     *sorted((ROOT / "docs" / "howto").glob("*.md")),
 )
+KERNELS = (ROOT / "docs" / "howto" / "patch-the-kernel.md",)
+"""Of these the pages that build kernels, which takes minutes: make kernel-vt-test plays them."""
 
 LANGUAGES = ("python", "rust", "sh", "text", "toml")
 ELSEWHERE = re.compile(r"(make|cargo) |\. \.venv/bin/activate$|python3? -m venv |pip install ")

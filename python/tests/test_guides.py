@@ -10,9 +10,14 @@ import pytest
 import guides
 
 
-@pytest.mark.parametrize("page", guides.PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", sorted({*guides.PAGES} - {*guides.KERNELS}), ids=lambda page: page.stem)
 def test_every_block_of_a_page_runs_and_shows_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     assert guides.check(page, tmp_path) >= 2
+
+
+def test_pages_that_build_kernels_are_played_with_them() -> None:
+    assert all(guides.blocks(page) for page in guides.KERNELS)
+    assert "guides.KERNELS" in (Path(__file__).parent / "kernel_vt.py").read_text(encoding="utf-8")
 
 
 def test_a_changed_output_is_noticed() -> None:

@@ -5,9 +5,11 @@
 //! * [`host`]: network namespaces with devices; [`agent`]: the applications on sockets in them
 //! * [`shell`]: programs of a user behind the path
 //! * [`play`]: a whole run; [`probe`]: whether one can be played here; [`prepare`]: whether this one can, on this [`kernel`] or on another
+//! * [`guest`]: the same within a kernel whose time is virtual
 //! * [`sys`]: what is asked of the system: namespaces, devices, sockets, priority
 pub mod agent;
 pub mod driver;
+pub mod guest;
 pub mod host;
 pub mod kernel;
 pub mod lateness;

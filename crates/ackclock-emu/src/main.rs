@@ -6,11 +6,14 @@
 //!                                                            what is asked for and the run, each a line; tables, JSON
 //! ackclock-emu replay FILE [--ipv6] < ARRIVALS > DEPARTURES  the same path by a clock that a record gives
 //! ackclock-emu check FOUND [--ipv6] < FILE                   why a computer of which a probe found this would not play it, JSON
+//! ackclock-emu boot KERNEL LINE...                            turns into a kernel that is a program
+//! ackclock-emu guest                                         its first process: plays /run.json to /played.json
 //! ackclock-emu probe                                         what this host can do, JSON
 //! ```
 
 use ackclock_core::packet::Family;
 use ackclock_core::time::Time;
+use ackclock_emu::guest::{boot, guest};
 use ackclock_emu::path::{replay, Network};
 use ackclock_emu::play::{play, Orders};
 use ackclock_emu::prepare::refusal;
@@ -26,7 +29,8 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: ackclock-emu run FILE|- [--pin N] [--ipv6] [--virtual] | shell IN OUT [--virtual] | replay FILE [--ipv6] | \
-                     check FOUND [--ipv6] | probe";
+                     check FOUND [--ipv6] | \
+                     boot KERNEL LINE... | guest | probe";
 
 /// Largest packet of IP.
 const LARGEST: usize = 65_535;
@@ -61,6 +65,9 @@ fn command(arguments: &[String]) -> Result<(), String> {
             print(&play(&run, &orders).map_err(|trouble| trouble.to_string())?)
         }
         ("shell", [from, to, options @ ..]) => shell(from, to, options),
+        ("boot", arguments) => boot(arguments),
+        // The kernel adds words of its own.
+        ("guest", _) => guest(|run| orders(&[], run)),
         ("replay", [file, options @ ..]) => {
             let run = read(file)?;
             let family = orders(options, &run)?.family;

@@ -135,9 +135,7 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
         if let Some(processor) = orders.pin {
             realtime::pin(processor, true).map_err(Trouble::Host)?;
         }
-        if !orders.time_stands_still {
-            realtime::behind();
-        }
+        realtime::behind();
         agent.play()?;
         path.join().map_err(|_| Trouble::Host("the thread of the path has panicked".into()))?
     })?;

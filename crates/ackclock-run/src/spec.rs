@@ -89,15 +89,24 @@ pub enum Player {
     Sim,
     /// The kernel of this computer, over the path in real time.
     Kernel,
+    /// A kernel that was built for it, over the path in virtual time.
+    #[serde(rename = "kernel-vt")]
+    KernelVt,
 }
 
 /// Who plays the run, and options of who does; those of the simulator change no result.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engine {
     /// Who plays it.
     #[serde(default)]
     pub kind: Player,
+    /// Of a kernel that was built for it, which one: its name and its digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<[String; 2]>,
+    /// After how much time of the computer a run counts as stuck; for who waits for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_ns: Option<u64>,
     /// Version of the Internet protocol between real kernels.
     #[serde(default = "version_4")]
     pub ip: u8,
@@ -130,6 +139,8 @@ impl Default for Engine {
     fn default() -> Self {
         Engine {
             kind: Player::Sim,
+            kernel: None,
+            limit_ns: None,
             ip: version_4(),
             pin: None,
             offload: false,

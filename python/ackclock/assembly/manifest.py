@@ -66,7 +66,7 @@ def build(plan: Plan, runs: Sequence[Json], errors: Mapping[int, Json] | None = 
 
 
 def _engines(plan: Plan) -> str:
-    """Who has played: ``sim``, ``kernel``, or both."""
+    """Who has played: ``sim``, ``kernel``, ``kernel-vt``, or several."""
     return ", ".join(sorted({point.scenario.run.engine for point in plan.points}, reverse=True))
 
 

@@ -10,12 +10,13 @@ import cyclopts
 from cyclopts import App, Parameter
 
 import ackclock
+from ackclock.cli import kernels
 from ackclock.cli.agree_options import agree_command
 from ackclock.cli.entry import MisuseError
 from ackclock.cli.entry import main as main
 from ackclock.cli.examples import of as example
 from ackclock.cli.measure_options import measure_app
-from ackclock.cli.options import AllowLate, Engine, Json, Pin, UseLate, by_engine, flag, repeatable
+from ackclock.cli.options import AllowLate, Engine, Json, Kernel, Pin, UseLate, by_engine, flag, repeatable
 from ackclock.cli.pcap_options import pcap_command
 from ackclock.cli.plot_options import plot_command
 from ackclock.cli.shell import shell_command
@@ -68,13 +69,14 @@ def run_command(
         Literal["raw", "ethernet"], Parameter(help="What packets in --capture begin with: the IP header, or Ethernet.")
     ] = "raw",
     engine: Engine = None,
+    kernel: Kernel = None,
     pin: Pin = None,
     allow_late: AllowLate = False,
 ) -> int:
     """Run a scenario and show a table of means and 95 % confidence intervals."""
     from ackclock.cli.run import Request, run
 
-    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late))
+    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late, kernel=kernel))
     return run(Request(file, out, changes, seed, replications, jobs, json, plot, capture, link_type))
 
 
@@ -105,13 +107,14 @@ def sweep_command(
     ] = False,
     json: Annotated[bool, flag("Print events as lines of JSON.", name="--json")] = False,
     engine: Engine = None,
+    kernel: Kernel = None,
     pin: Pin = None,
     allow_late: AllowLate = False,
 ) -> int:
     """Play every run of a scenario that is not there yet; go on after an interruption."""
     from ackclock.cli.sweep import Request, run
 
-    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late))
+    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late, kernel=kernel))
     return run(
         Request(
             file,
@@ -274,6 +277,8 @@ def doctor_command(*, json: Json = False) -> int:
 
     return doctor(as_json=json)
 
+
+app.command(kernels.app)
 
 study_app = App(
     name="study",

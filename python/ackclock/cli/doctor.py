@@ -33,7 +33,7 @@ class Check:
 
 def doctor(*, as_json: bool) -> int:
     """Print the checks; the exit code says whether everything necessary is there."""
-    checks = [_engine(), *_kernel(), *_python(), *_host(), *_tools()]
+    checks = [_engine(), *_kernel(), *_virtual(), *_python(), *_host(), *_tools()]
     ok = all(check.state != "missing" for check in checks)
     if as_json:
         console.print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
@@ -68,6 +68,24 @@ def _kernel() -> list[Check]:
     granted = found["granted"]
     late = "real-time priority, memory locked" if granted["real_time"] and granted["locked"] else "packets may be late"
     return [Check("engine kernel", "ok", text), Check("its clock", "optional" if remedies else "ok", late, remedies)]
+
+
+def _virtual() -> list[Check]:
+    """Whether runs can be played in virtual time: what begins such kernels, which there are, what builds them."""
+    from ackclock.virtual import build, guest, kept
+
+    forbidden = guest.forbidden()
+    if forbidden is not None:
+        first = Check("engine kernel-vt", "optional", "no guest can begin", forbidden)
+    elif names := ", ".join(found.name for found in kept.all_of_them()):
+        first = Check("engine kernel-vt", "ok", f"kernels: {names}")
+    else:
+        first = Check("engine kernel-vt", "optional", "no kernel is built", f"build one with: {kept.BUILD}")
+    lacking = "; ".join(build.missing())
+    tools = Check(
+        "its builds", "optional" if lacking else "ok", "not possible" if lacking else "tools are there", lacking
+    )
+    return [first, tools]
 
 
 def _python() -> list[Check]:

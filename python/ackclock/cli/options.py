@@ -20,8 +20,14 @@ def repeatable(text: str, name: str | None = None) -> Parameter:
 Json = Annotated[bool, flag("Print one JSON object instead of tables.", name="--json")]
 
 Engine = Annotated[
-    Literal["sim", "kernel"] | None,
-    Parameter(show_default=False, help="Who plays it instead of run.engine: the simulator, or this computer's kernel."),
+    Literal["sim", "kernel", "kernel-vt"] | None,
+    Parameter(
+        show_default=False,
+        help="Who plays it instead of run.engine: the simulator, this computer's kernel, or one in virtual time.",
+    ),
+]
+Kernel = Annotated[
+    str | None, Parameter(show_default=False, help="With engine kernel-vt: which of those of ackclock kernel list.")
 ]
 Pin = Annotated[
     int | None, Parameter(show_default=False, help="With engine kernel: the processor that drives the path.")
@@ -30,7 +36,7 @@ AllowLate = Annotated[bool, flag("With engine kernel: runs are valid however lat
 UseLate = Annotated[bool, flag("Use runs on a real kernel that are not valid, too.", name="--allow-late")]
 
 
-def by_engine(engine: str | None, pin: int | None, *, allow_late: bool) -> list[str]:
+def by_engine(engine: str | None, pin: int | None, *, allow_late: bool, kernel: str | None = None) -> list[str]:
     """These options as changes of the scenario."""
-    given = {"engine": engine, "pin": pin, "allow_late": "true" if allow_late else None}
+    given = {"engine": engine, "kernel": kernel, "pin": pin, "allow_late": "true" if allow_late else None}
     return [f"run.{key}={value}" for key, value in given.items() if value is not None]

@@ -22,6 +22,7 @@ from ackclock.controllers import loading
 from ackclock.errors import AckclockError, ControllerError, EngineError, Problem, one_line
 from ackclock.execution import turns
 from ackclock.execution.keys import Task, engine_identity
+from ackclock.virtual import guest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,6 +83,9 @@ def _played(
                 played = kernel.play(task.text, json.loads(task.text)["duration_ns"] / 1e9)
                 took = time.monotonic() - begun
             info, rows = batch.add(number, played, took)
+        elif guest.plays(task.text):
+            begun = time.monotonic()
+            info, rows = batch.add(number, guest.play(task.text), time.monotonic() - begun)
         else:
             info, rows = batch.run(number, task.text, classes)
         return f'{{"key":"{task.key}","rows":{rows},"info":{info}}}'

@@ -12,6 +12,7 @@ from pathlib import Path
 from ackclock import engine, kernel
 from ackclock.controllers import loading
 from ackclock.scenario.plan import Job, Plan, Point, resolved_text
+from ackclock.virtual import guest
 
 _HEX_DIGITS = 32
 """Of a hash of 256 bits the first 128: a sweep of a million runs has two alike with a chance of 1e-27."""
@@ -45,6 +46,8 @@ class PointTexts:
         if point.scenario.run.engine == "kernel":
             # What is measured differs each time: a point is not known by another one that resolves to the same run.
             self._hash.update(f"{kernel.identity()} {point.params!r}".encode())
+        elif point.scenario.run.engine == "kernel-vt":
+            self._hash.update(guest.identity().encode())
         used = [flow["cc"] for flow in document["flows"]]
         if any(cc["name"].startswith(loading.PREFIX) and cc["source"] is None for cc in used):
             self._hash.update(salt.encode())

@@ -21,6 +21,7 @@ from ackclock.scenario.traffic.application import Cbr, OnOff, resolve_intervals
 from ackclock.scenario.traffic.flow import Choice, Flow, Start
 from ackclock.scenario.traffic.layout import Air, Drawn, Layout, Step, around
 from ackclock.scenario.values.options import convert
+from ackclock.virtual import guest
 
 FORMAT = 1
 _TIMESTAMPS = 12  # bytes of the option, padded
@@ -63,6 +64,11 @@ def _engine(run: Run) -> Document:
     """Who plays it, if not the simulator."""
     if run.engine == "sim":
         return {}
+    if run.engine == "kernel-vt":
+        own = guest.resolved(
+            run.kernel, ip=run.ip, offload=run.offload, allow_late=run.allow_late, limit_ns=run.wall_limit
+        )
+        return {"engine": own}
     return {"engine": kernel.resolved(ip=run.ip, pin=run.pin, offload=run.offload, allow_late=run.allow_late)}
 
 

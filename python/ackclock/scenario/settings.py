@@ -50,9 +50,14 @@ class Run(Model):
     packet_delays: Annotated[bool, Field(strict=True)] = True
     """Takes the one-way delay of every packet, for percentiles of each flow; without it runs are 4 % cheaper."""
 
-    engine: Literal["sim", "kernel"] = "sim"
-    """Who plays it: ``sim``, the simulator, or ``kernel``, the TCP of this computer's kernel over the same path in real
-    time (docs/engines.md)."""
+    engine: Literal["sim", "kernel", "kernel-vt"] = "sim"
+    """Who plays it: ``sim``, the simulator; ``kernel``, the TCP of this computer's kernel over the same path in real
+    time; ``kernel-vt``, that of a kernel built for it, in virtual time (docs/engines.md)."""
+    kernel: Annotated[str, Field(strict=True, min_length=1)] | None = None
+    """With engine kernel-vt: which of the kernels that ``ackclock kernel list`` shows; without it the newest."""
+    wall_limit: PositiveDuration | None = None
+    """With engine kernel-vt: time of the computer after which a run counts as stuck. Without it ten times what it
+    should take, by its rates, and two minutes at least."""
     pin: Annotated[int, Field(strict=True, ge=0)] | None = None
     """With engine kernel: the processor that drives the path; the applications get the others."""
     allow_late: Annotated[bool, Field(strict=True)] = False
@@ -61,7 +66,7 @@ class Run(Model):
     """With engine kernel: hosts leave segmentation to the path, as to a network card (TSO, GRO): less work for the
     processor, and packets in bursts (docs/engines.md)."""
     ip: Literal[4, 6] = 4
-    """With engine kernel: the version of the Internet protocol."""
+    """With engine kernel and kernel-vt: the version of the Internet protocol."""
 
     capture: Annotated[
         tuple[Place, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)

@@ -4,9 +4,11 @@
 //! * [`namespace`]: hosts; [`tun`]: their devices; [`settings`]: what is written to files below `/proc/sys`
 //! * [`signals`], [`terminal`], [`mounts`]: of programs that a user starts in a host
 //! * [`netlink`]: what has no file; [`way_out`]: from a host into another network; [`tcp`]: what the kernel says of connections; [`udp`]: datagrams with their marks; [`counters`]: of a host
+//! * [`guest`]: of the kernel of a guest
 
 pub mod clock;
 pub mod counters;
+pub mod guest;
 pub mod mounts;
 pub mod namespace;
 pub mod netlink;

@@ -1,0 +1,264 @@
+"""A run in a guest: a kernel that is a program, in virtual time, with a folder of its own for a file system."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import platform
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ackclock import kernel
+from ackclock.errors import EngineError, one_line
+from ackclock.virtual import kept
+from ackclock.virtual.kept import Kernel
+
+START_NS = 1_700_000_000_000_000_000
+"""The time of day in every guest at its begin: in November 2023."""
+MEMORY = "768M"
+_LEAST_S = 120.0
+_PER_PACKET_S = 1e-3
+_PER_SECOND_S = 30.0
+"""Of the default limit of a run: at least, for each packet that its links could carry, for each simulated second."""
+_FULL_BITS = 12_000
+_PREFIX = "ackclock-guest-"
+_LOCK = "lock"
+"""In the folder of a guest: held by who began it."""
+_OPEN = "open"
+"""In there if the guest could not be shut in it, and why."""
+_NOBODY = 3
+_TRACE_ME = 0
+
+
+def resolved(
+    name: str | None, *, ip: int, offload: bool, allow_late: bool, limit_ns: int | None = None
+) -> dict[str, Any]:
+    """The part of a resolved run that makes it one for a kernel that is built. Raises :class:`EngineError`."""
+    chosen = kept.named(name)
+    played = kernel.resolved(ip=ip, pin=None, offload=offload, allow_late=allow_late)
+    limit = {} if limit_ns is None else {"limit_ns": limit_ns}
+    return {**played, "kind": "kernel-vt", "kernel": [chosen.name, chosen.digest], **limit}
+
+
+def plays(document: str) -> bool:
+    """Whether this resolved run is for such a kernel."""
+    return '"kernel-vt"' in document and json.loads(document).get("engine", {}).get("kind") == "kernel-vt"
+
+
+@functools.cache
+def identity() -> str:
+    """What tells one such engine from another, besides the kernel that the resolved run names."""
+    return f"kernel-vt sha256:{hashlib.sha256(Path(kernel.program()).read_bytes()).hexdigest()}"
+
+
+def seed(document: Mapping[str, Any]) -> int:
+    """What the random numbers of the guest's kernel follow from: master seed and replication."""
+    text = f"kernel-vt {document['seed']} {document['run']}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+def limit_s(document: Mapping[str, Any]) -> float:
+    """Seconds of the computer's time after which a run counts as stuck, ten times what it should take or more."""
+    given: int | None = document["engine"].get("limit_ns")
+    if given is not None:
+        return given / 1e9
+    rates = [link.get("rate_bps") or 1e9 for link in document["links"]] or [1e9]
+    packets_per_s = sum(min(rate, 1e10) for rate in rates) / _FULL_BITS
+    simulated_s: float = document["duration_ns"] / 1e9
+    return _LEAST_S + simulated_s * max(_PER_SECOND_S, packets_per_s * _PER_PACKET_S)
+
+
+def command_line(number: int) -> list[str]:
+    """What the kernel is told; its random numbers follow from it, too, so only the seed may differ."""
+    return [
+        f"mem={MEMORY}",
+        "rootfstype=hostfs",
+        "hostfs=/proc/self/cwd",
+        "rw",
+        "init=/init",
+        "con=null",
+        "stderr=1",
+        "panic=-1",
+        "uml_dir=/proc/self/cwd/",
+        "umid=guest",
+        f"umseed={number}",
+        "norandmaps",
+        "time-travel=inf-cpu",
+        f"time-travel-start={START_NS}",
+        "--",
+        "guest",
+    ]
+
+
+def play(document: str) -> str:
+    """Play a resolved run; the JSON of its tables and of how it went.
+
+    Raises :class:`EngineError` with what the guest says, or if it is stuck. Whatever ends this process ends it, too.
+    """
+    run = json.loads(document)
+    name, digest = run["engine"]["kernel"]
+    chosen = kept.named(name)
+    if chosen.digest != digest:
+        raise EngineError(f"engine kernel-vt: the kernel '{name}' was built again since this run was asked for")
+    number = seed(run)
+    with _folder() as folder, _processor() as core:
+        _furnish(folder, chosen, document)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        _boot(folder, core, number, limit_s(run))
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        played = _taken(folder)
+        shut_in = not (folder / _OPEN).exists()
+    which = {"name": name, "digest": digest, "image": chosen.image_digest, "seed": number, "shut_in": shut_in}
+    return _with(played, {"virtual": which}, round(cpu_s, 2))
+
+
+def _with(played: str, known: Mapping[str, Any], cpu_s: float) -> str:
+    """What was played, and by which kernel; the text is too long to be read for this."""
+    key = '"emulation":{'
+    begin = played.rindex(key) + len(key)
+    added = json.dumps({**known, "guest_cpu_s": cpu_s})[1:-1]
+    return f"{played[:begin]}{added},{played[begin:]}"
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder for a guest. Those that were left when somebody was killed go first."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
+        with contextlib.suppress(OSError):  # somebody else's, or gone
+            handle = os.open(left, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left.parent, ignore_errors=True)
+            finally:
+                os.close(handle)
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as place:
+        # It is locked before it has its name, so that nobody finds one that is free.
+        handle = os.open(Path(place) / f"{_LOCK}.new", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            (Path(place) / f"{_LOCK}.new").rename(Path(place) / _LOCK)
+            yield Path(place)
+        finally:
+            os.close(handle)
+
+
+def _furnish(folder: Path, chosen: Kernel, document: str) -> None:
+    """Everything that the guest will see."""
+    for name in ("proc", "sys", "dev", "memory"):
+        (folder / name).mkdir()
+    (folder / "proc" / "cpuinfo").touch()
+    # The command line names the folder in a way that is the same for all, also where it is the root.
+    (folder / "proc" / "self").mkdir()
+    (folder / "proc" / "self" / "cwd").symlink_to("/")
+    for file, name in ((chosen.image, "linux"), (Path(kernel.program()), "init")):
+        shutil.copy(file, folder / name)
+        (folder / name).chmod(0o755)
+        for library in _libraries(file):
+            to = folder / library.relative_to("/")
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(library, to)
+    (folder / "run.json").write_text(document, encoding="utf-8")
+
+
+@functools.cache
+def _libraries(program: Path) -> tuple[Path, ...]:
+    """What a program needs besides itself; nothing if it is linked statically."""
+    done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
+    return tuple(Path(path) for path in re.findall(r"(/\S+) \(0x", done.stdout))
+
+
+def forbidden() -> str | None:
+    """What keeps a guest from being begun here, and what to do: its kernel traces its processes (ptrace)."""
+    if platform.machine() != "x86_64" or sys.platform != "linux":
+        return f"User-Mode Linux is for Linux on x86_64, and this is {sys.platform} on {platform.machine()}"
+    try:
+        scope = int(Path("/proc/sys/kernel/yama/ptrace_scope").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        scope = 0
+    if scope >= _NOBODY:
+        return (
+            "no process may trace another (kernel.yama.ptrace_scope=3); set it to 2 or less and begin the system anew"
+        )
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ctypes.CDLL(None).ptrace(_TRACE_ME, 0, None, None) == 0 else 1)
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        return "ptrace is not allowed; give the container the right to trace, as docker run --cap-add SYS_PTRACE does"
+    return None
+
+
+@contextmanager
+def _processor() -> Iterator[int | None]:
+    """A processor that no other guest has; a guest that moves between several needs half as much time again."""
+    folder = Path(tempfile.gettempdir()) / f"ackclock-processors-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    cores = sorted(os.sched_getaffinity(0), reverse=True)
+    for core in cores:
+        handle = os.open(folder / str(core), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            continue
+        try:
+            yield core
+        finally:
+            os.close(handle)
+        return
+    yield None
+
+
+def _boot(folder: Path, core: int | None, number: int, limit: float) -> None:
+    """Let the guest run to its end. Raises :class:`EngineError` if it does not end."""
+    command = [kernel.program(), "boot", "./linux", *command_line(number)]
+    if core is not None:
+        command = ["taskset", "-c", str(core), *command] if shutil.which("taskset") else command
+    with (folder / "console").open("wb") as console:
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=console, stderr=console)
+        try:
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            remedy = "a program that waits by looping stops virtual time; or give it longer: run.wall_limit"
+            raise EngineError(f"engine kernel-vt: the run did not end within {limit:g} s; {remedy}") from None
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the guest with all of its processes, which are a group of their own once it has begun."""
+    if process.poll() is None:
+        try:
+            if os.getpgid(process.pid) == process.pid:
+                os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.kill()
+        process.wait()
+
+
+def _taken(folder: Path) -> str:
+    """What the guest has left. Raises :class:`EngineError` where it has left nothing, or a reason."""
+    failed, played = folder / "failed", folder / "played.json"
+    if failed.exists():
+        raise EngineError(one_line(failed.read_text(encoding="utf-8", errors="replace").strip()))
+    if played.exists() and (text := played.read_text(encoding="utf-8").strip()).endswith("}"):
+        return text
+    said = (folder / "console").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    words = [line for line in said if re.search(r"panic|ptrace|fatal|failed|error|denied", line, re.IGNORECASE)]
+    last = (words or said or ["it says nothing"])[-1]
+    raise EngineError(f"engine kernel-vt: the guest ended without results: {one_line(last)}; see ackclock doctor")

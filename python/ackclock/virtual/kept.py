@@ -1,0 +1,110 @@
+"""The kernels that are built: where they are kept, which there are, which one is meant."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ackclock.errors import EngineError, InputError
+
+IMAGE = "linux"
+"""The program in the folder of a kernel."""
+RECORD = "kernel.json"
+"""What is known of it, beside it."""
+WORK = ".work"
+"""Where sources are unpacked and built, beside the folders of kernels."""
+BUILD = "ackclock kernel build"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel that is built. `digest` follows from sources, settings and patch: what it is, wherever it is.
+
+    `image_digest` is that of the program; `created` is in seconds since 1970; `seconds` is how long it took.
+    """
+
+    name: str
+    version: str
+    digest: str
+    source: str
+    compiler: str
+    image_digest: str
+    created: float
+    seconds: float
+
+    @property
+    def image(self) -> Path:
+        """The program."""
+        return folder() / self.name / IMAGE
+
+
+def folder() -> Path:
+    """Where kernels are kept: ``ACKCLOCK_KERNELS``, or a folder of the user's cache."""
+    given = os.environ.get("ACKCLOCK_KERNELS")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(given) if given else cache / "ackclock" / "kernels"
+
+
+def all_of_them() -> list[Kernel]:
+    """Every kernel that is built, the newest first."""
+    found = []
+    for record in folder().glob(f"*/{RECORD}"):
+        try:
+            kernel = Kernel(**json.loads(record.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            continue  # not one of this version of ackclock
+        if kernel.name == record.parent.name and kernel.image.is_file():
+            found.append(kernel)
+    return sorted(found, key=lambda kernel: (-kernel.created, kernel.name))
+
+
+def named(name: str | None) -> Kernel:
+    """The kernel of this name; without one the newest. Raises :class:`EngineError` where it is not built."""
+    found = all_of_them()
+    if not found:
+        raise EngineError(f"engine kernel-vt: no kernel is built for it; build one with: {BUILD}")
+    if name is None:
+        return found[0]
+    for kernel in found:
+        if kernel.name == name:
+            return kernel
+    there = ", ".join(kernel.name for kernel in found)
+    raise EngineError(f"engine kernel-vt: no kernel '{name}' is built; there is {there}; {BUILD} --name {name}")
+
+
+def checked(name: str) -> str:
+    """`name`, if a kernel may be called so. Raises :class:`InputError`."""
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}", name):
+        return name
+    raise InputError(f"'{name}' is no name for a kernel", "write letters, digits, and . _ + - between", key="--name")
+
+
+def keep(kernel: Kernel, image: Path, config: Path) -> Kernel:
+    """Put a kernel that was just built among the others; it replaces one of the same name."""
+    place, fresh = folder() / kernel.name, folder() / f".{kernel.name}.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    shutil.copy2(image, fresh / IMAGE)
+    shutil.copy2(config, fresh / "config")
+    (fresh / RECORD).write_text(json.dumps(asdict(kernel), indent=1) + "\n", encoding="utf-8")
+    shutil.rmtree(place, ignore_errors=True)
+    fresh.rename(place)
+    return kernel
+
+
+def remove(name: str) -> Kernel:
+    """Remove a kernel. Raises :class:`EngineError` where there is none of this name."""
+    kernel = named(checked(name))
+    shutil.rmtree(folder() / kernel.name)
+    return kernel
+
+
+def remove_work() -> bool:
+    """Remove what builds have left to be quicker the next time; whether there was any."""
+    there = (folder() / WORK).is_dir()
+    shutil.rmtree(folder() / WORK, ignore_errors=True)
+    return there

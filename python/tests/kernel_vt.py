@@ -1,0 +1,228 @@
+"""Runs on a kernel in virtual time: make kernel-vt-test. Without such a kernel they fail, and say so.
+
+They are no part of make test, for a kernel takes minutes to build; what such runs gave is compared there.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock
+import guides
+from ackclock.errors import EngineError
+from ackclock.virtual import guest, kept
+
+PATH: dict[str, Any] = {
+    "kind": "dumbbell",
+    "rate": "10 Mbit/s",
+    "rtt": "40 ms",
+    "link_overhead": "14 B",
+    "queue": {"kind": "droptail", "limit": "33 packets"},
+}
+
+
+def scenario(*flows: dict[str, Any], **run: Any) -> dict[str, Any]:
+    more = {"duration": "10 s", "engine": "kernel-vt"} | run
+    return {"topology": PATH, "flows": list(flows or ({"cc": "reno"},)), "run": more}
+
+
+def tables(result: ackclock.Result) -> list[bytes]:
+    return [table.write_csv().encode() for table in result.tables.values() if table.width]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def able() -> None:
+    forbidden = guest.forbidden()
+    if forbidden or not kept.all_of_them():
+        pytest.fail(f"nothing here is tested: {forbidden or 'no kernel is built; ackclock kernel build'}")
+
+
+@pytest.mark.parametrize(("cc", "mbit", "repeated"), [("reno", 9.5304, 110), ("cubic", 9.547, 27), ("bbr1", 9.367, 72)])
+def test_a_minute_is_that_of_a_kernel_on_the_same_path(cc: str, mbit: float, repeated: int) -> None:
+    """Figures of Linux 6.12 endpoints over netem with a clock of 256 ns, made apart from this engine."""
+    result = ackclock.run(scenario({"cc": cc}, duration="60 s"))
+    flow = result.flows.row(0, named=True)
+    assert flow["goodput_bps"] == pytest.approx(mbit * 1e6, rel=3e-4)
+    assert flow["retransmitted_segments"] == repeated
+    (run,) = result.manifest["runs"]
+    emulation = run["emulation"]
+    assert emulation["virtual"]["name"] == kept.named(None).name
+    late = dict(emulation["links"])["bottleneck"]
+    assert late["p99_s"] <= 1e-6
+    assert late["worst_s"] <= 1e-6
+    assert emulation["valid"]
+    assert not emulation["problems"]
+
+
+def test_the_same_run_gives_the_same_bytes_also_under_load() -> None:
+    alone = [tables(ackclock.run(scenario({"cc": "cubic"}, {"cc": "bbr1"}))) for _ in range(3)]
+    load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        loaded = tables(ackclock.run(scenario({"cc": "cubic"}, {"cc": "bbr1"})))
+    finally:
+        for process in load:
+            process.kill()
+            process.wait()
+    assert alone[0] == alone[1] == alone[2] == loaded
+
+
+def test_replications_have_seeds_of_their_own_and_come_in_parallel() -> None:
+    noisy = scenario({"cc": "reno"}, replications=3, duration="4 s")
+    noisy["topology"] = PATH | {"loss": 0.01}
+    one, two = ackclock.run(noisy, jobs=1), ackclock.run(noisy, jobs=2)
+    assert tables(one) == tables(two)
+    seeds = [run["emulation"]["virtual"]["seed"] for run in one.manifest["runs"]]
+    assert len(set(seeds)) == 3
+    assert one.flows["goodput_bytes"].n_unique() == 3
+
+
+def test_version_6_and_what_a_kernel_has_not() -> None:
+    six = ackclock.run(scenario(ip=6, duration="4 s"))
+    assert six.flows["goodput_bps"][0] > 9e6
+    assert six.manifest["runs"][0]["emulation"]["ip"] == 6
+    with pytest.raises(EngineError, match=r"the kernel here.* has no controller 'copa'"):
+        ackclock.run(scenario({"cc": "copa"}))
+
+
+ESCAPE = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int main(void)
+{
+    int done;
+    mkdir("/out", 0700);
+    done = mount("none", "/out", "hostfs", 0, "/../../../../../../../..");
+    FILE *tried = fopen("/tried", "w");
+    fprintf(tried, "mount %d\n", done);
+    int file = open("/outMARK", O_WRONLY | O_CREAT, 0600);
+    fprintf(tried, "open %d\n", file < 0 ? -1 : 0);
+    if (file >= 0)
+        fprintf(tried, "write %zd\n", write(file, "guest\n", 6));
+    fclose(tried);
+    sync();
+    reboot(RB_POWER_OFF);
+    return 0;
+}
+"""
+"""A first process that has the whole file system mounted again, above its root, and writes to the file MARK there."""
+
+
+@pytest.mark.parametrize("shut_in", [True, False])
+def test_root_of_a_guest_cannot_change_anything_outside(shut_in: bool, tmp_path: Path) -> None:
+    """Begun without being shut in, the same guest does write there: the attempt is one."""
+    mark, folder = tmp_path / "mark", tmp_path / "guest"
+    mark.touch()
+    folder.mkdir()
+    guest._furnish(folder, kept.named(None), "{}")
+    (tmp_path / "escape.c").write_text(ESCAPE.replace("MARK", str(mark)), encoding="utf-8")
+    subprocess.run(["gcc", "-static", "-o", folder / "init", tmp_path / "escape.c"], check=True)
+    if shut_in:
+        guest._boot(folder, None, 1, 60)
+    else:
+        environment = {"PATH": os.environ["PATH"], "TMPDIR": "/dev/shm"}
+        command = [str(folder / "linux"), *guest.command_line(1)]
+        subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    tried = (folder / "tried").read_text(encoding="utf-8").split()
+    assert tried[:2] == ["mount", "0"]
+    if shut_in:
+        assert tried[2:] == ["open", "-1"]
+        assert mark.read_bytes() == b""
+    else:
+        assert tried[2:] == ["open", "0", "write", "6"]
+        assert mark.read_bytes() == b"guest\n"
+
+
+def test_nothing_is_left_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    result = ackclock.run(scenario(duration="1 s"))
+    assert result.manifest["runs"][0]["emulation"]["virtual"]["shut_in"]
+    assert [entry.name for entry in tmp_path.iterdir()] == [f"ackclock-processors-{os.getuid()}"]
+    assert not list(Path("/dev/shm").glob("vm_file-*")), "what User-Mode Linux calls its memory"
+
+
+FORBIDDEN = 'echo 0 > /proc/sys/user/max_mnt_namespaces && exec "$@"'
+"""Of a shell in a namespace of users: no file system of its own for anybody in there."""
+
+
+def test_where_namespaces_are_forbidden_runs_are_the_same_and_say_so(tmp_path: Path) -> None:
+    asked = scenario({"cc": "cubic"}, duration="3 s")
+    result = ackclock.run(asked)
+    script = tmp_path / "run.py"
+    script.write_text(
+        f"import ackclock\nresult = ackclock.run({asked!r})\nresult.flows.write_csv({str(tmp_path / 'flows')!r})\n"
+        "print(result.manifest['runs'][0]['emulation']['virtual']['shut_in'])\n",
+        encoding="utf-8",
+    )
+    command = ["unshare", "--user", "--map-root-user", "sh", "-c", FORBIDDEN, "sh", sys.executable, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+    assert (tmp_path / "flows").read_bytes() == result.flows.write_csv().encode()
+
+
+def guests(seed: int) -> set[int]:
+    """The processes of the guests that play the first run of scenarios with this seed."""
+    number, found = f"umseed={guest.seed({'seed': seed, 'run': 0})}".encode(), set()
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if number in process.read_bytes().split(b"\0"):
+                found.add(int(process.parent.name))
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def until(condition: Any, what: str) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def test_a_run_that_takes_too_long_is_ended_with_all_that_belongs_to_it() -> None:
+    seed = secrets.randbits(31)
+    with pytest.raises(EngineError, match=r"the run did not end within 1 s; .*run\.wall_limit"):
+        ackclock.run(scenario(duration="10000 s", wall_limit="1 s", seed=seed))
+    until(lambda: not guests(seed), "processes of the guest are there")
+
+
+@pytest.mark.parametrize("how", ["whoever began it", "the guest's kernel"])
+def test_nothing_is_left_when_it_is_killed(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed, place = secrets.randbits(31), tmp_path / "place"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    script = tmp_path / "run.py"
+    script.write_text(f"import ackclock\nackclock.run({scenario(duration='10000 s', seed=seed)!r})\n", encoding="utf-8")
+    process = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        until(lambda: len(guests(seed)) > 1, "the guest has not begun")
+        (leader,) = (pid for pid in guests(seed) if os.getsid(pid) == pid)
+        kill, victim = (os.killpg, process.pid) if how == "whoever began it" else (os.kill, leader)
+        threading.Timer(0.3, kill, (victim, signal.SIGKILL)).start()
+        assert process.wait(60) != 0
+        until(lambda: not guests(seed), "processes of the guest are there")
+    finally:
+        process.kill()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    assert len(list(place.glob("ackclock-guest-*"))) == (1 if how == "whoever began it" else 0)
+    ackclock.run(scenario(duration="1 s"))
+    assert not list(place.glob("ackclock-guest-*")), "the next run removes what nobody could"
+
+
+@pytest.mark.parametrize("page", guides.KERNELS, ids=lambda page: page.stem)
+def test_every_block_of_a_page_runs_and_shows_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    assert guides.check(page, tmp_path) >= 3
