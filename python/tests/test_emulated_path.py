@@ -105,6 +105,13 @@ def test_packets_leave_when_they_leave_the_simulators_path(name: str, tmp_path: 
     assert not found - left
 
 
+def test_a_link_without_a_rate_only_delays(tmp_path: Path) -> None:
+    left, found, entered = both(scenario(DUMBBELL | {"reverse": {"rate": "unlimited"}}, TWO), tmp_path)
+    assert entered > 2000
+    # What passes it, from the sinks, takes the least time that there is: a nanosecond.
+    assert found == Times({(at + (packet[15] % 2 == 0), packet): times for (at, packet), times in left.items()})
+
+
 def test_a_record_that_is_none_is_refused(tmp_path: Path) -> None:
     document = tmp_path / "run.json"
     document.write_text(json.dumps(compile_run(scenario(DUMBBELL, TWO).points[0].scenario)), encoding="utf-8")

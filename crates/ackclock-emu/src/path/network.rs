@@ -5,7 +5,7 @@ use super::packets::Slot;
 use super::{Addressed, Addresses, Packets, Streams, Tally};
 use ackclock_core::app::Connections;
 use ackclock_core::packet::Family;
-use ackclock_core::path::{DelayLine, Element, Link, Out, Port};
+use ackclock_core::path::{DelayLine, Element, Link, Out, Pace, Port};
 use ackclock_core::time::{Span, Time};
 use ackclock_run::others::{Other, Others};
 use ackclock_run::ways::{drawn, Stops};
@@ -56,6 +56,9 @@ pub struct Network {
     pub astray: u64,
 }
 
+/// The pace of a link without a rate: a packet takes the nanosecond that is the least here.
+const UNLIMITED: Pace = Pace::Constant(1 << 60);
+
 impl Network {
     /// That of `run`, for packets of at most `size` bytes with addresses of `family`; `series` is the interval of the series of
     /// cells.
@@ -84,7 +87,11 @@ impl Network {
         let setting = links::setting(run);
         let made = run.links.iter().enumerate().map(|(i, l)| {
             let path = format!("links.{i}");
-            links::params(l, run, &path)?.build(&setting).map_err(|e| links::refused(&path, e))
+            let mut params = links::params(l, run, &path)?;
+            if params.pace.is_none() && params.policer.is_none() && params.only_loses() {
+                params.pace = Some(UNLIMITED);
+            }
+            params.build(&setting).map_err(|e| links::refused(&path, e))
         });
         let links: Vec<Link> = made.collect::<Result<_, SpecError>>()?;
         let doors = others.list.iter().zip(0..).flat_map(|(e, i)| (0..e.ports()).map(move |port| (i, port))).collect();
