@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CRATES := -p ackclock-core -p ackclock-run -p ackclock-sim -p ackclock-capture -p ackclock-emu
+CRATES := -p ackclock-core -p ackclock-run -p ackclock-sim -p ackclock-capture -p ackclock-emu -p ackclock-proxy
 
 .PHONY: help build demo test kernel-vt-test bench lint docs instructions fuzz clean
 
@@ -16,8 +16,8 @@ $(VENV)/.installed: constraints-dev.txt
 
 build: $(VENV)/.installed  ## create .venv with the release extension; then .venv/bin/ackclock is the command
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet > /dev/null
-	cargo build --quiet --profile program -p ackclock-emu
-	install target/program/ackclock-emu $(BIN)/ackclock-emu
+	cargo build --quiet --profile program -p ackclock-emu -p ackclock-proxy
+	install target/program/ackclock-emu target/program/ackclock-proxy $(BIN)
 
 demo: build      ## three controllers on a long fat pipe: table, Parquet and figure in results/demo
 	rm -rf results/demo

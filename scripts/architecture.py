@@ -26,11 +26,14 @@ CRATES: dict[str, set[str]] = {
     "ackclock-sim": {"ackclock-core", "ackclock-run"},
     "ackclock-capture": {"ackclock-core"},
     "ackclock-emu": {"ackclock-capture", "ackclock-core", "ackclock-run"},
+    "ackclock-proxy": set(),
     "ackclock-py": {"ackclock-capture", "ackclock-core", "ackclock-run", "ackclock-sim"},
 }
 WITHOUT_DEPENDENCIES = {"ackclock-core"}
 BOUND_TO_PYTHON = {"ackclock-py"}
 PYTHON_CRATES = re.compile(r"(pyo3|arrow|numpy)\b")
+ASYNCHRONOUS = {"ackclock-proxy"}
+ASYNCHRONOUS_CRATES = re.compile(r"(tokio|mio|futures|hyper)\b")
 
 # --- Rust: what library code must not name, and why. Tests, examples and benches may.
 _STD = r"\b(?:std|core|alloc)\s*::\s*(?:\{{[^;]*?)?\b({})\b"
@@ -56,6 +59,9 @@ DENIED: dict[str, dict[str, str]] = {
 FORBIDS_UNSAFE = {"ackclock-capture", "ackclock-core", "ackclock-run", "ackclock-sim"}
 
 MOST_LINES, MOST_TEST_LINES = 400, 500
+UNSAFE_PLACES = {"ackclock-proxy": "crates/ackclock-proxy/src/sys/"}
+"""The one folder of a crate that may have unsafe code, each with its proof beside it."""
+
 SIZED = ("crates/", "python/", "scripts/", "conformance/")
 
 # --- Text that only makes sense on one machine or behind one proxy. Written so that this file does not match itself.
@@ -99,6 +105,8 @@ def crates(root: Path) -> Iterator[str]:
                 yield f"{where}: {name} has no dependencies, but lists {dependency}"
             elif PYTHON_CRATES.match(dependency) and name not in BOUND_TO_PYTHON:
                 yield f"{where}: only {', '.join(sorted(BOUND_TO_PYTHON))} may know {dependency}"
+            elif ASYNCHRONOUS_CRATES.match(dependency) and name not in ASYNCHRONOUS:
+                yield f"{where}: only {', '.join(sorted(ASYNCHRONOUS))} may know {dependency}"
 
 
 _RUST_TOKENS = re.compile(
@@ -138,6 +146,16 @@ def rust(root: Path, names: list[str]) -> Iterator[str]:
         top = f"crates/{crate}/src/lib.rs"
         if top in names and "#![forbid(unsafe_code)]" not in (root / top).read_text(encoding="utf-8"):
             yield f"{top}: #![forbid(unsafe_code)] is missing"
+    for crate, place in UNSAFE_PLACES.items():
+        for name in names:
+            if not name.startswith(f"crates/{crate}/") or not name.endswith(".rs"):
+                continue
+            text = (root / name).read_text(encoding="utf-8")
+            places, proofs = re.findall(r"\bunsafe\s*\{", library_code(text)), text.count("// SAFETY:")
+            if places and not name.startswith(place):
+                yield f"{name}: unsafe outside {place}"
+            elif len(places) != proofs:
+                yield f"{name}: {len(places)} unsafe blocks and {proofs} proofs"
     for crate, denied in DENIED.items():
         for name in names:
             if not name.startswith(f"crates/{crate}/") or not name.endswith(".rs") or is_test(name):

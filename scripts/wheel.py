@@ -1,9 +1,9 @@
-"""What builds wheels and source distributions: maturin, and before it the program of the engine ``kernel``.
+"""What builds wheels and source distributions: maturin, and before it the programs of engine ``kernel`` and proxy.
 
-pip calls these functions (PEP 517, PEP 660). The program travels as a script of the wheel, so that it comes to lie
-beside ``python``, where ``ackclock`` looks for it first. It is linked statically where the toolchain can do that
-(rustup target add x86_64-unknown-linux-musl): then it runs whatever the C library of the computer is. On systems other
-than Linux there is no such engine, and no such program.
+pip calls these functions (PEP 517, PEP 660). They travel as scripts of the wheel, so that they come to lie
+beside ``python``, where ``ackclock`` looks for them first. They are linked statically where the toolchain can do that
+(rustup target add x86_64-unknown-linux-musl): then they run whatever the C library of the computer is. On systems other
+than Linux there are no such programs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from maturin import (  # noqa: F401
 )
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = "ackclock-emu"
+PROGRAMS = ("ackclock-emu", "ackclock-proxy")
 SCRIPTS = ROOT / "ackclock._ackclock.data/scripts"
 """Where maturin takes scripts from: a folder beside `pyproject.toml` that has the name of the extension."""
 
@@ -37,21 +37,21 @@ Settings = Mapping[str, Any] | None
 
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
-    """A wheel with the program in it; its name."""
-    with _program_in_place():
+    """A wheel with the programs in it; its name."""
+    with _programs_in_place():
         return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
 def build_editable(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
-    """A wheel that leads to this folder, with the program in it; its name."""
-    with _program_in_place():
+    """A wheel that leads to this folder, with the programs in it; its name."""
+    with _programs_in_place():
         return str(maturin.build_editable(wheel_directory, config_settings, metadata_directory))
 
 
 @contextmanager
-def _program_in_place() -> Iterator[None]:
+def _programs_in_place() -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
@@ -59,26 +59,30 @@ def _program_in_place() -> Iterator[None]:
     built = _build()
     SCRIPTS.mkdir(parents=True, exist_ok=True)
     try:
-        shutil.copy(built, SCRIPTS / PROGRAM)
+        for program in PROGRAMS:
+            shutil.copy(built / program, SCRIPTS / program)
         yield
     finally:
         shutil.rmtree(SCRIPTS.parent)
 
 
 def _join_workspace(manifest: Path) -> None:
-    """In a source distribution the workspace has only what the extension needs: this program is none of it."""
-    text, member = manifest.read_text(encoding="utf-8"), f"crates/{PROGRAM}"
-    if member not in text:
-        manifest.write_text(text.replace("members = [", f'members = ["{member}", ', 1), encoding="utf-8")
+    """In a source distribution the workspace has only what the extension needs: these programs are none of it."""
+    text = manifest.read_text(encoding="utf-8")
+    for member in (f"crates/{program}" for program in PROGRAMS):
+        if member not in text:
+            text = text.replace("members = [", f'members = ["{member}", ', 1)
+            manifest.write_text(text, encoding="utf-8")
 
 
 def _build() -> Path:
-    """Builds the program; where it lies."""
+    """Builds the programs; where they lie."""
     target = f"{platform.machine()}-unknown-linux-musl"
     static = ["--target", target] if _has(target) else []
-    subprocess.run(["cargo", "build", "--profile", "program", "-p", PROGRAM, *static], cwd=ROOT, check=True)
+    which = [word for program in PROGRAMS for word in ("-p", program)]
+    subprocess.run(["cargo", "build", "--profile", "program", *which, *static], cwd=ROOT, check=True)
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return folder / (target if static else "") / "program" / PROGRAM
+    return folder / (target if static else "") / "program"
 
 
 def _has(target: str) -> bool:

@@ -19,6 +19,7 @@ from ackclock.cli.measure_options import measure_app
 from ackclock.cli.options import AllowLate, Engine, Json, Kernel, Pin, UseLate, by_engine, flag, repeatable
 from ackclock.cli.pcap_options import pcap_command
 from ackclock.cli.plot_options import plot_command
+from ackclock.cli.proxy import proxy_command
 from ackclock.cli.shell import shell_command
 from ackclock.errors import one_line
 
@@ -245,6 +246,7 @@ app.command(plot_command, name="plot", help_epilogue=example("plot"))
 app.command(pcap_command, name="pcap", help_epilogue=example("pcap"))
 app.command(shell_command, name="shell", help_epilogue=example("shell"))
 app.command(measure_app)
+app.command(proxy_command, name="proxy", help_epilogue=example("proxy"))
 
 
 @app.command(name="cc", help_epilogue=example("cc"))

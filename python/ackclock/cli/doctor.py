@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from dataclasses import asdict, dataclass
 
-from ackclock import host, kernel
+from ackclock import host, kernel, proxy
 from ackclock.cli import console
 from ackclock.cli.exit_codes import FAILED, OK
 from ackclock.engine import catalogue
@@ -33,7 +33,7 @@ class Check:
 
 def doctor(*, as_json: bool) -> int:
     """Print the checks; the exit code says whether everything necessary is there."""
-    checks = [_engine(), *_kernel(), *_virtual(), *_python(), *_host(), *_tools()]
+    checks = [_engine(), *_kernel(), *_virtual(), *_proxy(), *_python(), *_host(), *_tools()]
     ok = all(check.state != "missing" for check in checks)
     if as_json:
         console.print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
@@ -86,6 +86,22 @@ def _virtual() -> list[Check]:
         "its builds", "optional" if lacking else "ok", "not possible" if lacking else "tools are there", lacking
     )
     return [first, tools]
+
+
+def _proxy() -> list[Check]:
+    """What ``ackclock proxy`` can do on this computer."""
+    try:
+        found = proxy.probe()
+    except EngineError as error:
+        return [Check("proxy", "optional", "not there", str(error))]
+    pipe = found["pipe"]
+    held = "payload is copied" if pipe is None else f"payload is spliced, {pipe >> 10} KiB a pipe"
+    controllers = ", ".join(found["controllers"])
+    checks = [Check("proxy", "ok", f"{controllers}; {held}; {found['descriptors']} descriptors")]
+    if "Ok" in found["transparent"]:
+        return [*checks, Check("proxy --transparent", "ok", "allowed", "; ".join(proxy.RULES))]
+    remedy = f"run it as root or with CAP_NET_ADMIN ({found['transparent']['Err']}), after: {'; '.join(proxy.RULES)}"
+    return [*checks, Check("proxy --transparent", "optional", "not allowed", remedy)]
 
 
 def _python() -> list[Check]:

@@ -16,6 +16,7 @@ _OF = {
     "shell": "ackclock shell scenarios/single-flow.toml -- ping -c 3 server.ackclock",
     "measure": "ackclock measure serve --expire 1h",
     "measure serve": "ackclock measure serve --bind 0.0.0.0 --token token --max-rate '100 Mbit/s' --expire '8 h'",
+    "proxy": "ackclock proxy --to example.com:80 --listen 127.0.0.1:8080 --server cc=bbr",
     "cc": "ackclock cc cubic --set beta=0.8 --profile rfc",
     "doctor": "ackclock doctor",
     "kernel": "ackclock kernel list",

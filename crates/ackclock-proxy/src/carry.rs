@@ -1,0 +1,189 @@
+//! One direction of a connection: bytes from one socket into the other, and then its end.
+
+use crate::pipes::{Filled, Held, Pipes};
+use rustix::net::{shutdown, Shutdown};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+use tokio::net::TcpStream;
+use tokio::task::yield_now;
+
+/// After so many turns others have theirs.
+const TURNS: u32 = 16;
+
+/// How far a direction is.
+#[derive(Debug, Default)]
+pub struct Way {
+    moved: AtomicU64,
+    held: AtomicU64,
+    ended: AtomicBool,
+    finished: AtomicBool,
+}
+
+impl Way {
+    /// Bytes that were passed on.
+    pub fn moved(&self) -> u64 {
+        self.moved.load(Relaxed)
+    }
+
+    /// Bytes that were taken and not yet passed on.
+    pub fn held(&self) -> u64 {
+        self.held.load(Relaxed)
+    }
+
+    /// Whether all has come that will come.
+    pub fn ended(&self) -> bool {
+        self.ended.load(Relaxed)
+    }
+
+    /// Whether its end was passed on, too.
+    pub fn finished(&self) -> bool {
+        self.finished.load(Relaxed)
+    }
+
+    fn passed(&self, bytes: usize) {
+        self.moved.fetch_add(bytes as u64, Relaxed);
+    }
+}
+
+/// When something last went either way.
+#[derive(Debug)]
+pub struct Pulse {
+    since: Instant,
+    last_ms: AtomicU64,
+}
+
+impl Pulse {
+    /// Now.
+    pub fn new() -> Pulse {
+        Pulse { since: Instant::now(), last_ms: AtomicU64::new(0) }
+    }
+
+    /// It is now.
+    pub fn beat(&self) {
+        self.last_ms.store(self.since.elapsed().as_millis() as u64, Relaxed);
+    }
+
+    /// When it was.
+    pub fn last(&self) -> Instant {
+        self.since + std::time::Duration::from_millis(self.last_ms.load(Relaxed))
+    }
+
+    /// The time since this was made.
+    pub fn age(&self) -> std::time::Duration {
+        self.since.elapsed()
+    }
+}
+
+impl Default for Pulse {
+    fn default() -> Pulse {
+        Pulse::new()
+    }
+}
+
+/// Whose connection failed.
+#[derive(Debug)]
+pub enum Broken {
+    /// Where bytes came from.
+    Source(io::Error),
+    /// Where they went.
+    Sink(io::Error),
+}
+
+/// Carries `first`, and then what comes, until the end, which is passed on.
+///
+/// # Errors
+/// One of the two failed; what is held is given up.
+pub async fn carry(
+    (from, to): (&TcpStream, &TcpStream),
+    first: &[u8],
+    way: &Way,
+    pipes: &Pipes,
+    pulse: &Pulse,
+) -> Result<(), Broken> {
+    begin(to, first, way).await.map_err(Broken::Sink)?;
+    loop {
+        from.readable().await.map_err(Broken::Source)?;
+        let mut held = pipes.take().await;
+        if burst((from, to), &mut held, way, pulse).await? {
+            break;
+        }
+    }
+    // The other end may have gone already, which its own direction says.
+    let _ = shutdown(to, Shutdown::Write);
+    way.finished.store(true, Relaxed);
+    Ok(())
+}
+
+async fn begin(to: &TcpStream, mut first: &[u8], way: &Way) -> io::Result<()> {
+    while !first.is_empty() {
+        to.writable().await?;
+        match to.try_write(first) {
+            Ok(n) => {
+                way.passed(n);
+                first = &first[n..];
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// Carries what is there. Whether it was the last.
+async fn burst(
+    (from, to): (&TcpStream, &TcpStream),
+    held: &mut Held<'_>,
+    way: &Way,
+    pulse: &Pulse,
+) -> Result<bool, Broken> {
+    let (mut more, mut blocked, mut turns) = (true, false, 0);
+    loop {
+        if more {
+            match held.fill(from).map_err(Broken::Source)? {
+                Filled::Bytes(_) => pulse.beat(),
+                Filled::Nothing => more = false,
+                Filled::End => {
+                    way.ended.store(true, Relaxed);
+                    more = false;
+                }
+                Filled::Full if blocked && held.grow() => continue,
+                Filled::Full => {
+                    if blocked {
+                        to.writable().await.map_err(Broken::Sink)?;
+                    }
+                }
+            }
+        }
+        if held.bytes() == 0 {
+            if !more {
+                return Ok(way.ended());
+            }
+            continue;
+        }
+        let passed = held.drain(to).map_err(Broken::Sink)?;
+        way.held.store(held.bytes() as u64, Relaxed);
+        blocked = passed == 0;
+        if blocked {
+            if !more && way.ended() {
+                to.writable().await.map_err(Broken::Sink)?;
+            } else if !more {
+                tokio::select! {
+                    done = to.writable() => done.map_err(Broken::Sink)?,
+                    done = from.readable() => {
+                        done.map_err(Broken::Source)?;
+                        more = true;
+                    }
+                }
+            }
+            continue;
+        }
+        way.passed(passed);
+        pulse.beat();
+        turns += 1;
+        if turns == TURNS {
+            turns = 0;
+            yield_now().await;
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The life of a connection: opened, carried both ways, ended, told.
+
+use crate::carry::{carry, Broken, Pulse, Way};
+use crate::clients::Place;
+use crate::ending::{By, Ending, Why};
+use crate::line::{Line, Sample};
+use crate::opening::{open, Known};
+use crate::proxy::Proxy;
+use crate::sys::info::answered_after;
+use crate::sys::options::{reset_when_closed, unacknowledged, unread};
+use crate::wanted::seconds;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{sleep, sleep_until, Instant};
+
+/// How often it is looked whether an end has acknowledged all when the other one is gone.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Serves one client to the end.
+pub async fn serve(proxy: Arc<Proxy>, client: TcpStream, peer: SocketAddr, _place: Place) {
+    let pulse = Pulse::new();
+    let client_handshake = if proxy.wanted.lines { answered_after(&client) } else { None };
+    let mut known = Known { client: peer, wish: None, target: None, header: None, server_handshake: None };
+    let mut stop = proxy.stopped();
+    let opened = tokio::select! {
+        biased;
+        // What it takes to open is not there any more when that is done.
+        opened = Box::pin(open(&proxy, &client, &mut known)) => opened,
+        error = failed(&client) => Err(Ending::with(By::Client, Why::of(&error), error)),
+        () = over(&mut stop) => Err(Ending::new(By::Proxy, Why::Drained)),
+    };
+    let mut line = Line::new(&proxy, &known, client_handshake);
+    match opened {
+        Ok((server, first)) => {
+            let (up, down) = (Way::default(), Way::default());
+            let split = Split { proxy: &proxy, client: &client, server: &server, up: &up, down: &down, pulse: &pulse };
+            let ending = split.run(&first, &mut stop, &line).await;
+            split.told(&mut line, &ending);
+            line.end(&proxy, &ending, pulse.age());
+            if ending.why != Why::Finished {
+                reset_when_closed(&server);
+                reset_when_closed(&client);
+            }
+        }
+        Err(ending) => {
+            line.end(&proxy, &ending, pulse.age());
+            // Who was told why reads it; to all others nobody is there.
+            if !proxy.wanted.asks() || matches!(ending.why, Why::Drained | Why::Reset) {
+                reset_when_closed(&client);
+            }
+        }
+    }
+}
+
+/// Returns when the connection of `stream` has failed, with why.
+async fn failed(stream: &TcpStream) -> io::Error {
+    match stream.ready(Interest::ERROR).await {
+        Ok(_) => stream.take_error().ok().flatten().unwrap_or_else(|| io::ErrorKind::ConnectionReset.into()),
+        Err(error) => error,
+    }
+}
+
+async fn over(stop: &mut watch::Receiver<bool>) {
+    // The other end of it lives as long as the proxy.
+    let _ = stop.wait_for(|stopped| *stopped).await;
+}
+
+/// A connection whose two sides are there.
+struct Split<'a> {
+    proxy: &'a Proxy,
+    client: &'a TcpStream,
+    server: &'a TcpStream,
+    up: &'a Way,
+    down: &'a Way,
+    pulse: &'a Pulse,
+}
+
+impl Split<'_> {
+    /// Carries both ways until the end.
+    async fn run(&self, first: &[u8], stop: &mut watch::Receiver<bool>, line: &Line) -> Ending {
+        let (client, server, pipes) = (self.client, self.server, &self.proxy.pipes);
+        let up = carry((client, server), first, self.up, pipes, self.pulse);
+        let down = carry((server, client), &[], self.down, pipes, self.pulse);
+        let client_failed = failed(client);
+        let server_failed = failed(server);
+        let timer = sleep_until(self.next());
+        tokio::pin!(up, down, client_failed, server_failed, timer);
+        let (mut going_up, mut going_down) = (true, true);
+        let mut first_done = None;
+        loop {
+            let broken = tokio::select! {
+                biased;
+                done = &mut up, if going_up => {
+                    going_up = false;
+                    match done {
+                        Ok(()) => { first_done.get_or_insert(By::Client); None }
+                        Err(Broken::Source(error)) => Some((By::Client, error)),
+                        Err(Broken::Sink(error)) => Some((By::Server, error)),
+                    }
+                }
+                done = &mut down, if going_down => {
+                    going_down = false;
+                    match done {
+                        Ok(()) => { first_done.get_or_insert(By::Server); None }
+                        Err(Broken::Source(error)) => Some((By::Server, error)),
+                        Err(Broken::Sink(error)) => Some((By::Client, error)),
+                    }
+                }
+                error = &mut client_failed => Some((By::Client, error)),
+                error = &mut server_failed => Some((By::Server, error)),
+                () = &mut timer => {
+                    if let Some(ending) = self.late() {
+                        return ending;
+                    }
+                    self.sample(line);
+                    timer.as_mut().reset(self.next());
+                    continue;
+                }
+                () = over(stop) => return Ending::new(By::Proxy, Why::Drained),
+            };
+            match (broken, first_done) {
+                (Some((By::Server, error)), _) if self.down.ended() => {
+                    return self.last(self.client, By::Server, error, going_down.then_some(down)).await;
+                }
+                (Some((By::Client, error)), _) if self.up.ended() => {
+                    return self.last(self.server, By::Client, error, going_up.then_some(up)).await;
+                }
+                (Some((by, error)), _) => return Ending::with(by, Why::of(&error), error),
+                (None, Some(by)) if !going_up && !going_down => return Ending::new(by, Why::Finished),
+                (None, _) => timer.as_mut().reset(self.next()),
+            }
+        }
+    }
+
+    /// Who reset the connection `by` has said all that it had to say: `to` gets the rest of it before the reset.
+    async fn last(
+        &self,
+        to: &TcpStream,
+        by: By,
+        error: io::Error,
+        rest: Option<std::pin::Pin<&mut impl std::future::Future<Output = Result<(), Broken>>>>,
+    ) -> Ending {
+        let ending = Ending::with(by, Why::of(&error), error);
+        let delivered = async {
+            if let Some(rest) = rest {
+                if rest.await.is_err() {
+                    return;
+                }
+            }
+            while unacknowledged(to) > 0 {
+                sleep(LOOK).await;
+            }
+        };
+        tokio::select! {
+            () = delivered => {}
+            _ = failed(to) => {}
+            () = sleep(seconds(self.proxy.wanted.half_open_s)) => {}
+        }
+        ending
+    }
+
+    /// How long it may be silent, and why it ends if it is for longer.
+    fn patience(&self) -> (Duration, Why) {
+        let wanted = &self.proxy.wanted;
+        if self.up.ended() || self.down.ended() {
+            (seconds(wanted.half_open_s), Why::HalfOpen)
+        } else {
+            (seconds(wanted.idle_s), Why::Idle)
+        }
+    }
+
+    fn late(&self) -> Option<Ending> {
+        let (patience, why) = self.patience();
+        let silent = Instant::now().saturating_duration_since(self.pulse.last().into());
+        (silent >= patience).then(|| Ending::new(By::Proxy, why))
+    }
+
+    /// When there is something to look at again.
+    fn next(&self) -> Instant {
+        let late = Instant::from_std(self.pulse.last()) + self.patience().0;
+        match self.proxy.wanted.sample_s {
+            Some(every) => late.min(Instant::now() + seconds(every)),
+            // What is counted in milliseconds may be one short.
+            None => late + Duration::from_millis(1),
+        }
+    }
+
+    fn sample(&self, line: &Line) {
+        if self.proxy.wanted.sample_s.is_some() {
+            let text = Sample::new(line.id, self.pulse.age(), (self.up, self.down), (self.client, self.server));
+            self.proxy.journal.line(&text.text());
+        }
+    }
+
+    /// What is to be told of it.
+    fn told(&self, line: &mut Line, ending: &Ending) {
+        let fin = |way: &Way| u64::from(way.finished());
+        // Acknowledged to who sent it, but not read by us, in our pipe, or not acknowledged by who it is for.
+        let lost = |from: &TcpStream, way: &Way, to: &TcpStream| {
+            unread(from) + way.held() + unacknowledged(to).saturating_sub(fin(way))
+        };
+        let both = (lost(self.client, self.up, self.server), lost(self.server, self.down, self.client));
+        line.carried((self.up, self.down), both, (self.client, self.server), self.proxy.wanted.lines);
+        let counts = &self.proxy.counts;
+        counts.to_server.fetch_add(self.up.moved(), Relaxed);
+        counts.to_client.fetch_add(self.down.moved(), Relaxed);
+        if ending.why != Why::Finished {
+            counts.undelivered.fetch_add(both.0 + both.1, Relaxed);
+        }
+    }
+}

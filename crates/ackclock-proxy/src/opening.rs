@@ -1,0 +1,177 @@
+//! A client's wish heard, and the server's side of its connection opened.
+
+use crate::ending::{By, Ending, Why};
+use crate::header::{connect, proxied, socks5, Heard, Wish};
+use crate::legs;
+use crate::proxy::Proxy;
+use crate::sys::options::{set, Setting};
+use crate::targets::{resolve, Nowhere};
+use crate::wanted::{seconds, Announced, Mode};
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::{timeout, timeout_at, Instant as At};
+
+/// What a refused client may still send before it is gone, and how long that may take.
+const LAST_BYTES: usize = 64 << 10;
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// What is known of a connection, as soon as it is.
+#[derive(Debug)]
+pub struct Known {
+    /// Who the client is: the other end of its connection, or who the proxy before this one says.
+    pub client: SocketAddr,
+    /// Where the client wants to go.
+    pub wish: Option<Wish>,
+    /// What it is connected to.
+    pub target: Option<SocketAddr>,
+    /// How long the client took to say where it wants to go.
+    pub header: Option<Duration>,
+    /// How long the server took to be there: from the first segment to it on.
+    pub server_handshake: Option<Duration>,
+}
+
+/// Opens the server's side. Its socket, and what it is to be given before anything else.
+///
+/// # Errors
+/// The client has to be sent away, which it was told if there is a way to tell it.
+pub async fn open(proxy: &Proxy, client: &TcpStream, known: &mut Known) -> Result<(TcpStream, Vec<u8>), Ending> {
+    let wanted = &proxy.wanted;
+    let begin = Instant::now();
+    let mut heard = Heard::new(client);
+    let mut met = client.local_addr().map_err(|e| Ending::with(By::Client, Why::of(&e), e))?;
+    if wanted.proxy_in {
+        let header = heard.next(proxied::LONGEST, proxied::header);
+        if let Some((from, to)) = in_time(wanted.header_s, header).await? {
+            known.client = from;
+            met = to;
+        }
+    }
+    let asked = match wanted.mode {
+        Mode::Socks5 => Some(in_time(wanted.header_s, socks5::ask(&mut heard, &wanted.credentials)).await),
+        Mode::HttpConnect => Some(in_time(wanted.header_s, connect::ask(&mut heard, &wanted.credentials)).await),
+        Mode::To(_) | Mode::Transparent => None,
+    };
+    if asked.is_some() || wanted.proxy_in {
+        known.header = Some(begin.elapsed());
+    }
+    known.wish = match asked.transpose() {
+        Ok(wish) => wish,
+        Err(ending) => {
+            if wanted.mode == Mode::HttpConnect && ending.why == Why::HeaderTimedOut {
+                let _ = timeout(LAST_WORDS, connect::too_late(client)).await;
+            }
+            return Err(sent_away(client, ending).await);
+        }
+    };
+    let rest = heard.rest();
+    let found = found(proxy, known, met).await;
+    let how = found.as_ref().map(|server| server.local_addr().ok()).map_err(|ending| ending.why);
+    let telling = async {
+        match wanted.mode {
+            Mode::Socks5 => socks5::answer(client, how).await,
+            Mode::HttpConnect => connect::answer(client, how.map(|_| ())).await,
+            Mode::To(_) | Mode::Transparent => {}
+        }
+    };
+    let told = timeout(seconds(wanted.header_s), telling).await.is_ok();
+    let server = match found {
+        Ok(server) if told => server,
+        Ok(_) => return Err(Ending::with(By::Proxy, Why::HeaderTimedOut, "it does not read the answer")),
+        Err(ending) if wanted.asks() => return Err(sent_away(client, ending).await),
+        Err(ending) => return Err(ending),
+    };
+    Ok((server, with_announcement(wanted.proxy_out, known.client, met, rest)))
+}
+
+fn with_announcement(version: Option<Announced>, from: SocketAddr, to: SocketAddr, rest: Vec<u8>) -> Vec<u8> {
+    match version {
+        None => rest,
+        Some(version) => {
+            let mut first = proxied::written(version, from, to);
+            first.extend(rest);
+            first
+        }
+    }
+}
+
+async fn in_time<T>(limit: f64, what: impl Future<Output = Result<T, Ending>>) -> Result<T, Ending> {
+    timeout(seconds(limit), what).await.unwrap_or_else(|_| Err(Ending::new(By::Proxy, Why::HeaderTimedOut)))
+}
+
+/// Lets the client read what it was told: closing a socket with unread bytes would reset it (RFC 1122 §4.2.2.13).
+async fn sent_away(client: &TcpStream, ending: Ending) -> Ending {
+    let _ = rustix::net::shutdown(client, rustix::net::Shutdown::Write);
+    let silence = async {
+        let (mut read, mut bytes) = (0, [0; 4096]);
+        while read < LAST_BYTES && client.readable().await.is_ok() {
+            match client.try_read(&mut bytes) {
+                Ok(0) => return,
+                Ok(n) => read += n,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    };
+    let _ = timeout(LAST_WORDS, silence).await;
+    ending
+}
+
+async fn found(proxy: &Proxy, known: &mut Known, met: SocketAddr) -> Result<TcpStream, Ending> {
+    let wanted = &proxy.wanted;
+    let until = At::now() + seconds(wanted.connect_s);
+    let late = || Ending::new(By::Server, Why::ConnectTimedOut);
+    let addresses = match (&known.wish, &wanted.mode) {
+        (Some(wish), _) => {
+            let found = timeout_at(until, resolve(&wish.host, wish.port, &wanted.allow_target)).await;
+            found.map_err(|_| late())?.map_err(|nowhere| match nowhere {
+                Nowhere::Unknown(error) => Ending::with(By::Proxy, Why::Unknown, error),
+                Nowhere::Forbidden(why) => Ending::with(By::Proxy, Why::Forbidden, why),
+            })?
+        }
+        (None, Mode::Transparent) if own(met.ip()) => {
+            return Err(Ending::with(By::Proxy, Why::Loop, format!("{met} is this computer's own")));
+        }
+        (None, Mode::Transparent) => vec![met],
+        (None, _) => proxy.fixed.clone(),
+    };
+    let mut last = late();
+    for (number, address) in addresses.iter().enumerate() {
+        known.target = Some(*address);
+        let left = until.saturating_duration_since(At::now()) / (addresses.len() - number) as u32;
+        let begin = Instant::now();
+        match timeout(left, connected(proxy, *address, known.client)).await {
+            Ok(Ok(server)) => {
+                known.server_handshake = Some(begin.elapsed());
+                return Ok(server);
+            }
+            Ok(Err(error)) => {
+                let why = Why::of_connecting(&error);
+                last = Ending::with(if why == Why::Refused { By::Server } else { By::Proxy }, why, error);
+            }
+            Err(_) => last = late(),
+        }
+    }
+    Err(last)
+}
+
+async fn connected(proxy: &Proxy, to: SocketAddr, client: SocketAddr) -> io::Result<TcpStream> {
+    let (socket, transparent) = match to {
+        SocketAddr::V4(_) => (TcpSocket::new_v4()?, Setting::Transparent4),
+        SocketAddr::V6(_) => (TcpSocket::new_v6()?, Setting::Transparent6),
+    };
+    legs::prepare(&socket, &proxy.wanted.server)
+        .map_err(|(name, e)| io::Error::new(e.kind(), format!("{name}: {e}")))?;
+    if proxy.wanted.keep_source {
+        set(&socket, transparent, 1)?;
+        socket.bind(SocketAddr::new(client.ip().to_canonical(), 0))?;
+    }
+    socket.connect(to).await
+}
+
+/// Whether `address` is one of this computer: only then a socket can have it.
+fn own(address: IpAddr) -> bool {
+    UdpSocket::bind(SocketAddr::new(address, 0)).is_ok()
+}

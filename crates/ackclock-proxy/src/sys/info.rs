@@ -1,0 +1,81 @@
+//! What the kernel says of a TCP connection (`TCP_INFO`), those fields of it that tell one leg from the other.
+
+use rustix::fd::{AsFd, AsRawFd};
+use serde::Serialize;
+use std::io;
+
+/// `struct tcp_info` of Linux 6.12; an older kernel fills a part.
+const SIZE: usize = 248;
+
+/// One leg, in the kernel's words: times in microseconds, windows in segments, rates in bytes a second.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs)] // the names are the kernel's
+pub struct Info {
+    pub rtt: u32,
+    pub rttvar: u32,
+    pub min_rtt: u32,
+    pub snd_cwnd: u32,
+    pub snd_mss: u32,
+    pub snd_wnd: u32,
+    pub rcv_space: u32,
+    pub pacing_rate: u64,
+    pub delivery_rate: u64,
+    pub bytes_sent: u64,
+    pub bytes_acked: u64,
+    pub bytes_retrans: u64,
+    pub bytes_received: u64,
+    pub total_retrans: u32,
+    pub busy_time: u64,
+    pub rwnd_limited: u64,
+    pub sndbuf_limited: u64,
+}
+
+/// What the kernel says of the connection of `socket`.
+///
+/// # Errors
+/// It is no TCP socket.
+pub fn info(socket: &impl AsFd) -> io::Result<Info> {
+    let mut bytes = [0u8; SIZE];
+    let mut length = SIZE as libc::socklen_t;
+    // SAFETY: the descriptor is open; both pointers are to values that outlive the call, and `length` is the size of the first,
+    // beyond which the kernel does not write.
+    let said = unsafe {
+        let into = bytes.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_fd().as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, into, &raw mut length)
+    };
+    if said != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let small = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let large = |at: usize| {
+        let mut of = [0; 8];
+        of.copy_from_slice(&bytes[at..at + 8]);
+        u64::from_ne_bytes(of)
+    };
+    // Offsets of linux/tcp.h.
+    Ok(Info {
+        rtt: small(68),
+        rttvar: small(72),
+        min_rtt: small(148),
+        snd_cwnd: small(80),
+        snd_mss: small(16),
+        snd_wnd: small(228),
+        rcv_space: small(96),
+        pacing_rate: large(104),
+        delivery_rate: large(160),
+        bytes_sent: large(200),
+        bytes_acked: large(120),
+        bytes_retrans: large(208),
+        bytes_received: large(128),
+        total_retrans: small(100),
+        busy_time: large(168),
+        rwnd_limited: large(176),
+        sndbuf_limited: large(184),
+    })
+}
+
+/// How long the handshake took of which this end answered the first segment: what the kernel measured between its SYN and the
+/// acknowledgment. Microseconds.
+pub fn answered_after(socket: &impl AsFd) -> Option<u32> {
+    info(socket).ok().map(|of| of.rtt)
+}

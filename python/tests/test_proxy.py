@@ -1,0 +1,155 @@
+"""``ackclock proxy``: its options become the document of the program, which runs in its place."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ackclock import proxy
+from ackclock.cli.app import main
+
+COMMAND = [sys.executable, "-m", "ackclock", "proxy"]
+
+
+@contextmanager
+def echo() -> Iterator[int]:
+    """A server that sends back what it gets; its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    stream, _ = listener.accept()
+                except OSError:
+                    return
+                with stream:
+                    while chunk := stream.recv(65_536):
+                        stream.sendall(chunk)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def started(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """The command, once it listens; and its port."""
+    command = [*COMMAND, "--listen", "127.0.0.1:0", "--user", "root", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        said: list[str] = []
+        for line in process.stderr:
+            said.append(line)
+            if "listens at" in line:
+                break
+        assert said, "it said nothing"
+        assert "listens at" in said[-1], said
+        yield process, int(said[-1].rpartition(":")[2])
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_command_is_the_program_and_ends_with_a_report() -> None:
+    with echo() as port, started("--to", f"127.0.0.1:{port}", "--client", "cc=reno") as (process, at):
+        name = Path(f"/proc/{process.pid}/comm").read_text(encoding="utf-8").strip()
+        assert name == proxy.PROGRAM
+        with socket.create_connection(("127.0.0.1", at), timeout=20) as stream:
+            stream.sendall(b"there and back")
+            stream.shutdown(socket.SHUT_WR)
+            assert stream.makefile("rb").read() == b"there and back"
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    connection, end = (json.loads(line) for line in out.splitlines())
+    assert (connection["to_server_bytes"], connection["why"]) == (14, "finished")
+    assert (end["event"], end["connections"]) == ("end", 1)
+
+
+@pytest.fixture
+def document(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the program would have been given."""
+    found: dict[str, Any] = {}
+    monkeypatch.setattr(proxy, "become", found.update)
+    return found
+
+
+def test_options_are_converted_to_what_the_kernel_counts(document: dict[str, Any], tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("joe:pass:word\n\nann:x\n", encoding="utf-8")
+    options = "--client rcvbuf=64KiB --client pacing_rate=8Mbit/s --server user_timeout=1.5s --server keepalive=2min"
+    more = "--server nodelay=false --buffer 1MiB --idle 250ms --no-splice --proxy-out v2 --sample 1s"
+    who = ["--listen", "0.0.0.0:1080", "--credentials", str(secret), "--allow", "192.0.2.0/24"]
+    main(["proxy", "--socks5", *who, *options.split(), *more.split()])
+    assert document["mode"] == "socks5"
+    assert document["credentials"] == [["joe", "pass:word"], ["ann", "x"]]
+    assert document["client"] == {"rcvbuf": 65_536, "pacing_rate": 1_000_000}
+    assert document["server"] == {"user_timeout_ms": 1500, "keepalive_s": 120, "nodelay": False}
+    assert (document["buffer"], document["idle_s"], document["sample_s"]) == (1 << 20, 0.25, 1.0)
+    assert (document["splice"], document["proxy_out"]) == (False, "v2")
+
+
+def test_defaults_are_those_of_the_program(document: dict[str, Any], tmp_path: Path) -> None:
+    main(["proxy", "--to", "192.0.2.1:80"])
+    given = tmp_path / "document.json"
+    given.write_text(json.dumps(document | {"listen": "192.0.2.1:80"}), encoding="utf-8")
+    done = subprocess.run([proxy.program(), "run", str(given)], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("listen: 192.0.2.1:80 can be reached from elsewhere; say who may: --allow")
+    assert (document["connect_s"], document["idle_s"], document["half_open_s"]) == (10, 300, 60)
+    assert (document["header_s"], document["drain_s"], document["buffer"]) == (5, 30, 4 << 20)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "it is not said where clients go; give one of --to HOST:PORT, --socks5, --http-connect, --transparent"),
+        (["--socks5", "--to", "a:1"], "--to and --socks5 exclude each other"),
+        (["--to", "a:1", "--client", "speed=1"], "--client: 'speed=1' is no option of a side; write KEY=VALUE"),
+        (["--to", "a:1", "--server", "rcvbuf=7"], "--server rcvbuf: '7' has no unit"),
+        (["--to", "a:1", "--idle", "soon"], "--idle: "),
+        (["--to", "a:1", "--connections", "0"], "--connections: 0 are none; give 1 or more"),
+        (["--socks5", "--credentials", "no-such-file"], "--credentials: no-such-file: "),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["proxy", *options]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--to", "127.0.0.1:1", "--listen", "0.0.0.0:0"], "--allow 192.0.2.0/24"),
+        (["--socks5", "--allow", "10.0.0.1/8"], "10.0.0.1/8 has bits beyond its length"),
+        (["--to", "127.0.0.1:1", "--server", "cc=vegetarian"], 'server cc: the kernel refuses "vegetarian"; it has '),
+        (["--to", "no-port"], '"no-port" is no host with its port'),
+    ],
+)
+def test_what_the_program_refuses_is_its_own_line(options: list[str], said: str) -> None:
+    done = subprocess.run([*COMMAND, *options], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.strip().count("\n") == 0
+
+
+def test_doctor_has_the_rules_of_a_transparent_proxy(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor", "--json"])
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["proxy"]["state"] == "ok"
+    for rule in proxy.RULES:
+        assert rule in checks["proxy --transparent"]["remedy"]
