@@ -20,7 +20,6 @@ from ackclock.comparison.rows import Measured, Row
 from ackclock.comparison.values import chosen
 from ackclock.errors import InputError
 from ackclock.results import excess, incomplete, replications, unfinished, validity
-from ackclock.results.manifest import captured
 from ackclock.results.result import Result
 from ackclock.results.unfinished import Counted
 
@@ -139,7 +138,8 @@ def compare(
     ]
     points = [point for side in sides for point in side.result.points]
     if same := [point.n for point in points if point.repeated]:
-        notes.append(replications.note(len(same), len(points), max(same)))
+        captures = all(side.captured for side in sides)
+        notes.append(replications.note(len(same), len(points), max(same), captured=captures))
     if len(sides) > 1 and (note := differences.note(sides[0], sides[1], by, matches, agreement=agreement)):
         notes.append(note)
     known = unfinished.compared([side.result for side in sides], [(each.runs_a, each.runs_b) for each in matches])
@@ -163,7 +163,7 @@ def compare(
     if all(row.n < 2 for row in there if row.value is not None) and any(row.value is not None for row in there):
         problem = "one replication has no spread, so that nothing can be said of a difference"
         remedy = "run with --replications 10"
-        if all(captured(side.result.manifest) for side in sides):
+        if all(side.captured for side in sides):
             problem = "one capture of each has no spread, so that nothing can be said of a difference"
             remedy = "analyse several captures of each label"
         raise InputError(problem, remedy, source=", ".join(side.name for side in sides))

@@ -8,6 +8,7 @@ from typing import Any
 
 from ackclock.comparison import names
 from ackclock.errors import InputError
+from ackclock.results.manifest import captured
 from ackclock.results.result import Result
 
 SEED = "run.seed"
@@ -31,6 +32,11 @@ class Side:
     def engine(self) -> str:
         """The engine that played its runs."""
         return str(self.result.manifest["engine"]["name"])
+
+    @property
+    def captured(self) -> bool:
+        """Whether its runs are captures, of which more are taken, not played."""
+        return captured(self.result.manifest)
 
     @property
     def keys(self) -> list[str]:
@@ -129,7 +135,11 @@ def matches(sides: Sequence[Side], by: str | None, base: str | None, notes: list
     two = len(sides) > 1
     found, gaps = of_two(sides[0], sides[1], by, notes) if two else of_one(sides[0], by or "", base, notes)
     if left := sum(match.left for match in found):
-        notes.append(f"{counted(left, 'run')} left out: without a partner of the same seed and replication")
+        notes.append(
+            f"{counted(left, 'capture')} left out: pairs are of the first captures, of the second ones and so on"
+            if all(side.captured for side in sides)
+            else f"{counted(left, 'run')} left out: without a partner of the same seed and replication"
+        )
     if len({side.engine for side in sides}) > 1:
         engines = " and ".join(side.engine for side in sides)
         notes.append(f"runs are not paired, as different engines ({engines}) share no random numbers: Welch's test")
@@ -171,7 +181,8 @@ def of_one(side: Side, by: str, base: str | None, notes: list[str]) -> tuple[lis
     """The matches within one result: every other value of `by` against the `base`, by default the first."""
     words = {worded(value): value for value in side.values(by)}
     if len(words) < 2:
-        raise InputError(f"has one value, {next(iter(words))}", "sweep it: give it a list", source=side.name, key=by)
+        remedy = "analyse captures of several" if side.captured else "sweep it: give it a list"
+        raise InputError(f"has one value, {next(iter(words))}", remedy, source=side.name, key=by)
     if base is None:
         base = next(iter(words))
     base = names.value(base, list(words), by, side.name)

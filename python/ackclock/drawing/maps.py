@@ -117,7 +117,7 @@ def _points(selection: Selection) -> list[tuple[str, int]]:
                 f"one of {len(selection.points)} points" + (f": {said}" if said else ""),
                 len(shown) < len(selection.points),
             ),
-            (f"the first of {selection.replications} replications", selection.replications > 1),
+            (f"the first of {selection.repeats}", selection.replications > 1),
         )
         if several
     ]

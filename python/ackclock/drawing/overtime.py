@@ -97,7 +97,7 @@ def shown_points(selection: Selection) -> list[tuple[str, int]]:
         words = f"the first {_COLUMNS} of {count} points"
         selection.remarks.append(Remark(words, "--where KEY=VALUE shows others"))
     if selection.replications > 1:
-        selection.remarks.append(Remark(f"the first of {selection.replications} replications"))
+        selection.remarks.append(Remark(f"the first of {selection.repeats}"))
     return [(", ".join(key.says(key.texts[point]) for key in keys), point) for point in shown]
 
 

@@ -223,11 +223,11 @@ def _said(kind: str, chart: Chart, selection: Selection) -> str:
 
 def _known(chart: Chart, selection: Selection) -> str:
     """Of how many runs its values are means, and whether their intervals are drawn."""
-    count = selection.replications
-    if count < 2:
+    if selection.replications < 2:
         return ""
     lines = any(len(curve.low) for curve in chart.curves)
     drawn = lines or any(box.low is not None for panel in chart.panels for box in panel.boxes)
     intervals = " with 95 % intervals" if drawn else ""
-    same = "" if drawn or chart.z is not None else " (replications that are the same have no interval)"
-    return f", means of {count} replications{intervals}{same}"
+    what = selection.repeats.partition(" ")[2]
+    same = "" if drawn or chart.z is not None else f" ({what} that are the same have no interval)"
+    return f", means of {selection.repeats}{intervals}{same}"

@@ -17,6 +17,7 @@ from ackclock.drawing.request import Request as Request
 from ackclock.drawing.swept import GROUP, SEED, Key
 from ackclock.errors import InputError
 from ackclock.results import groups, incomplete, meaning, unfinished
+from ackclock.results.manifest import captured
 from ackclock.results.result import Result
 from ackclock.results.single_runs import KNOWN, Metrics, per_run, summaries
 from ackclock.results.summary import GROUP_METRICS
@@ -358,6 +359,11 @@ class Selection:
         """Of the point that has the most."""
         counts = self.result.runs.filter(pl.col("point").is_in(self.points)).group_by("point").len()["len"]
         return max(counts.to_list(), default=0)
+
+    @property
+    def repeats(self) -> str:
+        """How many there are, in words: of captures, or of replications."""
+        return f"{self.replications} {'captures' if captured(self.result.manifest) else 'replications'}"
 
 
 def _close(value: str) -> str:

@@ -150,7 +150,7 @@ def _said(selection: Selection, page: Row, why: str) -> None:
         words = f"the first of {len(selection.points)} points" + (f": {said}" if said else "")
         selection.remarks.append(Remark(words, "--where KEY=VALUE shows another"))
     if selection.replications > 1:
-        selection.remarks.append(Remark(f"the first of {selection.replications} replications"))
+        selection.remarks.append(Remark(f"the first of {selection.repeats}"))
     if page["outcome"] == "failed":
         selection.remarks.append(Remark("it was given up after failures of its connections", news=False))
     elif page["outcome"] == "aborted":

@@ -86,7 +86,8 @@ def chosen(side: Side, by: str, known: Mapping[int, Metrics], wanted: Sequence[s
     words = [pairing.worded(value) for value in side.values(by)]
     if len(words) < 2:
         problem = f"has one value, {words[0]}: there is nothing to rank"
-        raise InputError(problem, "sweep it: give it a list", source=side.name, key=by)
+        remedy = "analyse captures of several" if side.captured else "sweep it: give it a list"
+        raise InputError(problem, remedy, source=side.name, key=by)
     tied = [key for key in side.keys if key != by and pairing.follows(side, key, by)]
     if tied:
         notes.append(f"{' and '.join(tied)} {'vary' if len(tied) > 1 else 'varies'} together with {by}")
@@ -120,9 +121,13 @@ def chosen(side: Side, by: str, known: Mapping[int, Metrics], wanted: Sequence[s
     shared = set.intersection(*(there[word, point] for word in candidates for point in points))
     if not shared:
         problem = "no replication is there of every candidate at every point"
-        raise InputError(problem, "run them all with the same seed and replications", source=side.name)
+        remedy = "run them all with the same seed and replications"
+        if side.captured:
+            problem, remedy = f"no capture of each {by} has what is ranked", "analyse captures that carry data"
+        raise InputError(problem, remedy, source=side.name)
     if len(shared) < most:
-        notes.append(f"of up to {most} replications the {len(shared)} count that every candidate has at every point")
+        what = "captures" if side.captured else "replications"
+        notes.append(f"of up to {most} {what} the {len(shared)} count that every candidate has at every point")
     return Cells(
         by,
         tuple(candidates),

@@ -36,6 +36,7 @@ from ackclock.ranking.measures import (
 )
 from ackclock.ranking.standing import State, Told
 from ackclock.results import excess, incomplete, replications, validity
+from ackclock.results.manifest import captured
 from ackclock.results.result import Result
 from ackclock.results.times import METRICS as TIMES
 from ackclock.stats import best_shares, pairwise
@@ -121,6 +122,8 @@ class Ranking:
     pairs: tuple[Pair, ...] = ()
     lead: Lead | None = None
     horizon: tuple[float, float] | None = None
+    captured: bool = False
+    """Whether its runs are captures."""
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -268,9 +271,11 @@ def rank(
     on = front(told, [(every[name], axis in MORE_IS_BETTER) for axis, name in trade.items()])
     shares = best_shares(own.mean(axis=1)) if told.state == "sampled" else None
     if told.state == "sampled" and len(cells.draws) < LEAST_RESAMPLED:
-        few = f"{len(cells.draws)} replications make wide intervals"
+        what, remedy = (
+            (f"captures of each {key}", "analyse") if side.captured else ("replications", "run with --replications")
+        )
         more = " and no probability of being best" if len(cells.draws) < LEAST_SHARES else ""
-        notes.append(f"{few}{more}; run with --replications {LEAST_RESAMPLED} or more")
+        notes.append(f"{len(cells.draws)} {what} make wide intervals{more}; {remedy} {LEAST_RESAMPLED} or more")
     ranks = told.ranks()
     points = Points(cells, own, told, LEVEL)
     candidates = tuple(
@@ -308,6 +313,7 @@ def rank(
         tuple(_pair(told, i, j) for place, i in enumerate(order) for j in order[place + 1 :]),
         points.lead(),
         (min(horizons), max(horizons)) if horizons and not set(TIMES).isdisjoint(wanted.metrics) else None,
+        side.captured,
     )
 
 
@@ -330,7 +336,8 @@ def _told(result: Result, cells: Cells, own: Any, notes: list[str]) -> Told:
     repeated = [all(point in same for point in points) for points in every]
     if count := sum(point in same for points in every for point in points):
         total = len(cells.points) * len(cells.candidates)
-        notes.append(replications.note(count, total, len(cells.draws)))
+        same_run = replications.note(count, total, len(cells.draws), captured=captured(result.manifest))
+        notes.append(same_run)
     return Told(pairwise(own.mean(axis=1), level=LEVEL), own.mean(axis=(0, 1)), repeated, cells.candidates)
 
 

@@ -27,10 +27,16 @@ def _best(found: Ranking) -> str:
     what, over = _aim(found), _over(found)
     gap = _gap(found, first, second)
     if found.state == "single":
-        more = "one replication cannot tell that from chance: run with --replications 10"
+        more = (
+            f"one capture of each {found.by} cannot tell that from chance: analyse several"
+            if found.captured
+            else "one replication cannot tell that from chance: run with --replications 10"
+        )
         return f"{first.name} comes out first on {what}{over}, {gap}; {more}."
     if found.state == "repeated":
-        why = "no replication differs from another, so that this is so of these scenarios and says nothing of others"
+        what = "capture" if found.captured else "replication"
+        these = "captures" if found.captured else "scenarios"
+        why = f"no {what} differs from another, so that this is so of these {these} and says nothing of others"
         group = [item for item in found.candidates if item.rank == 1]
         if len(group) > 1:
             return f"{words.listed([item.name for item in group])} are equal on {what}{over}; {why}."
@@ -41,9 +47,10 @@ def _best(found: Ranking) -> str:
     rest = [item for item in found.candidates if item.rank > 1]
     worse = f"; shown to be worse: {_names([item.name for item in rest])}" if rest else ""
     who = f"{_names(tied)} cannot" if rest else "No candidate can"
+    many = "captures" if found.captured else "replications"
     subject = f"the score of {first.name}" if len(found.goal.aims) > 1 else first.name
     fine = f"{subject} is {gap.removeprefix('its score ')}{_interval(found, first, second)}"
-    return f"{who} be told from the best on {what}{over}: {fine}{worse}. More replications would tell finer."
+    return f"{who} be told from the best on {what}{over}: {fine}{worse}. More {many} would tell finer."
 
 
 def _aim(found: Ranking) -> str:

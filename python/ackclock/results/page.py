@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ackclock.notebook import html
 from ackclock.notebook.html import Mark, Markup
 from ackclock.results import bounds, incomplete, text
+from ackclock.results.manifest import captured
 from ackclock.results.summary import PointSummary
 from ackclock.stats import Estimate
 
@@ -25,7 +26,7 @@ def of(result: Result) -> Markup:
     for title, rows in text.tables(points, result.params):
         drawn = rows if title else _with_chart(rows, points)
         parts.append(html.table(drawn, title, words=len(result.params)))
-    lines = text.notes(result.points)
+    lines = text.notes(result.points, captured=captured(result.manifest))
     if len(result.points) > _MOST:
         lines.append(f"the first {_MOST} of {len(result.points)} points; summary() has all")
     lines += incomplete.notes(result.manifest)

@@ -47,8 +47,11 @@ def _alike(table: pl.DataFrame, points: Mapping[int, list[int]]) -> dict[int, li
     return found
 
 
-def note(points: int, among: int, replications: int) -> str:
-    """What to say, once, where so many points `among` all are one run over and over."""
+def note(points: int, among: int, replications: int, *, captured: bool = False) -> str:
+    """What to say, once, where so many points `among` all are one run over and over, or `captured` and one capture."""
+    if captured:
+        start = f"at {points} of {among} points the captures" if points < among else f"the {replications} captures"
+        return f"{start} are the same: one capture named several times says nothing of a spread, and has no interval"
     if points < among:
         start = f"at {points} of {among} points the replications are the same run"
         return f"{start}: nothing is drawn there, so that these have no interval"

@@ -213,14 +213,15 @@ def least(header: Sequence[str], words: int) -> list[int]:
     return [*dict.fromkeys(named), *others]
 
 
-def notes(points: Sequence[PointSummary]) -> list[str]:
-    """What a reader must know about the tables."""
-    return [*_repeated(points), *_unfinished(points)]
+def notes(points: Sequence[PointSummary], *, captured: bool = False) -> list[str]:
+    """What a reader must know about the tables, of runs or of what was `captured`."""
+    return [*_repeated(points, captured=captured), *_unfinished(points)]
 
 
-def _repeated(points: Sequence[PointSummary]) -> list[str]:
+def _repeated(points: Sequence[PointSummary], *, captured: bool) -> list[str]:
     same = [point for point in points if point.repeated]
-    return [replications.note(len(same), len(points), max(point.n for point in same))] if same else []
+    most = max((point.n for point in same), default=0)
+    return [replications.note(len(same), len(points), most, captured=captured)] if same else []
 
 
 def _unfinished(points: Sequence[PointSummary]) -> list[str]:
