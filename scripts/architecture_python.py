@@ -19,7 +19,8 @@ IMPORTS: dict[str, set[str]] = {
     "models": set(),
     "notebook": set(),
     "series": set(),
-    "engine": {"_ackclock", "errors"},
+    "extension": {"_ackclock", "errors"},
+    "engine": {"errors", "extension"},
     "controllers": {"errors"},
     "reference": {"controllers"},
     "scenario": {"files", "controllers", "engine", "errors", "kernel", "series", "virtual"},
@@ -33,7 +34,7 @@ IMPORTS: dict[str, set[str]] = {
     "comparison": {"errors", "notebook", "results", "stats"},
     "drawing": {"files", "errors", "metrics", "results", "series", "stats"},
     "ranking": {"comparison", "errors", "notebook", "results", "stats"},
-    "pcaps": {"engine", "errors", "files", "host", "results", "stats"},
+    "pcaps": {"engine", "errors", "extension", "files", "host", "results", "stats"},
     "drawing.probes": {"scenario", "series"},  # which series a figure needs: asked before the run
     "drawing.topology": {"scenario"},  # what is drawn there is a scenario
     "sweeps": {

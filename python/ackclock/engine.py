@@ -1,20 +1,16 @@
-"""The only door to the compiled engine: everything else in the package goes through here.
-
-The extension is loaded at the first use, so that ``import ackclock`` and the command line stay fast.
-"""
+"""What the compiled engine can do: everything that plays or describes runs goes through here."""
 
 from __future__ import annotations
 
 import functools
 import json
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ackclock.errors import ControllerError, EngineError, one_line
+from ackclock.errors import EngineError
+from ackclock.extension import load as _extension
+from ackclock.extension import translated as translated
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,14 +118,6 @@ class Output:
     info: Json
 
 
-def _extension() -> ModuleType:
-    try:
-        from ackclock import _ackclock
-    except ImportError as error:
-        raise EngineError(f"the compiled engine is missing ({error}); build it with: make build") from error
-    return _ackclock
-
-
 @functools.cache
 def catalogue() -> Catalogue:
     """The controllers, slow starts, profiles and TCP options this engine was built with."""
@@ -215,23 +203,6 @@ def capture(document: str, file: str, comment: str, *, ethernet: bool, controlle
         return int(_extension().capture(document, file, comment, ethernet, dict(controllers)))
 
 
-class Captures:
-    """Captures that are analysed together: where addresses are replaced, each is called the same in all of them."""
-
-    def __init__(self, *, anonymise: bool = False) -> None:
-        self._captures = _extension().Captures(anonymise)
-
-    def analyse(self, file: str, folder: str, **options: Any) -> Json:
-        """Analyse a capture ("-": standard input) into Arrow files in `folder`; what is known of it.
-
-        Raises :class:`EngineError` for what is no capture or where the tables cannot be written, and :class:`OSError`
-        for a file that cannot be read.
-        """
-        with translated():
-            known: Json = json.loads(self._captures.analyse(file, folder, json.dumps(options)))
-        return known
-
-
 class Batch:
     """Runs whose tables are kept together as Arrow streams, in which a column `run` tells them apart."""
 
@@ -296,23 +267,6 @@ def replay(events: Sequence[str], flow: str, controllers: Controllers) -> list[s
     """Tell the controller of a resolved flow what was recorded; what it decides, one JSON object each."""
     with translated():
         return list(_extension().replay(list(events), flow, dict(controllers)))
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Turn the extension's errors into those of this package."""
-    extension = _extension()
-    try:
-        yield
-    except extension.ControllerFailure as failure:
-        controller, flow, at_ns, method = failure.args
-        cause = failure.__cause__
-        assert cause is not None
-        problem = one_line("".join(traceback.format_exception_only(cause)))
-        text = "".join(traceback.format_exception(cause))
-        raise ControllerError(problem, controller, flow, at_ns / 1e9, method, text) from cause
-    except ValueError as error:
-        raise EngineError(str(error)) from error
 
 
 def _algorithm(item: Json) -> Algorithm:

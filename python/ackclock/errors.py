@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -121,6 +120,8 @@ class Problem(ValueError):  # noqa: N818 - a finding on its way to becoming an e
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word a mistyped one most resembles, or ``None``."""
+    import difflib
+
     names = list(known)
     folded = {name.casefold(): name for name in names}
     exact = folded.get(word.casefold())

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ackclock.errors import InputError, one_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 JOURNAL = "runs.journal"
 """The file that keeps the finished runs of a sweep. With what is moved aside from it, it marks the directory of one."""
@@ -29,6 +32,8 @@ def to_disk(path: Path) -> None:
 
 def figures_of(scenario: Path) -> Path:
     """The directory in the current one for figures of a scenario, where no other is named."""
+    from pathlib import Path
+
     return Path(f"{scenario.stem}-plots")
 
 

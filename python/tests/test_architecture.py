@@ -142,7 +142,7 @@ def test_unsafe_code_is_forbidden(tmp_path: Path) -> None:
         ("reference/reno.py", "if TYPE_CHECKING:\n    from ackclock._ackclock import Ack", True),
         ("reference/reno.py", "from ackclock._ackclock import Ack", False),
         ("sweeps/run.py", "if TYPE_CHECKING:\n    from ackclock._ackclock import Ack", False),
-        ("engine.py", "from ackclock import _ackclock", True),
+        ("extension.py", "from ackclock import _ackclock", True),
         ("sweeps/run.py", "from ackclock import _ackclock", False),
         ("sweeps/run.py", "from ackclock._ackclock import run", False),
         ("sweeps/run.py", "import ackclock.drawing.figures", False),

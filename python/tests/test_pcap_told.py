@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pcaps
-from ackclock import pcap
+from ackclock import InputError, pcap
 from ackclock.cli.app import main
 from ackclock.pcaps import text
 from ackclock.pcaps.groups import Gain
@@ -130,3 +131,53 @@ def test_what_cannot_be_printed_is_one_line(tmp_path: Path) -> None:
             )
         assert done.returncode == 1
         assert done.stderr == "ackclock: what is printed cannot be written (no space left on device)\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((3,), "files: 3 of type int is no capture; give a path, or a list of paths"),
+        ((None,), "files: None of type NoneType is no capture; give a path, or a list of paths"),
+        ((["a.pcap", 3],), "files: 3 of type int is no capture; give a path, or a list of paths"),
+        ((b"a.pcap",), "files: b'a.pcap' of type bytes is no capture; give a path, or a list of paths"),
+        (({"off": "a.pcap"},), "files: groups are no captures; name them in labels={'off': ..., 'on': ...}"),
+    ],
+)
+def test_what_is_no_path_is_one_line(given: tuple[Any, ...], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        pcap(*given)
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({"off": 3}, "labels.off: 3 of type int is no capture; give a path, or a list of paths"),
+        (["a.pcap"], "labels: these are no groups; give captures by label: labels={'off': ..., 'on': ...}"),
+        ({3: "a.pcap"}, "label: '3' is no label; write it as in --label off=a.pcap"),
+    ],
+)
+def test_what_are_no_labels_is_one_line(labels: Any, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        pcap(labels=labels)
+    assert str(caught.value) == said
+
+
+def test_checksums_are_looked_at_if_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bare = pcaps.pcap(tmp_path / "bare.pcap", pcaps.HELLO)  # without checksums, and data without their bytes
+    assert pcap(bare).captures.select("checksums", "wrong_checksums").rows() == [(None, None)]
+    assert pcap(bare, checksums=True).captures.select("checksums", "wrong_checksums").rows() == [(4, 4)]
+    assert said(capsys, bare, "--checksums", code=0).startswith(
+        "bare.pcap: 5 packets in 90 ms, all of TCP, 4 of 4\N{NO-BREAK SPACE}checksums wrong\n"
+    )
+    assert "checksum" not in said(capsys, bare, code=0)
+    data = pcaps.pcap(tmp_path / "data.pcap", pcaps.HELLO[3:4])
+    assert "no checksum to look at, as no packet of TCP is whole" in said(capsys, data, "--checksums", code=0)
+    right = pcaps.download(tmp_path / "right.pcapng", run__duration="1 s")
+    found = pcap(right, checksums=True)
+    assert found.captures["checksums"][0] > 100  # acknowledgments, which are whole
+    assert set(found.captures["wrong_checksums"]) == {0}
+    assert found.flows.equals(pcap(right).flows)
+    line = said(capsys, right, "--checksums", code=0).splitlines()[0]
+    assert line.endswith("\N{NO-BREAK SPACE}checksums wrong")
+    assert ", none of " in line

@@ -14,6 +14,8 @@ from ackclock.cli.entry import main
 
 CAPTURE = Path(__file__).resolve().parents[2] / "conformance/captures/kernel/acks10.sender.pcap.gz"
 OPTIONS = {"cyclopts"}
+SLOW = {"dataclasses", "inspect", "pathlib", "polars", "rich", "shutil", "tempfile", "threading", "urllib"}
+"""What takes a millisecond or more."""
 HEAVY = {"matplotlib", "numpy", "pydantic", "rich.progress", "scipy", "ackclock.results.result", "ackclock.drawing"}
 
 
@@ -30,12 +32,16 @@ def test_the_version_imports_nothing_that_takes_time() -> None:
     assert not imported("--version") & (OPTIONS | HEAVY | {"polars", "rich", "ackclock._ackclock"})
 
 
-def test_a_capture_without_options_imports_only_what_its_tables_need() -> None:
-    assert not imported("pcap", str(CAPTURE)) & (OPTIONS | HEAVY)
+def test_a_capture_without_options_imports_nothing_that_takes_time() -> None:
+    assert not imported("pcap", str(CAPTURE)) & (OPTIONS | HEAVY | SLOW)
 
 
 def test_a_capture_with_options_imports_no_more_than_these() -> None:
-    assert not imported("pcap", str(CAPTURE), "--most", "1") & HEAVY
+    assert not imported("pcap", str(CAPTURE), "--most", "1") & (HEAVY | {"polars"})
+
+
+def test_rows_of_a_capture_import_only_what_tables_need() -> None:
+    assert not imported("pcap", str(CAPTURE), "--json") & (HEAVY - {"ackclock.results.result"})
 
 
 def test_a_capture_without_options_is_analysed_as_the_options_say(monkeypatch: pytest.MonkeyPatch) -> None:

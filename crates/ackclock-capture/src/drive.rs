@@ -40,8 +40,8 @@ pub struct Summary {
     pub time_back: u64,
     /// Packets that have no time: each has that of the packet before it.
     pub timeless: u64,
-    /// Segments with a wrong checksum; none if they were not looked at.
-    pub wrong_checksums: Option<u64>,
+    /// Segments whose checksum was looked at, and those of them whose checksum is wrong; none if nobody asked.
+    pub checksums: Option<(u64, u64)>,
     /// Connections.
     pub connections: u64,
     /// Earliest and latest time of a packet, ns since the epoch.
@@ -153,7 +153,7 @@ pub fn analyse_noting<R: Read, S: Sink, N: Notes>(
         malformed,
         time_back: capture.time_back(),
         timeless: capture.timeless(),
-        wrong_checksums: options.checksums.then_some(decoder.wrong_checksums),
+        checksums: options.checksums.then_some((decoder.checksums_seen, decoder.wrong_checksums)),
         connections,
         times,
         truncated: capture.cut(),

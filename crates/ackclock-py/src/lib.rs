@@ -9,6 +9,7 @@ mod events;
 mod fleet;
 mod pages;
 mod pcap;
+mod pcap_digest;
 mod pcap_notes;
 mod pcap_rows;
 mod pcap_streams;

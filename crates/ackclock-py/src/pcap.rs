@@ -1,5 +1,7 @@
-//! Captures, analysed: from a file to tables in a folder, in another thread, so that Ctrl-C is heard meanwhile.
+//! Captures, analysed: from a file to tables in a folder, or to what a summary shows; in another thread, so that Ctrl-C is
+//! heard meanwhile.
 
+use crate::pcap_digest::Digest;
 use crate::pcap_notes::Comments;
 use crate::pcap_rows::Names;
 use crate::pcap_streams::{Streams, Written};
@@ -35,8 +37,27 @@ struct Options {
     as_sender: bool,
     sort: usize,
     max_bytes: Option<u64>,
+    /// Count segments with wrong checksums.
+    checksums: bool,
     /// Keep what the simulator says in comments.
     truth: bool,
+}
+
+impl Options {
+    fn drive(&self) -> drive::Options {
+        drive::Options {
+            settings: Settings {
+                series: self.series,
+                events: self.events,
+                merge_interfaces: self.merge_interfaces,
+                rule: if self.as_sender { RttRule::Sender } else { RttRule::Latest },
+                ..Settings::default()
+            },
+            sort: self.sort,
+            most_bytes: self.max_bytes,
+            checksums: self.checksums,
+        }
+    }
 }
 
 /// Why there is no result.
@@ -52,6 +73,15 @@ enum Failure {
 impl From<ArrowError> for Failure {
     fn from(error: ArrowError) -> Failure {
         Failure::Output(error)
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Failure {
+        match fault {
+            Fault::Io(error) => Failure::System(error),
+            other => Failure::Input(other.to_string()),
+        }
     }
 }
 
@@ -85,40 +115,58 @@ impl Captures {
     }
 
     /// Analyses the capture in `file` ("-": standard input) into tables in `folder`: files in ``flows`` and, if `options` (JSON:
-    /// `series`, `events`, `only`, `truth`, `merge_interfaces`, `as_sender`, `sort`, `max_bytes`) says so, ``series.arrow``, ``events.arrow`` and
-    /// ``truth.arrow``. Returns what is known of the file, as JSON. ValueError for what is no capture, OSError for a file that cannot be read, RuntimeError where the
-    /// tables cannot be written.
+    /// `series`, `events`, `only`, `truth`, `merge_interfaces`, `as_sender`, `sort`, `max_bytes`, `checksums`) says so, ``series.arrow``,
+    /// ``events.arrow`` and ``truth.arrow``. Returns what is known of the file, as JSON. ValueError for what is no capture, OSError for
+    /// a file that cannot be read, RuntimeError where the tables cannot be written.
     fn analyse(&mut self, py: Python<'_>, file: &str, folder: &str, options: &str) -> PyResult<String> {
         let options: Options = serde_json::from_str(options).map_err(crate::json_error)?;
         let names = self.names.take().unwrap_or_default();
-        let stop = AtomicBool::new(false);
-        let outcome = py.detach(|| {
-            thread::scope(|scope| {
-                let (sender, receiver) = mpsc::channel();
-                let stopped = &stop;
-                scope.spawn(move || {
-                    let _ = sender.send(read(file, Path::new(folder), &options, names, stopped));
-                });
-                loop {
-                    match receiver.recv_timeout(PATIENCE) {
-                        Ok(done) => return Ok(done),
-                        Err(RecvTimeoutError::Timeout) => {
-                            if let Err(raised) = Python::attach(|py| py.check_signals()) {
-                                stop.store(true, Ordering::Relaxed);
-                                return Err(raised);
-                            }
-                        }
-                        Err(RecvTimeoutError::Disconnected) => {
-                            return Err(PyRuntimeError::new_err("the analysis ended without an answer"));
-                        }
-                    }
-                }
-            })
-        });
-        let (names, known) = outcome?.map_err(raised)?;
+        let work = |stop: &AtomicBool| to_tables(file, Path::new(folder), &options, names, stop);
+        let (names, known) = interruptibly(py, work)?;
         self.names = Some(names);
         Ok(known.to_string())
     }
+
+    /// Analyses the capture in `file` as far as its summary needs: returns what :meth:`analyse` does, with ``digest``: how many
+    /// connections carry data (``carrying``), of each interface its connections and where it was (``interfaces``), and the
+    /// ``rows`` of ``flows`` of the `most` largest connections. ``digest`` is null where that takes a table: of many
+    /// connections at several interfaces.
+    fn summarise(&mut self, py: Python<'_>, file: &str, most: usize, options: &str) -> PyResult<String> {
+        let options: Options = serde_json::from_str(options).map_err(crate::json_error)?;
+        let names = self.names.take().unwrap_or_default();
+        let (names, known) = interruptibly(py, |stop: &AtomicBool| to_digest(file, most, &options, names, stop))?;
+        self.names = Some(names);
+        Ok(known.to_string())
+    }
+}
+
+/// What `work` does in another thread. What it is given says when somebody has given up.
+fn interruptibly<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> Result<T, Failure> + Send) -> PyResult<T> {
+    let stop = AtomicBool::new(false);
+    let outcome = py.detach(|| {
+        thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel();
+            let stopped = &stop;
+            scope.spawn(move || {
+                let _ = sender.send(work(stopped));
+            });
+            loop {
+                match receiver.recv_timeout(PATIENCE) {
+                    Ok(done) => return Ok(done),
+                    Err(RecvTimeoutError::Timeout) => {
+                        if let Err(raised) = Python::attach(|py| py.check_signals()) {
+                            stop.store(true, Ordering::Relaxed);
+                            return Err(raised);
+                        }
+                    }
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(PyRuntimeError::new_err("the analysis ended without an answer"));
+                    }
+                }
+            }
+        })
+    });
+    outcome?.map_err(raised)
 }
 
 fn raised(failure: Failure) -> PyErr {
@@ -132,37 +180,45 @@ fn raised(failure: Failure) -> PyErr {
     }
 }
 
-fn read(
+/// The bytes of a file.
+fn opened(file: &str) -> Result<Box<dyn Read>, Failure> {
+    Ok(if file == "-" { Box::new(io::stdin()) } else { Box::new(File::open(file).map_err(Failure::System)?) })
+}
+
+fn to_tables(
     file: &str,
     folder: &Path,
     options: &Options,
     names: Names,
     stop: &AtomicBool,
 ) -> Result<(Names, Value), Failure> {
-    let from: Box<dyn Read> =
-        if file == "-" { Box::new(io::stdin()) } else { Box::new(File::open(file).map_err(Failure::System)?) };
+    let from = Interruptible { from: opened(file)?, stop };
     let mut streams = Streams::create(folder, options.series, options.events, names)?.of(options.only.clone());
-    let mut notes = Comments::create(folder, options.truth)?;
-    let how = drive::Options {
-        settings: Settings {
-            series: options.series,
-            events: options.events,
-            merge_interfaces: options.merge_interfaces,
-            rule: if options.as_sender { RttRule::Sender } else { RttRule::Latest },
-            ..Settings::default()
-        },
-        sort: options.sort,
-        most_bytes: options.max_bytes,
-        ..drive::Options::default()
-    };
-    let summary = drive::analyse_noting(Interruptible { from, stop }, &how, &mut streams, &mut notes);
-    let summary = summary.map_err(|fault| match fault {
-        Fault::Io(error) => Failure::System(error),
-        other => Failure::Input(other.to_string()),
-    })?;
+    let mut notes = Comments::create(options.truth.then_some(folder))?;
+    let summary = drive::analyse_noting(from, &options.drive(), &mut streams, &mut notes)?;
     let (names, rows) = streams.finish()?;
     let known = known(&summary, rows, &notes);
     notes.finish()?;
+    Ok((names, known))
+}
+
+fn to_digest(
+    file: &str,
+    most: usize,
+    options: &Options,
+    names: Names,
+    stop: &AtomicBool,
+) -> Result<(Names, Value), Failure> {
+    let from = Interruptible { from: opened(file)?, stop };
+    let mut digest = Digest::new(most, names, stop);
+    let mut notes = Comments::create(None)?;
+    let read = drive::analyse_noting(from, &options.drive(), &mut digest, &mut notes);
+    if digest.in_vain() {
+        return Ok((Names::default(), json!({ "digest": null })));
+    }
+    let mut known = known(&read?, Written::default(), &notes);
+    let (names, found) = digest.finish(notes.several())?;
+    known["digest"] = found.unwrap_or(Value::Null);
     Ok((names, known))
 }
 
@@ -186,6 +242,8 @@ fn known(summary: &Summary, rows: Written, notes: &Comments) -> Value {
         "truncated": summary.truncated.map(|cut| cut.to_string()),
         "packets": summary.packets,
         "malformed": summary.malformed,
+        "checksums": summary.checksums.map(|(seen, _)| seen),
+        "wrong_checksums": summary.checksums.map(|(_, wrong)| wrong),
         "skipped": skipped,
         "connections": summary.connections,
         "rows": { "flows": rows.flows, "series": rows.series, "events": rows.events },

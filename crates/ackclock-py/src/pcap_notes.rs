@@ -41,9 +41,9 @@ fn object(comment: &[u8]) -> Option<Value> {
 }
 
 impl Comments {
-    /// Into a folder, if they are `wanted`.
-    pub fn create(folder: &Path, wanted: bool) -> Result<Comments, ArrowError> {
-        let file = wanted.then(|| Stream::create(&folder.join("truth.arrow"), MANY, rows)).transpose()?;
+    /// Into a folder, if there is one for them.
+    pub fn create(folder: Option<&Path>) -> Result<Comments, ArrowError> {
+        let file = folder.map(|folder| Stream::create(&folder.join("truth.arrow"), MANY, rows)).transpose()?;
         Ok(Comments { segments: Vec::new(), others: BTreeMap::new(), section: None, file, failed: None })
     }
 
@@ -51,6 +51,11 @@ impl Comments {
     pub fn segments(&self, interface: u32) -> u64 {
         let place = self.segments.get(interface as usize).copied();
         place.or_else(|| self.others.get(&interface).copied()).unwrap_or(0)
+    }
+
+    /// Whether packets of TCP passed several interfaces.
+    pub fn several(&self) -> bool {
+        self.segments.iter().chain(self.others.values()).filter(|n| **n > 0).count() > 1
     }
 
     /// What the simulator says of the whole, if it wrote the file.

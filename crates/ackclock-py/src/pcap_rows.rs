@@ -34,6 +34,13 @@ impl Names {
         Names { anonymous, ..Names::default() }
     }
 
+    /// Gives addresses their numbers, if that is how they are called.
+    pub fn note(&mut self, addresses: impl Iterator<Item = Address>) {
+        if self.anonymous {
+            addresses.for_each(|address| drop(self.of(address)));
+        }
+    }
+
     /// What an address is called. The same one is always called the same.
     pub fn of(&mut self, address: Address) -> String {
         if !self.anonymous {

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock.cli import console
 from ackclock.errors import InputError
-from ackclock.pcaps.analyse import Options, session
+from ackclock.pcaps.analyse import session
 from ackclock.pcaps.inputs import Input
+from ackclock.pcaps.reading import Options
 
 if TYPE_CHECKING:
     from ackclock.results.result import Result
@@ -53,12 +54,12 @@ class Asked:
         names = connections(self.connection)
         if names and EVERY not in names:
             numbers = (int(name.partition(".")[0]) for name in names)
-            return replace(options, only=tuple(number for number in numbers if number < _MOST))
+            return options._replace(only=tuple(number for number in numbers if number < _MOST))
         if names or len(found) > 1 or not Path(found[0].path).is_file():
             return options
-        with session(found, replace(options, series=False, events=False)) as first:
+        with session(found, options._replace(series=False, events=False)) as first:
             rows = passages.connections(first.result, [0])
-        return replace(options, only=tuple(row["connection"] for row in rows[:1]))
+        return options._replace(only=tuple(row["connection"] for row in rows[:1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,12 @@
-"""Printing: tables for people, JSON for machines, progress for those who wait."""
+"""Printing tables, and all else that commands print."""
 
 from __future__ import annotations
 
-import json
-import math
-import re
 import shlex
-import shutil
 import sys
-import textwrap
-import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Literal
 
 from rich import box
 from rich.console import Console
@@ -22,24 +14,26 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock.cli import widths as widths_of
+from ackclock.cli.lines import Lines as Lines
+from ackclock.cli.lines import blocks as blocks
+from ackclock.cli.lines import fold as fold
+from ackclock.cli.lines import folded as folded
+from ackclock.cli.lines import print_json as print_json
+from ackclock.cli.lines import progress as progress
+from ackclock.cli.lines import warn as warn
 
 GAP, TIGHT = 3, 1  # characters between the columns of a table
 _WIDE = 200  # columns when the output is a file or a pipe: tables are not folded there
 _READABLE = 110  # of these: a table that is wider is shown in its narrow form, with all its columns
-
-_BLANK = "\N{NO-BREAK SPACE}"
-_TOGETHER = re.compile(
-    r"(?<=\d) (?=(?:%|[kMG]?bit/s|[numµ]?s|[kM]?B|BDP|packets?|segments?)(?!\w))"
-    r"|(?<=\d) (?=to [-+]?\d)|(?<=\d to) (?=[-+]?\d)|(?<=×) (?=\d)"
-)
-"""Blanks at which no line is folded: before a unit, and within an interval."""
 
 Justify = Literal["left", "right"]
 
 
 def stdout() -> Console:
     """A console on standard output: as wide as the terminal, or wide enough for any table."""
-    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False, soft_wrap=False)
+    return Console(
+        file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False, soft_wrap=False, emoji=False
+    )
 
 
 def fits(out: Console, content: Table, *, readable: bool = False) -> bool:
@@ -109,10 +103,7 @@ def _numbers(sides: Sequence[Justify]) -> list[int]:
 
 
 def say(out: Console, line: str | Text) -> None:
-    """Print a line of text: folded between words in a terminal, whole in a file or a pipe.
-
-    A number stays with its unit, an interval is whole, and what is longer than a line, as a path, is not split.
-    """
+    """Print a line of text, as :func:`ackclock.cli.lines.say` does, or one with looks."""
     if isinstance(line, str) and sys.stdout.isatty():
         line = "\n".join(fold(part, out.width) for part in line.split("\n"))
     out.print(line, soft_wrap=isinstance(line, str) or not sys.stdout.isatty(), markup=False)
@@ -127,86 +118,3 @@ def next_steps(out: Console, directory: Path, by: str | None = None, *, swept: b
     lines = [line] if len(line) <= out.width else [f"next: {steps[0]}", *(f"      {step}" for step in steps[1:])]
     for each in lines:
         out.print(each, soft_wrap=True, markup=False)
-
-
-def blocks() -> bool:
-    """Whether standard output can show more than ASCII."""
-    return "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
-
-
-def print_json(value: Any) -> None:
-    """One JSON object on standard output. What is not a number there, such as an infinity, is null."""
-    json.dump(_finite(value), sys.stdout, allow_nan=False)
-    sys.stdout.write("\n")
-
-
-def warn(message: str) -> None:
-    """A line on standard error, folded between words if that is a terminal."""
-    print(folded(f"ackclock: {message}", sys.stderr), file=sys.stderr)
-
-
-def folded(line: str, stream: TextIO) -> str:
-    """A line as it is for a file or a pipe; for a terminal in as many lines as it takes, between words."""
-    return fold(line, shutil.get_terminal_size().columns, indent="  ") if stream.isatty() else line
-
-
-def fold(line: str, columns: int, *, indent: str = "") -> str:
-    """A line in as many as it takes, the others begun by `indent`: between words, none of which is split."""
-    glued = _TOGETHER.sub(_BLANK, line)
-    parts = textwrap.wrap(glued, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(parts).replace(_BLANK, " ")
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[int, int], None]]:
-    """A function to report (finished, all) runs to: a bar if standard error is a terminal, else a line a minute."""
-    if not sys.stderr.isatty():
-        yield Lines(time.monotonic)
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("runs", total=None)
-        yield lambda finished, total: bar.update(task, completed=finished, total=total)
-
-
-class Lines:
-    """Progress for logs: a line a minute at most, with how long the rest takes at the rate of the last ten of them.
-
-    The first line has no rate: what was finished in an earlier session is reported at once.
-    """
-
-    EVERY_S = 60.0
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._begun = clock()
-        self._reports: deque[tuple[float, int]] = deque(maxlen=10)
-
-    def __call__(self, finished: int, total: int) -> None:
-        """So many of all runs are finished."""
-        now = self._clock()
-        last = self._reports[-1][0] if self._reports else self._begun
-        if now - last < self.EVERY_S or finished == total:
-            return
-        print(f"{finished} of {total} runs{self._left(now, finished, total)}", file=sys.stderr, flush=True)
-        self._reports.append((now, finished))
-
-    def _left(self, now: float, finished: int, total: int) -> str:
-        if not self._reports or finished <= self._reports[0][1]:
-            return ""
-        then, before = self._reports[0]
-        seconds = (now - then) * (total - finished) / (finished - before)
-        hours, minutes = divmod(math.ceil(seconds / 60), 60)
-        return f"; about {f'{hours} h {minutes} min' if hours else f'{minutes} min'} left"
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -69,7 +69,7 @@ def _played(given: Sequence[str]) -> Any:
 
 
 def _fail(message: str, code: int) -> int:
-    from ackclock.cli.console import warn
+    from ackclock.cli.lines import warn
 
     warn(one_line(message))
     return code

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
 from ackclock.cli import console
 from ackclock.pcaps import text
 from ackclock.pcaps.groups import Groups
 
 
-def show(out: Console, found: Groups) -> None:
+def show(found: Groups) -> None:
     """Print groups, gains and what weakens them."""
+    out = console.stdout()
     rows = text.table(found)
     header = rows[0]
     out.print()

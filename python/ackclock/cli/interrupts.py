@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import threading
 from collections.abc import Iterator
 from types import FrameType
 
@@ -22,10 +21,12 @@ def kept() -> Iterator[None]:
         pressed = True
         signal.default_int_handler(number, frame)
 
-    main = threading.current_thread() is threading.main_thread()
-    ours = main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:
-        signal.signal(signal.SIGINT, noted)
+        try:
+            signal.signal(signal.SIGINT, noted)
+        except ValueError:  # only the main thread may say what becomes of signals, and only there they come
+            ours = False
     try:
         yield
     except Exception as error:

@@ -56,26 +56,32 @@ def pcap_command(
     anonymise: Annotated[bool, flag("Replace addresses by numbers, the same in all captures.")] = False,
     sort: Annotated[int, Parameter(help="Put packets in the order of their times, so many at a time.")] = 0,
     merge_interfaces: Annotated[bool, flag("Packets of different interfaces may be of one connection.")] = False,
+    checksums: Annotated[
+        bool, flag("Count packets whose checksum is wrong, as it is where a network card fills it in.")
+    ] = False,
     max_bytes: Annotated[int | None, Parameter(help="Read no more than so many bytes of a capture, unpacked.")] = None,
     json: Annotated[bool, flag("Print one JSON object, of --flows and so on one for each row.", name="--json")] = False,
 ) -> int:
     """Analyse TCP connections in packet captures: who limited, what was lost and why, round trips."""
-    from ackclock.cli.captured_figure import Asked
     from ackclock.cli.pcap import Request, run
-    from ackclock.pcaps.analyse import Options
     from ackclock.pcaps.escaped import escaped
     from ackclock.pcaps.inputs import STDIN
+    from ackclock.pcaps.reading import Options
 
     for word in files:
         if word.startswith("-") and word != STDIN and not Path(word).exists():
             raise MisuseError(f"Unknown option: {escaped(word)}")
     given = (("flows", flows), ("series", series), ("events", events))
     tables = tuple(name for name, wanted in given if wanted)
-    figure = None if plot is None else Asked(plot, connection, start, end)
+    figure = None
+    if plot is not None:
+        from ackclock.cli.captured_figure import Asked
+
+        figure = Asked(plot, connection, start, end)
     if figure is None and (connection or start is not None or end is not None):
         key = "connection" if connection else "from" if start is not None else "to"
         raise InputError("it says what a figure shows", "give its file, too: --plot FILE.svg", key=key)
     series, events = series or figure is not None, events or figure is not None
-    options = Options(series, events, merge_interfaces, sort, max_bytes)
+    options = Options(series, events, merge_interfaces, sort, max_bytes, checksums).checked()
     asked = (files, tables, out, label, base, weights, most, options, anonymise, json, check, truth, figure)
     return run(Request(*asked))

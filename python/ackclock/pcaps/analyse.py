@@ -4,51 +4,24 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ackclock import engine
-from ackclock.errors import EngineError, InputError, one_line
-from ackclock.files import reason
 from ackclock.pcaps import inputs, keep, record
-from ackclock.pcaps.escaped import escaped
 from ackclock.pcaps.inputs import LABEL, Input, Paths
-from ackclock.pcaps.keep import Analysed, Kept
+from ackclock.pcaps.keep import Kept
+from ackclock.pcaps.reading import Options as Options
+from ackclock.pcaps.reading import Reader
 from ackclock.results.manifest import Manifest, captured, tables_of
 from ackclock.results.store import MANIFEST, OutputDirectory, Tables, read
 
 if TYPE_CHECKING:
     from ackclock.results.result import Result
-
-MOST_SORTED = 1_000_000
-"""Packets that are put in order at a time: they are in memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How captures are analysed; :func:`pcap` says what each means."""
-
-    series: bool = False
-    events: bool = False
-    merge_interfaces: bool = False
-    sort: int = 0
-    max_bytes: int | None = None
-    as_sender: bool = False
-    """Take round trip times as senders do: of the oldest segment that an acknowledgment covers."""
-    only: tuple[int, ...] | None = None
-    """Connections whose series and events are kept. Default: all."""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.sort <= MOST_SORTED:
-            raise InputError(f"{self.sort} packets cannot be sorted at a time", f"give up to {MOST_SORTED}", key="sort")
-        if self.max_bytes is not None and self.max_bytes < 1:
-            raise InputError(f"{self.max_bytes} bytes are no file", "give a number above 0", key="max_bytes")
 
 
 def pcap(
@@ -62,6 +35,7 @@ def pcap(
     merge_interfaces: bool = False,
     sort: int = 0,
     max_bytes: int | None = None,
+    checksums: bool = False,
 ) -> Result:
     """Analyse packet captures: a :class:`Result` with a row for each direction of each TCP connection.
 
@@ -76,13 +50,15 @@ def pcap(
     merge_interfaces: packets of different interfaces may be of one connection.
     sort: put packets in the order of their times, so many at a time; by default they are in that of the file.
     max_bytes: read no more than so many bytes of a capture, unpacked.
+    checksums: count packets of TCP with wrong checksums (`Result.captures`), which are analysed all the same. Those
+        that a sender leaves to its network card are wrong where it captures them.
 
     docs/pcap.md has the columns. Raises :class:`InputError` for what is no capture.
     """
     from ackclock.results.result import Result
 
     found = inputs.collected(files, labels)
-    options = Options(series, events, merge_interfaces, sort, max_bytes)
+    options = Options(series, events, merge_interfaces, sort, max_bytes, checksums).checked()
     with session(found, options, out=out, anonymise=anonymise) as done:
         if out is not None:
             return Result.load(out)
@@ -165,40 +141,19 @@ def analysed(
     report: Callable[[int, int], None] | None = None,
 ) -> Kept:
     """Analyse captures one after the other into folders within `folder`. Raises :class:`InputError`."""
-    engines = engine.Captures(anonymise=anonymise)
+    reader = Reader(options, anonymise=anonymise)
     done = []
     for run, source in enumerate(found):
         if report is not None:
             report(run, len(found))
         own = folder / str(run)
         own.mkdir()
-        begun = time.monotonic()
-        try:
-            known = engines.analyse(source.path, str(own), truth=truth, **asdict(options))
-        except EngineError as error:
-            remedy = "give a capture in the format pcap or pcapng"
-            raise InputError(one_line(escaped(str(error))), remedy, source=source.name) from None
-        except (OSError, ValueError) as error:
-            remedy = "give a file that is there and that you may read"
-            raise InputError(
-                f"cannot be read ({escaped(reason(error))})", remedy, source=escaped(source.path)
-            ) from None
-        done.append(Analysed(source, run, own, _safe(known), time.monotonic() - begun))
+        done.append(reader.into_tables(source, run, str(own), truth=truth))
     return Kept(tuple(done), options.series, options.events)
-
-
-def _safe(known: Mapping[str, Any]) -> dict[str, Any]:
-    """What the engine says of a capture, with the text in it escaped."""
-    own = [
-        {key: escaped(value) if isinstance(value, str) else value for key, value in entry.items()}
-        for entry in known["interfaces"]
-    ]
-    truncated = known["truncated"]
-    return {**known, "interfaces": own, "truncated": None if truncated is None else escaped(truncated)}
 
 
 def _written(options: Options, *, anonymise: bool) -> dict[str, Any]:
     return {
-        **{name: value for name, value in asdict(options).items() if value},
+        **{name: value for name, value in options._asdict().items() if value},
         **({"anonymise": True} if anonymise else {}),
     }

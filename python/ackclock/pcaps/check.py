@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,10 @@ import polars as pl
 
 from ackclock.errors import InputError
 from ackclock.pcaps import analyse, figures, keep, views
-from ackclock.pcaps.analyse import Options
 from ackclock.pcaps.escaped import escaped
 from ackclock.pcaps.figures import Figure
 from ackclock.pcaps.inputs import STDIN, Input
+from ackclock.pcaps.reading import Analysed, Options
 from ackclock.results.result import Result
 
 _AGAIN = ("retransmission", "partial")
@@ -145,7 +145,7 @@ def check(source: Input, options: Options | None = None, truth: Result | None = 
     """
     if source.path == STDIN:
         raise InputError("a check reads the capture twice", "give a file", source=STDIN)
-    wanted = replace(options or Options(), series=False, events=True, as_sender=True)
+    wanted = (options or Options())._replace(series=False, events=True, as_sender=True)
     with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
         folder = Path(scratch)
         kept = analyse.analysed([source], wanted, folder, truth=True)
@@ -154,7 +154,7 @@ def check(source: Input, options: Options | None = None, truth: Result | None = 
             remedy = "give a capture that ackclock run --capture wrote"
             raise InputError("has no truth in its comments", remedy, source=source.name)
         flows = pl.concat(keep.flows_of(kept, capture))
-        table = _told(kept, capture, capture.folder / "truth.arrow", flows).collect()
+        table = _told(kept, capture, Path(capture.folder, "truth.arrow"), flows).collect()
         needless = _needless(table)
         names = {entry["interface"]: entry["name"] or str(entry["interface"]) for entry in capture.known["interfaces"]}
         places = tuple(
@@ -197,7 +197,7 @@ def _figures(
     yield from figures.compared(truth, seen.sort("connection", "id"), sent)
 
 
-def _told(kept: keep.Kept, capture: keep.Analysed, truth: Path, flows: pl.DataFrame) -> pl.LazyFrame:
+def _told(kept: keep.Kept, capture: Analysed, truth: Path, flows: pl.DataFrame) -> pl.LazyFrame:
     """A row per packet with data: what the analysis says of it, and what the comment does."""
     events = keep.rows_of("events", kept, capture)
     proved = events.filter(pl.col("kind") == "spurious").select("packet", pl.lit(value=True).alias("needless"))

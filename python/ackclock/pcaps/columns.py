@@ -28,6 +28,9 @@ SKIPPED = (
 )  # fmt: skip
 """Packets that are not analysed, by what is the reason."""
 
+WHOLE = ("truncated", "malformed", "checksums", "wrong_checksums")
+"""What is known of a whole file, in the row of each of its interfaces."""
+
 CAPTURES: Mapping[str, Any] = {
     "file": pl.String,
     "interface": pl.UInt64,
@@ -39,6 +42,8 @@ CAPTURES: Mapping[str, Any] = {
     "segments": pl.UInt64,
     **dict.fromkeys(SKIPPED, pl.UInt64),
     "malformed": pl.UInt64,
+    "checksums": pl.UInt64,
+    "wrong_checksums": pl.UInt64,
     "drops": pl.UInt64,
     "connections": pl.UInt64,
     "vantage": pl.String,
@@ -52,14 +57,6 @@ OWNERS = pl.Enum(["flow", "link", "cell", "user"])
 """What samples are of, in the series of every engine."""
 
 _NS = 1e9
-_EARLY_NS = 10**15
-"""Captures whose first packet is of the first eleven days of 1970 count from the epoch: no clock shows that, so they
-are of a simulation, whose run begins there."""
-
-
-def origin_ns(first_ns: int | None) -> int:
-    """Where the times of a capture are counted from: its first packet, or the begin of a simulated run."""
-    return 0 if first_ns is None or 0 <= first_ns < _EARLY_NS else first_ns
 
 
 def in_seconds(table: pl.LazyFrame, origin: int) -> pl.LazyFrame:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ackclock.errors import InputError
 from ackclock.files import reason
 from ackclock.pcaps.escaped import escaped
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STDIN = "-"
 LABEL = "label"
@@ -25,13 +27,17 @@ _GZIP = b"\x1f\x8b"
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """A capture that is to be read: where it is, what it is called in tables, and the label of its group."""
 
     path: str
     name: str
     label: str | None = None
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it is a file that can be read again."""
+        return stat.S_ISREG(_mode(self.path))
 
 
 def collected(files: Paths, labels: Mapping[str, Paths] | None = None) -> list[Input]:
@@ -39,18 +45,20 @@ def collected(files: Paths, labels: Mapping[str, Paths] | None = None) -> list[I
 
     Of several folders without labels each is a group, called as it is.
     """
-    given = _several(files)
+    given = _several(files, "files")
+    if labels is not None and not isinstance(labels, Mapping):
+        raise InputError("these are no groups", "give captures by label: labels={'off': ..., 'on': ...}", key="labels")
     found: list[tuple[str, str | None]] = []
-    folders = [path for path in given if path != STDIN and Path(path).is_dir()]
+    folders = [path for path in given if path != STDIN and is_folder(path)]
     if len(folders) > 1 and len(folders) == len(given) and not labels:
         labels, given = {_folder_name(path): path for path in folders}, []
         if len(labels) < len(folders):
             raise InputError("two of the folders have the same name", "give labels: --label NAME=FOLDER", key="files")
     found += [(path, None) for one in given for path in _files_of(one)]
     for label, paths in (labels or {}).items():
-        if not label.strip() or not label.isprintable():
-            raise InputError(f"'{escaped(label)}' is no label", "write it as in --label off=a.pcap", key="label")
-        found += [(path, label) for one in _several(paths) for path in _files_of(one)]
+        if not isinstance(label, str) or not label.strip() or not label.isprintable():
+            raise InputError(f"'{escaped(str(label))}' is no label", "write it as in --label off=a.pcap", key="label")
+        found += [(path, label) for one in _several(paths, f"labels.{label}") for path in _files_of(one)]
     if labels and any(label is None for _, label in found):
         raise InputError("some captures have a label and others have none", "give each a label", key="label")
     if not found:
@@ -59,6 +67,11 @@ def collected(files: Paths, labels: Mapping[str, Paths] | None = None) -> list[I
         raise InputError("standard input can be read once", "name '-' once", key="files")
     names = _names([path for path, _ in found])
     return [Input(path, name, label) for (path, label), name in zip(found, names, strict=True)]
+
+
+def is_folder(path: str) -> bool:
+    """Whether a folder is there."""
+    return stat.S_ISDIR(_mode(path))
 
 
 def labelled(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -74,19 +87,30 @@ def labelled(texts: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _several(paths: Paths) -> list[str]:
-    if isinstance(paths, str | os.PathLike):
-        return [os.fspath(paths)]
-    return [os.fspath(path) for path in paths]
+def _several(paths: object, key: str) -> list[str]:
+    """Paths as they were given. Raises :class:`InputError` where what was given is none."""
+    if isinstance(paths, Mapping):
+        raise InputError("groups are no captures", "name them in labels={'off': ..., 'on': ...}", key=key)
+    single = isinstance(paths, str | bytes | os.PathLike) or not isinstance(paths, Iterable)
+    return [_path(path, key) for path in ([paths] if single else cast("Iterable[object]", paths))]
+
+
+def _path(path: object, key: str) -> str:
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str):
+        said = escaped(f"{path!r} of type {type(path).__name__}")
+        raise InputError(f"{said} is no capture", "give a path, or a list of paths", key=key)
+    return text
 
 
 def _files_of(path: str) -> list[str]:
     if path == STDIN:
         return [path]
     try:
-        mode = Path(path).stat().st_mode
-        if not stat.S_ISDIR(mode):
+        if not stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116
             return [path]
+        from pathlib import Path
+
         inside = [item for item in sorted(Path(path).iterdir()) if item.is_file() and _is_capture(item)]
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read ({reason(error)})", "name a capture", source=escaped(path)) from None
@@ -95,16 +119,31 @@ def _files_of(path: str) -> list[str]:
     return [str(item) for item in inside]
 
 
+def _mode(path: str) -> int:
+    """What kind of thing is there; 0 for nothing that can be looked at. Of a name alone: pathlib takes time to load."""
+    try:
+        return os.stat(path).st_mode  # noqa: PTH116
+    except (OSError, ValueError):
+        return 0
+
+
 def _is_capture(path: Path) -> bool:
     with path.open("rb") as stream:
         begin = stream.read(4)
     return begin in _MAGICS or begin[:2] == _GZIP
 
 
+def _last(path: str) -> str:
+    """The last part of a path."""
+    return path.rstrip("/").rpartition("/")[2]
+
+
 def _folder_name(path: str) -> str:
+    from pathlib import Path
+
     return escaped(Path(path).resolve().name)
 
 
 def _names(paths: Sequence[str]) -> list[str]:
     """What captures are called: one by its name, several by their paths as they are given."""
-    return ["stdin" if path == STDIN else escaped(path if len(paths) > 1 else Path(path).name) for path in paths]
+    return ["stdin" if path == STDIN else escaped(path if len(paths) > 1 else _last(path)) for path in paths]

@@ -12,7 +12,8 @@ import polars as pl
 
 from ackclock import engine
 from ackclock.pcaps import columns, views
-from ackclock.pcaps.inputs import FILE, LABEL, Input
+from ackclock.pcaps.inputs import FILE, LABEL
+from ackclock.pcaps.reading import Analysed
 from ackclock.results.manifest import TABLES
 
 Packing = Literal["zstd", "lz4"]
@@ -28,38 +29,6 @@ EVENTS: Mapping[str, Any] = {
     "packet": pl.UInt64,
 }
 """The table `events`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Analysed:
-    """A capture that was analysed: where its tables are, and what the engine says of it."""
-
-    source: Input
-    run: int
-    folder: Path
-    known: Mapping[str, Any]
-    wall_s: float = 0.0
-
-    @property
-    def origin(self) -> int:
-        """Where its times are counted from, ns since the epoch."""
-        return columns.origin_ns(self.known["first_ns"])
-
-    @property
-    def duration_s(self) -> float:
-        """From there to its last packet."""
-        last = self.known["last_ns"]
-        return 0.0 if last is None else max(0.0, (last - self.origin) / 1e9)
-
-    @property
-    def packets(self) -> int:
-        """Packets in the file."""
-        return int(self.known["packets"])
-
-    @property
-    def several(self) -> bool:
-        """Whether packets of TCP passed several interfaces."""
-        return sum(bool(entry["segments"]) for entry in self.known["interfaces"]) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +137,7 @@ def captures(kept: Kept) -> pl.DataFrame:
                     "duration_s": capture.duration_s,
                     "connections": count,
                     "vantage": vantage,
-                    "truncated": capture.known["truncated"],
-                    "malformed": capture.known["malformed"],
+                    **{name: capture.known[name] for name in columns.WHOLE},
                     **{name: capture.known["skipped"].get(name, 0) for name in columns.SKIPPED},
                 }
             )
@@ -192,7 +160,7 @@ def flows_of(kept: Kept, capture: Analysed) -> Iterator[pl.DataFrame]:
 
 def rows_of(name: str, kept: Kept, capture: Analysed) -> pl.LazyFrame:
     """The rows of `series` or `events` of a capture."""
-    table = pl.scan_ipc(capture.folder / f"{name}.arrow")
+    table = pl.scan_ipc(Path(capture.folder, f"{name}.arrow"))
     return _labelled(name, columns.in_categories(name, columns.in_seconds(table, capture.origin)), kept, capture)
 
 
@@ -202,7 +170,7 @@ def _flows(capture: Analysed) -> pl.LazyFrame:
 
 def _files(capture: Analysed) -> list[Path]:
     """The files with rows of connections, those of the first connections first: each has rows of some thousand."""
-    return sorted((capture.folder / "flows").iterdir())
+    return sorted(Path(capture.folder, "flows").iterdir())
 
 
 def _labelled(name: str, table: pl.LazyFrame, kept: Kept, capture: Analysed) -> pl.LazyFrame:

@@ -7,7 +7,8 @@ from typing import Any
 
 from ackclock import engine, host
 from ackclock.pcaps.inputs import FILE, LABEL
-from ackclock.pcaps.keep import Analysed, Kept
+from ackclock.pcaps.keep import Kept
+from ackclock.pcaps.reading import Analysed
 from ackclock.results.manifest import CAPTURE, FORMAT, Manifest
 
 UNKNOWN = "unknown"
@@ -49,25 +50,13 @@ def build(kept: Kept, options: dict[str, Any]) -> Manifest:
                 "wall_s": capture.wall_s,
                 "events": capture.packets,
                 "packets": capture.packets,
-                "warnings": warnings(capture),
+                "warnings": capture.warnings,
             }
             for capture in captures
         ],
         "failed": [],
         "files": {},
     }
-
-
-def warnings(capture: Analysed) -> list[str]:
-    """What to know of a capture before its figures are believed."""
-    found = []
-    if truncated := capture.known["truncated"]:
-        found.append(f"{capture.source.name}: {truncated}; what came before counts")
-    for entry in capture.known["interfaces"]:
-        if drops := entry.get("drops"):
-            where = f" at {entry['name']}" if entry.get("name") else ""
-            found.append(f"{capture.source.name}: the capture lost {drops} packets{where}")
-    return found
 
 
 def _source(kept: Kept) -> str:

@@ -76,7 +76,9 @@ pub struct Decoder {
     numbers: BTreeMap<(u32, u32), u32>,
     /// Whether checksums are looked at.
     checksums: bool,
-    /// Segments whose checksum is wrong, if they are looked at.
+    /// Segments whose checksum was looked at: those that were captured whole, and no fragments.
+    pub checksums_seen: u64,
+    /// Those of them whose checksum is wrong.
     pub wrong_checksums: u64,
 }
 
@@ -166,8 +168,9 @@ impl Decoder {
         s.window = tcp.window;
         s.options = tcp.options();
         s.options_cut = tcp.options_cut();
-        if self.checksums && ip.checksum_holds() == Some(false) {
-            self.wrong_checksums += 1;
+        if let Some(holds) = if self.checksums { ip.checksum_holds() } else { None } {
+            self.checksums_seen += 1;
+            self.wrong_checksums += u64::from(!holds);
         }
         match ip.fragment {
             None => Ok(()),
