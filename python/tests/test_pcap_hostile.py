@@ -197,3 +197,16 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     assert rows > 500_000
     # Samples take 30 bytes in memory each: 20 MB more, if they all were in memory.
     assert used[1] < used[0] + 100_000, used
+
+
+def test_colons_are_no_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The library that prints tables draws `:ab:`, which an address of IPv6 may have."""
+    for label, name in (("a:ab:1", ":ab:.pcap"), ("b:ab:2", "b:b:.pcap")):
+        (tmp_path / label).mkdir()
+        pcaps.pcap(tmp_path / label / name, pcaps.HELLO)
+        assert main(["pcap", str(tmp_path / label / name)]) == 0
+        assert capsys.readouterr().out.startswith(f"{name}: ")
+    assert main(["pcap", str(tmp_path / "a:ab:1"), str(tmp_path / "b:ab:2")]) == 0
+    out = capsys.readouterr().out
+    assert out.count("a:ab:1") >= 2
+    assert out.count("b:ab:2") >= 2

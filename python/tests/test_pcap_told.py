@@ -168,7 +168,7 @@ def test_checksums_are_looked_at_if_asked_for(tmp_path: Path, capsys: pytest.Cap
     assert pcap(bare).captures.select("checksums", "wrong_checksums").rows() == [(None, None)]
     assert pcap(bare, checksums=True).captures.select("checksums", "wrong_checksums").rows() == [(4, 4)]
     assert said(capsys, bare, "--checksums", code=0).startswith(
-        "bare.pcap: 5 packets in 90 ms, all of TCP, 4 of 4\N{NO-BREAK SPACE}checksums wrong\n"
+        "bare.pcap: 5 packets in 90 ms, all of TCP, 4 of 4 checksums wrong\n"
     )
     assert "checksum" not in said(capsys, bare, code=0)
     data = pcaps.pcap(tmp_path / "data.pcap", pcaps.HELLO[3:4])
@@ -179,5 +179,5 @@ def test_checksums_are_looked_at_if_asked_for(tmp_path: Path, capsys: pytest.Cap
     assert set(found.captures["wrong_checksums"]) == {0}
     assert found.flows.equals(pcap(right).flows)
     line = said(capsys, right, "--checksums", code=0).splitlines()[0]
-    assert line.endswith("\N{NO-BREAK SPACE}checksums wrong")
+    assert line.endswith(" checksums wrong")
     assert ", none of " in line
