@@ -1,6 +1,6 @@
 //! A client's wish heard, and the server's side of its connection opened.
 
-use crate::ending::{By, Ending, Why};
+use crate::ending::{without_descriptors, By, Ending, Why};
 use crate::header::{connect, proxied, socks5, Heard, Wish};
 use crate::legs;
 use crate::proxy::Proxy;
@@ -12,11 +12,14 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::{timeout, timeout_at, Instant as At};
+use tokio::time::{sleep, timeout, timeout_at, Instant as At};
 
 /// What a refused client may still send before it is gone, and how long that may take.
 const LAST_BYTES: usize = 64 << 10;
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Before the next try where descriptors are missing.
+const TRY_AGAIN: Duration = Duration::from_millis(50);
 
 /// What is known of a connection, as soon as it is.
 #[derive(Debug)]
@@ -157,15 +160,23 @@ async fn found(proxy: &Proxy, known: &mut Known, met: SocketAddr) -> Result<TcpS
     Err(last)
 }
 
+/// A socket, as soon as there is a descriptor for it.
+async fn socket(to: SocketAddr) -> io::Result<TcpSocket> {
+    loop {
+        let made = if to.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+        match made {
+            Err(error) if without_descriptors(&error) => sleep(TRY_AGAIN).await,
+            made => return made,
+        }
+    }
+}
+
 async fn connected(proxy: &Proxy, to: SocketAddr, client: SocketAddr) -> io::Result<TcpStream> {
-    let (socket, transparent) = match to {
-        SocketAddr::V4(_) => (TcpSocket::new_v4()?, Setting::Transparent4),
-        SocketAddr::V6(_) => (TcpSocket::new_v6()?, Setting::Transparent6),
-    };
+    let socket = socket(to).await?;
     legs::prepare(&socket, &proxy.wanted.server)
         .map_err(|(name, e)| io::Error::new(e.kind(), format!("{name}: {e}")))?;
     if proxy.wanted.keep_source {
-        set(&socket, transparent, 1)?;
+        set(&socket, if to.is_ipv4() { Setting::Transparent4 } else { Setting::Transparent6 }, 1)?;
         socket.bind(SocketAddr::new(client.ip().to_canonical(), 0))?;
     }
     socket.connect(to).await
