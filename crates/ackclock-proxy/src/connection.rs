@@ -203,9 +203,13 @@ impl Split<'_> {
         let fin = |way: &Way| u64::from(way.finished());
         // Acknowledged to who sent it, but not read by us, in our pipe, or not acknowledged by who it is for.
         let lost = |from: &TcpStream, way: &Way, to: &TcpStream| {
-            unread(from) + way.held() + unacknowledged(to).saturating_sub(fin(way))
+            let taken = if way.ended() { 0 } else { unread(from) };
+            taken + way.held() + unacknowledged(to).saturating_sub(fin(way))
         };
-        let both = (lost(self.client, self.up, self.server), lost(self.server, self.down, self.client));
+        let both = match (ending.why, self.proxy.wanted.lines) {
+            (Why::Finished, false) => (0, 0),
+            _ => (lost(self.client, self.up, self.server), lost(self.server, self.down, self.client)),
+        };
         line.carried((self.up, self.down), both, (self.client, self.server), self.proxy.wanted.lines);
         let counts = &self.proxy.counts;
         counts.to_server.fetch_add(self.up.moved(), Relaxed);

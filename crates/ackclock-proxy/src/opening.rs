@@ -44,12 +44,12 @@ pub async fn open(proxy: &Proxy, client: &TcpStream, known: &mut Known) -> Resul
     let wanted = &proxy.wanted;
     let begin = Instant::now();
     let mut heard = Heard::new(client);
-    let mut met = client.local_addr().map_err(|e| Ending::with(By::Client, Why::of(&e), e))?;
+    let mut met = None;
     if wanted.proxy_in {
         let header = heard.next(proxied::LONGEST, proxied::header);
         if let Some((from, to)) = in_time(wanted.header_s, header).await? {
             known.client = from;
-            met = to;
+            met = Some(to);
         }
     }
     let asked = match wanted.mode {
@@ -70,11 +70,15 @@ pub async fn open(proxy: &Proxy, client: &TcpStream, known: &mut Known) -> Resul
         }
     };
     let rest = heard.rest();
+    let met = match met {
+        None if wanted.mode == Mode::Transparent || wanted.proxy_out.is_some() => client.local_addr().ok(),
+        known => known,
+    };
     let found = found(proxy, known, met).await;
-    let how = found.as_ref().map(|server| server.local_addr().ok()).map_err(|ending| ending.why);
+    let how = found.as_ref().map_err(|ending| ending.why);
     let telling = async {
         match wanted.mode {
-            Mode::Socks5 => socks5::answer(client, how).await,
+            Mode::Socks5 => socks5::answer(client, how.map(|server| server.local_addr().ok())).await,
             Mode::HttpConnect => connect::answer(client, how.map(|_| ())).await,
             Mode::To(_) | Mode::Transparent => {}
         }
@@ -89,10 +93,10 @@ pub async fn open(proxy: &Proxy, client: &TcpStream, known: &mut Known) -> Resul
     Ok((server, with_announcement(wanted.proxy_out, known.client, met, rest)))
 }
 
-fn with_announcement(version: Option<Announced>, from: SocketAddr, to: SocketAddr, rest: Vec<u8>) -> Vec<u8> {
-    match version {
+fn with_announcement(version: Option<Announced>, from: SocketAddr, to: Option<SocketAddr>, rest: Vec<u8>) -> Vec<u8> {
+    match version.zip(to) {
         None => rest,
-        Some(version) => {
+        Some((version, to)) => {
             let mut first = proxied::written(version, from, to);
             first.extend(rest);
             first
@@ -122,7 +126,7 @@ async fn sent_away(client: &TcpStream, ending: Ending) -> Ending {
     ending
 }
 
-async fn found(proxy: &Proxy, known: &mut Known, met: SocketAddr) -> Result<TcpStream, Ending> {
+async fn found(proxy: &Proxy, known: &mut Known, met: Option<SocketAddr>) -> Result<TcpStream, Ending> {
     let wanted = &proxy.wanted;
     let until = At::now() + seconds(wanted.connect_s);
     let late = || Ending::new(By::Server, Why::ConnectTimedOut);
@@ -134,10 +138,12 @@ async fn found(proxy: &Proxy, known: &mut Known, met: SocketAddr) -> Result<TcpS
                 Nowhere::Forbidden(why) => Ending::with(By::Proxy, Why::Forbidden, why),
             })?
         }
-        (None, Mode::Transparent) if own(met.ip()) => {
-            return Err(Ending::with(By::Proxy, Why::Loop, format!("{met} is this computer's own")));
-        }
-        (None, Mode::Transparent) => vec![met],
+        (None, Mode::Transparent) => match met {
+            Some(met) if !own(met.ip()) => vec![met],
+            Some(met) => return Err(Ending::with(By::Proxy, Why::Loop, format!("{met} is this computer's own"))),
+            // The client has reset it in the meantime.
+            None => return Err(Ending::new(By::Client, Why::Reset)),
+        },
         (None, _) => proxy.fixed.clone(),
     };
     let mut last = late();

@@ -22,6 +22,10 @@ use tokio::time::{sleep, timeout};
 const SAID_AGAIN: Duration = Duration::from_secs(1);
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
+/// A deadline that is earlier than those of most connections: one that is the earliest of all costs tokio's timer a system call to
+/// say so, and there would be one with each connection.
+const EARLIER: Duration = Duration::from_secs(1);
+
 /// How long connections that were told to end may take to do it.
 const LAST: Duration = Duration::from_secs(2);
 
@@ -82,6 +86,11 @@ impl Proxy {
             let page = Arc::new(move || of.counts.page(&of.pipes, of.journal.dropped()));
             tokio::spawn(metrics::serve(listener, move |address| clients.may(address), page));
         }
+        tokio::spawn(async {
+            loop {
+                sleep(EARLIER).await;
+            }
+        });
         let slots = Arc::new(Semaphore::new(self.wanted.connections));
         tokio::select! {
             () = self.accept(&doors.clients, &slots) => {}

@@ -263,7 +263,8 @@ fn a_signal_lets_connections_finish_and_ends_those_that_do_not() {
         stream.read_exact(&mut [0; 1]).unwrap();
     }
     proxy.signal(Signal::TERM);
-    eventually("nobody is accepted", || TcpStream::connect(proxy.address).is_err().then_some(()));
+    eventually("it says so", || proxy.said().iter().any(|line| line.contains("no more are accepted")).then_some(()));
+    assert!(TcpStream::connect(proxy.address).is_err());
     one.write_all(b"last").unwrap();
     one.shutdown(Shutdown::Write).unwrap();
     assert_eq!(rest(&mut one), b"last");

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""What splitting connections costs: ``ackclock proxy`` beside HAProxy in TCP mode with splice, alternately, in one run.
+
+    .venv/bin/python benches/proxy.py [--gigabytes 4] [--connections 5000] [--idle 9900] [--rounds 5] [--json]
+
+CPU time of the proxy's process (all its threads, /proc/PID/task/*/schedstat), not time on a clock, which says more of
+how busy the computer is. On loopback that has in it the other end's receiving, which runs in whoever sends; both
+proxies pay it alike. Both have one thread and no lines about connections unless it says so. Needs Debian's package
+haproxy for the peer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import multiprocessing
+import os
+import resource
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ackclock import proxy
+
+BLOCK = 1 << 20
+
+
+def serve(listener: socket.socket) -> None:
+    """A request is one byte: b sends as many GB as the next says, e sends it back and waits for the end."""
+    with contextlib.suppress(KeyboardInterrupt):
+        import selectors
+
+        selector = selectors.DefaultSelector()
+        selector.register(listener, selectors.EVENT_READ)
+        block = bytes(BLOCK)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is listener:
+                    stream, _ = listener.accept()
+                    selector.register(stream, selectors.EVENT_READ)
+                    continue
+                stream = key.fileobj  # type: ignore[assignment]
+                asked = stream.recv(16)
+                if asked[:1] == b"b":
+                    for _ in range(int(asked[1:]) * 1000):
+                        stream.sendall(block[:1_000_000])
+                elif asked:
+                    stream.sendall(asked)
+                    continue
+                selector.unregister(stream)
+                stream.close()
+
+
+def cpu(pid: int) -> float:
+    """Seconds of a processor that a process has taken."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+
+def memory(pid: int) -> int:
+    """Bytes of memory that are a process's own."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return 1024 * int(next(line.split()[1] for line in lines if line.startswith("RssAnon:")))
+
+
+@contextlib.contextmanager
+def haproxy(target: int, most: int) -> Iterator[tuple[int, int]]:
+    """HAProxy; its process and its port."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with tempfile.NamedTemporaryFile("w", suffix=".cfg") as file:
+        file.write(
+            f"global\n nbthread 1\n maxconn {most}\n"
+            "defaults\n mode tcp\n timeout connect 10s\n timeout client 300s\n timeout server 300s\n"
+            " option splice-request\n option splice-response\n"
+            f"listen split\n bind 127.0.0.1:{port} backlog 4096\n server one 127.0.0.1:{target}\n"
+        )
+        file.flush()
+        process = subprocess.Popen(["haproxy", "-db", "-f", file.name], stderr=subprocess.DEVNULL)
+        with ended(process):
+            listening(port)
+            yield process.pid, port
+
+
+@contextlib.contextmanager
+def ours(target: int, most: int, lines: bool = False) -> Iterator[tuple[int, int]]:
+    """``ackclock proxy``; its process and its port."""
+    document = {"listen": "127.0.0.1:0", "mode": {"to": f"127.0.0.1:{target}"}, "user": "root", "lines": lines}
+    document |= {"connections": most, "per_client": most}
+    command = [proxy.program(), "run", "-"]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=subprocess.DEVNULL, stderr=pipe, text=True)
+    with ended(process):
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(json.dumps(document))
+        process.stdin.close()
+        said = ""
+        while "listens at" not in said:
+            said = process.stderr.readline()
+            assert said, "it did not start"
+        yield process.pid, int(said.rpartition(":")[2])
+
+
+@contextlib.contextmanager
+def ended(process: subprocess.Popen[Any]) -> Iterator[None]:
+    """Within it the process runs."""
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def listening(port: int) -> None:
+    """Wait until there is somebody at a port."""
+    for _ in range(500):
+        with contextlib.suppress(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        time.sleep(0.02)
+    raise TimeoutError(f"nobody at port {port}")
+
+
+def bulk(pid: int, port: int, gigabytes: int) -> float:
+    """Seconds of a processor per GB that is downloaded."""
+    into = bytearray(BLOCK)
+    with socket.create_connection(("127.0.0.1", port)) as stream:
+        before, got = cpu(pid), 0
+        stream.sendall(b"b%d" % gigabytes)
+        while count := stream.recv_into(into):
+            got += count
+        time.sleep(0.1)
+        assert got == gigabytes * 10**9, got
+        return (cpu(pid) - before) / gigabytes
+
+
+def short(pid: int, port: int, count: int) -> float:
+    """Microseconds of a processor per connection: opened, a byte there and back, closed."""
+    before = cpu(pid)
+    for _ in range(count):
+        with socket.create_connection(("127.0.0.1", port)) as stream:
+            stream.sendall(b"e")
+            assert stream.recv(1) == b"e"
+    time.sleep(0.3)
+    return (cpu(pid) - before) / count * 1e6
+
+
+def idle(pid: int, port: int, count: int) -> float:
+    """Bytes of a process's own memory per connection that has carried a byte there and back and is silent now."""
+    before = memory(pid)
+    streams = []
+    for _ in range(count):
+        stream = socket.create_connection(("127.0.0.1", port))
+        stream.sendall(b"e")
+        assert stream.recv(1) == b"e"
+        streams.append(stream)
+    time.sleep(0.5)
+    each = (memory(pid) - before) / count
+    for stream in streams:
+        stream.close()
+    return each
+
+
+def figures(values: list[float]) -> dict[str, float]:
+    """The median and the ends of what was measured."""
+    return {"median": statistics.median(values), "least": min(values), "most": max(values)}
+
+
+def main() -> int:
+    """Measure, and print a table or JSON."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("--gigabytes", type=int, default=4)
+    options.add_argument("--connections", type=int, default=5000)
+    options.add_argument("--idle", type=int, default=9900)
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--json", action="store_true")
+    given = options.parse_args()
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
+    target = listener.getsockname()[1]
+    server = multiprocessing.get_context("fork").Process(target=serve, args=(listener,), daemon=True)
+    server.start()
+    candidates: dict[str, Callable[[], Any]] = {
+        "ackclock proxy": lambda: ours(target, given.idle),
+        "ackclock proxy, a line for each": lambda: ours(target, given.idle, lines=True),
+    }
+    if shutil.which("haproxy"):
+        candidates["HAProxy"] = lambda: haproxy(target, given.idle)
+    found: dict[str, dict[str, list[float]]] = {name: {} for name in candidates}
+    for number in range(given.rounds):
+        for name, start in list(candidates.items())[:: 1 if number % 2 else -1]:
+            with start() as (pid, port):
+                found[name].setdefault("cpu_s_per_gb", []).append(bulk(pid, port, given.gigabytes))
+                found[name].setdefault("cpu_us_per_connection", []).append(short(pid, port, given.connections))
+    for name, start in candidates.items():
+        with start() as (pid, port):
+            found[name]["idle_bytes_per_connection"] = [idle(pid, port, given.idle)]
+    server.kill()
+    result = {name: {what: figures(values) for what, values in of.items()} for name, of in found.items()}
+    about = {"load": os.getloadavg()[0], "processors": os.cpu_count(), "options": vars(given)}
+    if given.json:
+        print(json.dumps({"about": about, "figures": result}, indent=1))
+        return 0
+    print(f"load {about['load']:.1f} on {about['processors']} processors")
+    for name, of in result.items():
+        for what, value in of.items():
+            print(f"{name:34}{what:28}{value['median']:10.4g}  ({value['least']:.4g} to {value['most']:.4g})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
