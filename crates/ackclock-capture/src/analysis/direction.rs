@@ -11,7 +11,7 @@ use super::rtt::{Rtt, Stamps};
 use super::seldom::{Blank, Seldom};
 
 /// Room of a queue that the next connection at the same place gets.
-const KEPT: usize = 4;
+const KEPT: usize = 16;
 
 /// What the SYN of this direction offered.
 #[derive(Clone, Copy, Debug)]

@@ -77,10 +77,14 @@ impl Connection {
     }
 
     /// Measures the handshake, and notes when it is over.
+    #[inline]
     pub(super) fn shake(&mut self, s: &Segment, d: usize) {
-        if self.handshake[2].is_known() || self.opened.is_known() {
-            return;
+        if !self.handshake[2].is_known() && !self.opened.is_known() {
+            self.shake_on(s, d);
         }
+    }
+
+    fn shake_on(&mut self, s: &Segment, d: usize) {
         let is_syn = s.has(flags::SYN);
         if let [Some(syn), Some(answer), None] = self.handshake.map(Moment::get) {
             let part = if is_syn && s.has(flags::ACK) && answer == s.time {

@@ -99,7 +99,9 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     fn resize(&mut self, room: usize) {
         let mut wider = Vec::with_capacity(room);
-        wider.extend(self.iter().copied());
+        let (front, back) = self.parts();
+        wider.extend_from_slice(front);
+        wider.extend_from_slice(back);
         wider.resize(room, T::default());
         (self.room, self.head) = (Some(wider.into_boxed_slice()), 0);
     }

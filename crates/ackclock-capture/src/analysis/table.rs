@@ -53,8 +53,8 @@ pub struct Analyzer<S> {
     index: Index,
     places: Places,
     /// Open connections with the time at which they are looked at, in the order of that; and of the closed.
-    watch: VecDeque<(i64, u32, u64)>,
-    closing: VecDeque<(i64, u32, u64)>,
+    watch: VecDeque<Watched>,
+    closing: VecDeque<Watched>,
     next: u64,
     /// Where the connection of the last segment is.
     last: u32,
@@ -62,6 +62,9 @@ pub struct Analyzer<S> {
     proved: Vec<super::repairs::Repair>,
     sought: Vec<Sought>,
 }
+
+/// When a connection is looked at, where it is, and the low half of its number: of the next one there it is another.
+type Watched = (i64, u32, u32);
 
 /// Segments that are taken together.
 pub const TOGETHER: usize = 16;
@@ -185,7 +188,7 @@ impl<S: Sink> Analyzer<S> {
         if !place.closing && place.connection.closed {
             place.closing = true;
             place.connection.shrink();
-            self.closing.push_back((s.time, at, place.connection.number));
+            self.closing.push_back((s.time, at, place.connection.number as u32));
         }
     }
 
@@ -230,7 +233,7 @@ impl<S: Sink> Analyzer<S> {
         for (key, which) in [(key, OWN), (&general, GENERAL)] {
             self.index.insert(key, Named::new(at, which), |named| self::key(&self.places, named));
         }
-        self.watch.push_back((s.time, at, number));
+        self.watch.push_back((s.time, at, number as u32));
         self.forget_gone();
         at
     }
@@ -265,14 +268,14 @@ impl<S: Sink> Analyzer<S> {
         self.places.close(at);
     }
 
-    fn is(&self, at: u32, number: u64) -> Option<&Place> {
+    fn is(&self, at: u32, number: u32) -> Option<&Place> {
         let place = self.places.get(at)?;
-        (place.connection.number == number).then_some(place)
+        (place.connection.number as u32 == number).then_some(place)
     }
 
-    /// Connections that are over are watched no longer, as soon as they are most of those that are.
+    /// Connections that are over are watched no longer, as soon as they are a fifth of those that are.
     fn forget_gone(&mut self) {
-        if self.watch.len() > 2 * self.open() + LOOKED_AT {
+        if self.watch.len() > self.open() + self.open() / 4 + LOOKED_AT {
             let mut watch = std::mem::take(&mut self.watch);
             watch.retain(|&(_, at, number)| self.is(at, number).is_some());
             self.watch = watch;
