@@ -9,12 +9,12 @@ Names are loaded when first used, so that importing the package costs next to no
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
 from ackclock.results import drawer
 
+TYPE_CHECKING = False  # what typing says, which takes time to load
 if TYPE_CHECKING:
+    from typing import Any
+
     from ackclock import metrics, stats, study
     from ackclock._ackclock import Ack, Cx, Interval, Lost, RateSample, Restart, Signal, Undo
     from ackclock.comparison.compare import Comparison, compare
@@ -141,10 +141,18 @@ _PARTS = ("metrics", "stats", "study")
 """Parts of the package that are public themselves. Whoever imports them has them as attributes from then on."""
 
 
-drawer.use(lambda: importlib.import_module("ackclock.drawing.plot").plot)
+def _drawer() -> Any:
+    import importlib
+
+    return importlib.import_module("ackclock.drawing.plot").plot
+
+
+drawer.use(_drawer)
 
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
     if name == "__version__":
         from importlib.metadata import version
 

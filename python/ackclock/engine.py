@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ackclock.errors import EngineError
+from ackclock.errors import ControllerError, EngineError, one_line
 from ackclock.extension import load as _extension
-from ackclock.extension import translated as translated
 
 if TYPE_CHECKING:
     import polars as pl
@@ -267,6 +268,23 @@ def replay(events: Sequence[str], flow: str, controllers: Controllers) -> list[s
     """Tell the controller of a resolved flow what was recorded; what it decides, one JSON object each."""
     with translated():
         return list(_extension().replay(list(events), flow, dict(controllers)))
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn the extension's errors into those of this package."""
+    extension = _extension()
+    try:
+        yield
+    except extension.ControllerFailure as failure:
+        controller, flow, at_ns, method = failure.args
+        cause = failure.__cause__
+        assert cause is not None
+        problem = one_line("".join(traceback.format_exception_only(cause)))
+        text = "".join(traceback.format_exception(cause))
+        raise ControllerError(problem, controller, flow, at_ns / 1e9, method, text) from cause
+    except ValueError as error:
+        raise EngineError(str(error)) from error
 
 
 def _algorithm(item: Json) -> Algorithm:

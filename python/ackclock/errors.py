@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from typing import Any
+TYPE_CHECKING = False  # what typing says, which takes time to load, as re does
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 
 class AckclockError(Exception):
@@ -131,13 +132,15 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return folded[close[0]] if close else None
 
 
-_VERSIONS = re.compile(r"[-_.]?\d+$")
+_VERSIONS = r"[-_.]?\d+$"
 
 
 def _versions(word: str, names: Iterable[str]) -> list[str]:
     """Known names that are `word` with a number behind it, as `bbr1` and `bbr3` are of ``bbr``."""
-    found = [name for name in names if _VERSIONS.search(name)]
-    return [name for name in found if _VERSIONS.sub("", name).casefold() == word.casefold()]
+    import re
+
+    found = [name for name in names if re.search(_VERSIONS, name)]
+    return [name for name in found if re.sub(_VERSIONS, "", name).casefold() == word.casefold()]
 
 
 def unknown(what: str, word: str, known: Iterable[str], *key: str | int) -> Problem:
@@ -157,12 +160,18 @@ def unknown(what: str, word: str, known: Iterable[str], *key: str | int) -> Prob
     return Problem(f"unknown {what} '{shown}'", remedy, *key)
 
 
-_LONG = re.compile(r"\S{120,}")
+_LONG = 120
+"""Characters of a word that nobody would read."""
 
 
 def _clipped(text: str) -> str:
     """`text` with words that nobody would read cut short: what a user gives may have thousands of characters."""
-    return _LONG.sub(lambda found: found[0][:57] + "..." + ("'" if found[0].endswith("'") else ""), text)
+    if len(text) < _LONG:
+        return text
+    import re
+
+    short = rf"\S{{{_LONG},}}"
+    return re.sub(short, lambda found: found[0][:57] + "..." + ("'" if found[0].endswith("'") else ""), text)
 
 
 def one_line(text: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import ModuleType
+from ackclock.errors import EngineError
 
-from ackclock.errors import ControllerError, EngineError, one_line
+TYPE_CHECKING = False  # what typing says, which takes time to load
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 def load() -> ModuleType:
@@ -16,22 +16,3 @@ def load() -> ModuleType:
     except ImportError as error:
         raise EngineError(f"the compiled engine is missing ({error}); build it with: make build") from error
     return _ackclock
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Turn the extension's errors into those of this package."""
-    extension = load()
-    try:
-        yield
-    except extension.ControllerFailure as failure:
-        import traceback
-
-        controller, flow, at_ns, method = failure.args
-        cause = failure.__cause__
-        assert cause is not None
-        problem = one_line("".join(traceback.format_exception_only(cause)))
-        text = "".join(traceback.format_exception(cause))
-        raise ControllerError(problem, controller, flow, at_ns / 1e9, method, text) from cause
-    except ValueError as error:
-        raise EngineError(str(error)) from error

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from ackclock.errors import InputError, one_line
 
+TYPE_CHECKING = False  # what typing says, which takes time to load
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -11,7 +11,7 @@ use ackclock_capture::reader::Fault;
 use arrow_schema::ArrowError;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use serde::Deserialize;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
 use serde_json::{json, Map, Value};
 use std::fs::File;
 use std::io::{self, Read};
@@ -24,9 +24,9 @@ use std::time::Duration;
 /// How often signals are looked for.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What is wanted of a capture.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What is wanted of a capture: a dictionary.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
 struct Options {
     series: bool,
     events: bool,
@@ -114,30 +114,64 @@ impl Captures {
         Captures { names: Some(Names::new(anonymise)) }
     }
 
-    /// Analyses the capture in `file` ("-": standard input) into tables in `folder`: files in ``flows`` and, if `options` (JSON:
+    /// Analyses the capture in `file` ("-": standard input) into tables in `folder`: files in ``flows`` and, if `options` (a dict:
     /// `series`, `events`, `only`, `truth`, `merge_interfaces`, `as_sender`, `sort`, `max_bytes`, `checksums`) says so, ``series.arrow``,
-    /// ``events.arrow`` and ``truth.arrow``. Returns what is known of the file, as JSON. ValueError for what is no capture, OSError for
+    /// ``events.arrow`` and ``truth.arrow``. Returns what is known of the file. ValueError for what is no capture, OSError for
     /// a file that cannot be read, RuntimeError where the tables cannot be written.
-    fn analyse(&mut self, py: Python<'_>, file: &str, folder: &str, options: &str) -> PyResult<String> {
-        let options: Options = serde_json::from_str(options).map_err(crate::json_error)?;
+    fn analyse<'py>(
+        &mut self,
+        py: Python<'py>,
+        file: &str,
+        folder: &str,
+        options: Options,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let names = self.names.take().unwrap_or_default();
         let work = |stop: &AtomicBool| to_tables(file, Path::new(folder), &options, names, stop);
         let (names, known) = interruptibly(py, work)?;
         self.names = Some(names);
-        Ok(known.to_string())
+        object(py, &known)
     }
 
     /// Analyses the capture in `file` as far as its summary needs: returns what :meth:`analyse` does, with ``digest``: how many
     /// connections carry data (``carrying``), of each interface its connections and where it was (``interfaces``), and the
     /// ``rows`` of ``flows`` of the `most` largest connections. ``digest`` is null where that takes a table: of many
     /// connections at several interfaces.
-    fn summarise(&mut self, py: Python<'_>, file: &str, most: usize, options: &str) -> PyResult<String> {
-        let options: Options = serde_json::from_str(options).map_err(crate::json_error)?;
+    fn summarise<'py>(
+        &mut self,
+        py: Python<'py>,
+        file: &str,
+        most: usize,
+        options: Options,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let names = self.names.take().unwrap_or_default();
         let (names, known) = interruptibly(py, |stop: &AtomicBool| to_digest(file, most, &options, names, stop))?;
         self.names = Some(names);
-        Ok(known.to_string())
+        object(py, &known)
     }
+}
+
+/// A value as Python has it: without a module that reads JSON, which takes longer to load than a small capture.
+fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(truth) => PyBool::new(py, *truth).to_owned().into_any(),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(whole), _) => whole.into_pyobject(py)?.into_any(),
+            (None, Some(whole)) => whole.into_pyobject(py)?.into_any(),
+            (None, None) => PyFloat::new(py, number.as_f64().unwrap_or(f64::NAN)).into_any(),
+        },
+        Value::String(text) => PyString::new(py, text).into_any(),
+        Value::Array(items) => {
+            let list = PyList::empty(py);
+            items.iter().try_for_each(|item| list.append(object(py, item)?))?;
+            list.into_any()
+        }
+        Value::Object(entries) => {
+            let dict = PyDict::new(py);
+            entries.iter().try_for_each(|(name, entry)| dict.set_item(name, object(py, entry)?))?;
+            dict.into_any()
+        }
+    })
 }
 
 /// What `work` does in another thread. What it is given says when somebody has given up.

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ackclock.cli import connections, lines
-from ackclock.pcaps.digest import Digest
+
+TYPE_CHECKING = False  # what typing says, which takes time to load
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ackclock.pcaps.digest import Digest
+
+    Row = Mapping[str, Any]
 
 _FEW = 6
 """Captures whose interfaces are listed."""
-
-Row = Mapping[str, Any]
 
 
 def files(captures: Sequence[Row]) -> None:

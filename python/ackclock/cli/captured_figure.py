@@ -54,12 +54,12 @@ class Asked:
         names = connections(self.connection)
         if names and EVERY not in names:
             numbers = (int(name.partition(".")[0]) for name in names)
-            return options._replace(only=tuple(number for number in numbers if number < _MOST))
+            return options.but(only=tuple(number for number in numbers if number < _MOST))
         if names or len(found) > 1 or not Path(found[0].path).is_file():
             return options
-        with session(found, options._replace(series=False, events=False)) as first:
+        with session(found, options.but(series=False, events=False)) as first:
             rows = passages.connections(first.result, [0])
-        return options._replace(only=tuple(row["connection"] for row in rows[:1]))
+        return options.but(only=tuple(row["connection"] for row in rows[:1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
 from ackclock.errors import one_line
 
-Row = Mapping[str, Any]
+TYPE_CHECKING = False  # what typing says, which takes time to load
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    Row = Mapping[str, Any]
 
 _ROOM = 11
 """Characters that the names of lines take."""

@@ -14,13 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock.cli import widths as widths_of
-from ackclock.cli.lines import Lines as Lines
 from ackclock.cli.lines import blocks as blocks
 from ackclock.cli.lines import fold as fold
 from ackclock.cli.lines import folded as folded
 from ackclock.cli.lines import print_json as print_json
-from ackclock.cli.lines import progress as progress
 from ackclock.cli.lines import warn as warn
+from ackclock.cli.progress import Lines as Lines
+from ackclock.cli.progress import progress as progress
 
 GAP, TIGHT = 3, 1  # characters between the columns of a table
 _WIDE = 200  # columns when the output is a file or a pipe: tables are not folded there

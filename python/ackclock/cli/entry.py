@@ -8,15 +8,16 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import warnings
-from collections.abc import Sequence
-from typing import Any
 
 import ackclock
-from ackclock.cli import interrupts
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.errors import AckclockError, ControllerError, EarlierResultWarning, EngineError, InputError, one_line
 from ackclock.files import reason
+
+TYPE_CHECKING = False  # what typing says, which takes time to load
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 
 class MisuseError(Exception):
@@ -27,9 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code (docs/cli.md)."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        with interrupts.kept(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", EarlierResultWarning)  # commands say it in a line
-            result = _played(given)
+        result = _played(given)
         sys.stdout.flush()
     except MisuseError as error:
         return _fail(f"{error}; see: ackclock --help", BAD_INPUT)
@@ -63,9 +62,15 @@ def _played(given: Sequence[str]) -> Any:
         from ackclock.cli.pcap import Request, run
 
         return run(Request(tuple(given[1:])))
-    from ackclock.cli.app import played
+    import warnings
 
-    return played(given)
+    from ackclock.cli import interrupts
+
+    with interrupts.kept(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", EarlierResultWarning)  # commands say it in a line
+        from ackclock.cli.app import played
+
+        return played(given)
 
 
 def _fail(message: str, code: int) -> int:

@@ -6,39 +6,53 @@ reading a capture of some hundred thousand packets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
-
 from ackclock.cli import captured, lines
 from ackclock.cli.exit_codes import FAILED, OK
 from ackclock.errors import InputError
 from ackclock.pcaps import digest, inputs
 from ackclock.pcaps.reading import Options
 
+TYPE_CHECKING = False  # what typing says, which takes time to load
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ackclock.cli.captured_figure import Asked, Figure
     from ackclock.pcaps.analyse import Session
 
 
-class Request(NamedTuple):
+class Request:
     """What was asked for on the command line; the defaults are those of its options."""
 
-    files: Sequence[str]
-    tables: Sequence[str] = ()
-    out: Path | None = None
-    labels: Sequence[str] = ()
-    base: str | None = None
-    weights: str | None = None
-    most: int = 8
-    options: Options = Options()
-    anonymise: bool = False
-    as_json: bool = False
-    check: bool = False
-    truth: Path | None = None
-    plot: Asked | None = None
+    def __init__(
+        self,
+        files: Sequence[str],
+        tables: Sequence[str] = (),
+        out: Path | None = None,
+        labels: Sequence[str] = (),
+        base: str | None = None,
+        weights: str | None = None,
+        most: int = 8,
+        options: Options | None = None,
+        anonymise: bool = False,
+        as_json: bool = False,
+        check: bool = False,
+        truth: Path | None = None,
+        plot: Asked | None = None,
+    ) -> None:
+        self.files = files
+        self.tables = tables
+        self.out = out
+        self.labels = labels
+        self.base = base
+        self.weights = weights
+        self.most = most
+        self.options = options or Options()
+        self.anonymise = anonymise
+        self.as_json = as_json
+        self.check = check
+        self.truth = truth
+        self.plot = plot
 
     @property
     def plain(self) -> bool:
@@ -88,8 +102,13 @@ def _again(done: Session, request: Request) -> int:
 
 def _digested(request: Request, found: Sequence[inputs.Input]) -> bool:
     """Print a summary without tables, if they are not needed for it."""
-    with lines.progress(several=len(found) > 1) as report:
-        own = digest.digest(found, request.options, request.most, anonymise=request.anonymise, report=report)
+    if len(found) == 1:
+        own = digest.digest(found, request.options, request.most, anonymise=request.anonymise)
+    else:
+        from ackclock.cli.progress import progress
+
+        with progress() as report:
+            own = digest.digest(found, request.options, request.most, anonymise=request.anonymise, report=report)
     if own is None:
         return False
     captured.files(own.captures)
@@ -101,10 +120,13 @@ def _digested(request: Request, found: Sequence[inputs.Input]) -> bool:
 
 def _tabled(request: Request, found: Sequence[inputs.Input]) -> None:
     """Make tables and print what is asked for of them."""
+    from contextlib import ExitStack
+
+    from ackclock.cli.progress import progress
     from ackclock.pcaps.analyse import session
 
     with ExitStack() as until:
-        with lines.progress() as report:
+        with progress() as report:
             options = request.options
             if request.plot is not None and request.out is None and not request.tables:
                 options = request.plot.narrowed(options, found)

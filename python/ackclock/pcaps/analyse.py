@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ackclock.pcaps import inputs, keep, record
-from ackclock.pcaps.inputs import LABEL, Input, Paths
+from ackclock.pcaps.inputs import LABEL, Input
 from ackclock.pcaps.keep import Kept
 from ackclock.pcaps.reading import Options as Options
 from ackclock.pcaps.reading import Reader
@@ -21,6 +21,7 @@ from ackclock.results.manifest import Manifest, captured, tables_of
 from ackclock.results.store import MANIFEST, OutputDirectory, Tables, read
 
 if TYPE_CHECKING:
+    from ackclock.pcaps.inputs import Paths
     from ackclock.results.result import Result
 
 
@@ -154,6 +155,6 @@ def analysed(
 
 def _written(options: Options, *, anonymise: bool) -> dict[str, Any]:
     return {
-        **{name: value for name, value in options._asdict().items() if value},
+        **{name: value for name, value in vars(options).items() if value},
         **({"anonymise": True} if anonymise else {}),
     }

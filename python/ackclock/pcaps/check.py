@@ -145,7 +145,7 @@ def check(source: Input, options: Options | None = None, truth: Result | None = 
     """
     if source.path == STDIN:
         raise InputError("a check reads the capture twice", "give a file", source=STDIN)
-    wanted = (options or Options())._replace(series=False, events=True, as_sender=True)
+    wanted = (options or Options()).but(series=False, events=True, as_sender=True)
     with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
         folder = Path(scratch)
         kept = analyse.analysed([source], wanted, folder, truth=True)

@@ -5,29 +5,43 @@ What is found is what the tables have, column by column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from ackclock.pcaps.inputs import FILE
+from ackclock.pcaps.reading import Reader
 
-from ackclock.pcaps.inputs import FILE, Input
-from ackclock.pcaps.reading import Analysed, Options, Reader
+TYPE_CHECKING = False  # what typing says, which takes time to load
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from ackclock.pcaps.inputs import Input
+    from ackclock.pcaps.reading import Analysed, Options
+
+    Row = dict[str, Any]
 
 MOST = 4096
 """Connections that a digest has at most: more are a table."""
 
-Row = dict[str, Any]
 
+class Digest:
+    """What is in captures: a row for each of their interfaces (`captures`), and for each of the largest `connections`.
 
-class Digest(NamedTuple):
-    """What is in captures: a row for each of their interfaces, and for each of the largest connections."""
+    `carrying` is how many carry data, `warnings` what to know before figures are believed, `several` whether there are
+    several captures.
+    """
 
-    captures: Sequence[Row]
-    connections: Sequence[Row]
-    """As :func:`largest` has them."""
-    carrying: int
-    """Connections that carry data."""
-    warnings: Sequence[str]
-    several: bool
-    """Whether there are several captures."""
+    def __init__(
+        self,
+        captures: Sequence[Row],
+        connections: Sequence[Row],
+        carrying: int,
+        warnings: Sequence[str],
+        several: bool,
+    ) -> None:
+        self.captures = captures
+        self.connections = connections
+        self.carrying = carrying
+        self.warnings = warnings
+        self.several = several
 
 
 def digest(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ackclock.errors import InputError
 from ackclock.files import reason
 from ackclock.pcaps.escaped import escaped
 
+TYPE_CHECKING = False  # what typing says, which takes time to load
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 STDIN = "-"
 LABEL = "label"
@@ -24,15 +26,14 @@ _MAGICS = frozenset(
 )
 _GZIP = b"\x1f\x8b"
 
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-
-class Input(NamedTuple):
+class Input:
     """A capture that is to be read: where it is, what it is called in tables, and the label of its group."""
 
-    path: str
-    name: str
-    label: str | None = None
+    def __init__(self, path: str, name: str, label: str | None = None) -> None:
+        self.path = path
+        self.name = name
+        self.label = label
 
     @property
     def lasting(self) -> bool:
@@ -46,7 +47,7 @@ def collected(files: Paths, labels: Mapping[str, Paths] | None = None) -> list[I
     Of several folders without labels each is a group, called as it is.
     """
     given = _several(files, "files")
-    if labels is not None and not isinstance(labels, Mapping):
+    if labels is not None and not _is_mapping(labels):
         raise InputError("these are no groups", "give captures by label: labels={'off': ..., 'on': ...}", key="labels")
     found: list[tuple[str, str | None]] = []
     folders = [path for path in given if path != STDIN and is_folder(path)]
@@ -89,10 +90,18 @@ def labelled(texts: Sequence[str]) -> dict[str, list[str]]:
 
 def _several(paths: object, key: str) -> list[str]:
     """Paths as they were given. Raises :class:`InputError` where what was given is none."""
-    if isinstance(paths, Mapping):
+    if _is_mapping(paths):
         raise InputError("groups are no captures", "name them in labels={'off': ..., 'on': ...}", key=key)
-    single = isinstance(paths, str | bytes | os.PathLike) or not isinstance(paths, Iterable)
-    return [_path(path, key) for path in ([paths] if single else cast("Iterable[object]", paths))]
+    if isinstance(paths, str | bytes | os.PathLike):
+        return [_path(paths, key)]
+    try:
+        return [_path(path, key) for path in iter(paths)]  # type: ignore[call-overload]
+    except TypeError:
+        return [_path(paths, key)]
+
+
+def _is_mapping(value: object) -> bool:
+    return hasattr(value, "keys") and hasattr(value, "items")
 
 
 def _path(path: object, key: str) -> str:

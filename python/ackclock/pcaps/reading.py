@@ -2,39 +2,66 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, NamedTuple
 
 from ackclock import extension
 from ackclock.errors import EngineError, InputError, one_line
 from ackclock.files import reason
 from ackclock.pcaps.escaped import escaped
-from ackclock.pcaps.inputs import Input
+
+TYPE_CHECKING = False  # what typing says, which takes time to load
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from ackclock.pcaps.inputs import Input
 
 MOST_SORTED = 1_000_000
 """Packets that are put in order at a time: they are in memory."""
+
+_MOST_BYTES = 2**63 - 1
+"""More than any file has."""
 
 _EARLY_NS = 10**15
 """Captures whose first packet is of the first eleven days of 1970 count from the epoch: no clock shows that, so they
 are of a simulation, whose run begins there."""
 
 
-class Options(NamedTuple):
-    """How captures are analysed; :func:`ackclock.pcap` says what each means."""
+class Options:
+    """How captures are analysed; :func:`ackclock.pcap` says what each means.
 
-    series: bool = False
-    events: bool = False
-    merge_interfaces: bool = False
-    sort: int = 0
-    max_bytes: int | None = None
-    checksums: bool = False
-    as_sender: bool = False
-    """Take round trip times as senders do: of the oldest segment that an acknowledgment covers."""
-    only: tuple[int, ...] | None = None
-    """Connections whose series and events are kept. Default: all."""
+    Besides: `as_sender`, to take round trip times as senders do, of the oldest segment that an acknowledgment covers,
+    and `only`, the connections whose series and events are kept, by default all.
+    """
+
+    def __init__(
+        self,
+        series: bool = False,
+        events: bool = False,
+        merge_interfaces: bool = False,
+        sort: int = 0,
+        max_bytes: int | None = None,
+        checksums: bool = False,
+        as_sender: bool = False,
+        only: tuple[int, ...] | None = None,
+    ) -> None:
+        self.series = series
+        self.events = events
+        self.merge_interfaces = merge_interfaces
+        self.sort = sort
+        self.max_bytes = max_bytes if max_bytes is None else min(max_bytes, _MOST_BYTES)
+        self.checksums = checksums
+        self.as_sender = as_sender
+        self.only = only
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Options) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def but(self, **changes: Any) -> Options:
+        """The same with some of them changed."""
+        return Options(**{**vars(self), **changes})
 
     def checked(self) -> Options:
         """These options. Raises :class:`InputError` where one cannot be."""
@@ -45,14 +72,17 @@ class Options(NamedTuple):
         return self
 
 
-class Analysed(NamedTuple):
+class Analysed:
     """A capture that was analysed: what the engine says of it, where it put tables, if it did, how long it took."""
 
-    source: Input
-    run: int
-    known: Mapping[str, Any]
-    folder: str = ""
-    wall_s: float = 0.0
+    def __init__(
+        self, source: Input, run: int, known: Mapping[str, Any], folder: str = "", wall_s: float = 0.0
+    ) -> None:
+        self.source = source
+        self.run = run
+        self.known = known
+        self.folder = folder
+        self.wall_s = wall_s
 
     @property
     def origin(self) -> int:
@@ -93,7 +123,7 @@ class Reader:
     """Reads captures that belong together: where addresses are replaced, each is called the same in all of them."""
 
     def __init__(self, options: Options, *, anonymise: bool = False) -> None:
-        self._options = options._asdict()
+        self._options = options
         self._captures = extension.load().Captures(anonymise)
 
     def into_tables(self, source: Input, run: int, folder: str, *, truth: bool = False) -> Analysed:
@@ -102,32 +132,29 @@ class Reader:
         `truth`: also keep what the simulator says in comments.
         """
         begun = time.monotonic()
-        with _refused(source):
-            known = self._captures.analyse(source.path, folder, json.dumps({**self._options, "truth": truth}))
-        return Analysed(source, run, _safe(json.loads(known)), folder, time.monotonic() - begun)
+        known = self._read(self._captures.analyse, source, folder, truth=truth)
+        return Analysed(source, run, _safe(known), folder, time.monotonic() - begun)
 
     def into_digest(self, source: Input, run: int, most: int) -> Analysed | None:
         """Analyse a capture as far as a summary of its `most` largest connections needs, which is `digest` of what is
         known then. ``None`` if that takes tables. Raises as :meth:`into_tables` does.
         """
-        with _refused(source):
-            known = self._captures.summarise(source.path, most, json.dumps({**self._options, "truth": False}))
-        found = json.loads(known)
-        return None if found["digest"] is None else Analysed(source, run, _safe(found))
+        known = self._read(self._captures.summarise, source, most, truth=False)
+        return None if known["digest"] is None else Analysed(source, run, _safe(known))
 
-
-@contextmanager
-def _refused(source: Input) -> Iterator[None]:
-    """Say of which capture an error is, and what would be right."""
-    try:
-        with extension.translated():
-            yield
-    except EngineError as error:
-        remedy = "give a capture in the format pcap or pcapng"
-        raise InputError(one_line(escaped(str(error))), remedy, source=source.name) from None
-    except (OSError, ValueError) as error:
-        remedy = "give a file that is there and that you may read"
-        raise InputError(f"cannot be read ({escaped(reason(error))})", remedy, source=escaped(source.path)) from None
+    def _read(self, how: Callable[..., dict[str, Any]], source: Input, into: object, *, truth: bool) -> dict[str, Any]:
+        """What the engine says, or of which capture its error is and what would be right."""
+        try:
+            return how(source.path, into, {**vars(self._options), "truth": truth})
+        except ValueError as error:
+            remedy = "give a capture in the format pcap or pcapng"
+            raise InputError(one_line(escaped(str(error))), remedy, source=source.name) from None
+        except OSError as error:
+            remedy = "give a file that is there and that you may read"
+            problem = f"cannot be read ({escaped(reason(error))})"
+            raise InputError(problem, remedy, source=escaped(source.path)) from None
+        except RuntimeError as error:
+            raise EngineError(f"{source.name}: {one_line(escaped(str(error)))}") from None
 
 
 def _safe(known: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+TYPE_CHECKING = False  # what typing says, which takes time to load
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-Drawer = Callable[..., Any]
+    Drawer = Callable[..., Any]
 
 _known: list[Callable[[], Drawer]] = []
 
