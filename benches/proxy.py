@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What splitting connections costs: ``ackclock proxy`` beside HAProxy in TCP mode with splice, alternately, in one run.
 
-    .venv/bin/python benches/proxy.py [--gigabytes 4] [--connections 5000] [--idle 9900] [--rounds 5] [--json]
+    .venv/bin/python benches/proxy.py [--gigabytes 4] [--connections 5000] [--idle 9500] [--rounds 5] [--json]
 
 CPU time of the proxy's process (all its threads, /proc/PID/task/*/schedstat), not time on a clock, which says more of
 how busy the computer is. On loopback that has in it the other end's receiving, which runs in whoever sends; both
@@ -180,7 +180,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("--gigabytes", type=int, default=4)
     options.add_argument("--connections", type=int, default=5000)
-    options.add_argument("--idle", type=int, default=9900)
+    options.add_argument("--idle", type=int, default=9500)
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--json", action="store_true")
     given = options.parse_args()
