@@ -115,19 +115,17 @@ impl Connection {
         let mss = self.mss(d);
         let x = &mut self.directions[d];
         let segments = x.segments(length, mss);
-        x.sending.volume.packets += 1;
-        x.sending.volume.super_packets += u64::from(length > u64::from(mss));
-        x.sending.volume.sent_bytes += length;
-        x.sending.volume.sent_segments += segments;
+        let sending = &mut *x.sending;
+        sending.volume.packets += 1;
+        sending.volume.super_packets += u64::from(length > u64::from(mss));
+        sending.volume.sent_bytes += length;
+        sending.volume.sent_segments += segments;
+        if !x.initial_over && start >= x.max {
+            let (bytes, all, _) = sending.rounds.initial;
+            sending.rounds.initial = (bytes + length, all + segments, (length - 1) as u32 % mss + 1);
+        }
         if s.marked {
             x.counts.marked += segments;
-        }
-        if !x.initial_over && start >= x.max {
-            x.sending.rounds.initial = (
-                x.sending.rounds.initial.0 + length,
-                x.sending.rounds.initial.1 + segments,
-                (length - 1) as u32 % mss + 1,
-            );
         }
         let (flight, max) = (x.in_flight(), x.max);
         if start == max {

@@ -225,7 +225,7 @@ impl Limits {
         // The view of 1.05 u + 3 ms ago stays at the front.
         let back = time - path.up - path.up / 20 - 3 * MS;
         while self.arrived > 1 && self.acks.get(1).is_some_and(|next| next.time <= back) {
-            self.acks.pop_front();
+            self.acks.skip_first();
             self.arrived -= 1;
         }
         self.settle(time, path.eps());
@@ -235,7 +235,7 @@ impl Limits {
     #[inline]
     pub fn acknowledged(&mut self, view: View, path: &Path) {
         if self.acks.len() >= MOST_ACKS {
-            self.acks.pop_front();
+            self.acks.skip_first();
             self.arrived = self.arrived.saturating_sub(1);
         }
         self.acks.push_back(Ack::of(view));

@@ -170,7 +170,7 @@ impl Pieces {
             take(&piece, piece.end.saturating_sub(self.una));
             self.una = self.una.max(piece.end);
             self.holes -= u16::from(piece.kind == Kind::Hole);
-            self.of.pop_front();
+            self.of.skip_first();
         }
         self.una = self.una.max(ack);
         if self.of.is_empty() {

@@ -46,7 +46,7 @@ impl Recent {
             if self.of.len() < REMEMBERED && s.time - at <= 2 * with_id {
                 break;
             }
-            self.of.pop_front();
+            self.of.skip_first();
         }
         self.of.push_back((digest(s), s.time));
         false

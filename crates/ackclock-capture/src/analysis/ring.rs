@@ -65,7 +65,10 @@ impl<T: Copy + Default> Ring<T> {
     /// The first one.
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        self.get(0)
+        if self.len == 0 {
+            return None;
+        }
+        self.room().get(self.head as usize)
     }
 
     /// The last one.
@@ -80,9 +83,10 @@ impl<T: Copy + Default> Ring<T> {
         if self.len() == self.room().len() {
             self.resize((2 * self.len()).max(1));
         }
-        self.len += 1;
-        if let Some(place) = self.get_mut(self.len() - 1) {
+        let slot = self.slot(self.len());
+        if let Some(place) = self.room.as_deref_mut().and_then(|room| room.get_mut(slot)) {
             *place = value;
+            self.len += 1;
         }
     }
 
@@ -90,9 +94,17 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         let first = *self.front()?;
-        self.head = self.slot(1) as u32;
-        self.len -= 1;
+        self.skip_first();
         Some(first)
+    }
+
+    /// Leaves the first one out, if there is one.
+    #[inline]
+    pub fn skip_first(&mut self) {
+        if self.len > 0 {
+            self.head = self.slot(1) as u32;
+            self.len -= 1;
+        }
     }
 
     /// Gives it room for `room`, which is at least what is in it.

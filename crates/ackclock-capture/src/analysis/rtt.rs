@@ -145,7 +145,7 @@ impl Stamps {
             if older(value, waiting) {
                 return None;
             }
-            self.waiting.pop_front();
+            self.waiting.skip_first();
             if waiting == value {
                 (self.echoed, self.echoed_from) = (Some(value), at);
                 return Some((time - at).min(LONGEST)).filter(|ns| *ns >= 0);
