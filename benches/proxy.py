@@ -78,7 +78,7 @@ def haproxy(target: int, most: int) -> Iterator[tuple[int, int]]:
         port = free.getsockname()[1]
     with tempfile.NamedTemporaryFile("w", suffix=".cfg") as file:
         file.write(
-            f"global\n nbthread 1\n maxconn {most}\n"
+            f"global\n nbthread 1\n maxconn {most}\n maxpipes 200\n"  # else it wants descriptors for 1 in 4 to splice
             "defaults\n mode tcp\n timeout connect 10s\n timeout client 300s\n timeout server 300s\n"
             " option splice-request\n option splice-response\n"
             f"listen split\n bind 127.0.0.1:{port} backlog 4096\n server one 127.0.0.1:{target}\n"
