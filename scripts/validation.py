@@ -31,6 +31,7 @@ import limited_figures  # noqa: E402
 import lte_figures  # noqa: E402
 import peer_figures  # noqa: E402
 import validation_drawn as drawn  # noqa: E402
+import validation_engines as engines  # noqa: E402
 import validation_kernel as kernel  # noqa: E402
 import validation_limited as limited  # noqa: E402
 import validation_random_loss as random_loss  # noqa: E402
@@ -146,6 +147,11 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "limited speeds": limited.speeds,
     "limited round trips": limited.round_trips,
     "limited retransmissions": limited.retransmissions,
+    "engines agreement": engines.agreement,
+    "engines tolerances": engines.tolerances,
+    **{f"engines {name}": partial(engines.beside, name) for name in engines.ENGINES},
+    **{f"engines refused {name}": partial(engines.refused, name) for name in engines.ENGINES},
+    "engines changes": engines.changes,
     **{reference: partial(comparison, reference) for reference in REFERENCES if "Linux kernel" not in reference},
     "deviations": deviations,
 }
