@@ -16,7 +16,7 @@ from ackclock.cli.entry import MisuseError
 from ackclock.cli.entry import main as main
 from ackclock.cli.examples import of as example
 from ackclock.cli.measure_options import measure_app
-from ackclock.cli.options import AllowLate, Engine, Json, Kernel, Pin, UseLate, by_engine, flag, repeatable
+from ackclock.cli.options import AllowLate, Engine, Json, Kernel, Offload, Pin, UseLate, by_engine, flag, repeatable
 from ackclock.cli.pcap_options import pcap_command
 from ackclock.cli.plot_options import plot_command
 from ackclock.cli.proxy import proxy_command
@@ -73,11 +73,12 @@ def run_command(
     kernel: Kernel = None,
     pin: Pin = None,
     allow_late: AllowLate = False,
+    offload: Offload = False,
 ) -> int:
     """Run a scenario and show a table of means and 95 % confidence intervals."""
     from ackclock.cli.run import Request, run
 
-    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late, kernel=kernel))
+    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late, offload=offload, kernel=kernel))
     return run(Request(file, out, changes, seed, replications, jobs, json, plot, capture, link_type))
 
 
@@ -111,11 +112,12 @@ def sweep_command(
     kernel: Kernel = None,
     pin: Pin = None,
     allow_late: AllowLate = False,
+    offload: Offload = False,
 ) -> int:
     """Play every run of a scenario that is not there yet; go on after an interruption."""
     from ackclock.cli.sweep import Request, run
 
-    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late, kernel=kernel))
+    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late, offload=offload, kernel=kernel))
     return run(
         Request(
             file,

@@ -33,10 +33,18 @@ Pin = Annotated[
     int | None, Parameter(show_default=False, help="With engine kernel: the processor that drives the path.")
 ]
 AllowLate = Annotated[bool, flag("With engine kernel: runs are valid however late packets were.")]
+Offload = Annotated[
+    bool, flag("With engine kernel: hosts leave segmentation to the path, as to a network card (docs/engines.md).")
+]
 UseLate = Annotated[bool, flag("Use runs on a real kernel that are not valid, too.", name="--allow-late")]
 
 
-def by_engine(engine: str | None, pin: int | None, *, allow_late: bool, kernel: str | None = None) -> list[str]:
+def by_engine(
+    engine: str | None, pin: int | None, *, allow_late: bool, offload: bool, kernel: str | None = None
+) -> list[str]:
     """These options as changes of the scenario."""
-    given = {"engine": engine, "kernel": kernel, "pin": pin, "allow_late": "true" if allow_late else None}
+    flags = {"allow_late": allow_late, "offload": offload}
+    given = {"engine": engine, "kernel": kernel, "pin": pin} | {
+        key: "true" if on else None for key, on in flags.items()
+    }
     return [f"run.{key}={value}" for key, value in given.items() if value is not None]

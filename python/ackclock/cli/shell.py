@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ackclock.cli import console
-from ackclock.cli.options import AllowLate, Pin, by_engine, flag, repeatable
+from ackclock.cli.options import AllowLate, Offload, Pin, by_engine, flag, repeatable
 from ackclock.errors import InputError, Problem
 
 _SHELL = "/bin/sh"
@@ -44,6 +44,7 @@ def shell_command(
     seed: Annotated[int | None, Parameter(help="Master seed, in place of run.seed.")] = None,
     pin: Pin = None,
     allow_late: AllowLate = False,
+    offload: Offload = False,
     quiet: Annotated[bool, flag("Say nothing but what is wrong.")] = False,
 ) -> int:
     """Run a program, or your shell, behind the path of a scenario, in real time.
@@ -53,7 +54,7 @@ def shell_command(
     """
     from ackclock.scenario.plan import load
 
-    more = by_engine(None, pin, allow_late=allow_late)
+    more = by_engine(None, pin, allow_late=allow_late, offload=offload)
     plan = load(file, set=(*changes, *more), seed=seed)
     return run(plan, Asked(command, end, server, flow, with_flows, nat, duration, out, capture, quiet))
 
