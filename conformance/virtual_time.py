@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""The simulator beside the engine kernel-vt: Linux on the same path, with an exact clock (kernel-vt/README.md).
+
+python conformance/virtual_time.py                  # the simulator beside what was recorded
+python conformance/virtual_time.py --record         # plays all runs on the newest kernel, and writes them down
+python conformance/virtual_time.py --only ecn       # some of them
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import ackclock
+from ackclock.virtual import kept
+
+RECORD = Path(__file__).parent / "kernel-vt" / "runs.json"
+CONTROLLERS = ("reno", "cubic", "bbr1")
+
+GOODPUT, QUEUE = 0.01, 0.05
+"""Largest relative differences of all flows' goodput and of the bottleneck's mean queue that count as agreement."""
+FEW = 0.2
+"""Packets by which a mean queue may differ besides, where it is nearly empty."""
+
+
+def dumbbell(rate: str, rtt: str, queue: Any, **more: Any) -> dict[str, Any]:
+    """A dumbbell whose frames have the header of Ethernet."""
+    limited = {"kind": "droptail", "limit": queue} if isinstance(queue, str) else queue
+    return {"kind": "dumbbell", "rate": rate, "rtt": rtt, "queue": limited, "link_overhead": "14 B", **more}
+
+
+def hop(rate: str, queue: str) -> dict[str, Any]:
+    """A link of a chain."""
+    return {"rate": rate, "delay": "10 ms", "queue": {"kind": "droptail", "limit": queue}, "link_overhead": "14 B"}
+
+
+FILES = {"kind": "files", "arrivals": {"poisson": 2.0}, "size": "150 kB"}
+CBR = {"kind": "on-off", "rate": "3 Mbit/s", "packet": "1000 B"}
+MARKING = {"kind": "fq_codel", "limit": "1000 packets", "ecn": True}
+
+BASE: Mapping[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
+    "base-10": (dumbbell("10 Mbit/s", "40 ms", "33 packets"), [{}]),
+    "base-100": (dumbbell("100 Mbit/s", "40 ms", "330 packets"), [{}]),
+}
+"""What the engine was made with."""
+
+CHOSEN: Mapping[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
+    "slow": (dumbbell("2 Mbit/s", "30 ms", "20 packets"), [{}]),
+    "long": (dumbbell("20 Mbit/s", "200 ms", "150 packets"), [{}]),
+    "shallow": (dumbbell("10 Mbit/s", "60 ms", "8 packets"), [{}]),
+    "deep": (dumbbell("8 Mbit/s", "20 ms", "100 packets"), [{}]),
+    "four": (dumbbell("20 Mbit/s", "50 ms", "80 packets"), [{"start": f"{100 * n + 1} ms"} for n in range(4)]),
+    "ecn": (dumbbell("10 Mbit/s", "40 ms", MARKING), [{"tcp": {"ecn": "classic"}}]),
+    "loss": (dumbbell("10 Mbit/s", "40 ms", "50 packets", loss={"every": 300}), [{}]),
+    "two-hop": ({"kind": "chain", "hops": [hop("20 Mbit/s", "60 packets"), hop("10 Mbit/s", "40 packets")]}, [{}]),
+    "on-off": (dumbbell("10 Mbit/s", "40 ms", "40 packets"), [{}, {"app": CBR, "cc": None}]),
+    "files": (dumbbell("10 Mbit/s", "40 ms", "40 packets"), [{"app": FILES}]),
+}
+"""What was chosen afterwards, and not changed for what came out."""
+
+DURATION = "30 s"
+_ONE_MINUTE = "base-10"
+
+Cell = tuple[str, str]
+"""Name of a path, name of a controller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What is compared. `flows` are goodputs, bit/s."""
+
+    flows: tuple[float, ...]
+    retransmitted: int
+    mean_queue: float
+    drops: int
+    marks: int
+
+    @property
+    def goodput(self) -> float:
+        """Of all flows together, bit/s."""
+        return sum(self.flows)
+
+
+def cells() -> list[Cell]:
+    """All that are played."""
+    return [(path, cc) for path in (*BASE, *CHOSEN) for cc in CONTROLLERS]
+
+
+def scenario(cell: Cell) -> dict[str, Any]:
+    """The scenario of a cell."""
+    path, cc = cell
+    topology, flows = {**BASE, **CHOSEN}[path]
+    made = [{key: value for key, value in ({"cc": cc} | flow).items() if value is not None} for flow in flows]
+    return {
+        "topology": topology,
+        "flows": made,
+        "run": {"duration": "60 s" if path == _ONE_MINUTE else DURATION, "packet_delays": False},
+    }
+
+
+def figures(result: ackclock.Result) -> Figures:
+    """Of a result of one run. The bottleneck is the link with the longest queue."""
+    queues = result.links["mean_queue_packets"].to_list()
+    return Figures(
+        tuple(result.flows["goodput_bps"].to_list()),
+        int(result.flows["retransmitted_segments"].sum()),
+        max(queues),
+        int(result.links["drops"].sum()),
+        int(result.links["marks"].sum()),
+    )
+
+
+@functools.cache
+def simulated(cell: Cell) -> Figures:
+    """What the simulator makes of it."""
+    return figures(ackclock.run(scenario(cell)))
+
+
+@functools.cache
+def recorded() -> Mapping[Cell, Figures]:
+    """What the kernel made of it."""
+    found = json.loads(RECORD.read_text(encoding="utf-8"))["runs"]
+    return {(run.pop("path"), run.pop("cc")): Figures(**run | {"flows": tuple(run["flows"])}) for run in found}
+
+
+def differences(cell: Cell) -> tuple[float, float]:
+    """Relative differences of goodput and of the mean queue, the simulator's from the kernel's."""
+    ours, theirs = simulated(cell), recorded()[cell]
+    goodput = ours.goodput / theirs.goodput - 1
+    by = ours.mean_queue - theirs.mean_queue
+    return goodput, 0.0 if abs(by) <= FEW else by / theirs.mean_queue
+
+
+def agrees(cell: Cell) -> bool:
+    """Whether both are within what counts as agreement."""
+    goodput, queue = differences(cell)
+    return abs(goodput) <= GOODPUT and abs(queue) <= QUEUE
+
+
+def line(cell: Cell) -> str:
+    """A cell in words."""
+    ours, theirs, (goodput, queue) = simulated(cell), recorded()[cell], differences(cell)
+    both = f"{ours.goodput / 1e6:8.4f} {theirs.goodput / 1e6:8.4f} Mbit/s {goodput:+7.2%}"
+    queues = f"{ours.mean_queue:7.2f} {theirs.mean_queue:7.2f} packets {queue:+7.1%}"
+    again = f"{ours.retransmitted:4} {theirs.retransmitted:4} again"
+    return f"{cell[0]:9} {cell[1]:6} {both}  {queues}  {again}  {'agrees' if agrees(cell) else 'DIFFERS'}"
+
+
+def record(wanted: list[Cell]) -> None:
+    """Play cells on the newest kernel and write all of them down."""
+    kernel = kept.named(None)
+    runs = {cell: asdict(figures_) for cell, figures_ in recorded().items()} if RECORD.exists() else {}
+    for cell in wanted:
+        asked = scenario(cell)
+        result = ackclock.run(asked | {"run": asked["run"] | {"engine": "kernel-vt"}})
+        runs[cell] = asdict(figures(result))
+        emulation = result.manifest["runs"][0]["emulation"]
+        worst = max((late["worst_s"] for _, late in emulation["links"]), default=0.0)
+        cost = f"{emulation['guest_cpu_s']} CPU s, latest {worst * 1e9:.0f} ns"
+        sys.stderr.write(f"{cell[0]} {cell[1]}: {cost}\n")
+    known = {"linux": kernel.version, "digest": kernel.digest, "source": kernel.source, "compiler": kernel.compiler}
+    rows = [{"path": path, "cc": cc, **runs[path, cc]} for path, cc in cells() if (path, cc) in runs]
+    lines = ",\n  ".join(json.dumps(row) for row in rows)
+    text = f'{{"kernel": {json.dumps(known)},\n "ackclock": "{ackclock.__version__}",\n "runs": [\n  {lines}\n ]}}\n'
+    RECORD.write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Record, or print a line for each cell."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("--only", action="append", default=[], help="a path or a controller")
+    given = parser.parse_args()
+    wanted = [cell for cell in cells() if not given.only or set(given.only) & set(cell)]
+    if given.record:
+        record(wanted)
+        recorded.cache_clear()
+    for cell in wanted:
+        print(line(cell))
+
+
+if __name__ == "__main__":
+    main()
