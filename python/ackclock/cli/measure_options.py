@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from ackclock.cli.examples import of as example
-from ackclock.cli.options import repeatable
+from ackclock.cli.options import Json, flag, repeatable
 
 measure_app = App(
     name="measure",
@@ -38,3 +38,51 @@ def serve_command(
     from ackclock.cli.measure import Serving, serve
 
     return serve(Serving(bind, port, allow, token, max_clients, max_rate, max_bytes, max_total, expire))
+
+
+CampaignFile = Annotated[Path, Parameter(help="A campaign in TOML (docs/measure.md).")]
+Token = Annotated[Path | None, Parameter(help="File with the server's token, in place of the campaign's.")]
+Yes = Annotated[bool, flag("Measure metered lines, too, however much goes over them.")]
+Lines = Annotated[tuple[str, ...], repeatable("Only this line. Repeatable.", name="--line")]
+
+
+@measure_app.command(name="plan", help_epilogue=example("measure plan"))
+def plan_command(file: CampaignFile, /, *, json: Json = False) -> int:
+    """Say what a campaign does, how long it takes and how much data it needs; nothing is sent."""
+    from ackclock.cli.measure_campaign import plan
+
+    return plan(file, as_json=json)
+
+
+@measure_app.command(name="run", help_epilogue=example("measure run"))
+def run_command(
+    file: CampaignFile,
+    /,
+    *,
+    out: Annotated[
+        Path | None, Parameter(help="Directory that keeps the tests and the tables. Default: results/NAME of the file.")
+    ] = None,
+    lines: Lines = (),
+    token: Token = None,
+    yes: Yes = False,
+) -> int:
+    """Make the tests of a campaign, and keep each as it ends."""
+    from ackclock.cli.measure_campaign import Request, run
+
+    return run(file, out or Path("results") / file.stem, Request(lines, token, yes))
+
+
+@measure_app.command(name="resume", help_epilogue=example("measure resume"))
+def resume_command(
+    directory: Annotated[Path, Parameter(help="Where measure run keeps a campaign.")],
+    /,
+    *,
+    lines: Lines = (),
+    token: Token = None,
+    yes: Yes = False,
+    retry_failed: Annotated[bool, flag("Make tests again that failed before.")] = False,
+) -> int:
+    """Go on with a campaign that was interrupted: what is there is not made again."""
+    from ackclock.cli.measure_campaign import Request, resume
+
+    return resume(directory, Request(lines, token, yes, retry_failed))

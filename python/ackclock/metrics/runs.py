@@ -99,6 +99,8 @@ def _shares(flows: Sequence[Row], resolved: Mapping[str, Any]) -> list[float] | 
     demands = [_demand(known[row["id"]]["app"]) for row in flows]
     if None in demands:
         return None
+    if not resolved["links"]:  # of a line that is not emulated nobody knows
+        return None
     capacities = {}
     mss = next((flow["mss"] for flow in resolved["flows"] if flow["app"].get("transport") != "udp"), None)
     for link in resolved["links"]:
@@ -122,14 +124,20 @@ def _demand(app: Mapping[str, Any]) -> float | None:
 
 def _losses(flows: Sequence[Row]) -> Row:
     """Of the flows that have a controller; without any there is no value."""
-    timeouts = sum(row["timeouts"] for row in flows)
-    events = timeouts + sum(row["recoveries"] for row in flows)
-    segments, sent = sum(row["sent_segments"] for row in flows), sum(row["sent_bytes"] for row in flows)
+    timeouts, recoveries = _sum(flows, "timeouts"), _sum(flows, "recoveries")
+    events = None if timeouts is None or recoveries is None else timeouts + recoveries
+    segments, sent = _sum(flows, "sent_segments"), _sum(flows, "sent_bytes")
     return {
-        "loss_events": float(events) if flows else None,
-        "loss_event_rate": events / segments if segments else None,
-        "timeouts_per_mb": timeouts / (sent / 1e6) if sent else None,
+        "loss_events": float(events) if flows and events is not None else None,
+        "loss_event_rate": events / segments if segments and events is not None else None,
+        "timeouts_per_mb": timeouts / (sent / 1e6) if sent and timeouts is not None else None,
     }
+
+
+def _sum(flows: Sequence[Row], name: str) -> int | None:
+    """What flows have counted together; None where one cannot count it, as the kernel of a real line."""
+    values = [row[name] for row in flows]
+    return None if None in values else sum(values)
 
 
 def _synchronisation(flows: Sequence[Row], samples: Samples, run: Row, probes: Mapping[str, Any]) -> float | None:

@@ -1,0 +1,133 @@
+"""``ackclock measure plan``, ``run`` and ``resume``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock.cli import console
+from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
+from ackclock.measure import campaign as campaigns
+from ackclock.measure import runner
+from ackclock.measure.campaign import Campaign
+from ackclock.measure.journal import Journal
+
+_FIRST = 6
+"""Tests of a block that are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for on the command line; none of `lines` are all."""
+
+    lines: Sequence[str] = ()
+    token: Path | None = None
+    yes: bool = False
+    retry_failed: bool = False
+
+    def asked(self) -> runner.Asked:
+        """The same, as a runner wants it."""
+        return runner.Asked(self.lines or None, self.token, self.yes, self.retry_failed)
+
+
+def plan(file: Path, *, as_json: bool) -> int:
+    """Say what a campaign is, how long it takes, and how much data: nothing is sent."""
+    campaign = campaigns.load(file)
+    if as_json:
+        console.print_json(_json(campaign))
+        return OK
+    out = console.stdout()
+    for text in _lines(campaign):
+        console.say(out, text)
+    return OK
+
+
+def run(file: Path, out: Path, request: Request) -> int:
+    """Begin a campaign."""
+    campaign = campaigns.load(file)
+    _say(_volume(campaign))
+    return _made(out, lambda: runner.begin(campaign, out, request.asked(), _say))
+
+
+def resume(out: Path, request: Request) -> int:
+    """Go on with one."""
+    campaign = Journal(out).campaign()
+    total = len(campaign.points) * campaign.header.repetitions
+    _say(f"{campaign.header.name}: {len(Journal(out).done())} of {total} tests are there")
+    return _made(out, lambda: runner.resume(out, request.asked(), _say))
+
+
+def _made(out: Path, make: Callable[[], runner.Made]) -> int:
+    try:
+        made = make()
+    except KeyboardInterrupt:
+        console.warn(f"interrupted; what was measured is kept: ackclock measure resume {out}")
+        return INTERRUPTED
+    _say(f"{made.done} tests in {out}" + (f", {len(made.failed)} of them failed" if made.failed else ""))
+    if made.missing:
+        _say(f"{made.missing} are missing; to go on: ackclock measure resume {out}")
+    return FAILED if made.failed else OK
+
+
+def _say(text: str) -> None:
+    console.say(console.stdout(), text)
+    sys.stdout.flush()
+
+
+def _lines(campaign: Campaign) -> list[str]:
+    """A campaign in words."""
+    header = campaign.header
+    found = [f"{header.name}: {_volume(campaign)}"]
+    for line in campaign.lines:
+        place = campaign.server_of(line)
+        way = f"the path of {line.via}" if line.via else f"to {place[0]} port {place[1]}" if place else ""
+        more = [f"by {line.interface}"] if line.interface else []
+        more += ["metered"] if line.via is None and runner.costs(campaign, line) else []
+        found.append(f"  {line.name}: {', '.join([way, *more])}")
+    kinds = {"shuffled": "shuffled within each", "ascending": "as written", "latin": "a Latin square over"}
+    found.append(f"order: {kinds[header.order]} of {header.repetitions} repetitions, seed {header.seed}")
+    for block in campaign.blocks()[:2]:
+        own = [", ".join(f"{key} {value}" for key, value in point.params.items()) or "test" for point in block.points]
+        more_tests = f"; and {len(own) - _FIRST} more" if len(own) > _FIRST else ""
+        found.append(f"  block {block.number}, {block.line.name}: {'; '.join(own[:_FIRST])}{more_tests}")
+    return found
+
+
+def _volume(campaign: Campaign) -> str:
+    """How many tests, how long, how much data."""
+    tests = len(campaign.points)
+    long = {point.asked.duration_ns for point in campaign.points}
+    each = f" x {campaigns.duration(next(iter(long)))}" if len(long) == 1 else ""
+    parts = []
+    for line in campaign.lines:
+        rate = line.rate
+        volume = campaigns.size(campaign.volume(line, 10**6 if rate is None else rate))
+        of = f"{line.name}: " if len(campaign.lines) > 1 else ""
+        known = "for each Mbit/s that it carries" if rate is None else f"at {rate / 1e6:g} Mbit/s"
+        parts.append(f"{of}about {volume} {known}")
+    took = campaigns.duration(campaign.seconds() * 1e9)
+    return f"{tests} x {campaign.header.repetitions}{each}, pauses included {took}; {', '.join(parts)}"
+
+
+def _json(campaign: Campaign) -> dict[str, object]:
+    return {
+        "name": campaign.header.name,
+        "tests": len(campaign.points) * campaign.header.repetitions,
+        "seconds": campaign.seconds(),
+        "bytes": {line.name: line.rate and campaign.volume(line, line.rate) for line in campaign.lines},
+        "params": list(campaign.params),
+        "seed": campaign.header.seed,
+        "blocks": [
+            {
+                "block": block.number,
+                "line": block.line.name,
+                "repetition": block.repetition,
+                "tests": [
+                    {"run": campaign.run(point, block.repetition), "params": point.params} for point in block.points
+                ],
+            }
+            for block in campaign.blocks()
+        ],
+    }

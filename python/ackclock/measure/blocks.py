@@ -1,0 +1,121 @@
+"""The tests of a block, one after the other: with the line's context, its idle round trip, and what broke."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock.measure import client, context
+from ackclock.measure.campaign import Campaign, Point
+from ackclock.measure.journal import Journal
+
+Report = Callable[[str], None]
+
+_WAIT_S = (0.0, 2.0, 5.0, 15.0)
+"""Before a test is made again: a line that was lost may need a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done of a block: its number, repetition and points in order, and where the server is."""
+
+    number: int
+    repetition: int
+    points: Sequence[Point]
+    address: client.Address
+    token: bytes | None
+
+
+def play(campaign: Campaign, journal: Journal, job: Job, report: Report) -> list[Point]:
+    """Make the tests and keep each as it ends. Those that are left because the line is another one now are returned.
+
+    Raises :class:`client.RefusedError` where the server does not want them.
+    """
+    host, device = job.address.host, job.address.device
+    idle: list[int] | None = None
+    begun = context.identity(host, device, journal.salt)
+    for place, point in enumerate(job.points):
+        if context.identity(host, device, journal.salt) != begun:
+            words = "the line is another one now (address, interface, route or network): the block ends here"
+            report(f"{point.line.name}: {words}")
+            journal.put_block(job.number, {"warnings": [words]})
+            return list(job.points[place:])
+        if idle is None:
+            idle = _idle(job.address)
+        run = campaign.run(point, job.repetition)
+        test = _tried(campaign, journal, job, point, report)
+        journal.put(run, {"run": run, "block": job.number, "place": place, "idle_ns": idle, **test})
+    return []
+
+
+def _tried(campaign: Campaign, journal: Journal, job: Job, point: Point, report: Report) -> dict[str, Any]:
+    """One test, made again if it breaks, at most as often as the campaign says."""
+    attempts: list[str] = []
+    header = campaign.header
+    while True:
+        again = len(attempts)
+        time.sleep(header.gap / 1e9 + _WAIT_S[min(again, len(_WAIT_S) - 1)])
+        told = context.gather(job.address.host, job.address.device, journal.salt, keep_addresses=header.keep_addresses)
+        told |= {"place": point.line.place, "labels": point.line.labels}
+        problem: str | None = None
+        found: dict[str, Any] | None = None
+        try:
+            found = client.measure(job.address, job.token, point.asked)
+            problem = _broken(found)
+        except client.RefusedError:
+            raise
+        except client.MeasureError as error:
+            problem = str(error)
+        if problem is None:
+            report(f"{_name(campaign, point, job)}: {_said(found)}")
+            return {"problem": None, "attempts": attempts, "context": told, "result": found}
+        attempts.append(problem)
+        report(f"{_name(campaign, point, job)}: failed, {problem}")
+        if len(attempts) > header.retries:
+            return {"problem": problem, "attempts": attempts, "context": told, "result": None}
+
+
+def _broken(found: dict[str, Any] | None) -> str | None:
+    """Why a test that came to its end is none, if so."""
+    assert found is not None
+    for name, end in found["ends"].items():
+        if end["ended"] is not None:
+            return f"{name}: {end['ended']}"
+        for number, connection in enumerate(end["connections"]):
+            if connection["failed"] is not None:
+                return f"connection {number} at the {name}: {connection['failed']}"
+    return None
+
+
+def _idle(address: client.Address) -> list[int] | None:
+    """The round trips of an idle line; a line that is lost now may be back for the tests."""
+    try:
+        return client.handshakes(address)
+    except client.MeasureError:
+        return None
+
+
+def goodput(found: dict[str, Any]) -> float:
+    """Of all connections of a test, bit/s: what receivers have read between the warm-up and the end."""
+    asked = found["asked"]
+    counted = sum(
+        connection["counted"]
+        for end in found["ends"].values()
+        for connection in end["connections"]
+        if not connection["sends"]
+    )
+    return 8e9 * float(counted) / float(asked["duration_ns"] - asked["warmup_ns"])
+
+
+def _said(found: dict[str, Any] | None) -> str:
+    assert found is not None
+    return f"{goodput(found) / 1e6:.3g} Mbit/s"
+
+
+def _name(campaign: Campaign, point: Point, job: Job) -> str:
+    own = {key: value for key, value in point.params.items() if key != "line"}
+    words = ", ".join(f"{key} {value}" for key, value in own.items())
+    where = f"{point.line.name} " if "line" in campaign.params else ""
+    return f"{where}{job.repetition + 1}/{campaign.header.repetitions}{f' {words}' if words else ''}"

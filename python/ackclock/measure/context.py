@@ -1,0 +1,210 @@
+"""What a test was made on and in: interface, kernel, load, power, time. Nothing that says whose it was.
+
+No hardware address, no name of a wireless network in clear, no identity of a modem, and of addresses only the network.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import datetime as dt
+import fcntl
+import hashlib
+import hmac
+import ipaddress
+import json
+import os
+import platform
+import shutil
+import socket
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from ackclock.measure import sockets
+
+_SYS = Path("/sys/class/net")
+_SETTINGS = Path("/proc/sys/net/ipv4")
+_SECRET = ("tcp_fastopen_key",)
+_SIOCGIFADDR = 0x8915
+_SIOCGIWESSID = 0x8B1B
+_LOOPBACK = 772
+_PREFIXES = {4: 24, 6: 48}
+
+
+def gather(host: str, device: str | None, salt: bytes, *, keep_addresses: bool) -> dict[str, Any]:
+    """The context of a test to `host`. What the system does not say is ``None``."""
+    local = _local(host)
+    interface = device or (None if local is None else _interface_of(local))
+    now = dt.datetime.now().astimezone()
+    return {
+        "began": now.isoformat(timespec="milliseconds"),
+        "zone": now.tzname(),
+        "interface": interface,
+        "type": None if interface is None else _kind(interface),
+        "network": None if interface is None else _network(interface, salt),
+        "speed_mbit": _number(interface, "speed"),
+        "mtu": _number(interface, "mtu"),
+        "qdisc": _qdisc(interface),
+        "default_route": default_route(keep_addresses=keep_addresses),
+        "address": None if local is None else shown(local, keep=keep_addresses),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "cc": _text(_SETTINGS / "tcp_congestion_control"),
+        "controllers": sockets.controllers(),
+        "sysctl": _sysctl(),
+        "load": list(os.getloadavg()),
+        "power": _power(),
+    }
+
+
+def shown(address: str, *, keep: bool) -> str:
+    """An address as it is kept: its /24, or /48 of version 6."""
+    plain = ipaddress.ip_address(address.partition("%")[0])
+    if keep:
+        return str(plain)
+    return str(ipaddress.ip_network(f"{plain}/{_PREFIXES[plain.version]}", strict=False))
+
+
+def default_route(*, keep_addresses: bool = False) -> str | None:
+    """The interface and the gateway of the default route: when it changes, the line is another one."""
+    best: tuple[int, str] | None = None
+    for line in (_text(Path("/proc/net/route")) or "").splitlines()[1:]:
+        name, destination, gateway, _, _, _, metric, mask, *_ = line.split()
+        if int(destination, 16) == int(mask, 16) == 0:
+            via = socket.inet_ntoa(struct.pack("=I", int(gateway, 16)))
+            found = (int(metric), f"{name} {shown(via, keep=keep_addresses)}")
+            best = found if best is None or found < best else best
+    return None if best is None else best[1]
+
+
+def identity(host: str, device: str | None, salt: bytes) -> tuple[str | None, ...]:
+    """What stays the same as long as a line is the same: address, interface, default route, wireless network."""
+    local = _local(host)
+    interface = device or (None if local is None else _interface_of(local))
+    network = None if interface is None else _network(interface, salt)
+    return (local, interface, default_route(keep_addresses=True), network)
+
+
+def metered(interface: str | None) -> bool:
+    """Whether data costs money here: what NetworkManager says, or else whether it is a mobile network."""
+    if interface is None:
+        return False
+    program = shutil.which("nmcli")
+    if program is not None:
+        told = _said([program, "-g", "GENERAL.METERED", "device", "show", interface])
+        if told is not None and told.strip().split(" ")[0] in ("yes", "no"):
+            return told.startswith("yes")
+    return _kind(interface) == "mobile"
+
+
+def interface_to(host: str) -> str | None:
+    """The interface by which packets to a host leave."""
+    local = _local(host)
+    return None if local is None else _interface_of(local)
+
+
+def _local(host: str) -> str | None:
+    """The address that this computer has towards a host. Nothing is sent: only the route is looked up."""
+    with contextlib.suppress(OSError):
+        family, kind, _, _, place = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as sock:
+            sock.connect(place)
+            return str(sock.getsockname()[0])
+    return None
+
+
+def _interface_of(address: str) -> str | None:
+    wanted = ipaddress.ip_address(address.partition("%")[0])
+    if wanted.version == 6:
+        for line in (_text(Path("/proc/net/if_inet6")) or "").splitlines():
+            number, *_, name = line.split()
+            if int(number, 16) == int(wanted):
+                return name
+        return None
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):
+                answer = fcntl.ioctl(sock, _SIOCGIFADDR, struct.pack("256s", name.encode()))
+                if answer[20:24] == wanted.packed or (wanted.is_loopback and answer[20] == wanted.packed[0]):
+                    return name
+    return None
+
+
+def _kind(interface: str) -> str:
+    """``fixed``, ``wifi``, ``mobile``, ``loopback`` or ``virtual``."""
+    own = _SYS / interface
+    if (_text(own / "type") or "").strip() == str(_LOOPBACK):
+        return "loopback"
+    if (own / "wireless").exists() or (own / "phy80211").exists():
+        return "wifi"
+    if "DEVTYPE=wwan" in (_text(own / "uevent") or ""):
+        return "mobile"
+    return "fixed" if (own / "device").exists() else "virtual"
+
+
+def _network(interface: str, salt: bytes) -> str | None:
+    """A word for the wireless network: another one for another network, and no way back to its name."""
+    if _kind(interface) != "wifi":
+        return None
+    name = array.array("B", bytes(34))
+    address, length = name.buffer_info()
+    request = bytearray(struct.pack("16sPHH", interface.encode(), address, length - 2, 0))
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        fcntl.ioctl(sock, _SIOCGIWESSID, request)
+        found = name.tobytes().rstrip(b"\0")
+        return hmac.new(salt, found, hashlib.sha256).hexdigest()[:16] if found else None
+    return None
+
+
+def _qdisc(interface: str | None) -> str | None:
+    program = shutil.which("tc") or shutil.which("tc", path="/usr/sbin:/sbin")
+    if interface is None or program is None:
+        return None
+    told = _said([program, "-j", "qdisc", "show", "dev", interface, "root"])
+    with contextlib.suppress(ValueError, LookupError, TypeError):
+        return str(json.loads(told or "")[0]["kind"])
+    return None
+
+
+def _said(command: list[str]) -> str | None:
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=3, check=True)
+        return done.stdout
+    return None
+
+
+def _sysctl() -> dict[str, str]:
+    found = {}
+    for file in sorted(_SETTINGS.glob("tcp_*")):
+        text = None if file.name in _SECRET else _text(file)
+        if text is not None:
+            found[file.name] = " ".join(text.split())
+    return found
+
+
+def _power() -> dict[str, Any]:
+    """Whether the computer has power from outside, and how full its battery is."""
+    found: dict[str, Any] = {"mains": None, "battery_percent": None}
+    for supply in sorted(Path("/sys/class/power_supply").glob("*")):
+        kind = (_text(supply / "type") or "").strip()
+        if kind == "Mains":
+            found["mains"] = (_text(supply / "online") or "").strip() == "1"
+        elif kind == "Battery":
+            with contextlib.suppress(ValueError):
+                found["battery_percent"] = int(_text(supply / "capacity") or "")
+    return found
+
+
+def _number(interface: str | None, name: str) -> int | None:
+    with contextlib.suppress(ValueError):
+        value = int(_text(_SYS / interface / name) or "") if interface is not None else -1
+        return value if value >= 0 else None
+    return None
+
+
+def _text(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None

@@ -1,0 +1,56 @@
+"""Both ends of a line that is a scenario's path: ``python -m ackclock.measure.inside``, started behind it.
+
+``serve`` is the server's end; ``play OUT BLOCK RUN...`` makes the tests of a block at the client's, and keeps them in
+the journal of the campaign as they end.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ackclock.errors import AckclockError
+from ackclock.measure import blocks, server
+from ackclock.measure.client import Address
+from ackclock.measure.journal import Journal
+
+SERVER = "ACKCLOCK_SERVER"
+"""Of the environment behind a path: the address of the server's end."""
+
+CHANGED = 4
+"""Exit code: the line became another one."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """What a command line says; its exit code."""
+    kind, *rest = arguments
+    address = os.environ[SERVER]
+    if kind == "serve":
+        around = ipaddress.ip_network(f"{address}/24", strict=False)
+        server.Server(server.Settings(bind=address, allow=(around,))).run()
+        return 0
+    out, number, repetition, *points = rest
+    journal = Journal(Path(out))
+    campaign = journal.campaign()
+    wanted = [campaign.points[int(point)] for point in points]
+    job = blocks.Job(int(number), int(repetition), wanted, Address(address, server.PORT), None)
+    try:
+        left = blocks.play(campaign, journal, job, _report)
+    except AckclockError as error:
+        sys.stderr.write(f"ackclock: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return CHANGED if left else 0
+
+
+def _report(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

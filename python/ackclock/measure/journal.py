@@ -1,0 +1,134 @@
+"""The journal of a campaign: every test as it ends, so that what interrupts a campaign costs one test at most."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gzip
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ackclock.errors import InputError
+from ackclock.files import JOURNAL, reason, to_disk, unwritable
+from ackclock.measure import campaign as campaigns
+from ackclock.measure.campaign import Campaign
+
+FOLDER = f"{JOURNAL}.campaign"
+"""Of a result's directory. Its name keeps other results out, as that of a sweep's journal does."""
+
+_FILE = "campaign.toml"
+_STATE = "state.json"
+
+
+class Journal:
+    """One that is there. Its tests are by the number of their run."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.folder = out / FOLDER
+        self._state: dict[str, Any] | None = None
+
+    @classmethod
+    def begun(cls, out: Path, campaign: Campaign) -> Journal:
+        """Begin one. Raises :class:`InputError` where something else is."""
+        journal = cls(out)
+        if journal.folder.exists():
+            raise InputError("a campaign is there", f"go on with: ackclock measure resume {out}", source=str(out))
+        state = {
+            "folder": str(campaign.folder),
+            "source": Path(campaign.source).name,
+            "salt": secrets.token_hex(16),
+            "sha256": hashlib.sha256(campaign.text.encode()).hexdigest(),
+        }
+        try:
+            (journal.folder / "tests").mkdir(parents=True)
+            (journal.folder / "blocks").mkdir()
+            journal._write(_FILE, campaign.text.encode())
+            journal._write(_STATE, json.dumps(state).encode())
+        except OSError as error:
+            raise unwritable(out, error) from None
+        (journal.folder / _STATE).chmod(0o600)
+        return journal
+
+    def campaign(self) -> Campaign:
+        """What is being measured. Raises :class:`InputError` where no campaign is."""
+        try:
+            text = (self.folder / _FILE).read_text(encoding="utf-8")
+            state = self.state()
+        except (OSError, ValueError) as error:
+            why = "has no campaign" if isinstance(error, FileNotFoundError) else f"cannot be read ({reason(error)})"
+            remedy = "give the directory of one: ackclock measure run FILE --out DIR begins it"
+            raise InputError(why, remedy, source=str(self.out)) from None
+        if hashlib.sha256(text.encode()).hexdigest() != state["sha256"]:
+            problem = "its campaign is not the one that was begun"
+            raise InputError(problem, "begin another one in another directory", source=str(self.folder / _FILE))
+        return campaigns.parsed(text, state["source"], Path(state["folder"]))
+
+    def state(self) -> dict[str, Any]:
+        """What is not in the campaign's file."""
+        if self._state is None:
+            self._state = json.loads((self.folder / _STATE).read_text(encoding="utf-8"))
+        return self._state
+
+    @property
+    def salt(self) -> bytes:
+        """What makes words for networks, and stays here."""
+        return bytes.fromhex(self.state()["salt"])
+
+    def done(self) -> set[int]:
+        """The runs whose tests have ended."""
+        return {int(file.name.partition(".")[0]) for file in (self.folder / "tests").glob("*.json.gz")}
+
+    def failed(self) -> dict[int, str]:
+        """Those of them that did not come about, and why."""
+        return {run: test["problem"] for run, test in self.tests() if test["problem"] is not None}
+
+    def put(self, run: int, test: dict[str, Any]) -> None:
+        """Keep a test: it is on the disk, whole, or not there."""
+        text = json.dumps(test, separators=(",", ":"), allow_nan=False).encode()
+        self._write(f"tests/{run:06}.json.gz", gzip.compress(text, 2, mtime=0))
+
+    def put_block(self, number: int, block: dict[str, Any]) -> None:
+        """Keep what is to be said of a block as a whole."""
+        self._write(f"blocks/{number:06}.json", json.dumps(block, separators=(",", ":")).encode())
+
+    def blocks(self) -> dict[int, dict[str, Any]]:
+        """What was said of blocks."""
+        files = sorted((self.folder / "blocks").glob("*.json"))
+        return {int(file.stem): json.loads(file.read_text(encoding="utf-8")) for file in files}
+
+    def forget(self, run: int) -> None:
+        """Let a test be made again."""
+        (self.folder / "tests" / f"{run:06}.json.gz").unlink(missing_ok=True)
+
+    def tests(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Every test, by the number of its run; one in memory at a time."""
+        for run in sorted(self.done()):
+            file = self.folder / "tests" / f"{run:06}.json.gz"
+            yield run, json.loads(gzip.decompress(file.read_bytes()))
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else goes on with it meanwhile. Raises :class:`InputError` if somebody does."""
+        with (self.folder / "lock").open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                problem, remedy = "another process is going on with it", "wait for it, or end it"
+                raise InputError(problem, remedy, source=str(self.out)) from None
+            yield
+
+    def _write(self, name: str, content: bytes) -> None:
+        target = self.folder / name
+        partial = target.with_name(f".{target.name}.{os.getpid()}")
+        with partial.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(target)
+        to_disk(target.parent)

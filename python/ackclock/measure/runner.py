@@ -1,0 +1,178 @@
+"""A campaign is made: block after block, on each line, until every test is there."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock.errors import AckclockError, InputError
+from ackclock.execution import behind
+from ackclock.measure import blocks, context, inside, secret, tables
+from ackclock.measure.blocks import Report
+from ackclock.measure.campaign import Block, Campaign, Line, Point
+from ackclock.measure.client import Address
+from ackclock.measure.journal import Journal
+from ackclock.scenario.plan import load
+from ackclock.sweeps import shell
+
+MUCH = 10**9
+"""Bytes over a metered interface for which somebody has to say yes."""
+
+_EVER_AGAIN = 20
+"""How often a block may go on after its line became another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which lines are measured (None: all), the token in place of the campaign's, whether much data is fine."""
+
+    lines: Sequence[str] | None = None
+    token: Path | None = None
+    yes: bool = False
+    retry_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a campaign has come to: tests there are, those among them that failed, and those that are missing."""
+
+    done: int
+    failed: Mapping[int, str]
+    missing: int
+
+
+def begin(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
+    """Begin a campaign in a directory. Raises :class:`InputError` before anything is measured."""
+    lines = _chosen(campaign, asked)
+    _affordable(campaign, lines, asked)
+    _token(campaign, lines, asked)
+    _paths(campaign, lines)
+    return _go_on(campaign, Journal.begun(out, campaign), asked, report)
+
+
+def resume(out: Path, asked: Asked, report: Report) -> Made:
+    """Go on with the campaign of a directory: what is there is not made again."""
+    journal = Journal(out)
+    campaign = journal.campaign()
+    lines = _chosen(campaign, asked)
+    _affordable(campaign, lines, asked, journal.done())
+    _token(campaign, lines, asked)
+    if asked.retry_failed:
+        for run in journal.failed():
+            journal.forget(run)
+    return _go_on(campaign, journal, asked, report)
+
+
+def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -> Made:
+    lines = _chosen(campaign, asked)
+    token = _token(campaign, lines, asked)
+    with journal.locked():
+        pending = [block for block in campaign.blocks() if block.line in lines]
+        number, again = len(campaign.blocks()), 0
+        try:
+            while pending:
+                block = pending.pop(0)
+                left = _block(campaign, journal, block, token, report)
+                if left and again < _EVER_AGAIN:
+                    again += 1
+                    pending.append(Block(number, block.line, block.repetition, tuple(left)))
+                    number += 1
+        finally:
+            if journal.done():
+                tables.write(campaign, journal)
+    done, total = journal.done(), len(campaign.points) * campaign.header.repetitions
+    return Made(len(done), journal.failed(), total - len(done))
+
+
+def _block(campaign: Campaign, journal: Journal, block: Block, token: bytes | None, report: Report) -> list[Point]:
+    """What of a block is not there yet is made; what is left of it is returned."""
+    done = journal.done()
+    points = [point for point in block.points if campaign.run(point, block.repetition) not in done]
+    if not points:
+        return []
+    if block.line.via is not None:
+        return _behind(campaign, journal, block, points)
+    place = campaign.server_of(block.line)
+    assert place is not None, "a line without a path has a server: the campaign was checked"
+    address = Address(*place, device=block.line.interface)
+    return blocks.play(campaign, journal, blocks.Job(block.number, block.repetition, points, address, token), report)
+
+
+def _behind(campaign: Campaign, journal: Journal, block: Block, points: Sequence[Point]) -> list[Point]:
+    """A block on a line that is a scenario's path: both ends run behind it, for all of its tests."""
+    own = [sys.executable, "-m", "ackclock.measure.inside"]
+    numbers = [str(point.index) for point in points]
+    command = [*own, "play", str(journal.out.resolve()), str(block.number), str(block.repetition), *numbers]
+    request = shell.Request(command=command, server=shlex.join([*own, "serve"]), capture=False, status=False)
+    ended = shell.play(load(_path(campaign, block.line)), request)
+    warnings = list(ended.warnings)
+    if not ended.emulation.get("valid", True):
+        warnings.append("the emulated path was late: see docs/engines.md, when a run is valid")
+    journal.put_block(block.number, {"warnings": warnings, "emulation": dict(ended.emulation)})
+    code = ended.shell["exit"]
+    if code == 130:
+        raise KeyboardInterrupt
+    if code not in (0, inside.CHANGED):
+        raise AckclockError(f"{block.line.name}: the tests behind the path ended with exit code {code}")
+    done = journal.done()
+    return [point for point in points if campaign.run(point, block.repetition) not in done]
+
+
+def _chosen(campaign: Campaign, asked: Asked) -> list[Line]:
+    if asked.lines is None:
+        return list(campaign.lines)
+    names = [line.name for line in campaign.lines]
+    for name in asked.lines:
+        if name not in names:
+            raise InputError(f"there is no line '{name}'", f"there are: {', '.join(names)}", key="line")
+    return [line for line in campaign.lines if line.name in asked.lines]
+
+
+def _affordable(
+    campaign: Campaign, lines: Sequence[Line], asked: Asked, done: set[int] | frozenset[int] = frozenset()
+) -> None:
+    """Refuse much data over a line on which it costs money, until somebody says yes. Raises :class:`InputError`."""
+    every = len(campaign.points) * campaign.header.repetitions
+    share = 1 - len(done) / every
+    for line in lines:
+        if asked.yes or line.via is not None or not costs(campaign, line):
+            continue
+        volume = None if line.rate is None else share * campaign.volume(line, line.rate)
+        if volume is None or volume > MUCH:
+            much = "nobody has said what it carries" if volume is None else f"about {volume / 1e9:.3g} GB"
+            remedy = "say that it may be: --yes"
+            raise InputError(f"line '{line.name}' is metered, and much may go over it ({much})", remedy)
+
+
+def costs(campaign: Campaign, line: Line) -> bool:
+    """Whether the data of a line costs money."""
+    if line.metered is not None:
+        return line.metered
+    place = campaign.server_of(line)
+    interface = line.interface or (None if place is None else context.interface_to(place[0]))
+    return context.metered(interface)
+
+
+def _token(campaign: Campaign, lines: Sequence[Line], asked: Asked) -> bytes | None:
+    """The token, where a line needs one."""
+    if all(line.via is not None for line in lines):
+        return None
+    if asked.token is not None:
+        return secret.read(asked.token)
+    return None if campaign.header.token is None else secret.read(campaign.folder / campaign.header.token)
+
+
+def _path(campaign: Campaign, line: Line) -> Path:
+    assert line.via is not None
+    return campaign.folder / line.via
+
+
+def _paths(campaign: Campaign, lines: Sequence[Line]) -> None:
+    """Refuse scenarios that cannot be lines before anything is measured."""
+    for line in lines:
+        if line.via is not None:
+            shell.single(load(_path(campaign, line)))
+            behind.level()

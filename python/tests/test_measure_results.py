@@ -1,0 +1,167 @@
+"""Results of measurements: the tables of every engine, whatever reads them, and lines that are a scenario's path."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ackclock.cli.app import main
+from ackclock.measure import campaign, runner
+from ackclock.measure.journal import Journal
+from ackclock.results.result import Result
+from measuring import serving
+
+CAMPAIGN = """
+[campaign]
+name = "try"
+server = "127.0.0.1:{port}"
+repetitions = 3
+gap = "0 s"
+
+[[lines]]
+name = "here"
+
+[test]
+connections = [1, 3]
+cc = ["cubic", "reno"]
+duration = "400 ms"
+warmup = "100 ms"
+interval = "50 ms"
+pacing = "16 Mbit/s"
+"""
+
+PATH = """
+[topology]
+kind = "dumbbell"
+rate = "20 Mbit/s"
+rtt = "30 ms"
+queue = { kind = "droptail", limit = "1 BDP" }
+
+[[flows]]
+cc = "cubic"
+
+[run]
+duration = "20 s"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign over the loopback interface."""
+    out = tmp_path_factory.mktemp("measured") / "out"
+    with serving() as (_, address):
+        text = CAMPAIGN.format(port=address.port)
+        made = runner.begin(campaign.parsed(text, "try.toml", out.parent), out, runner.Asked(), lambda _: None)
+    assert (made.done, made.missing) == (12, 0)
+    return out
+
+
+def test_runs_and_flows_are_what_was_measured(folder: Path) -> None:
+    result = Result.load(folder)
+    assert result.complete
+    assert result.params == ["connections", "cc"]
+    assert result.runs.height == 12
+    assert result.runs["point"].to_list() == [point for point in range(4) for _ in range(3)]
+    assert result.flows.height == 3 * 2 * (1 + 3)
+    assert result.links.height == 0
+    tests = dict(Journal(folder).tests())
+    for row in result.flows.iter_rows(named=True):
+        found = tests[row["run"]]["result"]
+        sender = found["ends"]["server"]["connections"][int(row["id"])]
+        receiver = found["ends"]["client"]["connections"][int(row["id"])]
+        assert row["cc"] == found["cc"]["server"]
+        assert row["goodput_bytes"] == receiver["counted"]
+        assert row["goodput_bps"] == pytest.approx(receiver["counted"] * 8 / 0.3)
+        assert row["sent_bytes"] <= sender["fields"]["bytes_sent"][-1]
+        assert row["recoveries"] is None, "no socket tells"
+        assert row["path_rtt_s"] > 0
+    # The total of a run is that of its connections.
+    total = dict(result.flows.group_by("run").agg(pl.col("goodput_bps").sum()).iter_rows())
+    assert {run: pytest.approx(value) for run, value in total.items()} == dict(
+        result.runs.select("run", "goodput_bps").iter_rows()
+    )
+
+
+def test_series_are_in_base_units_on_one_clock(folder: Path) -> None:
+    result = Result.load(folder)
+    tests = dict(Journal(folder).tests())
+    own = result.series.filter(run=0, id="0")
+    sender = tests[0]["result"]["ends"]["server"]["connections"][0]["fields"]
+    values = {name: own.filter(metric=name)["value"].to_list() for name in ("srtt", "cwnd", "delivered", "pacing_rate")}
+    assert values["srtt"] == pytest.approx([value * 1e-6 for value in sender["srtt"]])
+    assert values["cwnd"] == [cwnd * mss for cwnd, mss in zip(sender["cwnd"], sender["snd_mss"], strict=True)]
+    assert max(values["pacing_rate"]) == pytest.approx(16e6), "bit/s, as the option was given"
+    assert values["delivered"] == sorted(values["delivered"])
+    # Both ends begin within moments of each other, and their samples are on the client's clock.
+    begins = [own.filter(metric=name)["time_s"].min() for name in ("srtt", "delivered")]
+    assert all(-0.2 < begin < 0.3 for begin in begins)
+
+
+def test_every_command_reads_them(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    sql = "select connections, count(*) n from runs group by all order by 1"
+    assert main(["query", str(folder), sql, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"connections": 1, "n": 6}, {"connections": 3, "n": 6}]
+    assert main(["rank", str(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "cubic" in json.dumps(found)
+    assert "reno" in json.dumps(found)
+    assert main(["compare", str(folder), "--by", "cc"]) == 0
+    assert "goodput_bps" in capsys.readouterr().out
+    for more in (["--x", "connections", "--y", "total_goodput_bps"], ["--kind", "timeseries", "--y", "cwnd"]):
+        target = tmp_path / "figure.png"
+        assert main(["plot", str(folder), *more, "--out", str(target)]) == 0
+        assert target.stat().st_size > 10_000
+        target.unlink()
+
+
+def test_neither_manifest_nor_tables_name_the_server(folder: Path) -> None:
+    text = (folder / "manifest.json").read_text(encoding="utf-8")
+    assert json.loads(text)["engine"]["name"] == "live"
+    assert "127.0.0.1" not in text
+    assert Journal(folder).state()["salt"] not in text
+
+
+def test_a_result_that_is_a_campaign_is_not_replaced_by_another(folder: Path, tmp_path: Path) -> None:
+    scenario = tmp_path / "path.toml"
+    scenario.write_text(PATH, encoding="utf-8")
+    assert main(["run", str(scenario), "--out", str(folder)]) == 2
+
+
+def test_a_line_that_is_a_path_has_its_rate_and_round_trip(tmp_path: Path) -> None:
+    (tmp_path / "path.toml").write_text(PATH, encoding="utf-8")
+    file = tmp_path / "campaign.toml"
+    file.write_text(
+        """
+[campaign]
+name = "emulated"
+repetitions = 1
+gap = "0 s"
+[[lines]]
+name = "dsl"
+via = "path.toml"
+[test]
+connections = [1, 2]
+duration = "3 s"
+warmup = "1 s"
+cc = "cubic"
+""",
+        encoding="utf-8",
+    )
+    out = tmp_path / "out"
+    assert main(["measure", "run", str(file), "--out", str(out)]) == 0
+    result = Result.load(out)
+    assert result.runs.height == 2
+    # 1448 of 1500 bytes are payload; two seconds contain a loss and what follows it.
+    for goodput in result.runs["goodput_bps"]:
+        assert 0.75 * 20e6 * 1448 / 1500 < goodput <= 1.01 * 20e6 * 1448 / 1500
+    for idle in result.runs["idle_rtt_s"]:
+        assert 0.030 <= idle < 0.034
+    # Each way of the path is its half: the clocks of two hosts of one computer are one.
+    for offset, uncertainty in result.runs.select("clock_offset_s", "clock_uncertainty_s").iter_rows():
+        assert abs(offset) <= uncertainty < 0.020
+    assert set(result.flows["cc"]) == {"cubic"}
+    for entry in result.manifest["runs"]:
+        assert entry["emulation"] is not None
