@@ -65,6 +65,9 @@ const LINUX: [&str; 17] = [
     "yeah",
 ];
 
+/// Parameters that a kernel takes when it starts, or the module when it is loaded, and not later.
+const FROM_THE_START: [&str; 1] = ["tcp_cubic.bic_scale"];
+
 /// Parameters of ours that modules of Linux have, too: controller, key, the kernel's name, and what one of ours is there.
 const PARAMETERS: [(&str, &str, &str, f64); 4] = [
     ("cubic", "beta", "tcp_cubic.beta", 1024.0),
@@ -258,6 +261,10 @@ fn parameter(
     match kernel.parameters.get(*name) {
         None => Err(format!("this kernel ({}) has no {name} for it; leave it out", kernel.kernel)),
         Some(there) if *there == wanted => Ok(None),
+        Some(there) if FROM_THE_START.contains(name) => Err(format!(
+            "{name} of the kernel here is {there}, not {wanted}, and stays so while it runs; leave it out, or start the kernel \
+             with {name}={wanted}"
+        )),
         Some(_) if kernel.own => Ok(Some(((*name).to_owned(), wanted))),
         Some(there) => {
             let file = format!("/sys/module/{}", name.replacen('.', "/parameters/", 1));
@@ -360,6 +367,12 @@ mod tests {
         let own = Kernel { own: true, ..kernel() };
         let set = for_kernel(half, "", &own).unwrap().parameters;
         assert_eq!(set, [("tcp_cubic.beta".to_owned(), "512".to_owned())]);
+        let scale = [("tcp_cubic.bic_scale".to_owned(), "41".to_owned())].into();
+        let started = Kernel { parameters: scale, ..own.clone() };
+        let c = |c: f64| format!(r#"{{"name": "cubic", "params": {{"c": {c}}}}}"#);
+        assert_eq!(for_kernel(&c(0.4), "", &started).unwrap().parameters, [], "40.96 is 41 there");
+        let said = for_kernel(&c(0.8), "", &started).unwrap_err();
+        assert!(said.ends_with("or start the kernel with tcp_cubic.bic_scale=82"), "{said}");
         let none = r#"{"name": "reno", "params": {"beta": 0.7}}"#;
         let said = for_kernel(none, "", &own).unwrap_err();
         assert_eq!(said, "flows.0.cc.params.beta: the kernel's 'reno' has no such parameter; leave it out");
