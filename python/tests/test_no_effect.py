@@ -144,6 +144,15 @@ def test_a_change_meant_for_all_flows_is_none(raw: Raw) -> None:
     assert len(load(raw).points[0].warnings) == 1
 
 
+@pytest.mark.parametrize("key", ["kernel", "wall_limit", "pin"])
+def test_a_key_that_another_engine_knows(raw: Raw, key: str) -> None:
+    value = {"kernel": "linux-6.12", "wall_limit": "5 min", "pin": "0"}[key]
+    [line] = load(raw, set=[f"run.{key}={value}"]).points[0].warnings
+    assert line.startswith(f"run.{key}: engine sim has none; choose engine kernel")
+    # Whoever chose the simulator for a file that was made for another engine knows it.
+    assert load(raw, set=[f"run.{key}={value}", "run.engine=sim"]).points[0].warnings == ()
+
+
 @pytest.mark.parametrize("key", ["cc", "flows.0.cc"])
 def test_an_agent_that_is_not_there_is_missed_wherever_it_was_named(raw: Raw, key: str) -> None:
     (warning,) = load(raw, set={key: "external"}).points[0].warnings

@@ -41,6 +41,8 @@ def warnings(scenario: Scenario, document: Document, changed: Set[str] = frozens
 
 def _found(scenario: Scenario, document: Document, changed: Set[str]) -> Iterator[tuple[Path, str]]:
     end = scenario.run.duration
+    if "run.engine" not in changed:  # whoever chose another one knows that the file was made for its own
+        yield from _of_engine(scenario)
     for link in _links(scenario):
         yield from _too_late(link, end)
         queue = link.keys.queue
@@ -64,6 +66,18 @@ def _found(scenario: Scenario, document: Document, changed: Set[str]) -> Iterato
         for key, text in _of_flow(flow, end):
             if dotted(("flows", index, *key)) not in changed:
                 yield ("flows", index, *key), text
+
+
+def _of_engine(scenario: Scenario) -> Iterator[tuple[Path, str]]:
+    """Keys of `run` that only another engine knows."""
+    run = scenario.run
+    for key, value, engines in (
+        ("kernel", run.kernel, ("kernel-vt",)),
+        ("wall_limit", run.wall_limit, ("kernel-vt",)),
+        ("pin", run.pin, ("kernel",)),
+    ):
+        if value is not None and run.engine not in engines:
+            yield ("run", key), f"engine {run.engine} has none; choose engine {' or '.join(engines)}, or remove it"
 
 
 def _links(scenario: Scenario) -> list[Link]:
