@@ -9,16 +9,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 import platform
-import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ackclock import programs
 from ackclock.errors import EngineError, one_line
 
 PROGRAM = "ackclock-emu"
@@ -40,14 +38,7 @@ def plays(document: str) -> bool:
 
 def program() -> str:
     """Where the program is. Raises :class:`EngineError` where there is none."""
-    if sys.platform != "linux":
-        raise EngineError(f"engine kernel: it is the TCP of Linux, and this is {sys.platform}; take engine sim")
-    beside = Path(sys.executable).parent / PROGRAM
-    found = str(beside) if os.access(beside, os.X_OK) else shutil.which(PROGRAM)
-    if found is None:
-        remedy = "a wheel has it, and in a checkout it is built with: make build"
-        raise EngineError(f"engine kernel: its program {PROGRAM} is not there; {remedy}")
-    return found
+    return programs.found(PROGRAM, "engine kernel", "it is the TCP of Linux, and this is {}; take engine sim")
 
 
 def play(document: str, duration_s: float) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NoReturn
 
+from ackclock import programs
 from ackclock.errors import EngineError, one_line
 
 PROGRAM = "ackclock-proxy"
@@ -32,14 +31,7 @@ _DOCUMENT = 60_000
 
 def program() -> str:
     """Where the program is. Raises :class:`EngineError` where there is none."""
-    if sys.platform != "linux":
-        raise EngineError(f"proxy: it is made for Linux, and this is {sys.platform}")
-    beside = Path(sys.executable).parent / PROGRAM
-    found = str(beside) if os.access(beside, os.X_OK) else shutil.which(PROGRAM)
-    if found is None:
-        remedy = "a wheel has it, and in a checkout it is built with: make build"
-        raise EngineError(f"proxy: its program {PROGRAM} is not there; {remedy}")
-    return found
+    return programs.found(PROGRAM, "proxy", "it is made for Linux, and this is {}")
 
 
 def become(document: Mapping[str, Any]) -> NoReturn:
