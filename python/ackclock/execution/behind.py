@@ -40,7 +40,7 @@ def level() -> int:
     return found
 
 
-def play(document: str, wanted: Mapping[str, Any], *, virtual: bool = False) -> dict[str, Any]:
+def play(document: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Play a resolved run with programs behind its path (docs/shell.md); what the program says of it.
 
     The programs have this process's terminal, and its signals of a terminal are theirs. Whatever ends this process
@@ -48,7 +48,7 @@ def play(document: str, wanted: Mapping[str, Any], *, virtual: bool = False) -> 
     """
     asked, ask = os.pipe()
     told, tell = os.pipe()
-    command = [kernel.program(), "shell", str(asked), str(tell), *(["--virtual"] if virtual else [])]
+    command = [kernel.program(), "shell", str(asked), str(tell)]
     with os.fdopen(ask, "wb", buffering=0) as orders, os.fdopen(told, "rb") as answers:
         try:
             process = subprocess.Popen(command, pass_fds=(asked, tell))

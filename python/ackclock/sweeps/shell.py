@@ -54,7 +54,6 @@ class Request:
     nat: bool = False
     capture: bool = True
     status: bool = True
-    virtual: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def play(plan: Plan, request: Request, out: str | os.PathLike[str] | None = None
     try:
         wanted = _wanted(request, place.partial if place is not None else None, plan)
         begun = time.monotonic()
-        played = behind.play(resolved_text(document), wanted, virtual=request.virtual)
+        played = behind.play(resolved_text(document), wanted)
         if place is not None:
             _keep(plan, point, scenario, played, request, place, time.monotonic() - begun)
     finally:
