@@ -66,7 +66,7 @@ def _received(found: dict[str, Any], warmup: bool = False) -> list[int]:
 
 
 @pytest.mark.parametrize(("direction", "number"), [("down", 1), ("down", 25), ("up", 3), ("both", 2)])
-def test_what_is_read_is_what_was_sent(direction: Any, number: int) -> None:
+def test_what_arrives_is_read_and_what_waits_is_not_sent(direction: Any, number: int) -> None:
     # Paced, so that one end does not wait for the other to be given a processor.
     options = Options(pacing=20_000_000)
     asked = Asked(connections=number, direction=direction, duration_ns=SECOND, options=options)
@@ -78,10 +78,11 @@ def test_what_is_read_is_what_was_sent(direction: Any, number: int) -> None:
         assert own["sends"] != other["sends"]
         assert own["failed"] is other["failed"] is None
         sender, receiver = (own, other) if own["sends"] else (other, own)
-        assert receiver["moved"] == sender["moved"]
-        # The cookie and what stands before it are of the connection, but not of the data.
-        more = 37 if sender is own else 0
-        assert receiver["fields"]["bytes_received"][-1] in (receiver["moved"] + more, receiver["moved"] + more + 1)
+        # What a sender's buffer holds at the end is not sent. Of what arrived, that is read which came in time; the
+        # cookie and what stands before it are of the connection, but not of the data.
+        assert receiver["moved"] <= sender["moved"]
+        unread = receiver["fields"]["bytes_received"][-1] - receiver["moved"] - (37 if sender is own else 0)
+        assert 0 <= unread <= 2 * 65_536
         assert 0 < receiver["counted"] <= receiver["moved"]
     down = [not own["sends"] for own in ends[0]]
     assert down == [direction != "up"] * number + [False] * (asked.total - number)
@@ -203,6 +204,20 @@ def test_a_connection_that_breaks_is_marked_and_the_others_go_on() -> None:
     assert ways[0].failed is None
     assert ways[0].moved > 0
     assert "reset" in (ways[1].failed or "") or "pipe" in (ways[1].failed or "")
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_what_waits_in_a_sender_s_buffer_makes_no_test_longer(direction: str) -> None:
+    options = Options(sndbuf=4_000_000, pacing=8_000_000)
+    with serving() as (_, address):
+        found = client.measure(address, None, Asked(direction=direction, duration_ns=400_000_000, options=options))
+    for end in found["ends"].values():
+        assert end["took_ns"] < 1.5 * SECOND  # at 8 Mbit/s the buffer alone would take 4 s
+        [way] = end["connections"]
+        assert way["failed"] is None
+        if not way["sends"]:
+            # The first window of a loopback is some 300 kB, which no pace holds back.
+            assert 0.8 * 400_000 < way["counted"] < 1_000_000
 
 
 def _drain(sock: socket.socket) -> None:

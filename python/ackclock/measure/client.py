@@ -93,14 +93,13 @@ def measure(address: Address, token: bytes | None, asked: Asked) -> dict[str, An
             sock = until.enter_context(connect(address, asked.options))
             sock.sendall(frames.DATA + cookie + bytes([number]))
             ways.append(transfer.Connection(sock, not asked.down(number)))
-        there = _hear(control, "all")
+        there, own_cc = _hear(control, "all"), sockets.in_force(ways[0].sock)
         _say(control, {"type": "start"})
         limits = transfer.Limits(asked.duration_ns, asked.warmup_ns, asked.interval_ns)
         outcome = transfer.Transfer(ways, limits).run()
         ended = _hear(control, "ended")
         samples = _samples(control, asked.total)
         after = _clocks(control)
-        own_cc = sockets.in_force(ways[0].sock)
         _say(control, {"type": "bye"})
     return {
         "asked": asked.model_dump(),

@@ -21,7 +21,7 @@ IDLE_NS = 10 * 10**9
 """A test in which nothing has moved for so long is over."""
 
 _DRAIN_NS = 3 * 10**9
-"""How long a receiver waits after the end for what is under way."""
+"""How long a sender goes on after its end for a receiver that has not closed: the ends begin a one-way delay apart."""
 _BURST = 256 * 1024
 _LONGEST_PAUSE_NS = 50_000_000
 _INFO = getattr(socket, "TCP_INFO", None)
@@ -92,13 +92,15 @@ class Transfer:
             connection.sock.setblocking(False)
             poll.register(number, select.POLLOUT if connection.sends else select.POLLIN)
         end = self._begun + self._limits.duration
-        sending = True
+        going = True
         while True:
-            now = self._sampled(time.monotonic_ns())
-            if sending and (now >= end or self._ended is not None):
-                sending = False
+            now = self._sampled(time.monotonic_ns()) if going else time.monotonic_ns()
+            if going and (now >= end or self._ended is not None):
+                going = False
+                self._sample(now)
+                self._next = end + _DRAIN_NS
                 for number, connection in of.items():
-                    if connection.sends and connection.open:
+                    if connection.open and connection.sends == (now < end):
                         poll.unregister(number)
                         self._close(connection)
             if self._over(now, end):
@@ -107,14 +109,17 @@ class Transfer:
             if pause:
                 time.sleep(min(pause, max(0, self._next - now), _LONGEST_PAUSE_NS) / 1e9)
                 continue
-            until = min(self._next, end if sending else end + _DRAIN_NS)
+            until = min(self._next, end) if going else self._next
             for number, _ in poll.poll(max(0, (until - now) / 1e6)):
                 self._move(of[number], end)
                 if not of[number].open:
                     poll.unregister(number)
                 if self._ended is not None or time.monotonic_ns() >= self._next or self._ahead(time.monotonic_ns()):
                     break
-        self._sample(time.monotonic_ns())
+        if going:
+            self._sample(time.monotonic_ns())
+        for connection in self._all:
+            self._close(connection)
         took = time.monotonic_ns() - self._begun
         return Outcome(self._begun, unix, took, time.thread_time() - cpu, self._ended)
 
@@ -135,7 +140,7 @@ class Transfer:
         return max(0, due - (now - self._begun))
 
     def _move(self, connection: Connection, end: int) -> None:
-        """Send or read once."""
+        """Send or read once. A receiver closes about when a sender's time is over, which is no failure."""
         try:
             if connection.sends:
                 size = connection.sock.send(self._room(self._block))
@@ -148,7 +153,8 @@ class Transfer:
             return
         except OSError as error:
             connection.open = False
-            connection.failed = (error.strerror or str(error)).lower()
+            if not connection.sends or time.monotonic_ns() < end - self._limits.duration // 10:
+                connection.failed = (error.strerror or str(error)).lower()
             return
         now = time.monotonic_ns()
         connection.moved += size
@@ -169,10 +175,16 @@ class Transfer:
         return block
 
     def _close(self, connection: Connection) -> None:
-        """Nothing more is sent: the other end reads what is under way, and then the end."""
+        """A receiver closes: what is still in the sender's buffer would cost time and volume and count nowhere.
+
+        A sender that ends before its time lets go what it has.
+        """
         connection.open = False
         with contextlib.suppress(OSError):
-            connection.sock.shutdown(socket.SHUT_WR)
+            if connection.sends:
+                connection.sock.shutdown(socket.SHUT_WR)
+            else:
+                connection.sock.close()
 
     def _sampled(self, now: int) -> int:
         """Take a sample if one is due. The schedule does not drift: what is late does not delay the next one."""
