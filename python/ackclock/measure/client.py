@@ -100,7 +100,7 @@ def measure(address: Address, token: bytes | None, asked: Asked) -> dict[str, An
         ended = _hear(control, "ended")
         samples = _samples(control, asked.total)
         after = _clocks(control)
-        _say(control, {"type": "bye"})
+        _part(control)
     return {
         "asked": asked.model_dump(),
         "server": {key: welcome[key] for key in ("kernel", "cc", "rate", "bytes")},
@@ -165,6 +165,14 @@ def _hear(control: socket.socket, kind: str) -> Message:
     if message["type"] != kind:
         raise ProtocolError(f"the server says {message['type'][:20]!r} where {kind!r} was expected")
     return message
+
+
+def _part(control: socket.socket) -> None:
+    """Say goodbye, and wait until the server has made room for the next client, which may be this one's next test."""
+    _say(control, {"type": "bye"})
+    control.settimeout(_ANSWER_S)
+    with contextlib.suppress(OSError):
+        control.recv(1)
 
 
 def _clocks(control: socket.socket) -> clock.Offset:

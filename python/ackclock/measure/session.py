@@ -129,8 +129,8 @@ class Session:
                 self._say({"type": "refused", "reason": str(error)})
         finally:
             self._clear()
-            self._sock.close()
             self._ended(self)
+            self._sock.close()  # last: whoever sees it finds room
 
     def _say(self, message: Message) -> None:
         frames.send(self._sock, message, IDLE_S)
