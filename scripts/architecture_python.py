@@ -15,7 +15,7 @@ IMPORTS: dict[str, set[str]] = {
     "programs": {"errors"},
     "kernel": {"errors", "programs"},
     "proxy": {"errors", "programs"},
-    "virtual": {"errors", "kernel"},
+    "virtual": {"errors", "files", "kernel"},
     "stats": set(),
     "models": set(),
     "notebook": set(),

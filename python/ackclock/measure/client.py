@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock.errors import AckclockError, Problem
+from ackclock.files import reason
 from ackclock.measure import clock, frames, secret, sockets, transfer
 from ackclock.measure.asked import Asked
 from ackclock.measure.frames import Message, ProtocolError
@@ -126,7 +127,7 @@ def _as_errors(address: Address) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = reason(error)
         raise MeasureError(f"{address}: no connection ({why})") from None
     except ProtocolError as error:
         raise MeasureError(f"{address}: {error}") from None

@@ -8,6 +8,8 @@ import struct
 import time
 from typing import Any
 
+from ackclock.files import reason
+
 VERSION = 1
 """Of what the two ends say to each other. A server refuses every other one."""
 
@@ -107,4 +109,4 @@ def _exactly(sock: socket.socket, size: int, until: float) -> bytearray:
 def _gone(error: OSError) -> str:
     if isinstance(error, TimeoutError):
         return "the other end said nothing in time"
-    return f"the connection is gone ({(error.strerror or str(error)).lower()})"
+    return f"the connection is gone ({reason(error)})"

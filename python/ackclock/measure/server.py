@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ackclock.errors import InputError
+from ackclock.files import reason
 from ackclock.measure import frames, secret
 from ackclock.measure.frames import ProtocolError
 from ackclock.measure.session import Session, Terms
@@ -90,7 +91,7 @@ class Server:
             self._listener.listen(PENDING)
         except OSError as error:
             self._listener.close()
-            why = (error.strerror or str(error)).lower()
+            why = reason(error)
             where = f"{settings.bind} port {settings.port}"
             raise InputError(f"cannot listen there ({why})", "give another --port or --bind", source=where) from None
         self._listener.setblocking(False)

@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ackclock.errors import Problem
+from ackclock.files import reason
 from ackclock.scenario.values.base import Model
 
 _SO_MAX_PACING_RATE = 47
@@ -59,7 +60,7 @@ def apply(sock: socket.socket, options: Options) -> None:
         try:
             _SET[name](sock, value)
         except OSError as error:
-            why = (error.strerror or str(error)).lower()
+            why = reason(error)
             raise Problem(f"the kernel refuses {name} = {value} ({why})", _remedy(name), name) from None
         option = _BUFFERS.get(name)
         if option is not None and (got := sock.getsockopt(socket.SOL_SOCKET, option)) < 2 * value:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ackclock.files import reason
 from ackclock.measure import tcp_info
 
 BLOCK = 1 << 20
@@ -154,7 +155,7 @@ class Transfer:
         except OSError as error:
             connection.open = False
             if not connection.sends or time.monotonic_ns() < end - self._limits.duration // 10:
-                connection.failed = (error.strerror or str(error)).lower()
+                connection.failed = reason(error)
             return
         now = time.monotonic_ns()
         connection.moved += size

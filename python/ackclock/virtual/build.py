@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ackclock.errors import EngineError, InputError, one_line
+from ackclock.files import reason
 from ackclock.virtual import kept, sources
 from ackclock.virtual.kept import Kernel
 
@@ -145,7 +146,9 @@ def _settings(more: Path | None) -> str:
     try:
         return own + more.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read ({error})", "give a file of CONFIG_NAME=y lines", source=str(more)) from error
+        raise InputError(
+            f"cannot be read ({reason(error)})", "give a file of CONFIG_NAME=y lines", source=str(more)
+        ) from error
 
 
 def _own(patch: Path) -> str:
@@ -154,7 +157,7 @@ def _own(patch: Path) -> str:
         text = patch.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"cannot be read ({error})", "give a file that diff -u has written", source=str(patch)
+            f"cannot be read ({reason(error)})", "give a file that diff -u has written", source=str(patch)
         ) from error
     if not patched_files(text):
         remedy = "give a file that diff -u a/FILE b/FILE or git diff has written"
