@@ -25,7 +25,7 @@ DEFAULT_PROFILE = "linux"
 """The bundle of TCP options of a flow that names none: what most of the Internet runs, and held against a kernel."""
 
 
-TABLES = ("flows", "links", "transfers", "series", "pages", "objects", "cells", "users")
+TABLES = ("flows", "links", "transfers", "series", "pages", "objects", "cells", "users", "legs")
 """The tables of a run, in the engine's order."""
 
 
@@ -116,6 +116,7 @@ class Output:
     series: pl.DataFrame
     pages: pl.DataFrame
     objects: pl.DataFrame
+    legs: pl.DataFrame
     info: Json
 
 

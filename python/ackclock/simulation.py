@@ -182,6 +182,7 @@ class Simulation:
             output,
             flows=percentiles.with_enough_values("flows", output.flows),
             links=percentiles.with_enough_values("links", output.links),
+            legs=percentiles.with_enough_values("legs", output.legs),
             series=in_categories(output.series, SERIES),
         )
 

@@ -84,7 +84,7 @@ def test_run_writes_tables_and_figures(
     names = {item.name for item in out.iterdir()}
     tables = {
         f"{name}.parquet"
-        for name in ("runs", "flows", "links", "transfers", "series", "pages", "objects", "cells", "users")
+        for name in ("runs", "flows", "links", "transfers", "series", "pages", "objects", "cells", "users", "legs")
     }
     assert names == tables | {"manifest.json", "overview.png", "overview.svg"}
     assert Result.load(out).complete

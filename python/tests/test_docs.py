@@ -12,7 +12,7 @@ from ackclock.cli.app import app
 from ackclock.results.summary import METRICS
 from ackclock.scenario import model, settings
 from ackclock.scenario.topology import access, link, loss, network, queue, topologies
-from ackclock.scenario.traffic import flow
+from ackclock.scenario.traffic import flow, relay
 from ackclock.scenario.values.base import fields
 from shared import ROOT
 
@@ -28,6 +28,8 @@ DOCS = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs").
         loss.Loss,
         loss.Drop,
         flow.Flow,
+        relay.Leg,
+        relay.Relay,
         settings.Run,
         settings.Probes,
     ],

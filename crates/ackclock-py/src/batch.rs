@@ -26,9 +26,9 @@ pub struct Kind {
     seldom: bool,
 }
 
-/// The tables: flows, links, transfers, series, pages, objects, cells, users. New ones come last: what was kept before has fewer.
-pub static TABLES: [Kind; 8] = [
-    Kind { make: tables::flows, rows: |out| out.flows.len(), seldom: false },
+/// The tables: flows, links, transfers, series, pages, objects, cells, users, legs. New ones come last: what was kept before has fewer.
+pub static TABLES: [Kind; 9] = [
+    Kind { make: tables::flows, rows: |out| out.flows.len() - legs(out), seldom: false },
     Kind { make: tables::links, rows: |out| out.links.len(), seldom: false },
     Kind { make: tables::transfers, rows: |out| out.transfers.len(), seldom: false },
     Kind { make: tables::series, rows: |out| out.series.len(), seldom: false },
@@ -36,7 +36,12 @@ pub static TABLES: [Kind; 8] = [
     Kind { make: pages::objects, rows: |out| out.objects.len(), seldom: true },
     Kind { make: cells::cells, rows: |out| out.cells.len(), seldom: true },
     Kind { make: cells::users, rows: |out| out.users.len(), seldom: true },
+    Kind { make: tables::legs, rows: legs, seldom: true },
 ];
+
+fn legs(out: &Output) -> usize {
+    out.flows.iter().filter(|f| f.leg.is_some()).count()
+}
 
 /// A run as an engine that is a process of its own hands it over.
 #[derive(serde::Deserialize)]

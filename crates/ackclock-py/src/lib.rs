@@ -91,6 +91,12 @@ impl RunOutput {
         cells::users(slice::from_ref(&self.out))
     }
 
+    /// A row per leg of a flow that is split.
+    #[getter]
+    fn legs(&self) -> PyResult<Table> {
+        tables::legs(slice::from_ref(&self.out))
+    }
+
     /// One row per sample: time_s, kind, id, metric, value.
     #[getter]
     fn series(&self) -> PyResult<Table> {

@@ -5,6 +5,7 @@ use crate::tables::{self, Table};
 use crate::{build, interrupted, value_error, RunOutput};
 use ackclock_core::cc::{Decision, Pacing};
 use ackclock_core::time::Time;
+use ackclock_run::spec::relay::legs;
 use ackclock_sim::probe::{metric_name, Owner};
 use ackclock_sim::snapshot::{FlowState, LinkState};
 use ackclock_sim::step::{Refused, Stop};
@@ -12,6 +13,7 @@ use ackclock_sim::{Run, Sim};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Instant;
 
@@ -56,6 +58,8 @@ pub struct Stepper {
     /// None once it is finished.
     sim: Mutex<Option<Sim>>,
     flows: Vec<String>,
+    /// Which of them are legs of others.
+    legs: BTreeSet<usize>,
     links: Vec<String>,
     failure: Failure,
     in_python: bool,
@@ -101,6 +105,7 @@ impl Stepper {
         Ok(Stepper {
             sim: Mutex::new(Some(sim)),
             flows: spec.flows.iter().map(|f| f.id.clone()).collect(),
+            legs: legs(&spec).into_keys().collect(),
             links: spec.links.iter().map(|l| l.id.clone()).collect(),
             failure: maker.failure.clone(),
             in_python: controller::any(&spec),
@@ -250,8 +255,9 @@ impl Stepper {
         let samples = self.with(py, Sim::drain_series)?;
         tables::samples(samples.iter().map(|s| {
             // Those of cells and users come when the run is over.
-            let names = if metric_name(s.metric).1 == Owner::Flow { &self.flows } else { &self.links };
-            (s, names[s.of as usize].as_str().into())
+            let (of, of_flows) = (s.of as usize, metric_name(s.metric).1 == Owner::Flow);
+            let names = if of_flows { &self.flows } else { &self.links };
+            (s, names[of].as_str().into(), of_flows && self.legs.contains(&of))
         }))
     }
 

@@ -1,6 +1,7 @@
 //! Tables of runs as Arrow record batches, handed to Python without copying (Arrow PyCapsule interface).
 
 use ackclock_core::queue::Reason;
+use ackclock_run::output::FlowRow;
 use ackclock_run::rows::{DatagramRow, TransfersRow};
 use ackclock_sim::probe::{metric_name, Owner, Sample, METRICS};
 use ackclock_sim::Output;
@@ -60,9 +61,22 @@ pub(crate) fn some_floats(it: impl Iterator<Item = Option<f64>>) -> ArrayRef {
     Arc::new(it.collect::<Float64Array>())
 }
 
-/// The flows of runs, one after the other.
+/// The flows of runs, one after the other, without legs.
 pub fn flows(outs: &[Output]) -> PyResult<Table> {
-    let r = || outs.iter().flat_map(|out| &out.flows);
+    table(of_flows(|| outs.iter().flat_map(|out| out.flows.iter().filter(|f| f.leg.is_none()))))
+}
+
+/// The legs of flows that are split: the columns of flows, with the flow and the end that it leads to.
+pub fn legs(outs: &[Output]) -> PyResult<Table> {
+    let r = || outs.iter().flat_map(|out| out.flows.iter().filter_map(move |f| f.leg.map(|leg| (out, f, leg))));
+    let mut columns = of_flows(|| r().map(|(_, f, _)| f));
+    let whole = text(r().map(|(out, _, (whole, _))| out.flows.get(whole as usize).map_or("", |f| f.id.as_str())));
+    let which = text(r().map(|(_, _, (_, which))| ["source", "sink"][usize::from(which > 0)]));
+    columns.splice(1..1, [("flow", whole, false), ("leg", which, false)]);
+    table(columns)
+}
+
+fn of_flows<'a, I: Iterator<Item = &'a FlowRow>>(r: impl Fn() -> I) -> Vec<(&'static str, ArrayRef, bool)> {
     let datagrams = |f: fn(&DatagramRow) -> u64| -> ArrayRef {
         Arc::new(r().map(|row| row.datagrams.as_ref().map(f)).collect::<UInt64Array>())
     };
@@ -71,7 +85,7 @@ pub fn flows(outs: &[Output]) -> PyResult<Table> {
     };
     let delay = |i: usize| some_floats(r().map(move |f| Some(f.delay_s?[i])));
     let fct = |i: usize| some_floats(r().map(move |f| Some(f.transfers?.fct_s?[i])));
-    table(vec![
+    vec![
         ("id", text(r().map(|f| f.id.as_str())), false),
         ("app", text(r().map(|f| f.app.as_ref())), false),
         ("cc", text(r().map(|f| f.cc.as_str())), false),
@@ -116,7 +130,7 @@ pub fn flows(outs: &[Output]) -> PyResult<Table> {
         ("p50_fct_s", fct(1), true),
         ("p95_fct_s", fct(2), true),
         ("p99_fct_s", fct(3), true),
-    ])
+    ]
 }
 
 /// The transfers of runs, one after the other.
@@ -192,7 +206,10 @@ fn words<'a>(keys: impl Iterator<Item = i8>, words: impl Iterator<Item = &'a str
 }
 
 /// The names of the owners of samples, in the order of [`Owner`].
-const OWNERS: [&str; 4] = ["flow", "link", "cell", "user"];
+const OWNERS: [&str; 5] = ["flow", "link", "cell", "user", "leg"];
+
+/// The place of the last of them: a leg has the series of a flow.
+const LEG: i8 = 4;
 
 /// What a sample is of. A user is called after its cell and its number there.
 fn sampled<'a>(out: &'a Output, sample: &Sample) -> Cow<'a, str> {
@@ -207,18 +224,21 @@ fn sampled<'a>(out: &'a Output, sample: &Sample) -> Cow<'a, str> {
 
 /// The series of runs, one run after the other.
 pub fn series(outs: &[Output]) -> PyResult<Table> {
-    samples(outs.iter().flat_map(|out| out.series.iter().map(move |s| (s, sampled(out, s)))))
+    let is_leg = |out: &Output, s: &Sample| {
+        metric_name(s.metric).1 == Owner::Flow && out.flows.get(s.of as usize).is_some_and(|f| f.leg.is_some())
+    };
+    samples(outs.iter().flat_map(|out| out.series.iter().map(move |s| (s, sampled(out, s), is_leg(out, s)))))
 }
 
-/// Samples with the names of what they are of.
-pub fn samples<'a>(r: impl Iterator<Item = (&'a Sample, Cow<'a, str>)> + Clone) -> PyResult<Table> {
-    let kinds = r.clone().map(|(s, _)| metric_name(s.metric).1 as i8);
-    let id = StringArray::from_iter_values(r.clone().map(|(_, name)| name));
+/// Samples with the names of what they are of, and whether that is a leg.
+pub fn samples<'a>(r: impl Iterator<Item = (&'a Sample, Cow<'a, str>, bool)> + Clone) -> PyResult<Table> {
+    let kinds = r.clone().map(|(s, _, leg)| if leg { LEG } else { metric_name(s.metric).1 as i8 });
+    let id = StringArray::from_iter_values(r.clone().map(|(_, name, _)| name));
     table(vec![
-        ("time_s", floats(r.clone().map(|(s, _)| s.at.as_secs_f64())), false),
+        ("time_s", floats(r.clone().map(|(s, ..)| s.at.as_secs_f64())), false),
         ("kind", words(kinds, OWNERS.into_iter())?, false),
         ("id", Arc::new(id), false),
-        ("metric", words(r.clone().map(|(s, _)| s.metric as i8), (0..METRICS).map(|m| metric_name(m).0))?, false),
-        ("value", floats(r.map(|(s, _)| s.value)), false),
+        ("metric", words(r.clone().map(|(s, ..)| s.metric as i8), (0..METRICS).map(|m| metric_name(m).0))?, false),
+        ("value", floats(r.map(|(s, ..)| s.value)), false),
     ])
 }

@@ -13,6 +13,9 @@ use std::borrow::Cow;
 pub struct FlowRow {
     /// Name.
     pub id: String,
+    /// Of a leg of a flow that is split: the number of the flow and which leg, 0 at its source.
+    #[serde(default)]
+    pub leg: Option<(u32, u8)>,
     /// Application.
     pub app: Cow<'static, str>,
     /// Controller.

@@ -97,11 +97,16 @@ pub fn start(f: &spec::Flow, run: &Run) -> Time {
 
 /// The flow with its delays as they are drawn for this replication.
 pub fn drawn<'a>(f: &'a spec::Flow, run: &Run) -> Cow<'a, spec::Flow> {
+    drawn_as(f, run, &f.id)
+}
+
+/// The flow with its delays as they are drawn for that with this `id`.
+pub fn drawn_as<'a>(f: &'a spec::Flow, run: &Run, id: &str) -> Cow<'a, spec::Flow> {
     if !f.forward.iter().chain(&f.reverse).any(|hop| matches!(hop, Hop::Uniform(_))) {
         return Cow::Borrowed(f);
     }
     let mut f = f.clone();
-    let mut rng = Stream::named(run.seed, run.run, &format!("flow {} delay", f.id));
+    let mut rng = Stream::named(run.seed, run.run, &format!("flow {id} delay"));
     for hop in f.forward.iter_mut().chain(&mut f.reverse) {
         if let Hop::Uniform([low, high]) = *hop {
             *hop = Hop::Delay(low + rng.below(high - low + 1));

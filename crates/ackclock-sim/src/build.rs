@@ -21,7 +21,7 @@ use ackclock_core::path::{DelayLine, Port};
 use ackclock_core::time::{Span, Time};
 use ackclock_run::check::check;
 use ackclock_run::others::Others;
-use ackclock_run::ways::{drawn, Stops};
+use ackclock_run::ways::{drawn_as, Stops};
 
 /// Numbers what routes pass: links first, then every port of the other elements, then the probe points, then one delay line
 /// per distinct delay.
@@ -76,14 +76,15 @@ impl Sim {
         let legs = spec::relay::legs(run);
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
-            let f = &drawn(f, run);
+            // A leg has what is drawn of its flow.
+            let f = &drawn_as(f, run, legs.get(&i).map_or(&f.id, |(whole, _)| &run.flows[*whole].id));
             let routes = [(&f.forward, false, "forward"), (&f.reverse, true, "reverse")];
             let [forward, reverse] =
                 routes.map(|(hops, back, name)| router.route(hops, (i, back), &format!("{path}.{name}")));
             net.flow(f, run, (&others, [forward?, reverse?]), cap(run, &legs, i), &path, make)?;
         }
         net.split(run, &legs)?;
-        let Network { sides, flows, conns, marks } = net;
+        let Network { sides, flows, conns, marks, nodes } = net;
         let Others { list: others, cells, mut warnings, .. } = others;
         warnings.extend(marking::warnings(run, &marks));
         let links = run.links.iter().enumerate();
@@ -120,6 +121,7 @@ impl Sim {
             work: Work::default(),
             maker: None,
             flows,
+            nodes,
             one_way,
             conns,
             slab,

@@ -10,6 +10,7 @@ use crate::routes::{Routes, END};
 use crate::slab::{Slab, NONE};
 use crate::tap::Taps;
 use crate::wire::Link;
+use ackclock_core::app::relay::Node;
 use ackclock_core::packet::{Family, FourTuple, Packet};
 use ackclock_core::path::{DelayLine, Port};
 use ackclock_core::tcp::Endpoint;
@@ -74,6 +75,8 @@ pub struct Sim {
     /// Makes controllers that only the caller can make, for connections that are opened during the run.
     pub(crate) maker: Option<Maker>,
     pub(crate) flows: Vec<Flow>,
+    /// Those with relays.
+    pub(crate) nodes: Vec<Node>,
     /// None: not asked for.
     pub(crate) one_way: Option<Box<OneWay>>,
     pub(crate) conns: Vec<Conn>,
@@ -290,7 +293,8 @@ impl Sim {
             let c = side / 2;
             self.conns[c].note_window(now, cwnd, self.from);
             if self.probes.follows_flow_events() && c < self.flows.len() {
-                self.probes.on_flow_event(now, c, &self.sides[side], &self.sides[side + 1]);
+                let of = (c, self.flows[c].split.as_deref());
+                self.probes.on_flow_event(now, of, &self.sides[side], &self.sides[side + 1]);
             }
         }
     }

@@ -159,8 +159,8 @@ pub struct Flow {
 
 /// The part of a flow in one that a relay splits.
 pub enum Split {
-    /// It is split: the numbers of its legs, and the relay but while that is called.
-    Whole([u32; 2], Option<Relay>),
+    /// It is split: the numbers of its legs, the relay but while that is called, and the number of its node.
+    Whole([u32; 2], Option<Relay>, u32),
     /// It is a leg, number 0 or 1, of this flow, whose relay has so many bytes of buffer.
     Leg(u32, usize, u64),
 }

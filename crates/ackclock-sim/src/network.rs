@@ -7,6 +7,7 @@ use crate::marking;
 use crate::routes::Route;
 use crate::slab::Stamp;
 use crate::spec::{self, Run, SpecError};
+use ackclock_core::app::relay::Node;
 use ackclock_core::app::Connections;
 use ackclock_core::rng::Stream;
 use ackclock_core::tcp::{Config, Endpoint};
@@ -31,6 +32,8 @@ pub(crate) struct Network {
     pub conns: Vec<Conn>,
     /// How each flow comes to use ECN.
     pub marks: Vec<marking::Use>,
+    /// Those with relays.
+    pub nodes: Vec<Node>,
 }
 
 impl Network {

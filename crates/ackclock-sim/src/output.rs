@@ -62,7 +62,7 @@ impl Sim {
 
     /// Why a connection of flow number `i` failed, if one did, and how many did.
     pub(crate) fn failed(&self, i: usize) -> (Option<&'static str>, usize) {
-        if let Some(Split::Whole(legs, _)) = self.flows[i].split.as_deref() {
+        if let Some(Split::Whole(legs, ..)) = self.flows[i].split.as_deref() {
             let both = legs.map(|leg| self.failed(leg as usize));
             return (both[0].0.or(both[1].0), both[0].1 + both[1].1);
         }
@@ -141,6 +141,10 @@ impl Sim {
         let delay = f.datagrams.as_ref().map(|d| &d.delay).or(self.one_way.as_ref().map(|w| w.of(i)));
         FlowRow {
             id: f.id.clone(),
+            leg: match f.split.as_deref() {
+                Some(Split::Leg(whole, which, _)) => Some((*whole, *which as u8)),
+                _ => None,
+            },
             app: f.kind.into(),
             cc: f.cc.clone(),
             start_s: f.start.as_secs_f64(),

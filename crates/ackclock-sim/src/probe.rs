@@ -31,6 +31,9 @@ pub struct Probes {
     pub samples: Vec<Sample>,
 }
 
+/// The number of the series of what is delivered.
+const DELIVERED: u8 = 4;
+
 fn flow_value(metric: u8, client: &Side, server: &Side) -> Option<f64> {
     let (Some(client), Some(server)) = (client.endpoint.as_deref(), server.endpoint.as_deref()) else { return None };
     let tx = &client.tx;
@@ -40,7 +43,7 @@ fn flow_value(metric: u8, client: &Side, server: &Side) -> Option<f64> {
         1 => tx.ssthresh() as f64,
         2 => tx.rtt().smoothed().as_secs_f64(),
         3 => tx.in_flight() as f64,
-        4 => server.rx.stats.delivered as f64,
+        DELIVERED => server.rx.stats.delivered as f64,
         5 => tx.stats().sent_bytes as f64,
         6 => tx.stats().retransmitted_bytes as f64,
         7 => tx.stats().recoveries as f64,
@@ -51,15 +54,22 @@ fn flow_value(metric: u8, client: &Side, server: &Side) -> Option<f64> {
     })
 }
 
-/// The value of flow number `f`; none where the series means nothing for its application.
-fn value_of(metric: u8, f: usize, flow: &Flow, sides: &[Side]) -> Option<f64> {
-    if matches!(flow.split.as_deref(), Some(Split::Whole(..))) {
-        // Its legs have connections.
-        return None;
-    }
+/// The leg at whose connections series number `metric` of a flow that is split is taken: what is delivered is so at its
+/// sink, and everything else is of the sender at its source.
+fn leg_of(metric: u8) -> usize {
+    usize::from(metric == DELIVERED)
+}
+
+/// The value of flow number `f` of `flows`; none where the series means nothing for its application.
+fn value_of(metric: u8, f: usize, flows: &[Flow], sides: &[Side]) -> Option<f64> {
+    let f = match flows[f].split.as_deref() {
+        Some(Split::Whole(legs, ..)) => legs[leg_of(metric)] as usize,
+        _ => f,
+    };
+    let flow = &flows[f];
     if let Some(d) = &flow.datagrams {
         return match metric {
-            4 => Some(d.total_received as f64),
+            DELIVERED => Some(d.total_received as f64),
             5 => Some(d.total_sent as f64),
             _ => None,
         };
@@ -73,7 +83,7 @@ fn value_of(metric: u8, f: usize, flow: &Flow, sides: &[Side]) -> Option<f64> {
     match metric {
         // Windows and what is in flight add up; a threshold or a round-trip time does not.
         0 | 3 => Some(sum),
-        4 => Some(sum + ended.delivered as f64),
+        DELIVERED => Some(sum + ended.delivered as f64),
         5 => Some(sum + ended.sender.sent_bytes as f64),
         6 => Some(sum + ended.sender.retransmitted_bytes as f64),
         7 => Some(sum + ended.sender.recoveries as f64),
@@ -160,16 +170,28 @@ impl Probes {
         !self.flow_events.is_empty()
     }
 
-    /// Something happened at flow number `flow`.
-    pub fn on_flow_event(&mut self, now: Time, flow: usize, client: &Side, server: &Side) {
+    /// Something happened at flow number `flow`, whose part in one that is split is `split`.
+    pub(crate) fn on_flow_event(
+        &mut self,
+        now: Time,
+        (flow, split): (usize, Option<&Split>),
+        client: &Side,
+        server: &Side,
+    ) {
         for &(metric, changes_only) in &self.flow_events {
             let Some(value) = flow_value(metric, client, server) else { continue };
-            let last = &mut self.last[flow * FLOW_METRICS.len() + metric as usize];
-            if changes_only && *last == value {
-                continue;
+            let whole = match split {
+                Some(Split::Leg(whole, which, _)) if *which == leg_of(metric) => Some(*whole as usize),
+                _ => None,
+            };
+            for of in [Some(flow), whole].into_iter().flatten() {
+                let last = &mut self.last[of * FLOW_METRICS.len() + metric as usize];
+                if changes_only && *last == value {
+                    continue;
+                }
+                *last = value;
+                self.samples.push(Sample { at: now, metric, of: of as u32, value });
             }
-            *last = value;
-            self.samples.push(Sample { at: now, metric, of: flow as u32, value });
         }
     }
 
@@ -182,8 +204,8 @@ impl Probes {
             *due = Time(now.0.saturating_add(*every));
             let m = *metric as usize;
             if m < FLOW_METRICS.len() {
-                for (f, flow) in flows.iter().enumerate() {
-                    let Some(value) = value_of(*metric, f, flow, sides) else { continue };
+                for f in 0..flows.len() {
+                    let Some(value) = value_of(*metric, f, flows, sides) else { continue };
                     self.samples.push(Sample { at: now, metric: *metric, of: f as u32, value });
                 }
             } else {

@@ -31,11 +31,21 @@ impl Network {
                 ([None, None], Periods::new(Vec::new()), true, false);
             self.conns[*leg].due = Time::NEVER;
         }
+        let mut known: BTreeMap<&str, u32> = BTreeMap::new();
         for (whole, legs) in of_whole {
             let Some(relay) = &run.flows[whole].relay else { continue };
-            let setting = relay.setting(&format!("flows.{whole}.relay"))?;
+            let mss = legs.map(|leg| u64::from(run.flows[leg as usize].mss));
+            let setting = relay.setting(mss, &format!("flows.{whole}.relay"))?;
+            let next = self.nodes.len() as u32;
+            let node = relay.node.as_deref().map_or(next, |name| *known.entry(name).or_insert(next));
+            if node == next {
+                self.nodes.push(relay.node());
+            }
+            for leg in legs {
+                self.flows[leg as usize].start = self.flows[whole].start;
+            }
             let flow = &mut self.flows[whole];
-            flow.split = Some(Box::new(Split::Whole(legs, Some(Relay::new(setting)))));
+            flow.split = Some(Box::new(Split::Whole(legs, Some(Relay::new(setting)), node)));
             flow.open.clear();
             flow.blueprint = None;
             for side in &mut self.sides[2 * whole..2 * whole + 2] {
@@ -50,7 +60,7 @@ impl Sim {
     /// The flow that has the connections at the source of flow number `i`.
     pub(crate) fn at_source(&self, i: usize) -> usize {
         match self.flows[i].split.as_deref() {
-            Some(Split::Whole(legs, _)) => legs[0] as usize,
+            Some(Split::Whole(legs, ..)) => legs[0] as usize,
             _ => i,
         }
     }
@@ -68,7 +78,7 @@ impl Sim {
     pub(crate) fn totals(&self, i: usize) -> Snapshot {
         let of = |f: usize| self.flows[f].totals(&self.sides);
         match self.flows[i].split.as_deref() {
-            Some(Split::Whole([source, sink], _)) => {
+            Some(Split::Whole([source, sink], ..)) => {
                 let got = of(*sink as usize);
                 let (delivered, marked_segments) = (got.delivered, got.marked_segments);
                 Snapshot { delivered, marked_segments, ..of(*source as usize) }
@@ -80,7 +90,7 @@ impl Sim {
     /// What the relay of flow number `i` has measured, if it has one.
     pub(crate) fn relay_measures(&self, i: usize) -> Vec<(&'static str, f64)> {
         match self.flows[i].split.as_deref() {
-            Some(Split::Whole(_, Some(relay))) => relay.measures(),
+            Some(Split::Whole(_, Some(relay), _)) => relay.measures(),
             _ => Vec::new(),
         }
     }

@@ -340,6 +340,61 @@ fn clients_beyond_the_cap_are_reset() {
     assert_eq!((measure(&out, "relay_refused"), done), (3.0, 2), "{:?}", out.warnings);
 }
 
+/// Two flows whose relays are on one node.
+fn on_one_node(s: &Split) -> Output {
+    let mut d = s.split();
+    let second: Vec<Value> = d["flows"].as_array().unwrap().clone();
+    for mut f in second {
+        f["id"] = json!(f["id"].as_str().unwrap().replace('0', "1"));
+        if let Some(relay) = f.get_mut("relay") {
+            relay["legs"] = json!(["1/source", "1/sink"]);
+        }
+        d["flows"].as_array_mut().unwrap().push(f);
+    }
+    play(&d)
+}
+
+#[test]
+fn the_cap_is_of_all_flows_of_a_node() {
+    let app = json!({"kind": "files", "arrivals": {"every_ns": 10 * MS}, "size": {"kind": "constant", "value": 1_000_000},
+        "request_bytes": 200, "count": 3});
+    let more = |node: Value| json!({"connections": 4, "node": node});
+    let s = Split { app: Some(app.clone()), more: more(json!("pep")), ..Split::default() };
+    let refused =
+        |out: &Output| -> f64 { out.measures.iter().filter(|m| m.name == "relay_refused").map(|m| m.value).sum() };
+    assert_eq!(refused(&on_one_node(&s)), 2.0);
+    // Each on a node of its own.
+    assert_eq!(refused(&on_one_node(&Split { app: Some(app), more: more(Value::Null), ..Split::default() })), 0.0);
+}
+
+#[test]
+fn a_processor_does_one_segment_after_the_other_of_all_flows() {
+    // A segment of 1000 bytes each millisecond: 8 Mbit/s, however many flows there are.
+    let more = json!({"per_segment_ns": MS, "node": "pep"});
+    let s = Split { rates: [100_000_000; 2], delays: [5, 5], more, ..Split::default() };
+    let alone = s.play().flows[0].goodput_bps;
+    assert!(close(alone, 8e6, 0.005), "{alone}");
+    let both = on_one_node(&s);
+    let sum = both.flows[0].goodput_bps + both.flows[3].goodput_bps;
+    assert!(close(sum, 8e6, 0.005) && both.flows[3].goodput_bps > 2e6, "{sum}");
+}
+
+#[test]
+fn what_ecn_each_leg_agrees_on_is_its_own() {
+    // The queue of the radio marks, and only the leg over it has agreed.
+    let marked = |tcp: [Value; 2]| {
+        let s = Split { tcp, seconds: 10, ..Split::default() };
+        let mut d = s.split();
+        d["links"][2]["queue"] = json!({"kind": "codel", "limit_packets": 1000, "params": {"ecn": true}});
+        let out = play(&d);
+        [1, 2].map(|leg| out.flows[leg].marked_segments)
+    };
+    let (on, off) = (json!({"ecn": "classic"}), json!({}));
+    let [core, radio] = marked([off.clone(), on.clone()]);
+    assert!(core == 0 && radio > 0, "{core} {radio}");
+    assert_eq!(marked([on, off]), [0, 0]);
+}
+
 #[test]
 fn a_run_cut_into_steps_yields_the_same() {
     let s = Split { rates: [30_000_000; 2], more: json!({"delay_ns": 1000}), ..Split::default() };
@@ -361,7 +416,15 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         ackclock_sim::Sim::new(&run).map(|_| ()).unwrap_err().to_string()
     };
     type Change<'a> = &'a dyn Fn(&mut Value);
-    let cases: [(Change, &str); 5] = [
+    let two = |d: &mut Value| {
+        let mut more = d["flows"][0].clone();
+        more["id"] = json!("2");
+        (d["flows"][0]["relay"]["node"], d["flows"][0]["relay"]["connections"]) = (json!("pep"), json!(3));
+        more["relay"] = json!({"legs": ["2/source", "2/sink"], "buffer_bytes": 100_000, "node": "pep"});
+        d["flows"].as_array_mut().unwrap().push(more);
+    };
+    let cases: [(Change, &str); 6] = [
+        (&two, "flows.3.relay: other relays of the node 'pep' have another processor or cap"),
         (&|d| d["flows"][0]["relay"]["opening"] = json!("late"), "flows.0.relay.opening: unknown 'late'; known are"),
         (&|d| d["flows"][0]["relay"]["buffer_bytes"] = json!(100), "flows.0.relay.buffer_bytes: 100 B; at least 65535"),
         (&|d| d["flows"][0]["relay"]["legs"][1] = json!("7"), "flows.0.relay: no flow has the id '7'"),

@@ -21,7 +21,9 @@ from ackclock.scenario.compile import full_packet
 from ackclock.scenario.display import description, radio, sketch
 from ackclock.scenario.plan import Beginning, Plan, Point, begin, load
 from ackclock.scenario.topology.resolved import bdp_packets
+from ackclock.scenario.traffic import splitting
 from ackclock.scenario.traffic.flow import Flow
+from ackclock.scenario.traffic.relay import LEGS
 from ackclock.scenario.values.units import DURATION, SIZE
 
 _MOST = 12  # points printed in full
@@ -96,6 +98,9 @@ def _tables(plan: Plan, point: Point) -> Iterator[tuple[str, list[list[str]], li
         yield "HSPA cells", [["cell", "rate", "users", "delay", "queue of each"], *words], ["left"] * 5
     yield "flows", _flows(point, document), ["left", "left", "left", "left", "left", "right", "left"]
     yield "ways", _ways(point, document), ["left"] * 3
+    if any(split is not None for split in point.scenario.splits()):
+        yield "relays", _relays(point), ["left"] * 8
+        yield "legs", _legs(point, document), ["left"] * 7
 
 
 def _by_point(known: Mapping[str, int]) -> dict[int, list[str]]:
@@ -211,6 +216,33 @@ def _flows(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
     if not any(row[-1] for row in rows[1:]):
         return [row[:-1] for row in rows]
     return [rows[0], *([*row[:-1], row[-1] or "off"] for row in rows[1:])]
+
+
+def _relays(point: Point) -> list[list[str]]:
+    rows = [["relay", "position", "flows", "buffer", "opening", "delay", "per segment", "connections"]]
+    splits = list(zip(sketch.numbers(point.scenario), point.scenario.splits(), strict=True))
+    for number, relay in enumerate(point.scenario.relays):
+        flows = [numbers for numbers, split in splits if split is not None and split.number == number]
+        if flows:
+            times = [DURATION.format(time) if time else "none" for time in (relay.delay, relay.per_segment)]
+            most = "any number" if relay.connections is None else f"at most {relay.connections}"
+            place = splitting.CORE if relay.position is None else str(relay.position)
+            rows.append([relay.name, place, ", ".join(flows), SIZE.format(relay.buffer), relay.opening, *times, most])
+    return rows
+
+
+def _legs(point: Point, document: Mapping[str, Any]) -> list[list[str]]:
+    """The legs of the first flow of each group that is split."""
+    rows = [["leg", "cc", "slow start", "profile", "MSS", "way out", "way back"]]
+    flows = {flow["id"]: flow for flow in document["flows"]}
+    first = 0
+    for group, split in zip(point.scenario.flows, point.scenario.splits(), strict=True):
+        for name, leg in zip(LEGS, split.legs if split is not None else (), strict=False):
+            own = flows[f"{first}/{name}"]
+            ways = (description.route(own[way]) for way in ("forward", "reverse"))
+            rows.append([own["id"], *_algorithms(leg), SIZE.format(leg.mss), *ways])
+        first += group.count
+    return rows
 
 
 def _algorithms(flow: Flow) -> tuple[str, str, str]:

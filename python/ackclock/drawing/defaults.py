@@ -9,6 +9,7 @@ from ackclock.drawing.selection import Selection
 from ackclock.drawing.swept import GROUP, Key
 from ackclock.metrics.capacity import rate_of
 from ackclock.results import groups
+from ackclock.results.legs import wholes
 
 GOODPUT = "goodput_bps"
 SHARE = "utilisation"
@@ -103,7 +104,7 @@ def _line(resolved: dict[str, Any], *, alone: bool) -> float | None:
     """
     links = {link["id"]: link for link in resolved["links"]}
     slowest = []
-    for flow in resolved["flows"]:
+    for flow in wholes(resolved):
         own = [links[hop["link"]] for hop in flow["forward"] if "link" in hop]
         if any(link.get("schedule") or link.get("trace") or link.get("shaper") for link in own):
             return None

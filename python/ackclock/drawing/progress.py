@@ -14,6 +14,7 @@ from ackclock.drawing.selection import Selection
 from ackclock.drawing.shapes import ACKS, DATA, BytesOverTime, Stair
 from ackclock.drawing.traces import Trace
 from ackclock.errors import InputError
+from ackclock.results.legs import wholes
 
 _EACH = 4  # flows that can be told apart
 _LINES = {"sent": DATA, "delivered": ACKS}
@@ -43,7 +44,7 @@ def progress(selection: Selection) -> Chart:
             lines["sent"] = _once(lines["sent"], traces.of_point(selection.result, point, "retransmitted").traces)
         shown = {name: [_within(trace, selection) for trace in own] for name, own in lines.items()}
         drawn.append((title, shown))
-    flows = max(len(selection.result.resolved(point)["flows"]) for _, point in points)
+    flows = max(len(wholes(selection.result.resolved(point))) for _, point in points)
     if flows > _EACH:
         selection.remarks.append(Remark(f"{_EACH} of {flows} flows, of each group the first"))
     every = [trace.value for _, lines in drawn for own in lines.values() for trace in own if len(trace.value)]

@@ -107,7 +107,9 @@ def _interval(given: str | None) -> int | None:
 def _prepared(document: dict[str, Any], source: str, flow: int | str | None, length: int | None) -> tuple[str, int]:
     """A resolved run as it is stepped, and the number of the agent's flow."""
     flows = document["flows"]
-    agents = [number for number, item in enumerate(flows) if item["cc"]["name"] == "external"]
+    # A flow that a relay splits has no connection to decide for: its legs have.
+    own = (number for number, item in enumerate(flows) if "relay" not in item)
+    agents = [number for number in own if flows[number]["cc"]["name"] == "external"]
     if not agents:
         raise InputError(
             "no flow has the controller external", 'write cc = "external" for the agent', source=source, key="flows"

@@ -7,6 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from ackclock.results.categories import OWNERS
+
 METRICS = (
     "in_flight", "pipe", "rwnd", "rtt", "rtt_ts", "delivered", "sent", "retransmitted", "cwnd_estimate", "limit",
 )  # fmt: skip
@@ -52,9 +54,6 @@ CAPTURES: Mapping[str, Any] = {
 """The table `captures`."""
 
 PERCENTILES = {50: "p50_rtt_s", 95: "p95_rtt_s", 99: "p99_rtt_s"}
-
-OWNERS = pl.Enum(["flow", "link", "cell", "user"])
-"""What samples are of, in the series of every engine."""
 
 _NS = 1e9
 

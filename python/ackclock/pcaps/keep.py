@@ -14,6 +14,7 @@ from ackclock import engine
 from ackclock.pcaps import columns, views
 from ackclock.pcaps.inputs import FILE, LABEL
 from ackclock.pcaps.reading import Analysed
+from ackclock.results.categories import OWNERS
 from ackclock.results.manifest import TABLES
 
 Packing = Literal["zstd", "lz4"]
@@ -86,7 +87,7 @@ def write(kept: Kept, folder: Path, *, lasting: bool = True) -> None:
         else:
             schema = dict(empty[name].schema)
             if name == "series":
-                schema |= {"kind": columns.OWNERS, "metric": pl.Enum(columns.METRICS)}
+                schema |= {"kind": OWNERS, "metric": pl.Enum(columns.METRICS)}
             _put(pl.DataFrame(schema=kept.key_schema() | schema), folder / f"{name}.parquet", packing)
     if kept.events:
         _join("events", kept, folder, packing)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ackclock.metrics.capacity import rate_of
+from ackclock.results.legs import wholes
 
 if TYPE_CHECKING:
     from ackclock.results.result import Result
@@ -52,7 +53,7 @@ def _lines(resolved: Mapping[str, Any]) -> list[tuple[frozenset[str], float, flo
             continue
         crossing = {
             flow["id"]: flow["mss"]
-            for flow in resolved["flows"]
+            for flow in wholes(resolved)
             if flow["app"].get("transport") != "udp" and any(hop.get("link") == link["id"] for hop in flow["forward"])
         }
         if crossing:

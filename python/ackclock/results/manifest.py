@@ -7,10 +7,10 @@ from typing import Any
 FORMAT = 1
 """What a reader of results must know: it grows when a manifest or a table means something else."""
 
-TABLES = ("runs", "flows", "links", "transfers", "series", "pages", "objects", "cells", "users")
+TABLES = ("runs", "flows", "links", "transfers", "series", "pages", "objects", "cells", "users", "legs")
 """The tables of a result, and the names of their files."""
 
-LATER = frozenset({"pages", "objects", "cells", "users"})
+LATER = frozenset({"pages", "objects", "cells", "users", "legs"})
 """Those that results of older versions do not have."""
 
 LATER_SWEEP = "later_sweep"

@@ -14,6 +14,7 @@ PERCENTILES = {percent: least(percent) for percent in (50, 95, 99)}
 _COUNTS = {
     "links": {"queue_delay_s": "sent_packets", "l_queue_delay_s": "l_packets"},
     "users": {"wait_s": "delivered_packets", "up_wait_s": "up_delivered_packets"},
+    "legs": {"delay_s": "received_packets"},
     "flows": {"delay_s": "received_packets", "fct_s": "transfers_completed"},
 }
 

@@ -12,7 +12,16 @@ SEEDS = ("run", "seed", "replication")
 """Columns in which runs that are the same may differ."""
 
 _COUNTS = ("events", "packets")  # what nearly all runs differ in that differ at all
-_TABLES = ("runs", "flows", "links", "transfers", "pages", "cells", "users")  # series are samples of what these add up
+_TABLES = (
+    "runs",
+    "flows",
+    "links",
+    "transfers",
+    "pages",
+    "cells",
+    "users",
+    "legs",
+)  # series are samples of what these add up
 
 
 def repeated(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> frozenset[int]:

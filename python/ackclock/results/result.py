@@ -58,6 +58,11 @@ class Result:
         return self.tables["flows"]
 
     @property
+    def legs(self) -> pl.DataFrame:
+        """A row per leg and run of the flows that a relay splits: what its connections did (docs/split-tcp.md)."""
+        return self.tables["legs"]
+
+    @property
     def links(self) -> pl.DataFrame:
         """A row per link and run."""
         return self.tables["links"]

@@ -20,6 +20,7 @@ from ackclock.scenario.topology.resolved import Link, Sizing
 from ackclock.scenario.traffic.application import Cbr, OnOff, resolve_intervals
 from ackclock.scenario.traffic.flow import Choice, Flow, Start
 from ackclock.scenario.traffic.layout import Air, Drawn, Layout, Step, around
+from ackclock.scenario.traffic.relay import LEGS, Relay
 from ackclock.scenario.values.options import convert
 from ackclock.virtual import guest
 
@@ -95,9 +96,11 @@ def full_packet(flow: Flow) -> int:
 def _flows(scenario: Scenario, layout: Layout) -> tuple[list[Document], list[Link]]:
     """Every flow with its route, and the links that are its own."""
     result: list[Document] = []
+    legs: list[Document] = []
     own: list[Link] = []
-    for group, route in zip(scenario.flows, layout.routes, strict=True):
+    for group, route, split in zip(scenario.flows, layout.routes, scenario.splits(), strict=True):
         shared = resolved_flow(group)
+        of_legs = [] if split is None else list(map(resolved_flow, split.legs))
         begin = len(result)
         on_air = any(isinstance(step, Air) for step in route.forward)
         for number in range(begin, begin + group.count):
@@ -107,7 +110,36 @@ def _flows(scenario: Scenario, layout: Layout) -> tuple[list[Document], list[Lin
                 shared |= {"id": str(number), "forward": _hops(out, user), "reverse": _hops(back, user)}
                 own.extend(step for step in (*out, *back) if isinstance(step, Link) and step.own)
             result.append(shared | {"id": str(number)})
-    return result, own
+            if split is not None:
+                user = number - begin if route.user is None else route.user
+                names = [f"{number}/{name}" for name in LEGS]
+                ways = split.ways(route, str(number))
+                for name, leg, (out, back) in zip(names, of_legs, ways, strict=True):
+                    legs.append(leg | {"id": name, "forward": _hops(out, user), "reverse": _hops(back, user)})
+                result[-1]["relay"] = _relay(scenario.relays[split.number], names)
+    return [*result, *legs], own
+
+
+def _relay(relay: Relay, legs: list[str]) -> Document:
+    return {
+        "legs": legs,
+        "node": relay.name,
+        "buffer_bytes": relay.buffer,
+        "opening": relay.opening,
+        "delay_ns": relay.delay,
+        "per_segment_ns": relay.per_segment,
+        "connections": relay.connections,
+    }
+
+
+def leg(scenario: Scenario, number: int) -> tuple[int, str] | None:
+    """Of a flow of the resolved run that is a leg: the number of its relay, and which leg it is."""
+    whole = sum(flow.count for flow in scenario.flows)
+    if number < whole:
+        return None
+    split = (split for flow, split in zip(scenario.flows, scenario.splits(), strict=True) for _ in range(flow.count))
+    numbers = [each.number for each in split if each is not None]
+    return numbers[(number - whole) // 2], LEGS[(number - whole) % 2]
 
 
 def _hops(steps: Sequence[Step], user: int) -> list[Document]:

@@ -11,9 +11,12 @@ from ackclock.scenario.settings import Probes, Run
 from ackclock.scenario.topology.cell import LteCell
 from ackclock.scenario.topology.hspa import HspaCell
 from ackclock.scenario.topology.topologies import Topology
-from ackclock.scenario.traffic import layout
+from ackclock.scenario.traffic import layout, splitting
 from ackclock.scenario.traffic.flow import Flow
 from ackclock.scenario.traffic.layout import Layout
+from ackclock.scenario.traffic.relay import Relay
+from ackclock.scenario.traffic.route import NO_RELAY
+from ackclock.scenario.traffic.splitting import Split
 from ackclock.scenario.values.base import Model
 
 _MOST_FLOWS = 100_000
@@ -30,6 +33,8 @@ class Scenario(Model):
     """What packets pass through."""
     flows: Annotated[tuple[Flow, ...], Field(min_length=1)]
     """Who sends. Flows are numbered from 0 over all groups, in order."""
+    relays: tuple[Relay, ...] = ()
+    """What splits connections in two; flows say by which. Default: none."""
     run: Run
     """How long, how often, and with what randomness."""
     probes: Probes = Probes()
@@ -56,9 +61,16 @@ class Scenario(Model):
         for index, flow in enumerate(self.flows):
             if flow.start.latest >= self.run.duration:
                 raise Problem("the flow may start after the run ends", "start it earlier", "flows", index, "start")
-        self.layout()
+            if flow.relay != NO_RELAY and self.run.engine != "sim":
+                remedy = f'write "{NO_RELAY}", or play it with run.engine = "sim"'
+                raise Problem(f"the engine {self.run.engine} has no relays", remedy, "flows", index, "relay")
+        self.splits()
         return self
 
     def layout(self) -> Layout:
         """The route of every group of flows through the topology."""
         return layout.build(self.topology, self.flows)
+
+    def splits(self) -> list[Split | None]:
+        """How a relay splits each group of flows, if one does."""
+        return splitting.splits(self.topology, self.flows, self.layout(), self.relays)

@@ -30,10 +30,42 @@ pub trait Leg: Host {
     fn release(&mut self, conn: Conn);
 }
 
-/// The hosts of both legs.
+/// The hosts of both legs, and the node that the relay is on.
 pub trait Legs {
     /// That of leg number `leg`.
     fn at(&mut self, leg: usize) -> &mut dyn Leg;
+
+    /// The node, which relays of several flows may have in common.
+    fn node(&mut self) -> &mut Node;
+}
+
+/// A node with relays: what they share.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// How long its processor takes for a segment with data, one after the other.
+    pub per_segment: Span,
+    /// Most pairs of connections at a time; a client beyond is reset.
+    pub connections: u64,
+    /// Pairs that there are.
+    open: u64,
+    /// When the processor has done everything that it was given.
+    free: Time,
+}
+
+impl Node {
+    /// One without connections.
+    pub fn new(per_segment: Span, connections: u64) -> Node {
+        Node { per_segment, connections, open: 0, free: Time::ZERO }
+    }
+
+    /// Gives the processor this many `segments` at `now`; when they are done.
+    fn process(&mut self, now: Time, segments: u64) -> Time {
+        if self.per_segment == Span(0) {
+            return now;
+        }
+        self.free = self.free.max(now) + Span(self.per_segment.0.saturating_mul(segments));
+        self.free
+    }
 }
 
 /// When the request of a client is answered.
@@ -56,10 +88,10 @@ pub struct Setting {
     pub buffer: u64,
     /// When clients are answered.
     pub opening: Opening,
-    /// How long what has arrived takes to the other leg.
+    /// How long what has arrived takes to the other leg, besides the time of the node's processor.
     pub delay: Span,
-    /// Most pairs of connections at a time; a client beyond is reset.
-    pub connections: u64,
+    /// Payload of a full segment of each leg.
+    pub mss: [u64; 2],
 }
 
 /// What has happened to a connection of a leg.
@@ -88,6 +120,9 @@ struct Way {
     acked: u64,
     /// What had arrived when the window was last set.
     told: u64,
+    /// What the processor was given, and when it has done it.
+    given: u64,
+    ready: Time,
     /// Its end was passed on.
     closed: bool,
 }
@@ -193,11 +228,13 @@ impl Relay {
 
     /// A client asks for a connection.
     fn on_client(&mut self, legs: &mut dyn Legs, leg: usize, conn: Conn) {
-        if self.pairs.len() as u64 >= self.setting.connections {
+        let node = legs.node();
+        if node.open >= node.connections {
             self.refused += 1;
             legs.at(leg).abort(conn);
             return;
         }
+        node.open += 1;
         let other = legs.at(1 - leg).open();
         let id = self.next;
         self.next += 1;
@@ -241,15 +278,26 @@ impl Relay {
         if came {
             self.send_on(legs, id, leg, Some((arrived, None)));
         }
-        self.forget_if_over(id);
+        self.forget_if_over(legs, id);
     }
 
     /// What came over leg `from` is passed on, at once or after the time that it takes.
     fn send_on(&mut self, legs: &mut dyn Legs, id: u64, from: usize, data: Option<(u64, Option<u64>)>) {
-        if self.setting.delay == Span(0) {
+        let Some(way) = self.pairs.get_mut(&id).map(|pair| (&mut pair.ways[from], pair.conns[from])) else { return };
+        let (way, conn) = way;
+        let (now, arrived) = (legs.at(from).now(), legs.at(from).arrived(conn));
+        if arrived > way.given {
+            let segments = (arrived - way.given).div_ceil(self.setting.mss[from].max(1));
+            way.given = arrived;
+            way.ready = legs.node().process(now, segments);
+        }
+        // In the order in which it came, whatever connection it is of: what is passed on first leaves first.
+        let before = self.later.back().map_or(Time::ZERO, |l| l.at);
+        let at = (way.ready.max(now) + self.setting.delay).max(before);
+        if at <= now {
             self.pass(legs, id, from, data);
         } else {
-            self.later.push_back(Later { at: legs.at(from).now() + self.setting.delay, pair: id, from, data });
+            self.later.push_back(Later { at, pair: id, from, data });
         }
     }
 
@@ -272,19 +320,20 @@ impl Relay {
             host.close(conn);
         }
         debug_assert!(way.acked <= way.passed && way.passed <= way.arrived, "bytes are conserved: {way:?}");
-        self.forget_if_over(id);
+        self.forget_if_over(legs, id);
     }
 
     /// A pair that has nothing left to pass on, and never will.
-    fn forget_if_over(&mut self, id: u64) {
+    fn forget_if_over(&mut self, legs: &mut dyn Legs, id: u64) {
         let over = |p: &Pair| p.ways.iter().all(|w| w.closed && w.held() == 0);
         if self.pairs.get(&id).is_some_and(over) {
-            self.forget(id);
+            self.forget(legs, id);
         }
     }
 
-    fn forget(&mut self, id: u64) -> Option<Pair> {
+    fn forget(&mut self, legs: &mut dyn Legs, id: u64) -> Option<Pair> {
         let pair = self.pairs.remove(&id)?;
+        legs.node().open -= 1;
         for (numbers, conn) in self.numbers.iter_mut().zip(pair.conns) {
             numbers.remove(&conn);
         }
@@ -293,7 +342,7 @@ impl Relay {
 
     /// The connection of `leg` failed: what its peer has not got is lost, whoever believes that it has.
     fn on_failed(&mut self, legs: &mut dyn Legs, id: u64, leg: usize) {
-        let Some(pair) = self.forget(id) else { return };
+        let Some(pair) = self.forget(legs, id) else { return };
         self.undelivered += pair.ways.iter().map(Way::held).sum::<u64>();
         legs.at(1 - leg).abort(pair.conns[1 - leg]);
     }

@@ -58,6 +58,7 @@ impl Agent<'_> {
         let mean = |(sum, n): (f64, u64)| (n > 0).then(|| sum / n as f64);
         FlowRow {
             id: f.id.clone(),
+            leg: None,
             app: f.kind.into(),
             cc: f.controller.clone(),
             start_s: f.start.as_secs_f64(),

@@ -11,6 +11,7 @@ pub fn row(flow: &Flow, tally: &Tally, rtt_s: f64, (from, end): (Time, Time)) ->
     let span = end.since(from).as_secs_f64();
     FlowRow {
         id: flow.id.clone(),
+        leg: None,
         app: "shell".into(),
         cc: "none".to_owned(),
         start_s: 0.0,

@@ -1,7 +1,7 @@
 //! Relays in the resolved run: flows that are split in two.
 
 use super::{Run, SpecError};
-use ackclock_core::app::relay::{Opening, Setting};
+use ackclock_core::app::relay::{Node, Opening, Setting};
 use ackclock_core::time::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,7 +21,13 @@ pub struct Relay {
     /// How long what has arrived takes to the other leg.
     #[serde(default)]
     pub delay_ns: u64,
-    /// Most connections of the flow at a time; none: any number.
+    /// The node that it is on. Relays with one node share its processor and its connections; none: one of its own.
+    #[serde(default)]
+    pub node: Option<String>,
+    /// How long the node's processor takes for a segment with data, one after the other.
+    #[serde(default)]
+    pub per_segment_ns: u64,
+    /// Most connections of the node at a time; none: any number.
     #[serde(default)]
     pub connections: Option<u64>,
 }
@@ -34,11 +40,11 @@ fn transparent() -> String {
 const LEAST_BUFFER: u64 = 65_535;
 
 impl Relay {
-    /// What the state machine is made with; `path` is the relay's own, for messages.
+    /// What the state machine is made with, between legs of this `mss`; `path` is the relay's own, for messages.
     ///
     /// # Errors
     /// A way of opening that there is not, too small a buffer.
-    pub fn setting(&self, path: &str) -> Result<Setting, SpecError> {
+    pub fn setting(&self, mss: [u64; 2], path: &str) -> Result<Setting, SpecError> {
         let opening = match self.opening.as_str() {
             "transparent" => Opening::Transparent,
             "lazy" => Opening::Lazy,
@@ -52,8 +58,12 @@ impl Relay {
             let problem = format!("{} B; at least {LEAST_BUFFER}, which a SYN may promise", self.buffer_bytes);
             return Err(SpecError::new(format!("{path}.buffer_bytes"), problem));
         }
-        let connections = self.connections.unwrap_or(u64::MAX);
-        Ok(Setting { buffer: self.buffer_bytes, opening, delay: Span(self.delay_ns), connections })
+        Ok(Setting { buffer: self.buffer_bytes, opening, delay: Span(self.delay_ns), mss })
+    }
+
+    /// The node that it is on, as it begins.
+    pub fn node(&self) -> Node {
+        Node::new(Span(self.per_segment_ns), self.connections.unwrap_or(u64::MAX))
     }
 }
 
@@ -80,12 +90,21 @@ pub(crate) fn check(run: &Run) -> Result<(), SpecError> {
         return Ok(());
     }
     let mut taken = vec![false; run.flows.len()];
+    let mut nodes: BTreeMap<&str, &Relay> = BTreeMap::new();
     let numbers: BTreeMap<_, _> = run.flows.iter().zip(0..).map(|(f, i)| (f.id.as_str(), i)).collect();
     for (i, f) in run.flows.iter().enumerate() {
         let Some(relay) = &f.relay else { continue };
         let path = format!("flows.{i}.relay");
         let err = |problem: String| Err(SpecError::new(path.as_str(), problem));
-        relay.setting(&path)?;
+        relay.setting([0; 2], &path)?;
+        if let Some(node) = &relay.node {
+            let first = *nodes.entry(node).or_insert(relay);
+            if (first.per_segment_ns, first.connections) != (relay.per_segment_ns, relay.connections) {
+                return err(format!(
+                    "other relays of the node '{node}' have another processor or cap; give all the same"
+                ));
+            }
+        }
         if f.app.datagrams().is_some() {
             return err("it splits connections, and this flow sends datagrams; leave it out".into());
         }

@@ -4,15 +4,16 @@ use super::virtual_host::{name, VirtualHost};
 use super::Relayed;
 use crate::engine::Sim;
 use crate::flow::Split;
-use ackclock_core::app::relay::{Leg, Legs, News, Relay};
+use ackclock_core::app::relay::{Leg, Legs, News, Node, Relay};
 use ackclock_core::app::{Conn, Failure};
 use ackclock_core::tcp::endpoint::{self, State};
 use ackclock_core::time::Time;
 
-/// The hosts of both legs of a flow, with the numbers of the legs.
+/// The hosts of both legs of a flow, with the numbers of the legs and of the node.
 struct Both<'a> {
     host: VirtualHost<'a>,
     legs: [u32; 2],
+    node: u32,
 }
 
 impl Legs for Both<'_> {
@@ -20,6 +21,10 @@ impl Legs for Both<'_> {
         // Of the leg towards the source it is the sink, and the other way round.
         (self.host.flow, self.host.end) = (self.legs[leg] as usize, 1 - leg);
         &mut self.host
+    }
+
+    fn node(&mut self) -> &mut Node {
+        &mut self.host.sim.nodes[self.node as usize]
     }
 }
 
@@ -59,7 +64,7 @@ impl Sim {
     /// The flow whose connections the application at end `end` of flow number `f` has: the flow itself, or a leg.
     pub(super) fn leg_of(&self, f: usize, end: usize) -> usize {
         match self.flows[f].split.as_deref() {
-            Some(Split::Whole(legs, _)) => legs[end] as usize,
+            Some(Split::Whole(legs, ..)) => legs[end] as usize,
             _ => f,
         }
     }
@@ -75,14 +80,14 @@ impl Sim {
     /// The flows that have the connections of flow number `f`.
     pub(crate) fn connected(&self, f: usize) -> Vec<usize> {
         match self.flows[f].split.as_deref() {
-            Some(Split::Whole(legs, _)) => legs.map(|leg| leg as usize).to_vec(),
+            Some(Split::Whole(legs, ..)) => legs.map(|leg| leg as usize).to_vec(),
             _ => vec![f],
         }
     }
 
-    fn relay(&mut self, f: usize) -> Option<([u32; 2], &mut Option<Relay>)> {
+    fn relay(&mut self, f: usize) -> Option<([u32; 2], u32, &mut Option<Relay>)> {
         match self.flows[f].split.as_deref_mut() {
-            Some(Split::Whole(legs, relay)) => Some((*legs, relay)),
+            Some(Split::Whole(legs, relay, node)) => Some((*legs, *node, relay)),
             _ => None,
         }
     }
@@ -106,13 +111,13 @@ impl Sim {
 
     /// Calls the relay of flow number `whole`.
     fn call_relay(&mut self, now: Time, whole: usize, call: impl FnOnce(&mut Relay, &mut dyn Legs)) {
-        let Some((legs, place)) = self.relay(whole) else { return };
+        let Some((legs, node, place)) = self.relay(whole) else { return };
         let Some(mut relay) = place.take() else { return };
         self.work.now = now;
-        call(&mut relay, &mut Both { host: VirtualHost { sim: self, flow: whole, end: 0 }, legs });
+        call(&mut relay, &mut Both { host: VirtualHost { sim: self, flow: whole, end: 0 }, legs, node });
         // The event of the first leg, which has nothing else that is due by itself.
         let (leg, due) = (legs[0] as usize, relay.due());
-        if let Some((_, place)) = self.relay(whole) {
+        if let Some((.., place)) = self.relay(whole) {
             *place = Some(relay);
         }
         if self.conns[leg].due != due {

@@ -1,5 +1,6 @@
 //! Which probe points a run has, and where they stand on its routes.
 
+use crate::spec::relay::legs;
 use crate::spec::{Run, SpecError};
 use std::collections::BTreeMap;
 
@@ -67,6 +68,7 @@ impl Asked {
             };
             marks[at] = true;
         }
+        asked.split(run);
         let count = |marks: &[bool]| 2 * marks.iter().filter(|asked| **asked).count();
         let points = count(&asked.flows) + count(&asked.links);
         if points > MOST_POINTS {
@@ -74,6 +76,16 @@ impl Asked {
             return Err(SpecError::new("capture", format!("{problem}; capture fewer flows, flows.0 for one")));
         }
         Ok(asked)
+    }
+
+    /// What passes the ends of a flow that is split passes those of its legs.
+    fn split(&mut self, run: &Run) {
+        for (leg, (whole, _)) in legs(run) {
+            self.flows[leg] |= self.flows[whole];
+        }
+        for (asked, _) in self.flows.iter_mut().zip(&run.flows).filter(|(_, f)| f.relay.is_some()) {
+            *asked = false;
+        }
     }
 }
 

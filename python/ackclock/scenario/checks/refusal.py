@@ -31,6 +31,7 @@ _OF_FLOWS = {
     "stop_ns": "stop",
     "schedule": "active",
 }
+_OF_RELAYS = {"buffer_bytes": "buffer", "delay_ns": "delay", "per_segment_ns": "per_segment"}
 _OF_RUNS = {"duration_ns": "run.duration", "warmup_ns": "run.warmup", "engine": "run.engine"}
 """Keys of the resolved run that have another name in a scenario."""
 
@@ -102,10 +103,17 @@ def _guide(inner: list[str]) -> str:
 
 def _flow_key(scenario: Scenario, inner: list[str]) -> Key:
     number, *rest = inner
+    if (of_relay := compiler.leg(scenario, int(number))) is not None:
+        relay, which = of_relay
+        return ("relays", relay, which, *(part for part in rest if part not in ("params", "forward", "reverse")))
     ends = itertools.accumulate(flow.count for flow in scenario.flows)
     group = next(index for index, end in enumerate(ends) if int(number) < end)
     if rest[:1] in (["forward"], ["reverse"]):
         rest = []
+    if rest[:1] == ["relay"]:
+        names = {relay.name: place for place, relay in enumerate(scenario.relays)}
+        own = (_OF_RELAYS.get(part, part) for part in rest[1:])
+        return ("relays", names[scenario.flows[group].relay], *own)
     if rest[:1] == ["tcp"] and len(rest) > 1:
         rest = _tcp_key(scenario.flows[group], rest[1])
     return ("flows", group, *(_OF_FLOWS.get(part, part) for part in rest if part != "params"))

@@ -39,6 +39,9 @@ _STRUCTURE = frozenset(
         "sweep",
         "tcp",
         "places",
+        "relays",
+        "sink",
+        "source",
     }
 )
 
@@ -64,6 +67,7 @@ def build() -> Schema:
     definitions: dict[str, Schema] = schema["$defs"]
     leaves = {name: TypeAdapter(kind).json_schema() for name, kind in _LEAVES.items()}
     _name_everything(definitions["Flow"]["properties"])
+    _as_of_flows(definitions["Leg"]["properties"])
     _name_queues(definitions["Queue"])
     for definition in (*definitions.values(), schema):
         properties = definition.get("properties", {})
@@ -91,6 +95,8 @@ def _property(name: str, item: Schema, leaves: Mapping[str, Schema]) -> Schema:
         bare = options[0]
     elif options:
         bare["anyOf"] = options
+    if "/properties/" in bare.get("$ref", ""):
+        return {"description": description, **bare}
     for leaf, schema in leaves.items():
         if {key: value for key, value in schema.items() if key != "description"} == bare or schema == bare:
             bare = {"$ref": f"#/$defs/{leaf}"}
@@ -164,6 +170,12 @@ def _name_everything(flow: Schema) -> None:
         "properties": {name: _swept(dict(item)) for name, item in options.items()},
         "additionalProperties": False,
     }
+
+
+def _as_of_flows(leg: Schema) -> None:
+    """What the leg of a relay has is written as in a flow, sweeps included."""
+    for name, item in leg.items():
+        leg[name] = {"description": item["description"], "$ref": f"#/$defs/Flow/properties/{name}"}
 
 
 def _name_queues(queue: Schema) -> None:

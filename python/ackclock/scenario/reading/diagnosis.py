@@ -42,6 +42,7 @@ _EXAMPLES = {
     "extra": 'extra = "5 ms"',
     "at": 'at = "1 s"',
     "begin": 'begin = "1 s"',
+    "relays": 'one [[relays]] with name = "pep", position = 1',
     "p": "p = 0.01",
     "r": "r = 0.3",
 }

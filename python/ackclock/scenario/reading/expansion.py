@@ -36,6 +36,7 @@ _LISTS = frozenset(
         "over",
         "places",
         "points",
+        "relays",
         "steps",
         "uniform",
         "values",

@@ -21,6 +21,7 @@ from ackclock.controllers import loading
 from ackclock.engine import DEFAULT_PROFILE, catalogue
 from ackclock.engine import Algorithm as Description
 from ackclock.errors import EngineError, Problem, unknown
+from ackclock.scenario.topology.network import NodeName
 from ackclock.scenario.traffic.application import (
     App,
     Cbr,
@@ -31,7 +32,7 @@ from ackclock.scenario.traffic.application import (
     Web,
     resolve_intervals,
 )
-from ackclock.scenario.traffic.route import RouteKeys
+from ackclock.scenario.traffic.route import NO_RELAY, RouteKeys
 from ackclock.scenario.values.base import Model
 from ackclock.scenario.values.options import convert
 from ackclock.scenario.values.types import Count, Duration, PositiveDuration, PositiveSize
@@ -155,6 +156,29 @@ StartField = Annotated[
 ]
 
 
+def known_profile(value: str | None) -> str | None:
+    """Refuse a bundle of options that there is not."""
+    if value is not None and value not in catalogue().profiles:
+        raise unknown("profile", value, catalogue().profiles)
+    return value
+
+
+def tcp_value(value: Any, info: ValidationInfo) -> Any:
+    """Refuse a value that the TCP option of this name does not take."""
+    if value is not None and info.field_name is not None:
+        try:
+            convert("TCP option", catalogue().tcp_options, {info.field_name: value})
+        except Problem as problem:
+            raise Problem(problem.problem, problem.remedy, *problem.key[1:]) from None
+    return value
+
+
+def tcp_table(value: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a table of TCP options of which one is unknown, or takes no such value."""
+    convert("TCP option", catalogue().tcp_options, value)
+    return value
+
+
 class Flow(RouteKeys):
     """A group of `count` flows that differ only in their random draws."""
 
@@ -180,6 +204,8 @@ class Flow(RouteKeys):
     """Class of service of its packets, for queues with priorities or weights; 0 is the first."""
     count: Count = 1
     """How many such flows. In a cell the default is one for each user."""
+    relay: NodeName = NO_RELAY
+    """The relay that splits its connections, by name. Default: "none"."""
     mss: PositiveSize = Field(default="1448 B", validate_default=True)
     """Payload of a full segment."""
     iw: Any = Field(default=None, validate_default=False)
@@ -191,47 +217,32 @@ class Flow(RouteKeys):
     tcp: Annotated[dict[str, Any], Field(default_factory=dict)]
     """Any other TCP option by name, in place of the profile's value; `ackclock cc --tcp` lists them."""
 
-    @field_validator("profile")
-    @classmethod
-    def _known_profile(cls, value: str) -> str:
-        if value not in catalogue().profiles:
-            raise unknown("profile", value, catalogue().profiles)
-        return value
-
-    @field_validator(*TCP_KEYS, mode="before")
-    @classmethod
-    def _tcp_value(cls, value: Any, info: Any) -> Any:
-        if value is not None:
-            try:
-                convert("TCP option", catalogue().tcp_options, {info.field_name: value})
-            except Problem as problem:
-                raise Problem(problem.problem, problem.remedy, *problem.key[1:]) from None
-        return value
-
-    @field_validator("tcp")
-    @classmethod
-    def _tcp_table(cls, value: dict[str, Any]) -> dict[str, Any]:
-        convert("TCP option", catalogue().tcp_options, value)
-        return value
+    _profile = field_validator("profile")(known_profile)
+    _keys = field_validator(*TCP_KEYS, mode="before")(tcp_value)
+    _table = field_validator("tcp")(tcp_table)
 
     @model_validator(mode="after")
     def _consistent(self) -> Flow:
-        if self.mss > _MSS_MOST:
-            raise Problem(f"an MSS of {self.mss} B does not fit an IP packet", f"give at most {_MSS_MOST} B", "mss")
         if self.stop is not None and self.stop <= self.start.latest:
             raise Problem("the flow may stop before it starts", "give a later stop", "stop")
-        if self.slow_start is not None and self.cc.own_start:
-            raise Problem(f"'{self.cc.name}' starts by itself", "remove slow_start", "slow_start")
         self.app.resolved(self.bytes)
         resolve_intervals(self.active)
         if isinstance(self.app, Files | RequestResponse | Web) and self.active:
             problem = f"'{self.app.kind}' has no times of activity"
             raise Problem(problem, "remove active; start and stop bound it", "active")
+        self.check_connection()
+        return self
+
+    def check_connection(self) -> None:
+        """Refuse options of its connections that do not go together."""
+        if self.mss > _MSS_MOST:
+            raise Problem(f"an MSS of {self.mss} B does not fit an IP packet", f"give at most {_MSS_MOST} B", "mss")
+        if self.slow_start is not None and self.cc.own_start:
+            raise Problem(f"'{self.cc.name}' starts by itself", "remove slow_start", "slow_start")
         for key in TCP_KEYS:
             if key in self.tcp and getattr(self, key) is not None:
                 raise Problem(f"'{key}' is given twice", f"keep either {key} or tcp.{key}", "tcp", key)
         self._possible_options()
-        return self
 
     def _possible_options(self) -> None:
         """Refuse options that contradict each other."""

@@ -12,6 +12,9 @@ from ackclock.scenario.topology.network import NodeName
 from ackclock.scenario.values.base import Model
 from ackclock.scenario.values.types import PositiveDuration, Probability
 
+NO_RELAY = "none"
+"""What a flow that no relay splits has in place of the relay's name."""
+
 Over = tuple[int, int] | None
 """The first and the last link a flow crosses, counted from 0; ``None`` is all of them."""
 
