@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("engine")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--work", type=Path, required=True)
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     known = engines_runs.records().get(asked.engine, {})
     record: dict[str, Any] = {"engine": asked.engine, "kernel": "", "processors": 0, "scenarios": {}, "refused": {}}
     record |= known
