@@ -242,7 +242,9 @@ def test_the_caps_hold_in_both_directions() -> None:
             (way,) = end["connections"]
             # 1 MB in a second, and the burst at its begin.
             assert way["moved"] < 1e6 * end["took_ns"] / 1e9 + 2 * 262_144
-            assert 0.6e6 < (way["counted"] or way["moved"]) < 1.4e6
+            # A sender goes on until its receiver closes, at that rate; a receiver counts what came in its second.
+            assert way["moved"] > 0.6e6
+            assert way["sends"] or 0.6e6 < way["counted"] < 1.4e6
     with serving(terms=Terms(bytes_of_test=300_000, bytes_in_all=500_000)) as (running, address):
         found = client.measure(address, None, second)
         # Whoever ends it by bytes lets go what it has: what is read is what was sent.
