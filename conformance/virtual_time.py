@@ -2,7 +2,7 @@
 """The simulator beside the engine kernel-vt: Linux on the same path, with an exact clock (kernel-vt/README.md).
 
 python conformance/virtual_time.py                  # the simulator beside what was recorded
-python conformance/virtual_time.py --record         # plays all runs on the newest kernel, and writes them down
+python conformance/virtual_time.py --record         # plays all runs on the kernel that is built, and writes them down
 python conformance/virtual_time.py --only ecn       # some of them
 """
 
@@ -153,7 +153,7 @@ def line(cell: Cell) -> str:
 
 
 def record(wanted: list[Cell]) -> None:
-    """Play cells on the newest kernel and write all of them down."""
+    """Play cells on the kernel that is built and write all of them down."""
     kernel = kept.named(None)
     runs = {cell: asdict(figures_) for cell, figures_ in recorded().items()} if RECORD.exists() else {}
     for cell in wanted:

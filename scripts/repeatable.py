@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays one run on a kernel in virtual time again and again, alone and beside busy processes: the same bytes each time.
 
-    python scripts/repeatable.py [--runs 20] [--cc cubic] [--rate '10 Mbit/s'] [--duration '10 s']
+    python scripts/repeatable.py [--runs 20] [--cc cubic] [--rate '10 Mbit/s'] [--duration '10 s'] [--busy 8]
 
 Needs a kernel (ackclock kernel build). Exits with 1 where two runs differ.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import subprocess
 import sys
 from typing import Any
@@ -32,6 +31,7 @@ def main() -> int:
     parser.add_argument("--cc", default="cubic")
     parser.add_argument("--rate", default="10 Mbit/s")
     parser.add_argument("--duration", default="10 s")
+    parser.add_argument("--busy", type=int, default=8, help="processes that take what time they get")
     given = parser.parse_args()
     queue = {"kind": "droptail", "limit": "1 BDP"}
     scenario = {
@@ -44,7 +44,7 @@ def main() -> int:
     for _ in range(2):
         alone = digest(scenario)
         found[alone] = found.get(alone, 0) + 1
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(given.busy)]
     try:
         for _ in range(given.runs):
             one = digest(scenario)

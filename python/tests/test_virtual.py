@@ -89,6 +89,16 @@ def test_the_newest_kernel_is_meant_where_none_is_named(tmp_path: Path) -> None:
         kept.named("b")
 
 
+def test_where_kernels_differ_one_has_to_be_named(tmp_path: Path) -> None:
+    kept_kernel(tmp_path, one("original"))
+    kept_kernel(tmp_path, one("patched", created=2.0, digest="2" * 64))
+    with pytest.raises(
+        EngineError, match=r"several kernels are built \(patched, original\); say which: --kernel original"
+    ):
+        kept.named(None)
+    assert kept.named("patched").digest == "2" * 64
+
+
 def test_a_kernel_replaces_one_of_its_name_and_a_broken_one_counts_as_none(tmp_path: Path, place: Path) -> None:
     kept_kernel(tmp_path, one("a", digest="2" * 64))
     kept_kernel(tmp_path, one("a", digest="3" * 64))

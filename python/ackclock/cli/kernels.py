@@ -66,7 +66,7 @@ def build_command(
 
 @app.command(name="list", help_epilogue=example("kernel list"))
 def list_command(*, json: Json = False) -> int:
-    """Print the kernels that are built, the newest first: it is taken where none is named."""
+    """Print the kernels that are built, the newest first. Where they differ, a run has to name one."""
     from ackclock.cli import console
     from ackclock.virtual import kept
 

@@ -27,7 +27,10 @@ Engine = Annotated[
     ),
 ]
 Kernel = Annotated[
-    str | None, Parameter(show_default=False, help="With engine kernel-vt: which of those of ackclock kernel list.")
+    str | None,
+    Parameter(
+        show_default=False, help="With engine kernel-vt: which of those of ackclock kernel list, where they differ."
+    ),
 ]
 Pin = Annotated[
     int | None, Parameter(show_default=False, help="With engine kernel: the processor that drives the path.")

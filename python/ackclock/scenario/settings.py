@@ -54,7 +54,7 @@ class Run(Model):
     """Who plays it: ``sim``, the simulator; ``kernel``, the TCP of this computer's kernel over the same path in real
     time; ``kernel-vt``, that of a kernel built for it, in virtual time (docs/engines.md)."""
     kernel: Annotated[str, Field(strict=True, min_length=1)] | None = None
-    """With engine kernel-vt: which of the kernels that ``ackclock kernel list`` shows; without it the newest."""
+    """With engine kernel-vt: which of the kernels that ``ackclock kernel list`` shows; needed where they differ."""
     wall_limit: PositiveDuration | None = None
     """With engine kernel-vt: time of the computer after which a run counts as stuck. Without it ten times what it
     should take, by its rates, and two minutes at least."""

@@ -63,11 +63,20 @@ def all_of_them() -> list[Kernel]:
 
 
 def named(name: str | None) -> Kernel:
-    """The kernel of this name; without one the newest. Raises :class:`EngineError` where it is not built."""
+    """The kernel of this name; without one the newest, if all that are built are the same but for their names.
+
+    What a run gives must not hang on which other kernels somebody has built here: where they differ, a name is needed.
+    Raises :class:`EngineError` for that, and where there is none.
+    """
     found = all_of_them()
     if not found:
         raise EngineError(f"engine kernel-vt: no kernel is built for it; build one with: {BUILD}")
     if name is None:
+        if len({kernel.digest for kernel in found}) > 1:
+            there = ", ".join(kernel.name for kernel in found)
+            raise EngineError(
+                f"engine kernel-vt: several kernels are built ({there}); say which: --kernel {found[-1].name}"
+            )
         return found[0]
     for kernel in found:
         if kernel.name == name:
