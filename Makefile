@@ -25,7 +25,8 @@ demo: build      ## three controllers on a long fat pipe: table, Parquet and fig
 
 test: build      ## all tests: Rust, Python, conformance
 	cargo test --quiet $(CRATES)
-	$(BIN)/python -m pytest python/tests conformance
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not real_time" python/tests conformance
+	$(BIN)/python -m pytest -m real_time python/tests
 
 kernel-vt-test: build  ## runs on a kernel in virtual time, which is built if there is none (minutes): see docs/engines.md
 	$(BIN)/ackclock kernel build

@@ -25,6 +25,8 @@ ENDING = """\
 import os
 from ackclock import WindowBased
 
+pytestmark = pytest.mark.real_time
+
 class Ending(WindowBased):
     def grow(self, cx, ack, acked):
         os._exit(0)

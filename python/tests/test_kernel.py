@@ -19,6 +19,8 @@ from ackclock import kernel
 from ackclock.cli.app import main
 from ackclock.errors import EngineError, InputError
 
+pytestmark = pytest.mark.real_time
+
 DUMBBELL: dict[str, Any] = {
     "topology": {
         "kind": "dumbbell",

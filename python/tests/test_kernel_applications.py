@@ -15,6 +15,8 @@ import ackclock
 from ackclock import kernel
 from ackclock.results.result import Result
 
+pytestmark = pytest.mark.real_time
+
 TOPOLOGY: dict[str, Any] = {
     "kind": "dumbbell",
     "rate": "20 Mbit/s",

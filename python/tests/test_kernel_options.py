@@ -13,6 +13,8 @@ from ackclock import kernel
 from ackclock.errors import InputError
 from ackclock.results.result import Result
 
+pytestmark = pytest.mark.real_time
+
 TOPOLOGY: dict[str, Any] = {
     "kind": "dumbbell",
     "rate": "10 Mbit/s",

@@ -25,6 +25,8 @@ from ackclock.measure.journal import FOLDER, Journal
 from ackclock.measure.order import order
 from measuring import TOKEN, serving
 
+pytestmark = pytest.mark.real_time
+
 TEXT = """
 [campaign]
 name = "try"

@@ -17,6 +17,8 @@ from ackclock.measure.asked import Asked
 from ackclock.measure.sockets import Options
 from measuring import serving
 
+pytestmark = pytest.mark.real_time
+
 HEADER = Path("/usr/include/linux/tcp.h")
 SECOND = 10**9
 

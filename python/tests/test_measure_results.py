@@ -14,6 +14,8 @@ from ackclock.measure.journal import Journal
 from ackclock.results.result import Result
 from measuring import serving
 
+pytestmark = pytest.mark.real_time
+
 CAMPAIGN = """
 [campaign]
 name = "try"

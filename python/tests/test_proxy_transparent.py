@@ -51,7 +51,7 @@ def why_not() -> str | None:
 
 
 WHY_NOT = why_not()
-pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
+pytestmark = [pytest.mark.real_time, pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))]
 
 
 class Network:

@@ -68,6 +68,8 @@ while True:
 
 TRIPS = """
 import os, socket, time
+
+pytestmark = pytest.mark.real_time
 s = socket.socket(socket.{family}, socket.SOCK_DGRAM)
 s.settimeout(2)
 for _ in range(10):

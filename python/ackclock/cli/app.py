@@ -15,6 +15,7 @@ from ackclock.cli.agree_options import agree_command
 from ackclock.cli.entry import MisuseError
 from ackclock.cli.entry import main as main
 from ackclock.cli.examples import of as example
+from ackclock.cli.imports import import_app
 from ackclock.cli.measure_options import measure_app
 from ackclock.cli.options import AllowLate, Engine, Json, Kernel, Offload, Pin, UseLate, by_engine, flag, repeatable
 from ackclock.cli.pcap_options import pcap_command
@@ -248,6 +249,7 @@ app.command(plot_command, name="plot", help_epilogue=example("plot"))
 app.command(pcap_command, name="pcap", help_epilogue=example("pcap"))
 app.command(shell_command, name="shell", help_epilogue=example("shell"))
 app.command(measure_app)
+app.command(import_app)
 app.command(proxy_command, name="proxy", help_epilogue=example("proxy"))
 
 

@@ -49,7 +49,7 @@ class _Writer:
     def __init__(self, campaign: Campaign, journal: Journal) -> None:
         self._campaign = campaign
         self._journal = journal
-        self._types = _types(campaign.points)
+        self._types = columns_of([point.params for point in campaign.points])
         self._empty = engine.empty_tables()
 
     def put(self, folder: Path) -> None:
@@ -183,11 +183,11 @@ class _Writer:
         return text
 
 
-def _types(points: Sequence[Point]) -> dict[str, Any]:
-    """The columns that every table begins with: numbers stay numbers."""
+def columns_of(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The columns that every table begins with, of points with these params: numbers stay numbers."""
     found: dict[str, Any] = {"run": pl.UInt32}
-    for name in points[0].params:
-        kinds = {type(point.params[name]) for point in points}
+    for name in points[0]:
+        kinds = {type(params[name]) for params in points}
         known = {frozenset({bool}): pl.Boolean, frozenset({int}): pl.Int64}
         found[name] = known.get(frozenset(kinds), pl.Float64 if kinds <= {int, float} else pl.String)
     return found | {"seed": pl.UInt64, "replication": pl.UInt32}
