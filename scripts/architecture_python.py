@@ -50,6 +50,7 @@ IMPORTS: dict[str, set[str]] = {
         "results",
         "scenario",
     },
+    "advice": {"errors", "models", "pcaps", "results", "scenario", "stats", "sweeps"},
     "engines": {
         "comparison",
         "drawing",
@@ -65,6 +66,7 @@ IMPORTS: dict[str, set[str]] = {
     "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
         "",
+        "advice",
         "comparison",
         "controllers",
         "drawing",

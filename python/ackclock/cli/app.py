@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 import ackclock
 from ackclock.cli import kernels
+from ackclock.cli.advise import advise_app
 from ackclock.cli.agree_options import agree_command
 from ackclock.cli.entry import MisuseError
 from ackclock.cli.entry import main as main
@@ -251,6 +252,7 @@ app.command(shell_command, name="shell", help_epilogue=example("shell"))
 app.command(measure_app)
 app.command(import_app)
 app.command(proxy_command, name="proxy", help_epilogue=example("proxy"))
+app.command(advise_app)
 
 
 @app.command(name="cc", help_epilogue=example("cc"))

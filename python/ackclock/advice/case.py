@@ -1,0 +1,58 @@
+"""What is asked for advice about: the connection as it is, the two of a proxy at each place, and how it is played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ackclock.models.split import Leg, Opening
+from ackclock.scenario.plan import Plan
+
+SIZES = (100_000, 1_000_000, 10_000_000)
+"""Bytes of the downloads that advice is about, unless it is asked for others."""
+REPLICATIONS = 30
+"""Of a path on which something is random."""
+
+Played = Callable[[Sequence[int], int], Plan]
+"""From sizes and replications to runs: of each size a download without a proxy and with one at each place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a proxy could be: its name, that of the relay in what is played, and its connections."""
+
+    name: str
+    relay: str
+    source: Leg
+    sink: Leg
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A path. `asked` is the place that was asked about, if one was; `notes` say what is not known of the path."""
+
+    whole: Leg
+    places: tuple[Place, ...]
+    buffer: int
+    opening: Opening
+    plan: Played
+    asked: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def random(self) -> bool:
+        """Whether something on the path is."""
+        return bool(self.whole.loss)
+
+
+def each(place: Place, buffer: int) -> Mapping[str, float]:
+    """What bounds the rate of a long download over a proxy, bit/s of payload: by name."""
+    found: dict[str, float] = {}
+    for name, leg in (("server side", place.source), ("client side", place.sink)):
+        found |= {f"{name}, {term}": value for term, value in bounds(leg).items()}
+    return found | {"buffer": 8 * buffer / (place.source.rtt + place.sink.rtt)}
+
+
+def bounds(leg: Leg) -> Mapping[str, float]:
+    """What bounds the rate of a long download over a connection, bit/s of payload: by name."""
+    return {"link": leg.rate, "window": 8 * leg.window / leg.rtt, "losses": leg.lossy}

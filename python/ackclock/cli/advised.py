@@ -1,0 +1,127 @@
+"""Advice as a terminal shows it: what limits a long download, what a proxy makes of each size, where, and its cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from ackclock.advice.answer import Advice, At, Download
+from ackclock.cli import console
+from ackclock.scenario.values.units import SIZE
+
+_BY = {
+    "window": "the receivers' windows",
+    "start": "handshake and slow start",
+    "losses": "losses that are repaired over a leg",
+    "nothing": "",
+}
+
+
+def show(advice: Advice) -> None:
+    """Print everything."""
+    out = console.stdout()
+    at = advice.shown
+    legs = f"{_ms(at.place.source.rtt)} to the server, {_ms(at.place.sink.rtt)} to the client"
+    console.say(out, f"proxy {at.place.name}: {legs}; without it {_ms(advice.rtt_s)}\n")
+    console.print_table(
+        out, [["bound of a long download", "without\nMbit/s", "with\nMbit/s"], *_bounds(advice, at)], ["left"]
+    )
+    console.say(out, "")
+    console.print_table(out, [_HEADER, *(_row(found) for found in at.downloads)], _SIDES)
+    console.say(out, f"\n{_sentence(advice)}")
+    if len(advice.places) > 1:
+        console.say(out, "\nplaces, gains in the runs:\n")
+        sizes = [f"{SIZE.format(found.size)}" for found in at.downloads]
+        rows = [["proxy", "to server\nms", "to client\nms", *sizes, "buffer\nMB"], *map(_place, advice.places)]
+        console.print_table(out, rows, ["left"])
+        console.say(out, f"best: {advice.best.place.name}")
+    console.say(out, f"\n{_cost(at)}")
+    for note in advice.notes:
+        console.say(out, f"note: {note}")
+
+
+_SIDES: list[console.Justify] = [*(["right"] * 7), "left"]  # type: ignore[list-item]
+_HEADER = ["download", "model\nwithout, s", "with, s", "gain", "runs\nwithout, s", "with, s", "gain", "by"]
+
+
+def _bounds(advice: Advice, at: At) -> list[list[str]]:
+    """What limits on either side; the least of each is the rate."""
+    terms = {name: (value, math.inf) for name, value in advice.whole.items()}
+    rows = [(f"whole way, {name}", *pair) for name, pair in terms.items()]
+    rows += [(name, math.inf, value) for name, value in at.terms.items()]
+    shown = [[name, _rate(off), _rate(on)] for name, off, on in rows if min(off, on) < math.inf]
+    least = (_least(advice.whole), _least(at.terms))
+    return [*shown, ["least", *(f"{_rate(value)}" for _, value in least)]]
+
+
+def _least(terms: Mapping[str, float]) -> tuple[str, float]:
+    return min(terms.items(), key=lambda item: item[1])
+
+
+def _row(found: Download) -> list[str]:
+    return [
+        SIZE.format(found.size),
+        _seconds(found.off_s),
+        _seconds(found.on_s),
+        _percent(found.gain),
+        _seconds(found.played_off_s.value),
+        _seconds(found.played_on_s.value),
+        _gain(found),
+        _BY[found.by],
+    ]
+
+
+def _sentence(advice: Advice) -> str:
+    at = advice.shown
+    known = [found for found in at.downloads if found.played_gain.value is not None]
+    if not known:
+        return "No download came to its end in the runs: nothing can be said."
+    best = max(known, key=lambda found: found.played_gain.value or 0.0)
+    size, gain = SIZE.format(best.size), _gain(best)
+    without, limit = _least(advice.whole), _least(at.terms)
+    rates = (f"long downloads are bound by the {without[0]} without it ({_rate(without[1])} Mbit/s), "
+             f"by {limit[0]} with it ({_rate(limit[1])} Mbit/s)")  # fmt: skip
+    if not advice.pays:
+        return f"A proxy does not pay here: the largest gain is {gain}, of {size}; {rates}."
+    why = f", by {_BY[best.by]}" if _BY[best.by] else ""
+    return f"A proxy pays here: {size} are {gain} faster{why}; {rates}."
+
+
+def _place(at: At) -> list[str]:
+    gains = [_percent(found.played_gain.value) for found in at.downloads]
+    legs = [f"{1e3 * leg.rtt:.4g}" for leg in (at.place.source, at.place.sink)]
+    return [at.place.name, *legs, *gains, _mega(at.buffer_needed)]
+
+
+def _cost(at: At) -> str:
+    most = f", held {_mega(at.most_buffered)} MB at most in the runs" if at.most_buffered else ""
+    return (
+        f"cost: a buffer of {_mega(at.buffer_needed)} MB for each download at a time (twice the rate for both round "
+        f"trips){most}; what it holds when a client goes away is acknowledged and not delivered"
+    )
+
+
+def _mega(value: float) -> str:
+    return f"{value / 1e6:.3g}"
+
+
+def _ms(value: float) -> str:
+    return f"{1e3 * value:.4g} ms"
+
+
+def _rate(value: float) -> str:
+    return "" if value == math.inf else f"{value / 1e6:.3g}"
+
+
+def _seconds(value: float | None) -> str:
+    return "not over" if value is None else f"{value:.3g}"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:+.3g} %" if abs(value) >= 5e-4 else "0 %"
+
+
+def _gain(download: Download) -> str:
+    found = download.played_gain
+    ends = "" if found.low is None or found.high is None else f" ({100 * found.low:.3g} to {100 * found.high:.3g})"
+    return f"{_percent(found.value)}{ends}"

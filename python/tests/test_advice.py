@@ -1,0 +1,233 @@
+"""Advice whether a proxy pays: from numbers, scenarios and captures; what it says where it cannot know."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock
+from ackclock.advice import observed, resolved
+from ackclock.advice.answer import Advice, advise
+from ackclock.advice.path import Path as Way
+from ackclock.advice.path import Piece, Proxy
+from ackclock.cli.app import main
+
+ROOT = Path(__file__).parents[2]
+KERNEL = ROOT / "conformance" / "captures" / "kernel"
+PAYLOAD = 1448 / 1500
+
+
+def far(window: int = 147_456, loss: float = 0.0) -> Way:
+    """80 ms of Internet, and 20 ms at 40 Mbit/s behind the proxy."""
+    return Way((Piece(0.08), Piece(0.02, 40e6, loss)), {"here": 1}, window)
+
+
+def by_size(advice: Advice) -> dict[int, Any]:
+    return {found.size: found for found in advice.shown.downloads}
+
+
+def test_a_window_that_is_small_for_the_whole_way_makes_a_proxy_pay() -> None:
+    advice = advise(far().case(), [100_000, 5_000_000], jobs=1)
+    assert advice.pays
+    assert advice.whole["window"] == pytest.approx(8 * 147_456 / 0.1)
+    assert advice.shown.terms["client side, window"] == pytest.approx(8 * 147_456 / 0.02)
+    assert advice.shown.terms["client side, link"] == pytest.approx(40e6 * PAYLOAD)
+    assert advice.shown.terms["buffer"] == pytest.approx(8 * 4e6 / 0.1)
+    # Twice the rate of the slower leg for both round trips.
+    assert advice.shown.buffer_needed == pytest.approx(2 * 40e6 * PAYLOAD * 0.1 / 8)
+    found = by_size(advice)
+    assert {size: each.by for size, each in found.items()} == {100_000: "start", 5_000_000: "window"}
+    assert found[5_000_000].gain == pytest.approx(found[5_000_000].played_gain.value, rel=0.05)
+    assert 1.0 < found[5_000_000].gain < 40 / 11.8
+    most = advice.shown.most_buffered
+    assert most is not None
+    assert 0 < most <= 4_000_000
+    assert advice.notes == ()
+
+
+def test_a_path_that_no_window_limits_gains_nothing_in_long_downloads() -> None:
+    advice = advise(far(window=6_000_000).case(), [50_000_000], jobs=1)
+    assert not advice.pays
+    assert by_size(advice)[50_000_000].by == "nothing"
+    assert abs(by_size(advice)[50_000_000].played_gain.value) < 0.05
+
+
+def test_losses_behind_the_proxy_are_its_gain_and_have_an_interval() -> None:
+    advice = advise(far(window=6_000_000, loss=0.002).case(), [3_000_000], replications=12, jobs=1)
+    (found,) = advice.shown.downloads
+    assert found.by == "losses"
+    gain = found.played_gain
+    assert gain.n == 12
+    assert gain.low < gain.value < gain.high
+    assert advice.pays == (gain.low >= 0.1)
+
+
+def test_the_best_place_is_where_downloads_gain_most() -> None:
+    pieces = (*Piece(0.09).parts(3), Piece(0.01, 40e6))
+    way = Way(pieces, {"a": 1, "b": 2, "c": 3}, 65_536)
+    advice = advise(way.case("a"), [1_000_000, 10_000_000], jobs=1)
+    # The window is offered over the second leg, which is shortest at the last place.
+    assert advice.best.place.name == "c"
+    assert advice.shown.place.name == "a"
+    assert [at.score for at in advice.places] == sorted(at.score for at in advice.places)
+
+
+@pytest.mark.parametrize(
+    ("way", "says"),
+    [
+        (Way((Piece(0.05), Piece(0.02, 20e6)), {"p": 1}, cc="reno"), "the model knows CUBIC alone"),
+        (Way((Piece(0.05), Piece(0.02, 20e6)), {"p": 1}, queue=0.3), "queues of 0.3 BDP overflow"),
+        (Way((Piece(0.05), Piece(0.02, 20e6, 0.03)), {"p": 1}), "3 % of the packets are lost"),
+    ],
+)
+def test_it_says_where_the_model_does_not_apply(way: Way, says: str) -> None:
+    notes = advise(way.case(), [100_000], replications=2, jobs=1).notes
+    assert any(says in note for note in notes), notes
+
+
+def test_a_capture_at_the_sender_knows_the_window_the_rate_and_the_whole_way() -> None:
+    way, place, notes = observed.path(
+        KERNEL / "small_window.sender.pcap.gz", rate=None, window=None, proxy=Proxy(), queue=1.0
+    )
+    # conformance/captures/kernel/paths.toml: 20 Mbit/s, 40 ms, a window of 16 segments.
+    assert place is None
+    assert way.rtt == pytest.approx(0.04, rel=0.05)
+    assert way.pieces[-1].rate == pytest.approx(20e6, rel=0.05)
+    assert way.window == pytest.approx(16 * 1448, rel=0.01)
+    assert any("only the whole round trip is known" in note for note in notes)
+    advice = advise(way.case(place, notes), [1_000_000], jobs=1)
+    assert advice.pays
+    assert by_size(advice)[1_000_000].by == "window"
+
+
+def test_a_capture_in_the_middle_knows_both_legs() -> None:
+    way, place, _ = observed.path(
+        KERNEL / "small_window.middle.pcap.gz", rate=30e6, window=100_000, proxy=Proxy(), queue=1.0
+    )
+    assert place == observed.HERE
+    source, sink = way.legs(place)
+    assert (source.rtt, sink.rtt) == (pytest.approx(0.01, rel=0.1), pytest.approx(0.03, rel=0.05))
+    assert (sink.rate, sink.window) == (pytest.approx(30e6 * PAYLOAD), 100_000)
+
+
+def test_losses_of_a_full_queue_are_told_from_those_of_the_medium() -> None:
+    found = {}
+    for name in ("overflow", "loss1"):
+        way, _, notes = observed.path(KERNEL / f"{name}.sender.pcap.gz", rate=None, window=None, proxy=Proxy(), queue=1)
+        found[name] = way.pieces[-1].loss
+        assert any("were sent again" in note for note in notes)
+    assert found["overflow"] == 0
+    assert found["loss1"] == pytest.approx(0.01, rel=0.3)
+
+
+def test_a_scenario_is_asked_about_its_relay() -> None:
+    case = resolved.case(ROOT / "scenarios" / "split-tcp.toml")
+    (place,) = case.places
+    assert (place.source.rtt, place.sink.rtt) == (pytest.approx(0.08), pytest.approx(0.02))
+    assert case.whole.window == 144 * 1024
+    assert place.source.window == 4_000_000, "the relay offers no more than its buffer"
+    advice = advise(case, [1_000_000], jobs=1)
+    # docs/split-tcp.md: 1.12 s and 0.694 s.
+    (found,) = advice.shown.downloads
+    assert (found.played_off_s.value, found.played_on_s.value) == (
+        pytest.approx(1.12, rel=0.01),
+        pytest.approx(0.694, rel=0.01),
+    )
+
+
+CHAIN = """\
+[topology]
+kind = "chain"
+hops = [
+  { rate = "1 Gbit/s", delay = "30 ms", queue = { kind = "droptail", limit = "1000 packets" } },
+  { rate = "100 Mbit/s", delay = "10 ms", queue = { kind = "droptail", limit = "1000 packets" } },
+  { rate = "20 Mbit/s", delay = "5 ms", queue = { kind = "droptail", limit = "200 packets" } },
+]
+
+[[flows]]
+cc = "cubic"
+tcp = { receive_buffer = "100 kB" }
+
+[run]
+duration = "10 s"
+"""
+
+
+def test_a_chain_without_relays_has_places_between_its_hops(tmp_path: Path) -> None:
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    case = resolved.case(tmp_path / "chain.toml", (), 1_000_000)
+    assert [place.name for place in case.places] == ["hop-1", "hop-2"]
+    assert [round(place.source.rtt, 3) for place in case.places] == [0.06, 0.08]
+    assert case.buffer == 1_000_000
+    advice = advise(case, [1_000_000, 3_000_000], jobs=1)
+    assert len(advice.places) == 2
+    assert all(found.off_by < 0.05 for at in advice.places for found in at.downloads)
+
+
+def test_a_cell_is_measured_first(tmp_path: Path) -> None:
+    scenario = '[topology]\nkind = "hspa_cell"\nprofile = "near"\nrtt = "60 ms"\n\n[[flows]]\ncc = "cubic"\n'
+    scenario += 'tcp = { receive_buffer = "144 KiB" }\n\n[run]\nduration = "10 s"\n'
+    (tmp_path / "cell.toml").write_text(scenario)
+    case = resolved.case(tmp_path / "cell.toml")
+    (place,) = case.places
+    assert place.source.rtt == pytest.approx(0.06)
+    assert place.sink.rate == pytest.approx(4e6 * PAYLOAD, rel=0.05)
+    assert 0.07 < place.sink.rtt < 0.1, "35 ms each way, and TTIs"
+    assert any("test in the simulator" in note for note in case.notes)
+
+
+NUMBERS = ["--rtt-core", "80 ms", "--rtt-access", "20 ms", "--rate", "40 Mbit/s", "--window", "144 KiB"]
+
+
+def test_the_command_prints_what_json_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advise", "split", *NUMBERS, "--sizes", "1 MB"]) == 0
+    text = capsys.readouterr().out
+    assert main(["advise", "split", *NUMBERS, "--sizes", "1 MB", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pays"] is True
+    assert found["place"] == "at the border"
+    assert len(found["places"]) == 4
+    assert found["whole_bps"]["window"] == pytest.approx(8 * 147_456 / 0.1)
+    (own,) = (place for place in found["places"] if place["name"] == found["place"])
+    (download,) = own["downloads"]
+    assert download["runs"]["gain"] == pytest.approx(download["runs"]["off_s"] / download["runs"]["on_s"] - 1)
+    assert f"+{100 * download['runs']['gain']:.3g} %" in text
+    assert "A proxy pays here" in text
+    assert f"best: {found['best']}" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "nothing to give advice about"),
+        (["--rtt-core", "80 ms"], "--rtt-access and --rate is not given"),
+        ([*NUMBERS, "--from-capture", "x.pcap"], "advice is about one thing"),
+        ([*NUMBERS, "--buffer", "10 kB"], "less than a SYN may promise"),
+        ([*NUMBERS, "--loss-core", "90 %"], "more than any connection stands"),
+        ([*NUMBERS, "--queue", "0"], "no length of a queue"),
+        ([*NUMBERS, "--sizes", "1 MB, many"], "--sizes"),
+        ([*NUMBERS, "--iw", "0"], "--iw"),
+        ([*NUMBERS, "--cc", "cubik"], "cubic"),
+        (["missing.toml"], "missing.toml"),
+        ([str(ROOT / "scenarios" / "compare.toml")], "it sweeps"),
+        ([str(ROOT / "scenarios" / "single-flow.toml")], "no place for a relay"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advise", "split", *words]) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1, error
+
+
+def test_a_download_that_does_not_end_is_said(tmp_path: Path) -> None:
+    way = Way((Piece(0.05), Piece(0.02, 20e3)), {"p": 1})
+    advice = advise(way.case(), [3_000_000], jobs=1)
+    assert not advice.pays
+    assert math.isinf(advice.best.score)
+    assert any("not finished" in note for note in advice.notes)
+    assert ackclock.__version__
