@@ -3,8 +3,8 @@
 In slow start the window grows by a segment for each that is acknowledged (RFC 5681 §3.1), until round trips grow or
 acknowledgments come in a train of half of one (Ha and Rhee, Taming the elephants, 2011; as Linux has it). A loss is
 found a round trip later, takes 30 % of the window and is repaired in another round trip; from then on the window grows
-as CUBIC's (RFC 9438 §4.2 to §4.7). Queues never overflow, and there are no timeouts: what is lost at the very end is found
-by a probe after two round trips (RFC 8985 §7.2).
+as CUBIC's (RFC 9438 §4.2 to §4.7). Queues never overflow, and there are no timeouts: what is lost at the very end is
+found by a probe after two round trips (RFC 8985 §7.2).
 """
 
 from __future__ import annotations
