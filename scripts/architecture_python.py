@@ -46,9 +46,11 @@ IMPORTS: dict[str, set[str]] = {
         "execution",
         "files",
         "host",
+        "kernel",
         "notebook",
         "results",
         "scenario",
+        "virtual",
     },
     "advice": {"errors", "models", "pcaps", "results", "scenario", "stats", "sweeps"},
     "engines": {

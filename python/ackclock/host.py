@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -35,6 +38,40 @@ def available_memory() -> int | None:
     """
     known = [value for value in (_meminfo("MemAvailable"), _group_left()) if value is not None]
     return min(known, default=None)
+
+
+def keep_pace(packets_per_s: Mapping[str, float]) -> None:
+    """Keep how many packets a second this computer hands on in real time, ``plain`` and with ``offload``.
+
+    It only says more of runs to come: where it cannot be kept nothing is amiss.
+    """
+    file = _pace_file()
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_name(f".{file.name}.{os.getpid()}")
+        fresh.write_text(json.dumps({"of": _of_pace(), **packets_per_s}) + "\n", encoding="utf-8")
+        fresh.replace(file)
+
+
+def pace() -> dict[str, float] | None:
+    """What :func:`keep_pace` kept, if it was on this computer as it is now."""
+    try:
+        kept = json.loads(_pace_file().read_text(encoding="utf-8"))
+        if kept["of"] != _of_pace():
+            return None
+        return {name: float(kept[name]) for name in ("plain", "offload")}
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _pace_file() -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "ackclock" / "real-time.json"
+
+
+def _of_pace() -> list[str | int | None]:
+    """What it depends on."""
+    return [platform.release(), _processor(), cores()]
 
 
 def _meminfo(name: str) -> int | None:

@@ -279,11 +279,17 @@ def cc_command(
 
 
 @app.command(name="doctor", help_epilogue=example("doctor"))
-def doctor_command(*, json: Json = False) -> int:
+def doctor_command(
+    *,
+    measure: Annotated[
+        bool, flag("Play short runs on the kernel first: up to which rates it is in time (a quarter of a minute).")
+    ] = False,
+    json: Json = False,
+) -> int:
     """Show what this computer can do, and what to do about the rest."""
     from ackclock.cli.doctor import doctor
 
-    return doctor(as_json=json)
+    return doctor(as_json=json, measure=measure)
 
 
 app.command(kernels.app)

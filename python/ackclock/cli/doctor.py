@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import asdict, dataclass
 
 from ackclock import host, kernel, proxy
-from ackclock.cli import console
+from ackclock.cli import console, pace
 from ackclock.cli.exit_codes import FAILED, OK
 from ackclock.engine import catalogue
 from ackclock.errors import EngineError
@@ -31,16 +31,23 @@ class Check:
     remedy: str = ""
 
 
-def doctor(*, as_json: bool) -> int:
-    """Print the checks; the exit code says whether everything necessary is there."""
+def doctor(*, as_json: bool, measure: bool = False) -> int:
+    """Print the checks; the exit code says whether everything necessary is there.
+
+    measure: what the kernel plays in real time is measured as well, and kept for the warnings of runs to come.
+    """
+    measured = pace.measured() if measure else []
     checks = [_engine(), *_kernel(), *_virtual(), *_proxy(), *_python(), *_host(), *_tools()]
     ok = all(check.state != "missing" for check in checks)
     if as_json:
-        console.print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
+        answer = {"ok": ok, "checks": [asdict(check) for check in checks]}
+        console.print_json(answer | ({"real_time": pace.as_json(measured)} if measured else {}))
     else:
         rows = [["", "state", "found", "what to do"]]
         rows.extend([check.name, check.state, check.found, check.remedy] for check in checks)
         console.stdout().print(console.table(rows, ["left"] * 4))
+        if measured:
+            pace.show(measured)
     return OK if ok else FAILED
 
 

@@ -1,18 +1,30 @@
-"""How long runs in real time will take: said before they begin, as no computer plays them faster."""
+"""How long runs in real time will take, and whether a computer can: said before they begin."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from ackclock.cli import console
+from ackclock.execution import pace
 from ackclock.scenario.plan import Plan
 from ackclock.scenario.settings import in_real_time
 
 
 def announce(plans: Iterable[Plan], *, refusing: bool = False) -> None:
-    """Say how long the runs of plans take, if some are in real time. `refusing`: some may not be played at all."""
-    settings = [point.scenario.run for plan in plans for point in plan.points]
+    """Say how long the runs of plans take, if some are in real time, and which ask for too much of the computer.
+
+    `refusing`: some may not be played at all.
+    """
+    asked = list(plans)
+    settings = [point.scenario.run for plan in asked for point in plan.points]
     said(sum(in_real_time(run) * run.replications for run in settings), refusing=refusing)
+    strained(asked)
+
+
+def strained(plans: Iterable[Plan]) -> None:
+    """Say which plans have more packets in real time than this computer is likely to hand on in time."""
+    for strain in pace.strains(plans):
+        console.warn(str(strain))
 
 
 def said(seconds: float, *, refusing: bool = False) -> None:

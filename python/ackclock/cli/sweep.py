@@ -19,7 +19,7 @@ from ackclock.files import JOURNAL
 from ackclock.ranking.conditions import is_condition
 from ackclock.results import incomplete
 from ackclock.results.validity import VALID
-from ackclock.scenario.plan import load
+from ackclock.scenario.plan import Plan, load
 from ackclock.sweeps.precision import Precision
 from ackclock.sweeps.sweep import Report, sweep
 
@@ -49,7 +49,7 @@ def run(request: Request) -> int:
     out = request.out or Path("results") / request.file.stem
     begun, precision = time.monotonic(), _precision(request)
     try:
-        with _reporting(request.as_json) as tell:
+        with _reporting(plan, request.as_json) as tell:
             report = sweep(
                 plan,
                 out,
@@ -136,7 +136,7 @@ def _imprecise(report: Report, precision: Precision | None) -> Iterator[str]:
 
 
 @contextmanager
-def _reporting(as_json: bool) -> Iterator[Callable[[Event], None]]:
+def _reporting(plan: Plan, as_json: bool) -> Iterator[Callable[[Event], None]]:
     """Events as lines of JSON on standard output, or progress on standard error."""
     if as_json:
         yield _line
@@ -147,7 +147,9 @@ def _reporting(as_json: bool) -> Iterator[Callable[[Event], None]]:
             _warn_of_damage(event)
             if event["event"] == "begin" and 0 < event["finished"] < event["runs"]:
                 console.warn(f"{event['finished']} of {event['runs']} runs are there, and the others are played")
-            lasting.said(event.get("least_s", 0.0))
+            if least_s := event.get("least_s"):
+                lasting.said(least_s)
+                lasting.strained([plan])
             if "finished" in event:
                 report(event["finished"], event["runs"])
 
