@@ -55,6 +55,21 @@ def lost(run: Run) -> float:
     return 100 * float(row["drops"]) / max(1.0, float(row["arrived_packets"]))
 
 
+# --- Linux beside it ---
+
+
+@measure(kind="percent")
+def payload_share(run: Run) -> float:
+    """Payload of the flow over the whole run, % of what the link carries of it in frames of 1514 bytes."""
+    return 100 * float(run.flow()["goodput_bps"]) / (link_rate(run) * 1448 / 1514)
+
+
+@measure(kind="amount")
+def sent_again(run: Run) -> float:
+    """Segments of the flow that were sent again."""
+    return float(run.flow()["retransmitted_segments"])
+
+
 # --- Figure 3: equals ---
 
 
