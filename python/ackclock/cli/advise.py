@@ -60,7 +60,7 @@ def split_command(
     rtt_access: Annotated[str | None, Parameter(help="That between proxy and client.")] = None,
     rate: Annotated[str | None, Parameter(help="Rate of the line on the client's side.")] = None,
     rate_core: Annotated[str | None, Parameter(help="Rate on the server's side. Default: no limit.")] = None,
-    loss_core: Annotated[str, Parameter(help="Share of packets that the server's side loses: 0.1 %%.")] = "0",
+    loss_core: Annotated[str, Parameter(help="Share of packets that the server's side loses: 0.1 %.")] = "0",
     loss_access: Annotated[str, Parameter(help="The same of the client's side.")] = "0",
     window: Annotated[
         str | None, Parameter(help="What the client offers, or the server's buffer if less. Default: 6 MB.")
