@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ackclock.measure import client, context
+from ackclock.measure import client, context, iperf3
 from ackclock.measure.campaign import Campaign, Point
 from ackclock.measure.journal import Journal
 
@@ -42,7 +42,7 @@ def play(campaign: Campaign, journal: Journal, job: Job, report: Report) -> list
             report(f"{point.line.name}: {words}")
             journal.put_block(job.number, {"warnings": [words]})
             return list(job.points[place:])
-        if idle is None:
+        if idle is None and point.tool != iperf3.TOOL:  # its server takes a connection for a test
             idle = _idle(job.address)
         run = campaign.run(point, job.repetition)
         test = _tried(campaign, journal, job, point, report)
@@ -62,7 +62,10 @@ def _tried(campaign: Campaign, journal: Journal, job: Job, point: Point, report:
         problem: str | None = None
         found: dict[str, Any] | None = None
         try:
-            found = client.measure(job.address, job.token, point.asked)
+            if point.tool == iperf3.TOOL:
+                found = iperf3.measure(job.address, header.iperf3_port, point.asked)
+            else:
+                found = client.measure(job.address, job.token, point.asked)
             problem = _broken(found)
         except client.RefusedError:
             raise
@@ -80,6 +83,8 @@ def _tried(campaign: Campaign, journal: Journal, job: Job, point: Point, report:
 def _broken(found: dict[str, Any] | None) -> str | None:
     """Why a test that came to its end is none, if so."""
     assert found is not None
+    if iperf3.made(found):
+        return None  # it says so itself
     for name, end in found["ends"].items():
         if end["ended"] is not None:
             return f"{name}: {end['ended']}"
@@ -99,6 +104,8 @@ def _idle(address: client.Address) -> list[int] | None:
 
 def goodput(found: dict[str, Any]) -> float:
     """Of all connections of a test, bit/s: what receivers have read between the warm-up and the end."""
+    if iperf3.made(found):
+        return iperf3.of(found).goodput_bps or 0.0
     asked = found["asked"]
     counted = sum(
         connection["counted"]

@@ -7,13 +7,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ackclock.errors import InputError, Problem, unknown
 from ackclock.files import reason
-from ackclock.measure import asked, sockets
+from ackclock.measure import asked, iperf3, sockets
 from ackclock.measure.asked import Asked, Direction
 from ackclock.measure.order import Order, order
 from ackclock.scenario.reading import diagnosis, expansion
@@ -44,6 +44,8 @@ class Header(Model):
     retries: Annotated[int, Field(ge=0, le=100)] = 2
     """How often a test that broke is made again."""
     keep_addresses: bool = False
+    iperf3_port: Annotated[int, Field(ge=1, le=65535)] = iperf3.PORT
+    """Where the servers listen for tests of the tool iperf3."""
     """Whether addresses are kept in full: otherwise as their /24 or /48."""
 
     @field_validator("server")
@@ -111,6 +113,8 @@ class Trial(Model):
     notsent_lowat: PositiveSize | None = None
     pacing: PositiveRate | None = None
     tos: int | None = None
+    tool: Literal["ackclock", "iperf3"] = "ackclock"
+    """What makes the test: our own data plane, or the installed iperf3."""
 
     def message(self) -> Asked:
         """As a server is asked for it. Raises :class:`Problem`."""
@@ -123,7 +127,10 @@ class Trial(Model):
             "interval_ns": self.interval,
             "options": options,
         }
-        return asked.checked(message)
+        found = asked.checked(message)
+        if self.tool == iperf3.TOOL:
+            iperf3.check(found)
+        return found
 
 
 class Parts(Model):
@@ -141,6 +148,7 @@ class Point:
     line: Line
     params: Params
     asked: Asked
+    tool: str = "ackclock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +267,7 @@ def _point(index: int, line: Line, params: Mapping[str, Any], raw: dict[str, Any
     except Problem as problem:
         raise Problem(problem.problem, problem.remedy, "test") from None
     own: Params = {name.removeprefix("test."): value for name, value in params.items()}
-    return Point(index, line, {"line": line.name, **own} if several else own, asked_for)
+    return Point(index, line, {"line": line.name, **own} if several else own, asked_for, test.tool)
 
 
 def _consistent(parts: Parts) -> None:

@@ -1,15 +1,17 @@
 """Both ends of a line that is a scenario's path: ``python -m ackclock.measure.inside``, started behind it.
 
-``serve`` is the server's end; ``play OUT BLOCK RUN...`` makes the tests of a block at the client's, and keeps them in
-the journal of the campaign as they end.
+``serve`` is the server's end, ``serve iperf3`` with one of iperf3 beside it; ``play OUT BLOCK RUN...`` makes the tests
+of a block at the client's, and keeps them in the journal of the campaign as they end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import os
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ackclock.errors import AckclockError
@@ -30,7 +32,8 @@ def main(arguments: Sequence[str]) -> int:
     address = os.environ[SERVER]
     if kind == "serve":
         around = ipaddress.ip_network(f"{address}/24", strict=False)
-        server.Server(server.Settings(bind=address, allow=(around,))).run()
+        with _iperf3() if rest else contextlib.nullcontext():
+            server.Server(server.Settings(bind=address, allow=(around,))).run()
         return 0
     out, number, repetition, *points = rest
     journal = Journal(Path(out))
@@ -45,6 +48,16 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 130
     return CHANGED if left else 0
+
+
+@contextlib.contextmanager
+def _iperf3() -> Iterator[None]:
+    other = subprocess.Popen(["iperf3", "-s"], stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        other.terminate()
+        other.wait()
 
 
 def _report(text: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ackclock.errors import AckclockError, InputError
 from ackclock.execution import behind
-from ackclock.measure import blocks, context, inside, secret, tables
+from ackclock.measure import blocks, context, inside, iperf3, secret, tables
 from ackclock.measure.blocks import Report
 from ackclock.measure.campaign import Block, Campaign, Line, Point
 from ackclock.measure.client import Address
@@ -105,8 +105,9 @@ def _behind(campaign: Campaign, journal: Journal, block: Block, points: Sequence
     """A block on a line that is a scenario's path: both ends run behind it, for all of its tests."""
     own = [sys.executable, "-m", "ackclock.measure.inside"]
     numbers = [str(point.index) for point in points]
+    others = [iperf3.TOOL] if any(point.tool == iperf3.TOOL for point in points) else []
     command = [*own, "play", str(journal.out.resolve()), str(block.number), str(block.repetition), *numbers]
-    request = shell.Request(command=command, server=shlex.join([*own, "serve"]), capture=False, status=False)
+    request = shell.Request(command=command, server=shlex.join([*own, "serve", *others]), capture=False, status=False)
     ended = shell.play(load(_path(campaign, block.line)), request)
     warnings = list(ended.warnings)
     if not ended.emulation.get("valid", True):

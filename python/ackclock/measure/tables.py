@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from ackclock import engine, host
-from ackclock.measure import blocks, series
+from ackclock.measure import blocks, iperf3, series
 from ackclock.measure.campaign import Campaign, Point
 from ackclock.measure.journal import Journal
 from ackclock.results.manifest import FORMAT, TABLES, Manifest
@@ -57,11 +57,11 @@ class _Writer:
         runs, flows, parts = [], [], []
         for run, test in self._good():
             keys = self._keys(run)
-            rows = list(_flows(test))
+            rows = _rows(test)
             flows += [{**keys, **row} for row in rows]
             runs.append({**keys, **self._run(run, test, rows)})
             part = folder / f"series.{run}.part"
-            self._labelled(keys, series.of(test)).write_parquet(part, compression="lz4")
+            self._labelled(keys, _series(test)).write_parquet(part, compression="lz4")
             parts.append(part)
         more = {"point": pl.UInt32, "duration_s": pl.Float64, "warmup_s": pl.Float64}
         counts = {"events": pl.UInt64, "packets": pl.UInt64}
@@ -132,43 +132,38 @@ class _Writer:
         return table.select(*own, pl.all().exclude(*keys))
 
     def _run(self, run: int, test: dict[str, Any], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        found = test["result"]
-        asked, client, server = found["asked"], found["ends"]["client"], found["ends"]["server"]
-        idle = test["idle_ns"]
+        found, idle = test["result"], test["idle_ns"]
+        asked = found["asked"]
         return {
             "point": run // self._campaign.header.repetitions,
             "duration_s": asked["duration_ns"] * _S,
             "warmup_s": asked["warmup_ns"] * _S,
-            "events": sum(len(way["time_ns"]) for end in (client, server) for way in end["connections"]),
-            "packets": sum(row["sent_segments"] or 0 for row in rows),
+            "events": 0,
+            "packets": sum(row.get("sent_segments") or 0 for row in rows),
             "block": test["block"],
             "place": test["place"],
-            "began_unix_s": client["begun_unix_s"],
             "idle_rtt_s": None if idle is None else min(idle) * _S,
-            "clock_offset_s": sum(item["offset_ns"] for item in found["clock"]) / len(found["clock"]) * _S,
-            "clock_uncertainty_s": max(item["uncertainty_ns"] for item in found["clock"]) * _S,
-            "client_cpu_s": client["cpu_s"],
-            "server_cpu_s": server["cpu_s"],
             "load": test["context"]["load"][0],
             "attempts": len(test["attempts"]) + 1,
             "goodput_bps": blocks.goodput(found),
+            **(_of_iperf3(found) if iperf3.made(found) else _of_ends(found)),
         }
 
     def _entry(self, run: int, test: dict[str, Any], block: Mapping[str, Any]) -> dict[str, Any]:
         found, repetitions = test["result"], self._campaign.header.repetitions
-        connections = found["ends"]["client"]["connections"]
+        own = not iperf3.made(found)
         return {
             "run": run,
             "point": run // repetitions,
             "replication": run % repetitions,
             "seed": self._campaign.header.seed,
-            "wall_s": found["ends"]["client"]["took_ns"] * _S,
-            "events": sum(len(way["time_ns"]) for way in connections),
+            "wall_s": found["ends"]["client"]["took_ns"] * _S if own else found["asked"]["duration_ns"] * _S,
+            "events": 0,
             "packets": 0,
-            "warnings": list(block.get("warnings", ())),
+            "warnings": [*block.get("warnings", ()), *(() if own else iperf3.of(found).notes)],
             "context": test["context"],
-            "server": found["server"],
-            "clock": found["clock"],
+            "server": found.get("server"),
+            "clock": found.get("clock"),
             "emulation": block.get("emulation"),
         }
 
@@ -193,8 +188,45 @@ def columns_of(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found | {"seed": pl.UInt64, "replication": pl.UInt32}
 
 
+def _of_ends(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What both ends say of a test."""
+    client, server, clock = found["ends"]["client"], found["ends"]["server"], found["clock"]
+    return {
+        "events": sum(len(way["time_ns"]) for end in (client, server) for way in end["connections"]),
+        "began_unix_s": client["begun_unix_s"],
+        "clock_offset_s": sum(item["offset_ns"] for item in clock) / len(clock) * _S,
+        "clock_uncertainty_s": max(item["uncertainty_ns"] for item in clock) * _S,
+        "client_cpu_s": client["cpu_s"],
+        "server_cpu_s": server["cpu_s"],
+    }
+
+
+def _of_iperf3(found: dict[str, Any]) -> dict[str, Any]:
+    """The same of one by iperf3; clocks are not compared."""
+    client, server = iperf3.cpu_s(found)
+    began = iperf3.of(found).began_unix_s
+    return {"began_unix_s": began, "client_cpu_s": client, "server_cpu_s": server}
+
+
+def _rows(test: dict[str, Any]) -> list[Mapping[str, Any]]:
+    """The flows of a test."""
+    found = test["result"]
+    return list(iperf3.of(found).flows) if iperf3.made(found) else list(_flows(test))
+
+
+def _series(test: dict[str, Any]) -> pl.DataFrame:
+    """The samples of a test."""
+    found = test["result"]
+    if not iperf3.made(found):
+        return series.of(test)
+    rows = [(time, "flow", of, metric, value) for time, of, metric, value in iperf3.of(found).samples]
+    return pl.DataFrame(rows, schema=dict(series.SCHEMA), orient="row")
+
+
 def _segment(test: Mapping[str, Any]) -> int:
     """Bytes of a segment of a test, as the kernel of a sender says at last."""
+    if iperf3.made(test["result"]):
+        return 1
     sizes = (pair.sender["fields"]["snd_mss"][-1] for pair in series.pairs(test["result"]))
     return next((size for size in sizes if size), 1)
 
@@ -217,7 +249,7 @@ def _point(point: Point, mss: int) -> dict[str, Any]:
             "probes": {},
             "duration_ns": asked.duration_ns,
             "warmup_ns": asked.warmup_ns,
-            "live": {"line": point.line.name, "via": point.line.via, **asked.model_dump()},
+            "live": {"line": point.line.name, "via": point.line.via, "tool": point.tool, **asked.model_dump()},
         },
     }
 

@@ -58,6 +58,10 @@ class Limits:
     most: int | None = None
 
 
+_LITTLE, _GATHER_NS = 1 << 16, 10**6
+"""A reader that found less than so many bytes looks again after this time: not once for each packet of a slow line."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How it went at this end: when it began (monotonic ns, s since the epoch), and why it ended before its time."""
@@ -93,7 +97,7 @@ class Transfer:
             connection.sock.setblocking(False)
             poll.register(number, select.POLLOUT if connection.sends else select.POLLIN)
         end = self._begun + self._limits.duration
-        going = True
+        going, reads_only = True, not any(connection.sends for connection in self._all)
         while True:
             now = self._sampled(time.monotonic_ns()) if going else time.monotonic_ns()
             if going and (now >= end or self._ended is not None):
@@ -110,13 +114,15 @@ class Transfer:
             if pause:
                 time.sleep(min(pause, max(0, self._next - now), _LONGEST_PAUSE_NS) / 1e9)
                 continue
-            until = min(self._next, end) if going else self._next
+            until, before = min(self._next, end) if going else self._next, self._moved
             for number, _ in poll.poll(max(0, (until - now) / 1e6)):
                 self._move(of[number], end)
                 if not of[number].open:
                     poll.unregister(number)
                 if self._ended is not None or time.monotonic_ns() >= self._next or self._ahead(time.monotonic_ns()):
                     break
+            if reads_only and self._moved - before < _LITTLE:
+                time.sleep(min(_GATHER_NS, max(0, until - time.monotonic_ns())) / 1e9)
         if going:
             self._sample(time.monotonic_ns())
         for connection in self._all:

@@ -28,7 +28,7 @@ _SENDER: Mapping[str, tuple[str, float]] = {
 
 def read(path: Path) -> list[Test]:
     """The tests of a file. Raises :class:`InputError`, with the file and what is wrong with it."""
-    return [_test(path.name, document) for document in _documents(path)]
+    return [of_document(path.name, document) for document in _documents(path)]
 
 
 def _documents(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -55,8 +55,9 @@ def _wrong(path: Path, problem: str) -> InputError:
     return InputError(problem, "give what iperf3 --json has written", source=str(path))
 
 
-def _test(source: str, document: Mapping[str, Any]) -> Test:
-    start = document["start"]
+def of_document(source: str, document: Mapping[str, Any]) -> Test:
+    """The test of a JSON document; one that has no result says why."""
+    start = document.get("start", {})
     tool = str(start.get("version", "iperf 3"))
     asked = start.get("test_start")
     if "error" in document or not isinstance(asked, dict):

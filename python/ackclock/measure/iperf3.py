@@ -1,0 +1,98 @@
+"""A test by the installed iperf3 in place of our own data plane: to compare with those of others (docs/measure.md)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from typing import Any
+
+from ackclock.errors import Problem
+from ackclock.measure.asked import Asked
+from ackclock.measure.client import Address, MeasureError, RefusedError
+from ackclock.measure.imports.iperf3 import of_document
+from ackclock.measure.imports.measured import Test
+from ackclock.measure.sockets import Options
+
+TOOL = "iperf3"
+PORT = 5201
+"""Where its servers listen."""
+
+_KNOWN = {"cc", "mss", "nodelay", "pacing", "tos"}
+_S = 10**9
+_LEAST_NS = 10**8
+_PATIENCE_S = 30.0
+"""Seconds that a test may take longer than it should: for connecting, and what its two ends tell each other."""
+
+
+def check(asked: Asked) -> None:
+    """Refuse what iperf3 cannot be asked for. Raises :class:`Problem`."""
+    for name in Options.model_fields:
+        if name not in _KNOWN and getattr(asked.options, name):
+            raise Problem("iperf3 has no such option for both ends", f"leave {name} out", name)
+    for name, value in (("duration", asked.duration_ns), ("warmup", asked.warmup_ns)):
+        if value % _S:
+            raise Problem("iperf3 takes whole seconds", "write 10 s", name)
+    if asked.interval_ns < _LEAST_NS:
+        raise Problem("iperf3 tells at most ten times a second", "write 100 ms", "interval")
+
+
+def command(address: Address, port: int, asked: Asked) -> list[str]:
+    """What is run. iperf3's time comes after the seconds it omits, ours has them."""
+    options = asked.options
+    found = ["iperf3", "--json", "--get-server-output", "-c", address.host, "-p", str(port)]
+    found += ["-P", str(asked.connections), "-t", str((asked.duration_ns - asked.warmup_ns) // _S)]
+    found += ["-i", f"{asked.interval_ns / _S:g}"]
+    found += ["-O", str(asked.warmup_ns // _S)] if asked.warmup_ns else []
+    found += {"down": ["-R"], "both": ["--bidir"], "up": []}[asked.direction]
+    found += ["-C", options.cc] if options.cc else []
+    found += ["-M", str(options.mss)] if options.mss else []
+    found += ["-N"] if options.nodelay else []
+    found += ["-b", str(options.pacing)] if options.pacing else []
+    found += ["-S", str(options.tos)] if options.tos else []
+    found += ["--bind-dev", address.device] if address.device else []
+    return found
+
+
+def measure(address: Address, port: int, asked: Asked) -> dict[str, Any]:
+    """Make a test; what a campaign keeps of it.
+
+    Raises :class:`MeasureError` if it did not come about or broke, :class:`RefusedError` where iperf3 is not installed.
+    """
+    if shutil.which("iperf3") is None:
+        raise RefusedError("iperf3 is not installed here: apt-get install iperf3, or leave tool out")
+    run = command(address, port, asked)
+    try:
+        done = subprocess.run(
+            run, capture_output=True, text=True, timeout=asked.duration_ns / _S + _PATIENCE_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise MeasureError(f"iperf3 to {address.host} port {port} did not end") from None
+    try:
+        document = json.loads(done.stdout)
+    except ValueError:
+        document = {"error": done.stderr.strip() or f"it ended with exit code {done.returncode}"}
+    found = {"tool": TOOL, "asked": asked.model_dump(), "document": document}
+    test = of(found)
+    if test.problem is not None:
+        raise MeasureError(f"{address.host} port {port}: {test.problem}")
+    return found
+
+
+def made(found: dict[str, Any] | None) -> bool:
+    """Whether a test was made by iperf3."""
+    return found is not None and found.get("tool") == TOOL
+
+
+def of(found: dict[str, Any]) -> Test:
+    """What a test came to."""
+    return of_document(TOOL, found["document"])
+
+
+def cpu_s(found: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Processor time of client and server: iperf3 tells percents of the time that it ran."""
+    told = found["document"]["end"].get("cpu_utilization_percent", {})
+    seconds = found["asked"]["duration_ns"] / _S
+    ends = (told.get("host_total"), told.get("remote_total"))
+    client, server = (None if value is None else float(value) / 100 * seconds for value in ends)
+    return client, server

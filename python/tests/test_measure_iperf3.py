@@ -1,0 +1,108 @@
+"""Tests by iperf3 in a campaign, beside those by our own data plane. They need iperf3, as CONTRIBUTING.md says."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ackclock
+from ackclock.cli.app import main
+from ackclock.errors import InputError
+from ackclock.measure import campaign, iperf3
+from ackclock.measure.client import Address
+from measuring import serving
+
+pytestmark = pytest.mark.real_time
+
+CAMPAIGN = """
+[campaign]
+name = "both"
+server = "127.0.0.1:{own}"
+iperf3_port = {other}
+repetitions = 2
+gap = "0 s"
+retries = 0
+[[lines]]
+name = "loopback"
+[test]
+tool = ["ackclock", "iperf3"]
+connections = 2
+duration = "2 s"
+warmup = "1 s"
+pacing = "20 Mbit/s"
+"""
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """Where a server of iperf3 listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        found = free.getsockname()[1]
+    server = subprocess.Popen(["iperf3", "-s", "-p", str(found)], stdout=subprocess.DEVNULL)
+    while server.poll() is None:
+        listening = subprocess.run(["ss", "-Hltn", f"sport = :{found}"], capture_output=True, text=True, check=True)
+        if listening.stdout:
+            break
+        time.sleep(0.05)
+    yield found
+    server.terminate()
+    server.wait()
+
+
+def test_a_campaign_by_both_tools(tmp_path: Path, port: int) -> None:
+    file, out = tmp_path / "both.toml", tmp_path / "out"
+    with serving() as (_, address):
+        file.write_text(CAMPAIGN.format(own=address.port, other=port))
+        assert main(["measure", "run", str(file), "--out", str(out)]) == 0
+    result = ackclock.Result.load(out)
+    assert result.params == ["tool"]
+    assert result.runs.sort("run")["tool"].to_list() == ["ackclock", "ackclock", "iperf3", "iperf3"]
+    # Two flows of 20 Mbit/s, which the one has the kernel keep to, and the other keeps to by itself.
+    for goodput in result.runs["goodput_bps"]:
+        assert 30e6 < goodput < 44e6
+    theirs = result.flows.filter(tool="iperf3")
+    assert theirs["id"].to_list() == ["0", "1"] * 2
+    assert theirs["goodput_bytes"].is_not_null().all()
+    assert set(result.series.filter(tool="iperf3")["metric"].to_list()) >= {"delivered"}
+
+
+def test_what_iperf3_says_when_it_fails_is_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "none.toml"
+    file.write_text(CAMPAIGN.format(own=1, other=1).replace('["ackclock", "iperf3"]', '"iperf3"'))
+    assert main(["measure", "run", str(file), "--out", str(tmp_path / "out")]) == 1
+    assert "unable to connect to server" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("was", "line", "said"),
+    [
+        ('duration = "2 s"', 'duration = "2500 ms"', "iperf3 takes whole seconds"),
+        ('warmup = "1 s"', 'interval = "10 ms"', "ten times a second"),
+        ('warmup = "1 s"', 'rcvbuf = "64 kB"', "iperf3 has no such option"),
+        ('["ackclock", "iperf3"]', '"netperf"', "iperf3"),
+    ],
+)
+def test_what_iperf3_cannot_do_is_refused_before_anything_is_measured(
+    tmp_path: Path, was: str, line: str, said: str
+) -> None:
+    file = tmp_path / "odd.toml"
+    file.write_text(CAMPAIGN.format(own=1, other=1).replace(was, line))
+    with pytest.raises(InputError, match=said):
+        campaign.load(file)
+
+
+def test_the_command_is_what_the_test_says(tmp_path: Path) -> None:
+    file = tmp_path / "both.toml"
+    file.write_text(CAMPAIGN.format(own=1, other=7))
+    point = campaign.load(file).points[1]
+    assert point.tool == "iperf3"
+    words = " ".join(iperf3.command(Address("192.0.2.1", 1), 7, point.asked))
+    assert words == ("iperf3 --json --get-server-output -c 192.0.2.1 -p 7 -P 2 -t 1 -i 0.1 -O 1 -R -b 20000000")
+    assert json.dumps(point.params) == '{"tool": "iperf3"}'
