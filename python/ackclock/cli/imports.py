@@ -56,7 +56,8 @@ def _run(tool: str, files: Sequence[Path], out: Path, labels: Sequence[str]) -> 
 
     from ackclock.cli import console
     from ackclock.cli.exit_codes import FAILED, OK
-    from ackclock.measure.imports import flent, iperf3, mahimahi, tables
+    from ackclock.measure import imported
+    from ackclock.measure.imports import flent, iperf3, mahimahi
 
     read = {"iperf3": iperf3.read, "flent": flent.read, "mahimahi": mahimahi.read}[tool]
     tests = []
@@ -69,7 +70,7 @@ def _run(tool: str, files: Sequence[Path], out: Path, labels: Sequence[str]) -> 
         raise InputError(
             "nothing is to be read", f"give files: ackclock import {tool} FILE... --out {out}", key="files"
         )
-    manifest = tables.write(tests, out)
+    manifest = imported.write(tests, out)
     for entry in manifest["runs"]:
         for note in entry["warnings"]:
             console.warn(f"{entry['file']}: {note}")
