@@ -80,17 +80,17 @@ def found() -> Mapping[str, Any]:
     return probe()
 
 
-def refusal(document: str) -> str | None:
+def refusal(document: str, of: Mapping[str, Any] | None = None) -> str | None:
     """Why this computer would not play a resolved run, as ``place: problem``; None where it would.
 
-    Nothing is played. Raises :class:`EngineError` where there is no such engine.
+    of: what a kernel has that is another than this computer's, in virtual time. Nothing is played.
+    Raises :class:`EngineError` where there is no such engine.
     """
     with tempfile.NamedTemporaryFile("w", prefix="ackclock-", suffix=".json") as facts:
-        facts.write(json.dumps(found()))
+        facts.write(json.dumps(found() if of is None else of))
         facts.flush()
-        done = subprocess.run(
-            [program(), "check", facts.name], input=document, capture_output=True, text=True, timeout=60, check=False
-        )
+        command = [program(), "check", facts.name, *(() if of is None else ("--virtual",))]
+        done = subprocess.run(command, input=document, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:
         raise EngineError(one_line(done.stderr.strip() or f"{PROGRAM} failed"))
     why: str | None = json.loads(done.stdout)

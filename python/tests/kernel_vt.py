@@ -140,11 +140,11 @@ def test_root_of_a_guest_cannot_change_anything_outside(shut_in: bool, tmp_path:
     mark, folder = tmp_path / "mark", tmp_path / "guest"
     mark.touch()
     folder.mkdir()
-    guest._furnish(folder, kept.named(None), "{}")
+    guest.furnish(folder, kept.named(None), "{}")
     (tmp_path / "escape.c").write_text(ESCAPE.replace("MARK", str(mark)), encoding="utf-8")
     subprocess.run(["gcc", "-static", "-o", folder / "init", tmp_path / "escape.c"], check=True)
     if shut_in:
-        guest._boot(folder, None, 1, 60)
+        guest.boot(folder, None, guest.command_line(1), 60)
     else:
         environment = {"PATH": os.environ["PATH"], "TMPDIR": "/dev/shm"}
         command = [str(folder / "linux"), *guest.command_line(1)]

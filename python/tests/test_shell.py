@@ -235,6 +235,36 @@ def test_what_cannot_be_had_is_said_in_a_line(scenario: Path, arguments: list[st
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--virtual"], "--virtual: a shell to type in needs real time; give a program behind --"),
+        (["--virtual", "--nat", "--", "true"], "--nat: in virtual time there is no network around the shell"),
+        (["--virtual", "--pin", "0", "--", "true"], "--pin: a guest has one processor"),
+        (["--virtual", "--write", "none", "--", "true"], "--write: there is no folder 'none'; make it"),
+        (["--virtual", "--write", "/", "--", "true"], "--write: '/' is not a folder that programs in a guest"),
+        (["--virtual", "--write", "/proc/self", "--", "true"], "is not a folder that programs in a guest could have"),
+        (["--kernel", "mine", "--", "true"], "--kernel: it belongs to virtual time; give --virtual, too"),
+        (["--write", ".", "--", "true"], "--write: it belongs to virtual time; give --virtual, too"),
+        (["--virtual", "--", "true"], "no kernel is built for it; build one with: ackclock kernel build"),
+    ],
+)
+def test_what_virtual_time_has_not_is_said_in_a_line(
+    scenario: Path, arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACKCLOCK_KERNELS", str(tmp_path / "none"))
+    done = shell(scenario, "--quiet", *arguments, code=1 if "no kernel" in said else 2, cwd=tmp_path)
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_in_a_shell_there_is_no_virtual_time(scenario: Path) -> None:
+    inner = command(scenario, "--quiet", "--virtual", "--", "true")
+    done = shell(scenario, "--quiet", "--", *inner, code=2)
+    assert "--virtual: a shell in a shell needs real time" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_without_a_device_or_a_scenario_a_line_says_so(scenario: Path, tmp_path: Path) -> None:
     missing = shell(tmp_path / "none.toml", "--", "true", code=2)
     assert missing.stderr.count("\n") == 1

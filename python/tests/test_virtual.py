@@ -285,7 +285,7 @@ def test_how_a_guest_may_fail(text: str, said: str, tmp_path: Path, monkeypatch:
 def test_guests_at_the_same_time_have_processors_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     cores = os.sched_getaffinity(0)
-    held = [guest._processor() for _ in range(len(cores) + 1)]
+    held = [guest.processor() for _ in range(len(cores) + 1)]
     got = [one.__enter__() for one in held]
     assert set(got[:-1]) == cores
     assert got[-1] is None

@@ -6,8 +6,9 @@
 //!                                                            what is asked for and the run, each a line; tables, JSON
 //! ackclock-emu replay FILE [--ipv6] < ARRIVALS > DEPARTURES  the same path by a clock that a record gives
 //! ackclock-emu check FOUND [--ipv6] < FILE                   why a computer of which a probe found this would not play it, JSON
-//! ackclock-emu boot KERNEL LINE...                            turns into a kernel that is a program
-//! ackclock-emu guest                                         its first process: plays /run.json to /played.json
+//! ackclock-emu boot [--files [--write FOLDER]] KERNEL LINE... turns into a kernel that is a program, which may see the computer's files
+//! ackclock-emu guest                                         its first process: plays /run.json to /played.json, with the programs
+//!                                                            of /programs.json if there is one
 //! ackclock-emu probe                                         what this host can do, JSON
 //! ```
 
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: ackclock-emu run FILE|- [--pin N] [--ipv6] [--virtual] | shell IN OUT [--virtual] | replay FILE [--ipv6] | \
                      check FOUND [--ipv6] | \
-                     boot KERNEL LINE... | guest | probe";
+                     boot [--files [--write FOLDER]] KERNEL LINE... | guest | probe";
 
 /// Largest packet of IP.
 const LARGEST: usize = 65_535;
@@ -87,7 +88,7 @@ fn shell(from: &str, to: &str, options: &[String]) -> Result<(), String> {
     let mut to = BufWriter::new(File::from(inherited(to)?));
     let result = asked(&life).and_then(|(wanted, run)| {
         let orders = orders(options, &run).map_err(|e| (e, 2))?;
-        ackclock_emu::shell::play(run, &wanted, &orders, &life)
+        ackclock_emu::shell::play(run, &wanted, &orders, (&life, None))
     });
     let written = match result {
         Ok(played) => serde_json::to_writer(&mut to, &played),

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ackclock.cli import console
-from ackclock.cli.options import AllowLate, Offload, Pin, by_engine, flag, repeatable
+from ackclock.cli.options import AllowLate, Kernel, Offload, Pin, by_engine, flag, repeatable
 from ackclock.errors import InputError, Problem
 
 _SHELL = "/bin/sh"
@@ -42,21 +42,55 @@ def shell_command(
         tuple[str, ...], repeatable('Change a key: topology.rtt="40 ms". Repeatable.', name="--set")
     ] = (),
     seed: Annotated[int | None, Parameter(help="Master seed, in place of run.seed.")] = None,
+    virtual: Annotated[
+        bool, flag("In virtual time, in a guest (docs/shell.md): not a shell but a program, without a terminal.")
+    ] = False,
+    kernel: Kernel = None,
+    write: Annotated[
+        Path | None,
+        Parameter(
+            show_default=False,
+            help="With --virtual: a folder that programs write to; elsewhere what they write is gone with them.",
+        ),
+    ] = None,
     pin: Pin = None,
     allow_late: AllowLate = False,
     offload: Offload = False,
     quiet: Annotated[bool, flag("Say nothing but what is wrong.")] = False,
 ) -> int:
-    """Run a program, or your shell, behind the path of a scenario, in real time.
+    """Run a program, or your shell, behind the path of a scenario, in real time or with --virtual in virtual time.
 
     The other end is server.ackclock (in the environment: ACKCLOCK_SERVER, ACKCLOCK_SERVER6). The exit code is the
     program's.
     """
     from ackclock.scenario.plan import load
 
+    if virtual:
+        _checked(command, pin)
+    elif (given := "--kernel" if kernel else "--write" if write else None) is not None:
+        raise InputError("it belongs to virtual time", "give --virtual, too, or leave it out", key=given)
     more = by_engine(None, pin, allow_late=allow_late, offload=offload)
     plan = load(file, set=(*changes, *more), seed=seed)
-    return run(plan, Asked(command, end, server, flow, with_flows, nat, duration, out, capture, quiet))
+    guest = Guest(kernel, write) if virtual else None
+    return run(plan, Asked(command, end, server, flow, with_flows, nat, duration, out, capture, quiet, guest))
+
+
+def _checked(command: Sequence[str], pin: int | None) -> None:
+    """Raise :class:`InputError` for what virtual time has not."""
+    if not command:
+        raise InputError(
+            "a shell to type in needs real time", "give a program behind --, or leave --virtual out", key="--virtual"
+        )
+    if pin is not None:
+        raise InputError("a guest has one processor", "leave it out; nothing is late in virtual time", key="--pin")
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """What was asked for of virtual time."""
+
+    kernel: str | None
+    write: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +107,7 @@ class Asked:
     out: Path | None
     capture: bool
     quiet: bool
+    guest: Guest | None = None
 
 
 def run(plan: Any, asked: Asked) -> int:
@@ -91,6 +126,7 @@ def run(plan: Any, asked: Asked) -> int:
         nat=asked.nat,
         capture=asked.capture,
         status=not asked.quiet,
+        virtual=None if asked.guest is None else shell.Virtual(asked.guest.kernel, asked.guest.write),
     )
     shell.single(plan)
     if not asked.quiet:

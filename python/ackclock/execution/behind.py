@@ -13,6 +13,7 @@ from typing import Any
 
 from ackclock import kernel
 from ackclock.errors import EngineError, one_line
+from ackclock.virtual import programs
 
 LEVEL = "ACKCLOCK_LEVEL"
 """Of the environment of programs behind a path: which of the networks of shells it has, from 0."""
@@ -33,6 +34,8 @@ def level() -> int:
 
     Raises :class:`EngineError` where there are too many.
     """
+    if programs.nested():
+        raise EngineError("a program in virtual time cannot have a shell of its own; begin it outside, in real time")
     text = os.environ.get(LEVEL, "")
     found = int(text) + 1 if text.isdecimal() else 0
     if found > _MOST:
@@ -68,6 +71,14 @@ def play(document: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
         why = f"was ended by signal {-process.returncode}" if process.returncode < 0 else "failed"
         raise NotStartedError(f"{kernel.PROGRAM} {why}", 1)
     found: dict[str, Any] = json.loads(answer)
+    if "error" in found:
+        raise NotStartedError(found["error"], found["exit"])
+    return found
+
+
+def play_virtual(document: str, wanted: Mapping[str, Any], asked: programs.Asked) -> dict[str, Any]:
+    """As :func:`play`, in a guest with virtual time. Raises :class:`EngineError`, too, if it comes to no end."""
+    found = programs.play(document, wanted, asked)
     if "error" in found:
         raise NotStartedError(found["error"], found["exit"])
     return found

@@ -25,6 +25,7 @@ from ackclock.scenario.settings import Probes
 from ackclock.scenario.traffic.application import Bulk
 from ackclock.scenario.traffic.flow import Flow, Start
 from ackclock.sweeps.captures import scenario_hash
+from ackclock.virtual import programs
 
 End = Literal["client", "server"]
 
@@ -36,13 +37,22 @@ _MTU = 1500
 
 
 @dataclass(frozen=True, slots=True)
+class Virtual:
+    """Programs in a guest. kernel: which one. write: the folder that they may write to as it is outside."""
+
+    kernel: str | None = None
+    write: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What runs behind the path, and where.
 
     command: the program and its arguments. end: where it runs. server: a command line for the other end.
     flow: the number of the flow whose way the shell has; its source is the server. with_flows: the scenario's flows are
     played as well. duration: when the programs are ended, ns; None: when the program ends. nat: whether what is around
-    the shell can be reached from behind the path. capture: whether packets are kept in a result.
+    the shell can be reached from behind the path. capture: whether packets are kept in a result. virtual: it is all
+    in virtual time, and how.
     """
 
     command: Sequence[str]
@@ -54,6 +64,7 @@ class Request:
     nat: bool = False
     capture: bool = True
     status: bool = True
+    virtual: Virtual | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +92,15 @@ def play(plan: Plan, request: Request, out: str | os.PathLike[str] | None = None
     Raises :class:`InputError` for what cannot be had, and :class:`ackclock.execution.behind.NotStartedError`.
     """
     (point,) = single(plan).points
+    if request.virtual is not None:
+        _checked(request, request.virtual, point.scenario.run.kernel)
     scenario = _with_shell(point.scenario, request, recorded=out is not None)
     document = _document(point.scenario, scenario)
     place = store.OutputDirectory(out) if out is not None else None
     try:
         wanted = _wanted(request, place.partial if place is not None else None, plan)
         begun = time.monotonic()
-        played = behind.play(resolved_text(document), wanted)
+        played = _played(document, wanted, request, scenario)
         if place is not None:
             _keep(plan, point, scenario, played, request, place, time.monotonic() - begun)
     finally:
@@ -95,6 +108,33 @@ def play(plan: Plan, request: Request, out: str | os.PathLike[str] | None = None
             place.discard()
     links = [_link(row) for row in played["output"]["links"]]
     return Ended(played["shell"], links, played["emulation"], played["output"]["warnings"])
+
+
+def _checked(request: Request, virtual: Virtual, kernel: str | None) -> None:
+    """Raise :class:`InputError` or :class:`EngineError` for what programs in virtual time cannot have."""
+    behind.level()
+    if behind.LEVEL in os.environ:
+        problem = "a shell in a shell needs real time, for the outer one has it"
+        raise InputError(problem, "leave the outer shell, or leave --virtual out", key="--virtual")
+    if request.nat:
+        problem = "in virtual time there is no network around the shell, for that has real time"
+        raise InputError(problem, "leave out one of --nat and --virtual", key="--nat")
+    programs.writable(virtual.write)
+    programs.usable(virtual.kernel or kernel)
+
+
+def _played(document: dict[str, Any], wanted: dict[str, Any], request: Request, scenario: Scenario) -> dict[str, Any]:
+    if request.virtual is None:
+        return behind.play(resolved_text(document), wanted)
+    capture = wanted["capture"]
+    if capture is not None:
+        wanted = {**wanted, "capture": programs.PACKETS}
+    asked = programs.Asked(
+        write=programs.writable(request.virtual.write),
+        limit_s=programs.limit_s(scenario.run.wall_limit, request.duration, document),
+        capture=None if capture is None else Path(capture),
+    )
+    return behind.play_virtual(resolved_text(document), wanted, asked)
 
 
 def _with_shell(scenario: Scenario, request: Request, *, recorded: bool) -> Scenario:
@@ -105,7 +145,10 @@ def _with_shell(scenario: Scenario, request: Request, *, recorded: bool) -> Scen
         raise InputError(f"there is no flow {request.flow}", known, key="--flow")
     plain: dict[str, Any] = {"app": Bulk(), "bytes": None, "start": Start(at="0 s"), "stop": None, "active": ()}
     own: Flow = flows[request.flow].model_copy(update=plain | {"count": 1, "slow_start": None, "tcp": {}})
-    run = scenario.run.model_copy(update={"engine": "kernel", "warmup": 0, "capture": (), "replications": 1})
+    who: dict[str, Any] = {"engine": "kernel"}
+    if request.virtual is not None:
+        who = {"engine": "kernel-vt", "kernel": request.virtual.kernel or scenario.run.kernel, "pin": None}
+    run = scenario.run.model_copy(update={**who, "warmup": 0, "capture": (), "replications": 1})
     return scenario.model_copy(
         update={
             "flows": (*scenario.flows, own) if request.with_flows else (own,),
@@ -146,7 +189,7 @@ def _wanted(request: Request, folder: Path | None, plan: Plan) -> dict[str, Any]
         "mtu": _MTU,
         "capture": capture,
         "comment": json.dumps(comment, separators=(",", ":")),
-        "status": request.status,
+        "status": request.status and request.virtual is None,
     }
 
 

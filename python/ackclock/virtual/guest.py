@@ -17,7 +17,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,11 @@ _FULL_BITS = 12_000
 _PREFIX = "ackclock-guest-"
 _LOCK = "lock"
 """In the folder of a guest: held by who began it."""
+_FACTS = "found.json"
+"""Beside a kernel: what it has."""
 _OPEN = "open"
 """In there if the guest could not be shut in it, and why."""
+_OFTEN_S = 0.02
 _NOBODY = 3
 _TRACE_ME = 0
 
@@ -82,7 +86,7 @@ def limit_s(document: Mapping[str, Any]) -> float:
     return _LEAST_S + simulated_s * max(_PER_SECOND_S, packets_per_s * _PER_PACKET_S)
 
 
-def command_line(number: int) -> list[str]:
+def command_line(number: int, *more: str) -> list[str]:
     """What the kernel is told; its random numbers follow from it, too, so only the seed may differ."""
     return [
         f"mem={MEMORY}",
@@ -99,6 +103,7 @@ def command_line(number: int) -> list[str]:
         "norandmaps",
         "time-travel=inf-cpu",
         f"time-travel-start={START_NS}",
+        *more,
         "--",
         "guest",
     ]
@@ -110,21 +115,51 @@ def play(document: str) -> str:
     Raises :class:`EngineError` with what the guest says, or if it is stuck. Whatever ends this process ends it, too.
     """
     run = json.loads(document)
+    chosen, number = asked_for(run), seed(run)
+    if (refused := kernel.refusal(document, facts(chosen))) is not None:
+        raise EngineError(one_line(refused))
+    with folder() as place, processor() as core:
+        furnish(place, chosen, document)
+        cpu_s = boot(place, core, command_line(number), limit_s(run))
+        return _with(taken(place), {"virtual": which(chosen, number, place)}, cpu_s)
+
+
+def facts(chosen: Kernel) -> dict[str, Any]:
+    """What a kernel has, by which runs are refused before a guest is begun for them. It is kept beside the kernel."""
+    file = chosen.image.parent / _FACTS
+    who = [chosen.image_digest, identity()]
+    try:
+        kept_facts = json.loads(file.read_text(encoding="utf-8"))
+        if kept_facts["of"] == who:
+            return dict(kept_facts["found"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # nobody has asked yet, or of another
+    with folder() as place, processor() as core:
+        furnish(place, chosen, "{}")
+        (place / "probe").touch()
+        boot(place, core, command_line(1), _LEAST_S)
+        found: dict[str, Any] = json.loads(taken(place))
+    fresh = file.with_name(f".{_FACTS}.{os.getpid()}")
+    with contextlib.suppress(OSError):  # it is asked again then
+        fresh.write_text(json.dumps({"of": who, "found": found}), encoding="utf-8")
+        fresh.replace(file)
+    return found
+
+
+def asked_for(run: Mapping[str, Any]) -> Kernel:
+    """The kernel of a resolved run. Raises :class:`EngineError` where there is another by now."""
     name, digest = run["engine"]["kernel"]
     chosen = kept.named(name)
     if chosen.digest != digest:
         raise EngineError(f"engine kernel-vt: the kernel '{name}' was built again since this run was asked for")
-    number = seed(run)
-    with _folder() as folder, _processor() as core:
-        _furnish(folder, chosen, document)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        _boot(folder, core, number, limit_s(run))
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        played = _taken(folder)
-        shut_in = not (folder / _OPEN).exists()
-    which = {"name": name, "digest": digest, "image": chosen.image_digest, "seed": number, "shut_in": shut_in}
-    return _with(played, {"virtual": which}, round(cpu_s, 2))
+    return chosen
+
+
+def which(chosen: Kernel, number: int, place: Path) -> dict[str, Any]:
+    """What is known of the kernel of a run that was played in `place`."""
+    shut_in = not (place / _OPEN).exists()
+    named = {"name": chosen.name, "digest": chosen.digest, "image": chosen.image_digest}
+    return {**named, "seed": number, "shut_in": shut_in}
 
 
 def _with(played: str, known: Mapping[str, Any], cpu_s: float) -> str:
@@ -136,7 +171,7 @@ def _with(played: str, known: Mapping[str, Any], cpu_s: float) -> str:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def folder() -> Iterator[Path]:
     """A folder for a guest. Those that were left when somebody was killed go first."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
         with contextlib.suppress(OSError):  # somebody else's, or gone
@@ -157,7 +192,7 @@ def _folder() -> Iterator[Path]:
             os.close(handle)
 
 
-def _furnish(folder: Path, chosen: Kernel, document: str) -> None:
+def furnish(folder: Path, chosen: Kernel, document: str) -> None:
     """Everything that the guest will see."""
     for name in ("proc", "sys", "dev", "memory"):
         (folder / name).mkdir()
@@ -203,7 +238,7 @@ def forbidden() -> str | None:
 
 
 @contextmanager
-def _processor() -> Iterator[int | None]:
+def processor() -> Iterator[int | None]:
     """A processor that no other guest has; a guest that moves between several needs half as much time again."""
     folder = Path(tempfile.gettempdir()) / f"ackclock-processors-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -223,20 +258,49 @@ def _processor() -> Iterator[int | None]:
     yield None
 
 
-def _boot(folder: Path, core: int | None, number: int, limit: float) -> None:
-    """Let the guest run to its end. Raises :class:`EngineError` if it does not end."""
-    command = [kernel.program(), "boot", "./linux", *command_line(number)]
+def boot(
+    folder: Path,
+    core: int | None,
+    line: Sequence[str],
+    limit: float,
+    *,
+    options: Sequence[str] = (),
+    meanwhile: Callable[[], None] | None = None,
+) -> float:
+    """Let the guest run to its end; the time of the processor that it took, s. Meanwhile something is called often.
+
+    Raises :class:`EngineError` if it does not end.
+    """
+    command = [kernel.program(), "boot", *options, "./linux", *line]
     if core is not None:
         command = ["taskset", "-c", str(core), *command] if shutil.which("taskset") else command
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with (folder / "console").open("wb") as console:
         process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=console, stderr=console)
+        until = time.monotonic() + limit
         try:
-            process.wait(limit)
+            while _goes_on(process, until, None if meanwhile is None else _OFTEN_S):
+                if meanwhile is not None:
+                    meanwhile()
         except subprocess.TimeoutExpired:
             remedy = "a program that waits by looping stops virtual time; or give it longer: run.wall_limit"
             raise EngineError(f"engine kernel-vt: the run did not end within {limit:g} s; {remedy}") from None
         finally:
             _end(process)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 2)
+
+
+def _goes_on(process: subprocess.Popen[bytes], until: float, step: float | None) -> bool:
+    """Wait for a process, or for a step; whether it goes on. Raises :class:`subprocess.TimeoutExpired` at the end."""
+    left = until - time.monotonic()
+    try:
+        process.wait(max(0.0, left) if step is None else max(0.0, min(step, left)))
+    except subprocess.TimeoutExpired:
+        if time.monotonic() >= until:
+            raise
+        return True
+    return False
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -251,7 +315,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _taken(folder: Path) -> str:
+def taken(folder: Path) -> str:
     """What the guest has left. Raises :class:`EngineError` where it has left nothing, or a reason."""
     failed, played = folder / "failed", folder / "played.json"
     if failed.exists():

@@ -52,7 +52,11 @@ def folder() -> Path:
 def all_of_them() -> list[Kernel]:
     """Every kernel that is built, the newest first."""
     found = []
-    for record in folder().glob(f"*/{RECORD}"):
+    try:
+        records = list(folder().glob(f"*/{RECORD}"))
+    except OSError:  # somebody else's folder
+        return []
+    for record in records:
         try:
             kernel = Kernel(**json.loads(record.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):

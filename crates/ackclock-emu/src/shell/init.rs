@@ -1,6 +1,7 @@
 //! The first process of a shell's own world of processes: it starts the programs, says how they end, and takes all others with it
 //! when it ends, which it does when the process ends that made it.
 
+use super::inside::{Guest, Inside, Outputs};
 use super::wanted::Wanted;
 use crate::sys::namespace::Namespace;
 use crate::sys::process::{end_with_parent, hand_down_rights, Right};
@@ -104,33 +105,55 @@ struct World<'a> {
     wanted: &'a Wanted,
     hosts: &'a [Namespace; 2],
     environment: &'a [(String, String)],
+    guest: Option<Guest<'a>>,
     stream: UnixStream,
     command: Option<Program>,
     server: Option<Program>,
     said: Option<File>,
 }
 
+/// What programs are to find.
+pub struct Around<'a> {
+    /// The names of the ends, as `hosts(5)` has them.
+    pub names: &'a str,
+    /// What is added to their environment.
+    pub environment: &'a [(String, String)],
+    /// By what right networks are made.
+    pub right: Right,
+    /// In a guest: who and where they are.
+    pub guest: Option<(&'a Inside, Outputs)>,
+}
+
 /// Is this process, from its begin to its end.
-pub fn be(
-    wanted: &Wanted,
-    hosts: &[Namespace; 2],
-    stream: UnixStream,
-    (names, environment, right): (&str, &[(String, String)], Right),
-) -> ! {
+pub fn be(wanted: &Wanted, hosts: &[Namespace; 2], stream: UnixStream, around: Around<'_>) -> ! {
     end_with_parent();
     // The first process of a world is not ended by what a terminal sends, and what it starts is to be as everything is.
     OF_TERMINALS.into_iter().for_each(|signal| ignore(signal, false));
     unblock();
-    let mut world = World { wanted, hosts, environment, stream, command: None, server: None, said: None };
+    let Around { names, environment, right, guest } = around;
+    let found = match guest {
+        Some((inside, outputs)) => Guest::enter(inside, outputs, names).map(|guest| (Some(guest), Vec::new())),
+        None => Ok((None, own_view(names, right))),
+    };
+    let (guest, ready) = match found {
+        Ok((guest, missing)) => (guest, News::Ready(missing)),
+        Err(why) => (None, News::NotStarted(why, 2)),
+    };
+    let mut world = World { wanted, hosts, environment, guest, stream, command: None, server: None, said: None };
+    // Who does not listen any more is gone, and everybody here with it.
+    let ended = world.tell(&ready).and_then(|()| world.live());
+    exit(i32::from(ended.is_err()))
+}
+
+/// Has this process see its own world. What of it the system does not allow.
+fn own_view(names: &str, right: Right) -> Vec<String> {
     let mut missing = mounts::own_view(names).unwrap_or_else(|e| vec![format!("mounts: {e}")]);
     if right == Right::UserNamespace {
         if let Err(error) = hand_down_rights() {
             missing.push(format!("rights to networks: {error}"));
         }
     }
-    // Who does not listen any more is gone, and everybody here with it.
-    let ended = world.tell(&News::Ready(missing)).and_then(|()| world.live());
-    exit(i32::from(ended.is_err()))
+    missing
 }
 
 impl World<'_> {
@@ -176,7 +199,9 @@ impl World<'_> {
     }
 
     fn begin(&mut self) -> io::Result<()> {
-        let started = self.start(&self.wanted.command, self.wanted.end.place(), |_| {});
+        let started = self.start(&self.wanted.command, self.wanted.end.place(), |command| {
+            self.guest.as_ref().map_or(Ok(()), |guest| guest.connect(command))
+        });
         match started {
             Ok(program) => {
                 self.command = Some(program);
@@ -194,6 +219,7 @@ impl World<'_> {
         let started = self.start(words, place, |command| {
             // What the terminal sends is for the program alone.
             command.process_group(0).stdin(Stdio::null()).stdout(out).stderr(err);
+            Ok(())
         });
         self.said = Some(said);
         match started {
@@ -212,12 +238,20 @@ impl World<'_> {
     }
 
     /// Starts a program in a host; this process is in its network afterwards.
-    fn start(&self, words: &[String], place: usize, with: impl FnOnce(&mut Command)) -> io::Result<Program> {
+    fn start(
+        &self,
+        words: &[String],
+        place: usize,
+        with: impl FnOnce(&mut Command) -> io::Result<()>,
+    ) -> io::Result<Program> {
         self.hosts[place].enter()?;
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
+        if let Some(guest) = &self.guest {
+            guest.surround(&mut command);
+        }
         command.args(arguments).envs(self.environment.iter().cloned());
-        with(&mut command);
+        with(&mut command)?;
         let child = command.spawn()?;
         let pid = Pid::from_child(&child);
         Ok(Program { pid, fd: pidfd_open(pid, PidfdFlags::empty())? })

@@ -3,11 +3,12 @@
 //! Two hosts, one at each end of the way of the run's last flow, have nothing but the path. The programs run in a world of
 //! processes of their own, whose first is a copy of this one ([`init`]); it ends with this one, and everything with it.
 //!
-//! * [`wanted`]: what is asked for; [`ends`]: the hosts; [`nat`]: the way out of them
+//! * [`wanted`]: what is asked for; [`ends`]: the hosts; [`nat`]: the way out of them; [`inside`]: what is otherwise in a guest
 //! * [`watch`]: what is seen of the path meanwhile; [`status`]: what is shown of it; [`rows`]: what the tables say
 
 pub mod ends;
 pub mod init;
+pub mod inside;
 mod nat;
 mod rows;
 pub mod status;
@@ -34,7 +35,8 @@ use ackclock_core::packet::Family;
 use ackclock_core::time::{Span, Time};
 use ackclock_run::{ways, Output, Run};
 use ends::{addresses, Ends};
-use init::{Init, News, Order};
+use init::{Around, Init, News, Order};
+use inside::{Inside, Takers};
 use nat::WayOut;
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
 use rustix::fd::OwnedFd;
@@ -88,11 +90,17 @@ const MERCY: u64 = 2_000_000_000;
 /// Before the begin of the clock: both threads are there by then. Nanoseconds.
 const AHEAD: u64 = 5_000_000;
 
-/// Plays `run` with programs in the place of its last flow, as `wanted`. `life` can be read when nobody waits for it any more.
+/// Plays `run` with programs in the place of its last flow, as `wanted`, and `inside` if this is a guest. `life` can be read when
+/// nobody waits for it any more.
 ///
 /// # Errors
 /// What the host cannot do of it, or what was not started, and the exit code for that.
-pub fn play(mut run: Run, wanted: &Wanted, orders: &Orders, life: &OwnedFd) -> Result<Played, (String, i32)> {
+pub fn play(
+    mut run: Run,
+    wanted: &Wanted,
+    orders: &Orders,
+    (life, inside): (&OwnedFd, Option<&Inside>),
+) -> Result<Played, (String, i32)> {
     let trouble = |e: Trouble| (e.to_string(), 2);
     let refused = |e: String| (e, 2);
     let last =
@@ -125,6 +133,7 @@ pub fn play(mut run: Run, wanted: &Wanted, orders: &Orders, life: &OwnedFd) -> R
     let (ours, theirs) = UnixStream::pair().map_err(|e| refused(e.to_string()))?;
     let environment = environment(wanted, ends.version_6);
     let names = ends::names(wanted.level, ends.version_6);
+    let (outputs, sources) = inside.map(|_| inside::outputs()).transpose().map_err(|e| refused(e.to_string()))?.unzip();
     let child = first_of_its_own().map_err(|e| refused(format!("a world of processes of its own: {e}")))?;
     if child.is_none() {
         drop(ours);
@@ -132,13 +141,20 @@ pub fn play(mut run: Run, wanted: &Wanted, orders: &Orders, life: &OwnedFd) -> R
             // The path's thread says what is wrong with it.
             let _ = realtime::pin(processor, true);
         }
-        init::be(wanted, &ends.namespaces, theirs, (&names, &environment, right));
+        drop(sources);
+        let guest = inside.zip(outputs);
+        init::be(wanted, &ends.namespaces, theirs, Around { names: &names, environment: &environment, right, guest });
     }
-    drop(theirs);
+    drop((theirs, outputs));
+    let takers = sources.map(Takers::new);
     let mut init = Init::new(ours);
     let ready =
         init.news().map_err(|_| refused("the programs' own world of processes did not come about".to_owned()))?;
-    let missing = if let News::Ready(missing) = ready { missing } else { Vec::new() };
+    let missing = match ready {
+        News::Ready(missing) => missing,
+        News::NotStarted(why, code) => return Err((why, code)),
+        _ => Vec::new(),
+    };
     if wanted.server.is_some() {
         let said = init.order(Order::Server).and_then(|()| init.news());
         if let News::NotStarted(why, code) = said.map_err(|e| refused(format!("--server: {e}")))? {
@@ -154,7 +170,10 @@ pub fn play(mut run: Run, wanted: &Wanted, orders: &Orders, life: &OwnedFd) -> R
     };
     let played = stage.play(agent, (&mut init, &signals, life), before.as_ref());
     way_out.into_iter().for_each(WayOut::close);
-    played
+    // With it everybody ends who could write.
+    drop(init);
+    let taken = takers.map_or(Ok(()), Takers::finish);
+    taken.map_err(|e| (format!("what the program wrote cannot be kept: {e}"), 1)).and(played)
 }
 
 /// What the programs are told of where they are.
@@ -229,9 +248,7 @@ impl Stage<'_> {
             });
             let flows = agent.as_mut().map(|agent| {
                 scope.spawn(|| {
-                    if !orders.time_stands_still {
-                        realtime::behind();
-                    }
+                    realtime::behind();
                     agent.play()
                 })
             });

@@ -1,6 +1,8 @@
 //! What only the first process of a guest asks of its kernel, and how a process becomes that kernel.
 
+use super::host_files::{Files, Taken};
 use super::namespace::{become_master, own_mounts};
+use super::process::give_up_rights;
 use rustix::io::Errno;
 use rustix::mount::{mount, mount_bind, unmount, MountFlags, UnmountFlags};
 use rustix::process::{chdir, geteuid, pivot_root, setsid};
@@ -37,23 +39,30 @@ pub fn become_kernel(kernel: &Path, line: &[String], shut: bool) -> io::Error {
 }
 
 /// From now on the folder in which the calling process is, which must have one thread only, is all of the file system for it: what
-/// it begins cannot name anything else, not even as its root. [`MEMORY`] in there is memory.
+/// it begins cannot name anything else, not even as its root. [`MEMORY`] in there is memory. With `files` those of the computer are
+/// in there, too, and then the process has no rights any more that a user has not.
 ///
 /// # Errors
 /// The system does not allow it. Nothing has changed then that matters.
-pub fn shut_in() -> io::Result<()> {
-    let user = geteuid().is_root();
-    // Root without a namespace of users can do it as well, with more rights than it needs.
-    become_master(true).or_else(|error| if user { Ok(()) } else { Err(error) })?;
+pub fn shut_in(files: Option<&Files>) -> io::Result<()> {
+    let root = geteuid().is_root();
+    // Root without a namespace of users can do it as well, with more rights than it needs. Who is to see files sees their own as
+    // theirs.
+    become_master(files.is_none()).or_else(|error| if root { Ok(()) } else { Err(error) })?;
     own_mounts()?;
+    let taken = files.map(Files::take).transpose()?;
     let folder = current_dir()?;
     mount_bind(&folder, &folder)?;
     chdir(&folder)?;
     mount("tmpfs", MEMORY, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(ROOM))?;
     mount_bind(&*format!("/{PROCESSOR}"), PROCESSOR)?;
+    taken.map_or(Ok(()), Taken::put)?;
     pivot_root(".", ".")?;
     unmount(".", UnmountFlags::DETACH)?;
     chdir("/")?;
+    if files.is_some() {
+        give_up_rights()?;
+    }
     Ok(())
 }
 

@@ -4,11 +4,12 @@
 //! * [`namespace`]: hosts; [`tun`]: their devices; [`settings`]: what is written to files below `/proc/sys`
 //! * [`signals`], [`terminal`], [`mounts`]: of programs that a user starts in a host
 //! * [`netlink`]: what has no file; [`way_out`]: from a host into another network; [`tcp`]: what the kernel says of connections; [`udp`]: datagrams with their marks; [`counters`]: of a host
-//! * [`guest`]: of the kernel of a guest
+//! * [`guest`]: of the kernel of a guest; [`host_files`]: what it sees of the computer's files
 
 pub mod clock;
 pub mod counters;
 pub mod guest;
+pub mod host_files;
 pub mod mounts;
 pub mod namespace;
 pub mod netlink;

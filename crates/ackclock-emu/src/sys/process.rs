@@ -1,10 +1,11 @@
 //! The process itself: its limits, its end, its rights.
 
 use super::namespace::become_master;
+use rustix::io::Errno;
 use rustix::process::{getrlimit, set_parent_process_death_signal, setrlimit, Resource, Rlimit, Signal};
 use rustix::thread::configure_capability_in_ambient_set as ambient;
-use rustix::thread::set_capabilities;
-use rustix::thread::{capabilities, CapabilitySet};
+use rustix::thread::{capabilities, remove_capability_from_bounding_set, set_capabilities, CapabilitySet};
+use rustix::thread::{set_capabilities_secure_bits, CapabilitiesSecureBits};
 use std::fs;
 use std::io;
 
@@ -55,6 +56,30 @@ pub fn may_make_networks(as_root: bool) -> Result<Right, String> {
              kernel.apparmor_restrict_unprivileged_userns=0 where the system has these)"
         )),
     }
+}
+
+/// Programs that the calling process becomes have no rights of root, whoever they are.
+///
+/// # Errors
+/// The system does not allow it.
+pub fn give_up_rights() -> io::Result<()> {
+    for number in 0..u64::BITS {
+        match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
+            Ok(()) => {}
+            // The system does not know it, nor those behind it.
+            Err(Errno::INVAL) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// From now on who becomes another user keeps their rights until they become another program.
+///
+/// # Errors
+/// The system does not allow it.
+pub fn keep_rights() -> io::Result<()> {
+    Ok(set_capabilities_secure_bits(CapabilitiesSecureBits::NO_SETUID_FIXUP)?)
 }
 
 /// What the calling process may do to networks, the programs that it starts may, too, whoever they are.
