@@ -6,8 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from ackclock import kernel
 from ackclock.cli.app import main
 from ackclock.study.failures import Failure, by_problem
+from ackclock.virtual import guest, kept
+from ackclock.virtual.kept import Kernel
 from studies import write_study
 
 
@@ -31,6 +36,43 @@ def test_what_a_kernel_has_not_is_said_and_the_rest_is_played(tmp_path: Path, ca
     assert manifest["engine"]["name"] == "kernel"
     assert {run["point"] for run in manifest["runs"]} == {0, 1}
     assert all(run["emulation"]["kernel"] for run in manifest["runs"])
+
+
+def test_what_a_kernel_in_virtual_time_has_not_is_said_without_beginning_a_guest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("ACKCLOCK_KERNELS", str(tmp_path / "kernels"))
+    for name in ("image", "config"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    built = Kernel("small", "6.12.1", "0" * 64, "linux", "gcc", "1" * 64, 1.0, 1.0)
+    kept.keep(built, tmp_path / "image", tmp_path / "config")
+    has = kernel.probe() | {"kernel": "6.12.1-small", "controllers": [], "loadable": [], "own": True}
+    facts = {"of": [built.image_digest, guest.identity()], "found": has}
+    (built.image.parent / "found.json").write_text(json.dumps(facts), encoding="utf-8")
+    folder = write_study(tmp_path)
+    scenario = folder / "one.toml"
+    text = scenario.read_text().replace('["reno", "cubic"]', '["reno", "cubic", "fast"]')
+    scenario.write_text(text.replace("replications = 3", "replications = 2"))
+    out = tmp_path / "out"
+    assert main(["study", "run", str(folder), "--quick", "--engine", "kernel-vt", "--out", str(out), "--json"]) == 1
+    shown = capsys.readouterr()
+    lines = shown.err.splitlines()
+    for name in ("reno", "cubic", "fast"):
+        said = "kernel-vt: 2 runs of one without a result: flows.0.cc: the kernel here (6.12.1-small) has no "
+        assert sum(said in line and f"'{name}'" in line for line in lines) == 1, lines
+    assert {failure["params"]["cc"] for failure in json.loads(shown.out)["failed"]} == {"reno", "cubic", "fast"}
+
+
+def test_a_study_without_a_kernel_for_it_says_so_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("ACKCLOCK_KERNELS", str(tmp_path / "none"))
+    assert (
+        main(["study", "run", str(write_study(tmp_path)), "--engine", "kernel-vt", "--out", str(tmp_path / "o")]) != 0
+    )
+    said = capsys.readouterr().err
+    assert said.count("no kernel is built for it; build one with: ackclock kernel build") == 1
+    assert not (tmp_path / "o").exists()
 
 
 def test_the_same_reason_with_other_numbers_is_one() -> None:
