@@ -123,6 +123,7 @@ duration = "300 ms"
 """
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("words", [["run"], ["sweep", "--out", "out"], ["agree", "--engines", "sim,kernel"]])
 def test_commands_say_it_in_one_line_before_they_begin(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -176,6 +177,7 @@ def test_doctor_says_what_was_measured_and_keeps_it(
     assert [run["mbps"] for run in answer["runs"]] == [10, 30, 10, 30]
 
 
+@pytest.mark.real_time
 def test_measuring_plays_runs() -> None:
     if not all(kernel.probe()["hosts"]):
         pytest.fail("this computer cannot make hosts, so that this is not tested")

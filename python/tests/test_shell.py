@@ -21,6 +21,8 @@ import pytest
 import ackclock
 from ackclock import kernel
 
+pytestmark = pytest.mark.real_time
+
 SCENARIO = """
 [topology]
 kind = "dumbbell"
@@ -68,8 +70,6 @@ while True:
 
 TRIPS = """
 import os, socket, time
-
-pytestmark = pytest.mark.real_time
 s = socket.socket(socket.{family}, socket.SOCK_DGRAM)
 s.settimeout(2)
 for _ in range(10):

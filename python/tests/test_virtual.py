@@ -255,6 +255,9 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     program.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setattr(kernel, "program", lambda: str(program))
+    # What a kernel has it can say no more than this one.
+    monkeypatch.setattr(guest, "facts", lambda chosen: {})
+    monkeypatch.setattr(kernel, "refusal", lambda document, of: None)
     kept_kernel(tmp_path, one("a"))
 
 
@@ -264,6 +267,23 @@ def test_what_a_guest_leaves_is_taken_with_what_played_it(tmp_path: Path, monkey
     assert played["emulation"]["kernel"] == "6"
     assert played["emulation"]["virtual"]["name"] == "a"
     assert played["emulation"]["virtual"]["seed"] == guest.seed(document())
+
+
+def test_what_a_kernel_has_is_asked_of_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = tmp_path / "asked"
+    real = guest.facts
+    script(
+        tmp_path,
+        monkeypatch,
+        f"""test -e probe && echo >> {asked}; printf '{{"controllers":["reno"]}}' > played.json""",
+    )
+    for _ in range(2):
+        assert real(kept.named(None)) == {"controllers": ["reno"]}
+    assert asked.read_text(encoding="utf-8") == "\n"
+    # Of another program, or a kernel that was built again, it is not known.
+    monkeypatch.setattr(guest, "identity", lambda: "another")
+    real(kept.named(None))
+    assert asked.read_text(encoding="utf-8") == "\n\n"
 
 
 @pytest.mark.parametrize(
