@@ -41,7 +41,7 @@ def available_memory() -> int | None:
 
 
 def keep_pace(packets_per_s: Mapping[str, float]) -> None:
-    """Keep how many packets a second this computer hands on in real time, ``plain`` and with ``offload``.
+    """Keep how many packets a second this computer hands on in real time, ``plain`` and with ``offload``, if known.
 
     It only says more of runs to come: where it cannot be kept nothing is amiss.
     """
@@ -53,15 +53,15 @@ def keep_pace(packets_per_s: Mapping[str, float]) -> None:
         fresh.replace(file)
 
 
-def pace() -> dict[str, float] | None:
-    """What :func:`keep_pace` kept, if it was on this computer as it is now."""
+def pace() -> dict[str, float]:
+    """What :func:`keep_pace` kept, if it was on this computer as it is now; else nothing."""
     try:
         kept = json.loads(_pace_file().read_text(encoding="utf-8"))
         if kept["of"] != _of_pace():
-            return None
-        return {name: float(kept[name]) for name in ("plain", "offload")}
+            return {}
+        return {name: float(kept[name]) for name in ("plain", "offload") if name in kept}
     except (OSError, ValueError, TypeError, KeyError):
-        return None
+        return {}
 
 
 def _pace_file() -> Path:

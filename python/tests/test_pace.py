@@ -98,16 +98,16 @@ def test_of_a_sweep_the_busiest_point_is_said() -> None:
 
 
 def test_what_was_measured_elsewhere_is_not_known_here(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert host.pace() is None
+    assert host.pace() == {}
     host.keep_pace({"plain": 1.0, "offload": 2.0})
     assert host.pace() == {"plain": 1.0, "offload": 2.0}
     monkeypatch.setattr(platform, "release", lambda: "0.1")
-    assert host.pace() is None
+    assert host.pace() == {}
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache.parent.parent))
     for broken in ("{", "[]", '{"of": 1}', json.dumps({"of": host._of_pace(), "plain": "much"})):
         cache.write_text(broken, encoding="utf-8")
-        assert host.pace() is None
+        assert host.pace() == {}
 
 
 SMALL = """
@@ -175,6 +175,30 @@ def test_doctor_says_what_was_measured_and_keeps_it(
     answer = json.loads(capsys.readouterr().out)["real_time"]
     assert answer["valid_up_to_mbps"] == {"plain": 10, "offload": 30}
     assert [run["mbps"] for run in answer["runs"]] == [10, 30, 10, 30]
+
+
+def test_what_is_not_valid_for_a_moment_is_played_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[int] = []
+
+    def one(result: object, rate: int, *, offload: bool) -> Measured:
+        played.append(rate)
+        return measured(rate, valid=rate == 2 and played.count(2) > 1, offload=offload)
+
+    monkeypatch.setattr(kernel, "probe", lambda: {"hosts": [True, True], "problems": []})
+    monkeypatch.setattr(real_time, "in_memory", lambda plan, jobs: None)
+    monkeypatch.setattr(real_time, "of", one)
+    runs = real_time.measure(lambda done, of: None, rates=(2, 4))
+    assert played == [2, 2, 4, 4, 4, 2, 4, 4, 4]
+    assert [run.valid for run in runs] == [True, False, True, False]
+    # Where nothing was valid nothing is known: it is reckoned as before.
+    none = [dataclasses.replace(run, valid=False) for run in runs if not run.offload]
+    real_time.keep([*none, *(run for run in runs if run.offload)])
+    assert host.pace() == {"offload": 250.0}
+    assert pace.able_per_s(offload=False) == (pytest.approx(140_000), False)
+    assert pace.able_per_s(offload=True) == (250.0, True)
+    cache.unlink()
+    real_time.keep([*none, *(dataclasses.replace(run, offload=True) for run in none)])
+    assert not cache.exists()
 
 
 @pytest.mark.real_time

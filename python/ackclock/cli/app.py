@@ -282,7 +282,7 @@ def cc_command(
 def doctor_command(
     *,
     measure: Annotated[
-        bool, flag("Play short runs on the kernel first: up to which rates it is in time (a quarter of a minute).")
+        bool, flag("Play short runs on the kernel first: up to which rates it is in time (half a minute at most).")
     ] = False,
     json: Json = False,
 ) -> int:

@@ -63,10 +63,8 @@ def strains(plans: Iterable[Plan]) -> list[Strain]:
 
 def able_per_s(*, offload: bool) -> tuple[float, bool]:
     """Packets a second that this computer hands on in time, and whether that was measured."""
-    measured = host.pace()
-    if measured is not None:
-        return measured["offload" if offload else "plain"], True
-    return SHARE / CPU_S[offload], False
+    measured = host.pace().get("offload" if offload else "plain", 0.0)
+    return (measured, True) if measured > 0 else (SHARE / CPU_S[offload], False)
 
 
 def packets_per_s(document: Mapping[str, Any]) -> float:
