@@ -12,9 +12,8 @@ from ackclock.scenario.plan import Job, Plan
 
 SHARE = 0.7
 """Of a processor that the path may take: what comes in bursts needs the rest."""
-CPU_S = {False: 5e-6, True: 1e-6}
-"""Time of a processor that a packet takes at the path where nothing was measured, s; with `offload` it is split and
-joined beside the kernel."""
+CPU_S = {False: 10e-6, True: 5e-6}
+"""Time of a processor that a packet takes at the path where nothing was measured, s, without and with `offload`."""
 _PACKET = 1500
 _ACKS = 0.5
 """For every packet of TCP, as receivers acknowledge every second one."""
@@ -59,6 +58,11 @@ def strains(plans: Iterable[Plan]) -> list[Strain]:
         if busiest is not None:
             found.append(busiest)
     return found
+
+
+def of_rate(rate: float) -> float:
+    """Packets a second that pass the path when TCP fills one link of `rate`, bit/s, as :func:`packets_per_s` has it."""
+    return rate / 8 / _PACKET * (1 + _ACKS)
 
 
 def able_per_s(*, offload: bool) -> tuple[float, bool]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ackclock import host, kernel
 from ackclock.errors import EngineError, one_line
-from ackclock.execution.pace import SHARE
+from ackclock.execution.pace import SHARE, of_rate
 from ackclock.results.result import Result
 from ackclock.scenario.plan import load
 from ackclock.sweeps.run import in_memory
@@ -102,7 +102,7 @@ def up_to(measured: Sequence[Measured], *, offload: bool) -> Measured | None:
 
 
 def able(measured: Sequence[Measured]) -> dict[str, float]:
-    """Packets a second that are handed on in time, without and with offload.
+    """Packets a second that are handed on in time, without and with offload, as scenarios are reckoned.
 
     Those of the fastest run up to which all were valid. Where that is the fastest of all, nothing says where it ends
     but the processor, which may be taken to a share.
@@ -110,9 +110,9 @@ def able(measured: Sequence[Measured]) -> dict[str, float]:
     found = {}
     for name, offload in (("plain", False), ("offload", True)):
         best, last = up_to(measured, offload=offload), [each for each in measured if each.offload == offload][-1]
-        able = 0.0 if best is None else best.packets_per_s
-        if best is last and best.cpu_per_packet_s > 0:
-            able = max(able, SHARE / best.cpu_per_packet_s)
+        able = 0.0 if best is None else of_rate(best.mbps * 1e6)
+        if best is last and best.cpu_share > 0:
+            able *= max(1.0, SHARE / best.cpu_share)
         found[name] = able
     return found
 
