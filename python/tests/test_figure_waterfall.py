@@ -26,7 +26,7 @@ size = "10 kB"
 
 [[objects]]
 name = "a-style-sheet-with-a-long-name.css"
-size = "20 kB"
+size = "60 kB"
 
 [[objects]]
 name = "b.js"
@@ -92,7 +92,7 @@ def test_what_each_object_went_through(listed: Result) -> None:
     shown, rows = schedule(found), {row["object"]: row for row in listed.objects.to_dicts()}
     start = listed.pages["start_s"][0]
     assert found.chart.y.ticks == (
-        "index.html, 0, 10 kB", "a-style-sheet-w…, 0, 20 kB", "b.js, 1, 30 kB", "text.woff2, 0, 5 kB"
+        "index.html, 0, 10 kB", "a-style-sheet-w…, 0, 60 kB", "b.js, 1, 30 kB", "text.woff2, 0, 5 kB"
     )  # fmt: skip
     times = {
         (bar.row, bar.phase): (pytest.approx(bar.start + start), pytest.approx(bar.end + start)) for bar in shown.bars
@@ -112,7 +112,7 @@ def test_what_each_object_went_through(listed: Result) -> None:
     assert not shown.open
     (mark,) = found.chart.panels[0].marks
     assert mark.x == pytest.approx(listed.pages["plt_s"][0])
-    assert found.says == "page 0 of user 0: 4 objects, 65 kB, 2 connections"
+    assert found.says == "page 0 of user 0: 4 objects, 105 kB, 2 connections"
     assert (found.chart.note, found.chart.legend) == ("", ""), "there is no other page"
 
 

@@ -42,6 +42,8 @@ constexpr uint32_t REQUEST_BYTES = 800;
 constexpr uint16_t WEB_PORT = 80;
 constexpr uint16_t DATAGRAM_PORT = 9;
 constexpr uint32_t DATAGRAM_BYTES = 1400;
+// ns-3's sockets send what they are given a nanosecond later, but SYNs at once: those of connections that are opened after a request would overtake it.
+constexpr uint64_t AFTER_A_REQUEST_NS = 2;
 constexpr double ATTACHED_S = 1; // by then all users are connected; all times in the output count from here
 
 struct Options
@@ -336,13 +338,18 @@ class Client
             m_loads.back().mainDone = Clock();
             m_waiting.assign(sizes.begin() + 1, sizes.end());
             Request(connection);
-            for (std::size_t wanted = m_waiting.size(); wanted > 0 && m_connections.size() < m_most; --wanted)
-            {
-                Open();
-            }
+            Simulator::Schedule(NanoSeconds(AFTER_A_REQUEST_NS), &Client::OpenFurther, this);
             return;
         }
         Request(connection);
+    }
+
+    void OpenFurther()
+    {
+        for (std::size_t wanted = m_waiting.size(); wanted > 0 && m_connections.size() < m_most; --wanted)
+        {
+            Open();
+        }
     }
 
     void PageDone()

@@ -177,8 +177,9 @@ impl Sim {
         };
     }
 
-    /// Does what calls of applications have left: further calls, then segments. `except` sends by itself afterwards; true
-    /// when it has been asked to.
+    /// Does what calls of applications have left: further calls, then segments, in the order in which they were asked for.
+    /// `except` sends by itself afterwards; true when it has been asked to. Where others were asked after it, it sends here,
+    /// before them.
     pub(super) fn settle(&mut self, now: Time, except: usize) -> bool {
         let mut asked = false;
         loop {
@@ -190,10 +191,11 @@ impl Sim {
                 let side = side as usize;
                 // Once for all that it was asked for.
                 self.work.send.retain(|other| *other as usize != side);
-                if side == except {
-                    asked = true;
-                } else {
+                asked |= side == except;
+                if side != except || !self.work.send.is_empty() {
                     self.transmit(now, side);
+                }
+                if side != except {
                     self.reap(now, side / 2);
                 }
             } else {
