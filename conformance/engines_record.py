@@ -56,10 +56,11 @@ def _record(record: dict[str, Any], name: str, work: Path) -> None:
     print(f"{name}: {len(runs)} runs, {sum(run['valid'] for run in runs)} valid", flush=True)
     record["scenarios"][name] = {
         "created": manifest["created"],
+        "kernel": ", ".join(sorted({_kernel(run["emulation"]) for run in manifest["runs"]})),
         "late": _late(manifest),
         "runs": runs,
     }
-    record["kernel"] = ", ".join(sorted({_kernel(run["emulation"]) for run in manifest["runs"]}))
+    record["kernel"] = ", ".join(sorted({item["kernel"] for item in record["scenarios"].values()}))
     record["processors"] = manifest["host"]["cores"]
 
 
