@@ -5,6 +5,7 @@ They are no part of make test, for a kernel takes minutes to build; what such ru
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import signal
@@ -20,8 +21,10 @@ import pytest
 
 import ackclock
 import guides
+from ackclock.cli.app import main
 from ackclock.errors import EngineError
 from ackclock.virtual import guest, kept
+from studies import write_study
 
 PATH: dict[str, Any] = {
     "kind": "dumbbell",
@@ -241,3 +244,21 @@ def test_every_block_of_a_page_runs_and_shows_what_the_page_shows(
 ) -> None:
     monkeypatch.setenv("ACKCLOCK_KERNELS", str(ALL))  # it names its own, and need not compile them again
     assert guides.check(page, tmp_path) >= 3
+
+
+def test_of_a_study_what_a_kernel_has_is_played_and_the_rest_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_study(tmp_path)
+    scenario_file = folder / "one.toml"
+    text = scenario_file.read_text().replace('["reno", "cubic"]', '["reno", "cubic", "fast"]')
+    scenario_file.write_text(text.replace("replications = 3", "replications = 2"))
+    out = tmp_path / "out"
+    assert main(["study", "run", str(folder), "--quick", "--engine", "kernel-vt", "--out", str(out), "--json"]) == 1
+    shown = capsys.readouterr()
+    lines = [line for line in shown.err.splitlines() if "kernel-vt: 2 runs of one without a result: flows.0.cc" in line]
+    assert len(lines) == 1
+    assert "has no controller 'fast', but reno" in lines[0]
+    assert {failure["params"]["cc"] for failure in json.loads(shown.out)["failed"]} == {"fast"}
+    manifest = json.loads((out / "runs" / "one" / "manifest.json").read_text())
+    assert [run["emulation"]["valid"] for run in manifest["runs"]] == [True] * 4
