@@ -61,6 +61,7 @@ fuzz_target!(|bytes: &[u8]| {
         merge_interfaces: how & 4 != 0,
         rule: if how & 8 != 0 { RttRule::Sender } else { RttRule::Latest },
         most_connections: if how & 16 != 0 { 2 } else { 100 },
+        most_awake: if how & 64 != 0 { 1 } else { 100 },
     };
     let isns = if how & 32 != 0 { [0u32.wrapping_sub(3000), u32::MAX] } else { [0, 7000] };
     let mut analyzer = Analyzer::new(Vec::<FlowRow>::new(), settings);

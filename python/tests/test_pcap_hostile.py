@@ -210,3 +210,57 @@ def test_colons_are_no_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[st
     out = capsys.readouterr().out
     assert out.count("a:ab:1") >= 2
     assert out.count("b:ab:2") >= 2
+
+
+def test_payload_is_in_nothing_that_comes_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marker = b"SeCrEtOfThePayload"
+    packets = list(pcaps.HELLO)
+    packets[3] = (1.042, pcaps.tcp(101, 501, pcaps.ACK, payload=1000) + (marker * 56)[:1000])
+    # A retransmission, so that there is an event of it, and what no known protocol is.
+    packets += [(1.4, packets[3][1]), (1.5, marker * 4)]
+    file = pcaps.pcap(tmp_path / "a.pcap", packets)
+    assert marker in file.read_bytes()
+    kept = tmp_path / "kept"
+    printed = ""
+    for options in ([], ["--json"], ["--flows"], ["--series"], ["--events"], ["--out", str(kept), "--plot"]):
+        assert main(["pcap", str(file), *options]) == 0
+        printed += "".join(capsys.readouterr())
+    assert "192.0.2.1" in printed
+    assert marker.decode() not in printed
+    written = [item for item in kept.rglob("*") if item.is_file()]
+    assert len(written) >= 3
+    assert not [item for item in written if marker in item.read_bytes()]
+    found = ackclock.pcap(file, series=True, events=True)
+    assert found.flows["retransmitted_segments"].sum() == 1
+    for table in (found.flows, found.series, found.events, found.captures):
+        assert marker.decode() not in table.write_json()
+
+
+def test_connections_come_in_the_order_of_their_first_packets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def of(port: int, packet: tuple[float, bytes], later: float) -> tuple[float, bytes]:
+        at, data = packet
+        back = data[20:22] == b"\x00\x50"
+        place = 22 if back else 20
+        return at + later, data[:place] + struct.pack(">H", port) + data[place + 2 :]
+
+    def ended(port: int, later: float) -> list[tuple[float, bytes]]:
+        reset = (2.0, pcaps.tcp(1101, 501, pcaps.ACK | 4))
+        return [of(port, packet, later) for packet in [*pcaps.HELLO, reset]]
+
+    # The first begins first and ends last; what ends is written out after some seconds, long before.
+    first = [of(50000, packet, 0.0) for packet in pcaps.HELLO]
+    second, third = ended(40002, 0.5), ended(40001, 0.6)
+    last = of(50000, (60.0, pcaps.tcp(1101, 501, pcaps.ACK, payload=10)), 0.0)
+    packets = sorted([*first, *second, *third, last], key=lambda packet: packet[0])
+    file = pcaps.pcap(tmp_path / "a.pcap", packets)
+    ports = [50000, 40002, 40001]
+    found = ackclock.pcap(file).flows
+    assert [port for port in found["sport"].to_list() if port != 80] == ports
+    assert main(["pcap", str(file), "--json"]) == 0
+    text = capsys.readouterr().out
+    assert sorted(ports, key=lambda port: text.index(str(port))) == ports
+    assert main(["pcap", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert sorted(ports, key=lambda port: text.index(str(port))) == ports

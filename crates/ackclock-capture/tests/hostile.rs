@@ -10,7 +10,7 @@ use ackclock_core::packet::wire::flags;
 use ackclock_core::packet::Address;
 use ackclock_core::tcp::segment::SackBlock;
 use script::{analysed, packet, Setting};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn random_segments_do_no_harm() {
@@ -93,24 +93,39 @@ fn a_connection_that_must_go_while_all_are_busy_is_said_to_have_gone() {
     assert_eq!(gone, [(1, true), (2, false), (3, false)]);
 }
 
-/// The least time that one of `n` segments takes, of two turns.
-fn each(n: u32, segment: impl Fn(u32) -> Segment) -> (Duration, FlowRow) {
-    let turns = (0..2).map(|_| {
-        let begun = Instant::now();
-        let mut analyzer = Analyzer::new(Vec::new(), Settings::default());
-        (0..n).for_each(|i| analyzer.take(&segment(i)));
-        let rows: Vec<FlowRow> = analyzer.finish();
-        (begun.elapsed() / n, rows[usize::from(rows[1].irregular)].clone())
-    });
-    turns.min_by_key(|(time, _)| *time).unwrap()
+/// CPU time of this thread: what other programs do meanwhile does not count.
+fn used() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it writes to `time`, and to nothing else.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    assert_eq!(failed, 0);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
+
+/// What one of `n` segments takes.
+fn each(n: u32, segment: impl Fn(u32) -> Segment) -> (Duration, FlowRow) {
+    let begun = used();
+    let mut analyzer = Analyzer::new(Vec::new(), Settings::default());
+    (0..n).for_each(|i| analyzer.take(&segment(i)));
+    let rows: Vec<FlowRow> = analyzer.finish();
+    ((used() - begun) / n, rows[usize::from(rows[1].irregular)].clone())
+}
+
+/// Turns of which the least time counts: who shares the caches makes some of them slower, and none faster.
+const TURNS: u32 = 6;
 
 /// Of eight times as many segments each takes about as long: if it grew with them it would be eight times.
 fn stays_as_it_is(name: &str, n: u32, segment: impl Fn(u32) -> Segment) -> FlowRow {
-    let (few, _) = each(n, &segment);
-    let (many, row) = each(8 * n, &segment);
-    assert!(many < few * 4 + Duration::from_nanos(500), "{name}: {few:?} each of {n}, {many:?} each of {}", 8 * n);
-    row
+    let (mut few, mut many) = (Duration::MAX, Duration::MAX);
+    for _ in 0..TURNS {
+        few = few.min(each(n, &segment).0);
+        let (time, row) = each(8 * n, &segment);
+        many = many.min(time);
+        if many < few * 4 + Duration::from_nanos(500) {
+            return row;
+        }
+    }
+    panic!("{name}: {few:?} each of {n}, {many:?} each of {}", 8 * n);
 }
 
 #[test]

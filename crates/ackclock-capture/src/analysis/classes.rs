@@ -115,7 +115,7 @@ impl Connection {
         let mss = self.mss(d);
         let x = &mut self.directions[d];
         let segments = x.segments(length, mss);
-        let sending = &mut *x.sending;
+        let sending = &mut x.sending;
         sending.volume.packets += 1;
         sending.volume.super_packets += u64::from(length > u64::from(mss));
         sending.volume.sent_bytes += length;

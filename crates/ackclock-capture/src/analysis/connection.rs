@@ -4,6 +4,7 @@ use super::direction::Direction;
 use super::handshake::Agreement;
 use super::limits::{Limit, Path};
 use super::moment::Moment;
+use super::packing::{self, Coder, Reader, Writer};
 use super::repairs::{Cause, Proof};
 use super::rtt::LONGEST;
 use super::segment::{unwrapped, Segment};
@@ -55,7 +56,7 @@ pub struct End {
 }
 
 /// Everything about a connection. Direction 0 are the data of whoever sent its first packet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Connection {
     /// Number, in the order of first packets.
     pub number: u64,
@@ -82,30 +83,17 @@ pub struct Connection {
     /// Written out as the table was full.
     pub evicted: bool,
     pub(super) agreement: Agreement,
+    /// Bytes that it was packed to, for the next time.
+    pub room: Box<[u8]>,
 }
 
 impl Connection {
-    /// From its first packet.
-    pub fn new(number: u64, s: &Segment) -> Connection {
-        let directions = [Direction::default(), Direction::default()];
-        Connection {
-            number,
-            interface: s.interface,
-            directions,
-            first: s.time,
-            last: s.time,
-            initiator: None,
-            handshake: [Moment::NEVER; 3],
-            opened: Moment::NEVER,
-            repeated: false,
-            closed: false,
-            reset: None,
-            evicted: false,
-            agreement: Agreement::default(),
-        }
+    /// It is over: what it has on the heap is given back, but for the little that nearly every one needs.
+    pub fn clear(&mut self) {
+        self.directions.iter_mut().for_each(Direction::renew);
     }
 
-    /// Becomes another one, in the room of this, which was [released](Connection::release).
+    /// Becomes another one, from its first packet, in the room of this, which was [cleared](Connection::clear).
     pub fn renew(&mut self, number: u64, s: &Segment) {
         (self.number, self.interface, self.first, self.last) = (number, s.interface, s.time, s.time);
         (self.initiator, self.handshake, self.opened) = (None, [Moment::NEVER; 3], Moment::NEVER);
@@ -113,28 +101,64 @@ impl Connection {
         self.agreement = Agreement::default();
     }
 
-    /// It is over: what it has on the heap is given back, if another one comes soon but for what nearly every one needs.
-    pub fn release(&mut self, soon: bool) {
-        match soon {
-            true => self.directions.iter_mut().for_each(Direction::renew),
-            false => self.directions = Default::default(),
+    /// As bytes, in the room `before` if they fit that. None: it is too much.
+    pub fn pack(&mut self, writer: &mut Writer, before: Box<[u8]>) -> Option<Box<[u8]>> {
+        writer.begin();
+        self.code(writer);
+        writer.finish(self.number, self.last, before)
+    }
+
+    /// Becomes what was packed to these bytes, whatever it is.
+    pub fn unpack(&mut self, reader: &mut Reader, bytes: &[u8]) {
+        (self.number, self.last) = (packing::number(bytes), packing::last(bytes));
+        reader.begin(bytes);
+        self.code(reader);
+    }
+
+    fn code<C: Coder>(&mut self, c: &mut C) {
+        let Connection {
+            // These are in front.
+            number: _,
+            last,
+            interface,
+            directions: [one, other],
+            first,
+            initiator,
+            handshake,
+            opened,
+            repeated,
+            closed,
+            reset,
+            evicted,
+            agreement,
+            room: _,
+        } = self;
+        let last = *last;
+        let mut small = [*initiator, *reset].map(|who| who.map_or(0, |d| d + 1));
+        let Agreement { both, mss, shifts: [shift, other_shift], sack, timestamps, handshake_rtt } = agreement;
+        let mut of_mss = mss.unwrap_or(0);
+        let [opener, resetter] = &mut small;
+        let bits = [(opener, 2), (resetter, 2), (shift, 4), (other_shift, 4)];
+        c.small([repeated, closed, evicted, both, sack, timestamps], bits, &mut of_mss);
+        if C::READS {
+            [*initiator, *reset] = small.map(|who| who.checked_sub(1));
+            *mss = (of_mss > 0).then_some(of_mss);
         }
+        c.int(interface);
+        c.time(first, last);
+        let [syn, answer, third] = handshake;
+        let begin = *first;
+        for at in [syn, answer, third, opened] {
+            c.moment(at, begin);
+        }
+        c.moment(handshake_rtt, 0);
+        one.code(c, last);
+        other.code(c, last);
     }
 
     /// It is closed: what has more room than it needs keeps that.
     pub fn shrink(&mut self) {
         self.directions.iter_mut().for_each(Direction::shrink);
-    }
-
-    /// Looks at each line of it in the cache, so that those are near soon. What it answers is of no use.
-    pub fn touch(&self) -> u64 {
-        let ends = self.directions.iter().map(Direction::touch).fold(0, u64::wrapping_add);
-        ends ^ self.last as u64 ^ self.number ^ self.handshake[2].get().map_or(0, |at| at as u64)
-    }
-
-    /// The same of what is on the heap.
-    pub fn touch_behind(&self) -> u64 {
-        self.directions.iter().map(Direction::touch_behind).fold(0, u64::wrapping_add)
     }
 
     /// SYNs of both were seen: windows can be known.

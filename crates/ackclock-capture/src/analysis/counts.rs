@@ -1,6 +1,6 @@
 //! What is counted of a direction.
 
-use super::seldom::{Blank, Seldom};
+use super::packing::Coder;
 use std::ops::{Deref, DerefMut};
 
 /// What is counted of every direction; and [`Rare`], whose fields are those of this too.
@@ -11,7 +11,7 @@ pub struct Counts {
     /// Packets of the other end with nothing but an acknowledgment.
     pub pure_acks: u64,
     rwnd: Rwnd,
-    rare: Seldom<Rare>,
+    rare: Rare,
 }
 
 /// Smallest and largest window that was left, bytes: never more than the widest, 2^30. Before the first the smallest is larger.
@@ -28,7 +28,7 @@ impl Default for Rwnd {
 }
 
 /// What is counted of a direction with data.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Volume {
     /// Packets with payload.
     pub packets: u64,
@@ -48,10 +48,18 @@ impl Volume {
     /// Nothing.
     pub const NONE: Volume =
         Volume { packets: 0, super_packets: 0, sent_bytes: 0, sent_segments: 0, max_in_flight: 0, flight: (0.0, 0) };
+
+    /// All of it. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C) {
+        let Volume { packets, super_packets, sent_bytes, sent_segments, max_in_flight, flight } = self;
+        c.words([packets, super_packets, sent_bytes, sent_segments, max_in_flight]);
+        c.float(&mut flight.0);
+        c.time(&mut flight.1, 0);
+    }
 }
 
 /// What is counted of few.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rare {
     /// Bytes acknowledged that never passed.
     pub missed_bytes: u64,
@@ -113,38 +121,58 @@ pub struct Rare {
     pub zero_window: i64,
 }
 
-impl Blank for Rare {
-    const BLANK: &'static Rare = &Rare {
-        missed_bytes: 0,
-        marked: 0,
-        options_cut: 0,
-        time_back: 0,
-        irregular: false,
-        retransmitted_bytes: 0,
-        retransmitted: [0; 5],
-        partial: 0,
-        timeouts: 0,
-        spurious_timeouts: 0,
-        recoveries: 0,
-        tlp_probes: 0,
-        ambiguous: 0,
-        spurious_segments: 0,
-        reordered_segments: 0,
-        max_reorder: 0,
-        gap_bytes: 0,
-        ack_unseen: 0,
-        duplicate_packets: 0,
-        keepalives: 0,
-        probes: 0,
-        syn_retransmissions: 0,
-        fin_retransmissions: 0,
-        stray: 0,
-        dup_acks: 0,
-        dsacks: 0,
-        window_updates: 0,
-        zero_windows: 0,
-        zero_window: 0,
-    };
+impl Rare {
+    /// All of it. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C) {
+        let mut any = !C::READS && *self != Rare::default();
+        c.flags([&mut any]);
+        if !any {
+            if C::READS {
+                *self = Rare::default();
+            }
+            return;
+        }
+        let Rare {
+            missed_bytes,
+            marked,
+            options_cut,
+            time_back,
+            irregular,
+            retransmitted_bytes,
+            retransmitted,
+            partial,
+            timeouts,
+            spurious_timeouts,
+            recoveries,
+            tlp_probes,
+            ambiguous,
+            spurious_segments,
+            reordered_segments,
+            max_reorder,
+            gap_bytes,
+            ack_unseen,
+            duplicate_packets,
+            keepalives,
+            probes,
+            syn_retransmissions,
+            fin_retransmissions,
+            stray,
+            dup_acks,
+            dsacks,
+            window_updates,
+            zero_windows,
+            zero_window,
+        } = self;
+        c.flags([irregular]);
+        c.words(retransmitted.each_mut());
+        c.words([missed_bytes, marked, options_cut, time_back, retransmitted_bytes, partial, timeouts]);
+        c.words([spurious_timeouts, recoveries, tlp_probes, ambiguous, spurious_segments]);
+        c.words([reordered_segments, gap_bytes, ack_unseen, duplicate_packets, keepalives, probes]);
+        c.words([syn_retransmissions, fin_retransmissions, stray, dup_acks, dsacks, window_updates]);
+        c.word(zero_windows);
+        c.time(max_reorder, 0);
+        c.time(zero_window, 0);
+    }
 }
 
 impl Deref for Counts {
@@ -164,6 +192,16 @@ impl DerefMut for Counts {
 }
 
 impl Counts {
+    /// All of it. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C) {
+        let Counts { acks, pure_acks, rwnd: Rwnd { least, most }, rare } = self;
+        c.word(acks);
+        c.word(pure_acks);
+        c.int(most);
+        c.int_near(least, *most);
+        rare.code(c);
+    }
+
     /// The window leaves room for `left` bytes.
     #[inline]
     pub fn leave(&mut self, left: u64) {

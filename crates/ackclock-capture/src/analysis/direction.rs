@@ -8,10 +8,11 @@ use super::ranges::Ranges;
 use super::recent::Recent;
 use super::repairs::{Episode, Open, Repairs};
 use super::rtt::{Rtt, Stamps};
-use super::seldom::{Blank, Seldom};
 
+/// Numbers of 64 bits leave room below them.
+pub(super) const ABOVE: u64 = 1 << 33;
 /// Room of a queue that the next connection at the same place gets.
-const KEPT: usize = 16;
+pub(super) const KEPT: usize = 16;
 
 /// What the SYN of this direction offered.
 #[derive(Clone, Copy, Debug)]
@@ -80,13 +81,13 @@ pub struct Direction {
     /// What was counted.
     pub counts: Counts,
     /// Round trips to the other end.
-    pub rtt: Seldom<Rtt>,
-    /// From the first data on: what only data need.
-    pub sending: Seldom<Sending>,
-    /// From the first loss on, or closed window: what only these need.
-    pub loss: Seldom<Loss>,
-    /// From FIN on.
-    pub ending: Seldom<Ending>,
+    pub rtt: Rtt,
+    /// What only data need.
+    pub sending: Sending,
+    /// What only losses need, and closed windows.
+    pub loss: Loss,
+    /// What FIN brings.
+    pub ending: Ending,
 }
 
 /// What only a direction with data has.
@@ -106,31 +107,16 @@ pub struct Sending {
     pub largest: u32,
 }
 
-/// What data add to that, but for queues and round trip times.
-const _: () = assert!(std::mem::size_of::<Sending>() <= 320);
-
-impl Blank for Sending {
-    const BLANK: &'static Sending = &Sending {
-        limits: Limits::NONE,
-        rounds: Rounds::NONE,
-        volume: Volume::NONE,
-        arrived: 0,
-        last_data: 0,
-        largest: 0,
-    };
-}
-
-impl Sending {
-    fn clear(&mut self) {
-        let mut limits = std::mem::replace(&mut self.limits, Limits::NONE);
-        limits.clear(KEPT);
-        *self = Sending { limits, ..Sending::default() };
-    }
-}
-
 impl Default for Sending {
     fn default() -> Sending {
-        Sending::BLANK.clone()
+        Sending {
+            limits: Limits::NONE,
+            rounds: Rounds::NONE,
+            volume: Volume::NONE,
+            arrived: 0,
+            last_data: 0,
+            largest: 0,
+        }
     }
 }
 
@@ -151,19 +137,8 @@ pub struct Loss {
     pub overtaken: Option<i64>,
 }
 
-impl Blank for Loss {
-    const BLANK: &'static Loss = &Loss {
-        sacked: Ranges::NONE,
-        episode: Episode::NONE,
-        repairs: Repairs::NONE,
-        closed_since: None,
-        probed: 0,
-        overtaken: None,
-    };
-}
-
 /// How it ends.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ending {
     /// Where the stream ends.
     pub fin: Option<u64>,
@@ -177,12 +152,8 @@ pub struct Ending {
     pub done: Option<(i64, i64)>,
 }
 
-impl Blank for Ending {
-    const BLANK: &'static Ending = &Ending { fin: None, acked: false, sacked: false, bare: None, done: None };
-}
-
 /// Rounds of the sender, for the estimate of the congestion window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rounds {
     /// The round is over when this is acknowledged.
     pub end: u64,
@@ -197,7 +168,8 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    const NONE: Rounds = Rounds { end: 0, largest: 0, level: (Moment::NEVER, 0), initial: (0, 0, 0), told: false };
+    pub(super) const NONE: Rounds =
+        Rounds { end: 0, largest: 0, level: (Moment::NEVER, 0), initial: (0, 0, 0), told: false };
 }
 
 impl Direction {
@@ -260,7 +232,7 @@ impl Direction {
 
     /// The stream stands at `seq`, as a number in 64 bits that leaves room below it.
     pub fn stand_at(&mut self, seq: u32) {
-        let at = u64::from(seq) + (1 << 33);
+        let at = u64::from(seq) + ABOVE;
         (self.max, self.origin, self.edge, self.known) = (at, at, at, true);
         self.pieces.restart(at);
     }
@@ -303,30 +275,15 @@ impl Direction {
         left.recent.clear(KEPT);
         left.stamps.clear(KEPT);
         left.pieces.clear(KEPT);
-        if left.data {
-            // Its end alone, when it had no data, is what few directions have for long.
-            left.rtt.renew(Rtt::clear);
-            left.sending.renew(Sending::clear);
-        } else {
-            (left.rtt, left.sending) = (Seldom::default(), Seldom::default());
-        }
-        let Direction { recent, stamps, pieces, rtt, sending, .. } = left;
-        *self = Direction { recent, stamps, pieces, rtt, sending, ..Direction::default() };
-    }
-
-    /// See [`Connection::touch`](super::connection::Connection::touch).
-    #[inline]
-    pub fn touch(&self) -> u64 {
-        let of = [self.max, self.answered as u64, self.pieces.una(), self.stamps.touch(), self.counts.acks];
-        of.into_iter().fold(u64::from(self.rtt.is_there()), u64::wrapping_add)
-    }
-
-    /// The same of what is on the heap.
-    #[inline]
-    pub fn touch_behind(&self) -> u64 {
-        let Sending { limits, rounds, volume, .. } = &*self.sending;
-        let of = [self.recent.touch(), self.stamps.touch_behind(), self.pieces.touch(), limits.touch(), rounds.end];
-        of.into_iter().fold(volume.sent_bytes ^ self.rtt.touch(), u64::wrapping_add)
+        left.rtt.clear();
+        left.loss.sacked.clear(KEPT);
+        left.loss.repairs.clear(KEPT);
+        left.sending.limits.clear(KEPT);
+        let Direction { recent, stamps, pieces, rtt, sending: Sending { limits, .. }, loss, .. } = left;
+        let Loss { sacked, repairs, .. } = loss;
+        let sending = Sending { limits, ..Sending::default() };
+        let loss = Loss { sacked, repairs, ..Loss::default() };
+        *self = Direction { recent, stamps, pieces, rtt, sending, loss, ..Direction::default() };
     }
 
     /// The connection is closed: little more will pass.
@@ -334,7 +291,7 @@ impl Direction {
         self.pieces.shrink(KEPT);
         self.recent.shrink(KEPT);
         self.stamps.shrink(KEPT);
-        self.rtt.renew(Rtt::shrink);
-        self.sending.renew(|sending| sending.limits.shrink(KEPT));
+        self.rtt.shrink();
+        self.sending.limits.shrink(KEPT);
     }
 }

@@ -58,6 +58,11 @@ impl Key {
         self.words[..2] == self.words[2..] && self.ports >> 16 == self.ports & 0xffff
     }
 
+    /// Digest of its tags, and which way these go.
+    pub fn tags(&self) -> u32 {
+        self.tags
+    }
+
     /// The same ends with other tags.
     pub fn with_tags(&self, tags: u32) -> Key {
         Key { tags, ..*self }

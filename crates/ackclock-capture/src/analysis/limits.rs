@@ -4,7 +4,9 @@
 //! waiting for the network; what leaves long after one had not been written. Between these the question stays open until
 //! the next new data answer it.
 
+pub use super::limit::Limit;
 use super::moment::Moment;
+use super::packing::Coder;
 use super::ring::Ring;
 
 const MS: i64 = 1_000_000;
@@ -12,32 +14,6 @@ const MS: i64 = 1_000_000;
 const MOST_ACKS: usize = 4096;
 /// Data that wait for their window to fill.
 const MOST_WAITING: usize = 256;
-
-/// Who limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Limit {
-    /// The connection is being opened.
-    Handshake,
-    /// There is nothing to send.
-    #[default]
-    App,
-    /// The receiver's window is full.
-    Rwnd,
-    /// The congestion window, pacing or a full queue.
-    Network,
-}
-
-impl Limit {
-    /// As it is written in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Limit::Handshake => "handshake",
-            Limit::App => "app",
-            Limit::Rwnd => "rwnd",
-            Limit::Network => "network",
-        }
-    }
-}
 
 /// What the sender knows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -334,12 +310,59 @@ impl Limits {
         self.ns
     }
 
-    /// Looks at it and its queues, so that these are near soon.
-    #[inline]
-    pub fn touch(&self) -> u64 {
-        let (ack, wait) = (self.acks.front(), self.waiting.front());
-        let of = [self.busy, self.undecided, self.due, ack.map_or(0, |ack| ack.time), wait.map_or(0, |w| w.time)];
-        of.into_iter().fold(0, |sum, of| sum ^ of as u64)
+    /// All of it; `near` and `last` are. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C, kept: usize, near: u64, last: i64) {
+        let Limits {
+            ns,
+            busy,
+            clock,
+            una,
+            edge,
+            max,
+            acks,
+            due,
+            undecided,
+            waiting,
+            before,
+            before_length,
+            arrived,
+            full,
+            before_filled,
+            acknowledged,
+            episode,
+            open,
+            fin,
+        } = self;
+        ns.iter_mut().for_each(|ns| c.time(ns, 0));
+        c.time(busy, 0);
+        c.time(clock, last);
+        c.near(una, near);
+        c.near(edge, *una);
+        c.near(max, *una);
+        c.time(due, *clock);
+        c.time(undecided, 0);
+        let mut last_one = (*clock, *una);
+        acks.code(c, kept, |c, Ack { time, una, edge }| {
+            c.time(time, last_one.0);
+            c.near(una, last_one.1);
+            c.near(edge, *una << 1);
+            last_one = (*time, *una);
+        });
+        let mut at = *clock;
+        waiting.code(c, kept, |c, Waiting { time, before, before_full, ns, otherwise }| {
+            c.time(time, at);
+            c.time(before, *time);
+            c.flags([before_full]);
+            c.time(ns, 0);
+            c.choice(otherwise, Limit::ALL);
+            at = *time;
+        });
+        c.time(before, last);
+        c.int_near(before_length, u32::MAX);
+        c.int(arrived);
+        c.moment(&mut full.0, last);
+        c.time(&mut full.1, if full.0.is_known() { last } else { 0 });
+        c.flags([before_filled, acknowledged, episode, open, fin]);
     }
 
     /// Gives back what room above `kept` it does not need.

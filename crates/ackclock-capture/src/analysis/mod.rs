@@ -5,8 +5,8 @@
 //! * `connection`: the order of what a packet does; `handshake`; `classes` and `causes`: what a segment with data is;
 //!   `acks` and `coverage`: what an acknowledgment tells
 //! * `index`, `key`: which connection a packet is of
-//! * `place`: where connections are; `direction`: the state; `counts`, `seldom`: what is counted, and what takes no memory
-//!   until it happens; `moment`, `ring`: times and queues in little memory; `pieces`,
+//! * `place`: where connections are, awake or asleep; `packing`, `parts`: what those are kept as that are asleep; `direction`: the
+//!   state; `counts`: what is counted; `moment`, `ring`: times and queues in little memory; `pieces`,
 //!   `ranges`, `repairs`, `recent`: what is outstanding, SACKed, sent again, seen last; `rtt`, `sender_rtt` and `quantiles`:
 //!   times; [`limits`]: who limits
 
@@ -20,8 +20,11 @@ mod direction;
 mod handshake;
 mod index;
 mod key;
+mod limit;
 pub mod limits;
 mod moment;
+mod packing;
+mod parts;
 mod pieces;
 mod place;
 mod quantiles;
@@ -32,7 +35,6 @@ mod ring;
 pub mod rows;
 mod rtt;
 mod segment;
-mod seldom;
 mod sender_rtt;
 pub mod sink;
 mod table;

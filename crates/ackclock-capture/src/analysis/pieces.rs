@@ -1,5 +1,6 @@
 //! What is outstanding: everything from the highest acknowledgment to the highest byte seen, as pieces in order.
 
+use super::packing::Coder;
 use super::ring::Ring;
 
 /// No retransmission.
@@ -265,10 +266,22 @@ impl Pieces {
         self.of.truncate(kept + 1);
     }
 
-    /// Looks at the first one, so that it is near soon.
-    #[inline]
-    pub fn touch(&self) -> u64 {
-        self.of.front().map_or(0, |first| first.word)
+    /// All of it; `max` and `last` are near. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C, kept: usize, max: u64, last: i64) {
+        let Pieces { una, of, holes, splits, joined } = self;
+        c.near(una, max);
+        // Mostly none of these.
+        let mut rare = u64::from(*joined) << 32 | u64::from(*splits) << 16 | u64::from(*holes);
+        c.word(&mut rare);
+        (*holes, *splits, *joined) = (rare as u16, (rare >> 16) as u16, (rare >> 32) as u32);
+        let mut before = (*una << LOW, last, 0);
+        of.code(c, kept, |c, Packed { word, sent, tsval, other }| {
+            c.near(word, before.0);
+            c.time(sent, before.1);
+            c.int_near(tsval, before.2);
+            c.int_near(other, NEVER);
+            before = (*word, *sent, *tsval);
+        });
     }
 
     /// Gives back what room above `kept` it does not need.

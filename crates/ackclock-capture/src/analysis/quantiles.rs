@@ -1,5 +1,7 @@
 //! Percentiles of round trip times in little memory: exact for few samples, within 0.4 % for many.
 
+use super::packing::Coder;
+
 /// Samples that are kept as they are.
 const EXACT: usize = 256;
 /// Room that the samples of the next connection at the same place get.
@@ -66,10 +68,16 @@ impl Quantiles {
         self.of[at] = self.of[at].saturating_add(1);
     }
 
-    /// Looks at the last one, so that it is near soon.
-    #[inline]
-    pub fn touch(&self) -> u64 {
-        self.of.last().map_or(0, |last| u64::from(*last))
+    /// All of it. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C) {
+        if C::READS {
+            self.clear();
+        }
+        let Quantiles { of, binned, first, count } = self;
+        c.flags([binned]);
+        c.int(first);
+        c.word(count);
+        c.array(of);
     }
 
     /// Gives back what room it does not need.

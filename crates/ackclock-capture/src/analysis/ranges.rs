@@ -1,5 +1,7 @@
 //! Ranges of sequence numbers: what SACK blocks have reported above the highest acknowledgment.
 
+use super::packing::Coder;
+
 /// Most ranges that are kept; what would be one more is left out.
 pub const MOST_RANGES: usize = 4096;
 
@@ -11,8 +13,32 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// None.
-    pub const NONE: Ranges = Ranges { of: Vec::new(), bytes: 0 };
+    /// All of it; `una` is near. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C, una: u64) {
+        let Ranges { of, bytes } = self;
+        let mut count = of.len() as u64;
+        c.word(&mut count);
+        c.word(bytes);
+        if C::READS {
+            of.clear();
+            of.resize(count as usize, (0, 0));
+        }
+        let mut before = una;
+        for (start, end) in of {
+            c.near(start, before);
+            c.near(end, *start);
+            before = *end;
+        }
+    }
+
+    /// Forgets all; the room of many is given back.
+    pub fn clear(&mut self, kept: usize) {
+        self.bytes = 0;
+        self.of.clear();
+        if self.of.capacity() > kept {
+            self.of = Vec::new();
+        }
+    }
 
     /// Bytes in all of them.
     #[inline]

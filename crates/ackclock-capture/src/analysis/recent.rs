@@ -1,5 +1,6 @@
 //! Copies of a packet: the same packet seen again, as mirror ports, bridges and "any" interfaces record it.
 
+use super::packing::Coder;
 use super::ring::Ring;
 use super::segment::Segment;
 
@@ -57,10 +58,14 @@ impl Recent {
         self.of.clear(kept);
     }
 
-    /// Looks at its end, so that this is near soon.
-    #[inline]
-    pub fn touch(&self) -> u64 {
-        self.of.back().map_or(0, |last| last.0)
+    /// All of it; `last` is near. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C, kept: usize, last: i64) {
+        let mut before = last;
+        self.of.code(c, kept, |c, (digest, at)| {
+            c.word(digest);
+            c.time(at, before);
+            before = *at;
+        });
     }
 
     /// Gives back what room above `kept` it does not need.

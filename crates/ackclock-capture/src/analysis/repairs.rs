@@ -1,5 +1,6 @@
 //! Retransmissions that may turn out needless, and the episodes they belong to.
 
+use super::packing::Coder;
 use std::collections::VecDeque;
 
 /// Retransmissions that are remembered.
@@ -120,9 +121,6 @@ pub struct Repairs {
 }
 
 impl Repairs {
-    /// None.
-    pub const NONE: Repairs = Repairs { of: VecDeque::new(), first: 0 };
-
     /// Remembers one; the answer is its number.
     pub fn push(&mut self, repair: Repair) -> u32 {
         if self.of.len() >= REMEMBERED {
@@ -162,9 +160,62 @@ impl Repairs {
             }
         }
     }
-}
 
-impl Repairs {
+    /// All of it; `una` and `last` are near. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C, una: u64, last: i64) {
+        let Repairs { of, first } = self;
+        let mut count = of.len() as u64;
+        c.word(&mut count);
+        c.int(first);
+        if C::READS {
+            of.clear();
+            of.resize(count as usize, Repair::new(0, 0, 0, 0, Cause::Unknown));
+        }
+        let mut before = (una, last, 0);
+        for repair in of {
+            let Repair {
+                start,
+                end,
+                time,
+                number,
+                tsval,
+                segments,
+                episode,
+                cause,
+                evident,
+                opened,
+                settled,
+                needless,
+                told,
+                reported,
+            } = repair;
+            c.near(start, before.0);
+            c.near(end, *start);
+            c.time(time, before.1);
+            c.near(number, before.2);
+            c.maybe(tsval);
+            c.int(segments);
+            c.int(episode);
+            c.choice(cause, [Cause::Rto, Cause::RtoRecovery, Cause::Tlp, Cause::Fast, Cause::Unknown]);
+            before = (*start, *time, *number);
+            c.flags([evident, opened, settled, needless, told, reported]);
+        }
+    }
+
+    /// Whether there never was one.
+    pub fn is_blank(&self) -> bool {
+        self.of.is_empty() && self.first == 0
+    }
+
+    /// Forgets all; the room of many is given back.
+    pub fn clear(&mut self, kept: usize) {
+        self.first = 0;
+        self.of.clear();
+        if self.of.capacity() > kept {
+            self.of = VecDeque::new();
+        }
+    }
+
     /// How many of episode `from` above `una` nothing has covered yet; they go on in episode `to`.
     pub fn carry(&mut self, from: u32, to: u32, una: u64) -> u32 {
         let mut carried = 0;
@@ -191,7 +242,7 @@ pub enum Open {
 }
 
 /// The episode of a direction.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Episode {
     /// Whether one is open.
     pub open: Open,
@@ -212,17 +263,18 @@ pub struct Episode {
 }
 
 impl Episode {
-    /// None was ever open.
-    pub const NONE: Episode = Episode {
-        open: Open::No,
-        end: 0,
-        number: 0,
-        repairs: (0, 0),
-        within: false,
-        timed_out: 0,
-        survived: false,
-        given_up: 0,
-    };
+    /// All of it; `una` and `last` are near. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C, una: u64, last: i64) {
+        let Episode { open, end, number, repairs, within, timed_out, survived, given_up } = self;
+        c.choice(open, [Open::No, Open::Fast, Open::Rto]);
+        c.flags([within, survived]);
+        c.near(end, una);
+        c.int(number);
+        c.int(&mut repairs.0);
+        c.int(&mut repairs.1);
+        c.time(timed_out, last);
+        c.time(given_up, last);
+    }
 
     /// Opens one up to `end`.
     pub fn begin(&mut self, open: Open, end: u64) {

@@ -1,5 +1,7 @@
-//! A queue that begins with room for one and doubles it: most of 100,000 open connections have few segments out. Three words
-//! of its own, and none on the heap while it is empty.
+//! A queue that begins with room for one and doubles it: most connections have few segments out. Three words of its own, and
+//! none on the heap while it is empty.
+
+use super::packing::Coder;
 
 /// Values in order, in a box whose room is a power of two.
 #[derive(Clone, Debug)]
@@ -69,12 +71,6 @@ impl<T: Copy + Default> Ring<T> {
             return None;
         }
         self.room().get(self.head as usize)
-    }
-
-    /// The last one.
-    #[inline]
-    pub fn back(&self) -> Option<&T> {
-        self.get(self.len().checked_sub(1)?)
     }
 
     /// Adds one at the end.
@@ -188,6 +184,23 @@ impl<T: Copy + Default> Ring<T> {
         (self.head, self.len) = (0, 0);
         if self.room().len() > kept {
             self.room = None;
+        }
+    }
+
+    /// Each with `each`; what is read comes into no more room than it needs, or `kept`.
+    pub fn code<C: Coder>(&mut self, c: &mut C, kept: usize, mut each: impl FnMut(&mut C, &mut T)) {
+        let mut count = self.len;
+        c.int(&mut count);
+        if C::READS {
+            self.clear(kept);
+        }
+        for index in 0..count as usize {
+            if C::READS {
+                self.push_back(T::default());
+            }
+            if let Some(value) = self.get_mut(index) {
+                each(c, value);
+            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! Round trip times at the capture point: of the part towards the receiver, and of the part towards the sender.
 
 use super::moment::Moment;
+use super::packing::Coder;
 use super::quantiles::Quantiles;
 use super::ring::Ring;
-use super::seldom::Blank;
 
 /// Timestamps that wait for their echo; of more than these only some are timed.
 const MOST_STAMPS: usize = 64;
@@ -20,11 +20,6 @@ pub struct Rtt {
     quantiles: Quantiles,
     /// Those that the sender takes, where these are wanted.
     pub as_sender: Option<Box<Rtt>>,
-}
-
-impl Blank for Rtt {
-    const BLANK: &'static Rtt =
-        &Rtt { smoothed: Moment::NEVER, min: 0, max: 0, sum: 0, quantiles: Quantiles::NONE, as_sender: None };
 }
 
 impl Rtt {
@@ -66,10 +61,25 @@ impl Rtt {
         self.smoothed.get().map(|_| self.min)
     }
 
-    /// Looks at it and at what is written next, so that these are near soon.
-    #[inline]
-    pub fn touch(&self) -> u64 {
-        self.sum ^ self.quantiles.touch()
+    /// All of it. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C) {
+        let Rtt { smoothed, min, max, sum, quantiles, as_sender } = self;
+        c.moment(smoothed, 0);
+        if c.is_there(as_sender) {
+            as_sender.get_or_insert_default().code(c);
+        }
+        if !smoothed.is_known() {
+            if C::READS {
+                (*min, *max, *sum) = (0, 0, 0);
+                quantiles.clear();
+            }
+            return;
+        }
+        let known = smoothed.get().unwrap_or(0);
+        c.time(min, known);
+        c.time(max, known);
+        c.word(sum);
+        quantiles.code(c);
     }
 
     /// Gives back what room it does not need.
@@ -160,16 +170,18 @@ impl Stamps {
         (self.newest, self.echoed, self.echoed_from) = (None, None, 0);
     }
 
-    /// Looks at it, so that it is near soon.
-    #[inline]
-    pub fn touch(&self) -> u64 {
-        self.echoed_from as u64
-    }
-
-    /// Looks at the first one that waits, so that it is near soon.
-    #[inline]
-    pub fn touch_behind(&self) -> u64 {
-        self.waiting.front().map_or(0, |first| u64::from(first.0))
+    /// All of it; `last` is near. See [`Coder`].
+    pub fn code<C: Coder>(&mut self, c: &mut C, kept: usize, last: i64) {
+        let Stamps { waiting, newest, echoed, echoed_from } = self;
+        c.maybe(newest);
+        c.maybe(echoed);
+        c.time(echoed_from, if echoed.is_some() { last } else { 0 });
+        let mut before = (newest.unwrap_or(0), last);
+        waiting.code(c, kept, |c, (value, at)| {
+            c.int_near(value, before.0);
+            c.time(at, before.1);
+            before = (*value, *at);
+        });
     }
 
     /// Gives back what room above `kept` it does not need.

@@ -31,6 +31,8 @@ pub struct Settings {
     pub merge_interfaces: bool,
     /// Most connections that are open at a time.
     pub most_connections: usize,
+    /// Of these, at most how many are kept as they are used: the others take less memory, and more time when they are.
+    pub most_awake: usize,
 }
 
 impl Default for Settings {
@@ -41,6 +43,7 @@ impl Default for Settings {
             rule: RttRule::Latest,
             merge_interfaces: false,
             most_connections: 131_072,
+            most_awake: 2048,
         }
     }
 }
@@ -52,9 +55,8 @@ pub struct Analyzer<S> {
     settings: Settings,
     index: Index,
     places: Places,
-    /// Open connections with the time at which they are looked at, in the order of that; and of the closed.
-    watch: VecDeque<Watched>,
-    closing: VecDeque<Watched>,
+    /// The closed connections, and since when they are.
+    closing: VecDeque<Closed>,
     next: u64,
     /// Where the connection of the last segment is.
     last: u32,
@@ -63,8 +65,8 @@ pub struct Analyzer<S> {
     sought: Vec<Sought>,
 }
 
-/// When a connection is looked at, where it is, and the low half of its number: of the next one there it is another.
-type Watched = (i64, u32, u32);
+/// When a connection was closed, where it is, and the low half of its number: of the next one there it is another.
+type Closed = (i64, u32, u32);
 
 /// Segments that are taken together.
 pub const TOGETHER: usize = 16;
@@ -89,8 +91,7 @@ impl<S: Sink> Analyzer<S> {
             sink,
             settings,
             index: Index::default(),
-            places: Places::default(),
-            watch: VecDeque::new(),
+            places: Places::new(settings.most_awake),
             closing: VecDeque::new(),
             next: 0,
             last: 0,
@@ -141,8 +142,7 @@ impl<S: Sink> Analyzer<S> {
             Sought { key, forward, at }
         }));
         let places = || sought.iter().filter_map(|of| self.places.get(of.at));
-        black_box(places().map(|place| place.connection.touch()).fold(0, u64::wrapping_add));
-        black_box(places().map(|place| place.connection.touch_behind()).fold(0, u64::wrapping_add));
+        black_box(places().map(Place::touch).fold(0, u64::wrapping_add));
     }
 
     #[inline]
@@ -180,15 +180,16 @@ impl<S: Sink> Analyzer<S> {
     fn pass(&mut self, s: &Segment, at: u32, forward: bool) {
         let Settings { series, events, rule, .. } = self.settings;
         let Some(place) = self.places.get_mut(at) else { return };
-        let d = place.direction(s, forward);
-        place.connection.directions[d].tagged = true;
+        let (d, closing) = (place.direction(s, forward), place.closing);
+        let Some(connection) = place.connection() else { return };
+        connection.directions[d].tagged = true;
         let (repairs, proved) = (&mut self.repairs, &mut self.proved);
         let mut cx = Context { sink: &mut self.sink, series, events, rule, repairs, proved };
-        place.connection.take(s, d, &mut cx);
-        if !place.closing && place.connection.closed {
+        connection.take(s, d, &mut cx);
+        if !closing && connection.closed {
+            connection.shrink();
+            self.closing.push_back((s.time, at, connection.number as u32));
             place.closing = true;
-            place.connection.shrink();
-            self.closing.push_back((s.time, at, place.connection.number as u32));
         }
     }
 
@@ -203,11 +204,11 @@ impl<S: Sink> Analyzer<S> {
         let Some(place) = self.places.get_mut(at) else {
             return Some(self.open_new(s, key));
         };
-        let d = place.direction(s, Key::of(s, s.interface).1);
-        let c = &mut place.connection;
+        let (d, alone) = (place.direction(s, Key::of(s, s.interface).1), place.other == ANY_TAGS);
+        let Some(c) = place.connection() else { return Some(at) };
         if !c.directions[d].tagged {
-            if place.other.is_none() {
-                place.other = Some(Box::new(*key));
+            if alone {
+                place.other = key.tags();
                 self.index.insert(key, Named::new(at, OTHER), |named| self::key(&self.places, named));
             }
             return Some(at);
@@ -233,16 +234,14 @@ impl<S: Sink> Analyzer<S> {
         for (key, which) in [(key, OWN), (&general, GENERAL)] {
             self.index.insert(key, Named::new(at, which), |named| self::key(&self.places, named));
         }
-        self.watch.push_back((s.time, at, number as u32));
-        self.forget_gone();
         at
     }
 
     /// A SYN with another number than the known one opens a new connection between the same ends.
     fn reopened(&mut self, s: &Segment, at: u32, key: &Key) -> u32 {
-        let Some(place) = self.places.get(at) else { return at };
+        let Some(place) = self.places.get_mut(at) else { return at };
         let d = place.direction(s, Key::of(s, s.interface).1);
-        let c = &place.connection;
+        let Some(c) = place.connection() else { return at };
         let (x, y) = (&c.directions[d], &c.directions[1 - d]);
         let answers = s.has(flags::ACK) && y.offer.as_ref().is_some_and(|o| o.isn.wrapping_add(1) == s.ack);
         let other = match &x.offer {
@@ -257,29 +256,19 @@ impl<S: Sink> Analyzer<S> {
     }
 
     fn finish_at(&mut self, at: u32) {
-        let Some(place) = self.places.get_mut(at) else { return };
+        let Some(place) = self.places.get(at) else { return };
         for which in [OWN, GENERAL, OTHER] {
             if let Some(key) = place.key(which) {
                 self.index.remove(&key, Named::new(at, which));
             }
         }
-        let ends = place.ends();
-        self.sink.flows(place.connection.rows(ends));
-        self.places.close(at);
+        let sink = &mut self.sink;
+        self.places.close(at, |connection, ends| sink.flows(connection.rows(ends)));
     }
 
     fn is(&self, at: u32, number: u32) -> Option<&Place> {
         let place = self.places.get(at)?;
-        (place.connection.number as u32 == number).then_some(place)
-    }
-
-    /// Connections that are over are watched no longer, as soon as they are a fifth of those that are.
-    fn forget_gone(&mut self) {
-        if self.watch.len() > self.open() + self.open() / 4 + LOOKED_AT {
-            let mut watch = std::mem::take(&mut self.watch);
-            watch.retain(|&(_, at, number)| self.is(at, number).is_some());
-            self.watch = watch;
-        }
+        (place.number() as u32 == number).then_some(place)
     }
 
     /// Writes out what is over at `now`.
@@ -297,14 +286,14 @@ impl<S: Sink> Analyzer<S> {
             }
         }
         for _ in 0..LOOKED_AT {
-            match self.watch.front() {
-                Some(&(since, at, number)) if now - since > IDLE => {
-                    self.watch.pop_front();
-                    let Some(last) = self.is(at, number).map(|place| place.connection.last) else { continue };
+            match self.places.first_watched() {
+                Some((at, since)) if now - since > IDLE => {
+                    let last = self.places.get(at).map_or(now, Place::last);
                     if now - last > IDLE {
                         self.finish_at(at);
                     } else {
-                        self.watch.push_back((last, at, number));
+                        self.places.unwatch(at);
+                        self.places.watch(at, last);
                     }
                 }
                 _ => break,
@@ -314,31 +303,31 @@ impl<S: Sink> Analyzer<S> {
 
     /// The table is full: the connection without packets for longest goes, as far as that is known without a search.
     fn evict(&mut self) {
-        for _ in 0..self.watch.len() {
-            let Some((since, at, number)) = self.watch.pop_front() else { return };
-            let Some(last) = self.is(at, number).map(|place| place.connection.last) else { continue };
-            if last > since {
-                self.watch.push_back((last, at, number));
-                continue;
+        for _ in 0..self.places.open() {
+            let Some((at, since)) = self.places.first_watched() else { return };
+            let last = self.places.get(at).map_or(since, Place::last);
+            if last <= since {
+                return self.put_out(at);
             }
-            return self.put_out(at);
+            self.places.unwatch(at);
+            self.places.watch(at, last);
         }
         // All had packets since they were looked at last.
-        if let Some((_, at, _)) = self.watch.pop_front() {
+        if let Some((at, _)) = self.places.first_watched() {
             self.put_out(at);
         }
     }
 
     fn put_out(&mut self, at: u32) {
-        if let Some(place) = self.places.get_mut(at) {
-            place.connection.evicted = true;
+        if let Some(connection) = self.places.get_mut(at).and_then(Place::connection) {
+            connection.evicted = true;
         }
         self.finish_at(at);
     }
 
     /// The end of the files: everything is written out, in the order of first packets. The answer is where it went.
     pub fn finish(mut self) -> S {
-        let mut left: Vec<_> = self.places.iter().map(|(at, place)| (place.connection.number, at)).collect();
+        let mut left: Vec<_> = self.places.iter().map(|(at, place)| (place.number(), at)).collect();
         left.sort_unstable();
         for (_, at) in left {
             self.finish_at(at);
