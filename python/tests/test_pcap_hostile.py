@@ -222,7 +222,9 @@ def test_payload_is_in_nothing_that_comes_out(tmp_path: Path, capsys: pytest.Cap
     assert marker in file.read_bytes()
     kept = tmp_path / "kept"
     printed = ""
-    for options in ([], ["--json"], ["--flows"], ["--series"], ["--events"], ["--out", str(kept), "--plot"]):
+    kept.mkdir()
+    figure = ["--plot", str(kept / "figure.svg")]
+    for options in ([], ["--json"], ["--flows"], ["--series"], ["--events"], ["--out", str(kept / "result")], figure):
         assert main(["pcap", str(file), *options]) == 0
         printed += "".join(capsys.readouterr())
     assert "192.0.2.1" in printed
