@@ -64,7 +64,19 @@ IMPORTS: dict[str, set[str]] = {
         "sweeps",
     },
     "measure": {"engine", "errors", "execution", "files", "host", "results", "scenario", "stats", "sweeps"},
-    "study": {"files", "sweeps", "errors", "drawing", "metrics", "notebook", "results", "scenario", "series", "stats"},
+    "study": {
+        "files",
+        "pcaps",
+        "sweeps",
+        "errors",
+        "drawing",
+        "metrics",
+        "notebook",
+        "results",
+        "scenario",
+        "series",
+        "stats",
+    },
     "studies": {"metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
         "",

@@ -51,7 +51,7 @@ def overlay(selection: Selection, rows: Sequence[Row], *, single: bool) -> Chart
         words = name if single else f"{name}, {len(own)} transfer{'s' if len(own) > 1 else ''}"
         looks[words] = name
         drawn = tuple(merging.stair(words, x, y * by, most) for x, y in own)
-        bundles.append(Bundle(words, drawn, _middle(words, own, by)))
+        bundles.append(Bundle(words, drawn, middle(words, own, by)))
     if any(bundle.middle for bundle in bundles):
         selection.remarks.append(Remark("thick: the median at each time", news=False))
     last = max(float(line[0][-1]) for own in lines.values() for line in own)
@@ -103,7 +103,7 @@ def _ordered(selection: Selection, lines: Mapping[str, list[Line]]) -> dict[str,
     return {name: lines[name] for name in names}
 
 
-def _middle(label: str, lines: Sequence[Line], by: float) -> Stair | None:
+def middle(label: str, lines: Sequence[Line], by: float) -> Stair | None:
     """The median of some lines at each time; a transfer that is over stays where it ended."""
     if len(lines) < _ENOUGH:
         return None

@@ -25,7 +25,7 @@ from ackclock.study.reader import Source, Table
 
 FILE = "study.toml"
 _MOST_DIGITS = 15
-KINDS = ("time", "sweep")
+KINDS = ("time", "sweep", "overlay")
 
 
 def read(folder: Path) -> Study:
@@ -57,6 +57,7 @@ def _setting(table: Table) -> Setting:
     name, title = table.get("id", str), table.get("title", str)
     file, inline = table.optional("file", str), table.optional("scenario", dict)
     changes, quick = table.get("set", dict, {}), table.get("quick", dict, {})
+    captured = table.get("captured", bool, False)
     places = table.below("extend")
     table.get("extend", dict, {})
     extend = {place: places.texts(place, ()) for place in PLACES}
@@ -70,7 +71,7 @@ def _setting(table: Table) -> Setting:
         raise table.wrong("file", "a scenario is either a file or a table", 'write file = "x.toml" or scenario = {...}')
     content = inline if inline is not None else table.file("file", file or "")
     extend = {place: keys for place, keys in extend.items() if keys}
-    return Setting(name, title, content, changes, quick, extend, ".".join(map(str, table.key)))
+    return Setting(name, title, content, changes, quick, extend, ".".join(map(str, table.key)), captured)
 
 
 def _table(table: Table) -> TableSpec:
@@ -133,7 +134,11 @@ def _figure(table: Table) -> FigureSpec:
         if found.kind == "sweep" and not series.over:
             key = (*table.key, "series", index, "over")
             raise table.source.wrong(key, "missing key 'over'", 'name the swept key along the axis: over = "cc"')
-        if found.kind == "time" and series.reference is not None:
+        if series.against and (found.kind != "sweep" or series.median or series.reference is not None):
+            key = (*table.key, "series", index, "against")
+            problem = "gains are of means of runs over a swept value"
+            raise table.source.wrong(key, problem, 'write kind = "sweep", without median and reference')
+        if found.kind != "sweep" and series.reference is not None:
             key = (*table.key, "series", index, "reference")
             raise table.source.wrong(key, "a line over time has no reference", 'remove it, or write kind = "sweep"')
     return found
@@ -169,6 +174,7 @@ def _series(table: Table) -> SeriesSpec:
         by=table.get("by", str, ""),
         panel=table.get("panel", str, ""),
         median=table.get("median", bool, False),
+        against=table.scalars("against"),
         reference=None if file is None else Reference(label, _numbers(table.file("reference", file))),
     )
     table.end()
@@ -231,6 +237,12 @@ def _cells(path: Path) -> dict[str, dict[str, Any]]:
 def _consistent(study: Study, table: Table) -> None:
     """Ids are unique, and every scenario that is named is there."""
     known = [setting.id for setting in study.settings]
+    seen = {setting.id for setting in study.settings if setting.captured}
+    for i, figure in enumerate(study.figures):
+        for j, series in enumerate(figure.series):
+            if figure.kind == "overlay" and series.scenario in known and series.scenario not in seen:
+                problem = f"the scenario '{series.scenario}' is not captured"
+                raise table.source.wrong(("figures", i, "series", j, "scenario"), problem, "add captured = true to it")
     for kind, ids in (
         ("scenarios", known),
         ("tables", [item.id for item in study.tables]),

@@ -135,8 +135,7 @@ def _swept(
     """
     x, found = [], []
     for step in runs.steps(series.over):
-        part = runs.where({series.over: step})
-        value = part.median(measure) if series.median else part.interval(measure)
+        value = _value(series, runs.where({series.over: step}), measure)
         at = float(names.index(str(step))) if names else number(step)
         if at is not None and _height(value) is not None:
             x.append(at if names else at * spec.x.scale)
@@ -144,6 +143,15 @@ def _swept(
     y = [(_height(value) or 0.0) * spec.y.scale for value in found]
     low, high = _ends(found, spec.y)
     return Line(label, tuple(x), tuple(y), low, high, tuple(value.value is None for value in found))
+
+
+def _value(series: SeriesSpec, runs: Runs, measure: Measure) -> Interval:
+    """What runs have together: a mean, a median, or by which share they have more than those that they are against."""
+    if not series.against:
+        return runs.median(measure) if series.median else runs.interval(measure)
+    ratio = runs.ratio(measure, runs.beside(series.against))
+    low, value, high = (None if end is None else end - 1 for end in (ratio.low, ratio.value, ratio.high))
+    return Interval(value, low, high, ratio.n)
 
 
 def _referred(spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs, names: Sequence[str]) -> Curve:

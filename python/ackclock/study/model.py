@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,8 @@ class Setting:
     """Keys whose lists of controllers take another one, by the kind of controller (`study.extension`)."""
     place: str
     """The key of it in `study.toml`, for messages."""
+    captured: bool = False
+    """Whether each run is written as a capture and analysed: :attr:`ackclock.study.Run.captured`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,8 @@ class SeriesSpec:
     panel: str
     median: bool
     reference: Reference | None = None
+    against: Where = field(default_factory=dict)
+    """Swept values of runs that the selected ones are compared with: what is drawn is by which share they are more."""
 
 
 @dataclass(frozen=True, slots=True)

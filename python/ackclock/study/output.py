@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.drawing import curves
-from ackclock.study import figures, report_origin, tables, warned, wording
+from ackclock.study import figures, overlays, report_origin, tables, warned, wording
 from ackclock.study.failures import grouped
 from ackclock.study.place import CLAIMS
 from ackclock.study.runner import Judged, Report
@@ -26,6 +26,10 @@ def write(report: Report, folder: Path) -> None:
         text = f"{table.spec.title}\n\n{tables.aligned(table.rows())}" + "\n".join(below)
         (folder / "tables" / f"{table.spec.id}.txt").write_text(text, encoding="utf-8")
     for spec in report.study.figures:
+        if spec.kind == "overlay":
+            chart = overlays.build(spec, report.plans)
+            curves.save(chart, folder / "figures", spec.id)
+            continue
         chart = figures.build(spec, report.results, report.code.measures)
         curves.save(chart, folder / "figures", spec.id)
         (folder / "figures" / f"{spec.id}.csv").write_text(figures.data(chart), encoding="utf-8")

@@ -13,6 +13,7 @@ from typing import Any
 
 from ackclock.errors import InputError
 from ackclock.files import JOURNAL, unwritable
+from ackclock.study.captured import SUFFIX
 from ackclock.study.model import Study
 
 CLAIMS, RUNS, OWNER = "claims.json", "runs", "study.json"
@@ -106,6 +107,8 @@ class Place:
     def _check_runs(self, *, owned: bool) -> None:
         """Nothing may stand where runs go; without a record all that is there must be this study's."""
         for item in sorted(self.runs.iterdir()) if self.runs.is_dir() else [self.runs]:
+            if item.name.endswith(SUFFIX) and item.is_file():
+                continue
             if not item.is_dir():
                 raise InputError("is a file, not the runs of a scenario", _REMEDY, source=str(item))
             ours = item.name in self._scenarios

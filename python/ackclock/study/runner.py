@@ -6,7 +6,7 @@ import dataclasses
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from ackclock.notebook.progress import bar
 from ackclock.results import validity
 from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.plan import load as load_plan
-from ackclock.study import code, document, extension, locate, selections
+from ackclock.study import captured, code, document, extension, locate, selections
 from ackclock.study.code import Claim, Code
 from ackclock.study.extension import Added
 from ackclock.study.failures import Failure, reason
@@ -60,6 +60,8 @@ class Report:
     """Whole milliseconds, so that every place rounds the same number."""
     added: tuple[str, ...] = ()
     """Controllers beside those of the study."""
+    plans: Mapping[str, Plan] = field(default_factory=dict)
+    """What was run, by scenario."""
 
     @property
     def failed(self) -> bool:
@@ -159,6 +161,7 @@ def run(
     selections.check(loaded.study, full)
     todo = plans(loaded.study, quick=True, added=added) if quick else full
     if engine is not None:
+        captured.refuse(loaded.study, engine)
         settings = {"pin": pin, "allow_late": allow_late}
         todo = {name: played_by(plan, engine, **settings) for name, plan in todo.items()}
     total, done = sum(map(len, todo.values())), 0
@@ -177,10 +180,16 @@ def run(
             found[name] = sweep(plan, keep / name, jobs=workers, retry_failed=True, tell=counted(report)).result
         done += len(plan)
     found = {name: validity.only(result) for name, result in found.items()}
-    results = Results(found, quick=quick, known={name: selections.known(plan) for name, plan in full.items()})
+    seen = {
+        setting.id: captured.analysed(todo[setting.id], found[setting.id], setting.id, keep=keep, jobs=jobs)
+        for setting in loaded.study.settings
+        if setting.captured
+    }
+    known = {name: selections.known(plan) for name, plan in full.items()}
+    results = Results(found, quick=quick, known=known, seen=seen)
     claims = judge(loaded.code.claims, results)
     names = tuple(item.label for item in added)
-    return Report(loaded.study, loaded.code, results, claims, quick, round(time.monotonic() - begun, 3), names)
+    return Report(loaded.study, loaded.code, results, claims, quick, round(time.monotonic() - begun, 3), names, todo)
 
 
 def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:

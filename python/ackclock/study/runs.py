@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from ackclock.results.result import Result
 from ackclock.series import SERIES
 from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
 from ackclock.study import kinds, times
+from ackclock.study.captured import PLACE
 from ackclock.study.failures import Failure, Failures
 from ackclock.study.kinds import Kind
 from ackclock.study.model import Where
@@ -47,8 +48,15 @@ class Series:
 class Run:
     """One run: a replication of a swept point."""
 
-    def __init__(self, result: Result, row: Mapping[str, Any], samples: Mapping[tuple[Any, ...], pl.DataFrame]) -> None:
+    def __init__(
+        self,
+        result: Result,
+        row: Mapping[str, Any],
+        samples: Mapping[tuple[Any, ...], pl.DataFrame],
+        seen: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         self._result = result
+        self._seen = {str(each[PLACE]): each for each in seen}
         self._samples = samples
         self.number: int = row["run"]
         self.point: int = row["point"]
@@ -106,6 +114,16 @@ class Run:
         """The row of a link."""
         return _named("link", name, self.links)
 
+    def captured(self, place: str = "flows.0.sink") -> Mapping[str, Any]:
+        """What the analysis of the run's capture says of the data that passed at a place (docs/pcap.md).
+
+        Places are those of docs/captures.md, and of a flow that a relay splits ``flows.0/source.source`` and so on.
+        Raises :class:`InputError` if there is none, as of a scenario that is not ``captured``.
+        """
+        if place not in self._seen:
+            raise _wrong(unknown("place of a capture", place, self._seen), "run")
+        return self._seen[place]
+
     def series(self, metric: str, of: str = "0") -> Series:
         """A series of a flow or a link; empty if it was not recorded. Raises :class:`InputError` if there is none."""
         if metric not in SERIES:
@@ -128,10 +146,18 @@ class Runs:
         self.known = known
         self._runs = runs
         self._failures = failures or Failures()
+        self._every, self._wanted = self, dict[str, Any]()
 
     @classmethod
-    def of(cls, scenario: str, result: Result, known: Known | None = None, failures: Failures | None = None) -> Runs:
-        """All runs of a result. Without `known` its own values are all there are."""
+    def of(
+        cls,
+        scenario: str,
+        result: Result,
+        known: Known | None = None,
+        failures: Failures | None = None,
+        seen: pl.DataFrame | None = None,
+    ) -> Runs:
+        """All runs of a result. Without `known` its own values are all there are; `seen` is of their captures."""
         swept = result.runs.select(result.params).to_dict(as_series=False)
         values = {key: tuple(dict.fromkeys([*(known or {}).get(key, ()), *found])) for key, found in swept.items()}
         if result.runs.is_empty():  # every run failed, and tables without rows have no columns of their own
@@ -139,7 +165,10 @@ class Runs:
         samples = result.series.select("run", "metric", "id", "time_s", "value").partition_by(
             "run", "metric", "id", as_dict=True, maintain_order=True, include_key=False
         )
-        runs = [Run(result, row, samples) for row in result.runs.iter_rows(named=True)]
+        rows: dict[int, list[dict[str, Any]]] = {}
+        for each in seen.iter_rows(named=True) if seen is not None else ():
+            rows.setdefault(each["run"], []).append(each)
+        runs = [Run(result, row, samples, rows.get(row["run"], ())) for row in result.runs.iter_rows(named=True)]
         return cls(scenario, runs, {**(known or {}), **values}, failures)
 
     def __iter__(self) -> Iterator[Run]:
@@ -170,7 +199,13 @@ class Runs:
             return all(_same(run.params.get(key), value) for key, value in wanted.items())
 
         kept = [run for run in self._runs if chosen(run)]
-        return Runs(self.scenario, kept, self.known, self._failures.where(chosen))
+        found = Runs(self.scenario, kept, self.known, self._failures.where(chosen))
+        found._every, found._wanted = self._every, {**self._wanted, **wanted}
+        return found
+
+    def beside(self, changes: Where) -> Runs:
+        """Those that were selected by the same values but these: the proxy off instead of on."""
+        return self._every.where({**self._wanted, **changes})
 
     def keys(self) -> list[str]:
         """The swept keys."""
@@ -267,14 +302,21 @@ class Results:
     """The runs of every scenario of a study: ``results["single"].where(slow_start="blbe")``."""
 
     def __init__(
-        self, results: Mapping[str, Result], *, quick: bool = False, known: Mapping[str, Known] | None = None
+        self,
+        results: Mapping[str, Result],
+        *,
+        quick: bool = False,
+        known: Mapping[str, Known] | None = None,
+        seen: Mapping[str, pl.DataFrame] | None = None,
     ) -> None:
         self.results = dict(results)
         self.quick = quick
         self.missed: set[Failure] = set()
         """The failed runs that were asked for since this was last cleared."""
         self._runs = {
-            name: Runs.of(name, result, (known or {}).get(name), Failures.of(name, result, self.missed))
+            name: Runs.of(
+                name, result, (known or {}).get(name), Failures.of(name, result, self.missed), (seen or {}).get(name)
+            )
             for name, result in results.items()
         }
 

@@ -77,6 +77,7 @@ def _of_figures(
             place = ("figures", i, "series", j)
             swept = among[series.scenario]
             yield from _of_where(series.where, swept, *place, "where")
+            yield from _of_where(series.against, swept, *place, "against")
             for name in ("by", "over"):
                 if key := getattr(series, name):
                     yield from _of_key(key, swept, *place, name)

@@ -93,10 +93,39 @@ def write(plan: Plan, path: Path, link_type: LinkType = "raw") -> list[Capture]:
     if link_type not in ("raw", "ethernet"):
         raise InputError(f"{link_type!r} is no link type", 'give "raw" or "ethernet"', key="link_type")
     paths = files(plan, path)
-    return [_written(plan, job, paths[job.index], link_type) for job in plan.jobs()]
+    ethernet = link_type == "ethernet"
+    return [
+        prepared(job).write(paths[job.index], ethernet=ethernet, controllers=_classes(plan, job)) for job in plan.jobs()
+    ]
 
 
-def _written(plan: Plan, job: Job, path: Path, link_type: LinkType) -> Capture:
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """One run to be captured, as text: its number, the resolved run, and the comment of the file."""
+
+    run: int
+    text: str
+    comment: str
+
+    def write(
+        self, path: Path, *, ethernet: bool = False, controllers: Mapping[str, loading.Class] | None = None
+    ) -> Capture:
+        """Play it and write its packets. `controllers` are the classes of those in Python."""
+        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            packets = engine.capture(
+                self.text, str(part), self.comment, ethernet=ethernet, controllers=dict(controllers or {})
+            )
+            part.replace(path)
+        except OSError as error:
+            raise AckclockError(f"{path}: cannot write the capture ({reason(error)}); make room there") from error
+        finally:
+            part.unlink(missing_ok=True)
+        return Capture(self.run, path, packets)
+
+
+def prepared(job: Job) -> Prepared:
+    """A run as its capture needs it."""
     document = job.document()
     places = job.point.scenario.run.capture or EVERYWHERE
     comment = json.dumps(
@@ -108,18 +137,7 @@ def _written(plan: Plan, job: Job, path: Path, link_type: LinkType) -> Capture:
         },
         separators=(",", ":"),
     )
-    text = resolved_text(captured(document, places))
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        packets = engine.capture(
-            text, str(part), comment, ethernet=link_type == "ethernet", controllers=_classes(plan, job)
-        )
-        part.replace(path)
-    except OSError as error:
-        raise AckclockError(f"{path}: cannot write the capture ({reason(error)}); make room there") from error
-    finally:
-        part.unlink(missing_ok=True)
-    return Capture(job.index, path, packets)
+    return Prepared(job.index, resolved_text(captured(document, places)), comment)
 
 
 def scenario_hash(job: Job) -> str:

@@ -1,0 +1,122 @@
+"""What the runs of the split-TCP study are measured by: every number is read from captures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ackclock.study import Run, measure
+from ackclock.study.code import Measure
+
+SIZES = (100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 20_000_000)
+"""Bytes of the files, by the number of their flow."""
+WEIGHTS = (0.15, 0.15, 0.15, 0.30, 0.125, 0.125)
+"""45 % for files up to 1 MB, 30 % for 5 MB, 25 % for 10 MB and more; equal within a class."""
+RELAY = "flows.0.relay"
+OFF, ON = "none", "pep"
+
+
+def split(run: Run) -> bool:
+    """Whether the proxy is on."""
+    return bool(run.params[RELAY] == ON)
+
+
+def phone(run: Run, number: int) -> Mapping[str, Any]:
+    """What a capture at the phone has of a file."""
+    return run.captured(f"flows.{number}/sink.sink" if split(run) else f"flows.{number}.sink")
+
+
+def senders(run: Run, number: int) -> list[Mapping[str, Any]]:
+    """What captures at the senders of its data have of a file: the server, and the proxy."""
+    if split(run):
+        return [run.captured(f"flows.{number}/{leg}.source") for leg in ("source", "sink")]
+    return [run.captured(f"flows.{number}.source")]
+
+
+def rate(run: Run, number: int) -> float | None:
+    """Bit/s of a download, from the phone's SYN to its last byte; none if it did not end."""
+    row = phone(run, number)
+    if not row["completed"] or row["goodput_bytes"] != SIZES[number]:
+        return None
+    return 8 * float(row["goodput_bytes"]) / float(row["fct_s"])
+
+
+def _of(number: int, name: str) -> Measure:
+    def download(run: Run) -> float | None:
+        return rate(run, number)
+
+    download.__name__ = f"rate_{name}"
+    download.__doc__ = f"Rate of the download of {name.replace('_', '.')}, bit/s."
+    return measure(kind="amount")(download)
+
+
+rate_100k, rate_500k, rate_1m = _of(0, "100k"), _of(1, "500k"), _of(2, "1m")
+rate_5m, rate_10m, rate_20m = _of(3, "5m"), _of(4, "10m"), _of(5, "20m")
+
+
+@measure(kind="amount")
+def weighted(run: Run) -> float | None:
+    """Geometric mean of the rates of all sizes with the weights of the trial, bit/s: its ratio weighs gains."""
+    rates = [rate(run, number) for number in range(len(SIZES))]
+    known = [value for value in rates if value is not None]
+    if len(known) < len(rates):
+        return None
+    return math.exp(math.fsum(weight * math.log(value) for weight, value in zip(WEIGHTS, known, strict=True)))
+
+
+def share(run: Run, part: str, whole: str, numbers: range) -> float | None:
+    """Per cent of what senders count, over some files."""
+    rows = [row for number in numbers for row in senders(run, number)]
+    total = sum(int(row[whole] or 0) for row in rows)
+    return 100 * sum(int(row[part] or 0) for row in rows) / total if total else None
+
+
+@measure(kind="percent")
+def retransmitted(run: Run) -> float | None:
+    """Bytes that were sent again, of all files and by all senders, %."""
+    return share(run, "retransmitted_bytes", "sent_bytes", range(len(SIZES)))
+
+
+@measure(kind="percent")
+def retransmitted_10m(run: Run) -> float | None:
+    """Bytes of the file of 10 MB that were sent again, %."""
+    return share(run, "retransmitted_bytes", "sent_bytes", range(4, 5))
+
+
+@measure(kind="percent")
+def duplicates_10m(run: Run) -> float | None:
+    """Duplicate ones of the acknowledgments of the file of 10 MB, %."""
+    return share(run, "dup_acks", "pure_acks", range(4, 5))
+
+
+@measure(kind="amount")
+def timeouts_10m(run: Run) -> float:
+    """Timeouts of the senders of the file of 10 MB."""
+    return float(sum(int(row["timeouts"] or 0) for row in senders(run, 4)))
+
+
+@measure(kind="amount")
+def apart(run: Run) -> float:
+    """How far the times of the downloads in the captures are at most from those that the simulator says, as a share."""
+    found = []
+    for number in range(len(SIZES)):
+        said, seen = run.flow(str(number))["mean_fct_s"], phone(run, number)["fct_s"]
+        if said:
+            found.append(abs(float(seen) / float(said) - 1))
+    return max(found, default=0.0)
+
+
+@measure(kind="amount")
+def seconds(run: Run) -> float | None:
+    """Time of the only download, s, as the simulator says it."""
+    found = run.flow()["mean_fct_s"]
+    return None if found is None else float(found)
+
+
+@measure(kind="amount")
+def only(run: Run) -> float | None:
+    """Rate of the only download, bit/s."""
+    found = seconds(run)
+    size = run.flow()["goodput_bytes"]
+    return None if not found else 8 * float(size) / found

@@ -1,0 +1,144 @@
+"""The split-TCP study: its scenarios, what it reads from captures, and its claims on small runs."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import polars as pl
+import pytest
+
+import ackclock
+from ackclock import InputError, study
+from ackclock.scenario.plan import Plan, load
+from ackclock.study import Results, captured
+from ackclock.study.figures import build
+from ackclock.study.runner import Loaded, judge, plans
+from ackclock.study.selections import check, known
+
+NAME = "split-tcp"
+SMALL = {"topology.rtt": ["105 ms", "15 ms"], "run.replications": 2}
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Loaded:
+    return study.load(NAME)
+
+
+@pytest.fixture(scope="module")
+def measures(loaded: Loaded) -> ModuleType:
+    assert loaded.code.claims
+    return importlib.import_module("ackclock_study_split_tcp.measures")
+
+
+@pytest.fixture(scope="module")
+def mean(loaded: Loaded) -> Plan:
+    setting = next(item for item in loaded.study.settings if item.id == "mean")
+    assert setting.captured
+    return load(setting.content, set={**setting.changes, **SMALL})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def results(loaded: Loaded, mean: Plan) -> Results:
+    result = ackclock.run(mean, jobs=1)
+    seen = captured.analysed(mean, result, "mean", jobs=1)
+    others = plans(loaded.study)
+    nothing = ackclock.Result(
+        {**result.tables, "runs": result.runs.clear()}, {**result.manifest, "points": [], "runs": []}
+    )
+    empty = dict.fromkeys(others, nothing)
+    return Results(
+        {**empty, "mean": result}, quick=True, known={name: known(plan) for name, plan in others.items()},
+        seen={"mean": seen},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("quick", "runs"),
+    [
+        (False, 2 * 14 * 3 * 2 * 20 + 2 * 3 * 2 * 20 + 2 * 20 + 2 * 7 * 2 * 20 + 2 * 5 * 2 * 20 + 48 * 5 + 9 * 5),
+        (True, 2 * 4 * 3 * 2 * 2 + 2 * 3 * 2 * 3 + 2 * 3 + 2 * 7 * 2 * 2 + 2 * 5 * 2 * 2 + 48 + 9),
+    ],
+)
+def test_every_scenario_can_be_planned(loaded: Loaded, quick: bool, runs: int) -> None:
+    assert sum(len(plan) for plan in plans(loaded.study, quick=quick).values()) == runs
+
+
+def test_regions_have_the_means_of_the_trial_and_five_are_nearer_to_s2(loaded: Loaded) -> None:
+    claims = importlib.import_module("ackclock_study_split_tcp.claims")
+    pings = {name: [int(rtt.split()[0]) + 25 for rtt in rtts] for name, rtts in claims.SERVERS.items()}
+    assert {name: round(sum(each) / 7) for name, each in pings.items()} == {"S1": 130, "S2": 40}
+    assert sum(near < far for far, near in zip(pings["S1"], pings["S2"], strict=True)) == 5
+    assert len({*pings["S1"], *pings["S2"]}) == 14, "each is a point of its own"
+    weights = importlib.import_module("ackclock_study_split_tcp.measures").WEIGHTS
+    assert (sum(weights), sum(weights[:3]), weights[3]) == (pytest.approx(1), pytest.approx(0.45), 0.30)
+
+
+def test_captures_say_what_the_simulator_says(results: Results, measures: ModuleType) -> None:
+    runs = list(results["mean"])
+    assert len(runs) == 24
+    for run in runs:
+        assert measures.apart(run) < 1e-6
+        for number, size in enumerate(measures.SIZES):
+            row = measures.phone(run, number)
+            assert row["goodput_bytes"] == size
+            assert measures.rate(run, number) == pytest.approx(8 * size / run.flow(str(number))["mean_fct_s"])
+            assert len(measures.senders(run, number)) == (2 if measures.split(run) else 1)
+            server = measures.senders(run, number)[0]
+            assert server["retransmitted_bytes"] == run.flow(str(number))["retransmitted_bytes"]
+    with pytest.raises(InputError, match=r"unknown place of a capture 'flows\.9\.sink'"):
+        runs[0].captured("flows.9.sink")
+
+
+def test_the_trials_numbers_come_out_near_to_the_base_station(loaded: Loaded, results: Results) -> None:
+    found = {item.claim.id: item for item in judge(loaded.code.claims, results)}
+    assert [(name, item.verdict.detail) for name, item in found.items() if item.broken] == []
+    assert found["D5"].verdict.outcome == found["D6"].verdict.outcome == "pass"
+    assert found["D5"].verdict.value == pytest.approx(21, abs=1)
+    assert found["D1"].verdict.value is not None
+    assert found["D1"].verdict.value > 0.1
+    assert found["D7"].verdict.value is not None
+    assert 0.9 < found["D7"].verdict.value < 1.02
+    assert found["D2"].verdict.outcome == found["D4"].verdict.outcome == "inconclusive", "there are no runs of it"
+
+
+def test_gains_are_drawn_against_the_proxy_off(loaded: Loaded, results: Results, measures: ModuleType) -> None:
+    (spec,) = (figure for figure in loaded.study.figures if figure.id == "32b")
+    chart = build(spec, results, {**loaded.code.measures, "rate_10m": measures.rate_10m})
+    claims = importlib.import_module("ackclock_study_split_tcp.claims")
+    far = next(curve for curve in chart.panels[0].curves if curve.label == "105 ms")
+    gains = claims.gains(claims.chosen(results, "mean", "105 ms", "near"), 4)
+    ratio = 1.0
+    for gain in gains.values():
+        ratio *= (1 + gain) ** (1 / len(gains))
+    assert far.y[0] == pytest.approx(100 * (ratio - 1))
+
+
+def test_captures_are_kept_and_taken_from_there(mean: Plan, results: Results, tmp_path: Path) -> None:
+    one = load(mean.points[0].scenario, replications=1)
+    result = ackclock.run(one, jobs=1)
+    first = captured.analysed(one, result, "one", keep=tmp_path, jobs=1)
+    (file,) = tmp_path.iterdir()
+    pl.read_parquet(file).head(1).write_parquet(file, metadata=pl.read_parquet_metadata(file))
+    assert captured.analysed(one, result, "one", keep=tmp_path, jobs=1).height == 1, "not analysed again"
+    other = load(mean.points[0].scenario, replications=1, seed=7)
+    again = captured.analysed(other, ackclock.run(other, jobs=1), "one", keep=tmp_path, jobs=1)
+    assert again.height == first.height, "another run is"
+
+
+def test_what_is_wrong_with_gains_is_said(loaded: Loaded, tmp_path: Path) -> None:
+    text = (loaded.study.folder / "study.toml").read_text()
+    for name in ("claims.py", "measures.py", "lte.toml", "hspa.toml", "outages.toml", "window.toml", "rates.toml",
+                 "modern.toml", "proxy.toml"):  # fmt: skip
+        (tmp_path / name).write_text((loaded.study.folder / name).read_text())
+    (tmp_path / "expected").mkdir()
+    (tmp_path / "expected" / "mean.csv").write_text((loaded.study.folder / "expected" / "mean.csv").read_text())
+    (tmp_path / "study.toml").write_text(
+        text.replace('against = { "flows.0.relay" = "none" }', 'against = { cc = "x" }')
+    )
+    broken = study.load(tmp_path)
+    with pytest.raises(InputError, match="unknown swept key 'cc'"):
+        check(broken.study, plans(broken.study))
+    with pytest.raises(InputError, match="captures, which the simulator writes"):
+        study.run(loaded, quick=True, engine="kernel")
