@@ -99,13 +99,13 @@ def drawn(point: int) -> tuple[Path, int]:
     return Path(pieces, {"border": 1}, window, 10, queue, "cubic", proxy), size
 
 
-def row(point: int) -> Row:
+def row(point: int, replications: int = REPLICATIONS) -> Row:
     """A path by the model and in runs."""
     path, size = drawn(point)
     core, access = path.pieces
     source, sink = path.legs("border")
     lossy = bool(core.loss or access.loss)
-    found = ackclock.run(path.scenario([size], REPLICATIONS if lossy else 1), jobs=1).transfers
+    found = ackclock.run(path.scenario([size], replications if lossy else 1), jobs=1).transfers
     off, on = (found.filter(found["relay"] == name)["fct_s"].log().mean() for name in (NO_RELAY, "at-1"))
     times = (
         split.download_time(size, path.whole()),
@@ -120,10 +120,10 @@ def row(point: int) -> Row:
     )  # fmt: skip
 
 
-def rows(points: Iterable[int], jobs: int = 1) -> list[Row]:
+def rows(points: Iterable[int], jobs: int = 1, replications: int = REPLICATIONS) -> list[Row]:
     """Paths by their numbers."""
     if jobs == 1:
-        return [row(point) for point in points]
+        return [row(point, replications) for point in points]
     with multiprocessing.Pool(jobs) as pool:
         return pool.map(row, list(points), chunksize=5)
 

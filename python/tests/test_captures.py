@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import ackclock
@@ -225,3 +226,27 @@ def test_mistakes_are_one_line(arguments: list[str], problem: str, capsys: pytes
     said = capsys.readouterr().err
     assert problem in said
     assert said.count("\n") == 1
+
+
+def test_a_window_that_a_filled_hole_left_small_is_opened_at_once(tmp_path: Path) -> None:
+    """As Linux does when what had waited behind a hole is read: packets 315 to 317 of small_window_loss.receiver."""
+    scenario = {
+        "topology": {
+            "kind": "chain",
+            "hops": [
+                {"rate": "unlimited", "delay": "5 ms", "loss": {"drops": [{"flow": "0", "nth": 200}]}},
+                {"rate": "20 Mbit/s", "delay": "13 ms", "queue": {"kind": "droptail", "limit": "400 packets"}},
+            ],
+        },
+        "flows": [{"bytes": "1 MB", "profile": "linux", "tcp": {"receive_buffer": "65536 B"}}],
+        "run": {"duration": "10 s"},
+    }
+    ackclock.capture(scenario, tmp_path / "run.pcapng")
+    seen = ackclock.pcap(str(tmp_path / "run.pcapng"), series=True)
+    at_sink = seen.flows.filter((pl.col("vantage") == "receiver") & (pl.col("goodput_bytes") > 0))["id"][0]
+    said = seen.series.filter((pl.col("metric") == "rwnd") & (pl.col("id") == at_sink) & (pl.col("time_s") > 0.2))
+    times, windows = said["time_s"].to_list(), said["value"].to_list()
+    small = windows.index(min(windows))
+    assert windows[small] < 10_000
+    assert windows[small + 1] == 65_536
+    assert times[small + 1] - times[small] < 0.001, "it waits for no further data"

@@ -348,17 +348,22 @@ impl Receiver {
             self.write_blocks(seg, sack);
         }
         let owed = self.unacked_bytes > 0 || self.ack_now;
+        let at_once = self.read_rate == 0 && !self.by_hand;
         let mut holds = self.read_rate == 0 && self.unread == 0 && self.ooo_bytes == 0;
+        let mut reopens = false;
         match &mut self.linux {
             // The acknowledgment that ends the handshake is none of data.
             None => self.quick -= u32::from(self.quick > 0 && owed && (self.nxt > 1 || self.ooo_bytes > 0)),
             Some(l) => {
-                holds &= !l.window.say(promised);
+                let unread = l.window.say(promised);
+                // What had filled a hole has been read when this has left, and Linux tells at once of a window twice as large.
+                reopens = unread && at_once && l.window.reopened(self.edge.saturating_sub(self.nxt));
+                holds &= !unread;
                 holds &= l.acknowledged(now, owed || l.compressing(), seg.len > 0);
             }
         }
         self.unacked_bytes = 0;
-        self.ack_now = false;
+        self.ack_now = reopens && self.nxt <= self.fin_at;
         self.last_ack_sent = self.nxt;
         self.said = (seg.ack, seg.window, holds);
     }

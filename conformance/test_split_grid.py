@@ -1,0 +1,41 @@
+"""The model of split TCP is near the simulator: of 1000 paths in a table, and of sixty that are played here."""
+
+from __future__ import annotations
+
+import pytest
+
+from split_grid import POINTS, drawn, row, rows, table, worth
+
+SMALL = 1_000_000
+"""Bytes: larger downloads take longer to play."""
+FEW = 60
+
+
+def few() -> list[int]:
+    """The first paths with small downloads."""
+    return [point for point in range(POINTS) if drawn(point)[1] <= SMALL][:FEW]
+
+
+def test_the_table_has_what_is_promised() -> None:
+    found = worth(table())
+    assert found.points == POINTS
+    assert [each.point for each in table()] == list(range(POINTS))
+    # The shares that docs/split-tcp.md states; asked for were 0.90 and 0.95.
+    assert round(found.near, 3) == 0.973
+    assert (found.asked, round(found.right, 3)) == (604, 0.997)
+    assert (found.claimed, round(found.kept, 3)) == (600, 0.998)
+
+
+def test_the_model_is_near_on_paths_that_are_played_now() -> None:
+    found = worth(rows(few(), replications=8))
+    assert found.points == FEW
+    assert found.near >= 0.90
+    assert found.asked > FEW / 3
+    assert found.right >= 0.95
+    assert found.kept >= 0.95
+
+
+@pytest.mark.parametrize("lossy", [False, True])
+def test_paths_of_the_table_come_out_again(lossy: bool) -> None:
+    kept = [each for each in table() if each.lossy == lossy and each.size <= SMALL][:4]
+    assert [row(each.point) for each in kept] == kept
