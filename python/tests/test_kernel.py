@@ -259,6 +259,16 @@ def test_without_root_in_user_namespaces() -> None:
     assert json.loads(done.stdout)["output"]["flows"][0]["goodput_bytes"] > 500_000
 
 
+def test_without_the_device_the_remedy_is_said(tmp_path: Path) -> None:
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "-"]
+    command = [*hidden, kernel.program(), "run", "-"]
+    done = subprocess.run(command, input=json.dumps(resolved()), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "/dev/net/tun cannot be used" in done.stderr
+    assert "load the module (modprobe tun), or give the container the device" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_nothing_is_left_behind_whatever_kills_it() -> None:
     before = namespaces()
     random_moments = random.Random(7)

@@ -8,6 +8,7 @@ use crate::kernel::Kernel;
 use crate::lateness::{Summary, Tolerance};
 use crate::path::{Addresses, Network};
 use crate::prepare::{prepare, Prepared};
+use crate::probe::with_remedy;
 use crate::series::LinkSeries;
 use crate::starved::{self, Starved};
 use crate::sys::clock::Clock;
@@ -161,7 +162,7 @@ pub(crate) fn hosts(run: &Run, orders: &Orders, options: &[Options]) -> Result<(
         for end in 0..2 {
             let made = Host::new(addresses.of(flow as u32, end), &options.host);
             let (host, device) =
-                made.map_err(|e| Trouble::Host(format!("hosts of flow {}: {e}", run.flows[flow].id)))?;
+                made.map_err(|e| Trouble::Host(format!("hosts of flow {}: {}", run.flows[flow].id, with_remedy(&e))))?;
             hosts.push(host);
             devices.push(device);
         }

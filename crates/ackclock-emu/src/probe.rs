@@ -55,7 +55,7 @@ pub fn probe() -> Found {
 }
 
 /// What stands in the way of a host, with what to do about it.
-fn with_remedy(problem: &str) -> String {
+pub(crate) fn with_remedy(problem: &str) -> String {
     if problem.contains("/dev/net/tun") {
         let remedy = "load the module (modprobe tun), or give the container the device (--device /dev/net/tun)";
         return format!("{problem}; {remedy}");
