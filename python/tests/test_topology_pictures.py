@@ -42,6 +42,23 @@ def test_a_network_goes_from_left_to_right() -> None:
     assert found.routes[0].stops == ("a", "b", "d")
 
 
+def test_relays_have_their_places() -> None:
+    raw = network(("a", "b"), ("b", "d"), ends=("a", "d"))
+    raw |= {"relays": [{"name": "pep", "position": "b"}]}
+    assert drawn(raw).routes[0].stops == ("a", "b", "d"), "no flow has it"
+    raw["flows"][0]["relay"] = "pep"
+    found = drawn(raw)
+    assert found.routes[0].stops == ("a", "b-(relay-pep)", "d")
+    assert {line.ends for line in found.lines} == {("a", "b-(relay-pep)"), ("b-(relay-pep)", "d")}
+    chain = load(ROOT / "scenarios" / "split-tcp.toml", set={"flows.0.relay": "pep", "app.size": "1 MB"})
+    row = sketch(chain.points[0].scenario)
+    assert row.routes[0].stops == ("sender 0", "router 0", "relay-pep", "router 2", "receiver 0")
+    assert {place.name for place in row.places} == set(row.routes[0].stops)
+    cell = {"topology": {"kind": "hspa_cell", "rtt": "40 ms"}, "relays": [{"name": "pep"}], "run": {"duration": "1 s"}}
+    (words, *_) = (line.words for line in drawn(cell | {"flows": [{"relay": "pep"}]}).lines)
+    assert words[-1] == "relay pep in the core"
+
+
 def test_a_link_that_passes_a_node_goes_around_it() -> None:
     raw = network(("a", "b"), ("b", "c"), ("a", "c"), ends=("a", "c"))
     raw["flows"].append({"from": "a", "to": "c", "via": ["b"]})

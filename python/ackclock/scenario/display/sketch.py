@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ackclock.scenario.compile import compile_run
@@ -62,7 +62,39 @@ class Sketch:
 
 
 def sketch(scenario: Scenario) -> Sketch:
-    """What the topology of `scenario` looks like, with the links as they are resolved."""
+    """What the topology of `scenario` looks like, with the links as they are resolved and the relays of its flows."""
+    return _with_relays(_without_relays(scenario), scenario)
+
+
+def _with_relays(plain: Sketch, scenario: Scenario) -> Sketch:
+    """Where relays of flows stand, places are called after them; in a cell the line to its core says so."""
+    used = [relay for relay in scenario.relays if any(flow.relay == relay.name for flow in scenario.flows)]
+    if not used:
+        return plain
+    if isinstance(scenario.topology, LteCell | HspaCell):
+        first, *others = plain.lines
+        words = tuple(f"relay {relay.name} in the core" for relay in used)
+        return replace(plain, lines=(replace(first, words=first.words + words), *others))
+    network = isinstance(scenario.topology, Network)
+    there: dict[str, list[str]] = {}
+    for relay in used:
+        there.setdefault(str(relay.position) if network else f"router {relay.position}", []).append(relay.name)
+    called = {
+        place: f"{place}-(relay-{'-'.join(names)})" if network else f"relay-{'-'.join(names)}"
+        for place, names in there.items()
+    }
+
+    def new(name: str) -> str:
+        return called.get(name, name)
+
+    return Sketch(
+        tuple(replace(place, name=new(place.name)) for place in plain.places),
+        tuple(replace(line, ends=(new(line.ends[0]), new(line.ends[1]))) for line in plain.lines),
+        tuple(replace(route, stops=tuple(map(new, route.stops))) for route in plain.routes),
+    )
+
+
+def _without_relays(scenario: Scenario) -> Sketch:
     layout = scenario.layout()
     resolved = {link["id"]: link for link in compile_run(scenario)["links"]}
     if isinstance(scenario.topology, LteCell):
