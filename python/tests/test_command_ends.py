@@ -21,11 +21,11 @@ from ackclock.controllers import exits
 
 Write = Callable[..., Path]
 
+pytestmark = pytest.mark.real_time
+
 ENDING = """\
 import os
 from ackclock import WindowBased
-
-pytestmark = pytest.mark.real_time
 
 class Ending(WindowBased):
     def grow(self, cx, ack, acked):
