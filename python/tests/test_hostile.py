@@ -16,6 +16,8 @@ import pytest
 import ackclock
 from ackclock import kernel
 
+pytestmark = pytest.mark.real_time
+
 SCENARIO = """
 [topology]
 kind = "dumbbell"
@@ -33,8 +35,6 @@ duration = "1 s"
 
 HOSTILE = """
 import os, random, socket, struct, sys, time
-
-pytestmark = pytest.mark.real_time
 version = int(sys.argv[1])
 draw = random.Random(int(sys.argv[2]))
 device = next(name for _, name in socket.if_nameindex() if name != "lo")
