@@ -135,6 +135,14 @@ def test_what_is_no_result_is_said_in_a_line(
     assert not (tmp_path / "out").exists()
 
 
+def test_without_a_directory_a_line_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "iperf3", str(IPERF3 / "up-2.json")]) == 2
+    assert (
+        "no directory for the tables is given; write ackclock import iperf3 FILE... --out DIR"
+        in capsys.readouterr().err
+    )
+
+
 def flent(tmp_path: Path, **series: list[dict[str, Any]]) -> Path:
     document = {
         "version": 3,

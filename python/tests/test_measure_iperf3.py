@@ -80,6 +80,21 @@ def test_what_iperf3_says_when_it_fails_is_the_reason(tmp_path: Path, capsys: py
     assert "unable to connect to server" in capsys.readouterr().out
 
 
+def test_a_campaign_without_a_server_ends_and_can_go_on(
+    tmp_path: Path, port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "none.toml", tmp_path / "out"
+    text = (
+        CAMPAIGN.format(own=1, other=port).replace('["ackclock", "iperf3"]', '"iperf3"').replace("= 2\ngap", "= 4\ngap")
+    )
+    file.write_text(text.replace(f"iperf3_port = {port}", "iperf3_port = 1"))
+    assert main(["measure", "run", str(file), "--out", str(out)]) == 1
+    printed = capsys.readouterr()
+    assert "the first 3 tests have failed, so that this ends: " in printed.err
+    assert printed.out.count("failed, attempt 1 of 1") == 3
+    assert not list((out / "runs.journal.campaign" / "tests").glob("*"))
+
+
 @pytest.mark.parametrize(
     ("was", "line", "said"),
     [

@@ -51,6 +51,18 @@ def test_a_truth_that_is_another_is_seen(
     assert out.count("said to be retransmission (fast), was") == 1
 
 
+def test_what_was_cut_is_not_as_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = pcaps.download(tmp_path / "a.pcapng")
+    file.write_bytes(file.read_bytes()[:100_000])
+    assert main(["pcap", str(file), "--check"]) == 1
+    assert "a.pcapng: NOT whole, " in capsys.readouterr().out
+    assert main(["pcap", str(file), "--check", "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["checks"]
+    assert found["truncated"]
+    assert not found["agrees"]
+    assert all(place["agrees"] for place in found["places"])
+
+
 def test_needless_is_wrong_where_every_copy_was_dropped() -> None:
     kinds = {"packet": pl.UInt64, "id": pl.String, "seq": pl.Int64, "drop": pl.String, "needless": pl.Boolean}
     rows = [

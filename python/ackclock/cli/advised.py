@@ -34,7 +34,7 @@ def show(advice: Advice) -> None:
         sizes = [f"{SIZE.format(found.size)}" for found in at.downloads]
         rows = [["proxy", "to server\nms", "to client\nms", *sizes, "buffer\nMB"], *map(_place, advice.places)]
         console.print_table(out, rows, ["left"])
-        console.say(out, f"best: {advice.best.place.name}")
+        console.say(out, f"best by the geometric mean over the downloads: {advice.best.place.name}")
     console.say(out, f"\n{_cost(at)}")
     for note in advice.notes:
         console.say(out, f"note: {note}")

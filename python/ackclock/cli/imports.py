@@ -19,7 +19,7 @@ import_app = App(
 )
 
 Files = Annotated[tuple[Path, ...], Parameter(help="Files of the tool, gzipped or not; a test each, or several.")]
-Out = Annotated[Path, Parameter(help="Directory for the tables.")]
+Out = Annotated[Path | None, Parameter(help="Directory for the tables; it has to be given.")]
 Labels = Annotated[
     tuple[str, ...],
     repeatable("Files of a group: fibre=a.json,b.json or fibre=FOLDER/*.json. Repeatable.", name="--label"),
@@ -27,31 +27,34 @@ Labels = Annotated[
 
 
 @import_app.command(name="iperf3", help_epilogue=example("import iperf3"))
-def iperf3_command(*files: Path, out: Out, label: Labels = ()) -> int:
+def iperf3_command(*files: Path, out: Out = None, label: Labels = ()) -> int:
     """Results of iperf3 --json."""
     return _run("iperf3", files, out, label)
 
 
 @import_app.command(name="flent", help_epilogue=example("import flent"))
-def flent_command(*files: Path, out: Out, label: Labels = ()) -> int:
+def flent_command(*files: Path, out: Out = None, label: Labels = ()) -> int:
     """Data files of flent, .flent or .flent.gz."""
     return _run("flent", files, out, label)
 
 
 @import_app.command(name="mahimahi", help_epilogue=example("import mahimahi"))
-def mahimahi_command(*files: Path, out: Out, label: Labels = ()) -> int:
+def mahimahi_command(*files: Path, out: Out = None, label: Labels = ()) -> int:
     """Logs of links that mahimahi has written (--uplink-log, --downlink-log)."""
     return _run("mahimahi", files, out, label)
 
 
 @import_app.command(name="pantheon", help_epilogue=example("import pantheon"))
-def pantheon_command(*files: Path, out: Out, label: Labels = ()) -> int:
+def pantheon_command(*files: Path, out: Out = None, label: Labels = ()) -> int:
     """Logs of Pantheon's tunnels, such as bbr_datalink_run1.log."""
     return _run("mahimahi", files, out, label)
 
 
-def _run(tool: str, files: Sequence[Path], out: Path, labels: Sequence[str]) -> int:
+def _run(tool: str, files: Sequence[Path], out: Path | None, labels: Sequence[str]) -> int:
     """Read, write, and say what is there."""
+    if out is None:
+        problem = "no directory for the tables is given"
+        raise InputError(problem, f"write ackclock import {tool} FILE... --out DIR", key="out")
     import dataclasses
 
     from ackclock.cli import console

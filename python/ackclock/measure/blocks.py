@@ -7,11 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ackclock.errors import AckclockError
 from ackclock.measure import client, context, iperf3
 from ackclock.measure.campaign import Campaign, Point
 from ackclock.measure.journal import Journal
 
 Report = Callable[[str], None]
+
+_FIRST_BROKEN = 3
+"""Tests that may fail before any other, each with all of its attempts: then the server is not there, or no line."""
+
 
 _WAIT_S = (0.0, 2.0, 5.0, 15.0)
 """Before a test is made again: a line that was lost may need a while."""
@@ -47,6 +52,7 @@ def play(campaign: Campaign, journal: Journal, job: Job, report: Report) -> list
         run = campaign.run(point, job.repetition)
         test = _tried(campaign, journal, job, point, report)
         journal.put(run, {"run": run, "block": job.number, "place": place, "idle_ns": idle, **test})
+        _somebody_there(journal, run, point, test["problem"])
     return []
 
 
@@ -75,9 +81,27 @@ def _tried(campaign: Campaign, journal: Journal, job: Job, point: Point, report:
             report(f"{_name(campaign, point, job)}: {_said(found)}")
             return {"problem": None, "attempts": attempts, "context": told, "result": found}
         attempts.append(problem)
-        report(f"{_name(campaign, point, job)}: failed, {problem}")
+        report(f"{_name(campaign, point, job)}: failed, attempt {len(attempts)} of {header.retries + 1}: {problem}")
         if len(attempts) > header.retries:
             return {"problem": problem, "attempts": attempts, "context": told, "result": None}
+
+
+def _somebody_there(journal: Journal, run: int, point: Point, problem: str | None) -> None:
+    """End a campaign that begins with nothing but failures; later ones may be of a line that comes back.
+
+    They are not kept, so that resume makes these tests. Raises :class:`AckclockError`.
+    """
+    if journal.vain is None or problem is None:
+        journal.vain = None
+        return
+    journal.vain.append(run)
+    if len(journal.vain) == _FIRST_BROKEN:
+        for each in journal.vain:
+            journal.forget(each)
+        raise AckclockError(
+            f"{point.line.name}: the first {_FIRST_BROKEN} tests have failed, so that this ends: {problem};"
+            " when server and line are there, go on with ackclock measure resume"
+        )
 
 
 def _broken(found: dict[str, Any] | None) -> str | None:

@@ -32,6 +32,8 @@ class Journal:
         self.out = out
         self.folder = out / FOLDER
         self._state: dict[str, Any] | None = None
+        self.vain: list[int] | None = []
+        """Tests that have failed since this process began, until one did not; then None."""
 
     @classmethod
     def begun(cls, out: Path, campaign: Campaign) -> Journal:

@@ -83,11 +83,13 @@ class Check:
     places: tuple[Place, ...]
     figures: tuple[Figure, ...] = ()
     """Those of the run's tables beside the capture's; none without the tables."""
+    truncated: str | None = None
+    """Where and why it ends before its end, if it does: then only a part was checked."""
 
     @property
     def agrees(self) -> bool:
-        """Whether every place and every figure agrees."""
-        return all(place.agrees for place in self.places) and not self.wrong
+        """Whether every place and every figure agrees, of a capture that is whole."""
+        return all(place.agrees for place in self.places) and not self.wrong and self.truncated is None
 
     @property
     def wrong(self) -> tuple[Figure, ...]:
@@ -108,11 +110,15 @@ class Check:
         ]
         told = [{name: getattr(each, name) for name in ("id", "place", "name", "was", "said")} for each in self.wrong]
         counted = {"figures": len(self.figures), "wrong": told} if self.figures else {}
-        return {"file": self.file, "scenario": self.scenario, "agrees": self.agrees, "places": places, **counted}
+        known = {"file": self.file, "scenario": self.scenario, "agrees": self.agrees, "truncated": self.truncated}
+        return {**known, "places": places, **counted}
 
     def lines(self) -> Iterator[str]:
         """In words."""
-        yield f"{self.file}: {'as it was' if self.agrees else 'NOT as it was'}"
+        if self.truncated is not None:
+            yield f"{self.file}: NOT whole, {self.truncated}; what follows is of what came before"
+        else:
+            yield f"{self.file}: {'as it was' if self.agrees else 'NOT as it was'}"
         for place in self.places:
             yield f"  {place.interface} ({place.vantage or 'no data'}): {_said(place)}"
             for each in place.disagreements[:_LISTED]:
@@ -166,7 +172,7 @@ def check(source: Input, options: Options | None = None, truth: Result | None = 
         beside = () if truth is None else tuple(_figures(_run(truth, known, source), flows, table, names))
     if not places and not beside:
         raise InputError("has no data of TCP to compare", "give a capture of flows over TCP", source=source.name)
-    return Check(source.name, escaped(str(known.get("scenario", ""))), places, beside)
+    return Check(source.name, escaped(str(known.get("scenario", ""))), places, beside, capture.known["truncated"])
 
 
 def _run(truth: Result, known: Mapping[str, Any], source: Input) -> pl.DataFrame:
