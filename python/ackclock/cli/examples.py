@@ -26,7 +26,7 @@ _OF = {
     "import pantheon": "ackclock import pantheon *_datalink_run*.log --out results/pantheon",
     "proxy": "ackclock proxy --to example.com:80 --listen 127.0.0.1:8080",
     "advise": "ackclock advise split scenarios/split-tcp.toml",
-    "advise split": "ackclock advise split --rtt-core '80 ms' --rtt-access '20 ms' --rate '40 Mbit/s'",
+    "advise split": "ackclock advise split scenarios/split-tcp.toml",
     "cc": "ackclock cc cubic --set beta=0.8 --profile rfc",
     "doctor": "ackclock doctor",
     "kernel": "ackclock kernel list",
