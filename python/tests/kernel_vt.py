@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from ackclock.cli.app import main
 from ackclock.errors import EngineError
 from ackclock.virtual import guest, kept
 from studies import write_study
+from virtual_kernels import able as able  # a fixture of the module
 
 PATH: dict[str, Any] = {
     "kind": "dumbbell",
@@ -46,20 +46,6 @@ def scenario(*flows: dict[str, Any], **run: Any) -> dict[str, Any]:
 
 def tables(result: ackclock.Result) -> list[bytes]:
     return [table.write_csv().encode() for table in result.tables.values() if table.width]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def able(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The newest kernel of those without a patch is the only one: what else was built here must not matter."""
-    forbidden = guest.forbidden()
-    found = [kernel for kernel in kept.all_of_them() if " with " not in kernel.source]
-    if forbidden or not found:
-        pytest.fail(f"nothing here is tested: {forbidden or 'no kernel is built; ackclock kernel build'}")
-    alone = tmp_path_factory.mktemp("kernels")
-    (alone / found[0].name).symlink_to(found[0].image.parent)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACKCLOCK_KERNELS", str(alone))
-        yield
 
 
 @pytest.mark.parametrize(("cc", "mbit", "repeated"), [("reno", 9.5304, 110), ("cubic", 9.547, 27), ("bbr1", 9.367, 72)])

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +17,7 @@ import pytest
 
 import ackclock
 from ackclock.virtual import guest, kept, programs
+from virtual_kernels import able as able  # a fixture of the module
 
 SCENARIO = """
 [topology]
@@ -31,20 +31,6 @@ cc = "cubic"
 duration = "4 s"
 """
 SIZE = 2_000_000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def able(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The newest kernel of those without a patch is the only one."""
-    forbidden = guest.forbidden()
-    found = [kernel for kernel in kept.all_of_them() if " with " not in kernel.source]
-    if forbidden or not found:
-        pytest.fail(f"nothing here is tested: {forbidden or 'no kernel is built; ackclock kernel build'}")
-    alone = tmp_path_factory.mktemp("kernels")
-    (alone / found[0].name).symlink_to(found[0].image.parent)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACKCLOCK_KERNELS", str(alone))
-        yield
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 import ackclock
 from ackclock.cli.app import main
 from ackclock.errors import InputError
-from ackclock.measure import campaign, iperf3
+from ackclock.measure import blocks, campaign, iperf3
 from ackclock.measure.client import Address
 from measuring import serving
 
@@ -111,6 +111,14 @@ def test_what_iperf3_cannot_do_is_refused_before_anything_is_measured(
     file.write_text(CAMPAIGN.format(own=1, other=1).replace(was, line))
     with pytest.raises(InputError, match=said):
         campaign.load(file)
+
+
+def test_what_the_receiver_did_not_tell_is_no_goodput() -> None:
+    document = json.loads((Path(__file__).parent / "vectors" / "iperf3" / "up-2.json").read_text(encoding="utf-8"))
+    found = {"tool": "iperf3", "asked": {}, "document": document}
+    assert blocks.goodput(found) == pytest.approx(2 * 8 * 5111808 / 2.078315)
+    del document["end"]["streams"][1]["receiver"]
+    assert blocks.goodput(found) is None
 
 
 def test_the_command_is_what_the_test_says(tmp_path: Path) -> None:

@@ -126,10 +126,10 @@ def _idle(address: client.Address) -> list[int] | None:
         return None
 
 
-def goodput(found: dict[str, Any]) -> float:
+def goodput(found: dict[str, Any]) -> float | None:
     """Of all connections of a test, bit/s: what receivers have read between the warm-up and the end."""
     if iperf3.made(found):
-        return iperf3.of(found).goodput_bps or 0.0
+        return iperf3.of(found).goodput_bps
     asked = found["asked"]
     counted = sum(
         connection["counted"]
@@ -142,7 +142,8 @@ def goodput(found: dict[str, Any]) -> float:
 
 def _said(found: dict[str, Any] | None) -> str:
     assert found is not None
-    return f"{goodput(found) / 1e6:.3g} Mbit/s"
+    rate = goodput(found)
+    return "goodput is not known" if rate is None else f"{rate / 1e6:.3g} Mbit/s"
 
 
 def _name(campaign: Campaign, point: Point, job: Job) -> str:

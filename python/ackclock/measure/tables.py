@@ -152,13 +152,14 @@ class _Writer:
     def _entry(self, run: int, test: dict[str, Any], block: Mapping[str, Any]) -> dict[str, Any]:
         found, repetitions = test["result"], self._campaign.header.repetitions
         own = not iperf3.made(found)
+        connections = found["ends"]["client"]["connections"] if own else ()
         return {
             "run": run,
             "point": run // repetitions,
             "replication": run % repetitions,
             "seed": self._campaign.header.seed,
             "wall_s": found["ends"]["client"]["took_ns"] * _S if own else found["asked"]["duration_ns"] * _S,
-            "events": 0,
+            "events": sum(len(way["time_ns"]) for way in connections),
             "packets": 0,
             "warnings": [*block.get("warnings", ()), *(() if own else iperf3.of(found).notes)],
             "context": test["context"],

@@ -1,0 +1,23 @@
+"""The kernel in virtual time that tests run on, whatever else has been built on this computer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ackclock.virtual import guest, kept
+
+
+@pytest.fixture(scope="module", autouse=True)
+def able(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The newest kernel of those without a patch is the only one: what else was built here must not matter."""
+    forbidden = guest.forbidden()
+    found = [kernel for kernel in kept.all_of_them() if " with " not in kernel.source]
+    if forbidden or not found:
+        pytest.fail(f"nothing here is tested: {forbidden or 'no kernel is built; ackclock kernel build'}")
+    alone = tmp_path_factory.mktemp("kernels")
+    (alone / found[0].name).symlink_to(found[0].image.parent)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACKCLOCK_KERNELS", str(alone))
+        yield
