@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from ackclock import engine, host
+from ackclock import engine
 from ackclock.errors import InputError
 from ackclock.measure import series
 from ackclock.measure.imports.measured import Test
-from ackclock.measure.tables import LIVE, columns_of
-from ackclock.results.manifest import FORMAT, TABLES, Manifest
+from ackclock.measure.tables import about, columns_of
+from ackclock.results.manifest import TABLES, Manifest
 from ackclock.results.store import OutputDirectory
 
 _RUN = {
@@ -115,21 +114,12 @@ def _entry(number: int, point: int, replication: int, test: Test) -> dict[str, A
 def _manifest(
     tests: Sequence[Test], params: list[str], points: list[tuple[Any, ...]], entries: list[dict[str, Any]]
 ) -> Manifest:
-    catalogue = engine.catalogue()
     failed = [test for test in tests if test.problem is not None]
     good = [test for test in tests if test.problem is None]
     first = {entry["point"]: good[entry["run"]] for entry in reversed(entries)}
     return {
-        "format": FORMAT,
-        "status": "complete",
-        "missing": [],
-        "version": catalogue.version,
-        "engine": {"name": LIVE, "version": catalogue.version, "commit": catalogue.commit},
-        "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
-        "host": host.facts(),
-        "scenario": {"source": ", ".join(dict.fromkeys(test.tool for test in good)), "text": "", "changes": {}},
+        **about(", ".join(dict.fromkeys(test.tool for test in good)), ""),
         "params": params,
-        "numbers": {},
         "points": [
             _point(number, dict(zip(params, point, strict=True)), first[number]) for number, point in enumerate(points)
         ],
@@ -138,7 +128,6 @@ def _manifest(
             {"run": len(good) + number, "point": 0, "replication": 0, "problem": _told(test), "traceback": None}
             for number, test in enumerate(failed)
         ],
-        "files": {},
     }
 
 

@@ -37,6 +37,23 @@ _MORE: Mapping[str, Any] = {
 """Columns of `runs` that only measurements have."""
 
 
+def about(source: str, text: str) -> Manifest:
+    """What the manifests of all measured results have: of a complete one, that `source` says, whose text is `text`."""
+    catalogue = engine.catalogue()
+    return {
+        "format": FORMAT,
+        "status": "complete",
+        "missing": [],
+        "version": catalogue.version,
+        "engine": {"name": LIVE, "version": catalogue.version, "commit": catalogue.commit},
+        "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        "host": host.facts(),
+        "scenario": {"source": source, "text": text, "changes": {}},
+        "numbers": {},
+        "files": {},
+    }
+
+
 def write(campaign: Campaign, journal: Journal) -> None:
     """Write the tables of what has been measured so far. Raises :class:`ackclock.errors.AckclockError`."""
     writer = _Writer(campaign, journal)
@@ -84,7 +101,6 @@ class _Writer:
     def manifest(self) -> Manifest:
         """The record beside them."""
         campaign, journal = self._campaign, self._journal
-        catalogue = engine.catalogue()
         total = len(campaign.points) * campaign.header.repetitions
         failed, done = journal.failed(), journal.done()
         notes = journal.blocks()
@@ -93,16 +109,10 @@ class _Writer:
             entries.append(self._entry(run, test, notes.get(test["block"], {})))
             segments.setdefault(run // campaign.header.repetitions, _segment(test))
         return {
-            "format": FORMAT,
+            **about(campaign.source, self._without_servers(campaign.text)),
             "status": "complete" if len(done) == total else "interrupted",
             "missing": [run for run in range(total) if run not in done],
-            "version": catalogue.version,
-            "engine": {"name": LIVE, "version": catalogue.version, "commit": catalogue.commit},
-            "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
-            "host": host.facts(),
-            "scenario": {"source": campaign.source, "text": self._without_servers(campaign.text), "changes": {}},
             "params": list(campaign.params),
-            "numbers": {},
             "points": [_point(point, segments.get(point.index, 1)) for point in campaign.points],
             "runs": entries,
             "failed": [
@@ -115,7 +125,6 @@ class _Writer:
                 }
                 for run, problem in failed.items()
             ],
-            "files": {},
         }
 
     def _good(self) -> Iterator[tuple[int, dict[str, Any]]]:
