@@ -197,7 +197,7 @@ def test_the_command_prints_what_json_says(capsys: pytest.CaptureFixture[str]) -
     assert download["runs"]["gain"] == pytest.approx(download["runs"]["off_s"] / download["runs"]["on_s"] - 1)
     assert f"+{100 * download['runs']['gain']:.3g} %" in text
     assert "A proxy pays here" in text
-    assert f"best: {found['best']}" in text
+    assert f"best by the geometric mean over the downloads: {found['best']}" in text
 
 
 @pytest.mark.parametrize(

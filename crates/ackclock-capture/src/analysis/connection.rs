@@ -231,7 +231,8 @@ impl Connection {
     /// Share of the round trip of direction `d` that is beyond the capture point: 1 at the sender.
     pub fn vantage(&self, d: usize) -> Option<f64> {
         let x = &self.directions[d];
-        let beyond = x.rtt.least().or_else(|| self.handshake_part(d))?;
+        // A single acknowledgment may have waited for its timer: the handshake does not.
+        let beyond = x.rtt.least().into_iter().chain(self.handshake_part(d)).min()?;
         let up = x.up.get()?;
         Some(if beyond + up > 0 { beyond as f64 / (beyond + up) as f64 } else { 1.0 })
     }
