@@ -34,7 +34,6 @@ KNOWN = {
         866,
         867,
     ): "a handshake was repeated and nothing acknowledged as the run ends, so that nobody knows where this is seen",
-    (938, 939): "not explained: the sender times one round trip of 1.28 s, of some 700, that the capture has none for",
 }
 """Scenarios, with a seed in place of their own, that do not agree, and why."""
 

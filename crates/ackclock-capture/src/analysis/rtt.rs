@@ -5,7 +5,7 @@ use super::packing::Coder;
 use super::quantiles::Quantiles;
 use super::ring::Ring;
 
-/// Timestamps that wait for their echo; of more than these only some are timed.
+/// Timestamps that wait for their echo; of more than these only the oldest and the newest are timed.
 const MOST_STAMPS: usize = 64;
 /// Longer than nine years is no time that anything took, but a damaged file: it counts for that, so that sums stay numbers.
 pub const LONGEST: i64 = 1 << 58;
@@ -139,9 +139,9 @@ impl Stamps {
     pub fn passed(&mut self, value: u32, time: i64) {
         if self.newest.is_none_or(|newest| older(newest, value)) {
             self.newest = Some(value);
-            if self.waiting.len() < MOST_STAMPS {
-                self.waiting.push_back((value, time));
-            }
+            // The oldest is echoed next; the newest once the other end has all, and what was repeated since is timed by that.
+            self.waiting.truncate(MOST_STAMPS - 1);
+            self.waiting.push_back((value, time));
         }
     }
 
@@ -192,5 +192,21 @@ impl Stamps {
     /// When `value` passed first, if it is what was echoed last.
     pub fn last_echoed(&self, value: u32) -> Option<i64> {
         (self.echoed == Some(value)).then_some(self.echoed_from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_stamps_the_oldest_and_the_newest_are_timed() {
+        let mut stamps = Stamps::default();
+        (0..300).for_each(|ms| stamps.passed(ms, i64::from(ms) * 1_000_000));
+        assert_eq!(stamps.echoed(0, 400_000_000), Some(400_000_000));
+        assert_eq!(stamps.echoed(1, 400_000_000), Some(399_000_000));
+        assert_eq!(stamps.echoed(200, 401_000_000), None, "not kept");
+        assert_eq!(stamps.echoed(299, 401_000_000), Some(102_000_000));
+        assert_eq!(stamps.last_echoed(299), Some(299_000_000));
     }
 }

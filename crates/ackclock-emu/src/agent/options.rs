@@ -44,6 +44,9 @@ const BUFFERS: &str = "4096 16777216 268435456";
 /// Our names of controllers that Linux calls otherwise.
 const NAMES: [(&str, &str); 3] = [("bbr1", "bbr"), ("newreno", "reno"), ("westwood+", "westwood")];
 
+/// A controller of ours that Linux has not, though a module of it bears the name; and our name of that module's.
+const NAMESAKE: (&str, &str) = ("westwood", "westwood+");
+
 /// All controllers of Linux.
 const LINUX: [&str; 17] = [
     "bbr",
@@ -227,6 +230,10 @@ impl Options {
 /// The kernel's name of the flow's controller.
 fn controller(flow: &Flow, kernel: &Kernel) -> Result<String, String> {
     let name = flow.cc.name.as_str();
+    if name == NAMESAKE.0 {
+        let (name, theirs) = NAMESAKE;
+        return Err(format!("Linux's module {name} is not '{name}', but '{theirs}'; write {theirs}, or engine sim"));
+    }
     let kernels = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, theirs)| *theirs);
     if kernel.controllers.iter().any(|k| k == kernels) {
         return Ok(kernels.to_owned());
@@ -347,6 +354,8 @@ mod tests {
         let sim = "Linux has none of this name, so choose one of these, or engine sim";
         assert_eq!(said("copa", None), here("copa") + sim);
         assert_eq!(said("westwood+", Some(&["westwood"])), here("westwood") + "load its module: modprobe tcp_westwood");
+        let namesake = "flows.0.cc: Linux's module westwood is not 'westwood', but 'westwood+'; write westwood+, or engine sim";
+        assert_eq!(said("westwood", Some(&["westwood"])), namesake);
         let none = "choose one of these, for this kernel has no module tcp_vegas to load";
         assert_eq!(said("vegas", Some(&["htcp"])), here("vegas") + none);
         assert!(said("vegas", None).ends_with("or load its module, where there is one: modprobe tcp_vegas"));
