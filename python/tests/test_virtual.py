@@ -84,7 +84,7 @@ def test_the_newest_kernel_is_meant_where_none_is_named(tmp_path: Path) -> None:
     assert kept.remove("b").name == "b"
     assert kept.named(None).name == "c"
     with pytest.raises(
-        EngineError, match=re.escape("no kernel 'b' is built; there is c, a; ackclock kernel build --n")
+        InputError, match=re.escape("no kernel 'b' is built for engine kernel-vt; there is c, a; or: ackclock kernel b")
     ):
         kept.named("b")
 
@@ -93,7 +93,7 @@ def test_where_kernels_differ_one_has_to_be_named(tmp_path: Path) -> None:
     kept_kernel(tmp_path, one("original"))
     kept_kernel(tmp_path, one("patched", created=2.0, digest="2" * 64))
     with pytest.raises(
-        EngineError, match=r"several kernels are built \(patched, original\); say which: --kernel original"
+        InputError, match=r"several kernels are built .* \(patched, original\); say which: --kernel original"
     ):
         kept.named(None)
     assert kept.named("patched").digest == "2" * 64
@@ -121,9 +121,9 @@ def test_a_scenario_without_its_kernel_gets_one_line(tmp_path: Path, capsys: pyt
     text = f'[topology]\nkind = "dumbbell"\n{path}[[flows]]\ncc = "reno"\n[run]\nduration = "1 s"\n'
     file.write_text(text, encoding="utf-8")
     kept_kernel(tmp_path, one("a"))
-    assert main(["run", str(file), "--engine", "kernel-vt", "--kernel", "mine"]) != 0
+    assert main(["run", str(file), "--engine", "kernel-vt", "--kernel", "mine"]) == 2
     said = capsys.readouterr().err
-    assert "no kernel 'mine' is built; there is a; ackclock kernel build --name mine" in said
+    assert "no kernel 'mine' is built for engine kernel-vt; there is a; or: ackclock kernel build --name mine" in said
     assert said.count("\n") == 1
 
 

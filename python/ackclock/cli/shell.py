@@ -128,16 +128,8 @@ def run(plan: Any, asked: Asked) -> int:
         status=not asked.quiet,
         virtual=None if asked.guest is None else shell.Virtual(asked.guest.kernel, asked.guest.write),
     )
-    shell.single(plan)
-    if not asked.quiet:
-        level = behind.level()
-        other = "server" if asked.end == "client" else "client"
-        console.warn(
-            f"you are the {asked.end}; the {other} is {_address(level, other)} ({other}.ackclock, "
-            f"$ACKCLOCK_{other.upper()})"
-        )
     try:
-        ended = shell.play(plan, request, asked.out)
+        ended = shell.play(plan, request, asked.out, (lambda: None) if asked.quiet else lambda: _begins(asked.end))
     except behind.NotStartedError as problem:
         console.warn(str(problem))
         return problem.code
@@ -149,6 +141,15 @@ def run(plan: Any, asked: Asked) -> int:
         if asked.out is not None:
             console.warn(f"tables: {asked.out}")
     return int(ended.shell["exit"])
+
+
+def _begins(end: str) -> None:
+    """Say where the program finds the other end."""
+    from ackclock.execution import behind
+
+    other = "server" if end == "client" else "client"
+    address = _address(behind.level(), other)
+    console.warn(f"you are the {end}; the {other} is {address} ({other}.ackclock, $ACKCLOCK_{other.upper()})")
 
 
 def _address(level: int, end: str) -> str:

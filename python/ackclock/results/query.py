@@ -19,6 +19,11 @@ from ackclock.results.manifest import LATER, TABLES, Manifest, tables_of
 _NO_TABLE = re.compile(r'Table with name "?(.+?)"? does not exist')
 _HINTS = ("Candidate bindings", "Did you mean")
 MEASURES = "measures"
+_ASKED_FOR = {
+    "series": ("nothing was sampled", "a scenario's [probes], or ackclock pcap --series, asks for it"),
+    "events": ("no events were written", "ackclock pcap --events asks for them"),
+}
+"""Tables that have rows only where they were asked for: what it means that one has none."""
 _INSTANT = "TIMESTAMP WITH TIME ZONE"
 
 
@@ -43,6 +48,7 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
     """
     manifest = store.manifest_of(path)  # says what is wrong with a directory that is none
     folder = Path(path).resolve()
+    empty: list[str] = []
     with duckdb.connect() as connection:
         try:
             statements = duckdb.extract_statements(sql)
@@ -55,14 +61,17 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
             for name in (name for name in tables_of(manifest) if name in sql.casefold()):
                 if name in LATER and f"{name}.parquet" not in manifest["files"]:
                     continue
-                connection.read_parquet(str(_checked(folder, name, manifest))).create_view(name)
+                view = connection.read_parquet(str(_checked(folder, name, manifest)))
+                view.create_view(name)
+                if name in _ASKED_FOR and not view.limit(1).fetchall():
+                    empty.append(f"{name} has no rows: {_ASKED_FOR[name][0]}; {_ASKED_FOR[name][1]}")
             if MEASURES in sql.casefold():
                 _add_measures(connection, manifest)
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("SET allowed_directories = ?", [[str(folder)]])
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
-            return replace(_answer(connection, statements[0]), notes=tuple(incomplete.notes(manifest)))
+            return replace(_answer(connection, statements[0]), notes=(*incomplete.notes(manifest), *empty))
         except InputError:
             raise
         except Exception as error:  # of DuckDB, and of what it needs to turn a value into one of Python's

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -86,9 +86,15 @@ def single(plan: Plan) -> Plan:
     return plan
 
 
-def play(plan: Plan, request: Request, out: str | os.PathLike[str] | None = None) -> Ended:
+def play(
+    plan: Plan,
+    request: Request,
+    out: str | os.PathLike[str] | None = None,
+    begins: Callable[[], None] = lambda: None,
+) -> Ended:
     """Let programs run behind the path of a plan with one point; the tables of what passed go to `out`.
 
+    `begins` is called when all that was asked for has been looked at, before anything starts.
     Raises :class:`InputError` for what cannot be had, and :class:`ackclock.execution.behind.NotStartedError`.
     """
     (point,) = single(plan).points
@@ -99,6 +105,7 @@ def play(plan: Plan, request: Request, out: str | os.PathLike[str] | None = None
     place = store.OutputDirectory(out) if out is not None else None
     try:
         wanted = _wanted(request, place.partial if place is not None else None, plan)
+        begins()
         begun = time.monotonic()
         played = _played(document, wanted, request, scenario)
         if place is not None:

@@ -70,7 +70,7 @@ def named(name: str | None) -> Kernel:
     """The kernel of this name; without one the newest, if all that are built are the same but for their names.
 
     What a run gives must not hang on which other kernels somebody has built here: where they differ, a name is needed.
-    Raises :class:`EngineError` for that, and where there is none.
+    Raises :class:`InputError` for that and for a name that none has, :class:`EngineError` where none is built.
     """
     found = all_of_them()
     if not found:
@@ -78,15 +78,18 @@ def named(name: str | None) -> Kernel:
     if name is None:
         if len({kernel.digest for kernel in found}) > 1:
             there = ", ".join(kernel.name for kernel in found)
-            raise EngineError(
-                f"engine kernel-vt: several kernels are built ({there}); say which: --kernel {found[-1].name}"
+            raise InputError(
+                f"several kernels are built for engine kernel-vt ({there})",
+                f"say which: --kernel {found[-1].name}",
+                key="run.kernel",
             )
         return found[0]
     for kernel in found:
         if kernel.name == name:
             return kernel
     there = ", ".join(kernel.name for kernel in found)
-    raise EngineError(f"engine kernel-vt: no kernel '{name}' is built; there is {there}; {BUILD} --name {name}")
+    problem = f"no kernel '{name}' is built for engine kernel-vt"
+    raise InputError(problem, f"there is {there}; or: {BUILD} --name {name}", key="run.kernel")
 
 
 def checked(name: str) -> str:
