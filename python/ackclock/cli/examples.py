@@ -18,6 +18,7 @@ _OF = {
     "measure plan": "ackclock measure plan lines.toml",
     "measure run": "ackclock measure run lines.toml --out results/lines",
     "measure resume": "ackclock measure resume results/lines",
+    "measure why": "ackclock measure why results/lines",
     "measure serve": "ackclock measure serve --bind 0.0.0.0 --token token --expire '8 h'",
     "import": "ackclock import iperf3 results/*.json --out results/measured",
     "import iperf3": "ackclock import iperf3 results/*.json --out results/measured",

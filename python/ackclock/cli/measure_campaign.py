@@ -26,10 +26,12 @@ class Request:
     token: Path | None = None
     yes: bool = False
     retry_failed: bool = False
+    virtual: bool = False
+    kernel: str | None = None
 
     def asked(self) -> runner.Asked:
         """The same, as a runner wants it."""
-        return runner.Asked(self.lines or None, self.token, self.yes, self.retry_failed)
+        return runner.Asked(self.lines or None, self.token, self.yes, self.retry_failed, self.virtual, self.kernel)
 
 
 def plan(file: Path, *, as_json: bool) -> int:

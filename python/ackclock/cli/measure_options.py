@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from ackclock.cli.examples import of as example
-from ackclock.cli.options import Json, flag, repeatable
+from ackclock.cli.options import Json, Kernel, flag, repeatable
 
 measure_app = App(
     name="measure",
@@ -43,6 +43,7 @@ def serve_command(
 CampaignFile = Annotated[Path, Parameter(help="A campaign in TOML (docs/measure.md).")]
 Token = Annotated[Path | None, Parameter(help="File with the server's token, in place of the campaign's.")]
 Yes = Annotated[bool, flag("Measure metered lines, too, however much goes over them.")]
+Virtual = Annotated[bool, flag("Play lines that are a scenario's path in virtual time (docs/shell.md).")]
 Lines = Annotated[tuple[str, ...], repeatable("Only this line. Repeatable.", name="--line")]
 
 
@@ -65,11 +66,13 @@ def run_command(
     lines: Lines = (),
     token: Token = None,
     yes: Yes = False,
+    virtual: Virtual = False,
+    kernel: Kernel = None,
 ) -> int:
     """Make the tests of a campaign, and keep each as it ends."""
     from ackclock.cli.measure_campaign import Request, run
 
-    return run(file, out or Path("results") / file.stem, Request(lines, token, yes))
+    return run(file, out or Path("results") / file.stem, Request(lines, token, yes, virtual=virtual, kernel=kernel))
 
 
 @measure_app.command(name="resume", help_epilogue=example("measure resume"))
@@ -81,8 +84,25 @@ def resume_command(
     token: Token = None,
     yes: Yes = False,
     retry_failed: Annotated[bool, flag("Make tests again that failed before.")] = False,
+    virtual: Virtual = False,
+    kernel: Kernel = None,
 ) -> int:
     """Go on with a campaign that was interrupted: what is there is not made again."""
     from ackclock.cli.measure_campaign import Request, resume
 
-    return resume(directory, Request(lines, token, yes, retry_failed))
+    return resume(directory, Request(lines, token, yes, retry_failed, virtual, kernel))
+
+
+@measure_app.command(name="why", help_epilogue=example("measure why"))
+def why_command(
+    directory: Annotated[
+        Path, Parameter(help="A result: of measure run, of import, or of a run that recorded series.")
+    ],
+    /,
+    *,
+    json: Json = False,
+) -> int:
+    """Say what keeps few connections from having all of a line: a verdict for each line, with its evidence."""
+    from ackclock.cli.measure_why import why
+
+    return why(directory, as_json=json)

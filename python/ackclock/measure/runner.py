@@ -27,12 +27,17 @@ _EVER_AGAIN = 20
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which lines are measured (None: all), the token in place of the campaign's, whether much data is fine."""
+    """Which lines are measured (None: all), the token in place of the campaign's, whether much data is fine.
+
+    virtual: lines that are a scenario's path are played in virtual time, by this kernel or the one that is there.
+    """
 
     lines: Sequence[str] | None = None
     token: Path | None = None
     yes: bool = False
     retry_failed: bool = False
+    virtual: bool = False
+    kernel: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ def begin(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
     _affordable(campaign, lines, asked)
     _token(campaign, lines, asked)
     _paths(campaign, lines)
+    _time(lines, asked)
     return _go_on(campaign, Journal.begun(out, campaign), asked, report)
 
 
@@ -60,6 +66,7 @@ def resume(out: Path, asked: Asked, report: Report) -> Made:
     lines = _chosen(campaign, asked)
     _affordable(campaign, lines, asked, journal.done())
     _token(campaign, lines, asked)
+    _time(lines, asked)
     if asked.retry_failed:
         for run in journal.failed():
             journal.forget(run)
@@ -75,7 +82,7 @@ def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -
         try:
             while pending:
                 block = pending.pop(0)
-                left = _block(campaign, journal, block, token, report)
+                left = _block(campaign, journal, block, Means(token, asked.virtual, asked.kernel), report)
                 if left and again < _EVER_AGAIN:
                     again += 1
                     pending.append(Block(number, block.line, block.repetition, tuple(left)))
@@ -87,27 +94,40 @@ def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -
     return Made(len(done), journal.failed(), total - len(done))
 
 
-def _block(campaign: Campaign, journal: Journal, block: Block, token: bytes | None, report: Report) -> list[Point]:
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a block is played with."""
+
+    token: bytes | None
+    virtual: bool
+    kernel: str | None
+
+
+def _block(campaign: Campaign, journal: Journal, block: Block, means: Means, report: Report) -> list[Point]:
     """What of a block is not there yet is made; what is left of it is returned."""
     done = journal.done()
     points = [point for point in block.points if campaign.run(point, block.repetition) not in done]
     if not points:
         return []
     if block.line.via is not None:
-        return _behind(campaign, journal, block, points)
+        return _behind(campaign, journal, block, points, means)
     place = campaign.server_of(block.line)
     assert place is not None, "a line without a path has a server: the campaign was checked"
     address = Address(*place, device=block.line.interface)
-    return blocks.play(campaign, journal, blocks.Job(block.number, block.repetition, points, address, token), report)
+    return blocks.play(
+        campaign, journal, blocks.Job(block.number, block.repetition, points, address, means.token), report
+    )
 
 
-def _behind(campaign: Campaign, journal: Journal, block: Block, points: Sequence[Point]) -> list[Point]:
+def _behind(campaign: Campaign, journal: Journal, block: Block, points: Sequence[Point], means: Means) -> list[Point]:
     """A block on a line that is a scenario's path: both ends run behind it, for all of its tests."""
     own = [sys.executable, "-m", "ackclock.measure.inside"]
     numbers = [str(point.index) for point in points]
     others = [iperf3.TOOL] if any(point.tool == iperf3.TOOL for point in points) else []
     command = [*own, "play", str(journal.out.resolve()), str(block.number), str(block.repetition), *numbers]
-    request = shell.Request(command=command, server=shlex.join([*own, "serve", *others]), capture=False, status=False)
+    virtual = shell.Virtual(means.kernel, journal.out.resolve()) if means.virtual else None
+    server = shlex.join([*own, "serve", *others])
+    request = shell.Request(command=command, server=server, capture=False, status=False, virtual=virtual)
     ended = shell.play(load(_path(campaign, block.line)), request)
     warnings = list(ended.warnings)
     if not ended.emulation.get("valid", True):
@@ -177,3 +197,15 @@ def _paths(campaign: Campaign, lines: Sequence[Line]) -> None:
         if line.via is not None:
             shell.single(load(_path(campaign, line)))
             behind.level()
+
+
+def _time(lines: Sequence[Line], asked: Asked) -> None:
+    """Refuse virtual time for lines that have none. Raises :class:`InputError`."""
+    if not asked.virtual:
+        if asked.kernel is not None:
+            raise InputError("it belongs to virtual time", "give --virtual, too, or leave it out", key="--kernel")
+        return
+    for line in lines:
+        if line.via is None:
+            problem = f"line '{line.name}' is a real one, and its time is, too"
+            raise InputError(problem, "leave --virtual out, or choose lines with --line", key="--virtual")

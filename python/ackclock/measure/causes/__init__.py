@@ -1,0 +1,1 @@
+"""Why connections do not get more of a line: from the tables of a result to a verdict (docs/measure.md)."""

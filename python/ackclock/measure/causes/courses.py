@@ -1,0 +1,238 @@
+"""The tests of a result, cut into steps of a round trip or more: what each connection did in each."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from ackclock.results.result import Result
+
+COUNTED = frozenset({"connections", "count"})
+"""Swept keys that say how many connections there are."""
+
+SHORTEST_S = 0.1
+"""A step has at least the time that measurements have between two samples by default."""
+
+MOST_STEPS = 400
+
+_SMOOTHED_RTTS = 4
+"""Round trips over which the rate of a line is taken."""
+
+_NEEDED = (
+    "delivered", "delivered_segments", "srtt", "cwnd", "sent", "retransmitted", "busy_time", "busy", "rwnd_limited",
+    "sndbuf_limited", "delivery_rate_app_limited", "pacing_rate",
+)  # fmt: skip
+
+Series = tuple[Sequence[float], Sequence[float]]
+"""Times and values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One connection in one step; None is what nobody has said.
+
+    rate: bit/s that arrived. inflation: round trip over that of the idle line. window: bytes. lost: bytes sent again.
+    idle, receive, buffer: share of the time without data, limited by the receiver's window, by the own buffer.
+    starved: whether the sender had less to send than it might have.
+    """
+
+    begin: float
+    seconds: float
+    rate: float
+    inflation: float | None
+    window: float | None
+    sent: float | None
+    lost: float | None
+    idle: float | None
+    receive: float | None
+    buffer: float | None
+    starved: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a test went: its connections, each with as many steps.
+
+    cpu: the share of a processor's time that the busier end took.
+    """
+
+    run: int
+    block: int | None
+    duration: float
+    base_rtt: float | None
+    cpu: float | None
+    connections: tuple[tuple[Step, ...], ...]
+    paced: float | None
+    """The rate that each sender was told not to exceed, bit/s."""
+
+    @property
+    def count(self) -> int:
+        """How many connections."""
+        return len(self.connections)
+
+    @property
+    def rates(self) -> list[float]:
+        """What arrived of all together, by step, bit/s."""
+        return [sum(step.rate for step in steps) for steps in zip(*self.connections, strict=True)]
+
+    @property
+    def smooth(self) -> list[float]:
+        """The same, of some round trips around each step."""
+        length = self.connections[0][0].seconds
+        around = max(0, round(_SMOOTHED_RTTS * (self.base_rtt or length) / length / 2))
+        rates = self.rates
+        return [statistics.fmean(rates[max(0, at - around) : at + around + 1]) for at in range(len(rates))]
+
+    @property
+    def settled(self) -> float:
+        """What it has come to in its second half: the median, for what waits behind a loss arrives at once."""
+        rates = self.smooth
+        return statistics.median(rates[len(rates) // 2 :])
+
+    @property
+    def mean(self) -> float:
+        """The same over all of it."""
+        return sum(self.rates) / len(self.rates)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Tests that differ in nothing but the number of connections; `params` is what they have in common."""
+
+    params: Mapping[str, Any]
+    tests: tuple[Course, ...]
+
+
+def lines(result: Result) -> list[Line]:
+    """The lines of a result, in the order of its points."""
+    others = [name for name in result.params if name not in COUNTED]
+    tables = _grouped(result.series)
+    flows: dict[int, list[dict[str, Any]]] = {}
+    for row in result.flows.iter_rows(named=True):
+        flows.setdefault(row["run"], []).append(row)
+    found: dict[tuple[Any, ...], list[Course]] = {}
+    for row in result.runs.iter_rows(named=True):
+        rows = [flow for flow in flows.get(row["run"], []) if flow.get("relay") in (None, "none")]
+        test = _test(row, rows, tables, result.manifest["points"][row["point"]])
+        if test is not None:
+            found.setdefault(tuple(row[name] for name in others), []).append(test)
+    return [Line(dict(zip(others, key, strict=True)), tuple(tests)) for key, tests in found.items()]
+
+
+def _grouped(series: pl.DataFrame) -> dict[tuple[int, str], dict[str, Series]]:
+    """Times and values of what is needed, by run and flow."""
+    if series.is_empty():
+        return {}
+    table = (
+        series.filter((pl.col("kind") == "flow") & pl.col("metric").cast(pl.String).is_in(_NEEDED))
+        .sort("time_s", maintain_order=True)
+        .group_by("run", "id", "metric", maintain_order=True)
+        .agg("time_s", "value")
+    )
+    found: dict[tuple[int, str], dict[str, Series]] = {}
+    for run, name, metric, times, values in table.iter_rows():
+        found.setdefault((run, name), {})[str(metric)] = (times, values)
+    return found
+
+
+def _test(
+    row: Mapping[str, Any],
+    flows: Sequence[Mapping[str, Any]],
+    tables: Mapping[tuple[int, str], Mapping[str, Series]],
+    point: Mapping[str, Any],
+) -> Course | None:
+    """A test, if something is known of how it went."""
+    own = [(flow, tables.get((row["run"], flow["id"]), {})) for flow in flows]
+    if not own or not all("delivered" in series or "delivered_segments" in series for _, series in own):
+        return None
+    least = [value for flow, _ in own for name in ("path_rtt_s", "min_rtt_s") if (value := flow.get(name))]
+    base = min(least) if least else None
+    begin, end = row["warmup_s"], row["duration_s"]
+    gaps = [gap for _, series in own for gap in [_gap(series)] if gap]
+    length = max(SHORTEST_S, base or 0.0, *gaps, (end - begin) / MOST_STEPS)
+    count = max(2, int((end - begin) / length))
+    edges = [begin + (end - begin) * at / count for at in range(count + 1)]
+    mss = [flow["mss"] for flow in point["resolved"]["flows"]]
+    steps = tuple(
+        tuple(_steps(series, edges, base, mss[min(number, len(mss) - 1)])) for number, (_, series) in enumerate(own)
+    )
+    times = [row.get(name) for name in ("client_cpu_s", "server_cpu_s")]
+    cpu = max((time / (end or 1.0) for time in times if time is not None), default=None)
+    paced = ((point["resolved"].get("live") or {}).get("options") or {}).get("pacing")
+    return Course(row["run"], row.get("block"), end - begin, base, cpu, steps, paced)
+
+
+def _gap(series: Mapping[str, Series]) -> float | None:
+    """Between two samples of what arrived: a step has one at least."""
+    times, _ = series.get("delivered") or series["delivered_segments"]
+    return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None
+
+
+def _steps(series: Mapping[str, Series], edges: Sequence[float], base: float | None, mss: int) -> Iterator[Step]:
+    """The steps of a connection."""
+    # The kernel's count of segments has those that came beyond a gap, too: it does not stop at losses.
+    segments = series.get("delivered_segments") if mss > 1 else None
+    arrived = [value * mss for value in _at(segments, edges)] if segments else _at(series["delivered"], edges)
+    counted = {
+        name: _at(series[name], edges)
+        for name in ("sent", "retransmitted", "rwnd_limited", "sndbuf_limited")
+        if name in series
+    }
+    if (busy := series.get("busy_time") or series.get("busy")) is not None:
+        counted["busy"] = _at(busy, edges)
+    for at, (begin, end) in enumerate(itertools.pairwise(edges)):
+        seconds = end - begin
+        more = {name: max(0.0, values[at + 1] - values[at]) for name, values in counted.items()}
+        srtt = _mean(series.get("srtt"), begin, end)
+        starved = _mean(series.get("delivery_rate_app_limited"), begin, end)
+        yield Step(
+            begin=begin,
+            seconds=seconds,
+            rate=8 * max(0.0, arrived[at + 1] - arrived[at]) / seconds,
+            inflation=srtt / base if srtt and base else None,
+            window=_mean(series.get("cwnd"), begin, end),
+            sent=more.get("sent"),
+            lost=more.get("retransmitted"),
+            idle=max(0.0, 1 - more["busy"] / seconds) if "busy" in more else None,
+            receive=_share(more.get("rwnd_limited"), seconds),
+            buffer=_share(more.get("sndbuf_limited"), seconds),
+            starved=None if starved is None else starved > 0.5,
+        )
+
+
+def _share(part: float | None, whole: float) -> float | None:
+    return None if part is None else min(1.0, part / whole)
+
+
+def _at(series: Series, edges: Sequence[float]) -> list[float]:
+    """A count at these times, between samples in a straight line; 0 at 0."""
+    times, values = series
+    found = []
+    for edge in edges:
+        place = bisect.bisect_right(times, edge)
+        if place == len(times):
+            found.append(values[-1])
+            continue
+        before, low = (times[place - 1], values[place - 1]) if place else (min(0.0, times[0]), 0.0)
+        span = times[place] - before
+        share = (edge - before) / span if span > 0 and not math.isinf(span) else 1.0
+        found.append(low + (values[place] - low) * min(1.0, max(0.0, share)))
+    return found
+
+
+def _mean(series: Series | None, begin: float, end: float) -> float | None:
+    """Of the samples of a step; where there are none, the last one before."""
+    if series is None:
+        return None
+    times, values = series
+    first, last = bisect.bisect_right(times, begin), bisect.bisect_right(times, end)
+    if first == last:
+        return values[first - 1] if first else None
+    return sum(values[first:last]) / (last - first)

@@ -1,0 +1,29 @@
+"""Verdicts in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ackclock.measure.causes.verdict import Verdict
+
+
+def lines_of(verdict: Verdict) -> Iterator[str]:
+    """A verdict: what it is, why, and what could not be seen."""
+    name = ", ".join(f"{key} {value}" for key, value in verdict.params.items()) or "the line"
+    yield f"{name}: {'none (saturated)' if verdict.mechanism == 'none' else verdict.mechanism}"
+    yield f"  {verdict.evidence}"
+    if verdict.share is not None and verdict.capacity_bps is not None:
+        count = "1 connection" if verdict.connections == 1 else f"{verdict.connections} connections"
+        tests = "1 test" if verdict.tests == 1 else f"{verdict.tests} tests"
+        yield f"  {count}, {tests}: {verdict.share:.0%} of {rate_in_words(verdict.capacity_bps)}"
+    yield f"  of the time: {', '.join(f'{each.mechanism} {each.time:.0%}' for each in verdict.candidates)}"
+    if verdict.missing:
+        parts = [f"{tells} (without {name})" for name, tells in verdict.missing.items()]
+        yield f"  cannot be told: {'; '.join(parts)}"
+
+
+def rate_in_words(value: float) -> str:
+    """Bit/s as people say them."""
+    return f"{value / 1e6:.3g} Mbit/s"

@@ -1,0 +1,218 @@
+"""Verdicts on what limits connections: one mechanism after the other, made up step by step, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import ackclock
+from ackclock.cli.app import main
+from ackclock.errors import InputError
+from ackclock.measure.causes.courses import Course, Line, Step
+from ackclock.measure.causes.verdict import Verdict, explain, judge
+from ackclock.measure.causes.words import lines_of
+from ackclock.stats.hypotheses.variance import lack_of_fit, one_way
+
+MBIT = 1e6
+STEPS = 50
+PLAIN = Step(
+    begin=0.0, seconds=0.1, rate=20 * MBIT, inflation=1.05, window=100e3, sent=250e3, lost=0.0, idle=0.0, receive=0.0,
+    buffer=0.0, starved=False,
+)  # fmt: skip
+FULL = replace(PLAIN, inflation=2.0)
+
+
+def course(count: int, make: Callable[[int], Step], block: int | None = None, cpu: float | None = 0.1) -> Course:
+    """A test of five seconds in which every connection does the same."""
+    steps = tuple(replace(make(at), begin=at * 0.1) for at in range(STEPS))
+    return Course(0, block, 5.0, 0.05, cpu, (steps,) * count, None)
+
+
+def verdict(few: Callable[[int], Step], many: Callable[[int], Step] | None = None, cpu: float = 0.1) -> Verdict:
+    """Of a line of 20 Mbit/s that four connections fill, unless `many` says what each of them does."""
+    tests = [course(1, few, cpu=cpu), course(4, many or (lambda _: replace(FULL, rate=5 * MBIT)), cpu=cpu)]
+    return judge(Line({}, tuple(tests)))
+
+
+def slow(**changes: object) -> Callable[[int], Step]:
+    """One that has 7 of the 20 Mbit/s all the time."""
+    return lambda _: replace(PLAIN, **{"rate": 7 * MBIT, **changes})  # type: ignore[arg-type]
+
+
+def lossy(inflation: float) -> Callable[[int], Step]:
+    """One that loses a segment every second, with so long a queue then."""
+
+    def make(at: int) -> Step:
+        if at % 10 == 3:
+            return replace(PLAIN, rate=7 * MBIT, inflation=min(1.2, inflation), lost=1500.0)
+        # The round trip of the step before counts, too.
+        return replace(PLAIN, rate=7 * MBIT, inflation=inflation if at % 10 == 2 else 1.1)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("few", "mechanism"),
+    [
+        (slow(receive=0.9), "receive window"),
+        (slow(buffer=0.8), "send buffer"),
+        (slow(idle=0.7), "application"),
+        (slow(starved=True), "application"),
+        (lossy(1.05), "random loss"),
+        (lossy(2.0), "congestion loss"),
+        (lambda at: replace(PLAIN, rate=min(20, 2 + 0.5 * at) * MBIT, window=20e3 + 2e3 * at), "slow-start ramp"),
+        (lambda _: FULL, "none"),
+        (lambda _: replace(PLAIN, rate=19 * MBIT), "none"),
+        # The line is said to be full, but what the sender has to send is all that passes.
+        (lambda _: replace(PLAIN, rate=19 * MBIT, idle=0.8), "application"),
+        # Neither losses nor a queue nor an end that waits, and the window is what it was.
+        (slow(), "cannot be told"),
+    ],
+)  # fmt: skip
+def test_one_mechanism_is_named(few: Callable[[int], Step], mechanism: str) -> None:
+    found = verdict(few)
+    assert found.mechanism == mechanism, found
+    assert found.missing == {}
+    assert sum(each.time for each in found.candidates) == pytest.approx(1, abs=0.01)
+    assert found.evidence
+
+
+def test_a_busy_processor_comes_before_everything_else() -> None:
+    assert verdict(slow(receive=0.9), cpu=0.95).mechanism == "host CPU"
+    assert verdict(slow(receive=0.9), cpu=0.85).mechanism == "receive window"
+
+
+def test_a_policer_drops_a_burst_without_a_queue() -> None:
+    def dropped(rate: float, inflation: float, lost: float) -> Callable[[int], Step]:
+        return lambda at: replace(
+            PLAIN, rate=rate * MBIT, inflation=inflation, lost=lost if at == 4 else 500.0 if at % 15 == 0 else 0.0
+        )
+
+    def tried(inflation: float, lost: float) -> str:
+        return verdict(dropped(18, inflation, lost), dropped(5, inflation, lost)).mechanism
+
+    assert tried(1.05, 25e3) == "policer"
+    assert tried(1.05, 15e3) == "none"  # 15 % of the window
+    assert tried(1.5, 25e3) == "none"  # a queue that overflows
+
+
+def test_a_share_of_each_connection_grows_straight() -> None:
+    found = judge(Line({}, tuple(course(count, slow(inflation=3.0)) for count in (1, 2, 4))))
+    assert (found.mechanism, found.connections) == ("per-flow fair share", 1)
+    assert found.evidence == "each connection gets 7 Mbit/s, whether there are 1 or 4"
+    bent = [course(1, slow(inflation=3.0)), course(2, lambda _: replace(PLAIN, inflation=3.0, rate=3 * MBIT))]
+    assert judge(Line({}, tuple(bent))).mechanism != "per-flow fair share"
+
+
+def test_a_line_that_changes_within_tests() -> None:
+    def wandering(share: float) -> Callable[[int], Step]:
+        return lambda at: replace(FULL, rate=share * (20 if at // 10 % 2 else 12) * MBIT)
+
+    assert verdict(wandering(1), wandering(0.25)).mechanism == "changing capacity"
+
+
+def test_a_line_that_changes_between_blocks() -> None:
+    def one(count: int, rate: float, block: int) -> Course:
+        return course(count, lambda _: replace(FULL, rate=rate / count * MBIT), block)
+
+    def campaign(step: float) -> Line:
+        noise = (0.99, 1.01, 1.0)
+        tests = [
+            one(count, 20 * noise[(block + place) % 3] * (1 + step * block), block)
+            for block in range(4)
+            for place, count in enumerate((1, 2, 4))
+        ]
+        return Line({}, tuple(tests))
+
+    assert judge(campaign(0.0)).mechanism == "none"
+    found = judge(campaign(0.15))
+    assert found.mechanism == "changing capacity"
+    assert "means of blocks" in found.evidence
+
+
+NOTHING: dict[str, object] = dict.fromkeys(
+    ("inflation", "window", "sent", "lost", "idle", "receive", "buffer", "starved")
+)
+
+
+def test_what_is_not_known_is_said_and_not_invented() -> None:
+    """A client that has bytes and times only."""
+    found = verdict(slow(**NOTHING), slow(**NOTHING, rate=5 * MBIT))
+    assert found.mechanism == "cannot be told"
+    assert set(found.missing) == {"rwnd_limited", "sndbuf_limited", "busy_time", "retransmitted", "srtt", "cwnd"}
+    assert found.evidence.startswith("what would tell is not in the tables: rwnd_limited, sndbuf_limited")
+    assert any("random loss" in line for line in lines_of(found) if "cannot be told:" in line)
+    # That one connection has all that any number has can be seen from bytes alone.
+    full = verdict(slow(**NOTHING, rate=19 * MBIT), slow(**NOTHING, rate=5 * MBIT))
+    assert full.mechanism == "none"
+
+
+def test_one_number_of_connections_says_less() -> None:
+    alone = judge(Line({}, (course(1, lambda _: FULL),)))
+    assert (alone.mechanism, alone.share, alone.capacity_bps) == ("none", None, None)
+    assert "tests with other numbers of connections" in alone.missing
+    assert judge(Line({}, (course(1, slow(receive=0.9)),))).mechanism == "receive window"
+
+
+SCENARIO = """
+[topology]
+kind = "dumbbell"
+rate = ["20 Mbit/s", "30 Mbit/s"]
+rtt = "40 ms"
+queue = "1 BDP"
+[[flows]]
+cc = "cubic"
+count = [1, 4]
+[run]
+duration = "3 s"
+[probes]
+{probes}
+"""
+
+
+def played(folder: Path, probes: str) -> Path:
+    file = folder / "scenario.toml"
+    file.write_text(SCENARIO.format(probes=probes), encoding="utf-8")
+    ackclock.sweep(file, out=folder / "out")
+    return folder / "out"
+
+
+def test_the_command_has_a_verdict_for_each_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = played(tmp_path, 'interval = "100 ms"\nretransmitted = "100 ms"\nsent = "100 ms"')
+    capsys.readouterr()
+    assert main(["measure", "why", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "topology.rate 20 Mbit/s: none (saturated)" in said
+    assert "topology.rate 30 Mbit/s: none (saturated)" in said
+    assert "receive window (without rwnd_limited)" in said
+    assert main(["measure", "why", str(out), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["lines"]
+    assert [(row["mechanism"], row["connections"]) for row in rows] == [("none", 1), ("none", 1)]
+    assert explain(ackclock.Result.load(out)) == explain(out)
+
+
+def test_a_result_without_series_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = played(tmp_path, "")
+    with pytest.raises(InputError, match="nothing tells how tests went; record it"):
+        explain(out)
+    capsys.readouterr()
+    assert main(["measure", "why", str(out)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_variances_are_compared_as_scipy_does() -> None:
+    from scipy.stats import f_oneway
+
+    groups = [[6.0, 8, 4, 5, 3, 4], [8.0, 12, 9, 11, 6, 8], [13.0, 9, 11, 8, 7, 12]]
+    found, right = one_way(groups), f_oneway(*groups)
+    assert (found.f, found.p) == pytest.approx((right.statistic, right.pvalue))
+    assert (found.between, found.within) == (2, 15)
+    # A constant that is fitted is the analysis of variance.
+    assert lack_of_fit(groups, [8.0] * 3, 1) == found
+    assert lack_of_fit(groups, [5.0, 9.0, 10.0], 1).f == pytest.approx(0.0)
+    with pytest.raises(ValueError, match="too few"):
+        one_way([[1.0], [2.0]])
