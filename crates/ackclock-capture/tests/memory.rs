@@ -127,11 +127,12 @@ impl Flood {
 // One test: others would allocate at the same time.
 #[test]
 fn an_open_connection_is_small() {
-    // One direction has data: its state, times and samples of round trips come to those of both ends. Each sample takes up to
-    // four bytes.
-    for (rounds, most) in [(0, 288), (1, 448), (8, 512), (32, 576)] {
+    // One direction has data: its state, times and samples of round trips come to those of both ends. Each sample takes
+    // about two bytes where times differ by 20 ms.
+    for (rounds, most) in [(0, 288), (1, 448), (8, 512), (32, 512)] {
         let taken = Flood::taken(rounds, 0);
-        assert!(taken <= most, "{taken} bytes after {rounds} rounds");
+        println!("{taken} bytes after {rounds} rounds");
+        assert!(taken <= most, "more than {most}");
     }
     let (none, some) = (Flood::taken(8, 0), Flood::taken(8, 32));
     assert!(some <= none + 32 * 40, "{none} bytes, {some} with 32 segments outstanding");

@@ -77,7 +77,12 @@ impl Quantiles {
         c.flags([binned]);
         c.int(first);
         c.word(count);
-        c.array(of);
+        if *binned {
+            c.array(of);
+        } else {
+            of.sort_unstable(); // Which came first is of no matter, and steps are smaller than numbers.
+            c.sorted(of);
+        }
     }
 
     /// Gives back what room it does not need.

@@ -354,7 +354,8 @@ mod tests {
         let sim = "Linux has none of this name, so choose one of these, or engine sim";
         assert_eq!(said("copa", None), here("copa") + sim);
         assert_eq!(said("westwood+", Some(&["westwood"])), here("westwood") + "load its module: modprobe tcp_westwood");
-        let namesake = "flows.0.cc: Linux's module westwood is not 'westwood', but 'westwood+'; write westwood+, or engine sim";
+        let namesake =
+            "flows.0.cc: Linux's module westwood is not 'westwood', but 'westwood+'; write westwood+, or engine sim";
         assert_eq!(said("westwood", Some(&["westwood"])), namesake);
         let none = "choose one of these, for this kernel has no module tcp_vegas to load";
         assert_eq!(said("vegas", Some(&["htcp"])), here("vegas") + none);
