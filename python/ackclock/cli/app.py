@@ -339,11 +339,14 @@ def study_run_command(
     engine: Engine = None,
     pin: Pin = None,
     allow_late: AllowLate = False,
+    measured: Annotated[
+        Path | None, Parameter(help="A campaign of measure run: its curves and claims beside those of the runs.")
+    ] = None,
 ) -> int:
     """Run a study and judge its claims; the exit code is 3 if one is refuted or open."""
     from ackclock.cli.study import Request, run
 
-    return run(Request(name, quick, cc, out, jobs, json, strict, engine, pin, allow_late))
+    return run(Request(name, quick, cc, out, jobs, json, strict, engine, pin, allow_late, measured))
 
 
 def played(arguments: Sequence[str]) -> Any:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ackclock.cli import console, lasting
 from ackclock.cli.exit_codes import FAILED, FINDING, INTERRUPTED, OK
-from ackclock.study import load, locate, output, runner, selections, warned, wording
+from ackclock.study import load, locate, measured, output, runner, selections, warned, wording
 from ackclock.study.document import read
 from ackclock.study.failures import by_problem, grouped
 from ackclock.study.model import Study
@@ -40,6 +40,7 @@ class Request:
     engine: str | None = None
     pin: int | None = None
     allow_late: bool = False
+    measured: Path | None = None
 
 
 def list_studies(*, as_json: bool) -> int:
@@ -114,6 +115,8 @@ def run(request: Request) -> int:
     if on:
         asked = plans(loaded.study, quick=request.quick)
         lasting.announce((played_by(plan, on[0]) for plan in asked.values()), refusing=True)
+    if request.measured is not None:
+        measured.load(loaded, request.measured)  # what cannot be used is said before anything is played
     place = Place(request.out or default, loaded.study)
     there = "what had finished is"
     try:
@@ -135,7 +138,14 @@ def run(request: Request) -> int:
                 keep=place.runs,
                 progress=tell,
             )
-        place.write(lambda folder: output.write(report, folder))
+        beside = None if request.measured is None else measured.judged(loaded, report, request.measured)
+
+        def made(folder: Path) -> None:
+            output.write(report, folder)
+            if beside is not None:
+                measured.write(beside, folder)
+
+        place.write(made)
     except KeyboardInterrupt:
         console.warn(f"interrupted: {there} kept in {place.runs}; the same command goes on")
         return INTERRUPTED
@@ -151,9 +161,11 @@ def run(request: Request) -> int:
     for warning in warned.kinds(report.results.results):
         console.warn(warning)
     if request.as_json:
-        console.print_json(report.to_json())
+        console.print_json(report.to_json() | ({"measured": beside.to_json()} if beside is not None else {}))
     else:
         _print(console.stdout(), report, place.path)
+        if beside is not None:
+            _print_measured(console.stdout(), beside, place.path)
     return _exit_code(report, strict=request.strict)
 
 
@@ -207,6 +219,13 @@ def _print(out: Console, report: Report, folder: Path) -> None:
     why = f"; what decided: {REPORT}" if len(counted) > 1 or "pass" not in counted[0] else ""
     quick = f"; {wording.NO_EVIDENCE}" if report.quick else ""
     console.say(out, f"\nclaims: {', '.join(counted)}{quick}{why}")
+
+
+def _print_measured(out: Console, beside: measured.Measured, folder: Path) -> None:
+    console.say(out, f"\nmeasured: {folder / measured.PLACE / REPORT}")
+    for item in beside.claims:
+        for line in wording.lines(item, quick=False, width=min(out.width, _WIDE)):
+            console.say(out, line)
 
 
 def _section(out: Console, rows: Sequence[Sequence[str]], justify: Sequence[console.Justify]) -> None:

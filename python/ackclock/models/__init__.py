@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ackclock.models.parallel import CUTS, Cut, fluid_utilisation, parallel_utilisation
+from ackclock.models.parallel import CUTS, Cut, fitted_keep, fluid_utilisation, parallel_utilisation
 
-__all__ = ["CUTS", "Cut", "fluid_utilisation", "parallel_utilisation"]
+__all__ = ["CUTS", "Cut", "fitted_keep", "fluid_utilisation", "parallel_utilisation"]

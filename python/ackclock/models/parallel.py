@@ -7,6 +7,7 @@ connection is cut.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 Cut = Literal["uniform", "proportional", "largest", "all"]
@@ -79,3 +80,35 @@ def _check(connections: int, keep: float) -> None:
         raise ValueError(f"connections: {connections} is too few; give 1 or more")
     if not 0 <= keep < 1:
         raise ValueError(f"keep: {keep:g} is out of range; give 0 to below 1")
+
+
+def fitted_keep(connections: Sequence[int], shares: Sequence[float]) -> float:
+    """What connections keep at a cut by the formula that is nearest to these shares of a link, by least squares.
+
+    Parameters
+    ----------
+    connections, shares: as many of each, at least one.
+    """
+    if not connections or len(connections) != len(shares):
+        raise ValueError(f"{len(connections)} numbers of connections and {len(shares)} shares are no curve")
+
+    def off(keep: float) -> float:
+        pairs = zip(connections, shares, strict=True)
+        return sum((parallel_utilisation(count, keep) - share) ** 2 for count, share in pairs)
+
+    # A grid for the valley, and golden sections in it.
+    best = min((number / _GRID for number in range(_GRID)), key=off)
+    low, high = max(0.0, best - 1 / _GRID), min(_MOST_KEPT, best + 1 / _GRID)
+    ratio = (5**0.5 - 1) / 2
+    while high - low > _FINE:
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        if off(left) <= off(right):
+            high = right
+        else:
+            low = left
+    return (low + high) / 2
+
+
+_GRID = 200
+_FINE = 1e-7
+_MOST_KEPT = 1 - 1e-9

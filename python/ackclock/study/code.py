@@ -157,8 +157,7 @@ def load(folder: Path) -> Code:
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"there is no {FILE}", "write one, with a @claim for each sentence", source=str(folder))
-    modules = _imported(folder, path)
-    found = [item for module in modules for item in vars(module).values()]
+    found = values(folder, path)
     claims = tuple(dict.fromkeys(item for item in found if isinstance(item, Claim)))
     if not claims:
         raise InputError("has no claim", "write at least one, with @claim", source=str(path))
@@ -167,6 +166,11 @@ def load(folder: Path) -> Code:
         if item in ids[:index]:
             raise InputError(f"claim '{item}' is there twice", "give each its own id", source=str(path))
     return Code({item.name: item for item in found if isinstance(item, Measure)}, claims)
+
+
+def values(folder: Path, path: Path) -> list[object]:
+    """Everything that a file of a study has, and what it imports of the same directory. Raises :class:`InputError`."""
+    return [item for module in _imported(folder, path) for item in vars(module).values()]
 
 
 def _imported(folder: Path, path: Path) -> list[ModuleType]:

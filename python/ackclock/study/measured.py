@@ -1,0 +1,115 @@
+"""What was measured on real lines, beside what a study plays: claims and tables of its `measured.py`.
+
+@table("fit", "What is fitted")
+def fit(results: Results) -> list[list[str]]:
+    "Header and rows; results[MEASURED] are the runs that were measured, the others those of the study."
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ackclock.errors import InputError
+from ackclock.results.result import Result
+from ackclock.study import code, tables
+from ackclock.study.code import Claim
+from ackclock.study.output import claim_cells
+from ackclock.study.runner import Judged, Loaded, Report, judge
+from ackclock.study.runs import Results
+
+FILE = "measured.py"
+MEASURED = "measured"
+"""What the runs that were measured are called among the scenarios."""
+
+PLACE = "measured"
+"""The folder of a study's report with what is said of them."""
+
+Rows = list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """A table of `measured.py`."""
+
+    id: str
+    title: str
+    make: Callable[[Results], Rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured, judged. `tables`: each with its id, its title, and header and rows."""
+
+    source: Path
+    claims: tuple[Judged, ...]
+    tables: tuple[tuple[str, str, Rows], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``ackclock study run --json`` prints of it."""
+        return {
+            "source": str(self.source),
+            "claims": [
+                {
+                    "id": item.claim.id,
+                    "statement": item.claim.statement,
+                    "value": item.verdict.value,
+                    "interval": item.verdict.interval,
+                    "verdict": item.verdict.outcome,
+                    "detail": item.verdict.detail,
+                    "soft": item.claim.soft,
+                }
+                for item in self.claims
+            ],
+        }
+
+
+def table(name: str, title: str) -> Callable[[Callable[[Results], Rows]], Making]:
+    """Make a table of the function that gives its rows."""
+    return lambda make: Making(name, title, make)
+
+
+def load(loaded: Loaded, directory: Path) -> tuple[Result, tuple[Claim, ...], tuple[Making, ...]]:
+    """The result of a directory, and what the study asks of it. Raises :class:`InputError`."""
+    folder = loaded.study.folder
+    if not (folder / FILE).is_file():
+        problem = f"the study '{loaded.study.name}' has no measured part"
+        raise InputError(problem, "leave --measured out", key="--measured")
+    result = Result.load(directory)
+    found = code.values(folder, folder / FILE)
+    claims = tuple(dict.fromkeys(item for item in found if isinstance(item, Claim)))
+    making = tuple(dict.fromkeys(item for item in found if isinstance(item, Making)))
+    return result, claims, making
+
+
+def judged(loaded: Loaded, report: Report, directory: Path) -> Measured:
+    """The verdicts on what was measured, and its tables beside those of the runs of a study."""
+    result, claims, making = load(loaded, directory)
+    results = Results({**report.results.results, MEASURED: result}, quick=report.quick)
+    return Measured(
+        directory, judge(claims, results), tuple((item.id, item.title, item.make(results)) for item in making)
+    )
+
+
+def write(measured: Measured, folder: Path) -> None:
+    """Write the folder of what was measured: a page to read, and tables."""
+    place = folder / PLACE
+    place.mkdir()
+    header = ["claim", "verdict", "measured", "paper", "tolerance", "statement", "detail"]
+    rows = [header, *([*claim_cells(item, quick=False), item.verdict.detail] for item in measured.claims)]
+    parts = [f"# Measured: {measured.source}", "", "## Claims", "", tables.markdown(rows)]
+    for name, title, cells in measured.tables:
+        parts += [f"## {title}", "", tables.markdown(cells)]
+        (place / f"{name}.csv").write_text(_csv(cells), encoding="utf-8")
+        (place / f"{name}.txt").write_text(f"{title}\n\n{tables.aligned(cells)}", encoding="utf-8")
+    (place / "report.md").write_text("\n".join(parts).rstrip("\n") + "\n", encoding="utf-8")
+
+
+def _csv(rows: Sequence[Sequence[str]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
