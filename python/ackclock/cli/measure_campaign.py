@@ -9,8 +9,9 @@ from pathlib import Path
 
 from ackclock.cli import console
 from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
+from ackclock.errors import InputError
 from ackclock.measure import campaign as campaigns
-from ackclock.measure import runner
+from ackclock.measure import runner, secret
 from ackclock.measure.campaign import Campaign
 from ackclock.measure.journal import Journal
 
@@ -28,10 +29,13 @@ class Request:
     retry_failed: bool = False
     virtual: bool = False
     kernel: str | None = None
+    once: bool = False
 
     def asked(self) -> runner.Asked:
         """The same, as a runner wants it."""
-        return runner.Asked(self.lines or None, self.token, self.yes, self.retry_failed, self.virtual, self.kernel)
+        return runner.Asked(
+            self.lines or None, self.token, self.yes, self.retry_failed, self.virtual, self.kernel, self.once
+        )
 
 
 def plan(file: Path, *, as_json: bool) -> int:
@@ -43,6 +47,8 @@ def plan(file: Path, *, as_json: bool) -> int:
     out = console.stdout()
     for text in _lines(campaign):
         console.say(out, text)
+    for problem in _problems(campaign):
+        console.warn(problem)
     return OK
 
 
@@ -50,7 +56,23 @@ def run(file: Path, out: Path, request: Request) -> int:
     """Begin a campaign."""
     campaign = campaigns.load(file)
     _say(_volume(campaign))
-    return _made(out, lambda: runner.begin(campaign, out, request.asked(), _say))
+    start = runner.go_on if request.once else runner.begin
+    return _made(out, lambda: start(campaign, out, request.asked(), _say))
+
+
+def keep_time(file: Path, out: Path, request: Request) -> int:
+    """Make a repetition of a campaign at each time of its schedule."""
+    campaign = campaigns.load(file)
+    _say(_volume(campaign))
+    try:
+        made = runner.keep_time(campaign, out, request.asked(), _say)
+    except KeyboardInterrupt:
+        console.warn("interrupted; what was measured is kept, and the same command goes on")
+        return INTERRUPTED
+    if made is None:
+        _say(f"every test is there: {out}")
+        return OK
+    return _ended(out, made)
 
 
 def resume(out: Path, request: Request) -> int:
@@ -67,6 +89,10 @@ def _made(out: Path, make: Callable[[], runner.Made]) -> int:
     except KeyboardInterrupt:
         console.warn(f"interrupted; what was measured is kept: ackclock measure resume {out}")
         return INTERRUPTED
+    return _ended(out, made)
+
+
+def _ended(out: Path, made: runner.Made) -> int:
     _say(f"{made.done} tests in {out}" + (f", {len(made.failed)} of them failed" if made.failed else ""))
     if made.missing:
         _say(f"{made.missing} are missing; to go on: ackclock measure resume {out}")
@@ -90,11 +116,24 @@ def _lines(campaign: Campaign) -> list[str]:
         found.append(f"  {line.name}: {', '.join([way, *more])}")
     kinds = {"shuffled": "shuffled within each", "ascending": "as written", "latin": "a Latin square over"}
     found.append(f"order: {kinds[header.order]} of {header.repetitions} repetitions, seed {header.seed}")
+    if campaign.schedule is not None:
+        found.append(f"schedule: one repetition at {campaign.schedule.words()} (measure run --daemon)")
     for block in campaign.blocks()[:2]:
         own = [", ".join(f"{key} {value}" for key, value in point.params.items()) or "test" for point in block.points]
         more_tests = f"; and {len(own) - _FIRST} more" if len(own) > _FIRST else ""
         found.append(f"  block {block.number}, {block.line.name}: {'; '.join(own[:_FIRST])}{more_tests}")
     return found
+
+
+def _problems(campaign: Campaign) -> list[str]:
+    """What would end it before the first test, as far as can be seen from here."""
+    if campaign.header.token is None or all(line.via is not None for line in campaign.lines):
+        return []
+    try:
+        secret.read(campaign.folder / campaign.header.token)
+    except InputError as error:
+        return [f"measure run will need the token: {error}"]
+    return []
 
 
 def _volume(campaign: Campaign) -> str:
@@ -119,6 +158,8 @@ def _json(campaign: Campaign) -> dict[str, object]:
         "tests": len(campaign.points) * campaign.header.repetitions,
         "seconds": campaign.seconds(),
         "bytes": {line.name: line.rate and campaign.volume(line, line.rate) for line in campaign.lines},
+        "problems": _problems(campaign),
+        "schedule": None if campaign.schedule is None else campaign.schedule.model_dump(),
         "params": list(campaign.params),
         "seed": campaign.header.seed,
         "blocks": [

@@ -68,11 +68,16 @@ def run_command(
     yes: Yes = False,
     virtual: Virtual = False,
     kernel: Kernel = None,
+    once: Annotated[
+        bool, flag("Only the next repetition, in a directory that may be begun: for cron and timers.")
+    ] = False,
+    daemon: Annotated[bool, flag("Wait for the times of [schedule], and make a repetition at each.")] = False,
 ) -> int:
     """Make the tests of a campaign, and keep each as it ends."""
-    from ackclock.cli.measure_campaign import Request, run
+    from ackclock.cli.measure_campaign import Request, keep_time, run
 
-    return run(file, out or Path("results") / file.stem, Request(lines, token, yes, virtual=virtual, kernel=kernel))
+    request = Request(lines, token, yes, virtual=virtual, kernel=kernel, once=once)
+    return (keep_time if daemon else run)(file, out or Path("results") / file.stem, request)
 
 
 @measure_app.command(name="resume", help_epilogue=example("measure resume"))

@@ -16,6 +16,7 @@ from ackclock.files import figures_of, unwritable
 from ackclock.metrics.capacity import rate_of
 from ackclock.pcaps.analyse import opened as captures_of
 from ackclock.results import warnings
+from ackclock.results.result import Result
 from ackclock.results.store import MANIFEST
 from ackclock.scenario.compile import full_packet
 from ackclock.scenario.display import description, radio, sketch
@@ -41,7 +42,9 @@ def show(file: Path, changes: Sequence[str], *, as_json: bool, plot: Sequence[Pa
         return OK
     if (file / MANIFEST).is_file():
         problem = "is a result, and show is of scenarios"
-        remedy = "see it with ackclock rank, plot or query, or give the file of the scenario"
+        live = Result.load(file).manifest["engine"]["name"] == "live"
+        ways = "measure why, plot or query" if live else "rank, plot or query, or give the file of the scenario"
+        remedy = f"see it with ackclock {ways}"
         raise InputError(problem, remedy, source=str(file))
     if as_json:
         plan = load(file, set=changes)

@@ -16,6 +16,7 @@ from ackclock.files import reason
 from ackclock.measure import asked, iperf3, sockets
 from ackclock.measure.asked import Asked, Direction
 from ackclock.measure.order import Order, order
+from ackclock.measure.schedule import Schedule
 from ackclock.scenario.reading import diagnosis, expansion
 from ackclock.scenario.reading.line_numbers import line_of
 from ackclock.scenario.values import units
@@ -138,6 +139,7 @@ class Parts(Model):
 
     campaign: Header
     lines: Annotated[tuple[Line, ...], Field(min_length=1)]
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,7 @@ class Campaign:
     lines: tuple[Line, ...]
     points: tuple[Point, ...]
     params: tuple[str, ...] = field(default=())
+    schedule: Schedule | None = None
 
     def blocks(self) -> list[Block]:
         """All blocks, in order: repetitions, of each the lines."""
@@ -234,8 +237,8 @@ def parsed(text: str, source: str, folder: Path) -> Campaign:
     current: Any = raw
     try:
         for key in raw:
-            if key not in ("campaign", "lines", "test"):
-                raise unknown("key", key, ["campaign", "lines", "test"], key)
+            if key not in _TABLES:
+                raise unknown("key", key, _TABLES, key)
         test = raw.get("test", {})
         if not isinstance(test, dict):
             raise Problem("the test is a table", "write [test] with connections = 4", "test")
@@ -250,10 +253,11 @@ def parsed(text: str, source: str, folder: Path) -> Campaign:
     if (number := len(points) * parts.campaign.repetitions) > _MOST:
         raise InputError(f"{number} tests are too many", f"at most {_MOST}", source=source, key="campaign.repetitions")
     names = tuple(points[0].params)
-    return Campaign(source, text, folder, parts.campaign, parts.lines, tuple(points), names)
+    return Campaign(source, text, folder, parts.campaign, parts.lines, tuple(points), names, parts.schedule)
 
 
 _MOST = 100_000
+_TABLES = ["campaign", "lines", "test", "schedule"]
 
 
 def _point(index: int, line: Line, params: Mapping[str, Any], raw: dict[str, Any], *, several: bool) -> Point:
@@ -291,7 +295,7 @@ def _finding(error: Problem | ValidationError, raw: Any, model: type[Model]) -> 
         for detail in error.errors(include_url=False):
             if detail["type"] == "extra_forbidden":
                 *inside, name = detail["loc"]
-                tables: dict[str, type[Model]] = {"campaign": Header, "lines": Line}
+                tables: dict[str, type[Model]] = {"campaign": Header, "lines": Line, "schedule": Schedule}
                 table = tables.get(str(inside[0]) if inside else "", model)
                 problem = unknown("key", str(name), fields(table))
                 return diagnosis.Finding(detail["loc"], problem.problem, problem.remedy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from ackclock.errors import AckclockError, InputError
 from ackclock.execution import behind
-from ackclock.measure import blocks, context, inside, iperf3, secret, tables
+from ackclock.measure import blocks, context, inside, iperf3, schedule, secret, tables
 from ackclock.measure.blocks import Report
 from ackclock.measure.campaign import Block, Campaign, Line, Point
 from ackclock.measure.client import Address
@@ -30,6 +31,7 @@ class Asked:
     """Which lines are measured (None: all), the token in place of the campaign's, whether much data is fine.
 
     virtual: lines that are a scenario's path are played in virtual time, by this kernel or the one that is there.
+    once: only the first repetition that is not whole.
     """
 
     lines: Sequence[str] | None = None
@@ -38,6 +40,7 @@ class Asked:
     retry_failed: bool = False
     virtual: bool = False
     kernel: str | None = None
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,49 @@ def begin(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
     return _go_on(campaign, Journal.begun(out, campaign), asked, report)
 
 
+def go_on(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
+    """Begin a campaign in a directory, or go on with it where it is there: the same command again and again.
+
+    Raises :class:`InputError` where another one is.
+    """
+    journal = Journal(out)
+    if not journal.folder.exists():
+        return begin(campaign, out, asked, report)
+    if journal.campaign().text != campaign.text:
+        problem, remedy = f"the campaign there is not that of {campaign.source}", "choose another directory"
+        raise InputError(problem, remedy, source=str(out))
+    return resume(out, asked, report)
+
+
+def keep_time(
+    campaign: Campaign, out: Path, asked: Asked, report: Report, clock: schedule.Clock | None = None
+) -> Made | None:
+    """Make a repetition at each time of the campaign's schedule, until all are there. None: nothing was left to make.
+
+    What ends a repetition does not end this: the next one is tried when its time comes.
+    """
+    if campaign.schedule is None:
+        remedy = 'write [schedule] with at = ["08:00", "20:00"]'
+        raise InputError("the campaign has no schedule", remedy, source=campaign.source, key="schedule")
+    made: Made | None = None
+
+    def measure() -> bool:
+        nonlocal made
+        try:
+            made = go_on(campaign, out, dataclasses.replace(asked, once=True), report)
+        except InputError:
+            raise
+        except AckclockError as error:
+            report(str(error))
+            return True
+        return made.missing > 0
+
+    if Journal(out).folder.exists() and len(Journal(out).done()) == len(campaign.points) * campaign.header.repetitions:
+        return None
+    schedule.keep(campaign.schedule, clock or schedule.Wall(), measure, report)
+    return made
+
+
 def resume(out: Path, asked: Asked, report: Report) -> Made:
     """Go on with the campaign of a directory: what is there is not made again."""
     journal = Journal(out)
@@ -78,6 +124,8 @@ def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -
     token = _token(campaign, lines, asked)
     with journal.locked():
         pending = [block for block in campaign.blocks() if block.line in lines]
+        if asked.once:
+            pending = _next(campaign, journal, pending)
         number, again = len(campaign.blocks()), 0
         try:
             while pending:
@@ -92,6 +140,17 @@ def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -
                 tables.write(campaign, journal)
     done, total = journal.done(), len(campaign.points) * campaign.header.repetitions
     return Made(len(done), journal.failed(), total - len(done))
+
+
+def _next(campaign: Campaign, journal: Journal, blocks_left: list[Block]) -> list[Block]:
+    """The blocks of the first repetition in which a test is missing."""
+    done = journal.done()
+    open_ones = [
+        block.repetition
+        for block in blocks_left
+        if any(campaign.run(point, block.repetition) not in done for point in block.points)
+    ]
+    return [block for block in blocks_left if open_ones and block.repetition == min(open_ones)]
 
 
 @dataclass(frozen=True, slots=True)
