@@ -112,7 +112,7 @@ def judge(line: Line) -> Verdict:
     )
 
 
-_SMALL = 0.001
+_SMALL = 0.005
 
 
 def _together(found: Sequence[Spent]) -> Spent:
