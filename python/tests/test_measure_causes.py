@@ -12,6 +12,7 @@ import pytest
 import ackclock
 from ackclock.cli.app import main
 from ackclock.errors import InputError
+from ackclock.measure.causes import courses
 from ackclock.measure.causes.courses import Course, Line, Step
 from ackclock.measure.causes.verdict import Verdict, explain, judge
 from ackclock.measure.causes.words import lines_of
@@ -216,3 +217,21 @@ def test_variances_are_compared_as_scipy_does() -> None:
     assert lack_of_fit(groups, [5.0, 9.0, 10.0], 1).f == pytest.approx(0.0)
     with pytest.raises(ValueError, match="too few"):
         one_way([[1.0], [2.0]])
+
+
+@pytest.mark.parametrize(
+    ("under_way", "window", "limited", "share"),
+    [
+        (240e3, 500e3, 0.02, 1.0),  # the offered window is full, whatever the kernel has counted
+        (240e3, 245e3, 0.02, 0.2),  # but so is the congestion window
+        (100e3, 500e3, 0.02, 0.2),
+        (240e3, 500e3, None, 1.0),
+    ],
+)
+def test_a_full_window_of_the_receiver_counts(
+    under_way: float, window: float, limited: float | None, share: float
+) -> None:
+    samples = {"in_flight": under_way, "snd_wnd": 250e3, "cwnd": window}
+    series = {name: ([0.05], [value]) for name, value in samples.items()}
+    assert courses._receive(series, 0.0, 0.1, limited) == pytest.approx(share)
+    assert courses._receive({}, 0.0, 0.1, limited) == (None if limited is None else pytest.approx(limited / 0.1))

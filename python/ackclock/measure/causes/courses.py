@@ -27,7 +27,7 @@ _SMOOTHED_RTTS = 4
 
 _NEEDED = (
     "delivered", "delivered_segments", "srtt", "cwnd", "sent", "retransmitted", "busy_time", "busy", "rwnd_limited",
-    "sndbuf_limited", "delivery_rate_app_limited", "pacing_rate",
+    "sndbuf_limited", "delivery_rate_app_limited", "in_flight", "snd_wnd", "pacing_rate",
 )  # fmt: skip
 
 Series = tuple[Sequence[float], Sequence[float]]
@@ -201,10 +201,30 @@ def _steps(series: Mapping[str, Series], edges: Sequence[float], base: float | N
             sent=more.get("sent"),
             lost=more.get("retransmitted"),
             idle=max(0.0, 1 - more["busy"] / seconds) if "busy" in more else None,
-            receive=_share(more.get("rwnd_limited"), seconds),
+            receive=_receive(series, begin, end, more.get("rwnd_limited")),
             buffer=_share(more.get("sndbuf_limited"), seconds),
             starved=None if starved is None else starved > 0.5,
         )
+
+
+_OFFERED = 0.85
+"""The share of the receiver's window under way from which on it is full."""
+_WIDER = 1.1
+"""A congestion window larger than that by this factor does not hold back what the receiver's does."""
+
+
+def _receive(series: Mapping[str, Series], begin: float, end: float, limited: float | None) -> float | None:
+    """The share of a step in which the receiver's window held the sender back.
+
+    Kernels count less of it than there is: with segments of many packets they wait for another reason in between. So a
+    window that is full, while the congestion window has room, counts as well.
+    """
+    counted = _share(limited, end - begin)
+    window, offered, under_way = (_mean(series.get(name), begin, end) for name in ("cwnd", "snd_wnd", "in_flight"))
+    if window is None or not offered or under_way is None:
+        return counted
+    full = under_way >= _OFFERED * offered and window >= _WIDER * under_way
+    return max(counted or 0.0, float(full))
 
 
 def _share(part: float | None, whole: float) -> float | None:

@@ -30,7 +30,7 @@ _MOST = 0.5
 """The share of a time that has to be a mechanism's where nothing else says that the line has room."""
 
 _SIGNS: Mapping[str, str] = {
-    "receive window": "the receiver's window held the sender back (rwnd_limited)",
+    "receive window": "the receiver's window held the sender back (rwnd_limited, snd_wnd)",
     "send buffer": "the sender's buffer was too small for what was under way (sndbuf_limited)",
     "application": "the sender had nothing to send (busy_time, delivery_rate_app_limited)",
     "slow-start ramp": "nothing was lost, no queue stood, and the window was still growing",
