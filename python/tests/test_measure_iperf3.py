@@ -73,6 +73,32 @@ def test_a_campaign_by_both_tools(tmp_path: Path, port: int) -> None:
     assert set(result.series.filter(tool="iperf3")["metric"].to_list()) >= {"delivered"}
 
 
+BEHIND_A_PATH = """
+[campaign]
+name = "path"
+iperf3_port = 5999
+repetitions = 1
+gap = "0 s"
+[[lines]]
+name = "dsl"
+via = "path.toml"
+[test]
+tool = "iperf3"
+duration = "2 s"
+"""
+
+
+def test_behind_a_path_iperf3_listens_where_the_campaign_says(tmp_path: Path) -> None:
+    path = 'kind = "dumbbell"\nrate = "10 Mbit/s"\nrtt = "20 ms"\nqueue = { kind = "droptail", limit = "1 BDP" }\n'
+    run = '[[flows]]\ncc = "cubic"\n[run]\nduration = "1 s"\n'
+    (tmp_path / "path.toml").write_text(f"[topology]\n{path}{run}", encoding="utf-8")
+    file, out = tmp_path / "campaign.toml", tmp_path / "out"
+    file.write_text(BEHIND_A_PATH, encoding="utf-8")
+    assert main(["measure", "run", str(file), "--out", str(out)]) == 0
+    (goodput,) = ackclock.Result.load(out).runs["goodput_bps"]
+    assert 5e6 < goodput < 10e6
+
+
 def test_what_iperf3_says_when_it_fails_is_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "none.toml"
     file.write_text(CAMPAIGN.format(own=1, other=1).replace('["ackclock", "iperf3"]', '"iperf3"'))

@@ -1,7 +1,7 @@
 """Both ends of a line that is a scenario's path: ``python -m ackclock.measure.inside``, started behind it.
 
-``serve`` is the server's end, ``serve iperf3`` with one of iperf3 beside it; ``play OUT BLOCK RUN...`` makes the tests
-of a block at the client's, and keeps them in the journal of the campaign as they end.
+``serve`` is the server's end, ``serve PORT`` with one of iperf3 beside it at that port; ``play OUT BLOCK RUN...``
+makes the tests of a block at the client's, and keeps them in the journal of the campaign as they end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     address = os.environ[SERVER]
     if kind == "serve":
         around = ipaddress.ip_network(f"{address}/24", strict=False)
-        with _iperf3() if rest else contextlib.nullcontext():
+        with _iperf3(rest[0]) if rest else contextlib.nullcontext():
             server.Server(server.Settings(bind=address, allow=(around,))).run()
         return 0
     out, number, repetition, *points = rest
@@ -51,8 +51,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 @contextlib.contextmanager
-def _iperf3() -> Iterator[None]:
-    other = subprocess.Popen(["iperf3", "-s"], stdout=subprocess.DEVNULL)
+def _iperf3(port: str) -> Iterator[None]:
+    other = subprocess.Popen(["iperf3", "-s", "-p", port], stdout=subprocess.DEVNULL)
     try:
         yield
     finally:

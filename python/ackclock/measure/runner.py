@@ -182,7 +182,7 @@ def _behind(campaign: Campaign, journal: Journal, block: Block, points: Sequence
     """A block on a line that is a scenario's path: both ends run behind it, for all of its tests."""
     own = [sys.executable, "-m", "ackclock.measure.inside"]
     numbers = [str(point.index) for point in points]
-    others = [iperf3.TOOL] if any(point.tool == iperf3.TOOL for point in points) else []
+    others = [str(campaign.header.iperf3_port)] if any(point.tool == iperf3.TOOL for point in points) else []
     command = [*own, "play", str(journal.out.resolve()), str(block.number), str(block.repetition), *numbers]
     virtual = shell.Virtual(means.kernel, journal.out.resolve()) if means.virtual else None
     server = shlex.join([*own, "serve", *others])
