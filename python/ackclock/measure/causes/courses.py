@@ -71,6 +71,8 @@ class Course:
     connections: tuple[tuple[Step, ...], ...]
     paced: float | None
     """The rate that each sender was told not to exceed, bit/s."""
+    in_order: bool = True
+    """Whether rates are of what has arrived in order: then what waits behind a loss comes all at once."""
 
     @property
     def count(self) -> int:
@@ -160,13 +162,18 @@ def _test(
     count = max(2, int((end - begin) / length))
     edges = [begin + (end - begin) * at / count for at in range(count + 1)]
     mss = [flow["mss"] for flow in point["resolved"]["flows"]]
-    steps = tuple(
-        tuple(_steps(series, edges, base, mss[min(number, len(mss) - 1)])) for number, (_, series) in enumerate(own)
-    )
+    sizes = [mss[min(number, len(mss) - 1)] for number in range(len(own))]
+    steps = tuple(tuple(_steps(series, edges, base, size)) for (_, series), size in zip(own, sizes, strict=True))
     times = [row.get(name) for name in ("client_cpu_s", "server_cpu_s")]
     cpu = max((time / (end or 1.0) for time in times if time is not None), default=None)
     paced = ((point["resolved"].get("live") or {}).get("options") or {}).get("pacing")
-    return Course(row["run"], row.get("block"), end - begin, base, cpu, steps, paced)
+    in_order = not all(_segments(series, size) for (_, series), size in zip(own, sizes, strict=True))
+    return Course(row["run"], row.get("block"), end - begin, base, cpu, steps, paced, in_order)
+
+
+def _segments(series: Mapping[str, Series], mss: int) -> Series | None:
+    """The kernel's count of segments has those that came beyond a gap, too: it does not stop at losses."""
+    return series.get("delivered_segments") if mss > 1 else None
 
 
 def _gap(series: Mapping[str, Series]) -> float | None:
@@ -177,8 +184,7 @@ def _gap(series: Mapping[str, Series]) -> float | None:
 
 def _steps(series: Mapping[str, Series], edges: Sequence[float], base: float | None, mss: int) -> Iterator[Step]:
     """The steps of a connection."""
-    # The kernel's count of segments has those that came beyond a gap, too: it does not stop at losses.
-    segments = series.get("delivered_segments") if mss > 1 else None
+    segments = _segments(series, mss)
     arrived = [value * mss for value in _at(segments, edges)] if segments else _at(series["delivered"], edges)
     counted = {
         name: _at(series[name], edges)

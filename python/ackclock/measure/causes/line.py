@@ -160,7 +160,7 @@ def changed(line: Line) -> Changed | None:
 def _full(test: Course) -> Iterator[float]:
     """What passes in stretches in which a queue stands all the time, after the rate has risen.
 
-    Around losses nothing is counted: what waits for them arrives all at once.
+    Around losses nothing is counted where rates are of what arrives in order: what waits for them comes all at once.
     """
     length = test.connections[0][0].seconds
     width = max(1, math.ceil(max(_WINDOW_S, SHORTEST_RTTS * (test.base_rtt or 0.0)) / length))
@@ -170,7 +170,7 @@ def _full(test: Course) -> Iterator[float]:
         all(step.inflation is not None and step.inflation >= STANDING for step in steps)
         for steps in zip(*test.connections, strict=True)
     ]
-    for way in test.connections:
+    for way in test.connections if test.in_order else ():
         for episode in episodes(way):
             for at in range(max(0, episode.begin - _AROUND), min(len(stands), episode.end + _AROUND + 1)):
                 stands[at] = False
