@@ -221,3 +221,12 @@ def test_show_says_what_to_use_of_a_measured_result(tmp_path: Path, capsys: pyte
         "is a result, and show is of scenarios; see it with ackclock measure why, plot or query"
         in capsys.readouterr().err
     )
+
+
+def test_real_lines_have_no_virtual_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["measure", "run", str(written(tmp_path)), "--out", str(tmp_path / "out")]
+    assert main([*command, "--virtual"]) == 2
+    assert "--virtual: line 'here' is a real one, and its time is, too" in capsys.readouterr().err
+    assert main([*command, "--kernel", "mine"]) == 2
+    assert "--kernel: it belongs to virtual time" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
