@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CRATES := -p ackclock-core -p ackclock-run -p ackclock-sim -p ackclock-capture -p ackclock-emu -p ackclock-proxy
+CRATES := -p ackclock-core -p ackclock-run -p ackclock-sim -p ackclock-capture -p ackclock-emu -p ackclock-proxy -p ackclock-get
 
 .PHONY: help build demo test kernel-vt-test bench lint docs instructions fuzz clean
 
@@ -16,8 +16,8 @@ $(VENV)/.installed: constraints-dev.txt
 
 build: $(VENV)/.installed  ## create .venv with the release extension; then .venv/bin/ackclock is the command
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet > /dev/null
-	cargo build --quiet --profile program -p ackclock-emu -p ackclock-proxy
-	install target/program/ackclock-emu target/program/ackclock-proxy $(BIN)
+	cargo build --quiet --profile program -p ackclock-emu -p ackclock-proxy -p ackclock-get
+	install target/program/ackclock-emu target/program/ackclock-proxy target/program/ackclock-get $(BIN)
 
 demo: build      ## three controllers on a long fat pipe: table, Parquet and figure in results/demo
 	rm -rf results/demo

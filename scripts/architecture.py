@@ -26,13 +26,14 @@ CRATES: dict[str, set[str]] = {
     "ackclock-sim": {"ackclock-core", "ackclock-run"},
     "ackclock-capture": {"ackclock-core"},
     "ackclock-emu": {"ackclock-capture", "ackclock-core", "ackclock-run"},
+    "ackclock-get": {"ackclock-core"},
     "ackclock-proxy": set(),
     "ackclock-py": {"ackclock-capture", "ackclock-core", "ackclock-run", "ackclock-sim"},
 }
 WITHOUT_DEPENDENCIES = {"ackclock-core"}
 BOUND_TO_PYTHON = {"ackclock-py"}
 PYTHON_CRATES = re.compile(r"(pyo3|arrow|numpy)\b")
-ASYNCHRONOUS = {"ackclock-proxy"}
+ASYNCHRONOUS = {"ackclock-get", "ackclock-proxy"}
 ASYNCHRONOUS_CRATES = re.compile(r"(tokio|mio|futures|hyper)\b")
 
 # --- Rust: what library code must not name, and why. Tests, examples and benches may.
@@ -59,7 +60,7 @@ DENIED: dict[str, dict[str, str]] = {
 FORBIDS_UNSAFE = {"ackclock-capture", "ackclock-core", "ackclock-run", "ackclock-sim"}
 
 MOST_LINES, MOST_TEST_LINES = 400, 500
-UNSAFE_PLACES = {"ackclock-proxy": "crates/ackclock-proxy/src/sys/"}
+UNSAFE_PLACES = {name: f"crates/{name}/src/sys/" for name in ("ackclock-get", "ackclock-proxy")}
 """The one folder of a crate that may have unsafe code, each with its proof beside it."""
 
 SIZED = ("crates/", "python/", "scripts/", "conformance/")

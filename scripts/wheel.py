@@ -29,7 +29,7 @@ from maturin import (  # noqa: F401
 )
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS = ("ackclock-emu", "ackclock-proxy")
+PROGRAMS = ("ackclock-emu", "ackclock-get", "ackclock-proxy")
 SCRIPTS = ROOT / "ackclock._ackclock.data/scripts"
 """Where maturin takes scripts from: a folder beside `pyproject.toml` that has the name of the extension."""
 

@@ -16,6 +16,7 @@ from ackclock.cli.agree_options import agree_command
 from ackclock.cli.entry import MisuseError
 from ackclock.cli.entry import main as main
 from ackclock.cli.examples import of as example
+from ackclock.cli.get import get_command
 from ackclock.cli.imports import import_app
 from ackclock.cli.measure_options import measure_app
 from ackclock.cli.options import AllowLate, Engine, Json, Kernel, Offload, Pin, UseLate, by_engine, flag, repeatable
@@ -251,6 +252,7 @@ app.command(pcap_command, name="pcap", help_epilogue=example("pcap"))
 app.command(shell_command, name="shell", help_epilogue=example("shell"))
 app.command(measure_app)
 app.command(import_app)
+app.command(get_command, name="get", help_epilogue=example("get"))
 app.command(proxy_command, name="proxy", help_epilogue=example("proxy"))
 app.command(advise_app)
 

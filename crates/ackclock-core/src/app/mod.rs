@@ -16,10 +16,12 @@
 //! * [`pulse`]: the clock of packets at a given rate; [`params`]: how a scenario's keys come here
 //! * [`registry`]: the list
 //! * [`relay`]: what stands between the two connections of a split one
+//! * [`parallel`]: how many connections a long download uses
 
 pub mod bulk;
 pub mod files;
 pub mod paced;
+pub mod parallel;
 pub mod params;
 pub mod pulse;
 pub mod registry;
