@@ -1,4 +1,4 @@
-"""The downloader that decides on its connections: a program of its own (``crates/ackclock-get``), and how it is started."""
+"""The downloader that decides on its connections: a program of its own (``crates/ackclock-get``), how it starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def become(document: Mapping[str, Any]) -> NoReturn:
     What stops it then reaches the program itself. Raises :class:`EngineError` where that cannot be.
     """
     path = program()
-    # A file without a name, not an argument: headers and cookies are nothing that others should see in a list of processes.
+    # A file without a name, not an argument: headers and cookies are nothing for a list of processes.
     with tempfile.TemporaryFile() as file:
         file.write(json.dumps(dict(document)).encode())
         file.seek(0)

@@ -1,4 +1,4 @@
-"""A server of HTTP that does what a test wants: pieces, other files of the same name, slow, cut, wrong or endless answers."""
+"""A server of HTTP that does what a test wants: pieces, a file that changes, slow, cut and wrong answers."""
 
 from __future__ import annotations
 
@@ -136,7 +136,9 @@ def _handler(served: Served) -> type[http.server.BaseHTTPRequestHandler]:
             if wish.etag:
                 headers["ETag"] = wish.etag
             if status == 206:
-                said = wish.content_range(start, end, total) if wish.content_range else f"bytes {start}-{end - 1}/{total}"
+                said = (
+                    wish.content_range(start, end, total) if wish.content_range else f"bytes {start}-{end - 1}/{total}"
+                )
                 headers["Content-Range"] = said
             for name, value in headers.items():
                 self.send_header(name, value)

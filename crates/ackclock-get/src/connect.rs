@@ -240,7 +240,8 @@ where
         let driver = tokio::spawn(async move { drop(connection.await) });
         return Ok(Link { sender: Sender::Two(sender), driver, socket, proxied });
     }
-    let (sender, connection) = http1::Builder::new().title_case_headers(true).max_header_size(HEAD).handshake(io).await.map_err(wrong)?;
+    let (sender, connection) =
+        http1::Builder::new().title_case_headers(true).max_header_size(HEAD).handshake(io).await.map_err(wrong)?;
     let driver = tokio::spawn(async move { drop(connection.await) });
     Ok(Link { sender: Sender::One(sender), driver, socket, proxied })
 }

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_journal_is_read_as_it_was_written() {
-        let journal = Journal::new("http://a/x", "\"1\"", 10, vec![Piece { start: 2, end: 4 }]);
+        let journal = Journal::new("http://a.example/x", "\"1\"", 10, vec![Piece { start: 2, end: 4 }]);
         assert_eq!(Journal::parse(&journal.text()), Some(journal.clone()));
         assert_eq!(Journal::parse(&journal.text()[..40]), None);
         assert_eq!(Journal::parse(&journal.text().replace("\"version\":1", "\"version\":2")), None);

@@ -63,7 +63,7 @@ impl Meter {
         let Some(shortest) = self.shortest else { return };
         let round_trip = if info.rcv_rtt > 0 { info.rcv_rtt } else { info.rtt };
         self.longest_now = self.longest_now.max(round_trip);
-        let inflation = ((f64::from(round_trip) - TICK) / f64::from(shortest)).max(1.0);
+        let inflation = inflation(f64::from(round_trip), f64::from(shortest));
         let Some(place) = self.seen.iter().position(|seen| seen.id == id) else {
             self.seen.push(Seen { id, last: info, inflation });
             return;
@@ -114,6 +114,11 @@ impl Meter {
     }
 }
 
+/// A round trip over the shortest one; queues that are shorter than the clock's tick cannot be told.
+fn inflation(round_trip: f64, shortest: f64) -> f64 {
+    1.0 + (round_trip - shortest - TICK).max(0.0) / shortest.max(2.0 * TICK)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +146,14 @@ mod tests {
         assert_eq!((window.losses, window.low_losses, window.segments), (Some(2), 1, Some(1000)));
         assert_eq!(window.window_limited, Some(1.0));
         assert!((window.inflation.unwrap() - (1.0 + 2.0 + 2.0 + 1.0 + 1.0) / 5.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_queue_is_what_a_clock_of_milliseconds_can_tell() {
+        assert_eq!(inflation(41_000.0, 40_000.0), 1.0);
+        assert_eq!(inflation(81_000.0, 40_000.0), 2.0);
+        // Between two computers side by side.
+        assert_eq!(inflation(1_100.0, 90.0), 1.0 + 10.0 / 2_000.0);
     }
 
     #[test]

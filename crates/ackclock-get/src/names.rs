@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn names_of_urls() {
         let of = |text| of_url(&Address::parse(text).unwrap());
-        assert_eq!(of("http://a/x/file.iso?token=1"), "file.iso");
-        assert_eq!(of("http://a/x/%2e%2e%2f%2e%2e%2fetc%2fpasswd"), "passwd");
-        assert_eq!(of("http://a/"), NAMELESS);
-        assert_eq!(of("http://a/a%20b%C3%A9"), "a bé");
+        assert_eq!(of("http://a.example/x/file.iso?token=1"), "file.iso");
+        assert_eq!(of("http://a.example/x/%2e%2e%2f%2e%2e%2fetc%2fpasswd"), "passwd");
+        assert_eq!(of("http://a.example/"), NAMELESS);
+        assert_eq!(of("http://a.example/a%20b%C3%A9"), "a bé");
     }
 
     #[test]

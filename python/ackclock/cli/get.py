@@ -17,32 +17,22 @@ def get_command(
     url: Url,
     /,
     *,
-    dir: Annotated[  # noqa: A002
-        Path, Parameter(help="The folder that the file comes into.", name="--dir")
-    ] = Path(),
+    dir: Annotated[Path, Parameter(help="The folder that the file comes into.", name="--dir")] = Path(),
     name: Annotated[
         str | None, Parameter(help="What the file is called there. Default: as the server says, or the URL.")
     ] = None,
     force: Annotated[bool, flag("Overwrite a file that is there.")] = False,
-    max: Annotated[  # noqa: A002
-        int, Parameter(help="Most connections, up to 16.", name="--max")
-    ] = 8,
-    connections: Annotated[
-        str, Parameter(help="auto: decided while it runs; or always so many.")
-    ] = "auto",
+    max: Annotated[int, Parameter(help="Most connections, up to 16.", name="--max")] = 8,
+    connections: Annotated[str, Parameter(help="auto: decided while it runs; or always so many.")] = "auto",
     limit_rate: Annotated[
         str | None, Parameter(help="A rate that all of them together do not exceed: 20 Mbit/s.")
     ] = None,
-    header: Annotated[
-        tuple[str, ...], repeatable("A header 'NAME: VALUE' for the URL's own host. Repeatable.")
-    ] = (),
+    header: Annotated[tuple[str, ...], repeatable("A header 'NAME: VALUE' for the URL's own host. Repeatable.")] = (),
     cookie: Annotated[tuple[str, ...], repeatable("A cookie NAME=VALUE for the URL's own host. Repeatable.")] = (),
     checksum: Annotated[
         str | None, Parameter(help="What the file has to have: sha256=DIGITS or sha512=DIGITS.")
     ] = None,
-    ca: Annotated[
-        Path | None, Parameter(help="Certificates to trust instead of the system's, a PEM file.")
-    ] = None,
+    ca: Annotated[Path | None, Parameter(help="Certificates to trust instead of the system's, a PEM file.")] = None,
     insecure: Annotated[bool, flag("Trust any certificate.")] = False,
     timeout: Annotated[str, Parameter(help="How long nothing may come before a connection is given up.")] = "30 s",
     retries: Annotated[int, Parameter(help="Failures in a row after which it ends.")] = 5,
@@ -54,7 +44,7 @@ def get_command(
     ] = False,
     quiet: Annotated[bool, flag("Say nothing but what is wrong.")] = False,
 ) -> int:
-    """Download a file over as many connections as make it faster, decided while it runs; go on where it was interrupted."""
+    """Download a file over as many connections as make it faster, decided while it runs; go on where it ended."""
     from ackclock import get
 
     cookies = [("Cookie", "; ".join(cookie))] if cookie else []
