@@ -36,7 +36,7 @@ pub enum Outcome {
 /// Who decides on the number.
 enum Number {
     Fixed(u32),
-    Decided(Parallel),
+    Decided(Box<Parallel>),
 }
 
 impl Number {
@@ -77,7 +77,8 @@ impl<'a> Supervisor<'a> {
         url: &str,
         wanted: &Wanted,
     ) -> Supervisor<'a> {
-        let number = wanted.connections.map_or_else(|| Number::Decided(Parallel::new(wanted.max)), Number::Fixed);
+        let number =
+            wanted.connections.map_or_else(|| Number::Decided(Box::new(Parallel::new(wanted.max))), Number::Fixed);
         let now = Instant::now();
         let (url, limit, retries) = (url.to_owned(), wanted.limit_rate, wanted.retries);
         let (meter, crew, shared) = (Meter::default(), JoinSet::new(), Arc::new(shared));

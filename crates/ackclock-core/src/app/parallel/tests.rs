@@ -153,9 +153,9 @@ fn retransmissions_that_more_than_double_take_half_away() {
     let mut decisions = Vec::new();
     for _ in 0..12 {
         let connections = policy.decision().connections;
-        let losses = Some(if connections == 1 { 10 } else { 40 });
+        let low_losses = if connections == 1 { 10 } else { 40 };
+        let losses = Some(low_losses);
         let bytes = (if connections == 1 { MB } else { 1.05 * MB }) as u64;
-        let low_losses = losses.unwrap();
         decisions.push(policy.window(&Window {
             took: WINDOW,
             bytes,
