@@ -80,6 +80,15 @@ def test_the_two_groups_of_lines_come_out_of_what_was_measured(loaded: Loaded, t
     assert c6.value is not None
     assert c6.value > 0.95
     measured.write(found, tmp_path)
+    ((name, chart),) = found.charts
+    assert [panel.title for panel in chart.panels] == ["room", "full"]
+    assert [curve.label for curve in chart.panels[0].curves] == [
+        "measured",
+        "formula, 0.7",
+        "formula, 0.5",
+        "saturated",
+    ]
+    assert (tmp_path / "measured" / f"{name}.svg").is_file()
     page = (tmp_path / "measured" / "report.md").read_text(encoding="utf-8")
     assert "| C3 | pass |" in page
     rows = (tmp_path / "measured" / "curve.csv").read_text(encoding="utf-8").splitlines()

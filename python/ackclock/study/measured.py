@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ackclock.drawing import curves
+from ackclock.drawing.curves import Chart, Curve, Panel, Scale
 from ackclock.errors import InputError
 from ackclock.results.result import Result
 from ackclock.study import code, tables
@@ -42,12 +44,45 @@ class Making:
 
 
 @dataclass(frozen=True, slots=True)
+class Plotted:
+    """A line of a figure: its panel, its name, and its points; with the ends of intervals where there are any."""
+
+    panel: str
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure of `measured.py`: what its axes are, and what gives its lines."""
+
+    id: str
+    title: str
+    x: str
+    y: str
+    make: Callable[[Results], list[Plotted]]
+
+    def chart(self, results: Results) -> Chart:
+        """It, as it is drawn."""
+        panels: dict[str, list[Curve]] = {}
+        for line in self.make(results):
+            curve = Curve(line.label, line.x, line.y, line.low, line.high)
+            panels.setdefault(line.panel, []).append(curve)
+        made = tuple(Panel(title, tuple(found)) for title, found in panels.items())
+        return Chart(title=self.title, x=Scale(self.x), y=Scale(self.y, low=0.0), panels=made)
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured, judged. `tables`: each with its id, its title, and header and rows."""
+    """What was measured, judged. `tables`: each with its id, its title, header and rows; `charts` with their ids."""
 
     source: Path
     claims: tuple[Judged, ...]
     tables: tuple[tuple[str, str, Rows], ...]
+    charts: tuple[tuple[str, Chart], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """What ``ackclock study run --json`` prints of it."""
@@ -73,7 +108,12 @@ def table(name: str, title: str) -> Callable[[Callable[[Results], Rows]], Making
     return lambda make: Making(name, title, make)
 
 
-def load(loaded: Loaded, directory: Path) -> tuple[Result, tuple[Claim, ...], tuple[Making, ...]]:
+def figure(name: str, title: str, *, x: str, y: str) -> Callable[[Callable[[Results], list[Plotted]]], Drawing]:
+    """Make a figure of the function that gives its lines."""
+    return lambda make: Drawing(name, title, x, y, make)
+
+
+def load(loaded: Loaded, directory: Path) -> tuple[Result, tuple[Claim, ...], tuple[Making, ...], tuple[Drawing, ...]]:
     """The result of a directory, and what the study asks of it. Raises :class:`InputError`."""
     folder = loaded.study.folder
     if not (folder / FILE).is_file():
@@ -83,15 +123,18 @@ def load(loaded: Loaded, directory: Path) -> tuple[Result, tuple[Claim, ...], tu
     found = code.values(folder, folder / FILE)
     claims = tuple(dict.fromkeys(item for item in found if isinstance(item, Claim)))
     making = tuple(dict.fromkeys(item for item in found if isinstance(item, Making)))
-    return result, claims, making
+    return result, claims, making, tuple(dict.fromkeys(item for item in found if isinstance(item, Drawing)))
 
 
 def judged(loaded: Loaded, report: Report, directory: Path) -> Measured:
     """The verdicts on what was measured, and its tables beside those of the runs of a study."""
-    result, claims, making = load(loaded, directory)
+    result, claims, making, drawings = load(loaded, directory)
     results = Results({**report.results.results, MEASURED: result}, quick=report.quick)
     return Measured(
-        directory, judge(claims, results), tuple((item.id, item.title, item.make(results)) for item in making)
+        directory,
+        judge(claims, results),
+        tuple((item.id, item.title, item.make(results)) for item in making),
+        tuple((item.id, item.chart(results)) for item in drawings),
     )
 
 
@@ -106,6 +149,9 @@ def write(measured: Measured, folder: Path) -> None:
         parts += [f"## {title}", "", tables.markdown(cells)]
         (place / f"{name}.csv").write_text(_csv(cells), encoding="utf-8")
         (place / f"{name}.txt").write_text(f"{title}\n\n{tables.aligned(cells)}", encoding="utf-8")
+    for name, chart in measured.charts:
+        curves.save(chart, place, name)
+        parts += [f"## {chart.title}", "", f"![{chart.title}]({name}.svg)", ""]
     (place / "report.md").write_text("\n".join(parts).rstrip("\n") + "\n", encoding="utf-8")
 
 

@@ -29,7 +29,7 @@ from ackclock.study import (
     mean_interval,
     valued,
 )
-from ackclock.study.measured import MEASURED, table
+from ackclock.study.measured import MEASURED, Plotted, figure, table
 
 from .measures import CUBIC, RENO, share
 
@@ -282,6 +282,26 @@ def curves(results: Results) -> list[list[str]]:
             mean = f"{line.curve[count] / 1e6:.2f}"
             rows.append([line.name, str(count), mean, _percent(most[count]), _with_ends(own, 100, 1), *cells, *others])
     return rows
+
+
+@figure("shares", "Share of each line", x="connections", y="share of the best mean (%)")
+def drawn(results: Results) -> list[Plotted]:
+    """A panel for each line: what was measured, the formula, and simulated lines."""
+    found = []
+    beside = {name: simulated(results, name) for name in SIMULATED if name in results}
+    for line in lines(results):
+        own = [line.interval(lambda blocks, count=count: shares(blocks).get(count)) for count in line.numbers]  # type: ignore[misc]
+        ends = [interval.ends or (float("nan"), float("nan")) for interval in own]
+        mean = [100 * line.shares[count] for count in line.numbers]
+        low, high = ([100 * each[place] for each in ends] for place in (0, 1))
+        found.append(Plotted(line.name, "measured", line.numbers, mean, low, high))
+        for keep in (CUBIC, RENO):
+            formula = [100 * parallel_utilisation(count, keep) for count in line.numbers]
+            found.append(Plotted(line.name, f"formula, {keep:g}", line.numbers, formula))
+        for name, curve_of in beside.items():
+            numbers = sorted(curve_of)
+            found.append(Plotted(line.name, name, numbers, [100 * curve_of[count] for count in numbers]))
+    return found
 
 
 def simulated(results: Results, name: str) -> Curve:
