@@ -21,6 +21,8 @@ from ackclock.errors import EngineError, one_line
 
 PROGRAM = "ackclock-emu"
 """The name of the program."""
+RELAY = "ackclock-proxy"
+"""The name of the program that is a relay there; it lies beside the other."""
 
 _MORE_S = 60.0
 """What a run may take besides its own time before it counts as stuck: hosts are made, results are written."""
@@ -100,6 +102,22 @@ def refusal(document: str, of: Mapping[str, Any] | None = None) -> str | None:
 @functools.cache
 def identity() -> str:
     """What tells one such engine from another: the kernel, and a hash of the program."""
-    with Path(program()).open("rb") as file:
-        build = hashlib.file_digest(file, "sha256").hexdigest()
-    return f"kernel {platform.release()} sha256:{build}"
+    return f"kernel {platform.release()} sha256:{_hash(Path(program()))}"
+
+
+def relays(document: Mapping[str, Any]) -> Path | None:
+    """The program that a resolved run needs besides, if flows of it are split and it is there."""
+    beside = Path(program()).with_name(RELAY)
+    split = any(flow.get("relay") for flow in document.get("flows", ()))
+    return beside if split and beside.is_file() else None
+
+
+@functools.cache
+def relays_identity(program: Path) -> str:
+    """What tells one program of relays from another."""
+    return f"relays sha256:{_hash(program)}"
+
+
+def _hash(program: Path) -> str:
+    with program.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

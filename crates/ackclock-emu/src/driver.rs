@@ -64,7 +64,7 @@ pub struct Driven {
 /// The system does not let it wait, or a device is gone.
 pub fn drive(
     network: &mut Network,
-    tuns: &[Device],
+    tuns: &[Option<Device>],
     clock: &Clock,
     end: Time,
     series: &mut LinkSeries,
@@ -72,6 +72,7 @@ pub fn drive(
 ) -> Result<Driven, Errno> {
     let poll = epoll::create(CreateFlags::CLOEXEC)?;
     for (i, tun) in tuns.iter().enumerate() {
+        let Some(tun) = tun else { continue };
         epoll::add(&poll, tun, EventData::new_u64(i as u64), EventFlags::IN)?;
     }
     if let Some(over) = beside.over() {

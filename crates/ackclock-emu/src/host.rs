@@ -7,14 +7,17 @@ use crate::sys::tun::Device;
 use crate::sys::{netlink, settings, tun};
 use ackclock_core::packet::Address;
 use std::io;
+use std::sync::Arc;
 
-/// A host.
-#[derive(Debug)]
+/// A host, as who is at this address sees it: one between two ways has two.
+#[derive(Clone, Debug)]
 pub struct Host {
     /// Its network.
-    pub namespace: Namespace,
+    pub namespace: Arc<Namespace>,
     /// Its address.
     pub address: Address,
+    /// The name of the device that has the address, and its number.
+    device: (&'static str, u32),
 }
 
 /// Packets that wait in a device to be read, as in a network card with a long ring.
@@ -33,6 +36,14 @@ pub struct Wanted {
     pub initial_window: Option<u32>,
     /// It acknowledges every segment at once.
     pub quick_acks: bool,
+}
+
+impl Wanted {
+    /// What its routes say of connections.
+    fn metrics(&self) -> Vec<Metric> {
+        let quick = self.quick_acks.then_some(Metric::QuickAcks);
+        self.initial_window.map(Metric::InitialWindow).into_iter().chain(quick).collect()
+    }
 }
 
 /// What every host of a run has, whatever the scenario says, and why.
@@ -74,17 +85,29 @@ impl Host {
         for (name, value) in &wanted.settings {
             settings::set(name, value)?;
         }
-        let device = tun::open_device(wanted.offload).map_err(|e| cannot("/dev/net/tun cannot be used", &e))?;
-        let fault = |e: io::Error| cannot(&format!("the device of {address} cannot be set up"), &e);
-        let index = tun::configure(address, wanted.mtu).map_err(fault)?;
-        // Without offload the kernel makes packets one by one, of which queues count each.
-        netlink::device(index, (!wanted.offload).then_some(1), QUEUE).map_err(fault)?;
-        let quick = wanted.quick_acks.then_some(Metric::QuickAcks);
-        let metrics: Vec<Metric> = wanted.initial_window.map(Metric::InitialWindow).into_iter().chain(quick).collect();
-        if !metrics.is_empty() {
-            netlink::connections(index, matches!(address, Address::V6(_)), &metrics).map_err(fault)?;
-        }
-        Ok((Host { namespace, address }, device))
+        let (device, index) = furnish(tun::NAME, address, wanted)?;
+        Ok((Host { namespace: Arc::new(namespace), address, device: (tun::NAME, index) }, device))
+    }
+
+    /// What is for `far` leaves by the device of this address.
+    ///
+    /// # Errors
+    /// What the system does not do, in words.
+    pub fn leads_to(&self, far: Address, wanted: &Wanted) -> Result<(), String> {
+        let fault = |e: io::Error| format!("{} cannot be led to {far}: {e}", self.address);
+        self.namespace.enter().map_err(fault)?;
+        netlink::towards(self.device.1, far, &wanted.metrics()).map_err(fault)
+    }
+
+    /// The same host with another address at a second way, set up as `wanted` says, whose settings are the host's already.
+    /// Returns that device, too.
+    ///
+    /// # Errors
+    /// What the system does not do, in words.
+    pub fn second(&self, address: Address, wanted: &Wanted) -> Result<(Host, Device), String> {
+        self.namespace.enter().map_err(|e| format!("the network of {} cannot be entered: {e}", self.address))?;
+        let (device, index) = furnish(tun::SECOND, address, wanted)?;
+        Ok((Host { namespace: Arc::clone(&self.namespace), address, device: (tun::SECOND, index) }, device))
     }
 
     /// What its kernel has counted of TCP, and packets that were lost in its device because nobody read them.
@@ -93,6 +116,21 @@ impl Host {
     /// The calling thread cannot visit it.
     pub fn counters(&self) -> io::Result<(Counters, u64)> {
         self.namespace.enter()?;
-        Ok((tcp(), device_drops(tun::NAME)))
+        Ok((tcp(), device_drops(self.device.0)))
     }
+}
+
+/// Gives the calling thread's network a device called `name` with `address`. Its number, too.
+fn furnish(name: &str, address: Address, wanted: &Wanted) -> Result<(Device, u32), String> {
+    let cannot = |what: &str, e: &io::Error| format!("{what}: {e}");
+    let device = tun::open_device(name, wanted.offload).map_err(|e| cannot("/dev/net/tun cannot be used", &e))?;
+    let fault = |e: io::Error| cannot(&format!("the device of {address} cannot be set up"), &e);
+    let index = tun::configure(name, address, wanted.mtu).map_err(fault)?;
+    // Without offload the kernel makes packets one by one, of which queues count each.
+    netlink::device(index, (!wanted.offload).then_some(1), QUEUE).map_err(fault)?;
+    let metrics = wanted.metrics();
+    if !metrics.is_empty() {
+        netlink::connections(index, matches!(address, Address::V6(_)), &metrics).map_err(fault)?;
+    }
+    Ok((device, index))
 }

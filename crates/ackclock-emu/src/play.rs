@@ -9,6 +9,7 @@ use crate::lateness::{Summary, Tolerance};
 use crate::path::{Addresses, Network};
 use crate::prepare::{prepare, Prepared};
 use crate::probe::with_remedy;
+use crate::relay::{Proxies, Split};
 use crate::series::LinkSeries;
 use crate::starved::{self, Starved};
 use crate::sys::clock::Clock;
@@ -110,16 +111,19 @@ pub struct Emulation {
 /// # Errors
 /// What of it this host cannot play, and why.
 pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
-    let Prepared { options, mut network, mut series } = prepare(run, orders, &Kernel::here(orders.time_stands_still))?;
+    let Prepared { options, mut network, mut series, splits } =
+        prepare(run, orders, &Kernel::here(orders.time_stands_still))?;
     set_parameters(&options)?;
     network.reserve(under_way(run) as usize);
     process::many_files();
-    let (hosts, devices) = hosts(run, orders, &options)?;
+    let (hosts, devices) = hosts(run, orders, &options, &splits)?;
+    let ids: Vec<String> = run.flows.iter().map(|f| f.id.clone()).collect();
+    let proxies = Proxies::begin(&splits, &ids, &hosts, orders.pin)?;
     let set = run.flows.iter().zip(&options).map(|(f, o)| (f.id.clone(), o.host.settings.clone())).collect();
     let tolerance = tolerance(run, &network);
     let spacing = if orders.time_stands_still { Span::ZERO } else { tolerance.spacing() };
     let clock = Clock::ahead(AHEAD, orders.time_stands_still).spaced(spacing);
-    let mut agent = Agent::new(run, orders.family, clock, &hosts, options)?;
+    let mut agent = Agent::new(run, (orders.family, clock), &hosts, options, &splits)?;
     let end = Time(run.duration_ns);
     let applications = Waits::own().filter(|_| !orders.time_stands_still);
     let driven = std::thread::scope(|scope| {
@@ -141,10 +145,12 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
         path.join().map_err(|_| Trouble::Host("the thread of the path has panicked".into()))?
     })?;
     network.finish(end);
+    let told = proxies.end()?;
     let (notes, limits) = (agent.notes(), agent.limits());
-    let report = agent.report(&network.tallies);
+    let report = agent.report(&network.tallies, &told);
     let (driven, granted, cpu_s, waited) = driven;
-    let emulation = emulation(run, orders, (&driven, granted, cpu_s, waited), (&network, set, limits, unseen(&hosts)));
+    let emulation =
+        emulation(run, orders, (&driven, granted, cpu_s, waited), (&network, set, limits, unseen(&hosts, &devices)));
     Ok(Played { output: output(run, network, series, (report, notes), driven.wakes), emulation })
 }
 
@@ -154,25 +160,45 @@ pub(crate) fn set_parameters(options: &[Options]) -> Result<(), Trouble> {
     all.try_for_each(|(name, value)| settings::set_parameter(name, value)).map_err(Trouble::Host)
 }
 
-/// The hosts of `run` and their devices: of each flow its source's and its sink's.
-pub(crate) fn hosts(run: &Run, orders: &Orders, options: &[Options]) -> Result<(Vec<Host>, Vec<Device>), Trouble> {
+/// The hosts of `run` and their devices: of each flow its source's and its sink's. Those of a flow that is split are the outer
+/// ones of its legs, whose inner ones are one host with two devices.
+pub(crate) fn hosts(
+    run: &Run,
+    orders: &Orders,
+    options: &[Options],
+    splits: &[Split],
+) -> Result<(Vec<Host>, Vec<Option<Device>>), Trouble> {
     let addresses = Addresses::new(orders.family, run.flows.len());
-    let (mut hosts, mut devices) = (Vec::new(), Vec::new());
-    for (flow, options) in options.iter().enumerate() {
-        for end in 0..2 {
-            let made = Host::new(addresses.of(flow as u32, end), &options.host);
-            let (host, device) =
-                made.map_err(|e| Trouble::Host(format!("hosts of flow {}: {}", run.flows[flow].id, with_remedy(&e))))?;
-            hosts.push(host);
-            devices.push(device);
+    let mut made: Vec<Option<(Host, Option<Device>)>> = (0..2 * options.len()).map(|_| None).collect();
+    let at = |place: usize| addresses.of((place / 2) as u32, place % 2);
+    let wrong =
+        |place: usize, e: &str| Trouble::Host(format!("hosts of flow {}: {}", run.flows[place / 2].id, with_remedy(e)));
+    for split in splits {
+        let [source, sink] = [2 * split.legs[0] + 1, 2 * split.legs[1]];
+        let (first, device) = Host::new(at(source), &split.host[0]).map_err(|e| wrong(source, &e))?;
+        let (second, other) = first.second(at(sink), &split.host[1]).map_err(|e| wrong(sink, &e))?;
+        first.leads_to(at(source ^ 1), &split.host[0]).map_err(|e| wrong(source, &e))?;
+        second.leads_to(at(sink ^ 1), &split.host[1]).map_err(|e| wrong(sink, &e))?;
+        (made[source], made[sink]) = (Some((first, Some(device))), Some((second, Some(other))));
+    }
+    for place in 0..made.len() {
+        if made[place].is_none() && splits.iter().all(|split| split.whole != place / 2) {
+            let (host, device) = Host::new(at(place), &options[place / 2].host).map_err(|e| wrong(place, &e))?;
+            made[place] = Some((host, Some(device)));
         }
     }
-    Ok((hosts, devices))
+    for split in splits {
+        for (end, leg) in split.legs.iter().enumerate() {
+            made[2 * split.whole + end] = made[2 * leg + end].as_ref().map(|(host, _)| (host.clone(), None));
+        }
+    }
+    Ok(made.into_iter().flatten().unzip())
 }
 
-/// Packets lost in the devices of `hosts`.
-pub(crate) fn unseen(hosts: &[Host]) -> u64 {
-    hosts.iter().filter_map(|host| host.counters().ok()).map(|(_, drops)| drops).sum()
+/// Packets lost in the `devices` of `hosts`.
+pub(crate) fn unseen(hosts: &[Host], devices: &[Option<Device>]) -> u64 {
+    let own = hosts.iter().zip(devices).filter(|(_, device)| device.is_some());
+    own.filter_map(|(host, _)| host.counters().ok()).map(|(_, drops)| drops).sum()
 }
 
 /// The interval of the series of cells, if one is asked for.

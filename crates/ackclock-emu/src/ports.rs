@@ -23,7 +23,7 @@ const SLICES: usize = 64;
 /// The devices of all hosts.
 #[derive(Debug)]
 pub struct Ports<'a> {
-    devices: &'a [Device],
+    devices: &'a [Option<Device>],
     /// Where super-packets are read.
     whole: Box<[u8]>,
     /// What leaves together.
@@ -32,8 +32,8 @@ pub struct Ports<'a> {
 
 impl<'a> Ports<'a> {
     /// Of these.
-    pub fn new(devices: &'a [Device]) -> Ports<'a> {
-        let most = if devices.iter().any(|d| d.offload) { LARGEST } else { 0 };
+    pub fn new(devices: &'a [Option<Device>]) -> Ports<'a> {
+        let most = if devices.iter().flatten().any(|d| d.offload) { LARGEST } else { 0 };
         Ports { devices, whole: vec![0; most].into_boxed_slice(), burst: Vec::with_capacity(BURST) }
     }
 
@@ -50,7 +50,7 @@ impl<'a> Ports<'a> {
     ) -> Result<u64, Errno> {
         // Where time stands still while it works, every packet is told of: a read in vain is what costs time there.
         let batch = if clock.stands_still() { 1 } else { BATCH };
-        let device = &self.devices[host];
+        let Some(device) = &self.devices[host] else { return Ok(0) };
         let mut packets = 0;
         for _ in 0..batch {
             let into = if device.offload { &mut self.whole[..] } else { network.room() };
@@ -112,7 +112,8 @@ impl<'a> Ports<'a> {
         let first = &self.burst[from];
         // Who sends from one end is received at the other.
         let host = first.side as usize ^ 1;
-        let device = &self.devices[host];
+        // A flow that is split has none of its own, and no packets.
+        let Some(device) = &self.devices[host] else { return 1 };
         let bytes = network.bytes(first);
         beside.given(host, at, bytes);
         let mut together = 1;

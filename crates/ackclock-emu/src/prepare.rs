@@ -6,6 +6,8 @@ use crate::kernel::Kernel;
 use crate::path::Network;
 use crate::play::{cells_every, Orders};
 use crate::probe::Found;
+use crate::relay::program::program;
+use crate::relay::{splits, Split};
 use crate::series::LinkSeries;
 use ackclock_core::packet::Family;
 use ackclock_run::{Run, SpecError};
@@ -22,6 +24,8 @@ pub struct Prepared {
     pub network: Network,
     /// What is recorded of it.
     pub series: LinkSeries,
+    /// Its flows that are split.
+    pub splits: Vec<Split>,
 }
 
 /// Prepares `run` for `kernel`.
@@ -30,13 +34,17 @@ pub struct Prepared {
 /// What of it this kernel, or no kernel, can play, and where.
 pub fn prepare(run: &Run, orders: &Orders, kernel: &Kernel) -> Result<Prepared, SpecError> {
     let options = options(run, kernel)?;
+    let splits = splits(run, &options, orders.family)?;
+    if let Some(split) = splits.first() {
+        program().map_err(|problem| SpecError::new(format!("flows.{}.relay", split.whole), problem))?;
+    }
     let mtu = options.iter().map(|o| o.host.mtu).max().unwrap_or_default() as usize;
     let mut network = Network::new(run, (orders.family, mtu), cells_every(run))?;
     let series = LinkSeries::of(run)?;
     for link in &mut network.links {
         link.common.stats.log = series.changes.then(Vec::new);
     }
-    Ok(Prepared { options, network, series })
+    Ok(Prepared { options, network, series, splits })
 }
 
 /// How the endpoints of each flow of `run` are set on `kernel`.

@@ -9,7 +9,7 @@ use crate::targets::{resolve, Nowhere};
 use crate::wanted::{seconds, Announced, Mode};
 use std::future::Future;
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout, timeout_at, Instant as At};
@@ -184,6 +184,11 @@ async fn connected(proxy: &Proxy, to: SocketAddr, client: SocketAddr) -> io::Res
     if proxy.wanted.keep_source {
         set(&socket, if to.is_ipv4() { Setting::Transparent4 } else { Setting::Transparent6 }, 1)?;
         socket.bind(SocketAddr::new(client.ip().to_canonical(), 0))?;
+    } else if proxy.wanted.keep_port {
+        let any = if to.is_ipv4() { IpAddr::from(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };
+        socket.set_reuseaddr(true)?;
+        // Another port will do as well for a server that does not look at it.
+        let _ = socket.bind(SocketAddr::new(any, client.port()));
     }
     socket.connect(to).await
 }

@@ -129,6 +129,9 @@ pub struct Wanted {
     /// Servers see the client's address.
     #[serde(default)]
     pub keep_source: bool,
+    /// Servers see the client's port, where it is free: whoever has both ends knows by it which connections are one.
+    #[serde(default)]
+    pub keep_port: bool,
 }
 
 fn four_mebibytes() -> usize {
@@ -253,6 +256,9 @@ impl Wanted {
             return Err(
                 "keep_source: only with transparent; elsewhere --proxy-out tells servers who the client is".to_owned()
             );
+        }
+        if self.keep_port && self.keep_source {
+            return Err("keep_port: not with keep_source, whose connections have the client's address".to_owned());
         }
         if let Mode::To(target) = &self.mode {
             host_and_port(target).map_err(|e| format!("to: {e}"))?;

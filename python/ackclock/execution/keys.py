@@ -48,6 +48,8 @@ class PointTexts:
             self._hash.update(f"{kernel.identity()} {point.params!r}".encode())
         elif point.scenario.run.engine == "kernel-vt":
             self._hash.update(guest.identity().encode())
+        if point.scenario.run.engine != "sim" and (relays := kernel.relays(document)) is not None:
+            self._hash.update(kernel.relays_identity(relays).encode())
         used = [flow["cc"] for flow in document["flows"]]
         if any(cc["name"].startswith(loading.PREFIX) and cc["source"] is None for cc in used):
             self._hash.update(salt.encode())

@@ -61,9 +61,6 @@ class Scenario(Model):
         for index, flow in enumerate(self.flows):
             if flow.start.latest >= self.run.duration:
                 raise Problem("the flow may start after the run ends", "start it earlier", "flows", index, "start")
-            if flow.relay != NO_RELAY and self.run.engine != "sim":
-                remedy = f'write "{NO_RELAY}", or play it with run.engine = "sim"'
-                raise Problem(f"the engine {self.run.engine} has no relays", remedy, "flows", index, "relay")
         self.splits()
         return self
 

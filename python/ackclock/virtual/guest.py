@@ -200,7 +200,10 @@ def furnish(folder: Path, chosen: Kernel, document: str) -> None:
     # The command line names the folder in a way that is the same for all, also where it is the root.
     (folder / "proc" / "self").mkdir()
     (folder / "proc" / "self" / "cwd").symlink_to("/")
-    for file, name in ((chosen.image, "linux"), (Path(kernel.program()), "init")):
+    programs = [(chosen.image, "linux"), (Path(kernel.program()), "init")]
+    if (relays := kernel.relays(json.loads(document))) is not None:
+        programs.append((relays, kernel.RELAY))
+    for file, name in programs:
         shutil.copy(file, folder / name)
         (folder / name).chmod(0o755)
         for library in _libraries(file):

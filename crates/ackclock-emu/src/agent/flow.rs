@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 pub struct Flow {
     /// Name.
     pub id: String,
+    /// The flow that it is a leg of: its applications are that one's.
+    pub leg_of: Option<usize>,
     /// Its application's.
     pub kind: &'static str,
     /// Its controller's in the document.
@@ -70,6 +72,7 @@ impl Flow {
         let datagrams = f.app.datagrams();
         Ok(Flow {
             id: f.id.clone(),
+            leg_of: None,
             kind: f.app.entry(path)?.kind,
             controller: if datagrams.is_some() { "none".to_owned() } else { f.cc.name.clone() },
             start,
@@ -91,6 +94,13 @@ impl Flow {
             payload: [0; 4],
             last: Time::ZERO,
         })
+    }
+
+    /// It is a leg of flow number `whole`: nothing happens at its ends by itself.
+    pub fn be_leg(&mut self, whole: usize) {
+        self.leg_of = Some(whole);
+        (self.applications, self.periods, self.began, self.in_transfers) =
+            ([None, None], Periods::new(Vec::new()), true, false);
     }
 
     /// When something happens at its ends by itself.

@@ -6,7 +6,7 @@
 //! * [`options`]: which options of an endpoint the kernel has, and how they are set
 //! * [`flow`]: a flow and its connections; [`acting`]: what an application can do; [`news`]: what it is told
 //! * [`sockets`]: made, read and written; [`ready`]: which of them have something; [`sampling`]: what is asked of the kernel
-//! * [`rows`]: the results
+//! * [`rows`]: the results; [`split`]: those of flows that are split
 
 pub mod acting;
 pub mod flow;
@@ -16,9 +16,11 @@ mod ready;
 mod rows;
 mod sampling;
 mod sockets;
+mod split;
 mod totals;
 
 use crate::host::Host;
+use crate::relay::Split;
 use crate::sys::clock::Clock;
 use crate::sys::counters::Counters;
 use ackclock_core::packet::Family;
@@ -55,7 +57,11 @@ pub struct Agent<'a> {
     end: Time,
     poll: OwnedFd,
     hosts: &'a [Host],
+    /// By host, how its sockets are set.
     options: Vec<Options>,
+    /// By host, which one its connections go to.
+    far: Vec<usize>,
+    splits: &'a [Split],
     /// Where connections are accepted, and where datagrams come, of each host.
     listeners: Vec<Option<OwnedFd>>,
     datagrams: Vec<Option<OwnedFd>>,
@@ -76,22 +82,31 @@ pub struct Agent<'a> {
 const SCRATCH: usize = 256 * 1024;
 
 impl<'a> Agent<'a> {
-    /// Those of `run` on `hosts`, two of each flow, which have `options`.
+    /// Those of `run` on `hosts`, two of each flow, which have `options`; between those of `splits` is a proxy.
     ///
     /// # Errors
     /// What is wrong with the document, or which socket the system does not give.
     pub fn new(
         run: &'a Run,
-        family: Family,
-        clock: Clock,
+        (family, clock): (Family, Clock),
         hosts: &'a [Host],
         options: Vec<Options>,
+        splits: &'a [Split],
     ) -> Result<Agent<'a>, Trouble> {
         let poll = epoll::create(CreateFlags::CLOEXEC).map_err(|e| Trouble::System("epoll".into(), e.into()))?;
         let others = ackclock_run::others::Others::of(run, None)?;
         let mut flows = Vec::with_capacity(run.flows.len());
         for (i, spec) in run.flows.iter().enumerate() {
             flows.push(Flow::of(spec, run, &others, &format!("flows.{i}"))?);
+        }
+        let mut options: Vec<Options> = options.into_iter().flat_map(|of| [of.clone(), of]).collect();
+        let mut far: Vec<usize> = (0..hosts.len()).map(|host| host ^ 1).collect();
+        for split in splits {
+            for (end, leg) in split.legs.into_iter().enumerate() {
+                flows[leg].be_leg(split.whole);
+                options[2 * split.whole + end] = options[2 * leg + end].clone();
+                far[2 * split.whole + end] = 2 * leg + (end ^ 1);
+            }
         }
         let sampler = sampling::Sampler::of(run)?;
         let none = |n: usize| (0..n).map(|_| None).collect::<Vec<Option<OwnedFd>>>();
@@ -105,6 +120,8 @@ impl<'a> Agent<'a> {
             poll,
             hosts,
             options,
+            far,
+            splits,
             listeners: none(hosts.len()),
             datagrams: none(hosts.len()),
             flows,

@@ -28,6 +28,8 @@ pub struct Options {
     pub paced: bool,
     /// Parameters of the controller's module that are set for the whole kernel, as `tcp_cubic.beta`, and their values.
     pub parameters: Vec<(String, String)>,
+    /// Bytes of the receive and the send buffer, where the document says them.
+    pub buffers: [Option<u64>; 2],
 }
 
 /// Bytes of the timestamp option with its padding.
@@ -220,6 +222,11 @@ impl Options {
         let full = format!("ipv4.{}", setting.0);
         if !kernel.settings.contains(setting.0) {
             return Err(format!("this kernel ({}) has no net.{full} for it; leave it out", kernel.kernel));
+        }
+        match setting.0 {
+            "tcp_rmem" => self.buffers[0] = Some(to.receive_buffer),
+            "tcp_wmem" => self.buffers[1] = Some(to.send_buffer),
+            _ => {}
         }
         self.host.settings.retain(|(known, _)| *known != full);
         self.host.settings.push((full, setting.1));

@@ -2,13 +2,14 @@
 
 use super::{Agent, Report};
 use crate::path::Tally;
+use crate::relay::told::Told;
 use ackclock_core::time::Time;
 use ackclock_run::output::{delays, FlowRow};
 use ackclock_run::rows::{ObjectRow, PageRow, TransferRow, TransfersRow};
 
 impl Agent<'_> {
     /// What there is to report, the run being over.
-    pub fn report(mut self, tallies: &[Tally]) -> Report {
+    pub fn report(mut self, tallies: &[Tally], told: &[Told]) -> Report {
         let (mut flows, mut transfers) = (Vec::new(), Vec::new());
         let (mut pages, mut objects, mut measures) = (Vec::new(), Vec::new(), Vec::new());
         let mut packets = 0;
@@ -16,7 +17,12 @@ impl Agent<'_> {
             let own = self.transfers(i);
             let totals = self.totals(i);
             packets += if self.flows[i].datagrams.is_some() { tally.sent } else { totals.sent };
-            flows.push(self.row(i, &own, tally));
+            let mut row = self.row(i, &own, tally);
+            if let Some((split, told)) = self.splits.iter().zip(told).find(|(s, _)| s.whole == i || s.legs.contains(&i))
+            {
+                self.of_split(i, split, told, (&mut row, &mut packets), tallies[split.legs[1]].marked);
+            }
+            flows.push(row);
             transfers.extend(own);
             let flow = i as u32;
             for app in self.flows[i].applications.iter().flatten() {
@@ -24,6 +30,9 @@ impl Agent<'_> {
                 objects.extend(app.objects().into_iter().map(|object| ObjectRow { flow, object }));
                 measures.extend(app.measures(self.end).into_iter().map(|(name, value)| (flow, name, value)));
             }
+        }
+        for (split, told) in self.splits.iter().zip(told) {
+            measures.push((split.whole as u32, "acked_undelivered_bytes", told.undelivered as f64));
         }
         let samples = std::mem::take(&mut self.sampler.samples);
         Report { flows, transfers, pages, objects, measures, samples, packets }
@@ -116,7 +125,7 @@ impl Agent<'_> {
                 let what = if f.many { format!("{n} transfers of flow {}", f.id) } else { format!("flow {}", f.id) };
                 notes.push(format!("{what} failed: {why}"));
             }
-            if !f.many && !f.began {
+            if f.leg_of.is_none() && !f.many && !f.began {
                 notes.push(format!("flow {} starts after the end of the run", f.id));
             }
         }

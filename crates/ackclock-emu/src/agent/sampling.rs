@@ -169,6 +169,9 @@ impl Agent<'_> {
     }
 
     fn sample_flow(&mut self, flow: usize, metrics: &[u8], means: bool) {
+        if self.flows[flow].leg_of.is_some() {
+            return;
+        }
         let (now, of) = (self.now, flow as u32);
         let many = self.flows[flow].many;
         let state = &self.flows[flow];

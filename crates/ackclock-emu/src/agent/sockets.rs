@@ -2,6 +2,7 @@
 
 use super::flow::{Connection, Side};
 use super::{Agent, Trouble, Work};
+use crate::relay::split::PORT;
 use crate::sys::{socket_address, tcp, udp};
 use ackclock_core::app::{Failure, Reading};
 use ackclock_core::packet::{Ecn, Family};
@@ -13,8 +14,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Where connections are accepted and datagrams are taken.
-const PORT: u16 = 5001;
 /// Of a socket that the system watches for us.
 const WATCHED: u32 = 1 << 31;
 /// Of one that it does not watch any more.
@@ -71,10 +70,10 @@ impl Agent<'_> {
         socket_address(self.hosts[host].address, port)
     }
 
-    /// A socket of TCP of flow number `flow` at `host`, set as its options say.
-    fn stream(&self, flow: usize, host: usize) -> io::Result<OwnedFd> {
+    /// A socket of TCP at `host`, set as its options say.
+    fn stream(&self, host: usize) -> io::Result<OwnedFd> {
         let socket = self.socket(host, SocketType::STREAM)?;
-        let options = &self.options[flow];
+        let options = &self.options[host];
         if let Some(name) = &options.controller {
             net::sockopt::set_tcp_congestion(&socket, name)?;
         }
@@ -96,9 +95,12 @@ impl Agent<'_> {
         if let Some(kind) = self.flows[flow].datagrams {
             return self.datagram_sockets(flow, kind.ect).map_err(trouble);
         }
+        if self.flows[flow].leg_of.is_some() {
+            return Ok(());
+        }
         let host = 2 * flow + (self.flows[flow].opens ^ 1);
         let made = (|| {
-            let socket = self.stream(flow, host)?;
+            let socket = self.stream(host)?;
             net::sockopt::set_socket_reuseaddr(&socket, true)?;
             net::bind(&socket, &self.address(host, PORT))?;
             net::listen(&socket, BACKLOG)?;
@@ -129,9 +131,10 @@ impl Agent<'_> {
             return None;
         }
         let number = self.connections.len();
-        let (here, there) = (2 * flow + end, 2 * flow + (end ^ 1));
+        let here = 2 * flow + end;
+        let there = self.far[here];
         let made: io::Result<(OwnedFd, u16)> = (|| {
-            let socket = self.stream(flow, here)?;
+            let socket = self.stream(here)?;
             net::bind(&socket, &self.address(here, 0))?;
             match net::connect(&socket, &self.address(there, PORT)) {
                 Ok(()) | Err(Errno::INPROGRESS) => {}
@@ -183,11 +186,11 @@ impl Agent<'_> {
             }
             side.socket = Some(socket);
             side.established = true;
-            let nagle = self.options[host / 2].nagle;
+            let nagle = self.options[host].nagle;
             if let Some(socket) = &self.connections[number].sides[host % 2].socket {
                 // What else was set is inherited.
                 let _ = net::sockopt::set_tcp_nodelay(socket, !nagle);
-                if self.options[host / 2].paced {
+                if self.options[host].paced {
                     let _ = tcp::pace(socket);
                 }
             }
@@ -239,8 +242,8 @@ impl Agent<'_> {
 
     /// Writes what side `number` has to write, as far as its socket takes it, and ends its stream behind.
     pub(super) fn write(&mut self, number: usize) {
-        let flow = self.connections[number / 2].flow as usize;
-        let at_once = self.options[flow].write.min(self.scratch.len() as u64);
+        let host = 2 * self.connections[number / 2].flow as usize + number % 2;
+        let at_once = self.options[host].write.min(self.scratch.len() as u64);
         let side = &mut self.connections[number / 2].sides[number % 2];
         let Some(socket) = &side.socket else { return };
         if !side.established {

@@ -67,10 +67,6 @@ impl Network {
     /// What is wrong with the document, and where.
     pub fn new(run: &Run, (family, size): (Family, usize), series: Option<Span>) -> Result<Network, SpecError> {
         ackclock_run::check(run)?;
-        if let Some(i) = run.flows.iter().position(|f| f.relay.is_some()) {
-            let problem = "the kernel's engine has no relays; leave it out, or play it with engine.kind = sim";
-            return Err(SpecError::new(format!("flows.{i}.relay"), problem));
-        }
         let others = Others::of(run, series)?;
         let mut stops = Stops::new(run, &others.ports());
         let (mut table, mut routes, mut many) = (Vec::new(), Vec::new(), Vec::new());

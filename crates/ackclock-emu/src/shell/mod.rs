@@ -124,9 +124,12 @@ pub fn play(
     let every = play::cells_every(&run);
     let network = Network::new(&run, (orders.family, size), every).map_err(|e| trouble(e.into()))?;
     let series = LinkSeries::of(&run).map_err(|e| trouble(e.into()))?;
-    let (hosts, mut devices) = play::hosts(&flows, orders, &options).map_err(trouble)?;
+    if let Some(i) = run.flows.iter().position(|f| f.relay.is_some()) {
+        return Err(refused(format!("flows.{i}.relay: a shell has no relays; leave it out")));
+    }
+    let (hosts, mut devices) = play::hosts(&flows, orders, &options, &[]).map_err(trouble)?;
     let mut ends = Ends::new(wanted, run.engine.offload).map_err(refused)?;
-    devices.append(&mut ends.devices);
+    devices.extend(std::mem::take(&mut ends.devices).into_iter().map(Some));
     let way_out =
         if wanted.nat { Some(nat::open(wanted.level, &ends, &outside, right).map_err(refused)?) } else { None };
 
@@ -166,7 +169,7 @@ pub fn play(
         if flows.flows.is_empty() {
             return Ok(None);
         }
-        Agent::new(&flows, orders.family, clock, &hosts, options).map(Some)
+        Agent::new(&flows, (orders.family, clock), &hosts, options, &[]).map(Some)
     };
     let played = stage.play(agent, (&mut init, &signals, life), before.as_ref());
     way_out.into_iter().for_each(WayOut::close);
@@ -198,7 +201,7 @@ struct Stage<'a> {
     last: usize,
     network: Network,
     series: LinkSeries,
-    devices: Vec<Device>,
+    devices: Vec<Option<Device>>,
     missing: Vec<String>,
 }
 
@@ -277,7 +280,7 @@ impl Stage<'_> {
         let (mut report, mut notes, limits) = match agent {
             Some(mut agent) => {
                 let (notes, limits) = (agent.notes(), agent.limits());
-                (agent.report(&network.tallies[..last]), notes, limits)
+                (agent.report(&network.tallies[..last], &[]), notes, limits)
             }
             None => (Report::default(), Vec::new(), Vec::new()),
         };

@@ -1,5 +1,6 @@
 //! What only rtnetlink(7) can set: how many segments a device takes at a time, and what a route says of its connections.
 
+use ackclock_core::packet::Address;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
@@ -109,26 +110,43 @@ impl Metric {
 /// The kernel does not do it.
 pub fn connections(index: u32, version_6: bool, metrics: &[Metric]) -> io::Result<()> {
     // The routes that the addresses of hosts have brought: 10.0.0.0/8, and fd00::/8.
-    let (family, destination): (u8, Vec<u8>) =
-        if version_6 { (AF_INET6, [vec![0xfd], vec![0; 15]].concat()) } else { (AF_INET, vec![10, 0, 0, 0]) };
-    // struct rtmsg: family, lengths of prefixes, service, table, protocol, scope, type, flags.
-    let scope = if version_6 { 0 } else { RT_SCOPE_LINK };
-    let mut body = vec![family, 9, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, scope, RTN_UNICAST, 0, 0, 0, 0];
+    let destination = if version_6 { [vec![0xfd], vec![0; 15]].concat() } else { vec![10, 0, 0, 0] };
     // One bit longer than the route of the address, so that it goes before it, for either half of what there is.
     for half in [0u8, 0x80] {
-        body.truncate(12);
         let mut network = destination.clone();
         network[1] = half;
-        attribute(&mut body, RTA_DST, &network);
-        attribute(&mut body, RTA_OIF, &index.to_ne_bytes());
-        let mut list = Vec::new();
-        for (kind, value) in metrics.iter().map(|metric| metric.of_kernel()) {
-            attribute(&mut list, kind, &value.to_ne_bytes());
-        }
-        attribute(&mut body, RTA_METRICS, &list);
-        ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &body)?;
+        route(index, (&network, 9), metrics)?;
     }
     Ok(())
+}
+
+/// What is for `address` leaves by the device with this index, whatever other devices have; of such connections `metrics` hold.
+///
+/// # Errors
+/// The kernel does not do it.
+pub fn towards(index: u32, address: Address, metrics: &[Metric]) -> io::Result<()> {
+    match address {
+        Address::V4(octets) => route(index, (&octets, 32), metrics),
+        Address::V6(octets) => route(index, (&octets, 128), metrics),
+    }
+}
+
+/// A route to `network`, of which so many bits count.
+fn route(index: u32, (network, bits): (&[u8], u8), metrics: &[Metric]) -> io::Result<()> {
+    let version_6 = network.len() > 4;
+    let (family, scope) = if version_6 { (AF_INET6, 0) } else { (AF_INET, RT_SCOPE_LINK) };
+    // struct rtmsg: family, lengths of prefixes, service, table, protocol, scope, type, flags.
+    let mut body = vec![family, bits, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, scope, RTN_UNICAST, 0, 0, 0, 0];
+    attribute(&mut body, RTA_DST, network);
+    attribute(&mut body, RTA_OIF, &index.to_ne_bytes());
+    let mut list = Vec::new();
+    for (kind, value) in metrics.iter().map(|metric| metric.of_kernel()) {
+        attribute(&mut list, kind, &value.to_ne_bytes());
+    }
+    if !list.is_empty() {
+        attribute(&mut body, RTA_METRICS, &list);
+    }
+    ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &body)
 }
 
 #[cfg(test)]

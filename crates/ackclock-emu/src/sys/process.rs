@@ -8,6 +8,8 @@ use rustix::thread::{capabilities, remove_capability_from_bounding_set, set_capa
 use rustix::thread::{set_capabilities_secure_bits, CapabilitiesSecureBits};
 use std::fs;
 use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// As many open files as the system allows.
 pub fn many_files() {
@@ -19,6 +21,13 @@ pub fn many_files() {
 /// The process ends when its parent does, however that ends.
 pub fn end_with_parent() {
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
+}
+
+/// What `command` begins ends when the calling thread does, however that ends.
+pub fn ends_with_this(command: &mut Command) -> &mut Command {
+    let set = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
+    // SAFETY: between fork and exec one system call is made, which takes a number; nothing is allocated and no lock is taken.
+    unsafe { command.pre_exec(set) }
 }
 
 /// CPU time that the calling thread has taken, seconds.

@@ -2,6 +2,7 @@
 
 use rustix::io::Errno;
 use rustix::mm::{mlockall, MlockAllFlags};
+use rustix::process::Pid;
 use rustix::thread::{sched_getaffinity, sched_setaffinity, set_current_timer_slack, CpuSet};
 use std::num::NonZeroU64;
 
@@ -38,12 +39,29 @@ pub fn behind() {
     let _ = fifo(BEHIND);
 }
 
+/// The same for the process with this number, which is kept off the processor `pin` of the path, if there is one.
+pub fn behind_too(process: u32, pin: Option<usize>) {
+    let process = process as i32;
+    let _ = fifo_of(process, BEHIND);
+    let Some(pid) = Pid::from_raw(process).filter(|_| pin.is_some()) else { return };
+    let Ok(mut set) = sched_getaffinity(Some(pid)) else { return };
+    pin.into_iter().for_each(|processor| set.unset(processor));
+    if set.count() > 0 {
+        let _ = sched_setaffinity(Some(pid), &set);
+    }
+}
+
 /// Gives the calling thread SCHED_FIFO.
 fn fifo(priority: i32) -> Result<(), Errno> {
+    fifo_of(0, priority)
+}
+
+/// Gives the thread with this number SCHED_FIFO; what it begins does not have it.
+fn fifo_of(thread: i32, priority: i32) -> Result<(), Errno> {
     // Asked of the kernel itself: the function of musl does nothing. Its sched_param is the priority alone.
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: 0 names the calling thread; the pointer is to a whole sched_param that outlives the call, which reads it only.
-    match unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) } {
+    // SAFETY: a thread is named by its number, 0 being the calling one; the pointer is to a whole sched_param that outlives the call, which reads it only.
+    match unsafe { libc::syscall(libc::SYS_sched_setscheduler, thread, policy, &raw const priority) } {
         0 => Ok(()),
         _ => Err(Errno::from_raw_os_error(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EPERM))),
     }

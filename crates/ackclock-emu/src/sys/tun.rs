@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// The name of the device in every host.
 pub const NAME: &str = "path0";
+/// That of the second one of a host between two ways.
+pub const SECOND: &str = "path1";
 /// How often an address is tried, and how long is waited between.
 const TRIES: usize = 2000;
 /// See [`TRIES`].
@@ -32,14 +34,14 @@ impl AsFd for Device {
     }
 }
 
-/// Gives the calling thread's network a device, with segmentation `offload` or without.
+/// Gives the calling thread's network a device called `name`, with segmentation `offload` or without.
 ///
 /// # Errors
 /// There is no `/dev/net/tun`, or it must not be used.
-pub fn open_device(offload: bool) -> io::Result<Device> {
+pub fn open_device(name: &str, offload: bool) -> io::Result<Device> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let fd = open("/dev/net/tun", flags, Mode::empty())?;
-    let mut request = named(NAME);
+    let mut request = named(name);
     let kind = libc::IFF_TUN | libc::IFF_NO_PI | if offload { libc::IFF_VNET_HDR } else { 0 };
     request.ifr_ifru.ifru_flags = kind as i16;
     control(&fd, libc::TUNSETIFF, &mut request)?;
@@ -53,21 +55,21 @@ pub fn open_device(offload: bool) -> io::Result<Device> {
     Ok(Device { fd, offload })
 }
 
-/// Gives the device of the calling thread's network `address` and packets of at most `mtu` bytes, and takes it and the loopback
+/// Gives the device `name` of the calling thread's network `address` and packets of at most `mtu` bytes, and takes it and the loopback
 /// up. All addresses of [`Address::of_host`] are behind it. Its index.
 ///
 /// # Errors
 /// The system does not take one of these.
-pub fn configure(address: Address, mtu: u32) -> io::Result<u32> {
+pub fn configure(name: &str, address: Address, mtu: u32) -> io::Result<u32> {
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     up(&socket, "lo")?;
-    let mut request = named(NAME);
+    let mut request = named(name);
     request.ifr_ifru.ifru_mtu = mtu as i32;
     control(&socket, libc::SIOCSIFMTU as libc::Ioctl, &mut request)?;
     control(&socket, libc::SIOCGIFINDEX as libc::Ioctl, &mut request)?;
     // SAFETY: the call has written the index, an int, into the union.
     let index = unsafe { request.ifr_ifru.ifru_ifindex };
-    up(&socket, NAME)?;
+    up(&socket, name)?;
     match address {
         Address::V4(octets) => {
             request.ifr_ifru.ifru_addr = v4(octets);
