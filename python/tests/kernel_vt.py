@@ -224,6 +224,23 @@ def test_nothing_is_left_when_it_is_killed(how: str, tmp_path: Path, monkeypatch
     assert not list(place.glob("ackclock-guest-*")), "the next run removes what nobody could"
 
 
+def test_a_real_proxy_gains_what_a_simulated_relay_does_and_the_same_each_time() -> None:
+    """Window and slow start of split-tcp.toml: the kernel's proxy answers a round trip of its client later."""
+    path = Path(__file__).parents[2] / "scenarios" / "split-tcp.toml"
+    changes = {"app.size": ["100 kB", "5 MB"], "run.duration": "6 s"}
+    kernel, again = (ackclock.run(path, set=changes | {"run.engine": "kernel-vt"}, jobs=jobs) for jobs in (1, 2))
+    assert tables(kernel) == tables(again)
+    model = ackclock.run(path, set=changes)
+    seconds = [dict(zip(each.transfers.select("relay", "app.size").iter_rows(), each.transfers["fct_s"], strict=True))
+               for each in (model, kernel)]  # fmt: skip
+    for size in ("100 kB", "5 MB"):
+        gains = [found["none", size] / found["pep", size] - 1 for found in seconds]
+        assert gains[1] == pytest.approx(gains[0], abs=0.1), size
+        later = seconds[1]["pep", size] - seconds[0]["pep", size]
+        assert later == pytest.approx(0.02, abs=0.006), size
+    assert kernel.legs["completed"].all()
+
+
 @pytest.mark.parametrize("page", guides.KERNELS, ids=lambda page: page.stem)
 def test_every_block_of_a_page_runs_and_shows_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,7 @@ from ackclock.advice import observed, resolved
 from ackclock.advice.answer import Advice, advise
 from ackclock.advice.path import Path as Way
 from ackclock.advice.path import Piece, Proxy
+from ackclock.cli import advised
 from ackclock.cli.app import main
 
 ROOT = Path(__file__).parents[2]
@@ -90,9 +91,8 @@ def test_it_says_where_the_model_does_not_apply(way: Way, says: str) -> None:
 
 
 def test_a_capture_at_the_sender_knows_the_window_the_rate_and_the_whole_way() -> None:
-    way, place, notes = observed.path(
-        KERNEL / "small_window.sender.pcap.gz", rate=None, window=None, proxy=Proxy(), queue=1.0
-    )
+    seen = observed.path(KERNEL / "small_window.sender.pcap.gz", rate=None, window=None, proxy=Proxy(), queue=1.0)
+    way, place, notes = seen.path, seen.place, seen.notes
     # conformance/captures/kernel/paths.toml: 20 Mbit/s, 40 ms, a window of 16 segments.
     assert place is None
     assert way.rtt == pytest.approx(0.04, rel=0.05)
@@ -105,9 +105,8 @@ def test_a_capture_at_the_sender_knows_the_window_the_rate_and_the_whole_way() -
 
 
 def test_a_capture_in_the_middle_knows_both_legs() -> None:
-    way, place, _ = observed.path(
-        KERNEL / "small_window.middle.pcap.gz", rate=30e6, window=100_000, proxy=Proxy(), queue=1.0
-    )
+    seen = observed.path(KERNEL / "small_window.middle.pcap.gz", rate=30e6, window=100_000, proxy=Proxy(), queue=1.0)
+    way, place = seen.path, seen.place
     assert place == observed.HERE
     source, sink = way.legs(place)
     assert (source.rtt, sink.rtt) == (pytest.approx(0.01, rel=0.1), pytest.approx(0.03, rel=0.05))
@@ -117,11 +116,36 @@ def test_a_capture_in_the_middle_knows_both_legs() -> None:
 def test_losses_of_a_full_queue_are_told_from_those_of_the_medium() -> None:
     found = {}
     for name in ("overflow", "loss1"):
-        way, _, notes = observed.path(KERNEL / f"{name}.sender.pcap.gz", rate=None, window=None, proxy=Proxy(), queue=1)
-        found[name] = way.pieces[-1].loss
-        assert any("were sent again" in note for note in notes)
+        seen = observed.path(KERNEL / f"{name}.sender.pcap.gz", rate=None, window=None, proxy=Proxy(), queue=1)
+        found[name] = seen.path.pieces[-1].loss
+        assert any("were sent again" in note for note in seen.notes)
     assert found["overflow"] == 0
     assert found["loss1"] == pytest.approx(0.01, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("grown", "loss", "other"), [(1.05, 0.02, None), (1.2, 0.02, 0.0), (1.3, 0.0, 0.02), (2.0, 0.0, None)]
+)
+def test_near_the_threshold_losses_are_read_both_ways(grown: float, loss: float, other: float | None) -> None:
+    row: dict[str, object] = {
+        "sent_segments": 1000, "retransmitted_segments": 20, "spurious_segments": 0, "vantage": "sender",
+        "p95_rtt_s": 0.1 * grown, "min_rtt_s": 0.1,
+    }  # fmt: skip
+    notes: list[str] = []
+    assert observed._loss(row, notes) == (loss, other)
+    assert ("it cannot be told whose" in notes[0]) == (other is not None)
+
+
+def test_where_both_readings_have_another_answer_it_is_called_uncertain(capsys: pytest.CaptureFixture[str]) -> None:
+    clean, lossy = far(window=6_000_000), far(window=6_000_000, loss=0.003)
+    sizes = [50_000_000]
+    advice = advise(clean.case("here", (), lossy), sizes, replications=3, jobs=1)
+    assert (advice.pays, advice.uncertain, advice.to_json()["uncertain"]) == (False, True, True)
+    advised.show(advice)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Whether a proxy pays here is uncertain: it does not pay as reckoned" in shown
+    assert "it does if the losses are the medium's" in shown
+    assert not advise(clean.case("here", (), clean), sizes, jobs=1).uncertain
 
 
 def test_a_scenario_is_asked_about_its_relay() -> None:

@@ -106,7 +106,8 @@ def test_defaults_are_those_of_the_program(document: dict[str, Any], tmp_path: P
     given.write_text(json.dumps(document | {"listen": "192.0.2.1:80"}), encoding="utf-8")
     done = subprocess.run([proxy.program(), "run", str(given)], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith("listen: 192.0.2.1:80 can be reached from elsewhere; say who may: --allow")
+    said = "ackclock: --listen: 192.0.2.1:80 can be reached from elsewhere; say who may: --allow"
+    assert done.stderr.startswith(said)
     assert (document["connect_s"], document["idle_s"], document["half_open_s"]) == (10, 300, 60)
     assert (document["header_s"], document["drain_s"], document["buffer"]) == (5, 30, 4 << 20)
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock.errors import InputError
+from ackclock.errors import EngineError, InputError
 from ackclock.scenario.plan import Job
 
 SLOW = {"kind": "droptail", "limit": "300 packets"}
@@ -253,8 +253,19 @@ def test_what_makes_no_sense_is_refused_in_a_line(changes: tuple[tuple[str, Any]
     assert "\n" not in str(caught.value)
 
 
-def test_the_engine_of_the_kernel_refuses_relays() -> None:
-    with pytest.raises(InputError) as caught:
-        ackclock.load(changed(("run.engine", "kernel")))
-    assert (caught.value.key, caught.value.problem) == ("flows.0.relay", "the engine kernel has no relays")
-    assert ackclock.load(changed(("run.engine", "kernel"), ("flows.0.relay", "none"))).points
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("opening", "lazy", "a proxy on a kernel answers its client at once"),
+        ("per_segment", "10 us", "a proxy on a kernel takes the time it takes"),
+        ("delay", "1 ms", "a proxy on a kernel takes the time it takes"),
+        ("connections", 3, "whoever is one too many of a proxy waits, and is not reset"),
+        ("sink", {"tcp": {"sack": False}}, "the host of a relay has one net.ipv4.tcp_sack for both of its legs"),
+    ],
+)
+def test_what_no_proxy_on_a_kernel_is_is_refused_by_its_name(key: str, value: object, problem: str) -> None:
+    with pytest.raises((InputError, EngineError)) as caught:
+        ackclock.load(changed(("run.engine", "kernel"), (f"relays.0.{key}", value)))
+    assert problem in str(caught.value)
+    assert "relays.0." in str(caught.value)
+    assert ackclock.load(changed((f"relays.0.{key}", value))).points

@@ -34,7 +34,7 @@ pub struct Prepared {
 /// What of it this kernel, or no kernel, can play, and where.
 pub fn prepare(run: &Run, orders: &Orders, kernel: &Kernel) -> Result<Prepared, SpecError> {
     let options = options(run, kernel)?;
-    let splits = splits(run, &options, orders.family)?;
+    let splits = splits(run, &options, (orders.family, &kernel.kernel))?;
     if let Some(split) = splits.first() {
         program().map_err(|problem| SpecError::new(format!("flows.{}.relay", split.whole), problem))?;
     }
@@ -74,7 +74,12 @@ pub fn options(run: &Run, kernel: &Kernel) -> Result<Vec<Options>, SpecError> {
             return Err(SpecError::new(format!("flows.{i}.cc"), problem));
         }
     }
-    options.iter_mut().for_each(|o| o.host.offload = run.engine.offload);
+    for o in &mut options {
+        o.host.offload = run.engine.offload;
+        if o.controller.is_some() {
+            o.host = o.with_buffers(o.buffers, &kernel.kernel);
+        }
+    }
     Ok(options)
 }
 

@@ -73,13 +73,22 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Whether a proxy pays on a path, at `asked` if a place was asked about, and where it would be best."""
+    """Whether a proxy pays on a path, at `asked` if a place was asked about, and where it would be best.
+
+    `otherwise` is the answer for another path that what is known fits as well.
+    """
 
     whole: Terms
     rtt_s: float
     places: tuple[At, ...]
     asked: str | None
     notes: tuple[str, ...]
+    otherwise: Advice | None = None
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the other path that fits as well has another answer."""
+        return self.otherwise is not None and self.otherwise.pays != self.pays
 
     @property
     def best(self) -> At:
@@ -102,6 +111,7 @@ class Advice:
         """What ``ackclock advise split --json`` prints."""
         return {
             "pays": self.pays,
+            "uncertain": self.uncertain,
             "place": self.shown.place.name,
             "best": self.best.place.name,
             "rtt_s": self.rtt_s,
@@ -118,7 +128,9 @@ def advise(
     result = run(case.plan(sizes, replications or (REPLICATIONS if case.random else 1)), jobs=jobs, progress=_quiet)
     places = tuple(_at(case, place, sizes, result) for place in case.places)
     advice = Advice(bounds(case.whole), case.whole.rtt, places, case.asked, case.notes)
-    return Advice(advice.whole, advice.rtt_s, places, case.asked, (*case.notes, *_notes(case, advice, result)))
+    notes = (*case.notes, *_notes(case, advice, result))
+    other = None if case.otherwise is None else advise(case.otherwise, sizes, replications=replications, jobs=jobs)
+    return Advice(advice.whole, advice.rtt_s, places, case.asked, notes, other)
 
 
 def _at(case: Case, place: Place, sizes: Sequence[int], result: Result) -> At:

@@ -29,7 +29,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A path. `asked` is the place that was asked about, if one was; `notes` say what is not known of the path."""
+    """A path. `asked` is the place that was asked about, if one was; `notes` say what is not known of the path.
+
+    `otherwise` is another path that what is known fits as well.
+    """
 
     whole: Leg
     places: tuple[Place, ...]
@@ -38,6 +41,7 @@ class Case:
     plan: Played
     asked: str | None = None
     notes: tuple[str, ...] = ()
+    otherwise: Case | None = None
 
     @property
     def random(self) -> bool:

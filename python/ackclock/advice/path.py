@@ -83,8 +83,8 @@ class Path:
         """The connection without a proxy."""
         return joined(*self.legs(next(iter(self.places))))
 
-    def case(self, asked: str | None = None, notes: Sequence[str] = ()) -> Case:
-        """What advice is asked about."""
+    def case(self, asked: str | None = None, notes: Sequence[str] = (), otherwise: Path | None = None) -> Case:
+        """What advice is asked about; `otherwise` is what the path could be as well."""
         places = tuple(Place(name, f"at-{before}", *self.legs(name)) for name, before in self.places.items())
         own = list(notes)
         if self.cc != "cubic":
@@ -95,7 +95,8 @@ class Path:
         def played(sizes: Sequence[int], replications: int) -> Plan:
             return load(self.scenario(sizes, replications))
 
-        return Case(self.whole(), places, self.proxy.buffer, self.proxy.opening, played, asked, tuple(own))
+        other = None if otherwise is None else otherwise.case(asked)
+        return Case(self.whole(), places, self.proxy.buffer, self.proxy.opening, played, asked, tuple(own), other)
 
     def scenario(self, sizes: Sequence[int], replications: int) -> dict[str, Any]:
         """Downloads of these sizes, without a proxy and with one at each place."""

@@ -108,8 +108,8 @@ def split_command(
     if scenario is not None:
         case = resolved.case(scenario, changes, held)
     elif from_capture is not None:
-        way, place, notes = observed.path(from_capture, rate=line, window=offered, proxy=proxy, queue=queue)
-        case = way.case(place, notes)
+        seen = observed.path(from_capture, rate=line, window=offered, proxy=proxy, queue=queue)
+        case = seen.path.case(seen.place, seen.notes, seen.otherwise)
     else:
         missing = [name for name, value in {**numbers, "--rate": rate}.items() if value is None]
         if missing:

@@ -81,10 +81,22 @@ def _sentence(advice: Advice) -> str:
     without, limit = _least(advice.whole), _least(at.terms)
     rates = (f"long downloads are bound by the {without[0]} without it ({_rate(without[1])} Mbit/s), "
              f"by {limit[0]} with it ({_rate(limit[1])} Mbit/s)")  # fmt: skip
+    if advice.uncertain and advice.otherwise is not None:
+        other = max(_gains(advice.otherwise), default=0.0)
+        read = "the medium's" if advice.whole["losses"] == math.inf else "a full queue's"
+        pays = ("it pays", "it does not") if advice.pays else ("it does not pay", "it does")
+        return (f"Whether a proxy pays here is uncertain: {pays[0]} as reckoned, the largest gain being {gain}, of "
+                f"{size}; {pays[1]} if the losses are {read}, the largest then being {_percent(other)}. A longer "
+                f"capture, or one at another time of day, may tell; {rates}.")  # fmt: skip
     if not advice.pays:
         return f"A proxy does not pay here: the largest gain is {gain}, of {size}; {rates}."
     why = f", by {_BY[best.by]}" if _BY[best.by] else ""
     return f"A proxy pays here: {size} are {gain} faster{why}; {rates}."
+
+
+def _gains(advice: Advice) -> list[float]:
+    found = (each.played_gain.value for each in advice.shown.downloads)
+    return [gain for gain in found if gain is not None]
 
 
 def _place(at: At) -> list[str]:

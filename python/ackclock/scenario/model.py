@@ -15,7 +15,6 @@ from ackclock.scenario.traffic import layout, splitting
 from ackclock.scenario.traffic.flow import Flow
 from ackclock.scenario.traffic.layout import Layout
 from ackclock.scenario.traffic.relay import Relay
-from ackclock.scenario.traffic.route import NO_RELAY
 from ackclock.scenario.traffic.splitting import Split
 from ackclock.scenario.values.base import Model
 

@@ -3,13 +3,16 @@
 //! One thread holds both ends of all flows. A socket stays in the network in which it was made, so the thread visits the
 //! networks of the hosts only to make sockets.
 //!
-//! * [`options`]: which options of an endpoint the kernel has, and how they are set
+//! * [`options`]: which options of an endpoint the kernel has, and how they are set; [`memory`]: what a window takes;
+//!   [`controllers`]: the kernel's names
 //! * [`flow`]: a flow and its connections; [`acting`]: what an application can do; [`news`]: what it is told
 //! * [`sockets`]: made, read and written; [`ready`]: which of them have something; [`sampling`]: what is asked of the kernel
 //! * [`rows`]: the results; [`split`]: those of flows that are split
 
 pub mod acting;
+mod controllers;
 pub mod flow;
+mod memory;
 mod news;
 pub mod options;
 mod ready;

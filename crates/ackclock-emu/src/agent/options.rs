@@ -1,5 +1,7 @@
 //! Options of an endpoint: which of them the kernel has, and how they are set. What it has not is refused by its name.
 
+use super::controllers::{controller, parameter};
+use super::memory;
 use crate::host::Wanted;
 use crate::kernel::Kernel;
 use ackclock_core::params::Value;
@@ -18,6 +20,8 @@ pub struct Options {
     pub controller: Option<String>,
     /// Payload of a full segment with the options that every segment has.
     pub segment: u32,
+    /// Of a full segment.
+    pub payload: u32,
     /// Whether short segments wait (Nagle).
     pub nagle: bool,
     /// Bytes that are written at a time.
@@ -40,46 +44,12 @@ const HEADERS: u32 = 60;
 const ETHERNET: u32 = 1500;
 /// The smallest segment size that Linux takes (`TCP_MIN_MSS`).
 const LEAST_SEGMENT: u32 = 88;
+/// Of them those that a header of version 6 is longer.
+const VERSION_6: u32 = 20;
+/// Settings that are the memory of what came and of what leaves.
+pub const BUFFERS: [&str; 2] = ["ipv4.tcp_rmem", "ipv4.tcp_wmem"];
 /// Buffers as large as a simulated endpoint's: bytes at least, at first, and at most.
-const BUFFERS: &str = "4096 16777216 268435456";
-
-/// Our names of controllers that Linux calls otherwise.
-const NAMES: [(&str, &str); 3] = [("bbr1", "bbr"), ("newreno", "reno"), ("westwood+", "westwood")];
-
-/// A controller of ours that Linux has not, though a module of it bears the name; and our name of that module's.
-const NAMESAKE: (&str, &str) = ("westwood", "westwood+");
-
-/// All controllers of Linux.
-const LINUX: [&str; 17] = [
-    "bbr",
-    "bic",
-    "cdg",
-    "cubic",
-    "dctcp",
-    "highspeed",
-    "htcp",
-    "hybla",
-    "illinois",
-    "lp",
-    "nv",
-    "reno",
-    "scalable",
-    "vegas",
-    "veno",
-    "westwood",
-    "yeah",
-];
-
-/// Parameters that a kernel takes when it starts, or the module when it is loaded, and not later.
-const FROM_THE_START: [&str; 1] = ["tcp_cubic.bic_scale"];
-
-/// Parameters of ours that modules of Linux have, too: controller, key, the kernel's name, and what one of ours is there.
-const PARAMETERS: [(&str, &str, &str, f64); 4] = [
-    ("cubic", "beta", "tcp_cubic.beta", 1024.0),
-    ("cubic", "c", "tcp_cubic.bic_scale", 102.4),
-    ("cubic", "fast_convergence", "tcp_cubic.fast_convergence", 1.0),
-    ("cubic", "reno_friendly", "tcp_cubic.tcp_friendliness", 1.0),
-];
+const LARGE: &str = "4096 16777216 268435456";
 
 impl Options {
     /// Those of `flow` for `kernel`; `path` is its key in the document.
@@ -90,7 +60,7 @@ impl Options {
         let wrong = |key: &str, problem: String| SpecError { path: format!("{path}.{key}"), problem };
         let mut options = Options {
             host: Wanted {
-                settings: ["ipv4.tcp_rmem", "ipv4.tcp_wmem"].map(|name| (name.to_owned(), BUFFERS.to_owned())).to_vec(),
+                settings: BUFFERS.map(|name| (name.to_owned(), LARGE.to_owned())).to_vec(),
                 mtu: ETHERNET,
                 ..Wanted::default()
             },
@@ -132,6 +102,7 @@ impl Options {
                 options.set(&name, &checked, kernel).map_err(at)?;
             }
         }
+        options.payload = flow.mss;
         options.segment = flow.mss + if timestamps { TIMESTAMPS } else { 0 };
         if options.segment < LEAST_SEGMENT {
             let least = LEAST_SEGMENT + flow.mss - options.segment;
@@ -144,6 +115,20 @@ impl Options {
         Ok(options)
     }
 
+    /// Gives its hosts the buffers `bytes` for received and sent data, none being as large as a simulated one, on the kernel of
+    /// this `release`.
+    pub fn with_buffers(&self, bytes: [Option<u64>; 2], release: &str) -> Wanted {
+        let mut host = self.host.clone();
+        host.settings.retain(|(name, _)| !BUFFERS.contains(&name.as_str()));
+        let of = (u64::from(self.payload), u64::from(self.segment + HEADERS - VERSION_6));
+        let received = bytes[0].map(|window| memory::of_window(window, of, release, host.offload));
+        for (name, bytes) in BUFFERS.iter().zip([received, bytes[1]]) {
+            let value = bytes.map_or(LARGE.to_owned(), |b| format!("4096 {b} {b}"));
+            host.settings.push(((*name).to_owned(), value));
+        }
+        host
+    }
+
     /// Sets option `name`, which is not as in profile linux, as `to` has it.
     fn set(&mut self, name: &str, to: &Config, kernel: &Kernel) -> Result<(), String> {
         let value = to.get(name);
@@ -153,7 +138,6 @@ impl Options {
             _ => "",
         };
         let only = |what: &str| Err(format!("the kernel's is {what}, and it has no other; leave it out"));
-        let buffer = |bytes: u64| format!("4096 {b} {b}", b = bytes.saturating_mul(2));
         let setting = match name {
             "sack" => ("tcp_sack", flag(to.sack)),
             "timestamps" => ("tcp_timestamps", flag(to.timestamps)),
@@ -167,8 +151,14 @@ impl Options {
             "max_rto" => ("tcp_rto_max_ms", (to.max_rto.0 / 1_000_000).to_string()),
             "dupthresh" => ("tcp_reordering", to.dupthresh.to_string()),
             "min_rtt_window" => ("tcp_min_rtt_wlen", (to.min_rtt_window.0 / 1_000_000_000).to_string()),
-            "receive_buffer" => ("tcp_rmem", buffer(to.receive_buffer)),
-            "send_buffer" => ("tcp_wmem", format!("4096 {b} {b}", b = to.send_buffer)),
+            "receive_buffer" => {
+                self.buffers[0] = Some(to.receive_buffer);
+                return Ok(());
+            }
+            "send_buffer" => {
+                self.buffers[1] = Some(to.send_buffer);
+                return Ok(());
+            }
             "ack_compression" => ("tcp_comp_sack_nr", if to.ack_compression { "44".into() } else { "0".into() }),
             "idle" if matches!(word, "none" | "rfc5681") => ("tcp_slow_start_after_idle", flag(word != "none")),
             "ecn" if word == "classic" => ("tcp_ecn", "1".into()),
@@ -223,70 +213,9 @@ impl Options {
         if !kernel.settings.contains(setting.0) {
             return Err(format!("this kernel ({}) has no net.{full} for it; leave it out", kernel.kernel));
         }
-        match setting.0 {
-            "tcp_rmem" => self.buffers[0] = Some(to.receive_buffer),
-            "tcp_wmem" => self.buffers[1] = Some(to.send_buffer),
-            _ => {}
-        }
         self.host.settings.retain(|(known, _)| *known != full);
         self.host.settings.push((full, setting.1));
         Ok(())
-    }
-}
-
-/// The kernel's name of the flow's controller.
-fn controller(flow: &Flow, kernel: &Kernel) -> Result<String, String> {
-    let name = flow.cc.name.as_str();
-    if name == NAMESAKE.0 {
-        let (name, theirs) = NAMESAKE;
-        return Err(format!("Linux's module {name} is not '{name}', but '{theirs}'; write {theirs}, or engine sim"));
-    }
-    let kernels = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, theirs)| *theirs);
-    if kernel.controllers.iter().any(|k| k == kernels) {
-        return Ok(kernels.to_owned());
-    }
-    let remedy = match &kernel.loadable {
-        _ if !LINUX.contains(&kernels) => {
-            "Linux has none of this name, so choose one of these, or engine sim".to_owned()
-        }
-        Some(modules) if modules.iter().any(|m| m == kernels) => format!("load its module: modprobe tcp_{kernels}"),
-        Some(_) => format!("choose one of these, for this kernel has no module tcp_{kernels} to load"),
-        None => format!("choose one of these, or load its module, where there is one: modprobe tcp_{kernels}"),
-    };
-    let (release, list) = (&kernel.kernel, kernel.controllers.join(", "));
-    Err(format!("the kernel here ({release}) has no controller '{kernels}', but {list}; {remedy}"))
-}
-
-/// What is to be set of the module of `controller` so that its parameter `key` is `value`: the kernel's name and value. None
-/// where it is so already: such parameters are those of all connections of a computer, so that nothing else of one that
-/// others use, too, is touched.
-fn parameter(
-    controller: &str,
-    key: &str,
-    value: &serde_json::Value,
-    kernel: &Kernel,
-) -> Result<Option<(String, String)>, String> {
-    let number = value.as_f64().or(value.as_bool().map(f64::from));
-    let theirs = PARAMETERS.iter().find(|p| p.0 == controller && p.1 == key);
-    let (Some((_, _, name, scale)), Some(number)) = (theirs, number) else {
-        return Err(format!("the kernel's '{controller}' has no such parameter; leave it out"));
-    };
-    let wanted = (number * scale).round().to_string();
-    match kernel.parameters.get(*name) {
-        None => Err(format!("this kernel ({}) has no {name} for it; leave it out", kernel.kernel)),
-        Some(there) if *there == wanted => Ok(None),
-        Some(there) if FROM_THE_START.contains(name) => Err(format!(
-            "{name} of the kernel here is {there}, not {wanted}, and stays so while it runs; leave it out, or start the kernel \
-             with {name}={wanted}"
-        )),
-        Some(_) if kernel.own => Ok(Some(((*name).to_owned(), wanted))),
-        Some(there) => {
-            let file = format!("/sys/module/{}", name.replacen('.', "/parameters/", 1));
-            Err(format!(
-                "{name} of the kernel here is {there}, not {wanted}, for all connections of this computer; leave it out, or \
-                 set it for all of them: echo {wanted} > {file}"
-            ))
-        }
     }
 }
 

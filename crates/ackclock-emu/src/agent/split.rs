@@ -31,11 +31,12 @@ impl Agent<'_> {
         row.end_s = whole.map(|t| t.as_secs_f64());
         (row.fct_s, row.completed) = (whole.map(|t| t.since(start).as_secs_f64()), whole.is_some());
         // The client's side is that of the leg whose end opens.
-        let side = |which: usize| &told.sides[usize::from(which != split.opens)];
+        let side = |which: usize| usize::from(which != split.opens);
         let span = whole.map_or(self.end, |t| t.min(self.end)).since(start.max(from)).as_secs_f64();
         if which == 0 {
             let of_flow = self.totals(split.whole).since(self.flows[split.whole].baseline);
-            row.goodput_bytes = side(0).received;
+            // What has come over it is what was passed on over the other one.
+            row.goodput_bytes = told.passed[side(1)];
             (row.sent_bytes, row.retransmitted_bytes) = (of_flow.sent_bytes, of_flow.repeated_bytes);
             (row.sent_segments, row.retransmitted_segments) = (of_flow.sent, of_flow.repeated);
             (row.acks, row.dsacks) = (of_flow.acks, of_flow.dsacks);
@@ -45,7 +46,7 @@ impl Agent<'_> {
             row.mean_cwnd_bytes = mean(means.windows).unwrap_or(0.0);
         } else {
             row.goodput_bytes = self.totals(split.whole).since(self.flows[split.whole].baseline).read;
-            at_sink(row, side(1));
+            at_sink(row, &told.sides[side(1)]);
             *packets += row.sent_segments;
         }
         row.goodput_bps = if span > 0.0 { row.goodput_bytes as f64 * 8.0 / span } else { 0.0 };

@@ -1,6 +1,6 @@
 //! Which flows of a run are split, what of their relays a proxy on a kernel can be, and how its host is set up.
 
-use crate::agent::options::Options;
+use crate::agent::options::{Options, BUFFERS};
 use crate::host::Wanted;
 use crate::path::Addresses;
 use crate::sys::socket_address;
@@ -18,8 +18,6 @@ const HELD: [u64; 2] = [64 << 10, 1 << 30];
 const NEVER_S: f64 = 1e6;
 /// How often a proxy says what its sockets are like, seconds.
 const SAMPLE_S: f64 = 0.1;
-/// Settings of hosts that are buffers: of what arrives, of what leaves.
-const BUFFERS: [&str; 2] = ["ipv4.tcp_rmem", "ipv4.tcp_wmem"];
 
 /// A flow that is split.
 #[derive(Clone, Debug)]
@@ -36,11 +34,11 @@ pub struct Split {
     pub asked: Value,
 }
 
-/// The flows of `run` that are split, whose endpoints have `options`.
+/// The flows of `run` that are split, whose endpoints have `options`, on the kernel of this `release`.
 ///
 /// # Errors
 /// What of a relay no proxy on a kernel is, and what it can be.
-pub fn splits(run: &Run, options: &[Options], family: Family) -> Result<Vec<Split>, SpecError> {
+pub fn splits(run: &Run, options: &[Options], (family, release): (Family, &str)) -> Result<Vec<Split>, SpecError> {
     let mut found: Vec<Split> = Vec::new();
     let others = Others::of(run, None)?;
     for (leg, (whole, which)) in relay::legs(run) {
@@ -53,7 +51,7 @@ pub fn splits(run: &Run, options: &[Options], family: Family) -> Result<Vec<Spli
         let Some(other) = run.flows.iter().position(|f| f.id == of.legs[1]) else { continue };
         let legs = [leg, other];
         let trips = legs.map(|l| ways::best(&ways::drawn(&run.flows[l], run), run, &others).rtt);
-        let host = hosts(legs, options, shares(of.buffer_bytes, trips))?;
+        let host = hosts(legs, options, shares(of.buffer_bytes, trips), release)?;
         let opens = spec::made(&run.flows[whole], run, &format!("flows.{whole}"))?.opens as usize;
         let asked = asked(run, legs, (opens, of.buffer_bytes), options, family);
         found.push(Split { whole, legs, opens, host, asked });
@@ -95,7 +93,7 @@ fn shares(buffer: u64, trips: [u64; 2]) -> [u64; 2] {
 }
 
 /// How the host of a relay is set up at either leg: its buffers hold these shares at most.
-fn hosts(legs: [usize; 2], options: &[Options], shares: [u64; 2]) -> Result<[Wanted; 2], SpecError> {
+fn hosts(legs: [usize; 2], options: &[Options], shares: [u64; 2], release: &str) -> Result<[Wanted; 2], SpecError> {
     let plain = |leg: usize| {
         let settings = &options[leg].host.settings;
         let mut plain: Vec<_> = settings.iter().filter(|(name, _)| !BUFFERS.contains(&name.as_str())).collect();
@@ -112,15 +110,10 @@ fn hosts(legs: [usize; 2], options: &[Options], shares: [u64; 2]) -> Result<[Wan
         return Err(SpecError::new(format!("flows.{}.tcp", legs[1]), problem));
     }
     // What arrives comes over the leg at the source, what leaves goes over the one at the sink.
-    let [arrives, leaves] = [0, 1].map(|i| options[legs[i]].buffers[i].map_or(shares[i], |own| own.min(shares[i])));
-    let buffers = [(BUFFERS[0], 2 * arrives), (BUFFERS[1], leaves)];
-    let settings = buffers.map(|(name, bytes)| (name.to_owned(), format!("4096 {bytes} {bytes}")));
-    Ok(legs.map(|leg| {
-        let mut host = options[leg].host.clone();
-        host.settings.retain(|(name, _)| !BUFFERS.contains(&name.as_str()));
-        host.settings.extend(settings.clone());
-        host
-    }))
+    // What waits to leave occupies about twice its bytes, as SO_SNDBUF has it (socket(7)).
+    let most = [shares[0], 2 * shares[1]];
+    let held = [0, 1].map(|i| Some(options[legs[i]].buffers[i].map_or(most[i], |own| own.min(most[i]))));
+    Ok(legs.map(|leg| options[leg].with_buffers(held, release)))
 }
 
 /// What the proxy is asked for between `legs`, the end that `opens` connections being its client.

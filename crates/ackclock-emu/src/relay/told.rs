@@ -13,7 +13,6 @@ pub struct Info {
     pub snd_mss: u32,
     pub bytes_sent: u64,
     pub bytes_retrans: u64,
-    pub bytes_received: u64,
     pub total_retrans: u32,
     pub segs_in: u32,
     pub data_segs_in: u32,
@@ -30,6 +29,10 @@ struct Line {
     event: String,
     #[serde(default)]
     why: String,
+    #[serde(default)]
+    to_server_bytes: u64,
+    #[serde(default)]
+    to_client_bytes: u64,
     #[serde(default)]
     undelivered_to_server_bytes: u64,
     #[serde(default)]
@@ -55,8 +58,6 @@ pub struct Leg {
     pub acks: u64,
     /// Duplicates that the other end reported.
     pub dsacks: u64,
-    /// Payload that came in order.
-    pub received: u64,
     /// Sums of windows, bytes, and of round-trip times, seconds, and how many.
     pub windows: (f64, u64),
     /// See `windows`.
@@ -75,6 +76,8 @@ pub struct Leg {
 pub struct Told {
     /// Of its client's and its server's side.
     pub sides: [Leg; 2],
+    /// Bytes that it has passed on to these.
+    pub passed: [u64; 2],
     /// Bytes that it had acknowledged and the other end never got, of connections that failed.
     pub undelivered: u64,
     /// Connections that it has had.
@@ -99,6 +102,8 @@ impl Told {
                 "connection" => {
                     told.connections += 1;
                     told.each(&line, Leg::add);
+                    told.passed[0] += line.to_client_bytes;
+                    told.passed[1] += line.to_server_bytes;
                     if !NO_FAILURE.contains(&line.why.as_str()) {
                         told.undelivered += line.undelivered_to_server_bytes + line.undelivered_to_client_bytes;
                         *told.ended.entry(line.why).or_default() += 1;
@@ -125,7 +130,6 @@ impl Leg {
         self.repeated += u64::from(info.total_retrans);
         self.acks += u64::from(info.segs_in.saturating_sub(info.data_segs_in));
         self.dsacks += u64::from(info.dsack_dups);
-        self.received += info.bytes_received;
         for (sum, time) in self.limits.iter_mut().zip([info.busy_time, info.rwnd_limited, info.sndbuf_limited]) {
             *sum += time;
         }
@@ -156,7 +160,7 @@ mod tests {
     fn info(sent: u64) -> String {
         format!(
             r#"{{"rtt": 20000, "min_rtt": 10000, "snd_cwnd": 10, "snd_mss": 1448, "bytes_sent": {sent}, "bytes_retrans": 5,
-            "bytes_received": 200, "total_retrans": 1, "segs_in": 9, "data_segs_in": 2, "data_segs_out": 7, "dsack_dups": 0,
+            "total_retrans": 1, "segs_in": 9, "data_segs_in": 2, "data_segs_out": 7, "dsack_dups": 0,
             "busy_time": 3, "rwnd_limited": 2, "sndbuf_limited": 1}}"#
         )
         .replace('\n', "")
@@ -166,7 +170,7 @@ mod tests {
     fn connections_add_up_and_only_failures_lose_something() {
         let line = |why: &str| {
             format!(
-                r#"{{"event": "connection", "why": "{why}", "undelivered_to_client_bytes": 100, "client_tcp": {}, "server_tcp": null}}"#,
+                r#"{{"event": "connection", "why": "{why}", "to_client_bytes": 200, "undelivered_to_client_bytes": 100, "client_tcp": {}, "server_tcp": null}}"#,
                 info(1000)
             )
         };
@@ -177,7 +181,7 @@ mod tests {
         let client = &told.sides[0];
         assert_eq!((told.connections, told.undelivered, told.dropped), (3, 100, 3));
         assert_eq!(told.ended, BTreeMap::from([("reset".to_owned(), 1)]));
-        assert_eq!((client.sent_bytes, client.sent, client.acks, client.received), (3000, 21, 21, 600));
+        assert_eq!((client.sent_bytes, client.sent, client.acks, told.passed), (3000, 21, 21, [600, 0]));
         assert_eq!((client.windows, client.least), ((4.0 * 14_480.0, 4), Some(0.01)));
         assert_eq!(told.sides[1].sent, 0);
     }
