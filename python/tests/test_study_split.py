@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 from pathlib import Path
 from types import ModuleType
 
@@ -129,11 +130,7 @@ def test_captures_are_kept_and_taken_from_there(mean: Plan, results: Results, tm
 
 def test_what_is_wrong_with_gains_is_said(loaded: Loaded, tmp_path: Path) -> None:
     text = (loaded.study.folder / "study.toml").read_text()
-    for name in ("claims.py", "measures.py", "lte.toml", "hspa.toml", "outages.toml", "window.toml", "rates.toml",
-                 "modern.toml", "proxy.toml"):  # fmt: skip
-        (tmp_path / name).write_text((loaded.study.folder / name).read_text())
-    (tmp_path / "expected").mkdir()
-    (tmp_path / "expected" / "mean.csv").write_text((loaded.study.folder / "expected" / "mean.csv").read_text())
+    shutil.copytree(loaded.study.folder, tmp_path, dirs_exist_ok=True)
     (tmp_path / "study.toml").write_text(
         text.replace('against = { "flows.0.relay" = "none" }', 'against = { cc = "x" }')
     )
