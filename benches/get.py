@@ -147,9 +147,7 @@ def play(line: Line, size: int, client: list[str], folder: Path, *, beside: bool
         import ackclock
 
         flows = ackclock.Result.load(out).flows.rows(named=True)
-        found["beside_bytes"] = next(
-            flow["goodput_bytes"] for flow in flows if flow.get("application") != "shell" and flow["flow"] == 0
-        )
+        found["beside_bytes"] = next(flow["goodput_bytes"] for flow in flows if flow["app"] == "bulk")
     return found
 
 
