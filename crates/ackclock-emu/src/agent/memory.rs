@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn a_full_segment_occupies_what_linux_says() {
         // Of 1448 bytes in 2304, as `skmem` of ss(8) has it: 160 of 256 parts.
-        assert_eq!(of_window(147_456, (1448, 1500), "6.12.117-ackclock", false), 147_456 * 256 / 160);
+        assert_eq!(of_window(147_456, (1448, 1500), "6.12.117-ackclock", false), (147_456u64 * 256).div_ceil(160));
         assert_eq!(of_window(147_456, (1448, 1500), "6.18.0", true), 2 * 147_456);
         assert_eq!(of_window(147_456, (1448, 1500), "5.10.0-30-amd64", false), 2 * 147_456);
         assert_eq!(of_window(147_456, (8948, 9000), "6.12", false), 2 * 147_456);
