@@ -79,6 +79,7 @@ def silent(_: str) -> None:
         ("server = \"127.0.0.1:", "server = \":", "campaign.server: ':"),
         ("server =", "# server =", "line 'here' has no server"),
         ("place =", "via = \"x.toml\"\ninterface = \"lo\"\nplace =", "lines.0.interface: a scenario's path has hosts"),
+        ("[test]", "[[lines]]\nname = \"1 Mbit/s\"\n[test]", "lines.1.name: '1 Mbit/s' is not a name"),
         ("[test]", "[[lines]]\nname = \"here\"\n[test]", "lines.1.name: two lines are called 'here'"),
     ],
 )  # fmt: skip

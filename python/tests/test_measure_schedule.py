@@ -177,7 +177,7 @@ def test_two_processes_do_not_go_on_with_one(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"13:00"', '"25:00"', "schedule.at.0"),
+        ('"13:00"', '"25:00"', "schedule.at.0: '25:00' is not a time of the day"),
         ("at =", "when =", "schedule.when: unknown key 'when'"),
         ('at = ["13:00", "08:00"]', 'at = ["13:00"]\ndays = ["monday"]', "schedule.days.0"),
         ('at = ["13:00", "08:00"]', "at = []", "schedule.at"),

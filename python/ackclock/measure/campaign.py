@@ -21,8 +21,10 @@ from ackclock.scenario.reading import diagnosis, expansion
 from ackclock.scenario.reading.line_numbers import line_of
 from ackclock.scenario.values import units
 from ackclock.scenario.values.base import Model, fields
-from ackclock.scenario.values.types import Duration, PositiveDuration, PositiveRate, PositiveSize
+from ackclock.scenario.values.types import Duration, PositiveDuration, PositiveRate, PositiveSize, matching
 
+_NAME = "take at most 60 letters, digits, spaces, points, dashes and underscores"
+Name = Annotated[str, matching(r"[\w .-]{1,60}", "a name for tables and files", _NAME)]
 Label = str | int | float | bool
 Params = dict[str, Label]
 
@@ -30,7 +32,7 @@ Params = dict[str, Label]
 class Header(Model):
     """``[campaign]``: what is common to all tests."""
 
-    name: Annotated[str, Field(pattern=r"^[\w .-]{1,60}$")]
+    name: Name
     server: str | None = None
     """HOST:PORT, or HOST with the usual port. Lines behind a scenario's path have one of their own."""
     token: str | None = None
@@ -60,8 +62,8 @@ class Header(Model):
 class Line(Model):
     """``[[lines]]``: one way to a server."""
 
-    name: Annotated[str, Field(pattern=r"^[\w .-]{1,60}$")]
-    interface: Annotated[str, Field(pattern=r"^[^\s/]{1,15}$")] | None = None
+    name: Name
+    interface: Annotated[str, matching(r"[^\s/]{1,15}", "the name of an interface", "ip link lists them")] | None = None
     """To go out by, in place of the one that the routes say."""
     via: str | None = None
     """A scenario, seen from the campaign file: its path is the line, with a server behind it."""

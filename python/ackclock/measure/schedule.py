@@ -10,9 +10,12 @@ from typing import Annotated, Literal, Protocol
 from pydantic import Field
 
 from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.types import matching
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+TimeOfDay = Annotated[str, matching(r"([01]\d|2[0-3]):[0-5]\d", "a time of the day", "write it as 08:00 or 23:30")]
 
 _LONGEST_S = 30.0
 """Of a sleep: a computer that was suspended, or whose clock was set, is noticed after so long."""
@@ -21,7 +24,7 @@ _LONGEST_S = 30.0
 class Schedule(Model):
     """``[schedule]``: one repetition begins at each of these times, by the clock on the wall."""
 
-    at: Annotated[tuple[Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")], ...], Field(min_length=1)]
+    at: Annotated[tuple[TimeOfDay, ...], Field(min_length=1)]
     days: Annotated[tuple[Day, ...], Field(min_length=1)] = DAYS
 
     def following(self, now: dt.datetime) -> dt.datetime:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
+from ackclock.errors import Problem
 from ackclock.scenario.values import units
 from ackclock.scenario.values.units import QueueLimit
 
@@ -16,6 +18,17 @@ MOST_LENGTH = 10 * 366 * 24 * 3600 * 10**9
 """Of a run, ns: ten years, so that sums of times stay within the 64 bits of the engine."""
 
 _NUMBER = r"\d+(\.\d*)?([eE][+-]?\d+)?"
+
+
+def matching(pattern: str, what: str, remedy: str) -> AfterValidator:
+    """Of a text that has to match `pattern` as a whole: another one is not `what`."""
+
+    def checked(text: str) -> str:
+        if re.fullmatch(pattern, text) is None:
+            raise Problem(f"'{text}' is not {what}", remedy)
+        return text
+
+    return AfterValidator(checked)
 
 
 def _text(quantity: units.Quantity, *, unlimited: bool = False) -> Any:
