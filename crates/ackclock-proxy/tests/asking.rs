@@ -10,6 +10,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tokio::net::TcpSocket;
 
 /// To anywhere on this computer.
 fn local(mode: &str, more: Value) -> Proxy {
@@ -18,6 +19,14 @@ fn local(mode: &str, more: Value) -> Proxy {
         changes[key] = value.clone();
     }
     Proxy::start(asked(json!(mode), changes))
+}
+
+/// A port at which nobody listens, and what keeps others from it.
+fn nobody() -> (TcpSocket, u16) {
+    let held = TcpSocket::new_v4().unwrap();
+    held.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let port = held.local_addr().unwrap().port();
+    (held, port)
 }
 
 fn exactly(stream: &mut TcpStream, count: usize) -> Vec<u8> {
@@ -126,7 +135,7 @@ fn nobody_gets_to_this_computer_or_its_neighbours_unless_allowed() {
 
 #[test]
 fn socks_says_why_not() {
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (_held, gone) = nobody();
     let proxy = local("socks5", json!({}));
     assert_eq!(socks(&proxy, "127.0.0.1", gone).1, 5);
     assert_eq!(socks(&proxy, "no-such-name.invalid", 80).1, 4);
@@ -182,7 +191,7 @@ fn who_has_no_password_is_sent_away() {
 #[test]
 fn connect_goes_where_it_is_asked_to_and_says_why_not() {
     let server = echo();
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (_held, gone) = nobody();
     let proxy = local("http_connect", json!({}));
     let (client, answer) = http(&proxy, &format!("CONNECT localhost:{} HTTP/1.1\r\nHost: a\r\n\r\n", server.port()));
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
