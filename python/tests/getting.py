@@ -119,7 +119,8 @@ def _handler(served: Served) -> type[http.server.BaseHTTPRequestHandler]:
             self.end_headers()
 
         def file(self, wish: Wish, number: int) -> None:
-            total = len(wish.data)
+            data = wish.data  # what is begun goes on with the file that it began with
+            total = len(data)
             start, end, status = 0, total, 200
             asked = self.headers.get("Range")
             unchanged = self.headers.get("If-Range") in (None, wish.etag)
@@ -143,7 +144,7 @@ def _handler(served: Served) -> type[http.server.BaseHTTPRequestHandler]:
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.body(wish, wish.data[start:end], wish.cut(number) if wish.cut else None)
+            self.body(wish, data[start:end], wish.cut(number) if wish.cut else None)
 
         def body(self, wish: Wish, data: bytes, cut: int | None) -> None:
             lump = 16_384
