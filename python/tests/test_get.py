@@ -193,8 +193,8 @@ def test_a_proxy_of_the_environment_is_asked(tmp_path: Path) -> None:
 def test_a_rate_is_not_exceeded(tmp_path: Path) -> None:
     with serving(Wish(content(4 * MB))) as server:
         done = get(f"{server.url}/a", tmp_path, connections=4, limit_rate=2 * MB, json=True)
-    # Two seconds, but that the last lump of each connection is read before its time is waited for.
-    assert json.loads(done.stdout)["seconds"] > 1.2
+    # Never faster, however long it took: 50 ms may be made up for.
+    assert json.loads(done.stdout)["seconds"] > 1.9
 
 
 def test_checksums(tmp_path: Path) -> None:

@@ -243,6 +243,8 @@ async fn received(shared: &Arc<Shared>, id: u64, response: Response<Incoming>, l
             Ok(Some(Ok(frame))) => frame,
         };
         let Ok(data) = frame.into_data() else { continue };
+        // Before it counts: what is read last would not be waited for. The lease may be shorter afterwards.
+        shared.hold_back(data.len() as u64).await;
         let left = lease.left();
         let mine = &data[..data.len().min(usize::try_from(left.bytes()).unwrap_or(usize::MAX))];
         shared
@@ -256,7 +258,6 @@ async fn received(shared: &Arc<Shared>, id: u64, response: Response<Incoming>, l
             state.ranges.left(lease.number).bytes() == 0
         };
         shared.member(id, |member| member.at_work = true);
-        shared.hold_back(mine.len() as u64).await;
         if over {
             // More is on the way if the end of the lease was taken by another.
             return Ok(mine.len() == data.len() && body.is_end_stream());
