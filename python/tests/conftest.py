@@ -16,6 +16,13 @@ from shared import SMALL
 settings.register_profile("ackclock", database=None, deadline=None)
 settings.load_profile("ackclock")
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine", choices=["kernel", "kernel-vt"], default="kernel", help="what plays test_kernel_timed.py"
+    )
+
+
 _RAW: dict[str, Any] = {
     "topology": {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"limit": "1 BDP"}},
     "flows": [{"cc": "cubic"}],

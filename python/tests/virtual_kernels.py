@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from ackclock.virtual import guest, kept
 
 
-@pytest.fixture(scope="module", autouse=True)
-def able(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
     """The newest kernel of those without a patch is the only one: what else was built here must not matter."""
     forbidden = guest.forbidden()
     found = [kernel for kernel in kept.all_of_them() if " with " not in kernel.source]
     if forbidden or not found:
         pytest.fail(f"nothing here is tested: {forbidden or 'no kernel is built; ackclock kernel build'}")
-    alone = tmp_path_factory.mktemp("kernels")
-    (alone / found[0].name).symlink_to(found[0].image.parent)
+    (folder / found[0].name).symlink_to(found[0].image.parent)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACKCLOCK_KERNELS", str(alone))
+        patch.setenv("ACKCLOCK_KERNELS", str(folder))
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def able(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with alone(tmp_path_factory.mktemp("kernels")):
         yield
