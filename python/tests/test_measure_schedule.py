@@ -230,3 +230,29 @@ def test_real_lines_have_no_virtual_time(tmp_path: Path, capsys: pytest.CaptureF
     assert main([*command, "--kernel", "mine"]) == 2
     assert "--kernel: it belongs to virtual time" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("began", "option", "problem"),
+    [
+        (
+            None,
+            ["--virtual"],
+            "--virtual: the campaign began in real time; leave it out, or begin one in another directory",
+        ),
+        ("one", ["--kernel", "two"], "--kernel: the campaign began in virtual time on the kernel one"),
+    ],
+)
+def test_a_campaign_keeps_the_clock_it_began_with(
+    began: str | None,
+    option: list[str],
+    problem: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Journal.begun(tmp_path / "out", campaign.load(written(tmp_path)), began)
+    monkeypatch.setattr(runner.shell, "kernel_of", lambda name: name)
+    assert main(["measure", "resume", str(tmp_path / "out"), *option]) == 2
+    assert problem in capsys.readouterr().err
+    assert not Journal(tmp_path / "out").done()

@@ -36,8 +36,8 @@ class Journal:
         """Tests that have failed since this process began, until one did not; then None."""
 
     @classmethod
-    def begun(cls, out: Path, campaign: Campaign) -> Journal:
-        """Begin one. Raises :class:`InputError` where something else is."""
+    def begun(cls, out: Path, campaign: Campaign, kernel: str | None = None) -> Journal:
+        """Begin one, in virtual time on this kernel or in real time. Raises :class:`InputError` where one is."""
         journal = cls(out)
         if journal.folder.exists():
             raise InputError("a campaign is there", f"go on with: ackclock measure resume {out}", source=str(out))
@@ -45,6 +45,7 @@ class Journal:
             "folder": str(campaign.folder),
             "source": Path(campaign.source).name,
             "salt": secrets.token_hex(16),
+            "kernel": kernel,
             "sha256": hashlib.sha256(campaign.text.encode()).hexdigest(),
         }
         try:

@@ -59,7 +59,8 @@ def begin(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
     _token(campaign, lines, asked)
     _paths(campaign, lines)
     _time(lines, asked)
-    return _go_on(campaign, Journal.begun(out, campaign), asked, report)
+    kernel = shell.kernel_of(asked.kernel) if asked.virtual else None
+    return _go_on(campaign, Journal.begun(out, campaign, kernel), asked, report)
 
 
 def go_on(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
@@ -109,6 +110,7 @@ def resume(out: Path, asked: Asked, report: Report) -> Made:
     """Go on with the campaign of a directory: what is there is not made again."""
     journal = Journal(out)
     campaign = journal.campaign()
+    asked = _as_begun(journal, asked)
     lines = _chosen(campaign, asked)
     _affordable(campaign, lines, asked, journal.done())
     _token(campaign, lines, asked)
@@ -117,6 +119,20 @@ def resume(out: Path, asked: Asked, report: Report) -> Made:
         for run in journal.failed():
             journal.forget(run)
     return _go_on(campaign, journal, asked, report)
+
+
+def _as_begun(journal: Journal, asked: Asked) -> Asked:
+    """A campaign goes on with its clock and its kernel. Raises :class:`InputError` where others are wanted."""
+    kernel = journal.state().get("kernel")
+    if kernel is None:
+        if asked.virtual:
+            problem, remedy = "the campaign began in real time", "leave it out, or begin one in another directory"
+            raise InputError(problem, remedy, source=str(journal.out), key="--virtual")
+        return asked
+    if asked.kernel is not None and shell.kernel_of(asked.kernel) != kernel:
+        problem = f"the campaign began in virtual time on the kernel {kernel}"
+        raise InputError(problem, "leave it out, or begin one in another directory", key="--kernel")
+    return dataclasses.replace(asked, virtual=True, kernel=kernel)
 
 
 def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -> Made:

@@ -117,6 +117,14 @@ def play(
     return Ended(played["shell"], links, played["emulation"], played["output"]["warnings"])
 
 
+def kernel_of(name: str | None) -> str:
+    """The name of the kernel that plays programs in virtual time: this one, or the one that there is.
+
+    Raises :class:`EngineError` where there is none, :class:`InputError` where there are several or none of this name.
+    """
+    return programs.usable(name).name
+
+
 def _checked(request: Request, virtual: Virtual, kernel: str | None) -> None:
     """Raise :class:`InputError` or :class:`EngineError` for what programs in virtual time cannot have."""
     behind.level()
