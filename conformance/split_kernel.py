@@ -2,17 +2,20 @@
 
     python conformance/split_kernel.py WORK [SCENARIO ...]
 
-plays scenarios of the study, one replication of each point, into folders of WORK, so that it may be interrupted, and
-writes their rates to `expected/linux-SCENARIO.csv` of the study, which has them beside the simulator's.
+plays scenarios of the study, some replications of each point, into folders of WORK, so that it may be interrupted, and
+writes their rates to `expected/linux-SCENARIO.csv` of the study, which has them beside the simulator's. `short` is
+`mean` without its large files, and more often: what the radio draws for single packets is much of a short one's time.
 """
 
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from ackclock import study
 from ackclock.results.result import Result
@@ -24,49 +27,89 @@ FAR_AND_NEAR = ["105 ms", "15 ms"]
 PROXIES = ["none", "third", "two-thirds", "pep", "buffer-100k", "buffer-400k", "iw-32"]
 PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     "mean": ("lte.toml", {"topology.rtt": FAR_AND_NEAR}),
+    "short": ("lte.toml", {"topology.rtt": FAR_AND_NEAR, "run.duration": "31 s"}),
     "outages": ("outages.toml", {}),
     "window": ("window.toml", {}),
     "proxy": ("proxy.toml", {"flows.0.relay": PROXIES}),
 }
 """By name the file of the study, and what is different: what no kernel plays is left out."""
+REPLICATIONS = {"mean": 6, "short": 12, "outages": 6}
+"""Of those that are played more than once."""
+SHORT = 3
+"""Flows of `short`: files of up to 1 MB."""
 KEYS = {
     "mean": ["topology.rtt", "topology.profile", "flows.0.relay"],
+    "short": ["topology.rtt", "topology.profile", "flows.0.relay"],
     "outages": ["flows.0.relay"],
     "window": ["topology.rtt", "tcp.receive_buffer", "relay"],
     "proxy": ["relay"],
 }
 """What rows are called after."""
+COLUMNS_SHORT = ("rate_100k", "rate_500k", "rate_1m")
 COLUMNS = {
     100_000: "rate_100k", 500_000: "rate_500k", 1_000_000: "rate_1m",
     5_000_000: "rate_5m", 10_000_000: "rate_10m", 20_000_000: "rate_20m",
 }  # fmt: skip
 
 
+def given(name: str, **run: Any) -> tuple[Path | dict[str, Any], dict[str, Any]]:
+    """What is played of a scenario: its source and what is different; `run`: keys of `[run]`."""
+    file, changes = PLAYED[name]
+    run = {"replications": REPLICATIONS.get(name, 1)} | run
+    changes = changes | {f"run.{key}": value for key, value in run.items()}
+    if name != "short":
+        return STUDY / file, changes
+    document = tomllib.loads((STUDY / file).read_text(encoding="utf-8"))
+    document["flows"] = document["flows"][:SHORT]
+    document["sweep"] = {"zip": [[f"flows.{flow}.relay" for flow in range(SHORT)]]}
+    return document, changes
+
+
 def rates(result: Result, name: str) -> pl.DataFrame:
-    """Bit/s of the downloads: a row for each point, a column for each size."""
+    """Bit/s of the downloads: a row for each point and replication, a column for each size."""
     keys = KEYS[name]
-    column = pl.col("bytes").replace_strict(COLUMNS) if name in ("mean", "outages") else pl.lit("only")
+    column = pl.lit("only") if name in ("window", "proxy") else pl.col("bytes").replace_strict(COLUMNS)
     row = pl.concat_str([pl.col(key).cast(pl.String) for key in keys], separator=", ").alias("row")
     rate = (8 * pl.col("bytes") / pl.col("fct_s")).round(0).cast(pl.Int64)
-    found = result.transfers.filter(pl.col("replication") == 0).select(row, column.alias("column"), rate.alias("rate"))
-    return found.pivot("column", index="row", values="rate")
+    found = result.transfers.select(row, "replication", column.alias("column"), rate.alias("rate"))
+    return found.pivot("column", index=["row", "replication"], values="rate")
 
 
 def main(work: str, *names: str) -> None:
     """Play and write."""
     for name in names or PLAYED:
-        file, changes = PLAYED[name]
-        plan = load(STUDY / file, set=changes | {"run.replications": 1, "run.engine": "kernel-vt"})
-        write(sweep(plan, Path(work) / name).result, name)
+        source, changes = given(name, engine="kernel-vt")
+        write(sweep(load(source, set=changes), Path(work) / name).result, name)
 
 
 def write(result: Result, name: str) -> None:
-    """Write the file of a scenario."""
+    """Write the runs of a scenario, and of `mean` and `short` together means as the study's table has them."""
+    found = rates(result, name)
+    if name in REPLICATIONS:
+        to_file(result, f"linux-{name}-runs", found)
+        found = (
+            found.group_by("row", maintain_order=True).mean().with_columns(cs.starts_with("rate").round(0).cast(int))
+        )
+    if name == "short":
+        whole = read("linux-mean")
+        found = whole.select(pl.exclude(*COLUMNS_SHORT)).join(found.select("row", *COLUMNS_SHORT), on="row")
+        found = found.select(whole.columns)
+        name = "mean"
+    to_file(result, f"linux-{name}", found.select(pl.exclude("replication")))
+
+
+def read(name: str) -> pl.DataFrame:
+    """A file of the study's `expected`."""
+    return pl.read_csv(STUDY / "expected" / f"{name}.csv", comment_prefix="#")
+
+
+def to_file(result: Result, name: str, found: pl.DataFrame) -> None:
+    """Write one, and say what it is of."""
     (kernel,) = {run["emulation"]["kernel"] for run in result.manifest["runs"]}
-    of = f"Linux {kernel.split('-')[0]} in virtual time, a run each, {result.manifest['created'][:10]}"
+    of = f"Linux {kernel.split('-')[0]} in virtual time, {result.manifest['created'][:10]}"
     head = f"# Bit/s of downloads on {of};\n# the relay is the program ackclock-proxy: conformance/split_kernel.py.\n"
-    text = rates(result, name).write_csv(quote_style="non_numeric")
-    (STUDY / "expected" / f"linux-{name}.csv").write_text(head + text, encoding="utf-8")
+    text = found.write_csv(quote_style="non_numeric")
+    (STUDY / "expected" / f"{name}.csv").write_text(head + text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,16 +13,19 @@ FOLDER = Path(__file__).parent / "expected"
 KEYS = {"mean": ("topology.rtt", "topology.profile", "flows.0.relay"), "outages": ("flows.0.relay",)}
 """By scenario what the rows of its file are called after; the last of them is the proxy."""
 COLUMNS = ("rate_100k", "rate_500k", "rate_1m", "rate_5m", "rate_10m", "rate_20m")
+OFTENER = {"mean": "short"}
+"""By scenario a file with more runs of its short downloads, which hold instead."""
+Rates = dict[tuple[str, ...], dict[str, dict[int, float]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A download of a scenario with and without a proxy: its keys but for the proxy's, the proxy, the size."""
+    """A download of a scenario with a proxy: its keys but for the proxy's, the size, and the gain by replication."""
 
     scenario: str
     where: dict[str, str]
     number: int
-    gain: float
+    gains: dict[int, float]
 
     @property
     def name(self) -> str:
@@ -30,21 +33,28 @@ class Cell:
         return ", ".join([self.scenario, *self.where.values(), f"{SIZES[self.number] / 1e6:g} MB"])
 
 
-def recorded(scenario: str) -> dict[tuple[str, ...], dict[str, float]]:
-    """Bit/s by the names of a row and of a column."""
-    text = (FOLDER / f"linux-{scenario}.csv").read_text(encoding="utf-8").splitlines()
-    rows = csv.DictReader(line for line in text if not line.startswith("#"))
-    return {tuple(row.pop("row").split(", ")): {name: float(value) for name, value in row.items()} for row in rows}
+def recorded(scenario: str) -> Rates:
+    """Bit/s by the names of a row and of a column, and by replication."""
+    text = (FOLDER / f"linux-{scenario}-runs.csv").read_text(encoding="utf-8").splitlines()
+    found: Rates = {}
+    for row in csv.DictReader(line for line in text if not line.startswith("#")):
+        columns = found.setdefault(tuple(row.pop("row").split(", ")), {})
+        replication = int(row.pop("replication"))
+        for column, value in row.items():
+            columns.setdefault(column, {})[replication] = float(value)
+    return found
 
 
 def cells() -> Iterator[Cell]:
     """Everything that was recorded."""
     for scenario, keys in KEYS.items():
         found = recorded(scenario)
+        for key, oftener in (recorded(OFTENER[scenario]) if scenario in OFTENER else {}).items():
+            found[key].update(oftener)
         for (*values, relay), rates in found.items():
             if relay == OFF:
                 continue
-            off = found[(*values, OFF)]
-            for column, rate in rates.items():
-                where = dict(zip(keys[:-1], values, strict=True))
-                yield Cell(scenario, where, COLUMNS.index(column), rate / off[column] - 1)
+            for column, on in rates.items():
+                off = found[(*values, OFF)][column]
+                gains = {number: on[number] / off[number] - 1 for number in on}
+                yield Cell(scenario, dict(zip(keys[:-1], values, strict=True)), COLUMNS.index(column), gains)
