@@ -119,7 +119,9 @@ def test_gains_are_drawn_against_the_proxy_off(loaded: Loaded, results: Results,
 def test_captures_are_kept_and_taken_from_there(mean: Plan, results: Results, tmp_path: Path) -> None:
     one = load(mean.points[0].scenario, replications=1)
     result = ackclock.run(one, jobs=1)
-    first = captured.analysed(one, result, "one", keep=tmp_path, jobs=1)
+    told: list[int] = []
+    first = captured.analysed(one, result, "one", keep=tmp_path, jobs=1, progress=told.append)
+    assert told == [1]
     (file,) = tmp_path.iterdir()
     pl.read_parquet(file).head(1).write_parquet(file, metadata=pl.read_parquet_metadata(file))
     assert captured.analysed(one, result, "one", keep=tmp_path, jobs=1).height == 1, "not analysed again"

@@ -7,7 +7,7 @@ import hashlib
 import multiprocessing
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -43,11 +43,18 @@ def _no_classes(plan: Plan, name: str) -> None:
 
 
 def analysed(
-    plan: Plan, result: Result, name: str, *, keep: Path | None = None, jobs: int | None = None
+    plan: Plan,
+    result: Result,
+    name: str,
+    *,
+    keep: Path | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> pl.DataFrame:
     """The rows of the table `flows` of docs/pcap.md of every run with a result, at every place.
 
     `run` is its number in the result. With `keep` they are kept there, and taken from there the next time.
+    `progress` is called with the number of runs whose captures have been read.
     """
     wanted = [int(number) for number in result.runs["run"]]
     file = None if keep is None else keep / f"{name}{SUFFIX}"
@@ -55,7 +62,7 @@ def analysed(
     if file is not None and file.is_file() and _known(file) == digest:
         return pl.read_parquet(file)
     _no_classes(plan, name)
-    rows = _rows(plan, wanted, jobs)
+    rows = _rows(plan, wanted, jobs, progress or (lambda _: None))
     if file is not None:
         part = file.with_suffix(".part")
         rows.write_parquet(part, metadata={_DIGEST: digest})
@@ -80,18 +87,30 @@ def _digest(plan: Plan, wanted: Sequence[int], version: str) -> str:
     return found.hexdigest()
 
 
-def _rows(plan: Plan, wanted: Sequence[int], jobs: int | None) -> pl.DataFrame:
+def _rows(plan: Plan, wanted: Sequence[int], jobs: int | None, progress: Callable[[int], None]) -> pl.DataFrame:
     numbers = set(wanted)
     runs = [captures.prepared(job) for job in plan.jobs() if job.index in numbers]
     parts = [runs[at : at + _TOGETHER] for at in range(0, len(runs), _TOGETHER)]
     count = min(len(parts), jobs or len(os.sched_getaffinity(0)))
     if count <= 1:
-        found = list(map(_of, parts))
+        found = _counted(map(_of, parts), parts, progress)
     else:
         context = multiprocessing.get_context("spawn")
         with concurrent.futures.ProcessPoolExecutor(count, mp_context=context) as pool:
-            found = list(pool.map(_of, parts))
+            found = _counted(pool.map(_of, parts), parts, progress)
     return pl.concat(found) if found else pl.DataFrame(schema={"run": pl.UInt32, PLACE: pl.String})
+
+
+def _counted(
+    found: Iterable[pl.DataFrame], parts: Sequence[Sequence[object]], progress: Callable[[int], None]
+) -> list[pl.DataFrame]:
+    """All of them, told as they come."""
+    rows, done = [], 0
+    for frame, part in zip(found, parts, strict=True):
+        rows.append(frame)
+        done += len(part)
+        progress(done)
+    return rows
 
 
 def _of(runs: Sequence[captures.Prepared]) -> pl.DataFrame:

@@ -150,7 +150,8 @@ def run(
     jobs: as for :func:`ackclock.run`.
     keep: a directory that keeps the runs of each scenario as :func:`ackclock.sweep` does: those that are there are not
         played again. Without it they are only in memory.
-    progress: called with (finished, all) runs, over all scenarios. By default a notebook shows a bar.
+    progress: called with (finished, all) runs, over all scenarios; a run that is captured, too, counts twice, for it is
+        played again for that. By default a notebook shows a bar.
 
     A run that fails does not stop the others: :attr:`Report.failures` has it, and claims about it are inconclusive.
     """
@@ -164,7 +165,9 @@ def run(
         captured.refuse(loaded.study, engine)
         settings = {"pin": pin, "allow_late": allow_late}
         todo = {name: played_by(plan, engine, **settings) for name, plan in todo.items()}
-    total, done = sum(map(len, todo.values())), 0
+    # Where runs are captured each is played once more, and that takes longest.
+    seen_again = [setting.id for setting in loaded.study.settings if setting.captured]
+    total, done = sum(map(len, todo.values())) + sum(len(todo[name]) for name in seen_again), 0
     progress = progress or bar()
     found = {}
     for name, plan in todo.items():
@@ -180,11 +183,16 @@ def run(
             found[name] = sweep(plan, keep / name, jobs=workers, retry_failed=True, tell=counted(report)).result
         done += len(plan)
     found = {name: validity.only(result) for name, result in found.items()}
-    seen = {
-        setting.id: captured.analysed(todo[setting.id], found[setting.id], setting.id, keep=keep, jobs=jobs)
-        for setting in loaded.study.settings
-        if setting.captured
-    }
+    seen = {}
+    for name in seen_again:
+
+        def read(finished: int, before: int = done) -> None:
+            if progress is not None:
+                progress(before + finished, total)
+
+        seen[name] = captured.analysed(todo[name], found[name], name, keep=keep, jobs=jobs, progress=read)
+        done += len(todo[name])
+        read(0, done)
     known = {name: selections.known(plan) for name, plan in full.items()}
     results = Results(found, quick=quick, known=known, seen=seen)
     claims = judge(loaded.code.claims, results)
