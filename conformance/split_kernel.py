@@ -28,23 +28,31 @@ PROXIES = ["none", "third", "two-thirds", "pep", "buffer-100k", "buffer-400k", "
 PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     "mean": ("lte.toml", {"topology.rtt": FAR_AND_NEAR}),
     "short": ("lte.toml", {"topology.rtt": FAR_AND_NEAR, "run.duration": "31 s"}),
+    "3g": ("hspa.toml", {"topology.rtt": FAR_AND_NEAR}),
     "outages": ("outages.toml", {}),
     "window": ("window.toml", {}),
     "proxy": ("proxy.toml", {"flows.0.relay": PROXIES}),
+    "rates": ("rates.toml", {}),
+    "modern": ("modern.toml", {"flows.0.cc": "cubic"}),
 }
 """By name the file of the study, and what is different: what no kernel plays is left out."""
-REPLICATIONS = {"mean": 6, "short": 12, "outages": 6}
+REPLICATIONS = {"mean": 6, "short": 12, "3g": 2, "outages": 6}
 """Of those that are played more than once."""
 SHORT = 3
 """Flows of `short`: files of up to 1 MB."""
 KEYS = {
     "mean": ["topology.rtt", "topology.profile", "flows.0.relay"],
     "short": ["topology.rtt", "topology.profile", "flows.0.relay"],
+    "3g": ["topology.rtt", "topology.profile", "flows.0.relay"],
     "outages": ["flows.0.relay"],
     "window": ["topology.rtt", "tcp.receive_buffer", "relay"],
     "proxy": ["relay"],
+    "rates": ["topology.rtt", "topology.rate", "relay"],
+    "modern": ["app.size", "topology.hops.1.rate", "cc", "relay"],
 }
 """What rows are called after."""
+ONE_SIZE = ("window", "proxy", "rates", "modern")
+"""Those whose runs are of one download each."""
 COLUMNS_SHORT = ("rate_100k", "rate_500k", "rate_1m")
 COLUMNS = {
     100_000: "rate_100k", 500_000: "rate_500k", 1_000_000: "rate_1m",
@@ -68,8 +76,10 @@ def given(name: str, **run: Any) -> tuple[Path | dict[str, Any], dict[str, Any]]
 def rates(result: Result, name: str) -> pl.DataFrame:
     """Bit/s of the downloads: a row for each point and replication, a column for each size."""
     keys = KEYS[name]
-    column = pl.lit("only") if name in ("window", "proxy") else pl.col("bytes").replace_strict(COLUMNS)
-    row = pl.concat_str([pl.col(key).cast(pl.String) for key in keys], separator=", ").alias("row")
+    column = pl.lit("only") if name in ONE_SIZE else pl.col("bytes").replace_strict(COLUMNS)
+    # What is not swept here is what it was set to.
+    parts = [pl.col(key).cast(pl.String) if key in result.transfers.columns else pl.lit("cubic") for key in keys]
+    row = pl.concat_str(parts, separator=", ").alias("row")
     rate = (8 * pl.col("bytes") / pl.col("fct_s")).round(0).cast(pl.Int64)
     found = result.transfers.select(row, "replication", column.alias("column"), rate.alias("rate"))
     return found.pivot("column", index=["row", "replication"], values="rate")
@@ -83,19 +93,24 @@ def main(work: str, *names: str) -> None:
 
 
 def write(result: Result, name: str) -> None:
-    """Write the runs of a scenario, and of `mean` and `short` together means as the study's table has them."""
+    """Write the runs of a scenario, and means as the study's tables have them: of `mean` with the files of `short`."""
     found = rates(result, name)
     if name in REPLICATIONS:
         to_file(result, f"linux-{name}-runs", found)
-        found = (
-            found.group_by("row", maintain_order=True).mean().with_columns(cs.starts_with("rate").round(0).cast(int))
-        )
-    if name == "short":
-        whole = read("linux-mean")
-        found = whole.select(pl.exclude(*COLUMNS_SHORT)).join(found.select("row", *COLUMNS_SHORT), on="row")
-        found = found.select(whole.columns)
-        name = "mean"
-    to_file(result, f"linux-{name}", found.select(pl.exclude("replication")))
+    if name in ("mean", "short"):
+        large, short = (means(read(f"linux-{each}-runs")) for each in ("mean", "short"))
+        columns = large.columns
+        large = large.select(pl.exclude(*COLUMNS_SHORT)).join(short, on="row", how="left", maintain_order="left")
+        to_file(result, "linux-mean", large.select(columns))
+    elif name != "3g":  # which no table has
+        to_file(result, f"linux-{name}", means(found))
+
+
+def means(runs: pl.DataFrame) -> pl.DataFrame:
+    """Over replications."""
+    found = runs.group_by("row", maintain_order=True).agg(cs.exclude("row", "replication").mean().round(0).cast(int))
+    assert sum(found.null_count().row(0)) == 0, "a download has not ended"
+    return found
 
 
 def read(name: str) -> pl.DataFrame:

@@ -102,3 +102,26 @@ def test_places_of_a_real_proxy_gain_what_those_of_a_simulated_one_do() -> None:
         assert gains[0] == pytest.approx(gains[1], abs=GAIN), relay
     # A buffer that is short for both round trips costs both, a program more.
     assert linux["buffer-100k", 0]["only"] < ours["buffer-100k", 0]["only"] < ours["none", 0]["only"]
+
+
+def apart(name: str) -> dict[str, float]:
+    """How far gains of single downloads are apart, by cell."""
+    linux, ours = recorded(name), played(name)
+    assert linux.keys() == ours.keys()
+    return {cell: abs(gain(ours, cell, "only") - gain(linux, cell, "only")) for cell in cells_of(linux)}
+
+
+def test_rates_of_3g_gain_what_they_do_there() -> None:
+    found = apart("rates")
+    assert len(found) == 10
+    assert max(found.values()) < GAIN / 2, found
+
+
+def test_windows_that_do_not_limit_leave_the_same_gain_and_without_a_proxy_the_same_rates() -> None:
+    found = apart("modern")
+    assert len(found) == 12
+    assert max(found.values()) < GAIN / 2, found
+    linux, ours = recorded("modern"), played("modern")
+    for row in ours:
+        if row[0].endswith(", none"):
+            assert ours[row]["only"] == pytest.approx(linux[row]["only"], rel=0.001), row

@@ -28,6 +28,9 @@ TOPOLOGY: dict[str, Any] = {
     "queue": {"kind": "droptail", "limit": "1 BDP"},
 }
 Flow = dict[str, Any]
+ATTEMPTS = 6
+LATE_S = 0.05
+"""Of a run that was later than this nothing is asked."""
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +53,15 @@ def both(
     place = topology if topology and "kind" in topology else TOPOLOGY | (topology or {})
     document: dict[str, Any] = {"topology": place, "flows": [flow], **more}
     run: dict[str, Any] = {"duration": duration, "engine": engine}
-    found = ackclock.run(document | {"run": run | ({"allow_late": True} if engine == "kernel" else {})})
-    emulation = found.manifest["runs"][0]["emulation"]
-    late = max(part["worst_s"] for _, part in emulation["links"])
-    if engine == "kernel":
-        late = max(late, emulation["gaps"]["worst_s"], emulation["applications"]["waited"]["worst_s"])
-    return found, ackclock.run(document | {"run": {"duration": duration}}), late
+    for _ in range(ATTEMPTS):
+        found = ackclock.run(document | {"run": run | ({"allow_late": True} if engine == "kernel" else {})})
+        emulation = found.manifest["runs"][0]["emulation"]
+        late = max(part["worst_s"] for _, part in emulation["links"])
+        if engine == "kernel":
+            late = max(late, emulation["gaps"]["worst_s"], emulation["applications"]["waited"]["worst_s"])
+        if late <= LATE_S:
+            return found, ackclock.run(document | {"run": {"duration": duration}}), late
+    pytest.fail(f"{ATTEMPTS} runs were more than {LATE_S} s late: {found.warnings}")
 
 
 def series(result: Result, metric: str) -> pl.DataFrame:
@@ -106,6 +112,7 @@ def test_a_video_plays_all_its_chunks(engine: str) -> None:
         assert measures[0]["bitrate_bps"] == measures[1]["bitrate_bps"]
     # Late answers are slower ones, for which a lower rate is taken: each of them is one that there is.
     assert set(chunks[0]) <= {25_000, 62_500, 125_000}
+    assert measures[0]["bitrate_bps"] > 400_000
     # A handshake, the question and its answer: each may be late.
     assert measures[0]["startup_s"] == pytest.approx(measures[1]["startup_s"], abs=0.02 + 4 * late)
 
@@ -116,9 +123,9 @@ def test_a_slow_reader_holds_its_sender_to_its_own_rate(engine: str) -> None:
     flows = [row(result) for result in (found, model)]
     # It reads its share from the first turn on; a turn is 10 ms.
     assert flows[0]["goodput_bytes"] * 8 == pytest.approx(2e6 * 4.9, rel=0.02 + late)
-    # 64 kB wait unread there, up to 123 kB in the simulator: docs/applications.md.
-    # Less what is under way.
-    assert 52_000 < flows[0]["sent_bytes"] - flows[0]["goodput_bytes"] < 66_000
+    # 64 kB, less what is under way, wait unread there, up to 123 kB in the simulator: docs/applications.md.
+    slack = 250_000 * late
+    assert 52_000 - slack < flows[0]["sent_bytes"] - flows[0]["goodput_bytes"] < 66_000 + slack
     assert flows[1]["sent_bytes"] - 2e6 / 8 * 4.92 == pytest.approx(116_000, abs=8000)
     (limits,) = found.manifest["runs"][0]["emulation"]["limits"]
     assert limits[1][1] > 4 - late, "held back by the reader's window"
@@ -187,7 +194,7 @@ def test_a_paced_flow_does_not_send_its_window_at_once(engine: str, cc: str) -> 
             assert deepest[pacing][0] == pytest.approx(deepest[pacing][1], abs=1 + slack)
             assert deepest[pacing][0] >= 38 - slack
     # Linux sends ten before it begins to pace, of forty at twice the window in a round trip.
-    assert 9 <= deepest["window"][0] <= 28
+    assert 9 - slack <= deepest["window"][0] <= 28 + 3 * slack
     assert deepest["window"][0] < deepest["off"][0]
 
 
@@ -203,8 +210,11 @@ def reductions(result: Result) -> list[tuple[float, float]]:
 def test_what_a_scenario_says_of_cubic_is_what_the_kernel_does(engine: str) -> None:
     """Of a computer its parameters are those of all connections: what is so there is taken, and nothing is set."""
     parameters = Path("/sys/module/tcp_cubic/parameters")
-    before = {file.name: file.read_text(encoding="ascii").strip() for file in parameters.iterdir()}
-    beta = int(before["beta"]) / 1024 if engine == "kernel" else 0.5
+    own = {"beta": "512", "fast_convergence": "1"}
+    before = (
+        {name: (parameters / name).read_text(encoding="ascii").strip() for name in own} if engine == "kernel" else own
+    )
+    beta = int(before["beta"]) / 1024
     flow = {"cc": {"name": "cubic", "beta": beta, "fast_convergence": before["fast_convergence"] == "1"}}
     narrow = {"rate": "10 Mbit/s"}
     found, _, late = both(engine, flow, "14 s", topology=narrow, probes={"cwnd": "10 ms", "ssthresh": "10 ms"})
@@ -220,4 +230,4 @@ def test_what_a_scenario_says_of_cubic_is_what_the_kernel_does(engine: str) -> N
             InputError, match=r"flows\.0\.cc\.beta: tcp_cubic\.beta of the kernel here is \d+, not \d+, for all"
         ):
             both(engine, other, "1 s")
-    assert before == {file.name: file.read_text(encoding="ascii").strip() for file in parameters.iterdir()}
+        assert before == {name: (parameters / name).read_text(encoding="ascii").strip() for name in own}

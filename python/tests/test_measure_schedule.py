@@ -32,6 +32,17 @@ duration = "100 ms"
 [schedule]
 at = ["13:00", "08:00"]
 """
+PATH = """
+[topology]
+kind = "dumbbell"
+rate = "20 Mbit/s"
+rtt = "20 ms"
+queue = "1 BDP"
+[[flows]]
+cc = "cubic"
+[run]
+duration = "1 s"
+"""
 
 
 class Given:
@@ -235,24 +246,31 @@ def test_real_lines_have_no_virtual_time(tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("began", "option", "problem"),
     [
-        (
-            None,
-            ["--virtual"],
-            "--virtual: the campaign began in real time; leave it out, or begin one in another directory",
-        ),
-        ("one", ["--kernel", "two"], "--kernel: the campaign began in virtual time on the kernel one"),
+        (None, ["--virtual"], "--virtual: the campaign began in real time; leave it out"),
+        (("one", "a"), ["--kernel", "two"], "--kernel: the campaign began in virtual time on the kernel one; leave it"),
+        (("one", "b"), [], "the kernel one has been built of something else since the campaign began"),
     ],
 )
 def test_a_campaign_keeps_the_clock_it_began_with(
-    began: str | None,
+    began: tuple[str, str] | None,
     option: list[str],
     problem: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    Journal.begun(tmp_path / "out", campaign.load(written(tmp_path)), began)
-    monkeypatch.setattr(runner.shell, "kernel_of", lambda name: name)
+    (tmp_path / "line.toml").write_text(PATH, encoding="utf-8")
+    text = written(tmp_path).read_text(encoding="utf-8").replace('name = "here"', 'name = "here"\nvia = "line.toml"')
+    (tmp_path / "via.toml").write_text(text, encoding="utf-8")
+    Journal.begun(tmp_path / "out", campaign.load(tmp_path / "via.toml"), began)
+    monkeypatch.setattr(runner.shell, "kernel_of", lambda plan, name: (name, "a"))
     assert main(["measure", "resume", str(tmp_path / "out"), *option]) == 2
     assert problem in capsys.readouterr().err
     assert not Journal(tmp_path / "out").done()
+
+
+def test_a_real_line_does_not_go_on_in_virtual_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Journal.begun(tmp_path / "out", campaign.load(written(tmp_path)), ("one", "a"))
+    assert main(["measure", "resume", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert "--line: the campaign began in virtual time, and line 'here' has real time; choose lines with --line" in said

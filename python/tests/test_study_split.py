@@ -95,7 +95,10 @@ def test_captures_say_what_the_simulator_says(results: Results, measures: Module
 def test_the_trials_numbers_come_out_near_to_the_base_station(loaded: Loaded, results: Results) -> None:
     found = {item.claim.id: item for item in judge(loaded.code.claims, results)}
     assert [(name, item.verdict.detail) for name, item in found.items() if item.broken] == []
-    assert found["D5"].verdict.outcome == found["D6"].verdict.outcome == "pass"
+    assert found["D5"].verdict.outcome == "pass"
+    # Its rate without the proxy is that of the trial; its gain of 19 % nothing here has (README.md of the study).
+    assert found["D6"].verdict.value is not None
+    assert 0 < found["D6"].verdict.value < 0.19
     assert found["D5"].verdict.value == pytest.approx(21, abs=1)
     assert found["D1"].verdict.value is not None
     assert found["D1"].verdict.value > 0.1
@@ -114,6 +117,28 @@ def test_gains_are_drawn_against_the_proxy_off(loaded: Loaded, results: Results,
     for gain in gains.values():
         ratio *= (1 + gain) ** (1 / len(gains))
     assert far.y[0] == pytest.approx(100 * (ratio - 1))
+
+
+def test_what_linux_did_is_recorded_run_by_run(loaded: Loaded) -> None:
+    cells = list(importlib.import_module("ackclock_study_split_tcp.linux").cells())
+    assert [sum(cell.scenario == name for cell in cells) for name in ("mean", "outages")] == [36, 6]
+    for cell in cells:
+        oftener = cell.scenario == "mean" and cell.number < 3
+        assert sorted(cell.gains) == list(range(12 if oftener else 6))
+    far = next(cell for cell in cells if cell.name == "mean, 105 ms, near, 10 MB")
+    assert 1.3 < min(far.gains.values()) < max(far.gains.values()) < 1.5
+
+
+@pytest.mark.parametrize(
+    ("difference", "size"),
+    [((0.2, 0.1, 0.3), (0.2, 0.1, 0.3)), ((0.1, -0.1, 0.3), (0.1, 0, 0.3)), ((-2, -3, -1), (2, 1, 3))],
+)
+def test_a_difference_is_as_large_on_either_side(
+    loaded: Loaded, difference: tuple[float, ...], size: tuple[float, ...]
+) -> None:
+    claims = importlib.import_module("ackclock_study_split_tcp.claims")
+    found = claims.size(study.Interval(*difference, 5))
+    assert (found.value, found.low, found.high, found.n) == (*size, 5)
 
 
 def test_captures_are_kept_and_taken_from_there(mean: Plan, results: Results, tmp_path: Path) -> None:

@@ -36,8 +36,11 @@ class Journal:
         """Tests that have failed since this process began, until one did not; then None."""
 
     @classmethod
-    def begun(cls, out: Path, campaign: Campaign, kernel: str | None = None) -> Journal:
-        """Begin one, in virtual time on this kernel or in real time. Raises :class:`InputError` where one is."""
+    def begun(cls, out: Path, campaign: Campaign, kernel: tuple[str, str] | None = None) -> Journal:
+        """Begin one, in virtual time on a kernel of this name and digest or in real time.
+
+        Raises :class:`InputError` where one is.
+        """
         journal = cls(out)
         if journal.folder.exists():
             raise InputError("a campaign is there", f"go on with: ackclock measure resume {out}", source=str(out))
@@ -77,6 +80,11 @@ class Journal:
         if self._state is None:
             self._state = json.loads((self.folder / _STATE).read_text(encoding="utf-8"))
         return self._state
+
+    def kernel(self) -> tuple[str, str] | None:
+        """Name and digest of the kernel that plays it in virtual time; of a campaign in real time none."""
+        name, digest = self.state().get("kernel") or (None, None)
+        return None if name is None or digest is None else (name, digest)
 
     @property
     def salt(self) -> bytes:

@@ -59,8 +59,9 @@ def begin(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
     _token(campaign, lines, asked)
     _paths(campaign, lines)
     _time(lines, asked)
-    kernel = shell.kernel_of(asked.kernel) if asked.virtual else None
-    return _go_on(campaign, Journal.begun(out, campaign, kernel), asked, report)
+    kernel = _kernel(campaign, lines, asked) if asked.virtual else None
+    journal = Journal.begun(out, campaign, kernel)
+    return _go_on(campaign, journal, _as_begun(journal, campaign, lines, asked), report)
 
 
 def go_on(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
@@ -110,8 +111,8 @@ def resume(out: Path, asked: Asked, report: Report) -> Made:
     """Go on with the campaign of a directory: what is there is not made again."""
     journal = Journal(out)
     campaign = journal.campaign()
-    asked = _as_begun(journal, asked)
     lines = _chosen(campaign, asked)
+    asked = _as_begun(journal, campaign, lines, asked)
     _affordable(campaign, lines, asked, journal.done())
     _token(campaign, lines, asked)
     _time(lines, asked)
@@ -121,18 +122,35 @@ def resume(out: Path, asked: Asked, report: Report) -> Made:
     return _go_on(campaign, journal, asked, report)
 
 
-def _as_begun(journal: Journal, asked: Asked) -> Asked:
+def _kernel(campaign: Campaign, lines: Sequence[Line], asked: Asked) -> tuple[str, str]:
+    """Name and digest of the kernel of all these lines in virtual time. Raises :class:`InputError`."""
+    found = {line.name: shell.kernel_of(load(_path(campaign, line)), asked.kernel) for line in lines}
+    if len(set(found.values())) > 1:
+        each = ", ".join(f"{line}: {name}" for line, (name, _) in found.items())
+        raise InputError(f"lines have several kernels ({each})", "say one for all of them", key="--kernel")
+    return next(iter(found.values()))
+
+
+def _as_begun(journal: Journal, campaign: Campaign, lines: Sequence[Line], asked: Asked) -> Asked:
     """A campaign goes on with its clock and its kernel. Raises :class:`InputError` where others are wanted."""
-    kernel = journal.state().get("kernel")
+    kernel = journal.kernel()
+    another = "leave it out, or begin one in another directory"
     if kernel is None:
         if asked.virtual:
-            problem, remedy = "the campaign began in real time", "leave it out, or begin one in another directory"
-            raise InputError(problem, remedy, source=str(journal.out), key="--virtual")
+            raise InputError("the campaign began in real time", another, source=str(journal.out), key="--virtual")
         return asked
-    if asked.kernel is not None and shell.kernel_of(asked.kernel) != kernel:
-        problem = f"the campaign began in virtual time on the kernel {kernel}"
-        raise InputError(problem, "leave it out, or begin one in another directory", key="--kernel")
-    return dataclasses.replace(asked, virtual=True, kernel=kernel)
+    for line in lines:
+        if line.via is None:
+            problem = f"the campaign began in virtual time, and line '{line.name}' has real time"
+            raise InputError(problem, "choose lines with --line, or begin one in another directory", key="--line")
+    if asked.kernel is not None and asked.kernel != kernel[0]:
+        problem = f"the campaign began in virtual time on the kernel {kernel[0]}"
+        raise InputError(problem, another, source=str(journal.out), key="--kernel")
+    asked = dataclasses.replace(asked, virtual=True, kernel=kernel[0])
+    if _kernel(campaign, lines, asked) != kernel:
+        problem = f"the kernel {kernel[0]} has been built of something else since the campaign began"
+        raise InputError(problem, "begin one in another directory", source=str(journal.out))
+    return asked
 
 
 def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -> Made:

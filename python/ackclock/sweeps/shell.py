@@ -117,12 +117,13 @@ def play(
     return Ended(played["shell"], links, played["emulation"], played["output"]["warnings"])
 
 
-def kernel_of(name: str | None) -> str:
-    """The name of the kernel that plays programs in virtual time: this one, or the one that there is.
+def kernel_of(plan: Plan, name: str | None) -> tuple[str, str]:
+    """Name and digest of the kernel that plays programs behind a path in virtual time: this, its own, or the only one.
 
     Raises :class:`EngineError` where there is none, :class:`InputError` where there are several or none of this name.
     """
-    return programs.usable(name).name
+    found = programs.usable(name or plan.points[0].scenario.run.kernel)
+    return found.name, found.digest
 
 
 def _checked(request: Request, virtual: Virtual, kernel: str | None) -> None:

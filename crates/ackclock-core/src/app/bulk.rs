@@ -184,17 +184,18 @@ mod tests {
     #[test]
     fn a_slow_reader_reads_its_rate_and_no_more() {
         // 1 Mbit/s every 3 ms: 375 bytes a turn; 1.001 Mbit/s: 375.375.
-        for (rate, total) in [(1_000_000, 375_000), (1_001_000, 375_375)] {
+        // However late turns come, so many there are.
+        for (rate, total, late) in [(1_000_000, 375_000, 0), (1_001_000, 375_375, 0), (1_000_000, 375_000, 7_000_000)] {
             let [_, mut sink] = made(&[("read_bps", rate), ("read_every_ns", 3_000_000)]);
             assert_eq!(sink.reading(), Reading::ByHand);
             let mut host = Fake::default();
             host.unread.insert(Conn(1), 1 << 30);
             sink.on_accepted(&mut host, Conn(1));
             for _ in 0..1000 {
-                host.now = sink.due();
+                host.now = sink.due() + Span(late);
                 sink.on_due(&mut host);
             }
-            assert_eq!((host.now, host.received(Conn(1))), (Time(3_000_000_000), total));
+            assert_eq!((host.now, host.received(Conn(1))), (Time(3_000_000_000 + late), total));
             sink.on_closed(&mut host, Conn(1));
             assert_eq!(sink.due(), Time::NEVER);
         }
