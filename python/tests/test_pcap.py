@@ -282,3 +282,16 @@ def test_the_schema_is_what_docs_say(result: Result) -> None:
     kinds: Any = result.events["kind"].dtype
     for word in (*metrics.categories, *kinds.categories):
         assert f"`{word}`" in text, word
+
+
+@pytest.mark.parametrize(
+    "option", [["--anonymise"], ["--max-bytes", "1000"], ["--sort", "5"], ["--merge-interfaces"], ["--checksums"]]
+)
+def test_what_was_kept_is_not_analysed_in_another_way(
+    option: list[str], kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Addresses that somebody has asked to replace must not be printed as they are."""
+    assert main(["pcap", str(kept), *option]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"{kept}: {option[0]} is for captures, and this is a result of them" in said.err

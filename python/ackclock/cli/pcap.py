@@ -96,6 +96,14 @@ def _again(done: Session, request: Request) -> int:
     if request.out is not None or request.labels or request.check:
         problem, remedy = "is a result of captures, which is only shown", "give captures to analyse"
         raise InputError(problem, remedy, source=request.files[0])
+    analysis = [
+        name for name in ("merge_interfaces", "sort", "max_bytes", "checksums") if getattr(request.options, name)
+    ]
+    if request.anonymise or analysis:
+        # What was kept is as it was analysed: addresses above all would be taken for replaced ones.
+        option = ("anonymise" if request.anonymise else analysis[0]).replace("_", "-")
+        problem = f"--{option} is for captures, and this is a result of them, which is shown as it was kept"
+        raise InputError(problem, f"give captures to analyse: ackclock pcap FILE --{option}", source=request.files[0])
     _print(done, request)
     return OK
 
