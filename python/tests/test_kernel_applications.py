@@ -11,25 +11,18 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import kernel
 from ackclock.results.result import Result
+from real_kernels import fail_without_hosts, path
 
 pytestmark = pytest.mark.real_time
 
-TOPOLOGY: dict[str, Any] = {
-    "kind": "dumbbell",
-    "rate": "20 Mbit/s",
-    "rtt": "40 ms",
-    "queue": {"kind": "droptail", "limit": "1 BDP"},
-}
+TOPOLOGY = path("20 Mbit/s")
 Flow = dict[str, Any]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def able() -> None:
-    found = kernel.probe()
-    if not all(found["hosts"]):
-        pytest.fail(f"this computer cannot make hosts, so that nothing here is tested: {found['problems']}")
+    fail_without_hosts()
 
 
 def scenario(flows: list[Flow], duration: str, topology: dict[str, Any], **more: Any) -> dict[str, Any]:

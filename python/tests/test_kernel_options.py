@@ -7,24 +7,17 @@ from typing import Any
 import pytest
 
 import ackclock
-from ackclock import kernel
 from ackclock.results.result import Result
+from real_kernels import fail_without_hosts, path
 
 pytestmark = pytest.mark.real_time
 
-TOPOLOGY: dict[str, Any] = {
-    "kind": "dumbbell",
-    "rate": "10 Mbit/s",
-    "rtt": "40 ms",
-    "queue": {"kind": "droptail", "limit": "1 BDP"},
-}
+TOPOLOGY = path("10 Mbit/s")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def able() -> None:
-    found = kernel.probe()
-    if not all(found["hosts"]):
-        pytest.fail(f"this computer cannot make hosts, so that nothing here is tested: {found['problems']}")
+    fail_without_hosts()
 
 
 def played(flow: dict[str, Any], duration: str, engine: str = "kernel", *, ip: int = 4) -> Result:

@@ -14,19 +14,14 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import kernel
 from ackclock.errors import InputError
 from ackclock.results.result import Result
+from real_kernels import fail_without_hosts, path
 from virtual_kernels import alone
 
 pytestmark = pytest.mark.real_time
 
-TOPOLOGY: dict[str, Any] = {
-    "kind": "dumbbell",
-    "rate": "20 Mbit/s",
-    "rtt": "40 ms",
-    "queue": {"kind": "droptail", "limit": "1 BDP"},
-}
+TOPOLOGY = path("20 Mbit/s")
 Flow = dict[str, Any]
 ATTEMPTS = 6
 LATE_S = 0.05
@@ -40,9 +35,7 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         with alone(tmp_path_factory.mktemp("kernels")):
             yield name
         return
-    found = kernel.probe()
-    if not all(found["hosts"]):
-        pytest.fail(f"this computer cannot make hosts, so that nothing here is tested: {found['problems']}")
+    fail_without_hosts()
     yield name
 
 
