@@ -81,6 +81,29 @@ class Served:
         return len({asked.client for asked in self.asked})
 
 
+def answer(wish: Wish, asked: Message) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body for who asks for the file with these headers."""
+    data = wish.data  # what is begun goes on with the file that it began with
+    total = len(data)
+    start, end, status = 0, total, 200
+    piece = asked.get("Range")
+    unchanged = asked.get("If-Range") in (None, wish.etag)
+    if piece and wish.ranges and unchanged:
+        first, last = piece.removeprefix("bytes=").split("-")
+        start, end, status = int(first), min(int(last) + 1, total), 206
+        if start >= total:
+            return 416, {"Content-Range": f"bytes */{total}", "Content-Length": "0"}, b""
+    headers = {"Content-Length": str(end - start), **wish.headers}
+    if wish.ranges:
+        headers["Accept-Ranges"] = "bytes"
+    if wish.etag:
+        headers["ETag"] = wish.etag
+    if status == 206:
+        said = wish.content_range(start, end, total) if wish.content_range else f"bytes {start}-{end - 1}/{total}"
+        headers["Content-Range"] = said
+    return status, headers, data[start:end]
+
+
 def _handler(served: Served) -> type[http.server.BaseHTTPRequestHandler]:
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -119,32 +142,12 @@ def _handler(served: Served) -> type[http.server.BaseHTTPRequestHandler]:
             self.end_headers()
 
         def file(self, wish: Wish, number: int) -> None:
-            data = wish.data  # what is begun goes on with the file that it began with
-            total = len(data)
-            start, end, status = 0, total, 200
-            asked = self.headers.get("Range")
-            unchanged = self.headers.get("If-Range") in (None, wish.etag)
-            if asked and wish.ranges and unchanged:
-                first, last = asked.removeprefix("bytes=").split("-")
-                start, end, status = int(first), min(int(last) + 1, total), 206
-                if start >= total:
-                    self.empty(416, **{"Content-Range": f"bytes */{total}"})
-                    return
+            status, headers, data = answer(wish, self.headers)
             self.send_response(status)
-            headers = {"Content-Length": str(end - start), **wish.headers}
-            if wish.ranges:
-                headers["Accept-Ranges"] = "bytes"
-            if wish.etag:
-                headers["ETag"] = wish.etag
-            if status == 206:
-                said = (
-                    wish.content_range(start, end, total) if wish.content_range else f"bytes {start}-{end - 1}/{total}"
-                )
-                headers["Content-Range"] = said
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.body(wish, data[start:end], wish.cut(number) if wish.cut else None)
+            self.body(wish, data, wish.cut(number) if wish.cut else None)
 
         def body(self, wish: Wish, data: bytes, cut: int | None) -> None:
             lump = 16_384
@@ -212,3 +215,28 @@ def get(url: str, folder: Path, env: Mapping[str, str] | None = None, **more: An
         timeout=120,
         env=environment(**(env or {})),
     )
+
+
+def started(text: str, errors: Path = Path(os.devnull)) -> subprocess.Popen[bytes]:
+    """A download that goes on beside the test."""
+    with errors.open("wb") as said:
+        process = subprocess.Popen([PROGRAM, "run", "-"], stdin=subprocess.PIPE, stderr=said, env=environment())
+    assert process.stdin is not None
+    process.stdin.write(text.encode())
+    process.stdin.close()
+    return process
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def certified(folder: Path) -> Path:
+    """A certificate for this computer's loopback, which nobody but the test trusts, with its key."""
+    key, cert, both = folder / "key.pem", folder / "cert.pem", folder / "both.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-addext", "basicConstraints=critical,CA:FALSE"]
+    subprocess.run([*command, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    both.write_text(key.read_text() + cert.read_text())
+    return both

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -12,26 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from getting import COMMAND, PROGRAM, Wish, content, document, environment, get, serving, sha256
+from getting import COMMAND, PROGRAM, Wish, content, document, environment, get, names, serving, sha256, started
 
 LOOPBACK = "127.0.0.1"
 MB = 1_000_000
 NOBODY = f"http://{LOOPBACK}:9"
 """Where nobody listens."""
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def started(text: str, errors: Path = Path(os.devnull)) -> subprocess.Popen[bytes]:
-    """A download that goes on beside the test."""
-    with errors.open("wb") as said:
-        process = subprocess.Popen([PROGRAM, "run", "-"], stdin=subprocess.PIPE, stderr=said, env=environment())
-    assert process.stdin is not None
-    process.stdin.write(text.encode())
-    process.stdin.close()
-    return process
 
 
 def test_a_file_comes_whole_by_pieces_that_do_not_overlap(tmp_path: Path) -> None:

@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from getting import Wish, content, get, serving
+from getting import Wish, certified, content, get, serving
 
 DATA = content(2_000_000)
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for this computer's loopback, which nobody but the test trusts, with its key."""
-    folder = tmp_path_factory.mktemp("certificate")
-    key, cert = folder / "key.pem", folder / "cert.pem"
-    names = "subjectAltName=IP:127.0.0.1"
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-    ]
-    command += ["-subj", "/CN=test", "-addext", names, "-addext", "basicConstraints=critical,CA:FALSE"]
-    subprocess.run([*command, "-keyout", key, "-out", cert], check=True, capture_output=True)
-    both = folder / "both.pem"
-    both.write_text(key.read_text() + cert.read_text())
-    return both
+    return certified(tmp_path_factory.mktemp("certificate"))
 
 
 def everything(folder: Path) -> list[str]:

@@ -24,9 +24,11 @@ use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::TlsConnector;
 
 /// Bytes that HTTP/2 lets the server send without being asked: the receive window of TCP has to be what limits.
-const STREAM_WINDOW: u32 = 64 << 20;
+const MOST_WINDOW: u32 = 64 << 20;
+/// The least that a connection of HTTP/2 can have (RFC 9113 §6.9.2).
+const LEAST_WINDOW: u32 = 65_535;
 /// Bytes of a response's head.
-const HEAD: usize = 64 << 10;
+const HEAD: u32 = 64 << 10;
 
 /// The socket of a connection, which outlives it for whoever asks the kernel about it.
 #[derive(Clone, Debug)]
@@ -151,7 +153,7 @@ impl Connector {
         let socket = Watched(Arc::new(copy.map_err(|e| Problem::failed(format!("a descriptor more: {e}")))?));
         if !address.encrypted() {
             let proxied = proxy.map(|of| of.basic_auth().cloned());
-            return spoken(TokioIo::new(stream), false, socket, proxied).await;
+            return spoken(TokioIo::new(stream), None, socket, proxied).await;
         }
         match proxy {
             Some(proxy) => {
@@ -183,7 +185,14 @@ impl Connector {
             .await
             .map_err(|e| Problem::failed(format!("{}: TLS: {}", address.authority(), reasons(&e))))?;
         let two = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        spoken(TokioIo::new(stream), two, socket, None).await
+        spoken(TokioIo::new(stream), two.then(|| self.window()), socket, None).await
+    }
+
+    /// The window of HTTP/2. Whatever it allows is read from the socket at once, so that with a rate that is not to be exceeded
+    /// it is a second of it.
+    fn window(&self) -> u32 {
+        let second = self.wanted.limit_rate.map_or(MOST_WINDOW, |rate| u32::try_from(rate).unwrap_or(MOST_WINDOW));
+        second.clamp(LEAST_WINDOW, MOST_WINDOW)
     }
 
     fn tls(&self) -> Result<Arc<ClientConfig>, Problem> {
@@ -227,21 +236,30 @@ impl Connector {
     }
 }
 
-/// HTTP on a stream.
-async fn spoken<S>(io: S, two: bool, socket: Watched, proxied: Option<Option<HeaderValue>>) -> Result<Link, Problem>
+/// HTTP on a stream: HTTP/2 if there is a window for it.
+async fn spoken<S>(
+    io: S,
+    window: Option<u32>,
+    socket: Watched,
+    proxied: Option<Option<HeaderValue>>,
+) -> Result<Link, Problem>
 where
     S: Read + Write + Unpin + Send + 'static,
 {
     let wrong = |e: hyper::Error| Problem::failed(format!("HTTP: {}", reasons(&e)));
-    if two {
+    if let Some(window) = window {
         let mut builder = http2::Builder::new(TokioExecutor::new());
-        builder.initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(STREAM_WINDOW);
+        builder.initial_stream_window_size(window).initial_connection_window_size(window).max_header_list_size(HEAD);
         let (sender, connection) = builder.handshake(io).await.map_err(wrong)?;
         let driver = tokio::spawn(async move { drop(connection.await) });
         return Ok(Link { sender: Sender::Two(sender), driver, socket, proxied });
     }
-    let (sender, connection) =
-        http1::Builder::new().title_case_headers(true).max_header_size(HEAD).handshake(io).await.map_err(wrong)?;
+    let (sender, connection) = http1::Builder::new()
+        .title_case_headers(true)
+        .max_header_size(HEAD as usize)
+        .handshake(io)
+        .await
+        .map_err(wrong)?;
     let driver = tokio::spawn(async move { drop(connection.await) });
     Ok(Link { sender: Sender::One(sender), driver, socket, proxied })
 }

@@ -2,14 +2,14 @@
 
 use crate::address::{Address, REDIRECTS};
 use crate::connect::{Connector, Link};
-use crate::problem::Problem;
+use crate::problem::{reasons, Problem};
 use crate::ranges::Piece;
 use crate::wanted::Wanted;
 use bytes::Bytes;
-use http_body_util::Empty;
-use hyper::body::Incoming;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, Response, StatusCode, Version};
 use std::time::Duration;
 
 /// Who asks.
@@ -132,6 +132,30 @@ pub async fn answered(
         Ok(Err(why)) => Err(format!("{}: {why}", address.authority())),
         Err(_) => Err(format!("{}: no answer within {} s", address.authority(), patience.as_secs_f64())),
     }
+}
+
+/// The next bytes of a body, if they come in time; none at its end. Frames of HTTP/2 without bytes are no sign that anything comes.
+///
+/// # Errors
+/// They do not, or it broke off. A stream of HTTP/2 that is reset without an error (RFC 9113 §8.1) gives no more, too, and is no
+/// end: something may be missing.
+pub async fn bytes(body: &mut Incoming, version: Version, patience: Duration) -> Result<Option<Bytes>, String> {
+    let (two, by) = if version == Version::HTTP_2 { (true, "HTTP/2: ") } else { (false, "") };
+    let next = async {
+        loop {
+            match body.frame().await {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) if !data.is_empty() => return Ok(Some(data)),
+                    _ => {}
+                },
+                Some(Err(error)) => return Err(format!("{by}{}", reasons(&error))),
+                None if two && !body.is_end_stream() => return Err(format!("{by}the server reset the stream")),
+                None => return Ok(None),
+            }
+        }
+    };
+    let waited = tokio::time::timeout(patience, next).await;
+    waited.unwrap_or_else(|_| Err(format!("no byte within {} s", patience.as_secs_f64())))
 }
 
 /// What an answer says of the file.

@@ -1,9 +1,9 @@
 //! One connection, from the first byte to the last: where a server gives no pieces, or nothing says that they would be of one file.
 
 use crate::bucket::Bucket;
-use crate::problem::{reasons, Problem};
+use crate::problem::Problem;
 use crate::report::Report;
-use http_body_util::BodyExt;
+use crate::request::bytes;
 use hyper::body::Incoming;
 use hyper::Response;
 use std::fs::File;
@@ -28,15 +28,14 @@ pub async fn whole(
         let remedy = "the server gives no pieces, so that it has to begin anew";
         Problem::failed(format!("{name}: after {at} bytes: {why}; {remedy}"))
     };
+    let version = response.version();
     let (mut body, mut at, start) = (response.into_body(), 0u64, Instant::now());
     loop {
-        let frame = match tokio::time::timeout(patience, body.frame()).await {
-            Err(_) => return Err(lost(at, &format!("no byte within {} s", patience.as_secs_f64()))),
+        let data = match bytes(&mut body, version, patience).await {
+            Err(why) => return Err(lost(at, &why)),
             Ok(None) => break,
-            Ok(Some(Err(error))) => return Err(lost(at, &reasons(&error))),
-            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(data)) => data,
         };
-        let Ok(data) = frame.into_data() else { continue };
         part.write_all_at(&data, at).map_err(|e| Problem::failed(format!("what has come cannot be written: {e}")))?;
         at += data.len() as u64;
         report.progress(name, at, total, at as f64 / start.elapsed().as_secs_f64().max(1e-3), 1);

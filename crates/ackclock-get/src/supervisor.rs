@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::report::Report;
 use crate::wanted::Wanted;
 use crate::worker::{work, Begun, End, Member, Shared};
-use ackclock_core::app::parallel::{self, Parallel};
+use ackclock_core::app::parallel::{self, Parallel, Why};
 use ackclock_core::time::Span;
 use std::future::Future;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const KEEP: Duration = Duration::from_secs(1);
 /// Weight of the newest look in the rate of late.
 const NEWEST: f64 = 0.1;
+/// Why a number that was given is what it is.
+const AS_ASKED: &str = "as it was asked for";
 /// Longest wait after failures.
 const LONGEST_WAIT: f64 = 30.0;
 
@@ -35,14 +37,14 @@ pub enum Outcome {
 
 /// Who decides on the number.
 enum Number {
-    Fixed(u32),
+    Fixed(u32, &'static str),
     Decided(Box<Parallel>),
 }
 
 impl Number {
     fn now(&self) -> (u32, &'static str) {
         match self {
-            Number::Fixed(count) => (*count, "as it was asked for"),
+            Number::Fixed(count, why) => (*count, why),
             Number::Decided(policy) => (policy.decision().connections, policy.decision().why.word()),
         }
     }
@@ -77,8 +79,10 @@ impl<'a> Supervisor<'a> {
         url: &str,
         wanted: &Wanted,
     ) -> Supervisor<'a> {
-        let number =
-            wanted.connections.map_or_else(|| Number::Decided(Box::new(Parallel::new(wanted.max))), Number::Fixed);
+        let number = wanted.connections.map_or_else(
+            || Number::Decided(Box::new(Parallel::new(wanted.max))),
+            |count| Number::Fixed(count, AS_ASKED),
+        );
         let now = Instant::now();
         let (url, limit, retries) = (url.to_owned(), wanted.limit_rate, wanted.retries);
         let (meter, crew, shared) = (Meter::default(), JoinSet::new(), Arc::new(shared));
@@ -202,11 +206,13 @@ impl<'a> Supervisor<'a> {
             let mut state = self.shared.state();
             let brought = state.crew.iter().any(|member| member.id == id && member.at_work);
             state.crew.retain(|member| member.id != id);
-            (brought, state.crew.iter().filter(|member| member.at_work).count())
+            let others = state.crew.iter().filter(|member| member.at_work).count();
+            (brought, u32::try_from(others).unwrap_or(u32::MAX))
         };
         if brought {
             self.failures = 0;
         }
+        let refused = matches!(end, End::Refused(_));
         let why = match end {
             End::Done => return Ok(None),
             End::Changed => return Ok(Some(Outcome::Changed)),
@@ -216,7 +222,11 @@ impl<'a> Supervisor<'a> {
         if !brought && others > 0 {
             // Those that are there work: it is this one more that is not wanted.
             if let Number::Decided(policy) = &mut self.number {
-                policy.refused(u32::try_from(others).unwrap_or(u32::MAX));
+                policy.refused(others);
+                return Ok(None);
+            }
+            if refused {
+                self.number = Number::Fixed(others, Why::Refused.word());
                 return Ok(None);
             }
         }

@@ -3,11 +3,10 @@
 use crate::address::Address;
 use crate::bucket::Bucket;
 use crate::connect::{Connector, Link, Watched};
-use crate::problem::{reasons, Problem};
+use crate::problem::Problem;
 use crate::ranges::{Piece, Ranges};
 use crate::request::{self, Asking};
-use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper::{Response, StatusCode};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -233,16 +232,17 @@ fn checked(shared: &Shared, response: &Response<Incoming>, asked: Piece) -> Resu
 
 /// Writes what comes, up to the end of the lease. Whether the connection can be used again.
 async fn received(shared: &Arc<Shared>, id: u64, response: Response<Incoming>, lease: &Lease) -> Result<bool, End> {
-    let mut body = response.into_body();
+    let (version, end) = (response.version(), lease.left().end);
+    let (mut body, mut silent) = (response.into_body(), true);
     loop {
         let patience = shared.connector.patience();
-        let frame = match tokio::time::timeout(patience, body.frame()).await {
-            Err(_) => return Err(End::Lost(format!("no byte within {} s", patience.as_secs_f64()))),
-            Ok(None) => return Ok(true),
-            Ok(Some(Err(error))) => return Err(End::Lost(reasons(&error))),
-            Ok(Some(Ok(frame))) => frame,
+        let data = match request::bytes(&mut body, version, patience).await.map_err(End::Lost)? {
+            // An answer without a byte would be asked for again at once, and for ever.
+            None if silent => return Err(End::Lost("the server's answer ends before its first byte".to_owned())),
+            None => return Ok(true),
+            Some(data) => data,
         };
-        let Ok(data) = frame.into_data() else { continue };
+        silent = false;
         // Before it counts: what is read last would not be waited for. The lease may be shorter afterwards.
         shared.hold_back(data.len() as u64).await;
         let left = lease.left();
@@ -260,7 +260,11 @@ async fn received(shared: &Arc<Shared>, id: u64, response: Response<Incoming>, l
         shared.member(id, |member| member.at_work = true);
         if over {
             // More is on the way if the end of the lease was taken by another.
-            return Ok(mine.len() == data.len() && body.is_end_stream());
+            if mine.len() < data.len() || left.end < end {
+                return Ok(false);
+            }
+            // Many servers of HTTP/2 say in a frame of its own that it was the last.
+            return Ok(matches!(request::bytes(&mut body, version, patience).await, Ok(None)));
         }
         if shared.retired(id) {
             return Err(End::Done);
