@@ -20,12 +20,14 @@ import multiprocessing
 import os
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path as File
+from typing import get_args
 
 import ackclock
 from ackclock.advice.path import Path, Piece, Proxy
 from ackclock.models import split
+from ackclock.models.split import Opening
 from ackclock.scenario.traffic.route import NO_RELAY
 
 TABLE = File(__file__).parent / "split" / "grid.csv"
@@ -99,9 +101,10 @@ def drawn(point: int) -> tuple[Path, int]:
     return Path(pieces, {"border": 1}, window, 10, queue, "cubic", proxy), size
 
 
-def row(point: int, replications: int = REPLICATIONS) -> Row:
+def row(point: int, replications: int = REPLICATIONS, opening: Opening = "transparent") -> Row:
     """A path by the model and in runs."""
     path, size = drawn(point)
+    path = replace(path, proxy=replace(path.proxy, opening=opening))
     core, access = path.pieces
     source, sink = path.legs("border")
     lossy = bool(core.loss or access.loss)
@@ -109,7 +112,7 @@ def row(point: int, replications: int = REPLICATIONS) -> Row:
     off, on = (found.filter(found["relay"] == name)["fct_s"].log().mean() for name in (NO_RELAY, "at-1"))
     times = (
         split.download_time(size, path.whole()),
-        split.split_download_time(size, source, sink, path.proxy.buffer),
+        split.split_download_time(size, source, sink, path.proxy.buffer, opening),
         math.exp(float(str(off))),
         math.exp(float(str(on))),
     )
@@ -120,12 +123,14 @@ def row(point: int, replications: int = REPLICATIONS) -> Row:
     )  # fmt: skip
 
 
-def rows(points: Iterable[int], jobs: int = 1, replications: int = REPLICATIONS) -> list[Row]:
+def rows(
+    points: Iterable[int], jobs: int = 1, replications: int = REPLICATIONS, opening: Opening = "transparent"
+) -> list[Row]:
     """Paths by their numbers."""
     if jobs == 1:
-        return [row(point, replications) for point in points]
+        return [row(point, replications, opening) for point in points]
     with multiprocessing.Pool(jobs) as pool:
-        return pool.map(row, list(points), chunksize=5)
+        return pool.starmap(row, [(point, replications, opening) for point in points], chunksize=5)
 
 
 def worth(found: Sequence[Row]) -> Found:
@@ -158,8 +163,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
     parser.add_argument("--kept", action="store_true", help="play nothing: of the table that is kept")
+    parser.add_argument("--opening", default="transparent", choices=get_args(Opening))
     asked = parser.parse_args()
-    found = table() if asked.kept else rows(range(asked.points), asked.jobs)
+    found = table() if asked.kept else rows(range(asked.points), asked.jobs, opening=asked.opening)
     if asked.write:
         TABLE.parent.mkdir(exist_ok=True)
         with TABLE.open("w", newline="", encoding="utf-8") as file:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+
+from ackclock.models.split import Opening
 from split_grid import POINTS, drawn, row, rows, table, worth
 
 SMALL = 1_000_000
@@ -26,8 +28,9 @@ def test_the_table_has_what_is_promised() -> None:
     assert (found.claimed, round(found.kept, 3)) == (600, 0.998)
 
 
-def test_the_model_is_near_on_paths_that_are_played_now() -> None:
-    found = worth(rows(few(), replications=8))
+@pytest.mark.parametrize("opening", ["transparent", "accepted"])
+def test_the_model_is_near_on_paths_that_are_played_now(opening: Opening) -> None:
+    found = worth(rows(few(), replications=8, opening=opening))
     assert found.points == FEW
     assert found.near >= 0.90
     assert found.asked > FEW / 3

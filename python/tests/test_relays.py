@@ -256,7 +256,7 @@ def test_what_makes_no_sense_is_refused_in_a_line(changes: tuple[tuple[str, Any]
 @pytest.mark.parametrize(
     ("key", "value", "problem"),
     [
-        ("opening", "lazy", "a proxy on a kernel answers its client at once"),
+        ("opening", "lazy", "a kernel answers the client of a proxy at once"),
         ("per_segment", "10 us", "a proxy on a kernel takes the time it takes"),
         ("delay", "1 ms", "a proxy on a kernel takes the time it takes"),
         ("connections", 3, "whoever is one too many of a proxy waits, and is not reset"),

@@ -49,8 +49,9 @@ def test_a_split_download_takes_the_longer_slow_start_and_a_round_trip_of_the_ot
     for segments, more in ((10, 0.024), (30, 0.024), (70, 0.024)):
         size = segments * 1448
         assert split_download_time(size, far, near) == pytest.approx(download_time(size, far) + more)
-    # As the other way of opening waits for both handshakes, one after the other.
-    assert split_download_time(1000, far, near, opening="lazy") == pytest.approx(0.144 + 0.144)
+    # The other ways of opening wait for both handshakes, one after the other.
+    for opening in ("accepted", "lazy"):
+        assert split_download_time(1000, far, near, opening=opening) == pytest.approx(0.144 + 0.144)
 
 
 def test_what_a_relay_changes() -> None:

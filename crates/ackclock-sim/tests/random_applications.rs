@@ -244,7 +244,7 @@ fn split(seed: u64) -> Value {
         sink["profile"] = json!(*pick(&mut rng, &["rfc", "linux"]));
         let mut whole = whole.clone();
         let delay = *pick(&mut rng, &[0, 1, 3 * MS]);
-        let opening = *pick(&mut rng, &["transparent", "lazy", "syn_forward"]);
+        let opening = *pick(&mut rng, &["transparent", "accepted", "lazy", "syn_forward"]);
         whole["relay"] =
             json!({"legs": legs, "buffer_bytes": 65_535 + rng.below(100_000), "opening": opening, "delay_ns": delay});
         flows.extend([whole, source, sink]);

@@ -36,7 +36,7 @@ fn split(rng: &mut Stream, bytes: u64) -> Value {
     let mut flows = vec![leg(rng, "0", &LINKS), leg(rng, "0/source", &LINKS[..1]), leg(rng, "0/sink", &LINKS[1..])];
     flows[0]["relay"] = json!({"legs": ["0/source", "0/sink"],
         "buffer_bytes": pick(rng, &[65_535, 100_000, 4_000_000]),
-        "opening": pick(rng, &["transparent", "lazy", "syn_forward"]),
+        "opening": pick(rng, &["transparent", "accepted", "lazy", "syn_forward"]),
         "delay_ns": pick(rng, &[0, 0, 1_000, 7 * MS]),
         "per_segment_ns": pick(rng, &[0, 0, 10_000, 2 * MS])});
     document(3_000_000, links, flows)

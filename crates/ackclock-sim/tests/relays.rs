@@ -186,6 +186,8 @@ fn the_ways_of_opening_take_the_time_that_they_should() {
     // Answered at once, the request is at the relay after 60 ms and waits for the other handshake, 20 + 100 ms, then passes it
     // with its last acknowledgment and comes back: 120 + 50 + 50 + 20.
     assert!((time("transparent") - 0.240).abs() < 1e-3, "{}", time("transparent"));
+    // A program hears of the client with its request, after 60 ms, and begins the other handshake then: 100 + 50 + 50 + 20.
+    assert!((time("accepted") - 0.280).abs() < 1e-3, "{}", time("accepted"));
     // The client hears of its handshake at 140 ms; its request is at the relay at 160, at the server at 210.
     assert!((time("lazy") - 0.280).abs() < 1e-3, "{}", time("lazy"));
     // Split behind the handshake, which the client's acknowledgment ends; the request is right behind it.
@@ -306,7 +308,7 @@ fn a_connection_closed_one_way_stays_open_the_other() {
 
 #[test]
 fn a_client_whose_server_is_not_there_is_reset() {
-    for opening in ["transparent", "lazy", "syn_forward"] {
+    for opening in ["transparent", "accepted", "lazy", "syn_forward"] {
         let (app, more) = (Some(file(1000)), json!({"opening": opening}));
         let tcp = [json!({"syn_retries": 1, "syn_linear_timeouts": 0}), json!({})];
         let s = Split { app, more, tcp, ..Split::default() };
@@ -325,7 +327,7 @@ fn a_client_whose_server_is_not_there_is_reset() {
         let nobody = Some("no answer to the connection request");
         assert_eq!(failed, [nobody, nobody, None], "{opening}");
         // The request was acknowledged by the relay that answers at once.
-        let lost = if opening == "transparent" { 200.0 } else { 0.0 };
+        let lost = if ["transparent", "accepted"].contains(&opening) { 200.0 } else { 0.0 };
         assert_eq!(measure(&out, "acked_undelivered_bytes"), lost, "{opening}");
     }
 }
@@ -334,10 +336,12 @@ fn a_client_whose_server_is_not_there_is_reset() {
 fn clients_beyond_the_cap_are_reset() {
     let app = json!({"kind": "files", "arrivals": {"every_ns": 10 * MS}, "size": {"kind": "constant", "value": 1_000_000},
         "request_bytes": 200, "count": 5});
-    let s = Split { app: Some(app), more: json!({"connections": 2}), ..Split::default() };
-    let out = s.play();
-    let done = out.transfers.iter().filter(|t| t.end_s.is_some()).count();
-    assert_eq!((measure(&out, "relay_refused"), done), (3.0, 2), "{:?}", out.warnings);
+    for opening in ["transparent", "accepted"] {
+        let more = json!({"connections": 2, "opening": opening});
+        let out = Split { app: Some(app.clone()), more, ..Split::default() }.play();
+        let done = out.transfers.iter().filter(|t| t.end_s.is_some()).count();
+        assert_eq!((measure(&out, "relay_refused"), done), (3.0, 2), "{opening}: {:?}", out.warnings);
+    }
 }
 
 /// Two flows whose relays are on one node.

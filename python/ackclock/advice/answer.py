@@ -172,7 +172,7 @@ def _download(case: Case, place: Place, size: int, times: Mapping[str, Mapping[i
         size,
         split.download_time(size, case.whole),
         split.split_download_time(size, source, sink, case.buffer, case.opening),
-        split.limited_by(size, source, sink, case.buffer, window=window),
+        split.limited_by(size, source, sink, case.buffer, window=window, opening=case.opening),
         ratio_interval((seconds, 1.0) for seconds in off.values()),
         ratio_interval((seconds, 1.0) for seconds in on.values()),
         Interval(value, low, high, ratio.n),

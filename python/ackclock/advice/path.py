@@ -46,7 +46,7 @@ class Proxy:
     buffer: int = 4_000_000
     offered: int = 6_000_000
     initial: int = 10
-    opening: Opening = "transparent"
+    opening: Opening = "accepted"
 
 
 @dataclass(frozen=True, slots=True)

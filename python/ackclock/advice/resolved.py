@@ -64,7 +64,7 @@ def case(file: Path, changes: Sequence[str] = (), buffer: int | None = None) -> 
         own = [option for option in known if not option.startswith("flows.0.relay")]
         return load(file, set=[*own, *options], replications=max(replications, scenario.run.replications))
 
-    return Case(base, places, relays[0].buffer, "lazy" if opening == "lazy" else "transparent", played,
+    return Case(base, places, relays[0].buffer, "lazy" if opening == "syn_forward" else opening, played,
                 relays[0].name if len(relays) == 1 else None, tuple(notes))  # fmt: skip
 
 

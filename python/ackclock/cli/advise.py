@@ -74,8 +74,9 @@ def split_command(
     iw_proxy: Annotated[int, Parameter(help="The proxy's.")] = 10,
     queue: Annotated[float, Parameter(help="Length of queues, in the product of rate and whole round trip.")] = 1.0,
     opening: Annotated[
-        Literal["transparent", "lazy"], Parameter(help="Clients are answered at once, or when the server is there.")
-    ] = "transparent",
+        Literal["accepted", "transparent", "lazy"],
+        Parameter(help="The server is asked when the client's handshake is done, at its begin, or before it is answered."),
+    ] = "accepted",
     cc: Annotated[str, Parameter(help="Controller of server and proxy.")] = "cubic",
     changes: Annotated[tuple[str, ...], repeatable("Change a key of the scenario. Repeatable.", name="--set")] = (),
     replications: Annotated[int | None, Parameter(help="Runs of each, where something is random. Default: 30.")] = None,

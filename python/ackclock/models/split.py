@@ -17,8 +17,12 @@ from typing import Literal
 
 from ackclock.models.sender import KEPT, Lost, Sender, drawn
 
-Opening = Literal["transparent", "lazy"]
-"""When the relay answers a client: at once, or when its connection to the server is open."""
+Opening = Literal["transparent", "accepted", "lazy"]
+"""When the relay answers a client: at once, or when its connection to the server is open.
+
+`accepted`: at once too, but it asks the server when the client has answered in turn, as a program does that accepts
+connections.
+"""
 
 
 _KEPT_TIMES = 512
@@ -96,38 +100,44 @@ def split_download_time(
 ) -> float:
     """The same over a relay: the client is at the sink, the server at the source."""
     asked = sink.rtt / 2
-    # A client that waits for the server sends its request when it has heard of its answer.
-    longer = source.rtt + sink.rtt if opening == "lazy" else max(source.rtt, sink.rtt)
+    # A client that waits for the server sends its request when it has heard of its answer; a program asks the server
+    # when it is told of the client. Either way one handshake follows the other.
+    longer = max(source.rtt, sink.rtt) if opening == "transparent" else source.rtt + sink.rtt
     passed = asked + longer
     begun = passed + source.rtt / 2
     return begun + _mean(lambda pattern: _passed_relay(size, source, sink, buffer, pattern), source, sink)
 
 
-def gain(size: int, source: Leg, sink: Leg, buffer: float = math.inf, *, window: float | None = None) -> float:
+def gain(
+    size: int, source: Leg, sink: Leg, buffer: float = math.inf, *,
+    window: float | None = None, opening: Opening = "transparent",
+) -> float:  # fmt: skip
     """How much faster the download of `size` bytes is with the relay than without: 0.25 is a quarter faster.
 
     `window`: what the client offers without a relay, B; without it what it offers the relay.
     """
-    return (
-        download_time(size, joined(source, sink, window=window)) / split_download_time(size, source, sink, buffer) - 1
-    )
+    whole = joined(source, sink, window=window)
+    return download_time(size, whole) / split_download_time(size, source, sink, buffer, opening) - 1
 
 
-def limited_by(size: int, source: Leg, sink: Leg, buffer: float = math.inf, *, window: float | None = None) -> str:
+def limited_by(
+    size: int, source: Leg, sink: Leg, buffer: float = math.inf, *,
+    window: float | None = None, opening: Opening = "transparent",
+) -> str:  # fmt: skip
     """What a relay changes for a download: ``"losses"``, ``"window"``, ``"start"`` or ``"nothing"``.
 
     It is that without which more than half of the gain would go: losses, which are repaired over a leg instead of the
     whole path, or the receivers' windows. ``"start"``, the handshake and slow start, is what remains, ``"nothing"`` a
     gain below 10 %.
     """
-    found = gain(size, source, sink, buffer, window=window)
+    found = gain(size, source, sink, buffer, window=window, opening=opening)
     if found < WORTH:
         return "nothing"
     source, sink = replace(source, loss=0.0), replace(sink, loss=0.0)
-    clean = gain(size, source, sink, buffer, window=window)
+    clean = gain(size, source, sink, buffer, window=window, opening=opening)
     if clean < found / 2:
         return "losses"
-    open_wide = gain(size, replace(source, window=math.inf), replace(sink, window=math.inf), buffer)
+    open_wide = gain(size, replace(source, window=math.inf), replace(sink, window=math.inf), buffer, opening=opening)
     return "window" if open_wide < clean / 2 else "start"
 
 

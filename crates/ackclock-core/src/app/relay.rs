@@ -74,6 +74,9 @@ pub enum Opening {
     /// At once; the other leg is opened meanwhile.
     #[default]
     Transparent,
+    /// At once; the other leg is opened when the client has answered in turn, which is when a program that accepts
+    /// connections learns of it.
+    Accepted,
     /// When the other leg is established.
     Lazy,
     /// When the server has answered, which is told of its client's acknowledgment only: the handshake is one from end to
@@ -203,8 +206,10 @@ impl Relay {
     /// Something has happened to `conn` of leg number `leg`.
     pub fn on_news(&mut self, legs: &mut dyn Legs, leg: usize, conn: Conn, news: News) {
         let Some(id) = self.numbers[leg].get(&conn).copied() else {
-            if news == News::Held {
-                self.on_client(legs, leg, conn);
+            match (self.setting.opening, news) {
+                (Opening::Accepted, News::Held) => legs.at(leg).release(conn),
+                (Opening::Accepted, News::Established) | (_, News::Held) => self.on_client(legs, leg, conn),
+                _ => {}
             }
             return;
         };
@@ -245,7 +250,7 @@ impl Relay {
         }
         match self.setting.opening {
             Opening::Transparent => legs.at(leg).release(conn),
-            Opening::Lazy => {}
+            Opening::Accepted | Opening::Lazy => {}
             Opening::SynForward => legs.at(1 - leg).hold(other),
         }
     }

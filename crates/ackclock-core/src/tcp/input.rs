@@ -2,7 +2,7 @@
 
 use super::config::RtoRule;
 use super::control_block::ControlBlock;
-use super::recovery::AckEvent;
+use super::recovery::{AckEvent, Recovery};
 use super::scoreboard::Delivery;
 use super::segment::{flags, unwrap_seq, Segment};
 use super::sender::Sender;
@@ -63,7 +63,8 @@ impl Sender {
 
         // What it measures: the round-trip time (RFC 6298 §3), the round.
         let rtt = tcb.sample_rtt(now, seg, &d, advanced);
-        tcb.congestion.add_delivered(d.bytes);
+        let delivered = Recovery::counted(report, &d, tcb);
+        tcb.congestion.add_delivered(delivered);
         let round = tcb.count_round();
 
         // What it says of losses: duplicates (RFC 5681 §2, RFC 6675 §2), reordering (RFC 8985 §6.2), the probe (§7.4).
@@ -81,7 +82,7 @@ impl Sender {
         // What the controller is to know of it, and its estimators first.
         let needs = *tcb.congestion.needs();
         let mut ack = Ack {
-            delivered: d.bytes,
+            delivered,
             acked: d.acked,
             segments: d.segments,
             duplicate,
@@ -95,7 +96,7 @@ impl Sender {
             ..Ack::default()
         };
         if needs.rate {
-            ack.rate = tcb.board.rate_sample(now, tcb.congestion.delivered(), d.bytes, tcb.rtt.min());
+            ack.rate = tcb.board.rate_sample(now, tcb.congestion.delivered(), delivered, tcb.rtt.min());
             ack.departs = pacer.gate();
         }
         if tcb.congestion.ecn() {
@@ -129,7 +130,7 @@ impl Sender {
         if needs.rate && tcb.validation.is_some() && recovery.is_open() {
             tcb.validate(now, &mut ack);
         }
-        if (ack.grow && d.bytes > 0) || tcb.congestion.recovers() {
+        if (ack.grow && delivered > 0) || tcb.congestion.recovers() {
             tcb.decide(now, |cc, cx| cc.on_ack(cx, &ack));
             if needs.rate && tcb.congestion.limits_itself() {
                 tcb.board.note_app_limited(tcb.congestion.delivered());

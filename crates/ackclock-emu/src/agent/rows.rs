@@ -129,6 +129,13 @@ impl Agent<'_> {
                 notes.push(format!("flow {} starts after the end of the run", f.id));
             }
         }
+        for split in self.splits.iter().filter(|split| split.later) {
+            let id = &self.flows[split.whole].id;
+            notes.push(format!(
+                "the relay of flow {id} opens its other leg when the client's handshake is done, as programs do: \
+                 with opening = accepted a simulated one does so too"
+            ));
+        }
         notes
     }
 }

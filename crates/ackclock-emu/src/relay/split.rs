@@ -28,6 +28,8 @@ pub struct Split {
     pub legs: [usize; 2],
     /// Which end of it opens connections: 0 the source.
     pub opens: usize,
+    /// It is wanted to open the other leg at the request of a client, and does so when it is told of the client.
+    pub later: bool,
     /// How the relay's host is set up at either leg.
     pub host: [Wanted; 2],
     /// What the proxy is asked for.
@@ -54,7 +56,7 @@ pub fn splits(run: &Run, options: &[Options], (family, release): (Family, &str))
         let host = hosts(legs, options, shares(of.buffer_bytes, trips), release)?;
         let opens = spec::made(&run.flows[whole], run, &format!("flows.{whole}"))?.opens as usize;
         let asked = asked(run, legs, (opens, of.buffer_bytes), options, family);
-        found.push(Split { whole, legs, opens, host, asked });
+        found.push(Split { whole, legs, opens, later: of.opening == "transparent", host, asked });
     }
     Ok(found)
 }
@@ -62,9 +64,9 @@ pub fn splits(run: &Run, options: &[Options], (family, release): (Family, &str))
 /// What only a simulated relay is.
 fn check(of: &relay::Relay, path: &str) -> Result<(), SpecError> {
     let only = |key: &str, problem: &str| Err(SpecError::new(format!("{path}.{key}"), problem));
-    if of.opening != "transparent" {
+    if !matches!(of.opening.as_str(), "accepted" | "transparent") {
         let problem =
-            "a proxy on a kernel answers its client at once; write transparent, or play it with engine.kind = sim";
+            "a kernel answers the client of a proxy at once; write accepted, or play it with engine.kind = sim";
         return only("opening", problem);
     }
     if of.delay_ns > 0 {
@@ -176,6 +178,7 @@ mod tests {
     #[test]
     fn what_only_a_simulated_relay_is_is_refused_by_its_name() {
         assert!(check(&relay(""), "flows.0.relay").is_ok());
+        assert!(check(&relay(r#", "opening": "accepted""#), "flows.0.relay").is_ok());
         for (more, key) in [
             (r#", "opening": "lazy""#, "opening"),
             (r#", "delay_ns": 5"#, "delay_ns"),

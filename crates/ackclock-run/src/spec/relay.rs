@@ -15,7 +15,7 @@ pub struct Relay {
     pub legs: [String; 2],
     /// Bytes of the buffer of each direction of a connection.
     pub buffer_bytes: u64,
-    /// When clients are answered: `transparent`, `lazy`, `syn_forward`.
+    /// When clients are answered: `transparent`, `accepted`, `lazy`, `syn_forward`.
     #[serde(default = "transparent")]
     pub opening: String,
     /// How long what has arrived takes to the other leg.
@@ -47,10 +47,11 @@ impl Relay {
     pub fn setting(&self, mss: [u64; 2], path: &str) -> Result<Setting, SpecError> {
         let opening = match self.opening.as_str() {
             "transparent" => Opening::Transparent,
+            "accepted" => Opening::Accepted,
             "lazy" => Opening::Lazy,
             "syn_forward" => Opening::SynForward,
             other => {
-                let problem = format!("unknown '{other}'; known are transparent, lazy, syn_forward");
+                let problem = format!("unknown '{other}'; known are transparent, accepted, lazy, syn_forward");
                 return Err(SpecError::new(format!("{path}.opening"), problem));
             }
         };

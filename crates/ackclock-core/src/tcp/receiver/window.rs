@@ -32,6 +32,8 @@ pub(super) struct Window {
     units: u64,
     /// Units that have just come in order and are not read before the next acknowledgment leaves.
     unread: u64,
+    /// So is a segment that came in order by itself.
+    fresh: bool,
     /// Data in order that an application has not read by hand, and its memory.
     queue: Unread,
     held: u64,
@@ -65,6 +67,7 @@ impl Window {
             unit: 1 << scale,
             units: 0,
             unread: 0,
+            fresh: false,
             queue: Unread::default(),
             held: 0,
             last_end: 0,
@@ -150,10 +153,10 @@ impl Window {
         if self.held > 0 {
             return self.select(self.held);
         }
-        if self.units + self.unread == 0 {
+        if self.units + self.unread == 0 && !self.fresh {
             return self.open;
         }
-        let arrived = if self.unread > 0 { self.mss + OVERHEAD } else { 0 };
+        let arrived = if self.unread > 0 || self.fresh { self.mss + OVERHEAD } else { 0 };
         self.open.min(self.room((self.units + self.unread) * OUT_OF_ORDER_UNIT + arrived))
     }
 
@@ -167,6 +170,7 @@ impl Window {
     #[inline]
     pub fn say(&mut self, promised: u64) -> bool {
         self.said = self.scaled(self.offer().max(promised));
+        self.fresh = false;
         std::mem::take(&mut self.unread) > 0
     }
 
@@ -186,6 +190,13 @@ impl Window {
             self.share = (PARTS * self.mss / (self.mss + OVERHEAD)).max(1);
             self.clamp = self.clamp.max(self.payload());
         }
+    }
+
+    /// What has just come in order is acknowledged before the application reads it, which is why a window that the buffer
+    /// limits is a segment smaller than that.
+    #[inline]
+    pub fn arrived(&mut self, acknowledged_unread: bool) {
+        self.fresh = acknowledged_unread;
     }
 
     /// The window that the buffer allows.

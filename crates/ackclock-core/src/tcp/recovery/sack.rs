@@ -28,7 +28,7 @@ impl Recovery {
         }
         if self.phase == Phase::Recovery && e.advanced && self.undo_partial(e, tcb) {
             self.repairs_wait = true;
-            self.reduce_for(Self::counted(e, d, tcb), true, tcb);
+            self.reduce_for(Self::counted(e.report, d, tcb), true, tcb);
             return false;
         }
         if e.report.is_some() && self.phase != Phase::Loss {
@@ -52,7 +52,7 @@ impl Recovery {
         }
         // A loss takes its bytes out of the network; room for as many more comes with deliveries only. Linux lets
         // the window be until something is delivered.
-        let delivered = Self::counted(e, d, tcb);
+        let delivered = Self::counted(e.report, d, tcb);
         if delivered > 0 || (newly_lost > 0 && !Self::is_linux(tcb)) {
             let safe = match tcb.config.prr {
                 PrrRule::Ns3 => d.resent_end == tcb.board.una(),
@@ -63,9 +63,11 @@ impl Recovery {
         false
     }
 
-    /// Bytes that `e` delivered, to reduce the window by; Linux counts duplicates of its retransmissions too.
-    fn counted(e: &AckEvent<'_>, d: &Delivery, tcb: &ControlBlock) -> u64 {
-        let again = if Self::is_linux(tcb) { e.report.map_or(0, |r| r.segments) * u64::from(tcb.mss) } else { 0 };
+    /// Bytes that an acknowledgment delivered, for the window and for rates; Linux counts duplicates of its retransmissions,
+    /// which it has a `report` of, too.
+    #[inline]
+    pub fn counted(report: Option<Report>, d: &Delivery, tcb: &ControlBlock) -> u64 {
+        let again = if Self::is_linux(tcb) { report.map_or(0, |r| r.segments) * u64::from(tcb.mss) } else { 0 };
         d.bytes + again
     }
 

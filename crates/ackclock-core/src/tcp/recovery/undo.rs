@@ -170,6 +170,8 @@ impl Recovery {
         tcb: &mut ControlBlock,
     ) {
         if let Some(report) = self.take_dsack(seg, (tcb.board.una(), ack), largest_window, tcb) {
+            let again = Self::counted(Some(report), &Delivery::default(), tcb);
+            tcb.congestion.add_delivered(again);
             if self.tail.ends_at(report.end) {
                 self.tail.end();
             }
