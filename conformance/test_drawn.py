@@ -25,7 +25,7 @@ NOT_EXACT = {
 }
 
 # With a clock of 1 ns these are, by at most so much: queues of 5 packets with hundreds of losses (docs/validation.md).
-NOT_FINE = {(1, "bic"): 0.011, (1, "westwood"): 0.006, (4, "westwood"): 0.0025}
+NOT_FINE = {(1, "bic"): 0.005, (1, "westwood"): 0.006, (4, "westwood"): 0.006}
 
 
 def test_the_paths_cover_what_they_were_drawn_from() -> None:

@@ -48,6 +48,12 @@ impl PeerWindow {
         self.edge - before
     }
 
+    /// The acknowledgment that ends the handshake has this window field: the first that is scaled.
+    pub fn established(&mut self, field: u16) {
+        self.offer(1, field);
+        self.largest = self.largest.max(self.edge - 1);
+    }
+
     /// Whether [`PeerWindow::offer`] would move the right edge.
     #[inline]
     pub fn would_open(&self, ack: u64, field: u16) -> bool {

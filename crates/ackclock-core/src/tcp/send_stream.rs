@@ -148,7 +148,7 @@ impl SendStream {
 }
 
 /// How far a stream has come that is acknowledged up to `una` and sent up to `nxt`. Before the handshake is over there are
-/// no positions, and the peer's largest window is zero while only that of its SYN is known.
+/// no positions, and the peer's largest window is zero while only that of its SYN, or of its answer to ours, is known.
 fn progress((una, nxt): (u64, u64), peer: &PeerWindow) -> Progress {
     Progress { acked: una.saturating_sub(1), sent: nxt.saturating_sub(1), merged: 0, window: peer.largest() }
 }

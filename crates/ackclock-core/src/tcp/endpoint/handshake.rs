@@ -107,7 +107,7 @@ impl Endpoint {
         }
         self.establish(now, self.syn_retries >= self.tx.config().iw_lost_syns && !self.answers_first_syn(seg));
         if !seg.has(flags::SYN) {
-            self.tx.peer.offer(1, seg.window);
+            self.tx.peer.established(seg.window);
         }
     }
 

@@ -50,11 +50,19 @@ pub(super) struct Window {
     echo: Option<u32>,
 }
 
+/// How much of the memory of segments of `mss` bytes is payload, in [`PARTS`].
+fn share(mss: u64) -> u64 {
+    (PARTS * mss / (mss + OVERHEAD)).max(1)
+}
+
 impl Window {
     pub fn new(config: &Config, mss: u64, scale: u8) -> Window {
         let most = config.receive_buffer;
-        // A window below what the field can express would be none.
-        let open = config.initial_receive_window.max(1 << scale).min(most);
+        // Where the buffer limits it: as long as no segment has shown which share of its memory is payload, half of the
+        // memory is taken for it. A window below what the field can express would be none.
+        let first = config.initial_receive_window;
+        let first = if first > most { most.saturating_mul(PARTS / 2) / share(mss) } else { first };
+        let open = first.max(1 << scale).min(most);
         Window {
             mss,
             share: 0,
@@ -187,7 +195,7 @@ impl Window {
 
     fn measure(&mut self) {
         if self.share == 0 {
-            self.share = (PARTS * self.mss / (self.mss + OVERHEAD)).max(1);
+            self.share = share(self.mss);
             self.clamp = self.clamp.max(self.payload());
         }
     }

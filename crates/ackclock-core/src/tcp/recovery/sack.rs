@@ -6,6 +6,7 @@ use super::super::control_block::ControlBlock;
 use super::super::scoreboard::Delivery;
 use super::super::timers::{Timer, Timers};
 use super::prr::Prr;
+use super::undo::Report;
 use super::{AckEvent, Recovery, Repair};
 use crate::cc::Phase;
 use crate::time::Time;

@@ -7,7 +7,7 @@
 
 use super::super::config::Config;
 use super::super::control_block::ControlBlock;
-use super::super::scoreboard::Scoreboard;
+use super::super::scoreboard::{Delivery, Scoreboard};
 use super::super::segment::{seq_before, unwrap_seq, Segment};
 use super::{AckEvent, Recovery};
 use crate::cc;
