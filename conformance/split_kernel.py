@@ -36,7 +36,7 @@ PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     "modern": ("modern.toml", {"flows.0.cc": "cubic"}),
 }
 """By name the file of the study, and what is different: what no kernel plays is left out."""
-REPLICATIONS = {"mean": 6, "short": 30, "3g": 2, "outages": 6}
+REPLICATIONS = {"mean": 12, "short": 30, "3g": 2, "outages": 6}
 """Of those that are played more than once."""
 SHORT = 3
 """Flows of `short`: files of up to 1 MB."""

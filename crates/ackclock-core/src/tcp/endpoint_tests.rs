@@ -197,6 +197,14 @@ fn windows_are_scaled_only_if_both_sides_offered_it_and_never_in_a_syn() {
 }
 
 #[test]
+fn the_window_of_the_third_acknowledgment_is_the_largest_so_far() {
+    let (mut server, _) = answering(&[], &syn());
+    assert_eq!(server.tx.peer.largest(), 0, "that of a SYN is not scaled, and is none of ours");
+    server.on_segment(at(50), &timestamped(Segment { window: 1000, ..ack(1) }, 950, 0));
+    assert_eq!((server.state(), server.tx.peer.largest()), (State::Established, 1000 << 7));
+}
+
+#[test]
 fn data_rides_on_the_third_acknowledgment() {
     let mut e = rfc(&[]);
     e.tx.write(2500);

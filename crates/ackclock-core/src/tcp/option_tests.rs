@@ -75,6 +75,32 @@ fn linux_acknowledges_at_once_while_its_window_opens_and_then_every_second_segme
 }
 
 #[test]
+fn linux_offers_half_of_a_limited_buffer_until_a_segment_shows_its_share() {
+    // 139 of 256 parts of such segments are payload: a window of 200,000 is 368,345 of memory, half of which is 184,172.
+    let mut e = connected(rfc(&[("ack_policy", text("linux")), ("receive_buffer", Value::Int(200_000))]));
+    let mut window = |n: u32| {
+        let left = give(&mut e, 200 + u64::from(n), &data(1000 * (n - 1) + 1, 1000));
+        left.first().map(|s| u64::from(s.window) << 2)
+    };
+    // It opens by two segments each, up to what the buffer holds besides the segment that opens it, 994, in units of 4.
+    let windows = [1, 2, 3, 4, 5, 6, 7, 8].map(&mut window);
+    assert_eq!(windows, std::array::from_fn(|i| Some((186_172 + 2000 * i as u64).min(199_008))));
+    assert_eq!([9, 10].map(window), [None, Some(199_008)]);
+}
+
+#[test]
+fn what_linux_acknowledges_as_it_comes_is_not_read_and_takes_room_of_the_window() {
+    let mut e = linux_receiver(&[]);
+    assert!(give(&mut e, 200, &data(1, 1000)).is_empty());
+    assert_eq!(give(&mut e, 201, &data(1001, 1000))[0].window, 64_000 - 994);
+    assert!(give(&mut e, 202, &data(2001, 1000)).is_empty());
+    // What waits for its acknowledgment has been read.
+    let due = e.next_deadline();
+    e.on_timer(due);
+    assert_eq!(e.poll_transmit(due).map(|s| s.window), Some(64_000));
+}
+
+#[test]
 fn the_delay_of_an_acknowledgment_is_fixed_or_follows_the_pauses() {
     let delay = [("delayed_ack_timeout", ms(40))];
     // Linux: half of the last delay and the pause, 40/2 + 30 and then 50/2 + 30; for a pause below 20 half of the least.

@@ -45,6 +45,20 @@ fn f_rto_takes_a_spurious_timeout_back() {
 }
 
 #[test]
+fn a_duplicate_of_a_retransmission_counts_as_delivered_as_linux_has_it() {
+    for (prr, more) in [("linux", 2000), ("rfc9937", 1000)] {
+        let mut e = timed_out(&[("frto", ON), ("prr", text(prr))]);
+        after(&mut e, 1210, &sack(2, &[]));
+        after(&mut e, 1220, &sack(3, &[]));
+        assert_eq!(e.tx.phase(), Phase::Open);
+        let before = e.tx.tcb.congestion.delivered();
+        // What was sent again has come too: the acknowledgment that says so is of one segment more.
+        after(&mut e, 1230, &dsack(4, (1, 1), &[]));
+        assert_eq!(e.tx.tcb.congestion.delivered() - before, more, "{prr}");
+    }
+}
+
+#[test]
 fn f_rto_with_selective_acknowledgments_of_originals_is_spurious_too() {
     let mut e = timed_out(&[("frto", ON)]);
     assert_eq!(after(&mut e, 1210, &sack(2, &[])), [11, 12]);
