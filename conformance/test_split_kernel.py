@@ -59,7 +59,7 @@ def test_gains_of_large_files_are_those_of_a_real_proxy_on_a_real_kernel() -> No
 def test_so_are_those_of_short_ones_of_which_single_runs_differ_by_more() -> None:
     linux, ours = recorded("short"), played("short")
     assert linux.keys() == ours.keys()
-    assert len({number for _, number in linux}) == 12
+    assert len({number for _, number in linux}) == 30
     assert len(cells_of(linux)) == 6
     for cell in cells_of(linux):
         for column in list(COLUMNS.values())[:SHORT]:
@@ -127,20 +127,13 @@ def test_windows_that_do_not_limit_leave_the_same_gain_and_without_a_proxy_the_s
             assert ours[row]["only"] == pytest.approx(linux[row]["only"], rel=0.001), row
 
 
-def test_gains_over_3g_differ_by_the_round_trip_that_a_program_waits_for() -> None:
-    """A relay opens its other leg at the client's SYN, a program when it is told of the client: a round trip later.
-
-    Of that all counts that the other leg's handshake would have taken meanwhile: over 3G 90 of its 105 ms, or all 15.
-    """
+def test_over_3g_the_gains_are_the_same_and_short_files_take_as_long() -> None:
     linux, ours = recorded("3g"), played("3g")
     assert linux.keys() == ours.keys()
     assert len(cells_of(linux)) == 6
     for cell in cells_of(linux):
         for column in COLUMNS.values():
-            if (column, cell.split(", ")[0]) != ("rate_100k", "105 ms"):
-                assert gain(ours, cell, column) == pytest.approx(gain(linux, cell, column), abs=GAIN), (cell, column)
-    for (row, number), found in ours.items():
-        theirs, own = (800_000 / rates["rate_100k"] for rates in (linux[row, number], found))
-        server, _, relay = row.split(", ")
-        waits = 0.0 if relay == "none" else 0.092 if server == "105 ms" else 0.015
-        assert theirs - own == pytest.approx(waits, abs=0.012), (row, number)
+            assert gain(ours, cell, column) == pytest.approx(gain(linux, cell, column), abs=GAIN / 5), (cell, column)
+    for row, found in ours.items():
+        theirs, own = (800_000 / rates["rate_100k"] for rates in (linux[row], found))
+        assert theirs == pytest.approx(own, abs=0.012), row

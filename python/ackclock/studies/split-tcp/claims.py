@@ -320,8 +320,7 @@ def x2(results: Results) -> Verdict:
 
 @claim(
     "X3",
-    "Ours: and so do shorter ones, though a program answers a round trip of its client later than a relay. "
-    "Value: largest difference of the gains.",
+    "Ours: and so do shorter ones. Value: largest difference of the gains.",
     short="So do shorter files.",
     unit="of the rate",
     paper="-",
