@@ -75,7 +75,9 @@ def split_command(
     queue: Annotated[float, Parameter(help="Length of queues, in the product of rate and whole round trip.")] = 1.0,
     opening: Annotated[
         Literal["accepted", "transparent", "lazy"],
-        Parameter(help="The server is asked when the client's handshake is done, at its begin, or before it is answered."),
+        Parameter(
+            help="The server is asked when the client's handshake is done, at its begin, or before it is answered."
+        ),
     ] = "accepted",
     cc: Annotated[str, Parameter(help="Controller of server and proxy.")] = "cubic",
     changes: Annotated[tuple[str, ...], repeatable("Change a key of the scenario. Repeatable.", name="--set")] = (),
