@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-
 from ackclock.models.split import Opening
 from split_grid import POINTS, drawn, row, rows, table, worth
 

@@ -100,8 +100,8 @@ class Relay(Model):
     buffer: PositiveSize = Field(default="4 MB", validate_default=True)
     """Of each direction of a connection: what was acknowledged to the one end and is not by the other."""
     opening: Literal["transparent", "accepted", "lazy", "syn_forward"] = "transparent"
-    """When clients are answered: at once (`accepted`: the other leg is opened when their handshake is done, which is when
-    a program that accepts connections is told of them), when the other leg is open, or when the server has answered."""
+    """When clients are answered: at once (`accepted`: the other leg is opened when their handshake is done, as programs
+    do), when the other leg is open, or when the server has answered."""
     delay: Duration = Field(default="0 s", validate_default=True)
     """How long what has arrived takes to the other leg."""
     per_segment: Duration = Field(default="0 s", validate_default=True)
