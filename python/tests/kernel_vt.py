@@ -225,19 +225,21 @@ def test_nothing_is_left_when_it_is_killed(how: str, tmp_path: Path, monkeypatch
 
 
 def test_a_real_proxy_gains_what_a_simulated_relay_does_and_the_same_each_time() -> None:
-    """Window and slow start of split-tcp.toml: the kernel's proxy answers a round trip of its client later."""
+    """Window and slow start of split-tcp.toml, with a relay that opens as programs do.
+
+    To the millisecond, but for a short file through the program, which takes 9 ms of 372 more: why is not known.
+    """
     path = Path(__file__).parents[2] / "scenarios" / "split-tcp.toml"
-    changes = {"app.size": ["100 kB", "5 MB"], "run.duration": "6 s"}
+    changes = {"app.size": ["100 kB", "5 MB"], "run.duration": "6 s", "relays.0.opening": "accepted"}
     kernel, again = (ackclock.run(path, set=changes | {"run.engine": "kernel-vt"}, jobs=jobs) for jobs in (1, 2))
     assert tables(kernel) == tables(again)
     model = ackclock.run(path, set=changes)
     seconds = [dict(zip(each.transfers.select("relay", "app.size").iter_rows(), each.transfers["fct_s"], strict=True))
                for each in (model, kernel)]  # fmt: skip
-    for size in ("100 kB", "5 MB"):
-        gains = [found["none", size] / found["pep", size] - 1 for found in seconds]
-        assert gains[1] == pytest.approx(gains[0], abs=0.1), size
-        later = seconds[1]["pep", size] - seconds[0]["pep", size]
-        assert later == pytest.approx(0.02, abs=0.006), size
+    short = ("pep", "100 kB")
+    assert seconds[1].pop(short) == pytest.approx(seconds[0].pop(short), abs=0.01)
+    assert seconds[1] == pytest.approx(seconds[0], abs=0.001)
+    assert kernel.warnings == model.warnings
     assert kernel.legs["completed"].all()
 
 

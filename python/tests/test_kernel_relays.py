@@ -72,6 +72,13 @@ def test_data_that_the_source_opens_for_come_as_well() -> None:
     assert set(result.legs["goodput_bytes"]) == {SIZE}
 
 
+def test_an_opening_that_no_program_has_is_warned_of() -> None:
+    said = [[text for text in played({"bytes": "1 kB"}, opening=opening).warnings if "opens its other leg" in text]
+            for opening in ("transparent", "accepted")]  # fmt: skip
+    assert [len(each) for each in said] == [1, 0]
+    assert "opening = accepted" in said[0][0]
+
+
 def test_flows_with_and_without_a_relay_have_hosts_of_their_own() -> None:
     flows = [{"relay": "pep", "bytes": f"{SIZE} B"}, {"bytes": f"{SIZE} B"}, {"relay": "pep", "count": 2}]
     run = {"duration": "3 s", "engine": "kernel", "allow_late": True}

@@ -131,7 +131,7 @@ impl Receiver {
         let promised = self.edge.saturating_sub(self.nxt);
         // Silly window avoidance: no small steps of the edge (RFC 9293 §3.8.6.2.2).
         // Linux only closes what would be small, where the field is scaled.
-        let by_segments = self.linux.is_none() || scale == 0;
+        let by_segments = self.linux.is_none() || (scale == 0 && !self.by_hand);
         let small = by_segments && free < promised + self.step();
         let up = |bytes: u64| (bytes + (1 << scale) - 1) >> scale;
         // Rounded down to the scale (Linux: up), but never below what was promised.
