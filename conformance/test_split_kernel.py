@@ -114,17 +114,16 @@ def apart(name: str) -> dict[str, float]:
 def test_rates_of_3g_gain_what_they_do_there() -> None:
     found = apart("rates")
     assert len(found) == 10
-    assert max(found.values()) < GAIN / 2, found
+    assert max(found.values()) < GAIN / 10, found
 
 
-def test_windows_that_do_not_limit_leave_the_same_gain_and_without_a_proxy_the_same_rates() -> None:
+def test_windows_that_do_not_limit_leave_the_same_gains_and_the_same_rates() -> None:
     found = apart("modern")
     assert len(found) == 12
-    assert max(found.values()) < GAIN / 2, found
+    assert max(found.values()) < GAIN / 50, found
     linux, ours = recorded("modern"), played("modern")
     for row in ours:
-        if row[0].endswith(", none"):
-            assert ours[row]["only"] == pytest.approx(linux[row]["only"], rel=0.001), row
+        assert ours[row]["only"] == pytest.approx(linux[row]["only"], rel=0.001), row
 
 
 def test_over_3g_the_gains_are_the_same_and_short_files_take_as_long() -> None:
