@@ -58,16 +58,17 @@ impl Receiver {
         }
         let waiting = self.nxt - self.last_ack_sent;
         let shrunk = shrunk || (held > 0 && l.unread(waiting, held));
-        let unread = if l.in_order_due(waiting, shrunk) || (disorder && self.ooo_bytes == 0) {
+        if l.in_order_due(waiting, shrunk) || (disorder && self.ooo_bytes == 0) {
             self.ack_now = true;
-            true
+            l.window.acknowledged_unread();
         } else {
             let (due, wait) = if disorder { l.wait_out_of_order(self.nxt) } else { l.wait_in_order(now, self.by_hand) };
             self.ack_now |= due;
             self.wait = wait;
             // What was pushed is read first.
-            due && wait.is_none()
-        };
-        l.window.arrived(unread && !self.by_hand);
+            if due && wait.is_none() {
+                l.window.acknowledged_unread();
+            }
+        }
     }
 }

@@ -32,8 +32,9 @@ pub(super) struct Window {
     units: u64,
     /// Units that have just come in order and are not read before the next acknowledgment leaves.
     unread: u64,
-    /// So is a segment that came in order by itself.
+    /// So is a segment that came in order by itself, whose part of the window is `fresh_room`.
     fresh: bool,
+    fresh_room: u64,
     /// Data in order that an application has not read by hand, and its memory.
     queue: Unread,
     held: u64,
@@ -76,6 +77,7 @@ impl Window {
             units: 0,
             unread: 0,
             fresh: false,
+            fresh_room: 0,
             queue: Unread::default(),
             held: 0,
             last_end: 0,
@@ -161,8 +163,8 @@ impl Window {
         if self.held > 0 {
             return self.select(self.held);
         }
-        if self.units + self.unread == 0 && !self.fresh {
-            return self.open;
+        if self.units + self.unread == 0 {
+            return if self.fresh { self.open.min(self.clamp.saturating_sub(self.fresh_room)) } else { self.open };
         }
         let arrived = if self.unread > 0 || self.fresh { self.mss + OVERHEAD } else { 0 };
         self.open.min(self.room((self.units + self.unread) * OUT_OF_ORDER_UNIT + arrived))
@@ -196,6 +198,7 @@ impl Window {
     fn measure(&mut self) {
         if self.share == 0 {
             self.share = share(self.mss);
+            self.fresh_room = (self.mss + OVERHEAD) * self.share / PARTS;
             self.clamp = self.clamp.max(self.payload());
         }
     }
@@ -203,8 +206,8 @@ impl Window {
     /// What has just come in order is acknowledged before the application reads it, which is why a window that the buffer
     /// limits is a segment smaller than that.
     #[inline]
-    pub fn arrived(&mut self, acknowledged_unread: bool) {
-        self.fresh = acknowledged_unread;
+    pub fn acknowledged_unread(&mut self) {
+        self.fresh = true;
     }
 
     /// The window that the buffer allows.
