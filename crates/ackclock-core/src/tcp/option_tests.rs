@@ -101,6 +101,16 @@ fn what_linux_acknowledges_as_it_comes_is_not_read_and_takes_room_of_the_window(
 }
 
 #[test]
+fn linux_tells_at_once_of_the_window_where_a_segment_had_taken_all_of_it() {
+    let small = [("ack_policy", text("linux")), ("quick_acks", Value::Int(3)), ("receive_buffer", Value::Int(1000))];
+    let mut e = connected(rfc(&small));
+    let windows: Vec<_> = give(&mut e, 200, &data(1, 900)).iter().map(|s| (s.ack, u64::from(s.window))).collect();
+    // Of the 1000 that the SYN offered 100 are left; when the segment has been read everything is free again.
+    assert_eq!(windows, [(5901, 100), (5901, 920)]);
+    assert!(give(&mut e, 201, &data(901, 0)).is_empty());
+}
+
+#[test]
 fn the_delay_of_an_acknowledgment_is_fixed_or_follows_the_pauses() {
     let delay = [("delayed_ack_timeout", ms(40))];
     // Linux: half of the last delay and the pause, 40/2 + 30 and then 50/2 + 30; for a pause below 20 half of the least.

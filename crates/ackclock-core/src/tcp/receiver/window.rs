@@ -176,12 +176,13 @@ impl Window {
         (window + self.unit - 1) & !(self.unit - 1)
     }
 
-    /// The window is told to the peer, which has `promised` from before. True when the next one may be larger.
+    /// The window is told to the peer, which has `promised` from before. True when the next one may be larger, since
+    /// something that took room has been read by then.
     #[inline]
     pub fn say(&mut self, promised: u64) -> bool {
         self.said = self.scaled(self.offer().max(promised));
-        self.fresh = false;
-        std::mem::take(&mut self.unread) > 0
+        let fresh = std::mem::take(&mut self.fresh) && self.open > self.clamp.saturating_sub(self.fresh_room);
+        std::mem::take(&mut self.unread) > 0 || fresh
     }
 
     /// Whether the window is smaller than said while what has just come is not yet read.
