@@ -153,6 +153,24 @@ def test_protocols_and_policies() -> None:
     assert pages["learned"]["connections"].head(3).to_list() == [1, 2, 3]
 
 
+def test_the_policy_of_downloads_finds_the_number_from_page_to_page() -> None:
+    """docs/web.md, "As a download does": where windows or losses limit each connection, and where a queue does."""
+    page = {"main": "100 kB", "objects": 60, "embedded": "300 kB", "interval": "5 s"}
+    ended = {}
+    for name, rate, more, tcp in (
+        ("window", "60 Mbit/s", {}, {"receive_buffer": "256 kB"}),
+        ("loss", "60 Mbit/s", {"loss": 1e-3}, {}),
+        ("queue", "60 Mbit/s", {}, {}),
+    ):
+        given = scenario(duration="60 s", count=1, connections={"policy": "download", "most": 8}, **page)
+        given["topology"] |= {"rate": rate, "rtt": "60 ms", **more}
+        given["flows"][0]["tcp"] = tcp
+        ended[name] = ackclock.run(given).pages["allowed"].to_list()
+    assert (ended["window"][:2], set(ended["window"][1:])) == ([2, 4], {4})
+    assert (ended["loss"][:2], set(ended["loss"][2:])) == ([2, 4], {8})
+    assert set(ended["queue"][1:]) == {2}
+
+
 def test_pages_that_are_not_done_are_spoken_of() -> None:
     late = {"interval": "8 s", "embedded": "3 MB", "objects": 3}
     result = ackclock.run(scenario(duration="60 s", count=1, **late))
@@ -195,6 +213,10 @@ CUT = {"kind": "lognormal", "mean": "1 kB", "sd": "1 kB", "max": "9 kB", "trunca
         ({"protocol": "h2", "connections": 4}, "h2 has one connection"),
         ({"responses": "sequential"}, "responses"),
         ({"assignment": "fixed", "protocol": "http1.0"}, "assignment"),
+        (
+            {"connections": {"policy": "download"}, "protocol": "http1.0"},
+            'protocol: download is for connections that stay; take protocol = "http1.1"',
+        ),
         ({"kilobyte": 1024, "main": "1 kB", "embedded": "1 kB"}, "kilobyte"),
         ({"objects": "6 kB"}, "is not a number"),
         ({"interval": TOO_LATE}, "mean"),

@@ -31,8 +31,9 @@ NUMBER = "<number>"
 class Policy(Model):
     """Who decides how many connections a page has."""
 
-    policy: Literal["fixed", "adaptive", "throughput", "loss", "delay"]
-    """fixed: always as many; adaptive: as many as the path seems to need; the others learn from page to page."""
+    policy: Literal["fixed", "adaptive", "download", "throughput", "loss", "delay"]
+    """fixed: always as many; adaptive: as many as the path seems to need; download: as ackclock get decides; the others
+    learn from page to page."""
     most: Annotated[int, Field(strict=True, ge=1, le=MOST_CONNECTIONS)] = 8
     """How many at a time, the first included; of those that choose at most."""
     least: Annotated[int, Field(strict=True, ge=1, le=MOST_CONNECTIONS)] | None = None
@@ -122,6 +123,12 @@ class Web(Model):
         if self.assignment == "fixed" and (self.protocol != "http1.1" or self._chosen):
             remedy = 'it is for protocol = "http1.1" and a number of connections'
             raise Problem("objects have no connection of their own then", remedy, "assignment")
+        if (
+            self.protocol == "http1.0"
+            and isinstance(self.connections, Policy)
+            and self.connections.policy == "download"
+        ):
+            raise Problem("download is for connections that stay", 'take protocol = "http1.1"', "protocol")
         return self
 
     @property

@@ -84,6 +84,8 @@ pub struct Client {
     /// The page began later than it was due.
     deferred: bool,
     lines: Vec<Line>,
+    /// Bytes of the page that came over connections which are not there any more.
+    gone: u64,
     /// Connections opened for the page, failures of such, and what the policy said last.
     opened: u32,
     failures: u32,
@@ -108,6 +110,7 @@ impl Client {
             load: None,
             deferred: false,
             lines: Vec::new(),
+            gone: 0,
             opened: 0,
             failures: 0,
             allowed: 1,
@@ -129,7 +132,7 @@ impl Client {
         self.left -= 1;
         self.number += 1;
         self.next = Some(now + plan.interval);
-        (self.deferred, self.opened, self.failures, self.allowed) = (late, 0, 0, 1);
+        (self.deferred, self.opened, self.failures, self.allowed, self.gone) = (late, 0, 0, 1, 0);
         host.begun(load.number, load.size().1);
         self.load = Some(load);
         self.policy.begin(now);
@@ -151,7 +154,10 @@ impl Client {
         let Some(load) = &mut self.load else { return };
         let under_way = self.lines.iter().filter(|l| l.busy.is_some()).count() as u32;
         let open = self.lines.iter().filter(|l| l.conn.is_some()).count() as u32;
-        let view = View { now: host.now(), open, under_way, waiting: load.waiting() as u32 };
+        let connected = self.lines.iter().filter(|l| l.conn.is_some() && l.connected.is_some()).count() as u32;
+        let here: u64 = self.lines.iter().filter_map(|l| l.conn).map(|conn| host.received(conn)).sum();
+        let (now, received) = (host.now(), self.gone + here);
+        let view = View { now, open, connected, under_way, waiting: load.waiting() as u32, received };
         self.allowed = self.policy.connections(&view).max(1);
         let mut busy = under_way;
         for place in 0..self.lines.len() {
@@ -193,7 +199,7 @@ impl Client {
         line.busy = None;
         let out_of_order = line.conn.map_or(0, |conn| host.out_of_order(conn).saturating_sub(line.disorder));
         if self.options.protocol == Protocol::Http10 {
-            line.conn = None;
+            self.gone += line.conn.take().map_or(0, |conn| host.received(conn));
         }
         let seen = load.times(object);
         load.finished(object, now);
@@ -349,6 +355,7 @@ impl Application for Client {
         let Some(place) = self.place(conn) else { return };
         let Some(load) = &mut self.load else { return };
         let line = &mut self.lines[place];
+        // Its name means nothing any more, and nothing is said of what came over it since the last look.
         line.conn = None;
         match (line.busy.take(), self.options.protocol) {
             (Some((object, _)), _) => load.lost(object, place),

@@ -93,6 +93,9 @@ fn make(given: &Given, setup: &Setup<'_>) -> Result<Made, Problem> {
     if given.flag("fixed_assignment") && (chosen || protocol == Protocol::Http10) {
         return Err(Problem::new("fixed_assignment", "it is for http1.1 and a fixed number of connections"));
     }
+    if given.word("policy") == Some("download") && protocol == Protocol::Http10 {
+        return Err(Problem::new("policy", "download is for http1.1, whose connections stay; take another"));
+    }
     let request = given.whole("request_bytes").unwrap_or(800);
     let left = given.whole("count").unwrap_or(u64::MAX);
     for (key, n) in [("request_bytes", request), ("count", left)] {

@@ -7,15 +7,18 @@
 //!
 //! * [`Fixed`]: always as many
 //! * [`adaptive`]: as many as the path seems to need
+//! * [`download`]: as many as a long download would have
 //! * [`learning`], [`plateau`]: what suggests itself, for comparison: loss, delay, throughput from page to page
 
 mod adaptive;
+mod download;
 mod learning;
 mod plateau;
 
 use crate::app::params::{Given, Problem};
 use crate::time::{Span, Time};
 pub use adaptive::{Adaptive, Limits};
+pub use download::Download;
 pub use learning::{Learning, Sign};
 pub use plateau::Plateau;
 
@@ -23,7 +26,7 @@ pub use plateau::Plateau;
 pub const MOST: u64 = 1024;
 
 /// The words for policies.
-pub const WORDS: &[&str] = &["fixed", "adaptive", "throughput", "loss", "delay"];
+pub const WORDS: &[&str] = &["fixed", "adaptive", "download", "throughput", "loss", "delay"];
 
 /// Least connections of [`Adaptive`] where nothing else is said.
 const LEAST: u64 = 3;
@@ -35,10 +38,14 @@ pub struct View {
     pub now: Time,
     /// Connections that are there or being opened.
     pub open: u32,
+    /// Of them those that are there.
+    pub connected: u32,
     /// Objects under way.
     pub under_way: u32,
     /// Objects that are known and wait.
     pub waiting: u32,
+    /// Bytes that have come over the page's connections so far.
+    pub received: u64,
 }
 
 /// An object that has come.
@@ -103,6 +110,7 @@ pub fn make(given: &Given) -> Result<Box<dyn Policy>, Problem> {
             let limits = Limits { least: least as u32, most };
             Box::new(Adaptive::new(limits, given.whole("window_bytes").unwrap_or(0)))
         }
+        Some("download") => Box::new(Download::new(most)),
         Some("throughput") => Box::new(Plateau::new(most)),
         Some("loss") => Box::new(Learning::new(Sign::Loss, most)),
         Some("delay") => Box::new(Learning::new(Sign::Delay, most)),
@@ -128,7 +136,7 @@ mod tests {
     #[test]
     fn a_policy_is_named_and_bounded() {
         let mut given = Given::default();
-        let view = View { now: Time(0), open: 0, under_way: 0, waiting: 1 };
+        let view = View { now: Time(0), open: 0, connected: 0, under_way: 0, waiting: 1, received: 0 };
         assert_eq!(make(&given).unwrap().connections(&view), 1);
         given.insert("connections", Value::Whole(6));
         assert_eq!(make(&given).unwrap().connections(&view), 6);

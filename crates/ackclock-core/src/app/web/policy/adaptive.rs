@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn allowed(policy: &mut Adaptive) -> u32 {
-        policy.connections(&View { now: Time(0), open: 1, under_way: 0, waiting: 9 })
+        policy.connections(&View { now: Time(0), open: 1, connected: 1, under_way: 0, waiting: 9, received: 0 })
     }
 
     /// A page whose first handshake takes so long, and whose train of 5000 bytes comes in `took` milliseconds.

@@ -72,7 +72,7 @@ impl Policy for Learning {
 mod tests {
     use super::*;
 
-    const VIEW: View = View { now: Time(0), open: 0, under_way: 0, waiting: 9 };
+    const VIEW: View = View { now: Time(0), open: 0, connected: 0, under_way: 0, waiting: 9, received: 0 };
 
     /// A page with an object that waited so long and so many segments out of order; how many connections it had.
     fn page(policy: &mut Learning, waited: u64, out_of_order: u64) -> u32 {

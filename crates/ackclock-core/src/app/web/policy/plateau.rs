@@ -77,7 +77,14 @@ mod tests {
         let mut now = 0;
         bytes.map(|bytes| {
             policy.begin(Time(now));
-            let allowed = policy.connections(&View { now: Time(now), open: 0, under_way: 0, waiting: 9 });
+            let allowed = policy.connections(&View {
+                now: Time(now),
+                open: 0,
+                connected: 0,
+                under_way: 0,
+                waiting: 9,
+                received: 0,
+            });
             let (requested, first_byte) = (Time(now), Time(now + 1));
             now += 1_000_000_000;
             let object = Received { now: Time(now), bytes, requested, first_byte, out_of_order: 0, under_way: 0 };
