@@ -355,9 +355,9 @@ impl Receiver {
             // The acknowledgment that ends the handshake is none of data.
             None => self.quick -= u32::from(self.quick > 0 && owed && (self.nxt > 1 || self.ooo_bytes > 0)),
             Some(l) => {
-                let unread = l.window.say(promised);
+                let (unread, much) = l.window.say(promised);
                 // What took room has been read when this has left, and Linux tells at once of a window twice as large.
-                reopens = unread && at_once && l.window.reopened(self.edge.saturating_sub(self.nxt));
+                reopens = much && at_once && l.window.reopened(self.edge.saturating_sub(self.nxt));
                 holds &= !unread;
                 holds &= l.acknowledged(now, owed || l.compressing(), seg.len > 0);
             }

@@ -32,8 +32,8 @@ pub(super) struct Window {
     units: u64,
     /// Units that have just come in order and are not read before the next acknowledgment leaves.
     unread: u64,
-    /// So is a segment that came in order by itself, whose part of the window is `fresh_room`.
-    fresh: bool,
+    /// So is a segment that came in order by itself, whose part of the window is `fresh_room`: what it leaves, or everything.
+    beside_fresh: u64,
     fresh_room: u64,
     /// Data in order that an application has not read by hand, and its memory.
     queue: Unread,
@@ -76,7 +76,7 @@ impl Window {
             unit: 1 << scale,
             units: 0,
             unread: 0,
-            fresh: false,
+            beside_fresh: u64::MAX,
             fresh_room: 0,
             queue: Unread::default(),
             held: 0,
@@ -164,9 +164,9 @@ impl Window {
             return self.select(self.held);
         }
         if self.units + self.unread == 0 {
-            return if self.fresh { self.open.min(self.clamp.saturating_sub(self.fresh_room)) } else { self.open };
+            return self.open.min(self.beside_fresh);
         }
-        let arrived = if self.unread > 0 || self.fresh { self.mss + OVERHEAD } else { 0 };
+        let arrived = if self.unread > 0 || self.beside_fresh < u64::MAX { self.mss + OVERHEAD } else { 0 };
         self.open.min(self.room((self.units + self.unread) * OUT_OF_ORDER_UNIT + arrived))
     }
 
@@ -176,13 +176,14 @@ impl Window {
         (window + self.unit - 1) & !(self.unit - 1)
     }
 
-    /// The window is told to the peer, which has `promised` from before. True when the next one may be larger, since
-    /// something that took room has been read by then.
+    /// The window is told to the peer, which has `promised` from before. Whether the next one may be larger, since something that
+    /// took room has been read by then, and whether it may be so much larger that the peer is told of it at once.
     #[inline]
-    pub fn say(&mut self, promised: u64) -> bool {
+    pub fn say(&mut self, promised: u64) -> (bool, bool) {
         self.said = self.scaled(self.offer().max(promised));
-        let fresh = std::mem::take(&mut self.fresh) && self.open > self.clamp.saturating_sub(self.fresh_room);
-        std::mem::take(&mut self.unread) > 0 || fresh
+        let unread = std::mem::take(&mut self.unread) > 0;
+        let fresh = std::mem::replace(&mut self.beside_fresh, u64::MAX) < self.open;
+        (unread || fresh, unread || (fresh && 2 * self.fresh_room >= self.clamp))
     }
 
     /// Whether the window is smaller than said while what has just come is not yet read.
@@ -208,7 +209,7 @@ impl Window {
     /// limits is a segment smaller than that.
     #[inline]
     pub fn acknowledged_unread(&mut self) {
-        self.fresh = true;
+        self.beside_fresh = self.clamp.saturating_sub(self.fresh_room);
     }
 
     /// The window that the buffer allows.

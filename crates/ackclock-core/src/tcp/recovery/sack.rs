@@ -68,8 +68,10 @@ impl Recovery {
     /// which it has a `report` of, too.
     #[inline]
     pub fn counted(report: Option<Report>, d: &Delivery, tcb: &ControlBlock) -> u64 {
-        let again = if Self::is_linux(tcb) { report.map_or(0, |r| r.segments) * u64::from(tcb.mss) } else { 0 };
-        d.bytes + again
+        match report {
+            Some(of) if Self::is_linux(tcb) => d.bytes + of.segments * u64::from(tcb.mss),
+            _ => d.bytes,
+        }
     }
 
     fn find_losses(&mut self, e: &AckEvent<'_>, tcb: &mut ControlBlock, timers: &mut Timers) {
