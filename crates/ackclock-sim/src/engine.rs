@@ -142,7 +142,7 @@ impl Sim {
         } else if element < self.layout.sides {
             let i = (element - self.layout.delays) as usize;
             while let Some((_, p)) = self.delays[i].leave(now) {
-                self.arrive(now, p.id, p.len);
+                self.arrive::<false>(now, p.id, p.len);
             }
             self.delays[i].due()
         } else if element != LAST {
@@ -160,7 +160,7 @@ impl Sim {
             let link = &mut self.links[i];
             let Some((p, next)) = link.pull(now, &mut self.slab) else { return link.next_due() };
             if p.id != NONE {
-                self.arrive(now, p.id, p.len);
+                self.arrive::<false>(now, p.id, p.len);
             }
             // Packets come out one by one: asking when costs less than asking for another.
             let due = if next.is_set() { next } else { self.links[i].next_due() };
@@ -170,9 +170,9 @@ impl Sim {
         }
     }
 
-    /// A packet has come out of an element: on to the next, or to its endpoint.
+    /// A packet has come out of an element: on to the next, or to its endpoint. `MANY`: others may come out of it with it.
     #[inline(always)]
-    fn arrive(&mut self, now: Time, id: u32, len: u32) {
+    fn arrive<const MANY: bool>(&mut self, now: Time, id: u32, len: u32) {
         let slot = self.slab.get_mut(id);
         let element = self.routes.stop(slot.next);
         if element != END {
@@ -203,6 +203,9 @@ impl Sim {
             if segment.len > 0 && to & 1 == 1 && !slot.copy {
                 one_way.arrived(now, id, *flow);
             }
+        }
+        if MANY {
+            endpoint.rx.comes_in_blocks();
         }
         endpoint.on_segment(now, segment);
         let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());
@@ -262,7 +265,7 @@ impl Sim {
     #[cold]
     #[inline(never)]
     pub(crate) fn arrive_by_others(&mut self, now: Time, id: u32, len: u32) {
-        self.arrive(now, id, len);
+        self.arrive::<true>(now, id, len);
     }
 
     /// Sends what the endpoint has ready and sees to it that its timers are minded.

@@ -105,8 +105,15 @@ impl Endpoint {
         }
     }
 
+    /// The application, which has read what came, writes `bytes` more ([`Sender::write`]).
+    pub fn send(&mut self, bytes: u64) {
+        self.rx.has_been_read();
+        self.tx.write(bytes);
+    }
+
     /// The application closes its direction: a FIN follows what it wrote.
     pub fn close(&mut self) {
+        self.rx.has_been_read();
         self.tx.stream.close();
     }
 

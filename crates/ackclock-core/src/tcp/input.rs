@@ -42,7 +42,8 @@ impl Sender {
 
         // What it delivers: duplicates (RFC 2883), selectively (RFC 2018), cumulatively.
         let (forward, flight) = (tcb.board.forward(), tcb.board.occupied());
-        let mut d = Delivery { now, min_rtt: tcb.rtt.min(), forward, flight, ..Delivery::default() };
+        let mut d =
+            Delivery { now, stamps: recovery.stamps(), min_rtt: tcb.rtt.min(), forward, flight, ..Delivery::default() };
         let mut report = None;
         if seg.sack().is_empty() {
             tcb.blocks.clear();

@@ -121,6 +121,7 @@ impl Sender {
         tcb.stats.acks += 1;
         let in_flight_before = tcb.board.occupied();
 
+        // What was sent in order needs no telling apart by its times.
         let mut d = Delivery { now, min_rtt: tcb.rtt.min(), forward: tcb.board.forward(), ..Delivery::default() };
         tcb.blocks.clear();
         tcb.board.acknowledge(ack, &mut d);

@@ -352,6 +352,8 @@ fn linux_acknowledges_the_second_short_segment_that_is_not_answered() {
         answer(&mut r, 0);
         let (now, mut end) = (Time(1_000_000_000), 1);
         let mut bring = |r: &mut Receiver, len: u32, pushed: bool| {
+            // One after the other, each read before the next comes.
+            let now = now + Span(end);
             r.on_header(len, pushed, 0);
             r.on_data(now, end, len, false);
             end += u64::from(len);
@@ -369,6 +371,37 @@ fn linux_acknowledges_the_second_short_segment_that_is_not_answered() {
     assert_eq!([second(200, true), second(200, false)], [true, true]);
     // With the first more than a full one, which is acknowledged in any mode; the first alone is not.
     assert!(second(1448, true));
+}
+
+/// What comes at one moment, as a radio's block of data brings it, is read behind it: while that leaves less window than was said,
+/// tcp_ack_snd_check of Linux 6.12 leaves the acknowledgment to tcp_cleanup_rbuf, which sends one for all.
+#[test]
+fn linux_acknowledges_what_came_at_once_when_it_is_read_where_its_window_is_limited() {
+    for (apart, due) in [(Span(0), [false, false, false]), (Span(1), [false, true, true])] {
+        let mut config = Config::profile(Profile::Linux);
+        config.set("receive_buffer", &Value::Int(20_000)).unwrap();
+        let mut r = Receiver::new(&config, 1448);
+        r.open(0);
+        r.comes_in_blocks();
+        let mut now = Time(1_000_000_000);
+        let bring = |r: &mut Receiver, now: Time| {
+            let at = r.nxt();
+            r.on_header(1448, false, 0);
+            r.on_data(now, at, 1448, false);
+            r.wants_ack_now()
+        };
+        // Until the window is as large as it gets, each by itself.
+        for _ in 0..200 {
+            now = now + Span::from_millis(1);
+            if bring(&mut r, now) || r.ack_wait() == Some(AckWait::READ) {
+                answer(&mut r, now.0);
+            }
+        }
+        answer(&mut r, now.0);
+        now = now + Span::from_millis(1);
+        assert_eq!([0, 1, 2].map(|i| bring(&mut r, now + apart * i)), due);
+        assert_eq!(r.ack_wait() == Some(AckWait::READ), apart == Span(0));
+    }
 }
 
 /// tcp_data_queue of Linux 6.12 opens the window before it moves what a hole had held back, which takes memory until it is

@@ -17,7 +17,7 @@ use crate::ring::Ring;
 use crate::time::Time;
 
 pub use audit::Known;
-pub use delivery::{Delivery, RackSegment};
+pub use delivery::{Delivery, RackSegment, Stamps};
 
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
@@ -42,6 +42,10 @@ impl Record {
     #[inline]
     fn end(&self) -> u64 {
         self.seq + u64::from(self.len)
+    }
+    #[inline]
+    fn as_sent(&self) -> RackSegment {
+        RackSegment { xmit: self.xmit, end: self.end() }
     }
     #[inline]
     fn is(&self, f: u8) -> bool {

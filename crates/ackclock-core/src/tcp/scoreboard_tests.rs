@@ -91,17 +91,35 @@ fn overdue_segments_are_lost_in_time_order() {
     let mut d = Delivery { now, ..Delivery::default() };
     b.sack(2, 3, &mut d);
     let k = d.rack.unwrap();
-    assert_eq!(k.rtt, ms(40));
-    assert_eq!(b.mark_overdue(now, &k, ms(10)), (0, Some(ms(9))));
-    assert_eq!(b.mark_overdue(now + ms(9), &k, ms(10)), (1, None));
+    assert_eq!((k.xmit, k.end), (Time::ZERO + ms(1), 3));
+    assert_eq!(b.mark_overdue(now, Stamps::Exact, k, ms(40 + 10)), (0, Some(ms(9))));
+    assert_eq!(b.mark_overdue(now + ms(9), Stamps::Exact, k, ms(40 + 10)), (1, None));
     // Its retransmission is overtaken as well.
     b.retransmitted(b.head().unwrap().number, now + ms(9), Totals::default());
     b.sent(MSS, now + ms(10));
     let now = now + ms(50);
     let mut d = Delivery { now, ..Delivery::default() };
     b.sack(3, 4, &mut d);
-    assert_eq!(b.mark_overdue(now, &d.rack.unwrap(), Span::ZERO), (1, None));
+    assert_eq!(b.mark_overdue(now, Stamps::Exact, d.rack.unwrap(), ms(40)), (1, None));
     assert_eq!(b.next_lost().unwrap().seq, 1);
+}
+
+/// tcp_rack_sent_after of Linux 6.12 compares whole microseconds: new data that left 200 ns before a retransmission was sent after
+/// it, for its position is higher, and tells that the retransmission is lost when it arrives first.
+#[test]
+fn of_what_was_sent_within_a_microsecond_the_position_decides_in_linux() {
+    for (stamps, lost) in [(Stamps::Exact, 0), (Stamps::Micros, 1)] {
+        let mut b = sent(2);
+        let start = Time::ZERO + Span::from_millis(40);
+        b.sack(2, 3, &mut Delivery { now: start, ..Delivery::default() });
+        assert_eq!(b.mark_head(), 1);
+        b.sent(MSS, start + Span(100));
+        b.retransmitted(b.head().unwrap().number, start + Span(300), Totals::default());
+        let now = start + Span::from_millis(40);
+        let mut d = Delivery { now, stamps, ..Delivery::default() };
+        b.sack(3, 4, &mut d);
+        assert_eq!(b.mark_overdue(now, stamps, d.rack.unwrap(), Span::from_millis(40)), (lost, None));
+    }
 }
 
 #[test]
@@ -172,7 +190,7 @@ proptest! {
                 4 => { b.mark_by_count(3, len); }
                 5 => if let Some(h) = b.next_lost() { b.retransmitted(h.number, now, Totals::default()) },
                 6 if at < 6 => { b.mark_all(); }
-                6 => if let Some(k) = d.rack { b.mark_overdue(now, &k, Span(n)); },
+                6 => if let Some(k) = d.rack { b.mark_overdue(now, Stamps::Exact, k, now.since(k.xmit) + Span(n)); },
                 _ => {}
             }
             check(&b)?;

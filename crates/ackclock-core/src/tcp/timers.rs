@@ -10,7 +10,7 @@ pub(super) enum Timer {
     Rto,
     /// Delayed acknowledgment.
     DelayedAck,
-    /// Linux's compressed acknowledgment.
+    /// Linux's compressed acknowledgment, and that of what has been read.
     CompressedAck,
     /// Zero-window probe.
     Persist,

@@ -8,7 +8,7 @@ use ackclock_core::tcp::config::{Config, LossDetection, PrrRule, Recovery, Windo
 use ackclock_core::tcp::segment::flags;
 use ackclock_core::tcp::sender::Phase;
 use ackclock_core::tcp::{Endpoint, Segment};
-use ackclock_core::time::Time;
+use ackclock_core::time::{Span, Time};
 use std::collections::BTreeMap;
 
 /// One proportional rate reduction, while it is proportional.
@@ -40,6 +40,8 @@ pub struct SenderCheck {
     transmitted: BTreeMap<u64, (u64, Time)>,
     /// Last transmission and end of the most recently sent segment that was delivered.
     newest_delivered: (Time, u64),
+    /// Times of transmission are told apart by so many nanoseconds: one, or those of a microsecond (Linux).
+    told_apart: u64,
     /// What the acknowledgments handed over so far have said.
     sacked: Spans,
     /// An acknowledgment that did not advance came since the last one that did.
@@ -90,6 +92,7 @@ impl SenderCheck {
             dupthresh: c.dupthresh,
             transmitted: BTreeMap::new(),
             newest_delivered: (Time::ZERO, 0),
+            told_apart: if c.prr == PrrRule::Linux { 1000 } else { 1 },
             sacked: Spans::default(),
             duplicates: false,
             signalled: (0, 0, false),
@@ -270,12 +273,18 @@ impl SenderCheck {
             _ if self.by_count => after_timeout || pos == before.una || self.is_lost(pos),
             // RFC 8985: something sent later was delivered, and at least a round-trip time has passed.
             _ => {
-                let overtaken = (first.1, first.0) < self.newest_delivered;
-                after_timeout || (overtaken && now.0 >= first.1 .0 + self.shortest_rtt)
+                let (sent, now) = (self.told(first.1), self.told(now));
+                let overtaken = (sent, first.0) < self.newest_delivered;
+                after_timeout || (overtaken && now >= sent + Span(self.told(Time(self.shortest_rtt)).0))
             }
         };
         holds!(7, justified, "{pos} is sent again in {:?} for no reason: {k:?}", before.phase);
         Ok(())
+    }
+
+    /// `time` as far as the sender tells it.
+    fn told(&self, time: Time) -> Time {
+        Time(time.0 - time.0 % self.told_apart)
     }
 
     /// RFC 6675's IsLost, from the acknowledgments themselves.
@@ -314,7 +323,7 @@ impl SenderCheck {
         let delivered = |start: u64, end: u64| end <= after.una || self.sacked.covers(start, end);
         for (start, (end, xmit)) in &self.transmitted {
             if delivered(*start, *end) {
-                self.newest_delivered = self.newest_delivered.max((*xmit, *end));
+                self.newest_delivered = self.newest_delivered.max((Time(xmit.0 - xmit.0 % self.told_apart), *end));
             }
         }
         self.transmitted.retain(|_, t| t.0 > after.una);

@@ -94,13 +94,13 @@ impl Host for VirtualHost<'_> {
     }
 
     fn write(&mut self, conn: Conn, bytes: u64) {
-        self.act(conn, |e| e.tx.write(bytes));
+        self.act(conn, |e| e.send(bytes));
     }
 
     fn say(&mut self, conn: Conn, bytes: u64, word: u64) {
         let mut end = 0;
         let side = self.act(conn, |e| {
-            e.tx.write(bytes.max(1));
+            e.send(bytes.max(1));
             end = e.tx.offered();
         });
         if let Some(side) = side {

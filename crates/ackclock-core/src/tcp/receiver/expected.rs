@@ -57,12 +57,16 @@ impl Receiver {
             l.window.on_read(now, self.nxt - self.unread);
         }
         let waiting = self.nxt - self.last_ack_sent;
-        let shrunk = shrunk || (held > 0 && l.unread(waiting, held));
+        let crowded = !self.by_hand && l.crowded(waiting);
+        let shrunk = shrunk || crowded || (self.by_hand && held > 0 && l.unread(waiting, held));
         if l.in_order_due(waiting, shrunk) || (disorder && self.ooo_bytes == 0) {
             self.ack_now = true;
             l.window.acknowledged_unread();
+        } else if crowded && !disorder && l.reads_at_once(now) {
+            self.ack_now = true;
         } else {
-            let (due, wait) = if disorder { l.wait_out_of_order(self.nxt) } else { l.wait_in_order(now, self.by_hand) };
+            let (due, wait) =
+                if disorder { l.wait_out_of_order(self.nxt) } else { l.wait_in_order(now, waiting, self.by_hand) };
             self.ack_now |= due;
             self.wait = wait;
             // What was pushed is read first.

@@ -28,6 +28,11 @@ pub enum AckWait {
     Compressed(Span),
 }
 
+impl AckWait {
+    /// Acknowledge when the application has read what came at this moment, unless something is acknowledged before.
+    pub const READ: AckWait = AckWait::Compressed(Span::ZERO);
+}
+
 /// Linux's part of a receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Linux {
@@ -37,6 +42,8 @@ pub(super) struct Linux {
     may_wait: u64,
     per_ack: u64,
     least_delay: Span,
+    /// The stream flows while this does not pass from segment to segment: half of the least delay, however the ticks fall.
+    flows: u64,
     most_quick: u64,
     compression: bool,
     /// Acknowledgments still sent at once, one per segment.
@@ -47,6 +54,10 @@ pub(super) struct Linux {
     pushed: bool,
     /// And a short one came after it (ICSK_ACK_PUSHED2).
     pushed_again: bool,
+    /// An acknowledgment leaves when it has been read.
+    reading: bool,
+    /// Acknowledgments of out-of-order segments wait for the timer.
+    compressing: bool,
     /// The longest segment so far: what a full one is taken for.
     longest: u32,
     /// Length of a tick of the clock that the delay is measured and kept in; zero: exact.
@@ -54,12 +65,15 @@ pub(super) struct Linux {
     /// The adaptive delay, whole ticks; zero before the first segment.
     delay: Span,
     last_data: Time,
-    /// A delayed acknowledgment is due by then.
-    until: Option<Time>,
+    /// Segments that have come in order at that moment, one unless they come in blocks: nothing of them has been read.
+    at_once: u64,
+    /// More may follow at the same moment, so that nothing is read before the moment is over.
+    pub in_blocks: bool,
+    /// A delayed acknowledgment is due by then, if one is.
+    until: Time,
     /// Out-of-order acknowledgments sent at once since the stream advanced to this position.
     uncompressed: (u64, u32),
     compressed: u32,
-    compressing: bool,
     path_rtt: Span,
 }
 
@@ -70,6 +84,7 @@ impl Linux {
             may_wait: (config.delayed_ack - 1) * mss,
             per_ack: config.delayed_ack,
             least_delay: config.delayed_ack_timeout,
+            flows: (config.delayed_ack_timeout.0 / 2 + 1).saturating_sub(config.timer_tick.0),
             most_quick: config.quick_acks,
             compression: config.ack_compression,
             quick: 0,
@@ -80,7 +95,10 @@ impl Linux {
             tick: config.timer_tick.0,
             delay: Span::ZERO,
             last_data: Time::ZERO,
-            until: None,
+            at_once: 1,
+            in_blocks: false,
+            reading: false,
+            until: Time::NEVER,
             uncompressed: (0, 0),
             compressed: 0,
             compressing: false,
@@ -104,6 +122,10 @@ impl Linux {
     #[inline]
     pub fn push(&mut self, len: u32, pushed: bool) {
         let short = len < self.longest;
+        if !short && !pushed {
+            self.longest = len;
+            return;
+        }
         self.longest = self.longest.max(len);
         self.pushed_again |= short && self.pushed;
         self.pushed |= pushed || short;
@@ -120,12 +142,14 @@ impl Linux {
     #[inline]
     pub fn in_order(&mut self, now: Time) {
         let before = std::mem::replace(&mut self.last_data, now);
-        let half = self.least_delay.0 / 2;
-        if now.since(before).0 + self.tick <= half && self.delay == self.least_delay {
+        if self.in_blocks {
+            self.at_once = if now == before { self.at_once + 1 } else { 1 };
+        }
+        if now.since(before).0 < self.flows && self.delay == self.least_delay {
             // The stream flows, and the delay is what becomes of it then.
             return;
         }
-        self.follow(Span(self.whole(now.0) - self.whole(before.0)), self.whole(half));
+        self.follow(Span(self.whole(now.0) - self.whole(before.0)), self.whole(self.least_delay.0 / 2));
     }
 
     /// The delay after a `gap` between segments; `half` of the least.
@@ -183,7 +207,27 @@ impl Linux {
 
     /// The application has read everything: what was pushed is acknowledged.
     pub fn pushed_and_read(&self) -> bool {
-        self.pushed_out() && self.until.is_some()
+        self.pushed_out() && self.until.is_set()
+    }
+
+    /// An acknowledgment is due when the application has read what came at this moment.
+    #[inline]
+    pub fn awaits_reading(&self) -> bool {
+        self.reading
+    }
+
+    /// `waiting` bytes in order would be acknowledged, but what came at this moment makes the window smaller than said, since
+    /// nothing of it has been read.
+    #[inline]
+    pub fn crowded(&self, waiting: u64) -> bool {
+        waiting > self.may_wait && self.window.crowded(self.at_once)
+    }
+
+    /// What calls for an acknowledgment but for a [crowded](Self::crowded) window is read at once, and no delayed one is due
+    /// soon that would leave before that.
+    #[inline]
+    pub fn reads_at_once(&self, now: Time) -> bool {
+        !self.in_blocks && now + Span(self.delay.0 / 2 + self.tick) < self.until
     }
 
     /// `waiting` bytes are not acknowledged and `held` of memory is unread. True when the window is smaller than said; a
@@ -195,9 +239,10 @@ impl Linux {
         self.window.select(held) < self.window.said()
     }
 
-    /// Data in order waits, none is held out of order: how long. True: not at all. `by_hand`: the application has not
-    /// read it yet.
-    pub fn wait_in_order(&mut self, now: Time, by_hand: bool) -> (bool, Option<AckWait>) {
+    /// `waiting` bytes in order are not acknowledged, none is held out of order: how long. True: not at all. `by_hand`: the
+    /// application reads when it wants to.
+    #[inline]
+    pub fn wait_in_order(&mut self, now: Time, waiting: u64, by_hand: bool) -> (bool, Option<AckWait>) {
         let mut delay = self.delay;
         if delay > self.least_delay {
             let most = if self.pushed || self.interactive { MAX_DELAY_PUSHED } else { Span(2 * MAX_DELAY_PUSHED.0) };
@@ -205,16 +250,21 @@ impl Linux {
             delay = delay.min(most).min(self.least_delay.max(Span(rtt)));
         }
         delay = delay.min(MAX_DELAY);
-        if let Some(until) = self.until {
-            let left = self.whole(until.0).saturating_sub(self.whole(now.0));
+        if self.until.is_set() {
+            let left = self.whole(self.until.0).saturating_sub(self.whole(now.0));
             if left <= self.whole(delay.0 / 4) {
                 return (true, None);
             }
             delay = delay.min(Span(left));
         }
-        self.until = Some(now + delay);
-        // What was pushed is acknowledged when the application has read it, by default at once.
-        (self.pushed_out() && !by_hand, Some(AckWait::Delayed(delay)))
+        self.until = now + delay;
+        // What was pushed is acknowledged when the application has read it, and so is what is enough: by default at once.
+        let read = (waiting > self.may_wait || self.pushed_out()) && !by_hand;
+        if read && self.in_blocks {
+            self.reading = true;
+            return (false, Some(AckWait::READ));
+        }
+        (read, Some(AckWait::Delayed(delay)))
     }
 
     /// A segment came while data is held out of order behind `nxt`. True when it is acknowledged at once.
@@ -245,7 +295,7 @@ impl Linux {
 
     /// The timer of delayed acknowledgments expired; it is not stopped when one leaves early. True when one is due.
     pub fn on_timer(&mut self) -> bool {
-        if self.compressed == 0 && self.until.is_some() {
+        if self.compressed == 0 && self.until.is_set() {
             // An answer that does not come ends the mode.
             let longer = Span(2 * self.delay.0).min(MAX_DELAY_PUSHED);
             self.delay = if std::mem::take(&mut self.interactive) { self.least_delay.max(Span(1)) } else { longer };
@@ -273,9 +323,10 @@ impl Linux {
             }
         }
         (self.pushed, self.pushed_again) = (false, false);
-        self.until = None;
+        self.until = Time::NEVER;
         self.compressed = 0;
         self.compressing = false;
+        self.reading = false;
         if with_data {
             self.left_with_data(now);
         }
@@ -298,8 +349,9 @@ mod tests {
     }
 
     fn wait(l: &mut Linux, micros: u64) -> (bool, Option<u64>) {
-        let (now, wait) = l.wait_in_order(Time(micros * 1000), false);
-        (now, wait.map(|(AckWait::Delayed(s) | AckWait::Compressed(s))| s.0 / 1000))
+        let (now, wait) = l.wait_in_order(Time(micros * 1000), 0, false);
+        let length = |wait| if let AckWait::Delayed(s) = wait { s.0 / 1000 } else { 0 };
+        (now, wait.map(length))
     }
 
     /// tcp_event_data_recv of Linux 6.12 in jiffies of 1 ms: 40/2 + 21 = 41 after a gap of 21, 41/2 + 20 = 40 after a short one.

@@ -135,6 +135,21 @@ impl Window {
         self.scaled(room.min(self.open))
     }
 
+    /// Whether so many full segments that are unread make the window smaller than said.
+    #[inline]
+    pub fn crowded(&self, segments: u64) -> bool {
+        let room = self.clamp.saturating_sub(self.fresh_room);
+        if segments == 1 && self.units == 0 && room >= self.fresh_room {
+            return self.scaled(room.min(self.open)) < self.said;
+        }
+        self.is_crowded(segments)
+    }
+
+    #[inline(never)]
+    fn is_crowded(&self, segments: u64) -> bool {
+        self.select(segments * (self.mss + OVERHEAD)) < self.said
+    }
+
     /// Less than half of the buffer is free while `held` of memory is unread.
     pub fn is_low(&self, held: u64) -> bool {
         self.room(self.units * OUT_OF_ORDER_UNIT + held) < self.clamp.min(self.payload()) / 2
@@ -240,6 +255,9 @@ impl Window {
             self.round_start = Some(now);
             self.round_end = nxt + self.open;
         }
+        if self.open >= self.clamp {
+            return false;
+        }
         let units = self.units + if disorder { self.unread } else { 0 };
         self.grow(units * OUT_OF_ORDER_UNIT + held.max(self.mss + OVERHEAD))
     }
@@ -299,8 +317,8 @@ impl Window {
     /// [`Window::on_read`] while `left` bytes behind `read` have come: what waits does not count for the rate.
     #[inline]
     fn follow(&mut self, now: Time, read: u64, left: u64) {
-        let elapsed = now.since(self.marked);
-        if self.rtt8 == 0 || elapsed.0 < self.rtt8 / 8 {
+        // A round-trip time that is not known, 0, wraps to more than any time.
+        if 8 * now.since(self.marked).0 + 7 <= self.rtt8.wrapping_sub(1) {
             return;
         }
         let bytes = read.saturating_sub(self.mark + left);

@@ -19,7 +19,7 @@ use super::config::{Config, LossDetection, PrrRule, Recovery as Algorithm};
 use super::control_block::ControlBlock;
 use super::peer_window::PeerWindow;
 use super::repeated::Cause;
-use super::scoreboard::{Delivery, Hole};
+use super::scoreboard::{Delivery, Hole, Stamps};
 use super::segment::Segment;
 use super::send_stream::SendStream;
 use super::timers::{Timer, Timers};
@@ -208,6 +208,12 @@ impl Recovery {
         }
     }
 
+    /// How finely times of transmission are told apart.
+    #[inline]
+    pub fn stamps(&self) -> Stamps {
+        self.rack.stamps()
+    }
+
     /// Takes what an acknowledgment delivered (RFC 8985 §6.2).
     #[inline]
     pub fn update_rack(&mut self, d: &Delivery) {
@@ -282,7 +288,7 @@ impl Recovery {
             tcb.blocks.clear();
         }
         if self.rack.is_on() {
-            tcb.board.mark_older(now, self.rack.rtt());
+            tcb.board.mark_older(now, self.rack.stamps(), self.rack.rtt());
         } else {
             tcb.board.mark_all();
         }

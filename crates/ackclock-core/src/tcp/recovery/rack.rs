@@ -1,9 +1,9 @@
 //! Losses by time of transmission (RFC 8985 §6): the newest delivered segment, and how much later an older one may
 //! still arrive.
 
-use super::super::scoreboard::{Delivery, RackSegment};
+use super::super::scoreboard::{Delivery, RackSegment, Stamps};
 use crate::estimator::rtt::RttEstimator;
-use crate::time::Span;
+use crate::time::{Span, Time};
 
 /// SACKed segments after which a hole below them is a loss although reordering was never seen (RFC 8985 §6.2).
 const REORDERING_THRESHOLD: u64 = 3;
@@ -21,10 +21,16 @@ pub(in super::super) struct Rack {
     /// so when an acknowledgment does both, RACK.rtt is the longer one of what lay below the hole; RFC 8985 §6.2 step 2 has
     /// the order of transmission, so that it is the shorter one of the newest.
     by_stream: bool,
+    /// How finely it tells times of transmission apart.
+    stamps: Stamps,
     /// A segment was delivered after one that was sent later (RACK.reordering_seen).
     reordering_seen: bool,
-    /// The most recently sent segment that was delivered (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
+    /// The most recently sent segment that was delivered (RACK.xmit_ts, RACK.end_seq).
     newest: RackSegment,
+    /// Something was delivered since losses were looked for last.
+    advanced: bool,
+    /// When the segment was sent that RACK.rtt is of, and when it was acknowledged.
+    measured: (Time, Time),
     reo_wnd: ReoWnd,
 }
 
@@ -42,7 +48,14 @@ struct ReoWnd {
 impl Rack {
     /// `on`: it finds the losses; `linux`: as Linux does.
     pub fn new(on: bool, linux: bool) -> Rack {
-        Rack { on, by_stream: linux, ..Rack::default() }
+        let stamps = if linux { Stamps::Micros } else { Stamps::Exact };
+        Rack { on, by_stream: linux, stamps, ..Rack::default() }
+    }
+
+    /// How finely it tells times of transmission apart.
+    #[inline]
+    pub fn stamps(&self) -> Stamps {
+        self.stamps
     }
 
     #[inline]
@@ -50,15 +63,23 @@ impl Rack {
         self.on
     }
 
-    /// The most recently sent segment that was delivered.
+    /// Whether an acknowledgment calls for a look for losses. Linux looks only behind one that delivered something, which
+    /// matters as it does not tell everything apart: a second look would find what was sent again since the first.
     #[inline]
-    pub fn newest(&self) -> &RackSegment {
-        &self.newest
+    pub fn looks(&mut self) -> bool {
+        std::mem::take(&mut self.advanced) || !self.by_stream
     }
 
-    /// Round-trip time of the segment delivered last.
+    /// The most recently sent segment that was delivered.
+    #[inline]
+    pub fn newest(&self) -> RackSegment {
+        self.newest
+    }
+
+    /// Round-trip time of the segment delivered last (RACK.rtt).
     pub fn rtt(&self) -> Span {
-        self.newest.rtt
+        let (sent, acknowledged) = self.measured;
+        self.stamps.of(acknowledged).since(self.stamps.of(sent))
     }
 
     /// Takes what an acknowledgment delivered (§6.2 steps 1 to 3).
@@ -69,11 +90,11 @@ impl Rack {
         }
         self.reordering_seen |= d.reordering > 0;
         if let Some(k) = d.rack {
-            let newer = (k.xmit, k.end) > (self.newest.xmit, self.newest.end);
-            if newer {
+            self.advanced = true;
+            if self.stamps.later(k, self.newest) {
                 self.newest = k;
             }
-            self.newest.rtt = if self.by_stream { d.last_rtt } else { k.rtt };
+            self.measured = (if self.by_stream { d.last_xmit } else { k.xmit }, d.now);
         }
     }
 
@@ -95,7 +116,8 @@ impl Rack {
         if !self.reordering_seen && (repairing || many) {
             return Span::ZERO;
         }
-        Span((rtt.min().0 / 4 * self.steps()).min(rtt.smoothed().0))
+        let window = (rtt.min().0 / 4 * self.steps()).min(rtt.smoothed().0);
+        Span(self.stamps.of(Time(window)).0)
     }
 
     /// A duplicate was reported: once per round trip the window gets wider, where there is reordering.

@@ -76,7 +76,9 @@ impl Recovery {
 
     fn find_losses(&mut self, e: &AckEvent<'_>, tcb: &mut ControlBlock, timers: &mut Timers) {
         if self.rack.is_on() {
-            self.mark_overdue(e.now, tcb, timers);
+            if self.rack.looks() {
+                self.mark_overdue(e.now, tcb, timers);
+            }
             return;
         }
         if e.advanced {
@@ -101,7 +103,7 @@ impl Recovery {
     fn mark_overdue(&mut self, now: Time, tcb: &mut ControlBlock, timers: &mut Timers) {
         let repairing = self.phase != Phase::Open;
         let reo_wnd = self.rack.reo_wnd(repairing, tcb.board.sacked(), tcb.mss, &tcb.rtt);
-        let (_, wait) = tcb.board.mark_overdue(now, self.rack.newest(), reo_wnd);
+        let (_, wait) = tcb.board.mark_overdue(now, self.rack.stamps(), self.rack.newest(), self.rack.rtt() + reo_wnd);
         match wait {
             Some(wait) => self.timer.start_reordering(now, wait, tcb, timers),
             None => timers.clear(Timer::Reorder),

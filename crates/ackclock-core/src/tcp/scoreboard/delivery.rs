@@ -3,6 +3,39 @@
 use super::{Record, EVER};
 use crate::time::{Span, Time};
 
+/// A microsecond, in nanoseconds.
+const MICRO: u64 = 1000;
+
+/// How finely the times at which segments were sent are told apart where losses are found by them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stamps {
+    /// As they are.
+    #[default]
+    Exact,
+    /// In whole microseconds, as by Linux (tcp_skb_timestamp_us): of what was sent within one, the position decides.
+    Micros,
+}
+
+impl Stamps {
+    /// `time` as far as it is known.
+    pub fn of(self, time: Time) -> Time {
+        match self {
+            Stamps::Exact => time,
+            Stamps::Micros => Time(time.0 - time.0 % MICRO),
+        }
+    }
+
+    /// Whether `a` was sent after `b`.
+    #[inline]
+    pub fn later(self, a: RackSegment, b: RackSegment) -> bool {
+        a.xmit.0 >= b.xmit.0 + MICRO || self.is_later(a, b)
+    }
+
+    fn is_later(self, a: RackSegment, b: RackSegment) -> bool {
+        (self.of(a.xmit), a.end) > (self.of(b.xmit), b.end)
+    }
+}
+
 /// RFC 8985's most recently sent segment that was delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RackSegment {
@@ -10,8 +43,6 @@ pub struct RackSegment {
     pub xmit: Time,
     /// Its end.
     pub end: u64,
-    /// Its round-trip time.
-    pub rtt: Span,
 }
 
 /// What one acknowledgment delivered.
@@ -19,6 +50,8 @@ pub struct RackSegment {
 pub struct Delivery {
     /// The time of the acknowledgment.
     pub now: Time,
+    /// How finely times of transmission are told apart.
+    pub stamps: Stamps,
     /// Highest position delivered before by a never-retransmitted segment.
     pub forward: u64,
     /// What was outstanding before it, as the window counts.
@@ -43,8 +76,8 @@ pub struct Delivery {
     pub resent_end: u64,
     /// The most recently sent segment of this acknowledgment.
     pub rack: Option<RackSegment>,
-    /// Round-trip time of the segment that was looked at last: selectively acknowledged ones come first, then the others.
-    pub last_rtt: Span,
+    /// When the segment was sent that was looked at last: selectively acknowledged ones come first, then the others.
+    pub last_xmit: Time,
     /// A never-retransmitted segment was delivered below the highest one delivered before: by how much, bytes.
     pub reordering: u64,
     /// What was sent again from this time on is not what the acknowledgment answers, as its echo tells.
@@ -71,21 +104,22 @@ impl Delivery {
             let slot = if sacked_now { &mut self.sack_xmit } else { &mut self.ack_xmit };
             *slot = Some((slot.map_or(r.xmit, |s| s.0), r.xmit));
         }
-        self.note_newest(r, rtt);
+        self.note_newest(r);
     }
 
     /// Segments that were sent once are acknowledged, the first of which left at `first`.
     #[inline]
     pub(super) fn note_plain(&mut self, first: Time, last: &Record) {
         self.ack_xmit = Some((self.ack_xmit.map_or(first, |s| s.0), last.xmit));
-        self.note_newest(last, self.now.since(last.xmit));
+        self.note_newest(last);
     }
 
     #[inline]
-    fn note_newest(&mut self, r: &Record, rtt: Span) {
-        self.last_rtt = rtt;
-        if self.rack.is_none_or(|k| (r.xmit, r.end()) > (k.xmit, k.end)) {
-            self.rack = Some(RackSegment { xmit: r.xmit, end: r.end(), rtt });
+    fn note_newest(&mut self, r: &Record) {
+        self.last_xmit = r.xmit;
+        let segment = r.as_sent();
+        if self.rack.is_none_or(|k| self.stamps.later(segment, k)) {
+            self.rack = Some(segment);
         }
     }
 }

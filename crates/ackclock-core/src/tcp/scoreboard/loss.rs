@@ -1,6 +1,6 @@
 //! Which outstanding segments are lost: by counting (RFC 6675), by transmission time (RFC 8985), by timeout.
 
-use super::{RackSegment, Record, Scoreboard, EVER, FORGOTTEN, LOST, RETRANS, SACKED};
+use super::{RackSegment, Record, Scoreboard, Stamps, EVER, FORGOTTEN, LOST, RETRANS, SACKED};
 use crate::time::{Span, Time};
 
 impl Scoreboard {
@@ -72,21 +72,24 @@ impl Scoreboard {
         newly
     }
 
-    /// A timeout under RFC 8985 §6.3: the head is lost, and whatever was sent at least `age` ago.
-    pub fn mark_older(&mut self, now: Time, age: Span) -> u64 {
+    /// A timeout under RFC 8985 §6.3: the head is lost, and whatever was sent at least `age` ago, as `stamps` tell.
+    pub fn mark_older(&mut self, now: Time, stamps: Stamps, age: Span) -> u64 {
         let head = self.records.head();
+        let old = |r: &Record| stamps.of(now).since(stamps.of(r.xmit)) >= age;
         let newly = (head..self.records.tail())
-            .map(|n| if n == head || now.since(self.records.get(n).xmit) >= age { self.mark(n) } else { 0 })
+            .map(|n| if n == head || old(self.records.get(n)) { self.mark(n) } else { 0 })
             .sum();
         self.restart();
         newly
     }
 
-    /// RFC 8985 §6.2 step 5: marks what was sent before `k` and is overdue by `reo_wnd`. Returns the bytes newly
-    /// lost and, if something is waiting, how long until all of it is overdue.
-    pub fn mark_overdue(&mut self, now: Time, k: &RackSegment, reo_wnd: Span) -> (u64, Option<Span>) {
-        let due = |r: &Record| (r.xmit + k.rtt + reo_wnd).since(now);
-        let before = |r: &Record| (r.xmit, r.end()) < (k.xmit, k.end);
+    /// RFC 8985 §6.2 step 5: marks what was sent before `k` and is older than `age`, its round-trip time and the reordering
+    /// window. Returns the bytes newly lost and, if something is waiting, how long until all of it is overdue. Times are told
+    /// apart by `stamps`.
+    pub fn mark_overdue(&mut self, now: Time, stamps: Stamps, k: RackSegment, age: Span) -> (u64, Option<Span>) {
+        let now = stamps.of(now);
+        let due = |r: &Record| (stamps.of(r.xmit) + age).since(now);
+        let before = |r: &Record| stamps.later(k, r.as_sent());
         let mut newly = 0;
         let mut wait = Span::ZERO;
         self.rack_from = self.rack_from.max(self.records.head());
@@ -127,7 +130,7 @@ impl Scoreboard {
 
     /// The latest original transmission before `k` that is not delivered waits longest: it lies just below a SACKed
     /// range that ends at or below `k`.
-    fn longest_wait(&self, k: &RackSegment, due: &impl Fn(&Record) -> Span) -> Span {
+    fn longest_wait(&self, k: RackSegment, due: &impl Fn(&Record) -> Span) -> Span {
         let mut end = k.end;
         while end > self.una {
             if let Some((start, _)) = self.ranges.find(end - 1).and_then(|i| self.ranges.get(i)) {
