@@ -81,13 +81,11 @@ def test_so_are_those_over_a_radio_that_goes_away() -> None:
 
 
 def test_a_window_of_the_phone_gives_the_rate_that_it_gives_on_linux() -> None:
-    """From 144 KiB on; of smaller ones Linux uses another share."""
-    windows = ["144 KiB", "192 KiB", "256 KiB", "512 KiB", "6 MB"]
+    windows = ["64 KiB", "96 KiB", "144 KiB", "192 KiB", "256 KiB", "512 KiB", "6 MB"]
     linux, ours = recorded("window"), played("window")
     assert linux.keys() == ours.keys()
-    large = [row for row in ours if row[0].split(", ")[1] in windows]
-    assert len(large) == 20
-    for row in large:
+    assert len(ours) == 4 * len(windows)
+    for row in ours:
         assert ours[row]["only"] == pytest.approx(linux[row]["only"], rel=RATE), row
     for rtt in ("105 ms", "15 ms"):
         for window in windows:
@@ -97,11 +95,11 @@ def test_a_window_of_the_phone_gives_the_rate_that_it_gives_on_linux() -> None:
 
 def test_places_of_a_real_proxy_gain_what_those_of_a_simulated_one_do() -> None:
     linux, ours = recorded("proxy"), played("proxy")
-    for relay in ("third", "two-thirds", "pep", "iw-32"):
+    for relay in ("third", "two-thirds", "pep", "iw-32", "buffer-100k", "buffer-400k"):
         gains = [found[relay, 0]["only"] / found["none", 0]["only"] - 1 for found in (ours, linux)]
         assert gains[0] == pytest.approx(gains[1], abs=GAIN), relay
-    # A buffer that is short for both round trips costs both, a program more.
-    assert linux["buffer-100k", 0]["only"] < ours["buffer-100k", 0]["only"] < ours["none", 0]["only"]
+    # A buffer that is short for both round trips harms.
+    assert max(found["buffer-100k", 0]["only"] for found in (ours, linux)) < ours["none", 0]["only"]
 
 
 def apart(name: str) -> dict[str, float]:
@@ -114,7 +112,7 @@ def apart(name: str) -> dict[str, float]:
 def test_rates_of_3g_gain_what_they_do_there() -> None:
     found = apart("rates")
     assert len(found) == 10
-    assert max(found.values()) < GAIN / 10, found
+    assert max(found.values()) < GAIN / 5, found
 
 
 def test_windows_that_do_not_limit_leave_the_same_gains_and_the_same_rates() -> None:

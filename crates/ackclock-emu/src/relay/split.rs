@@ -112,8 +112,9 @@ fn hosts(legs: [usize; 2], options: &[Options], shares: [u64; 2], release: &str)
         return Err(SpecError::new(format!("flows.{}.tcp", legs[1]), problem));
     }
     // What arrives comes over the leg at the source, what leaves goes over the one at the sink.
-    // What waits to leave occupies about twice its bytes, as SO_SNDBUF has it (socket(7)).
-    let most = [shares[0], 2 * shares[1]];
+    // What waits to leave occupies about twice its bytes, as SO_SNDBUF has it (socket(7)), and who has filled that is woken
+    // when a third of it is free (sk_stream_min_wspace): two thirds have to hold the share.
+    let most = [shares[0], 3 * shares[1]];
     let held = [0, 1].map(|i| Some(options[legs[i]].buffers[i].map_or(most[i], |own| own.min(most[i]))));
     Ok(legs.map(|leg| options[leg].with_buffers(held, release)))
 }
