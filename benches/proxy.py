@@ -32,6 +32,9 @@ from ackclock import proxy
 
 BLOCK = 1 << 20
 
+EXISTING = 20
+"""Connections that go on carrying while others come."""
+
 
 def serve(listener: socket.socket) -> None:
     """A request is one byte: b sends as many GB as the next says, e sends it back and waits for the end."""
@@ -155,19 +158,28 @@ def short(pid: int, port: int, count: int) -> float:
 
 
 def idle(pid: int, port: int, count: int) -> float:
-    """Bytes of a process's own memory per connection that has carried a byte there and back and is silent now."""
+    """Bytes of a process's own memory per connection that has carried a byte there and back and is silent now.
+
+    The first of them carry on while the others come, and in the end each is asked for one more byte: none may be lost.
+    """
     before = memory(pid)
-    streams = []
-    for _ in range(count):
-        stream = socket.create_connection(("127.0.0.1", port))
-        stream.sendall(b"e")
-        assert stream.recv(1) == b"e"
-        streams.append(stream)
+    streams: list[socket.socket] = []
+    for number in range(count):
+        streams.append(socket.create_connection(("127.0.0.1", port)))
+        echoed(streams[-1])
+        echoed(streams[number % EXISTING % len(streams)])
     time.sleep(0.5)
     each = (memory(pid) - before) / count
     for stream in streams:
+        echoed(stream)
         stream.close()
     return each
+
+
+def echoed(stream: socket.socket) -> None:
+    """A byte there and back."""
+    stream.sendall(b"e")
+    assert stream.recv(1) == b"e", "a connection is lost"
 
 
 def figures(values: list[float]) -> dict[str, float]:
