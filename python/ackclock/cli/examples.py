@@ -25,6 +25,7 @@ _OF = {
     "import flent": "ackclock import flent rrul.flent.gz --out results/rrul",
     "import mahimahi": "ackclock import mahimahi down.log --out results/link",
     "import pantheon": "ackclock import pantheon *_datalink_run*.log --out results/pantheon",
+    "import proxy": "ackclock import proxy lines.json --out results/proxy",
     "get": "ackclock get https://example.com/disk.img --checksum sha256=DIGITS",
     "proxy": "ackclock proxy --to example.com:80 --listen 127.0.0.1:8080",
     "advise": "ackclock advise split scenarios/split-tcp.toml",

@@ -14,7 +14,7 @@ from ackclock.errors import InputError
 
 import_app = App(
     name="import",
-    help="Make results of what iperf3, flent, mahimahi or Pantheon have measured.",
+    help="Make results of what iperf3, flent, mahimahi or Pantheon have measured; tables of what a proxy has written.",
     help_epilogue=example("import"),
 )
 
@@ -48,6 +48,24 @@ def mahimahi_command(*files: Path, out: Out = None, label: Labels = ()) -> int:
 def pantheon_command(*files: Path, out: Out = None, label: Labels = ()) -> int:
     """Logs of Pantheon's tunnels, such as bbr_datalink_run1.log."""
     return _run("mahimahi", files, out, label)
+
+
+@import_app.command(name="proxy", help_epilogue=example("import proxy"))
+def proxy_command(*files: Path, out: Out = None) -> int:
+    """Lines of ackclock proxy, as tables of connections and of their samples."""
+    if out is None or not files:
+        problem = "no directory for the tables is given" if out is None else "nothing is to be read"
+        key = "out" if out is None else "files"
+        raise InputError(problem, "write ackclock import proxy FILE... --out DIR", key=key)
+    from ackclock.cli import console
+    from ackclock.cli.exit_codes import OK
+    from ackclock.measure.imports import proxy
+
+    tables = proxy.read(files)
+    proxy.write(tables, out)
+    counts = " and ".join(f"{len(frame):,} {name[:-1] if len(frame) == 1 else name}" for name, frame in tables.items())
+    console.say(console.stdout(), f"{counts}: {out}")
+    return OK
 
 
 def _run(tool: str, files: Sequence[Path], out: Path | None, labels: Sequence[str]) -> int:
