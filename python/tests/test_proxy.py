@@ -89,13 +89,14 @@ def test_options_are_converted_to_what_the_kernel_counts(document: dict[str, Any
     secret = tmp_path / "secret"
     secret.write_text("joe:pass:word\n\nann:x\n", encoding="utf-8")
     options = "--client rcvbuf=64KiB --client pacing_rate=8Mbit/s --server user_timeout=1.5s --server keepalive=2min"
-    more = "--server nodelay=false --buffer 1MiB --idle 250ms --no-splice --proxy-out v2 --sample 1s"
+    options += " --server nodelay=false --server fast_open=true --client initcwnd=32"
+    more = "--buffer 1MiB --idle 250ms --no-splice --proxy-out v2 --sample 1s"
     who = ["--listen", "0.0.0.0:1080", "--credentials", str(secret), "--allow", "192.0.2.0/24"]
     main(["proxy", "--socks5", *who, *options.split(), *more.split()])
     assert document["mode"] == "socks5"
     assert document["credentials"] == [["joe", "pass:word"], ["ann", "x"]]
-    assert document["client"] == {"rcvbuf": 65_536, "pacing_rate": 1_000_000}
-    assert document["server"] == {"user_timeout_ms": 1500, "keepalive_s": 120, "nodelay": False}
+    assert document["client"] == {"rcvbuf": 65_536, "pacing_rate": 1_000_000, "initcwnd": 32}
+    assert document["server"] == {"user_timeout_ms": 1500, "keepalive_s": 120, "nodelay": False, "fast_open": True}
     assert (document["buffer"], document["idle_s"], document["sample_s"]) == (1 << 20, 0.25, 1.0)
     assert (document["splice"], document["proxy_out"]) == (False, "v2")
 
@@ -119,6 +120,7 @@ def test_defaults_are_those_of_the_program(document: dict[str, Any], tmp_path: P
         (["--socks5", "--to", "a:1"], "--to and --socks5 exclude each other"),
         (["--to", "a:1", "--client", "speed=1"], "--client: 'speed=1' is no option of a side; write KEY=VALUE"),
         (["--to", "a:1", "--server", "rcvbuf=7"], "--server rcvbuf: '7' has no unit"),
+        (["--to", "a:1", "--server", "initcwnd=0"], "--server initcwnd: '0' is no number of segments; write 1 to 1000"),
         (["--to", "a:1", "--idle", "soon"], "--idle: "),
         (["--to", "a:1", "--connections", "0"], "--connections: 0 are none; give 1 or more"),
         (["--socks5", "--credentials", "no-such-file"], "--credentials: no-such-file: "),

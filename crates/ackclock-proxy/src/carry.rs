@@ -41,7 +41,8 @@ impl Way {
         self.finished.load(Relaxed)
     }
 
-    fn passed(&self, bytes: usize) {
+    /// So many bytes were passed on.
+    pub fn passed(&self, bytes: usize) {
         self.moved.fetch_add(bytes as u64, Relaxed);
     }
 }

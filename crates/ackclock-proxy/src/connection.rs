@@ -4,9 +4,8 @@ use crate::carry::{carry, Broken, Pulse, Way};
 use crate::clients::Place;
 use crate::ending::{By, Ending, Why};
 use crate::line::{Line, Sample};
-use crate::opening::{open, Known};
+use crate::opening::{open, Known, Opened};
 use crate::proxy::Proxy;
-use crate::sys::info::answered_after;
 use crate::sys::options::{reset_when_closed, unacknowledged, unread};
 use crate::wanted::seconds;
 use std::io;
@@ -25,8 +24,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Serves one client to the end.
 pub async fn serve(proxy: Arc<Proxy>, client: TcpStream, peer: SocketAddr, _place: Place) {
     let pulse = Pulse::new();
-    let client_handshake = if proxy.wanted.lines { answered_after(&client) } else { None };
-    let mut known = Known { client: peer, wish: None, target: None, header: None, server_handshake: None };
+    let begins = proxy.begins(By::Client, &client, peer);
+    let mut known = Known::of(peer);
     let mut stop = proxy.stopped();
     let opened = tokio::select! {
         biased;
@@ -35,12 +34,13 @@ pub async fn serve(proxy: Arc<Proxy>, client: TcpStream, peer: SocketAddr, _plac
         error = failed(&client) => Err(Ending::with(By::Client, Why::of(&error), error)),
         () = over(&mut stop) => Err(Ending::new(By::Proxy, Why::Drained)),
     };
-    let mut line = Line::new(&proxy, &known, client_handshake);
+    let mut line = Line::new(&proxy, &known, begins.as_ref());
     match opened {
-        Ok((server, first)) => {
+        Ok(Opened { server, first, sent }) => {
             let (up, down) = (Way::default(), Way::default());
+            up.passed(sent);
             let split = Split { proxy: &proxy, client: &client, server: &server, up: &up, down: &down, pulse: &pulse };
-            let ending = split.run(&first, &mut stop, &line).await;
+            let ending = split.run(&first[sent..], &mut stop, &line).await;
             split.told(&mut line, &ending);
             line.end(&proxy, &ending, pulse.age());
             if ending.why != Why::Finished {

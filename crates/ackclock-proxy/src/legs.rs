@@ -47,6 +47,34 @@ pub fn prepare(socket: &impl AsFd, leg: &Leg) -> Result<(), (&'static str, io::E
     Ok(())
 }
 
+/// Connections whose SYN has data that wait for the end of their handshake: more than that anybody could send who lies about
+/// the address.
+const EARLY: u64 = 256;
+
+/// Bits of `net.ipv4.tcp_fastopen`.
+const FAST_OPEN: &str = "/proc/sys/net/ipv4/tcp_fastopen";
+
+/// Lets SYNs have data: those of clients to a socket that is to listen, or those to servers, on a socket to try it with.
+///
+/// # Errors
+/// The kernel does not allow it, in one line.
+fn fast_open(side: &str, socket: &impl AsFd) -> Result<(), String> {
+    let allowed = fs::read_to_string(FAST_OPEN).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    // A socket that listens takes the option whatever the kernel does with it then.
+    let (bit, done) = match side {
+        "client" => (2, options::set(socket, Setting::FastOpenQueue, EARLY)),
+        _ => (1, options::set(socket, Setting::FastOpenConnect, 1)),
+    };
+    match (allowed, done) {
+        (Some(allowed), _) if allowed & bit == 0 => Err(format!(
+            "{side} fast_open: net.ipv4.tcp_fastopen is {allowed}, which does not allow it; sysctl -w net.ipv4.tcp_fastopen={}",
+            allowed | bit
+        )),
+        (_, Err(error)) => Err(format!("{side} fast_open: the kernel refuses it: {error}")),
+        _ => Ok(()),
+    }
+}
+
 /// Tries what `leg` says of one `side` on a socket that nothing else is done with.
 ///
 /// # Errors
@@ -64,7 +92,11 @@ pub fn check(side: &str, leg: &Leg, socket: &impl AsFd) -> Result<(), String> {
     }
     };
     kept("rcvbuf", leg.rcvbuf, sockopt::socket_recv_buffer_size(socket), "rmem_max")?;
-    kept("sndbuf", leg.sndbuf, sockopt::socket_send_buffer_size(socket), "wmem_max")
+    kept("sndbuf", leg.sndbuf, sockopt::socket_send_buffer_size(socket), "wmem_max")?;
+    if leg.fast_open == Some(true) {
+        fast_open(side, socket)?;
+    }
+    Ok(())
 }
 
 fn refusal(side: &str, name: &str, leg: &Leg, error: &io::Error) -> String {
@@ -102,6 +134,8 @@ mod tests {
             user_timeout_ms: Some(7000),
             keepalive_s: Some(20),
             nodelay: Some(false),
+            fast_open: None,
+            initcwnd: None,
         };
         let socket = socket();
         check("client", &leg, &socket).unwrap();

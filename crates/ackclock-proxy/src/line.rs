@@ -26,6 +26,8 @@ pub struct Line {
     header_s: Option<f64>,
     client_handshake_s: Option<f64>,
     server_handshake_s: Option<f64>,
+    client_initcwnd: Option<u32>,
+    server_initcwnd: Option<u32>,
     to_server_bytes: u64,
     to_client_bytes: u64,
     /// Bytes that who sent them thinks delivered: at the end they were not. Of a connection that finished they are on their way.
@@ -44,8 +46,8 @@ fn now() -> f64 {
 }
 
 impl Line {
-    /// Of a connection that has just been opened, or could not be.
-    pub fn new(proxy: &Proxy, known: &Known, client_handshake_us: Option<u32>) -> Line {
+    /// Of a connection that has just been opened, or could not be; this was said of the client's when it was new.
+    pub fn new(proxy: &Proxy, known: &Known, client: Option<&Info>) -> Line {
         Line {
             event: "connection",
             id: proxy.number(),
@@ -58,8 +60,10 @@ impl Line {
             server: known.target,
             duration_s: 0.0,
             header_s: known.header.map(|of| of.as_secs_f64()),
-            client_handshake_s: client_handshake_us.map(|us| f64::from(us) * 1e-6),
+            client_handshake_s: client.and_then(Info::answered_after).map(|us| f64::from(us) * 1e-6),
             server_handshake_s: known.server_handshake.map(|of| of.as_secs_f64()),
+            client_initcwnd: client.map(|of| of.snd_cwnd),
+            server_initcwnd: known.server_window,
             to_server_bytes: 0,
             to_client_bytes: 0,
             undelivered_to_server_bytes: 0,

@@ -6,6 +6,7 @@
 //! ```
 
 use ackclock_proxy::probe::probe;
+use ackclock_proxy::routes;
 use ackclock_proxy::start::run;
 use ackclock_proxy::wanted::Wanted;
 use std::io::Read;
@@ -64,6 +65,8 @@ fn command(arguments: &[String]) -> Result<(), String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["run", file] => run(Wanted::from_json(&read(file)?)?),
+        // Begun by the program itself.
+        [routes::WORD, segments] => routes::serve(segments),
         ["probe"] => {
             let found = serde_json::to_string(&probe()).map_err(|e| e.to_string())?;
             println!("{found}");

@@ -1,5 +1,6 @@
 //! A client's wish heard, and the server's side of its connection opened.
 
+use crate::early;
 use crate::ending::{without_descriptors, By, Ending, Why};
 use crate::header::{connect, proxied, socks5, Heard, Wish};
 use crate::legs;
@@ -34,13 +35,33 @@ pub struct Known {
     pub header: Option<Duration>,
     /// How long the server took to be there: from the first segment to it on.
     pub server_handshake: Option<Duration>,
+    /// How many segments the first window to the server has.
+    pub server_window: Option<u32>,
 }
 
-/// Opens the server's side. Its socket, and what it is to be given before anything else.
+impl Known {
+    /// Who the client is.
+    pub fn of(client: SocketAddr) -> Known {
+        Known { client, wish: None, target: None, header: None, server_handshake: None, server_window: None }
+    }
+}
+
+/// The server's side.
+#[derive(Debug)]
+pub struct Opened {
+    /// Its socket.
+    pub server: TcpStream,
+    /// What it is to be given before anything else.
+    pub first: Vec<u8>,
+    /// How many bytes of that it has got with the SYN.
+    pub sent: usize,
+}
+
+/// Opens the server's side.
 ///
 /// # Errors
 /// The client has to be sent away, which it was told if there is a way to tell it.
-pub async fn open(proxy: &Proxy, client: &TcpStream, known: &mut Known) -> Result<(TcpStream, Vec<u8>), Ending> {
+pub async fn open(proxy: &Proxy, client: &TcpStream, known: &mut Known) -> Result<Opened, Ending> {
     let wanted = &proxy.wanted;
     let begin = Instant::now();
     let mut heard = Heard::new(client);
@@ -69,13 +90,18 @@ pub async fn open(proxy: &Proxy, client: &TcpStream, known: &mut Known) -> Resul
             return Err(sent_away(client, ending).await);
         }
     };
-    let rest = heard.rest();
+    let mut rest = heard.rest();
     let met = match met {
         None if wanted.mode == Mode::Transparent || wanted.proxy_out.is_some() => client.local_addr().ok(),
         known => known,
     };
-    let found = found(proxy, known, met).await;
-    let how = found.as_ref().map_err(|ending| ending.why);
+    let early = wanted.server.fast_open == Some(true);
+    if early && rest.is_empty() && wanted.proxy_out.is_none() && !wanted.asks() {
+        rest = early::first_bytes(client).await;
+    }
+    let first = with_announcement(wanted.proxy_out, known.client, met, rest);
+    let found = found(proxy, known, met, if early { &first } else { &[] }).await;
+    let how = found.as_ref().map(|(server, _)| server).map_err(|ending| ending.why);
     let telling = async {
         match wanted.mode {
             Mode::Socks5 => socks5::answer(client, how.map(|server| server.local_addr().ok())).await,
@@ -84,13 +110,13 @@ pub async fn open(proxy: &Proxy, client: &TcpStream, known: &mut Known) -> Resul
         }
     };
     let told = timeout(seconds(wanted.header_s), telling).await.is_ok();
-    let server = match found {
-        Ok(server) if told => server,
+    let (server, sent) = match found {
+        Ok(found) if told => found,
         Ok(_) => return Err(Ending::with(By::Proxy, Why::HeaderTimedOut, "it does not read the answer")),
         Err(ending) if wanted.asks() => return Err(sent_away(client, ending).await),
         Err(ending) => return Err(ending),
     };
-    Ok((server, with_announcement(wanted.proxy_out, known.client, met, rest)))
+    Ok(Opened { server, first, sent })
 }
 
 fn with_announcement(version: Option<Announced>, from: SocketAddr, to: Option<SocketAddr>, rest: Vec<u8>) -> Vec<u8> {
@@ -126,7 +152,13 @@ async fn sent_away(client: &TcpStream, ending: Ending) -> Ending {
     ending
 }
 
-async fn found(proxy: &Proxy, known: &mut Known, met: Option<SocketAddr>) -> Result<TcpStream, Ending> {
+/// Somebody where the client wants to go, and how many of the bytes that may go with the SYN, `early`, did.
+async fn found(
+    proxy: &Proxy,
+    known: &mut Known,
+    met: Option<SocketAddr>,
+    early: &[u8],
+) -> Result<(TcpStream, usize), Ending> {
     let wanted = &proxy.wanted;
     let until = At::now() + seconds(wanted.connect_s);
     let late = || Ending::new(By::Server, Why::ConnectTimedOut);
@@ -151,10 +183,11 @@ async fn found(proxy: &Proxy, known: &mut Known, met: Option<SocketAddr>) -> Res
         known.target = Some(*address);
         let left = until.saturating_duration_since(At::now()) / (addresses.len() - number) as u32;
         let begin = Instant::now();
-        match timeout(left, connected(proxy, *address, known.client)).await {
-            Ok(Ok(server)) => {
+        match timeout(left, connected(proxy, *address, known.client, early)).await {
+            Ok(Ok(found)) => {
                 known.server_handshake = Some(begin.elapsed());
-                return Ok(server);
+                known.server_window = proxy.begins(By::Server, &found.0, *address).map(|of| of.snd_cwnd);
+                return Ok(found);
             }
             Ok(Err(error)) => {
                 let why = Why::of_connecting(&error);
@@ -177,7 +210,7 @@ async fn socket(to: SocketAddr) -> io::Result<TcpSocket> {
     }
 }
 
-async fn connected(proxy: &Proxy, to: SocketAddr, client: SocketAddr) -> io::Result<TcpStream> {
+async fn connected(proxy: &Proxy, to: SocketAddr, client: SocketAddr, early: &[u8]) -> io::Result<(TcpStream, usize)> {
     let socket = socket(to).await?;
     legs::prepare(&socket, &proxy.wanted.server)
         .map_err(|(name, e)| io::Error::new(e.kind(), format!("{name}: {e}")))?;
@@ -190,7 +223,13 @@ async fn connected(proxy: &Proxy, to: SocketAddr, client: SocketAddr) -> io::Res
         // Another port will do as well for a server that does not look at it.
         let _ = socket.bind(SocketAddr::new(any, client.port()));
     }
-    socket.connect(to).await
+    if !early.is_empty() {
+        // The kernel took it at the start. Where it does not any more, the bytes follow the handshake.
+        let _ = set(&socket, Setting::FastOpenConnect, 1);
+    }
+    let server = socket.connect(to).await?;
+    let sent = if early.is_empty() { 0 } else { early::sent(&server, early).await? };
+    Ok((server, sent))
 }
 
 /// Whether `address` is one of this computer: only then a socket can have it.

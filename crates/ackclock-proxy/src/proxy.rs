@@ -2,15 +2,16 @@
 
 use crate::clients::Clients;
 use crate::connection::serve;
-use crate::ending::{without_descriptors, Why};
+use crate::ending::{without_descriptors, By, Why};
 use crate::journal::Journal;
 use crate::metrics::{self, Counts};
 use crate::pipes::Pipes;
+use crate::sys::info::{info, Info};
 use crate::sys::options::reset_when_closed;
 use crate::wanted::{seconds, Wanted};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
@@ -45,6 +46,8 @@ pub struct Proxy {
     clients: Arc<Clients>,
     stop: watch::Sender<bool>,
     numbers: AtomicU64,
+    /// Whether it was said that a client's, or a server's, connection begins with another window than is asked for.
+    said: [AtomicBool; 2],
 }
 
 /// Sockets that were bound before rights were given up.
@@ -62,7 +65,8 @@ impl Proxy {
         let known = !wanted.credentials.is_empty();
         let clients = Arc::new(Clients::new(wanted.allow.clone(), known, wanted.per_client));
         let (counts, numbers) = (Counts::default(), AtomicU64::new(0));
-        Proxy { wanted, fixed, counts, pipes, journal, clients, stop: watch::Sender::new(false), numbers }
+        let (stop, said) = (watch::Sender::new(false), Default::default());
+        Proxy { wanted, fixed, counts, pipes, journal, clients, stop, numbers, said }
     }
 
     /// What becomes true when connections are to end.
@@ -73,6 +77,26 @@ impl Proxy {
     /// The number of the next connection.
     pub fn number(&self) -> u64 {
         self.numbers.fetch_add(1, Relaxed)
+    }
+
+    /// What the kernel says of the connection of `side` to `peer` that is new, if anybody wants to know; and says once if its
+    /// window is not what is asked for.
+    pub fn begins(&self, side: By, stream: &TcpStream, peer: SocketAddr) -> Option<Info> {
+        let (leg, name, said) = match side {
+            By::Client => (&self.wanted.client, "client", &self.said[0]),
+            _ => (&self.wanted.server, "server", &self.said[1]),
+        };
+        if !self.wanted.lines && leg.initcwnd.is_none() {
+            return None;
+        }
+        let found = info(stream).ok()?;
+        if let Some(asked) = leg.initcwnd.filter(|asked| *asked != found.snd_cwnd && !said.swap(true, Relaxed)) {
+            eprintln!(
+                "ackclock proxy: {name} initcwnd: a connection to {} begins with {} segments, not {asked}: its route has no other; ip route change ... initcwnd {asked}",
+                peer.ip(), found.snd_cwnd
+            );
+        }
+        Some(found)
     }
 
     /// Serves until a signal says that it is enough, and then until connections are done.

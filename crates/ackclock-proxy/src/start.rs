@@ -1,9 +1,11 @@
 //! From what is asked for to a proxy that runs: sockets, rights, limits.
 
+use crate::confine::confine;
 use crate::journal::Journal;
 use crate::legs;
 use crate::pipes::Pipes;
 use crate::proxy::{Doors, Proxy};
+use crate::routes::Routes;
 use crate::sys::options::{set, Setting};
 use crate::sys::rights;
 use crate::targets::fixed;
@@ -43,7 +45,12 @@ pub fn run(mut wanted: Wanted) -> Result<(), String> {
         }
     };
     limit(&mut wanted);
+    let segments = wanted.server.initcwnd.filter(|_| matches!(wanted.mode, Mode::To(_)));
+    let mut routes =
+        segments.map(Routes::begin).transpose().map_err(|e| format!("server initcwnd: cannot change routes: {e}"))?;
     give_up_rights(&wanted)?;
+    // There is one thread until here, and others have what it has.
+    let without = if wanted.confine { confine(&wanted) } else { Vec::new() };
     let pipes = Pipes::new(wanted.splice, wanted.buffer, wanted.max_buffer);
     let most = pipes.reserve(RESERVED).map_err(|e| format!("pipes: {e}"))?;
     if most < wanted.buffer {
@@ -57,13 +64,16 @@ pub fn run(mut wanted: Wanted) -> Result<(), String> {
     if servers.iter().any(|server| same(*server, wanted.listen)) {
         return Err(format!("to: {} is where the proxy itself listens", wanted.listen));
     }
+    if let Some(routes) = &mut routes {
+        routes.lead(&servers);
+    }
     let doors = {
         let _inside = runtime.enter();
         let door = |of: TcpListener| of.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(of));
         let made = door(clients).and_then(|clients| Ok(Doors { clients, metrics: metrics.map(door).transpose()? }));
         made.map_err(|e| format!("listen: {e}"))?
     };
-    tell_where(&doors)?;
+    tell_where(&doors, &without)?;
     let proxy = Arc::new(Proxy::new(wanted, servers, pipes, Journal::new(to)));
     let done = runtime.block_on(proxy.run(doors)).map_err(|e| format!("signals: {e}"));
     proxy.journal.finish();
@@ -154,12 +164,16 @@ fn give_up_rights(wanted: &Wanted) -> Result<(), String> {
     })
 }
 
-fn tell_where(doors: &Doors) -> Result<(), String> {
+fn tell_where(doors: &Doors, without: &[&str]) -> Result<(), String> {
     let of = |door: &tokio::net::TcpListener| door.local_addr().map_err(|e| format!("listen: {e}"));
     let metrics = match &doors.metrics {
         Some(door) => format!("; metrics at {}", of(door)?),
         None => String::new(),
     };
-    eprintln!("ackclock proxy: listens at {}{metrics}", of(&doors.clients)?);
+    let not_confined = match without {
+        [] => String::new(),
+        _ => format!("not confined by {}, which the kernel does not have; ", without.join(" or ")),
+    };
+    eprintln!("ackclock proxy: {not_confined}listens at {}{metrics}", of(&doors.clients)?);
     Ok(())
 }

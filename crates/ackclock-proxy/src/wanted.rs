@@ -50,6 +50,11 @@ pub struct Leg {
     pub keepalive_s: Option<u64>,
     /// Small segments do not wait (RFC 896); without it the proxy says yes.
     pub nodelay: Option<bool>,
+    /// The first bytes go with the SYN (RFC 7413); without it the proxy says no.
+    pub fast_open: Option<bool>,
+    /// Segments of the initial window, which routes have: the proxy changes those to its one server, if it may, and says where a
+    /// connection begins with another.
+    pub initcwnd: Option<u32>,
 }
 
 /// What is asked for.
@@ -117,6 +122,9 @@ pub struct Wanted {
     /// Whose rights the proxy has once its sockets are there, if it was root before.
     #[serde(default = "nobody")]
     pub user: String,
+    /// The process can do no more than it has to, where the kernel has landlock or seccomp.
+    #[serde(default = "yes")]
+    pub confine: bool,
     /// Clients begin with a header of the PROXY protocol.
     #[serde(default)]
     pub proxy_in: bool,
@@ -216,6 +224,11 @@ impl Wanted {
         }
         if self.connections == 0 || self.per_client == 0 {
             return Err("connections, per_client: 0 of them would be no proxy; write at least 1".to_owned());
+        }
+        if let Some(n) =
+            [&self.client, &self.server].iter().find_map(|leg| leg.initcwnd.filter(|n| !(1..=1000).contains(n)))
+        {
+            return Err(format!("initcwnd: {n} segments; write from 1 to 1000"));
         }
         self.check_doors()
     }

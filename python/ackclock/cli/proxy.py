@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from ackclock.cli.options import flag, repeatable
 from ackclock.errors import InputError, Problem
 
-_LEG = "cc, rcvbuf, sndbuf, notsent_lowat, pacing_rate, user_timeout, keepalive, nodelay"
+_LEG = "cc, rcvbuf, sndbuf, notsent_lowat, pacing_rate, user_timeout, keepalive, nodelay, fast_open, initcwnd"
 
 
 def proxy_command(
@@ -59,6 +59,13 @@ def proxy_command(
     ] = None,
     lines: Annotated[bool, Parameter(negative="--no-lines", help="A line of JSON about each connection.")] = True,
     user: Annotated[str, Parameter(help="Whose rights it has once it listens, if root starts it.")] = "nobody",
+    confine: Annotated[
+        bool,
+        Parameter(
+            negative="--no-confine",
+            help="Once it listens, write no file and start no program, by landlock and seccomp.",
+        ),
+    ] = True,
     proxy_in: Annotated[bool, flag("Clients begin with a header of the PROXY protocol.")] = False,
     proxy_out: Annotated[
         Literal["v1", "v2"] | None, Parameter(help="Servers get a header of the PROXY protocol.")
@@ -98,6 +105,7 @@ def proxy_command(
             "log": None if log is None else str(log),
             "lines": lines,
             "user": user,
+            "confine": confine,
             "proxy_in": proxy_in,
             "proxy_out": proxy_out,
             "splice": splice,
@@ -200,6 +208,12 @@ def _yes_or_no(key: str, text: str) -> bool:
     return text == "true"
 
 
+def _segments(key: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 1000):
+        raise InputError(f"{text!r} is no number of segments", "write 1 to 1000", key=key)
+    return int(text)
+
+
 _OPTIONS: Mapping[str, _Option] = {
     "cc": _Option("cc", _word),
     "rcvbuf": _Option("rcvbuf", _size),
@@ -209,6 +223,8 @@ _OPTIONS: Mapping[str, _Option] = {
     "user_timeout": _Option("user_timeout_ms", _milliseconds),
     "keepalive": _Option("keepalive_s", _whole_seconds),
     "nodelay": _Option("nodelay", _yes_or_no),
+    "fast_open": _Option("fast_open", _yes_or_no),
+    "initcwnd": _Option("initcwnd", _segments),
 }
 
 

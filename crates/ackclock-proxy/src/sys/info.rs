@@ -7,10 +7,19 @@ use std::io;
 /// `struct tcp_info` of Linux 6.12; an older kernel fills a part.
 const SIZE: usize = 248;
 
+/// States of a connection whose handshake is not done (linux/tcp_states.h), and the option that says that a SYN's data were taken.
+const SYN_SENT: u8 = 2;
+const SYN_RECEIVED: u8 = 3;
+const SYN_DATA: u8 = 32;
+
 /// One leg, in the kernel's words: times in microseconds, windows in segments, rates in bytes a second.
 #[derive(Clone, Debug, Default, Serialize)]
 #[allow(missing_docs)] // the names are the kernel's
 pub struct Info {
+    #[serde(skip)]
+    pub state: u8,
+    /// Whether data that came, or went, with the SYN were taken (RFC 7413).
+    pub syn_data: bool,
     pub rtt: u32,
     pub rttvar: u32,
     pub min_rtt: u32,
@@ -58,6 +67,8 @@ pub fn info(socket: &impl AsFd) -> io::Result<Info> {
     };
     // Offsets of linux/tcp.h.
     Ok(Info {
+        state: bytes[0],
+        syn_data: bytes[5] & SYN_DATA != 0,
         rtt: small(68),
         rttvar: small(72),
         min_rtt: small(148),
@@ -82,8 +93,16 @@ pub fn info(socket: &impl AsFd) -> io::Result<Info> {
     })
 }
 
-/// How long the handshake took of which this end answered the first segment: what the kernel measured between its SYN and the
-/// acknowledgment. Microseconds.
-pub fn answered_after(socket: &impl AsFd) -> Option<u32> {
-    info(socket).ok().map(|of| of.rtt)
+impl Info {
+    /// How long the handshake took of which this end answered the first segment, of a connection that is new: what the kernel
+    /// measured between its SYN and the acknowledgment. Microseconds; nothing if that has not come yet, for the client's SYN had
+    /// data, or cannot be told.
+    pub fn answered_after(&self) -> Option<u32> {
+        (self.state != SYN_RECEIVED && self.rtt > 0).then_some(self.rtt)
+    }
+}
+
+/// Whether the server has not answered yet.
+pub fn unanswered(socket: &impl AsFd) -> bool {
+    info(socket).is_ok_and(|of| of.state == SYN_SENT)
 }

@@ -16,6 +16,10 @@ pub enum Setting {
     Transparent4,
     /// The same of version 6.
     Transparent6,
+    /// How many connections whose SYN has data may be there before their handshake is done (`TCP_FASTOPEN`).
+    FastOpenQueue,
+    /// The first bytes go with the SYN, once there are some (`TCP_FASTOPEN_CONNECT`).
+    FastOpenConnect,
 }
 
 /// Sets `what` of `socket`.
@@ -29,6 +33,8 @@ pub fn set(socket: &impl AsFd, what: Setting, value: u64) -> io::Result<()> {
         Setting::PacingRate => option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &value),
         Setting::Transparent4 => option(socket, libc::SOL_IP, libc::IP_TRANSPARENT, &small),
         Setting::Transparent6 => option(socket, libc::SOL_IPV6, libc::IPV6_TRANSPARENT, &small),
+        Setting::FastOpenQueue => option(socket, libc::IPPROTO_TCP, libc::TCP_FASTOPEN, &small),
+        Setting::FastOpenConnect => option(socket, libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT, &small),
     }
 }
 

@@ -1,7 +1,10 @@
 //! Descriptors, and whose rights the process has.
 
 use rustix::process::{geteuid, getrlimit, setrlimit, Resource, Rlimit};
-use rustix::thread::{set_capabilities, set_keep_capabilities, set_no_new_privs, CapabilitySet, CapabilitySets};
+use rustix::thread::{
+    capabilities, configure_capability_in_ambient_set, set_capabilities, set_keep_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets,
+};
 use std::fs;
 use std::io;
 
@@ -55,4 +58,31 @@ pub fn become_user((user, group): (u32, u32), kept: CapabilitySet) -> io::Result
     set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })?;
     set_no_new_privs(true)?;
     Ok(())
+}
+
+/// From now on the process hears none of the signals that end a group of processes, nor does what it starts.
+pub fn hear_no_signals() {
+    let _ = rustix::process::setsid();
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: no handler is installed.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+/// From now on the process has of all rights only that to administrate the network, and what it starts has it, too; where it was
+/// root, those of `user` besides. The process must have one thread only.
+///
+/// # Errors
+/// It does not have the right.
+pub fn only_network(user: Option<(u32, u32)>) -> io::Result<()> {
+    let network = CapabilitySet::NET_ADMIN;
+    if !capabilities(None)?.permitted.contains(network) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it takes root, or CAP_NET_ADMIN"));
+    }
+    if let Some(user) = user.filter(|_| is_root()) {
+        // A namespace of users may have root alone, who has no other right then all the same.
+        let _ = become_user(user, network);
+    }
+    set_capabilities(None, CapabilitySets { effective: network, permitted: network, inheritable: network })?;
+    Ok(configure_capability_in_ambient_set(network, true)?)
 }
