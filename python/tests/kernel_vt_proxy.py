@@ -113,6 +113,58 @@ print(json.dumps([got == TEXT, json.loads(process.stdout.readline())]))
     assert line["undelivered_to_client_bytes"] == 0
 
 
+@pytest.mark.parametrize("done", ["client", "server"])
+def test_who_is_done_may_hear_for_minutes_from_who_is_not(place: Path, done: str) -> None:
+    told, line = played(
+        f"DONE = {done!r}"
+        """
+def slow(stream):
+    for _ in range(6):
+        time.sleep(50)
+        stream.sendall(b"more")
+    stream.close()
+
+def answer(stream):
+    if DONE == "server":
+        stream.sendall(b"all")
+        stream.shutdown(socket.SHUT_WR)
+    got = b""
+    while chunk := stream.recv(100):
+        got += chunk
+    if DONE == "client":
+        assert got == b"all"
+        slow(stream)
+    else:
+        pathlib.Path("got").write_bytes(got)
+
+server(9000, answer)
+""",
+        f"DONE = {done!r}"
+        """
+process = proxy(f"{SERVER}:9000")
+stream = socket.create_connection(("127.0.0.1", 8000))
+if DONE == "client":
+    stream.sendall(b"all")
+    stream.shutdown(socket.SHUT_WR)
+got = b""
+while chunk := stream.recv(100):
+    got += chunk
+if DONE == "server":
+    for _ in range(6):
+        time.sleep(50)
+        stream.sendall(b"more")
+stream.close()
+line = json.loads(process.stdout.readline())
+time.sleep(1)
+print(json.dumps([got.decode(), line]))
+""",
+    )
+    assert told == ("more" * 6 if done == "client" else "all")
+    assert done == "client" or Path("got").read_bytes() == b"more" * 6
+    assert (line["why"], line["closed_by"]) == ("finished", done)
+    assert line["duration_s"] > 299
+
+
 def test_fast_open_spares_a_round_trip_to_the_server_and_none_of_the_handshake(place: Path) -> None:
     lines, took = played(
         "server(9000, echo)",
