@@ -29,6 +29,7 @@ import ackclock
 from ackclock import host, kernel
 from ackclock.scenario.compile import compile_run
 from ackclock.scenario.plan import load
+from ends import Ends, quiet
 
 RTT = "20 ms"
 RUNS = (
@@ -138,62 +139,6 @@ try:
 except OSError:
     pass
 """
-
-
-def quiet(*command: str) -> None:
-    """Run a command that has to work; raises with what it says."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise OSError(f"{command[0]}: {said[-1] if said else done.returncode}")
-
-
-class Ends:
-    """A line of namespaces: a source, a router, a sink."""
-
-    def __init__(self) -> None:
-        self.names = [f"ackb{os.getpid()}{end}" for end in "arb"]
-
-    def __enter__(self) -> Ends:
-        """Make them."""
-        a, r, b = self.names
-        for name in self.names:
-            quiet("ip", "netns", "add", name)
-            quiet("ip", "-n", name, "link", "set", "lo", "up")
-        for number, (end, device) in enumerate(((a, "left"), (b, "right"))):
-            quiet("ip", "-n", r, "link", "add", device, "type", "veth", "peer", "name", "line", "netns", end)
-            quiet("ip", "-n", r, "addr", "add", f"10.9.{number}.1/24", "dev", device)
-            quiet("ip", "-n", end, "addr", "add", f"10.9.{number}.2/24", "dev", "line")
-            quiet("ip", "-n", r, "link", "set", device, "up")
-            quiet("ip", "-n", end, "link", "set", "line", "up")
-            quiet("ip", "-n", end, "route", "add", "default", "via", f"10.9.{number}.1")
-        for name in self.names:
-            quiet(*self.inside(name), "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.tcp_no_metrics_save=1")
-            for size in ("rmem", "wmem"):
-                quiet(*self.inside(name), "sysctl", "-qw", f"net.ipv4.tcp_{size}=4096 16777216 268435456")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Take them away."""
-        for name in self.names:
-            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
-
-    @staticmethod
-    def inside(name: str) -> list[str]:
-        """What a command in a namespace begins with."""
-        return ["ip", "netns", "exec", name]
-
-    def segmented(self) -> None:
-        """No super-packets."""
-        for name, devices in zip(self.names, (("line",), ("left", "right"), ("line",)), strict=True):
-            for device in devices:
-                quiet(*self.inside(name), "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off")
-
-    def sent(self) -> int:
-        """Packets, or super-packets, that the router has handed to the sink."""
-        folder = "/sys/class/net/right/statistics/tx_packets"
-        done = subprocess.run([*self.inside(self.names[1]), "cat", folder], capture_output=True, text=True, check=True)
-        return int(done.stdout)
 
 
 def over(ends: Ends, tool: str, rate: str, cc: str, seconds: float) -> Row:
