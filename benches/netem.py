@@ -1,12 +1,13 @@
 """netem, mahimahi and our emulator beside each other where the computer's kernel has no netem: in a guest.
 
-A kernel that `ackclock kernel build` has built runs as a program (User-Mode Linux), by the ordinary clock. In
-this one guest a TCP flow goes through netem, `ackclock-emu`, mahimahi and bare devices in turns: as fast as it can
-(`full`), and at a rate. A packet is a full segment of data that arrives; acknowledgments pass as well, and are in its
-cost. The cost is the processor time that the computer counts for the whole guest. System calls and changes of process
-are dear there, for the guest's kernel gets them by tracing its processes. Needs root, `tc`, `ip`.
+A kernel that `ackclock kernel build` has built runs as a program (User-Mode Linux), by the ordinary clock. In this one
+guest a TCP flow goes through netem, `ackclock-emu`, mahimahi and bare devices in turns: as fast as it can (`full`), and
+at a rate that the source offers. A packet is a full segment of data that arrives; acknowledgments pass as well, and are
+in its cost. The cost is the processor time that the computer counts for the whole guest. System calls and changes of
+process are dear there, for the guest's kernel gets them by tracing its processes. Needs root, `tc`, `ip`.
 
-    .venv/bin/python benches/netem.py [--rounds 5] [--seconds 3] [--rates 5 20] [--kernel NAME] [--over DIR]
+    .venv/bin/python benches/netem.py [--rounds 5] [--seconds 3] [--rates 10] [--kernel NAME] [--over DIR] [--json FILE]
+    .venv/bin/python benches/netem.py --of FILE...
 
 mahimahi runs if its programs are there, in DIR too (packages unpacked by `dpkg -x`), and if the kernel can translate
 addresses, which it can when it is built with `--config benches/netem.config`.
@@ -44,6 +45,8 @@ FULL = "full"
 """The load without a rate."""
 SUPER = "full, super-packets"
 """The same with up to 64 kB at a time from TCP: GSO, and `offload` of ours. mahimahi has nothing like that."""
+HEADROOM = 2
+"""How much faster than what is offered a path is: what arrives is the same with every tool, and with none."""
 ENDLESS_NS = 10**17
 WARM_S = 1.0
 GUEST = Path(__file__).with_name("netem_guest.py")
@@ -124,6 +127,15 @@ def rows(said: Iterable[Said]) -> list[Row]:
     return found
 
 
+def together(records: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """The rows of several files of this program, whose rounds follow one another."""
+    found: list[Row] = []
+    for record in records:
+        first = 1 + max((row.round for row in found), default=-1)
+        found += [Row(**{**row, "round": first + row["round"]}) for row in record["rows"]]
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """Median, least and most."""
@@ -171,6 +183,17 @@ def table(found: Sequence[Row]) -> str:
     return "\n".join(out)
 
 
+def report(found: Sequence[Row]) -> str:
+    """What holds for all of it, and the table."""
+    idle = Spread.of([row.cpu_s / row.wall_s for row in found if row.tool == IDLE])
+    drift = Spread.of([row.seconds / row.wall_s for row in found if row.measured])
+    rounds = len({row.round for row in found})
+    return (
+        f"{rounds} rounds; an idle guest has {idle.text(100, 1)} % of a processor, and its second is "
+        f"{drift.text(1, 3)} of the computer's\n\n{table(found)}"
+    )
+
+
 def document(rate_bps: int | None, *, offload: bool) -> str:
     """The resolved run whose path `ackclock-emu` has: the delay, and a queue of a bandwidth-delay product at a rate."""
     rate, limit = (f"{rate_bps} bit/s", "1 BDP") if rate_bps else ("100 Gbit/s", "100000 packets")
@@ -186,11 +209,13 @@ def tests(rates: Sequence[float]) -> list[dict[str, Any]]:
     loads: list[tuple[str, int | None]] = [(FULL, None), (SUPER, None)]
     loads += [(f"{rate:g} Mbit/s", round(rate * 1e6)) for rate in rates]
     found: list[dict[str, Any]] = [{"tool": IDLE, "load": "none"}]
-    for name, bits in loads:
+    for name, offered in loads:
+        bits = None if offered is None else offered * HEADROOM
         queue = 100_000 if bits is None else round(bits * 2 * DELAY_MS / 1000 / 8 / FRAME)
         # netem's limit counts what its delay holds as well.
         held = queue if bits is None else queue + round(bits * DELAY_MS / 1000 / 8 / FRAME)
-        shape = {"rate_bps": bits, "queue_packets": queue, "held_packets": held, "gso": name == SUPER}
+        limits = {"queue_packets": queue, "held_packets": held}
+        shape = {"offered_bps": offered, "rate_bps": bits, **limits, "gso": name == SUPER}
         for tool in TOOLS[:-1] if name == SUPER else TOOLS:
             more = {"document": document(bits, offload=name == SUPER)} if tool == OURS else {}
             found.append({"tool": tool, "load": name, **shape, **more})
@@ -268,6 +293,15 @@ def lacking() -> str | None:
     return guest.forbidden()
 
 
+def unfit(over: Path, files: Path = Path("/")) -> str | None:
+    """Why a folder cannot be laid over these files."""
+    if not (over / "usr").is_dir():
+        return "there is no folder usr in it; unpack packages there: dpkg -x"
+    hidden = [entry.name for entry in sorted(over.iterdir()) if (files / entry.name).is_symlink()]
+    # Such a link leads into usr, and everything that is there would be gone.
+    return f"{hidden[0]} in it would hide that of the computer; move it into usr" if hidden else None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -275,15 +309,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--seconds", type=float, default=3.0, help="what counts of each test, after a second that does not"
     )
-    parser.add_argument("--rates", type=float, nargs="*", default=[5.0, 20.0], help="Mbit/s, besides as fast as it can")
+    parser.add_argument("--rates", type=float, nargs="*", default=[10.0], help="Mbit/s, besides as fast as it can")
     parser.add_argument("--kernel", help="which of the kernels that are built")
     parser.add_argument("--over", type=Path, help="a folder with a usr that is laid over the computer's in the guest")
     parser.add_argument("--json", type=Path, help="where the rows are written, too")
+    parser.add_argument("--of", type=Path, nargs="+", metavar="FILE", help="only print what such files have together")
     options = parser.parse_args(arguments)
+    if options.of is not None:
+        print(report(together(json.loads(file.read_text(encoding="utf-8")) for file in options.of)))
+        return 0
     if (problem := lacking()) is not None:
         raise SystemExit(f"netem: {problem}")
-    if options.over is not None and not (options.over / "usr").is_dir():
-        raise SystemExit(f"netem: --over {options.over}: there is no folder usr in it; unpack packages there: dpkg -x")
+    if options.over is not None and (problem := unfit(options.over)) is not None:
+        raise SystemExit(f"netem: --over {options.over}: {problem}")
     try:
         chosen = kept.named(options.kernel)
         job = {
@@ -299,16 +337,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (AckclockError, ValueError) as error:
         raise SystemExit(f"netem: {error}") from None
     found, facts = rows(said), host.facts()
-    calls = [one.what["seconds"] for one in said if one.what["at"] == "call"]
-    idle = Spread.of([row.cpu_s / row.wall_s for row in found if row.tool == IDLE])
-    drift = Spread.of([row.seconds / row.wall_s for row in found if row.measured])
-    print(
-        f"{facts['processor']}, {facts['cores']} processors, Linux {facts['kernel']}; guest {chosen.name} of Linux "
-        f"{chosen.version}; load {os.getloadavg()[0]:.1f}; {options.rounds} rounds of {options.seconds:g} s.\n"
-        f"An idle guest has {idle.text(100, 1)} % of a processor; its second is {drift.text(1, 3)} of the computer's; "
-        f"a system call takes {calls[0] * 1e6:.2f} us in it, and {system_call() * 1e6:.2f} us outside.\n"
-    )
-    print(table(found))
+    here = f"{facts['processor']}, {facts['cores']} processors, Linux {facts['kernel']}"
+    load_now, calls = os.getloadavg()[0], [one.what["seconds"] for one in said if one.what["at"] == "call"]
+    print(f"{here}; guest {chosen.name} of Linux {chosen.version}; load {load_now:.1f}; {options.seconds:g} s each")
+    print(f"a system call takes {calls[0] * 1e6:.2f} us in the guest, {system_call() * 1e6:.2f} us outside")
+    print(report(found))
     if options.json is not None:
         record = {"host": dict(facts), "kernel": asdict(chosen), "calls": calls, "rows": [asdict(row) for row in found]}
         options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -25,10 +25,12 @@ PORT = 5001
 FRAME = 1500
 MAHIMAHIS = 1504
 """Bytes of the packet for which a line of a trace of mahimahi stands."""
-WINDOW = 4 << 20
-"""Bytes of memory for what a sink has not read, which bound its window: without a rate no queue is ever full."""
+WINDOW = 8 << 20
+"""Bytes of memory for what a sink has not read, which bound its window to what queues without a rate hold."""
 NOBODY = 65_534
 POWER_OFF = 0x4321_FEDC
+EVERY_S = 0.005
+"""Of a source with a rate: from one write to the next."""
 SERVER_WAIT_NS = 5 * 10**9
 
 SINK = f"""
@@ -61,8 +63,6 @@ import socket, sys, time
 until = time.monotonic() + 10
 while True:
     peer = socket.socket()
-    if int(sys.argv[2]):
-        peer.setsockopt(socket.SOL_SOCKET, 47, int(sys.argv[2]))  # SO_MAX_PACING_RATE
     try:
         peer.connect((sys.argv[1], {PORT}))
         break
@@ -71,10 +71,14 @@ while True:
             raise
         time.sleep(0.05)
 peer.settimeout(20)
-data = bytes(1 << 16)
+every, rate = {EVERY_S}, int(sys.argv[2])
+data, due = bytes(round(rate * every) or 1 << 16), time.monotonic()
 try:
     while True:
         peer.sendall(data)
+        if rate:
+            due += every
+            time.sleep(max(0.0, due - time.monotonic()))
 except OSError:
     pass
 """
@@ -90,9 +94,9 @@ def sink(seconds: Sequence[float]) -> list[str]:
     return [PYTHON, "-c", SINK, *map(str, seconds)]
 
 
-def source(to: str, pace: int = 0) -> list[str]:
-    """The program that sends, at `pace` bytes a second at most if that is not 0."""
-    return [PYTHON, "-c", SOURCE, to, str(pace)]
+def source(to: str, test: Mapping[str, Any]) -> list[str]:
+    """The program that sends: what is offered, or as fast as it can."""
+    return [PYTHON, "-c", SOURCE, to, str((test["offered_bps"] or 0) // 8)]
 
 
 def together(receives: Sequence[str], sends: Sequence[str], limit: float) -> None:
@@ -115,9 +119,7 @@ def over_veth(test: Mapping[str, Any], job: Mapping[str, Any], qdisc: Callable[[
         near, router, far = (line.inside(name) for name in line.names)
         if qdisc is not None:
             qdisc(router)
-        # Without a queue nothing else would hold the source to the rate.
-        pace = (test["rate_bps"] or 0) // 8 if qdisc is None else 0
-        together([*far, *sink(job["seconds"])], [*near, *source("10.9.1.2", pace)], job["limit_s"])
+        together([*far, *sink(job["seconds"])], [*near, *source("10.9.1.2", test)], job["limit_s"])
 
 
 def bare(test: Mapping[str, Any], job: Mapping[str, Any]) -> None:
@@ -144,7 +146,7 @@ def ackclock(test: Mapping[str, Any], job: Mapping[str, Any]) -> None:
     """Both programs behind the path of `ackclock-emu`."""
     wanted = {
         "end": "server",
-        "command": source("100.64.0.2"),
+        "command": source("100.64.0.2", test),
         "server": sink(job["seconds"]),
         "server_wait_ns": SERVER_WAIT_NS,
         "limit_ns": int(job["limit_s"] * 1e9),
@@ -173,16 +175,16 @@ def mahimahi(test: Mapping[str, Any], job: Mapping[str, Any]) -> None:
     if shutil.which("mm-delay") is None:
         raise OSError("there is no program mm-delay")
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1", encoding="ascii")
-    send = shlex.join(source("ADDRESS")).replace("ADDRESS", "$MAHIMAHI_BASE")
-    inner = ["sh", "-c", f"exec {send}"]
+    sends = source("ADDRESS", test)
     if test["rate_bps"]:
         # Each line is a packet in the millisecond that it names.
         count = round(test["rate_bps"] / 8 / MAHIMAHIS / 10)
         trace = Path("/run/trace")
         trace.write_text("".join(f"{1 + n * 100 // count}\n" for n in range(count)), encoding="ascii")
         queue = ["--uplink-queue=droptail", f"--uplink-queue-args=packets={test['queue_packets']}"]
-        link = shlex.join(["mm-link", str(trace), str(trace), *queue, "--", PYTHON, "-c", SOURCE])
-        inner = ["sh", "-c", f"exec {link} $MAHIMAHI_BASE 0"]
+        sends = ["mm-link", str(trace), str(trace), *queue, "--", *sends]
+    # The outer shell's own side is the computer's; the inner one's would be a namespace between the two.
+    inner = ["sh", "-c", f"exec {shlex.join(sends)}".replace("ADDRESS", "$MAHIMAHI_BASE")]
     user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     together(sink(job["seconds"]), [*user, "mm-delay", str(job["delay_ms"]), *inner], job["limit_s"])
 
@@ -217,7 +219,12 @@ def settle(over: str | None) -> None:
     ends.quiet("mount", "-t", "tmpfs", "memory", str(place))
     for name in ("upper", "work", "all"):
         (place / name).mkdir()
-    lower = "/" if over is None else f"{over}:/"
+    lower = "/"
+    if over is not None:
+        # A file system of its own: layers must not have each other in them.
+        (place / "over").mkdir()
+        ends.quiet("mount", "-t", "hostfs", "-r", "over", "-o", over, f"{place}/over")
+        lower = f"{place}/over:/"
     options = f"lowerdir={lower},upperdir={place}/upper,workdir={place}/work"
     ends.quiet("mount", "-t", "overlay", "files", "-o", options, f"{place}/all")
     for kind, name in (("proc", "proc"), ("sysfs", "sys"), ("devtmpfs", "dev"), ("tmpfs", "run")):

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 
@@ -83,6 +84,16 @@ def test_more_than_bare_is_of_the_same_round_and_load(bench: ModuleType) -> None
     assert bench.added(bench.rows(said), "netem", "full") == pytest.approx([3e-6, 5e-6])
 
 
+def test_rounds_of_several_files_are_not_taken_for_each_other(bench: ModuleType) -> None:
+    records = []
+    for bare, netem in ((0.010, 0.013), (0.020, 0.025)):
+        said = [*played(bench, bench.BARE, 0, 1000, bare), *played(bench, "netem", 0, 1000, netem)]
+        records.append({"rows": [asdict(row) for row in bench.rows(said)]})
+    found = bench.together(records)
+    assert [row.round for row in found] == [0, 0, 1, 1]
+    assert bench.added(found, "netem", "full") == pytest.approx([3e-6, 5e-6])
+
+
 def test_the_table_has_median_least_and_most(bench: ModuleType) -> None:
     said: list[object] = []
     for number, cpu_s in enumerate((0.010, 0.030, 0.020)):
@@ -98,10 +109,11 @@ def test_the_table_has_median_least_and_most(bench: ModuleType) -> None:
 
 
 def test_every_tool_has_the_same_path(bench: ModuleType) -> None:
-    tests = bench.tests([12.0])
-    at_a_rate = {test["tool"]: test for test in tests if test["load"] == "12 Mbit/s"}
+    tests = bench.tests([6.0])
+    at_a_rate = {test["tool"]: test for test in tests if test["load"] == "6 Mbit/s"}
     assert set(at_a_rate) == set(bench.TOOLS)
     for test in at_a_rate.values():
+        assert test["offered_bps"] == 6_000_000
         # 20 ms of 12 Mbit/s are 20 packets; netem holds those of its delay of 10 ms as well.
         assert (test["rate_bps"], test["queue_packets"], test["held_packets"]) == (12_000_000, 20, 30)
     run = json.loads(at_a_rate["ackclock"]["document"])
@@ -157,3 +169,14 @@ def test_what_is_missing_is_one_line(bench: ModuleType, monkeypatch: pytest.Monk
     monkeypatch.setenv("ACKCLOCK_KERNELS", str(tmp_path))
     with pytest.raises(SystemExit, match=r"^netem: .*no kernel is built for it; build one with: ackclock"):
         bench.main([])
+
+
+def test_a_folder_that_would_hide_libraries_is_refused(bench: ModuleType, tmp_path: Path) -> None:
+    over, files = tmp_path / "over", tmp_path / "files"
+    for folder in (over / "usr", over / "var", files / "usr", files / "var"):
+        folder.mkdir(parents=True)
+    (files / "lib").symlink_to("usr")
+    assert bench.unfit(over, files) is None
+    (over / "lib").mkdir()
+    assert bench.unfit(over, files) == "lib in it would hide that of the computer; move it into usr"
+    assert "no folder usr" in bench.unfit(over / "usr", files)
