@@ -1,6 +1,7 @@
 //! The whole endpoint: handshake, options, both halves, timers.
 
 mod abort;
+mod application;
 mod audit;
 mod handshake;
 mod held;
@@ -103,18 +104,6 @@ impl Endpoint {
             news: false,
             reset_due: None,
         }
-    }
-
-    /// The application, which has read what came, writes `bytes` more ([`Sender::write`]).
-    pub fn send(&mut self, bytes: u64) {
-        self.rx.has_been_read();
-        self.tx.write(bytes);
-    }
-
-    /// The application closes its direction: a FIN follows what it wrote.
-    pub fn close(&mut self) {
-        self.rx.has_been_read();
-        self.tx.stream.close();
     }
 
     /// Where the connection stands.

@@ -5,6 +5,7 @@ mod ecn;
 mod expected;
 mod linux;
 mod offer;
+mod reading;
 mod reassembly;
 mod unread;
 mod window;
@@ -320,21 +321,6 @@ impl Receiver {
     /// The timer of delayed acknowledgments expired.
     pub fn on_delay_expired(&mut self) {
         self.ack_now |= self.linux.as_mut().is_none_or(|l| l.on_timer());
-    }
-
-    /// From now on several segments may come at the same moment, as from a radio's block of data: an application that reads at
-    /// once reads when it is over.
-    #[inline]
-    pub fn comes_in_blocks(&mut self) {
-        if let Some(l) = &mut self.linux {
-            l.in_blocks = true;
-        }
-    }
-
-    /// The application has read what came at this moment: an acknowledgment that waits for that is due.
-    #[inline]
-    pub fn has_been_read(&mut self) {
-        self.ack_now |= self.linux.as_ref().is_some_and(|l| l.awaits_reading());
     }
 
     /// The next segment must carry an acknowledgment at once.

@@ -392,13 +392,13 @@ fn linux_acknowledges_what_came_at_once_when_it_is_read_where_its_window_is_limi
         };
         // Until the window is as large as it gets, each by itself.
         for _ in 0..200 {
-            now = now + Span::from_millis(1);
+            now += Span::from_millis(1);
             if bring(&mut r, now) || r.ack_wait() == Some(AckWait::READ) {
                 answer(&mut r, now.0);
             }
         }
         answer(&mut r, now.0);
-        now = now + Span::from_millis(1);
+        now += Span::from_millis(1);
         assert_eq!([0, 1, 2].map(|i| bring(&mut r, now + apart * i)), due);
         assert_eq!(r.ack_wait() == Some(AckWait::READ), apart == Span(0));
     }

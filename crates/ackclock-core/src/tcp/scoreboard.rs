@@ -44,10 +44,6 @@ impl Record {
         self.seq + u64::from(self.len)
     }
     #[inline]
-    fn as_sent(&self) -> RackSegment {
-        RackSegment { xmit: self.xmit, end: self.end() }
-    }
-    #[inline]
     fn is(&self, f: u8) -> bool {
         self.flags & f != 0
     }

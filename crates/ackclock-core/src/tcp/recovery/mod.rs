@@ -19,7 +19,7 @@ use super::config::{Config, LossDetection, PrrRule, Recovery as Algorithm};
 use super::control_block::ControlBlock;
 use super::peer_window::PeerWindow;
 use super::repeated::Cause;
-use super::scoreboard::{Delivery, Hole, Stamps};
+use super::scoreboard::{Delivery, Hole};
 use super::segment::Segment;
 use super::send_stream::SendStream;
 use super::timers::{Timer, Timers};
@@ -206,12 +206,6 @@ impl Recovery {
         } else {
             repeated
         }
-    }
-
-    /// How finely times of transmission are told apart.
-    #[inline]
-    pub fn stamps(&self) -> Stamps {
-        self.rack.stamps()
     }
 
     /// Takes what an acknowledgment delivered (RFC 8985 §6.2).

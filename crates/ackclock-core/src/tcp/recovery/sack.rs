@@ -3,7 +3,7 @@
 
 use super::super::config::PrrRule;
 use super::super::control_block::ControlBlock;
-use super::super::scoreboard::Delivery;
+use super::super::scoreboard::{Delivery, Stamps};
 use super::super::timers::{Timer, Timers};
 use super::prr::Prr;
 use super::undo::Report;
@@ -72,6 +72,12 @@ impl Recovery {
             Some(of) if Self::is_linux(tcb) => d.bytes + of.segments * u64::from(tcb.mss),
             _ => d.bytes,
         }
+    }
+
+    /// How finely times of transmission are told apart.
+    #[inline]
+    pub fn stamps(&self) -> Stamps {
+        self.rack.stamps()
     }
 
     fn find_losses(&mut self, e: &AckEvent<'_>, tcb: &mut ControlBlock, timers: &mut Timers) {

@@ -45,6 +45,13 @@ pub struct RackSegment {
     pub end: u64,
 }
 
+impl Record {
+    #[inline]
+    pub(super) fn as_sent(&self) -> RackSegment {
+        RackSegment { xmit: self.xmit, end: self.end() }
+    }
+}
+
 /// What one acknowledgment delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivery {
