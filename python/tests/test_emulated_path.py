@@ -62,7 +62,7 @@ DUMBBELL = {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "40 ms", "queue": {"
 TWO = [{"cc": "cubic"}, {"cc": "reno", "start": "1 s"}]
 CASES: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str]] = {
     "ten megabits, a minute": (DUMBBELL, TWO, "60 s"),
-    "a hundred megabits": (DUMBBELL | {"rate": "100 Mbit/s"}, [{"cc": "cubic"}], "6 s"),
+    "a hundred megabits, a minute": (DUMBBELL | {"rate": "100 Mbit/s"}, [{"cc": "cubic"}], "60 s"),
     "framing and losses": (DUMBBELL | {"loss": "0.5 %", "link_overhead": "14 B"}, TWO, "10 s"),
     "marks of an AQM": (
         DUMBBELL | {"queue": {"kind": "fq_codel", "limit": "1000 packets", "ecn": True}},

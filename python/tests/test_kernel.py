@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -190,7 +191,9 @@ def test_what_only_the_simulator_does_is_said_before(tmp_path: Path, capsys: pyt
         ackclock.Simulation(DUMBBELL)
 
 
-def test_a_run_that_was_late_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_late_is_said_to_be_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The program of a computer that was late: everything between it and the exit code is the real thing."""
     out = kernel.play(json.dumps(resolved()), 4)
     played = json.loads(out)
@@ -202,7 +205,40 @@ def test_a_run_that_was_late_is_said_to_be_so(tmp_path: Path, monkeypatch: pytes
     assert "NOT VALID: a packet of link bottleneck was 9000 us late" in result.warnings[0]
     file = tmp_path / "a.toml"
     file.write_text(SMALL, encoding="utf-8")
-    assert main(["run", str(file), "--engine", "kernel"]) == 1
+    assert main(["run", str(file), "--engine", "kernel", "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr()
+    assert "NOT VALID: a packet of link bottleneck was 9000 us late" in said.err
+    kept = ackclock.Result.load(tmp_path / "out")
+    assert [entry["emulation"]["valid"] for entry in kept.manifest["runs"]] == [False]
+    assert not kept.runs["valid"].any()
+
+
+def test_a_processor_of_its_own_is_left_by_all_others(tmp_path: Path) -> None:
+    """`--pin`: one thread, the path's, may use that processor alone, and no other may use it."""
+    mine = min(os.sched_getaffinity(0))
+    document = tmp_path / "run.json"
+    document.write_text(json.dumps(resolved() | {"duration_ns": 2_000_000_000, "warmup_ns": 1_000_000_000}))
+    seen: set[frozenset[int]] = set()
+    command = [kernel.program(), "run", str(document), "--pin", str(mine)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as playing:
+        while playing.poll() is None:
+            for task in Path(f"/proc/{playing.pid}/task").glob("*"):
+                with contextlib.suppress(OSError):
+                    seen.add(frozenset(os.sched_getaffinity(int(task.name))))
+            time.sleep(0.02)
+    assert playing.returncode == 0
+    others = frozenset(os.sched_getaffinity(0) - {mine})
+    assert frozenset({mine}) in seen
+    assert not others or others in seen, seen
+
+
+def test_a_processor_that_is_not_there_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(SMALL, encoding="utf-8")
+    assert main(["run", str(file), "--engine", "kernel", "--pin", "4000"]) == 1
+    assert "--pin 4000: this process may use the processors" in capsys.readouterr().err
 
 
 def test_without_a_processor_a_run_is_right_or_said_not_to_be() -> None:

@@ -56,9 +56,35 @@ pub fn probe() -> Found {
 
 /// What stands in the way of a host, with what to do about it.
 pub(crate) fn with_remedy(problem: &str) -> String {
-    if problem.contains("/dev/net/tun") {
-        let remedy = "load the module (modprobe tun), or give the container the device (--device /dev/net/tun)";
-        return format!("{problem}; {remedy}");
+    let remedy = if problem.contains("Too many open files") {
+        "a host takes a few descriptors: allow more (ulimit -n 65536), or play fewer flows"
+    } else if problem.contains("No space left on device") {
+        "allow more namespaces (sysctl user.max_net_namespaces, user.max_user_namespaces), or play fewer flows"
+    } else if problem.contains("/dev/net/tun") && problem.contains("Permission denied") {
+        "let this user read and write the device (chmod 666 /dev/net/tun), or run as root"
+    } else if problem.contains("/dev/net/tun") {
+        "load the module (modprobe tun), or give the container the device (--device /dev/net/tun)"
+    } else {
+        return problem.to_owned();
+    };
+    format!("{problem}; {remedy}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_remedy;
+
+    #[test]
+    fn what_stands_in_the_way_has_its_own_remedy() {
+        for (problem, remedy) in [
+            ("net.ipv4.tcp_no_metrics_save cannot be set to '1': Too many open files (os error 24)", "ulimit -n"),
+            ("a network namespace cannot be made: No space left on device (os error 28)", "user.max_net_namespaces"),
+            ("/dev/net/tun: Permission denied (os error 13)", "read and write the device"),
+            ("/dev/net/tun: No such file or directory (os error 2)", "modprobe tun"),
+        ] {
+            let said = with_remedy(problem);
+            assert!(said.starts_with(&format!("{problem}; ")) && said.contains(remedy), "{said}");
+        }
+        assert_eq!(with_remedy("something else"), "something else");
     }
-    problem.to_owned()
 }

@@ -1,0 +1,72 @@
+"""Runs on a real kernel that are not valid are left out of what is concluded, and that is said, or used."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ackclock.cli.app import main
+from ackclock.results.result import Result
+from ackclock.sweeps.run import run
+
+SMALL = """
+[topology]
+kind = "dumbbell"
+rate = "10 Mbit/s"
+rtt = "20 ms"
+loss = "0.5 %"
+queue = { kind = "droptail", limit = "1 BDP" }
+[[flows]]
+cc = ["cubic", "reno"]
+[run]
+duration = "3 s"
+replications = 4
+"""
+LATE = "a packet of link bottleneck was 9000 us late"
+COMMANDS = [["compare", "--by", "cc"], ["rank"], ["plot"]]
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Callable[[list[int]], str]:
+    """A sweep of two points, four replications each, of which these runs are said to be late as emulated ones are."""
+
+    def saved(numbers: list[int]) -> str:
+        result = run(tomllib.loads(SMALL))
+        runs = [
+            {**entry, "emulation": {"valid": entry["run"] not in numbers, "problems": [LATE]}}
+            for entry in result.manifest["runs"]
+        ]
+        tables = dict(result.tables) | {"runs": result.runs.with_columns(valid=~pl.col("run").is_in(numbers))}
+        Result(tables, {**result.manifest, "runs": runs}).save(tmp_path / "late")
+        return str(tmp_path / "late")
+
+    return saved
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_runs_that_are_not_valid_are_left_out_and_that_is_said(
+    command: list[str], played: Callable[[list[int]], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, (name, *more) = played([0, 1]), command
+    assert main([name, folder, *more, "--json"]) == 0
+    without = capsys.readouterr()
+    assert main([name, folder, *more, "--json", "--allow-late"]) == 0
+    with_late = capsys.readouterr()
+    said = "2 of 8 runs are not valid and left out: packets were later than rates and RTTs tolerate"
+    assert said in without.out + without.err
+    assert "not valid" not in with_late.out + with_late.err
+    assert without.out != with_late.out, "the same from four runs as from two"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_is_concluded_from_late_runs_alone(
+    command: list[str], played: Callable[[list[int]], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, (name, *more) = played(list(range(8))), command
+    assert main([name, folder, *more]) == 2
+    assert f"{folder}: none of its 8 runs is valid; measure again" in capsys.readouterr().err
+    assert main([name, folder, *more, "--allow-late"]) == 0
