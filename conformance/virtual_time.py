@@ -4,6 +4,7 @@
 python conformance/virtual_time.py                  # the simulator beside what was recorded
 python conformance/virtual_time.py --record         # plays all runs on the kernel that is built, and writes them down
 python conformance/virtual_time.py --only ecn       # some of them
+python conformance/virtual_time.py --record-starts  # plays those anew whose start decides
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import argparse
 import functools
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 import ackclock
 from ackclock.virtual import kept
 
 RECORD = Path(__file__).parent / "kernel-vt" / "runs.json"
+STARTS = RECORD.with_name("starts.json")
 CONTROLLERS = ("reno", "cubic", "bbr1")
 
 GOODPUT, QUEUE = 0.01, 0.05
@@ -152,6 +156,32 @@ def line(cell: Cell) -> str:
     return f"{cell[0]:9} {cell[1]:6} {both}  {queues}  {again}  {'agrees' if agrees(cell) else 'DIFFERS'}"
 
 
+CHAOTIC: Sequence[Cell] = [("on-off", "cubic"), ("on-off", "bbr1")]
+"""Cells in which the moment of the start decides as much as what is compared: they are played from some starts."""
+WITHIN = ["0 s", "9 ms"]
+TIMES = 12
+
+
+def started_anywhere(cell: Cell, engine: str) -> list[dict[str, float]]:
+    """Goodput (bit/s) and mean queue (packets) of a cell whose first flow starts at drawn moments, the same on each."""
+    asked = scenario(cell)
+    first = asked["flows"][0] | {"start": {"uniform": WITHIN}}
+    run = asked["run"] | {"engine": engine, "replications": TIMES}
+    result = ackclock.run(asked | {"flows": [first, *asked["flows"][1:]], "run": run})
+    goodput = result.flows.group_by("run").agg(pl.col("goodput_bps").sum())
+    queue = result.links.group_by("run").agg(pl.col("mean_queue_packets").max())
+    found = goodput.join(queue, on="run").sort("run").select("goodput_bps", "mean_queue_packets")
+    return [{name: round(value, 3) for name, value in row.items()} for row in found.to_dicts()]
+
+
+def record_starts() -> None:
+    """Play the cells of :data:`CHAOTIC` on the kernel that is built and write them down."""
+    rows = [{"path": path, "cc": cc, "runs": started_anywhere((path, cc), "kernel-vt")} for path, cc in CHAOTIC]
+    STARTS.write_text(
+        json.dumps({"kernel": kept.named(None).version, "cells": rows}, indent=1) + "\n", encoding="utf-8"
+    )
+
+
 def record(wanted: list[Cell]) -> None:
     """Play cells on the kernel that is built and write all of them down."""
     kernel = kept.named(None)
@@ -175,9 +205,13 @@ def main() -> None:
     """Record, or print a line for each cell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--record-starts", action="store_true")
     parser.add_argument("--only", action="append", default=[], help="a path or a controller")
     given = parser.parse_args()
     wanted = [cell for cell in cells() if not given.only or set(given.only) & set(cell)]
+    if given.record_starts:
+        record_starts()
+        return
     if given.record:
         record(wanted)
         recorded.cache_clear()
