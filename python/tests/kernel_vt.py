@@ -87,6 +87,28 @@ def test_replications_have_seeds_of_their_own_and_come_in_parallel() -> None:
     assert one.flows["goodput_bytes"].n_unique() == 3
 
 
+def test_engines_are_compared_and_what_was_played_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "small.toml", tmp_path / "out"
+    file.write_text(
+        '[topology]\nkind = "dumbbell"\nrate = "5 Mbit/s"\nrtt = "20 ms"\n'
+        'queue = { kind = "droptail", limit = "2 BDP" }\n[[flows]]\ncc = "reno"\n[run]\nduration = "8 s"\n'
+    )
+    command = ["agree", str(file), "--engines", "sim,kernel-vt", "--out", str(out), "--replications", "2", "--json"]
+    assert main(command) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["agrees"]
+    assert [engine["name"] for engine in answer["engines"]] == ["sim", "kernel-vt"]
+    journal = out / "kernel-vt" / "runs.journal"
+    before, pages = journal.read_bytes(), tables(ackclock.Result.load(out / "kernel-vt"))
+    assert main(command) == 0
+    assert journal.read_bytes() == before, "played again although it was there"
+    # As what was ended while it wrote the second run.
+    journal.write_bytes(before[:-100])
+    assert main(command) == 0
+    assert journal.read_bytes() != before[:-100]
+    assert tables(ackclock.Result.load(out / "kernel-vt")) == pages
+
+
 def test_version_6_and_what_a_kernel_has_not() -> None:
     six = ackclock.run(scenario(ip=6, duration="4 s"))
     assert six.flows["goodput_bps"][0] > 9e6
