@@ -142,7 +142,7 @@ impl Sim {
         } else if element < self.layout.sides {
             let i = (element - self.layout.delays) as usize;
             while let Some((_, p)) = self.delays[i].leave(now) {
-                self.arrive::<false>(now, p.id, p.len);
+                self.arrive(now, p.id, p.len);
             }
             self.delays[i].due()
         } else if element != LAST {
@@ -160,7 +160,7 @@ impl Sim {
             let link = &mut self.links[i];
             let Some((p, next)) = link.pull(now, &mut self.slab) else { return link.next_due() };
             if p.id != NONE {
-                self.arrive::<false>(now, p.id, p.len);
+                self.arrive(now, p.id, p.len);
             }
             // Packets come out one by one: asking when costs less than asking for another.
             let due = if next.is_set() { next } else { self.links[i].next_due() };
@@ -170,9 +170,9 @@ impl Sim {
         }
     }
 
-    /// A packet has come out of an element: on to the next, or to its endpoint. `MANY`: others may come out of it with it.
+    /// A packet has come out of an element: on to the next, or to its endpoint.
     #[inline(always)]
-    fn arrive<const MANY: bool>(&mut self, now: Time, id: u32, len: u32) {
+    fn arrive(&mut self, now: Time, id: u32, len: u32) {
         let slot = self.slab.get_mut(id);
         let element = self.routes.stop(slot.next);
         if element != END {
@@ -203,9 +203,6 @@ impl Sim {
             if segment.len > 0 && to & 1 == 1 && !slot.copy {
                 one_way.arrived(now, id, *flow);
             }
-        }
-        if MANY {
-            endpoint.rx.comes_in_blocks();
         }
         endpoint.on_segment(now, segment);
         let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());
@@ -256,16 +253,34 @@ impl Sim {
     fn on_other_due(&mut self, now: Time, door: u32) -> Time {
         let (i, _) = self.doors[(door - self.layout.others) as usize];
         while let Some(out) = self.others[i].pull(now, &mut self.slab) {
+            self.note_block(out.parcel.id);
             self.arrive_by_others(now, out.parcel.id, out.parcel.len);
         }
         self.others[i].next_due()
+    }
+
+    /// A packet comes out of an element that may release several at one moment: if its endpoint is next, but for who looks at
+    /// packets, it gets them in blocks.
+    fn note_block(&mut self, id: u32) {
+        let slot = self.slab.get(id);
+        let (side, mut place) = ((slot.side ^ 1) as usize, slot.next);
+        loop {
+            match self.routes.stop(place) {
+                END => break,
+                element if element >= self.layout.taps && element < self.layout.delays => place += 1,
+                _ => return,
+            }
+        }
+        if let Some(endpoint) = &mut self.sides[side].endpoint {
+            endpoint.rx.comes_in_blocks();
+        }
     }
 
     /// [`Sim::arrive`] for what is neither link nor delay. A single copy of it: every one weighs on the others.
     #[cold]
     #[inline(never)]
     pub(crate) fn arrive_by_others(&mut self, now: Time, id: u32, len: u32) {
-        self.arrive::<true>(now, id, len);
+        self.arrive(now, id, len);
     }
 
     /// Sends what the endpoint has ready and sees to it that its timers are minded.
