@@ -108,7 +108,7 @@ impl Sim {
         let mut slab = Slab::default();
         let spare = slab.reserve();
         let one_way = run.packet_delays.then(|| Box::new(OneWay::new(flows.len())));
-        Ok(Sim {
+        let mut sim = Sim {
             events,
             layout,
             links,
@@ -137,7 +137,9 @@ impl Sim {
             taps: (!run.capture.is_empty()).then(|| Box::new(Taps::new(router.taps.into_list(), run.flows.len()))),
             link_names: run.links.iter().map(|l| (l.id.clone(), l.rate_bps)).collect(),
             warnings,
-        })
+        };
+        (0..sim.sides.len()).for_each(|side| sim.note_blocks(side));
+        Ok(sim)
     }
 
     /// From now on the controllers of connections that are opened during the run are made by `maker`; without it by the

@@ -253,26 +253,22 @@ impl Sim {
     fn on_other_due(&mut self, now: Time, door: u32) -> Time {
         let (i, _) = self.doors[(door - self.layout.others) as usize];
         while let Some(out) = self.others[i].pull(now, &mut self.slab) {
-            self.note_block(out.parcel.id);
             self.arrive_by_others(now, out.parcel.id, out.parcel.len);
         }
         self.others[i].next_due()
     }
 
-    /// A packet comes out of an element that may release several at one moment: if its endpoint is next, but for who looks at
-    /// packets, it gets them in blocks.
-    fn note_block(&mut self, id: u32) {
-        let slot = self.slab.get(id);
-        let (side, mut place) = ((slot.side ^ 1) as usize, slot.next);
-        loop {
-            match self.routes.stop(place) {
-                END => break,
-                element if element >= self.layout.taps && element < self.layout.delays => place += 1,
-                _ => return,
+    /// If packets for `side` come straight, but for who looks at them, out of an element that may release several at one
+    /// moment, its endpoint gets them in blocks.
+    pub(crate) fn note_blocks(&mut self, side: usize) {
+        let route = self.sides[side ^ 1].route;
+        let behind = (route.next..).map(|at| self.routes.stop(at)).take_while(|stop| *stop != END);
+        let is_tap = |stop: &u32| (self.layout.taps..self.layout.delays).contains(stop);
+        let last = std::iter::once(route.first).chain(behind).filter(|stop| !is_tap(stop)).last();
+        if last.is_some_and(|stop| (self.layout.others..self.layout.taps).contains(&stop)) {
+            if let Some(endpoint) = &mut self.sides[side].endpoint {
+                endpoint.rx.comes_in_blocks();
             }
-        }
-        if let Some(endpoint) = &mut self.sides[side].endpoint {
-            endpoint.rx.comes_in_blocks();
         }
     }
 

@@ -115,6 +115,7 @@ impl Sim {
             let side = Side { endpoint, route: own.route, stamp, flow: f as u32, watch: u64::MAX };
             self.sides[2 * c + end] = side;
         }
+        (2 * c..2 * c + 2).for_each(|side| self.note_blocks(side));
         self.flows[f].open.push(c as u32);
         Some(c)
     }
