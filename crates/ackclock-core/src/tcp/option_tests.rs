@@ -94,6 +94,11 @@ fn linux_acknowledges_a_segment_when_it_is_read_if_it_takes_room_of_a_window_tha
     // The handshake offered everything, and what is read leaves it.
     assert!(give(&mut e, 200, &data(1, 1000)).is_empty());
     assert_eq!(give(&mut e, 201, &data(1001, 1000))[0].window, 64_000);
+    assert!(give(&mut e, 202, &data(2001, 1000)).is_empty());
+    // What waits for its acknowledgment has been read, too.
+    let due = e.next_deadline();
+    e.on_timer(due);
+    assert_eq!(e.poll_transmit(due).map(|s| s.window), Some(64_000));
 }
 
 #[test]
