@@ -29,7 +29,7 @@ import ackclock
 from ackclock import host, kernel
 from ackclock.scenario.compile import compile_run
 from ackclock.scenario.plan import load
-from ends import Ends, quiet
+from line_of_hosts import Ends, quiet
 
 RTT = "20 ms"
 RUNS = (

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import ends
+import line_of_hosts
 
 PYTHON = "/usr/bin/python3"
 PORT = 5001
@@ -103,7 +103,7 @@ def together(receives: Sequence[str], sends: Sequence[str], limit: float) -> Non
     """Both programs until they have ended."""
     with subprocess.Popen(receives) as receiver:
         try:
-            ends.quiet(*sends)
+            line_of_hosts.quiet(*sends)
             receiver.wait(limit)
         finally:
             receiver.kill()
@@ -113,7 +113,7 @@ def together(receives: Sequence[str], sends: Sequence[str], limit: float) -> Non
 
 def over_veth(test: Mapping[str, Any], job: Mapping[str, Any], qdisc: Callable[[list[str]], None] | None) -> None:
     """Both programs at the ends of a line of devices, with or without netem in its middle."""
-    with ends.Ends() as line:
+    with line_of_hosts.Ends() as line:
         if not test["gso"]:
             line.segmented()
         near, router, far = (line.inside(name) for name in line.names)
@@ -136,8 +136,8 @@ def netem(test: Mapping[str, Any], job: Mapping[str, Any]) -> None:
 
     def qdisc(router: list[str]) -> None:
         add = [*router, "tc", "qdisc", "add", "dev"]
-        ends.quiet(*add, "right", "root", "netem", *there)
-        ends.quiet(*add, "left", "root", "netem", *delay, "limit", "100000")
+        line_of_hosts.quiet(*add, "right", "root", "netem", *there)
+        line_of_hosts.quiet(*add, "left", "root", "netem", *delay, "limit", "100000")
 
     over_veth(test, job, qdisc)
 
@@ -216,22 +216,22 @@ def system_call(calls: int = 20_000) -> float:
 def settle(over: str | None) -> None:
     """The computer's files for a file system, and below them `over`, with what is written in memory."""
     place = Path("/mnt")
-    ends.quiet("mount", "-t", "tmpfs", "memory", str(place))
+    line_of_hosts.quiet("mount", "-t", "tmpfs", "memory", str(place))
     for name in ("upper", "work", "all"):
         (place / name).mkdir()
     lower = "/"
     if over is not None:
         # A file system of its own: layers must not have each other in them.
         (place / "over").mkdir()
-        ends.quiet("mount", "-t", "hostfs", "-r", "over", "-o", over, f"{place}/over")
+        line_of_hosts.quiet("mount", "-t", "hostfs", "-r", "over", "-o", over, f"{place}/over")
         lower = f"{place}/over:/"
     options = f"lowerdir={lower},upperdir={place}/upper,workdir={place}/work"
-    ends.quiet("mount", "-t", "overlay", "files", "-o", options, f"{place}/all")
+    line_of_hosts.quiet("mount", "-t", "overlay", "files", "-o", options, f"{place}/all")
     for kind, name in (("proc", "proc"), ("sysfs", "sys"), ("devtmpfs", "dev"), ("tmpfs", "run")):
-        ends.quiet("mount", "-t", kind, kind, f"{place}/all/{name}")
+        line_of_hosts.quiet("mount", "-t", kind, kind, f"{place}/all/{name}")
     os.chroot(place / "all")
     os.chdir("/")
-    ends.quiet("ip", "link", "set", "lo", "up")
+    line_of_hosts.quiet("ip", "link", "set", "lo", "up")
     # Its own would be refused to mahimahi's programs, whose caller is another user than they are.
     legacy = shutil.which("iptables-legacy")
     if legacy is not None:
