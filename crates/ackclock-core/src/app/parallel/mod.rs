@@ -253,8 +253,8 @@ impl Parallel {
             }
         }
         if last {
-            // Not told by the test: the nearer of the two.
-            let some = gain.measured > ln(WORTH * NOTHING) / 2.0;
+            // Not told by the test: to go back from a gain that is there costs more than to stay for none.
+            let some = gain.measured > ln(NOTHING);
             self.hold(if some { now } else { half }, if some { Why::SomeGain } else { Why::NoGain });
             return;
         }
