@@ -38,6 +38,16 @@ SELECTIONS = [
     ),
     ('year = "2020"', 'yer = "2020"', "citation.yer: unknown key 'yer' (line 7); did you mean 'year'?"),
     ('label = "reno"', 'lable = "reno"', "tables.0.rows.0.lable: unknown key 'lable' (line 22); did you mean 'label'?"),
+    (
+        'kind = "time"',
+        'kind = "time"\nbars = true',
+        "figures.0.bars: bars are values of a sweep from 0 (line 31); write",
+    ),
+    (
+        '"cwnd", by = "cc"',
+        '"cwnd", by = "cc", steps = { a = 1 }',
+        "figures.0.series.0.steps: names are of the steps of",
+    ),
     ("digits = 2", "digits = -2", "tables.0.columns.0.digits: -2 is out of range (line 21); give 0 to 15"),
     ("scale = 1e-6, digits", "scale = 0, digits", "tables.0.columns.0.scale: 0.0 is no scale (line 21); give a number"),
     ("from = 0", "from = 5, to = 1", "figures.0.x.from: 5 is not below 1 (line 31); give the lower end first"),

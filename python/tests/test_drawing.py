@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from ackclock import engine
 from ackclock.drawing import curves, intervals
@@ -41,6 +43,26 @@ def segments(given: Chart) -> list[Any]:
     """The bars of intervals: of each its two ends."""
     bars = [item for item in drawn(given).axes[0].collections if isinstance(item, LineCollection)]
     return [segment.tolist() for item in bars for segment in item.get_segments()]
+
+
+def test_bars_stand_beside_each_other_from_zero() -> None:
+    found = [
+        Curve(name, (0, 1), values, (1.0, -2.0), (3.0, 1.0), bars=True)
+        for name, values in (("a", (2.0, -1.0)), ("b", (1.5, 0.5)), ("c", (2.5, math.nan)))
+    ]
+    given = chart(*found, x=Scale("x", ticks=("one", "two")))
+    axes = drawn(given).axes[0]
+    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    ends = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars)
+    assert len(bars) == 6
+    assert all(left <= right for (_, left), (right, _) in itertools.pairwise(ends))
+    assert all(round(left + 0.001) == round(right - 0.001) for left, right in ends), "within the room of a name"
+    assert {(bar.get_y(), bar.get_height()) for bar in bars if not math.isnan(bar.get_height())} == {
+        (0, 2), (0, -1), (0, 1.5), (0, 0.5), (0, 2.5),
+    }  # fmt: skip
+    assert len({bar.get_hatch() for bar in bars}) == 3, "a print without colours"
+    assert legend(given) == ["a", "b", "c"]
+    assert len(segments(given)) >= 6
 
 
 def test_titles_keep_within_the_figure() -> None:

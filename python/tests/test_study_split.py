@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import shutil
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import ackclock
 from ackclock import InputError, study
 from ackclock.scenario.plan import Plan, load
-from ackclock.study import Results, captured
+from ackclock.study import Results, Runs, captured
 from ackclock.study.figures import build
 from ackclock.study.runner import Loaded, judge, plans
 from ackclock.study.selections import check, known
@@ -58,8 +59,9 @@ def results(loaded: Loaded, mean: Plan) -> Results:
 @pytest.mark.parametrize(
     ("quick", "runs"),
     [
-        (False, 2 * 14 * 3 * 2 * 20 + 2 * 3 * 2 * 20 + 2 * 20 + 2 * 7 * 2 * 20 + 2 * 5 * 2 * 20 + 48 * 5 + 10 * 5),
-        (True, 2 * 4 * 3 * 2 * 2 + 2 * 3 * 2 * 3 + 2 * 3 + 2 * 7 * 2 * 2 + 2 * 5 * 2 * 2 + 48 + 10),
+        # Regions over LTE and 3G, mean, often, outages, window, loss, rates, modern, proxy, gone.
+        (False, 3360 + 12 * 30 + 4 * 100 + 2 * 60 + 28 * 20 + 20 * 20 + 20 * 20 + 96 * 5 + 13 * 5 + 4 * 20),
+        (True, 2 * 48 + 12 * 3 + 4 * 10 + 2 * 3 + 28 * 2 + 20 * 2 + 20 * 2 + 96 + 13 + 4 * 2),
     ],
 )
 def test_every_scenario_can_be_planned(loaded: Loaded, quick: bool, runs: int) -> None:
@@ -119,12 +121,48 @@ def test_gains_are_drawn_against_the_proxy_off(loaded: Loaded, results: Results,
     assert far.y[0] == pytest.approx(100 * (ratio - 1))
 
 
+def test_regions_are_bars_with_names(loaded: Loaded, results: Results, measures: ModuleType) -> None:
+    figures = {figure.id: figure for figure in loaded.study.figures}
+    spec = figures["29a"]
+    assert spec.bars
+    assert [series.panel for series in spec.series] == ["S1", "S2"]
+    claims = importlib.import_module("ackclock_study_split_tcp.claims")
+    for series in spec.series:
+        assert dict(series.steps) == {f"R{n}": rtt for n, rtt in enumerate(claims.SERVERS[series.panel], 1)}
+    named = {"far": "105 ms", "not played": "125 ms", "near": "15 ms"}
+    series = dataclasses.replace(spec.series[0], scenario="mean", steps=named)
+    chart = build(dataclasses.replace(spec, series=(series,)), results, loaded.code.measures)
+    assert chart.x.ticks == ("far", "near")
+    assert [curve.label for curve in chart.panels[0].curves] == ["near", "mid", "far"]
+    for curve in chart.panels[0].curves:
+        assert curve.bars
+        assert list(curve.x) == [0, 1]
+        assert curve.y[0] > curve.y[1] > 0
+
+
+def test_a_phone_that_leaves_takes_what_the_proxy_had(measures: ModuleType, loaded: Loaded) -> None:
+    setting = next(item for item in loaded.study.settings if item.id == "gone")
+    runs = Runs.of("gone", ackclock.run(load(setting.content, replications=2), jobs=1))  # type: ignore[arg-type]
+    sizes = {"pep": 4e6, "buffer-1m": 1e6, "buffer-400k": 4e5}
+    for run in runs:
+        relay, got = run.params["relay"], measures.delivered(run)
+        assert 1e6 < got < 2e7
+        if relay == "none":
+            assert measures.believed(run) is measures.undelivered(run) is None
+        else:
+            assert measures.undelivered(run) == pytest.approx(sizes[str(relay)], rel=0.001)
+            assert measures.believed(run) - got == pytest.approx(measures.undelivered(run), rel=0.001)
+
+
 def test_what_linux_did_is_recorded_run_by_run(loaded: Loaded) -> None:
     cells = list(importlib.import_module("ackclock_study_split_tcp.linux").cells())
-    assert [sum(cell.scenario == name for cell in cells) for name in ("mean", "outages")] == [36, 6]
+    assert [sum(cell.scenario == name for cell in cells) for name in ("mean", "often", "outages")] == [30, 6, 6]
+    assert len({cell.name.partition(", ")[2] for cell in cells if cell.scenario != "outages"}) == 36, "each once"
     for cell in cells:
-        runs = 6 if cell.scenario == "outages" else 30 if cell.number < 3 else 12
-        assert sorted(cell.gains) == list(range(runs))
+        short = cell.number < 3 or cell.name == "mean, 105 ms, mid, 5 MB"
+        away = 60 if cell.number < 3 else 30
+        runs = {"often": 100, "outages": away}.get(cell.scenario, 30 if short else 12)
+        assert sorted(cell.gains) == list(range(runs)), cell.name
     far = next(cell for cell in cells if cell.name == "mean, 105 ms, near, 10 MB")
     assert 1.3 < min(far.gains.values()) < max(far.gains.values()) < 1.5
 
@@ -163,6 +201,12 @@ def test_what_is_wrong_with_gains_is_said(loaded: Loaded, tmp_path: Path) -> Non
     )
     broken = study.load(tmp_path)
     with pytest.raises(InputError, match="unknown swept key 'cc'"):
+        check(broken.study, plans(broken.study))
+    wrong = text.replace('steps = { R1 = "125 ms"', 'steps = { R1 = "124 ms"', 1)
+    (tmp_path / "study.toml").write_text(wrong, encoding="utf-8")
+    broken = study.load(tmp_path)
+    message = r"figures\.0\.series\.0\.steps\.R1\.topology\.rtt: unknown value of topology\.rtt '124 ms'"
+    with pytest.raises(InputError, match=message):
         check(broken.study, plans(broken.study))
     with pytest.raises(InputError, match="captures, which the simulator writes"):
         study.run(loaded, quick=True, engine="kernel")

@@ -16,7 +16,7 @@ class Curve:
     """A line. `low` and `high` are the ends of the intervals, where there are any.
 
     `steps`: between two points the value stays, as that of a distribution or a queue does. `area`: what lies between
-    `low` and `high` is filled, and no line is drawn. `bare`: without markers.
+    `low` and `high` is filled, and no line is drawn. `bare`: without markers. `bars`: each value is a bar from 0.
     """
 
     label: str
@@ -27,6 +27,7 @@ class Curve:
     steps: bool = field(default=False, kw_only=True)
     area: bool = field(default=False, kw_only=True)
     bare: bool = field(default=False, kw_only=True)
+    bars: bool = field(default=False, kw_only=True)
 
     @property
     def known(self) -> bool:

@@ -39,6 +39,7 @@ _MARKERS = 9
 _BANDS = 3  # more of them cannot be told apart
 _WIDER = 2  # times a line is made wider at most: more would hide what is beside it
 _AROUND = 0.09  # of the axes of a panel of means, at each end: their markers are large
+_FILLED = 0.94  # of the room of a bar
 _ALIKE = 0.015  # of the height of a panel: lines that are nowhere farther apart hide each other
 
 
@@ -188,6 +189,11 @@ def _panel(axes: Axes, common: _Look, panel: Panel, heights: Heights) -> None:
 def _curve(axes: Axes, common: _Look, heights: Heights, curve: Curve, over: int, *, band: bool) -> None:
     """A line with its intervals; wider than the `over` lines that would hide it."""
     x, y = common.places.of(curve.label, curve.x), heights.drawn(curve.y)
+    if curve.bars:
+        look, number = common.styles[curve.label], common.chart.labels.index(curve.label)
+        layers.bars(axes, x, y, _FILLED * common.places.room, look, number)
+        intervals.bars(axes, x, curve.low, curve.high, "black", heights.ends, heights.bounds)
+        return
     style = _line(common, curve.label)
     if curve.steps:
         style["drawstyle"] = "steps-post"
@@ -247,7 +253,7 @@ def _handles(common: _Look) -> list[Artist]:
     """
     chart = common.chart
     named = {box.label for panel in chart.panels for box in panel.boxes if chart.y.ticks[int(box.at)] == box.label}
-    filled = {curve.label for curve in chart.curves if curve.area}
+    filled = {curve.label for curve in chart.curves if curve.area or curve.bars}
     bare = {curve.label for curve in chart.curves if curve.bare} | sequence_layer.bare(chart.panels)
     found: list[Artist] = []
     for number, label in enumerate(chart.labels):

@@ -79,8 +79,14 @@ def area(axes: Axes, curve: Curve, style: Style, number: int) -> None:
     axes.fill_between(curve.x, curve.low, curve.high, step="mid", **_filled(style, number))
 
 
+def bars(axes: Axes, x: Sequence[float], y: Sequence[float], width: float, style: Style, number: int) -> None:
+    """Bars from 0, with a pattern of their own for a print without colours."""
+    axes.bar(x, y, width, zorder=1.5, **_filled(style, number))
+    axes.axhline(0, color="black", linewidth=0.6, zorder=1.6)
+
+
 def area_entry(label: str, style: Style, number: int) -> Patch:
-    """Its entry in the legend."""
+    """Its entry in the legend, or that of bars."""
     return Patch(label=label, **_filled(style, number))
 
 

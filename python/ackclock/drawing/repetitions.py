@@ -41,4 +41,4 @@ def panel(title: str, label: str, result: Result, rows: Sequence[Row], scale: fl
         strokes.append(frame.strokes(name, {key: values[order] for key, values in together.items()}))
     drawn = tuple(merging.stair(label, x, y * scale, _POINTS) for x, y in lines)
     bundle = Bundle(label, drawn, middle(label, lines, scale))
-    return Panel(title, sequence=BytesOverTime(strokes=tuple(strokes), bundles=(bundle,)))
+    return Panel(title, sequence=BytesOverTime(strokes=tuple(strokes), bundles=(bundle,), red=True))

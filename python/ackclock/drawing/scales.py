@@ -54,6 +54,11 @@ class Places:
         """Whether curves stand beside their places, so that none hides another altogether."""
         return self._step > 0 and len(self._labels) > 1
 
+    @property
+    def room(self) -> float:
+        """How wide a bar of a curve at a place can be: what is between neighbouring curves, or much of a place."""
+        return self._step or _SHARE
+
     def of(self, label: str, x: Sequence[float]) -> list[float]:
         """Where the points of a curve stand."""
         if not self._step:

@@ -47,6 +47,7 @@ MARKS: Mapping[str, tuple[str, str, float, bool]] = {
 }
 """Marker, colour, size in points, and whether it is full. No two have marker and filling alike: a grey print."""
 
+_RED = "#C00000"
 _LINES_ONLY = ("+", "|", "*")
 _THIN = 0.45  # points of one of many lines
 _FAINT = 0.45
@@ -62,7 +63,7 @@ def graph(axes: Axes, own: BytesOverTime, styles: Mapping[str, Style]) -> None:
         if strokes.label in BARS:
             _bars(axes, strokes, BARS[strokes.label])
         else:
-            _marks(axes, strokes)
+            _marks(axes, strokes, _RED if own.red else MARKS[strokes.label][1])
     for bundle in own.bundles:
         style = styles[bundle.label].line()
         many = bundle.middle is not None
@@ -94,7 +95,10 @@ def entries(panels: Sequence[BytesOverTime]) -> list[Artist]:
         for label, look in STAIRS.items()
         if label in lines and not (label == shapes.DATA and label in strokes)
     ]
-    found += [Line2D([], [], label=label, **_marker(label)) for label in MARKS if label in strokes]
+    red = any(panel.red for panel in panels)
+    for label, (_, own, *_) in MARKS.items():
+        if label in strokes:
+            found.append(Line2D([], [], label=label, **_marker(label, _RED if red else own)))
     return found
 
 
@@ -112,16 +116,17 @@ def _bars(axes: Axes, own: Strokes, look: Mapping[str, Any]) -> None:
     axes.plot(x, y, solid_capstyle="projecting", zorder=2.0, **look)
 
 
-def _marks(axes: Axes, own: Strokes) -> None:
+def _marks(axes: Axes, own: Strokes, colour: str) -> None:
     middle = (np.asarray(own.low) + np.asarray(own.high)) / 2
-    marker, colour, *_ = MARKS[own.label]
+    marker = MARKS[own.label][0]
     if marker not in _LINES_ONLY and own.label != shapes.NEEDLESS:
         _bars(axes, own, {"color": colour, "linewidth": 0.8})
-    whole(axes, *axes.plot(own.x, middle, zorder=3.0 if own.label == shapes.NEEDLESS else 2.6, **_marker(own.label)))
+    above = 3.0 if own.label == shapes.NEEDLESS else 2.6
+    whole(axes, *axes.plot(own.x, middle, zorder=above, **_marker(own.label, colour)))
 
 
-def _marker(label: str) -> dict[str, Any]:
-    marker, colour, size, full = MARKS[label]
+def _marker(label: str, colour: str) -> dict[str, Any]:
+    marker, _, size, full = MARKS[label]
     return {
         "linestyle": "none",
         "marker": marker,

@@ -134,6 +134,8 @@ class BytesOverTime:
     strokes: tuple[Strokes, ...] = ()
     stairs: tuple[Stair, ...] = ()
     bundles: tuple[Bundle, ...] = ()
+    red: bool = False
+    """Whether all marks are red: they are what is wrong with the lines of many, and only their shapes differ."""
 
     @property
     def empty(self) -> bool:

@@ -128,8 +128,11 @@ def _figure(table: Table) -> FigureSpec:
         panels=table.get("panels", str, ""),
         series=table.each("series", _series, required=True),
         marks=table.each("marks", _mark),
+        bars=table.get("bars", bool, False),
     )
     table.end()
+    if found.bars and (found.kind != "sweep" or found.y.log):
+        raise table.wrong("bars", "bars are values of a sweep from 0", 'write kind = "sweep", and y without log')
     for index, series in enumerate(found.series):
         if found.kind == "sweep" and not series.over:
             key = (*table.key, "series", index, "over")
@@ -138,6 +141,9 @@ def _figure(table: Table) -> FigureSpec:
             key = (*table.key, "series", index, "against")
             problem = "gains are of means of runs over a swept value"
             raise table.source.wrong(key, problem, 'write kind = "sweep", without median and reference')
+        if series.steps and (found.kind != "sweep" or series.reference is not None):
+            key = (*table.key, "series", index, "steps")
+            raise table.source.wrong(key, "names are of the steps of a sweep", 'write kind = "sweep", or remove it')
         if found.kind != "sweep" and series.reference is not None:
             key = (*table.key, "series", index, "reference")
             raise table.source.wrong(key, "a line over time has no reference", 'remove it, or write kind = "sweep"')
@@ -174,6 +180,7 @@ def _series(table: Table) -> SeriesSpec:
         by=table.get("by", str, ""),
         panel=table.get("panel", str, ""),
         median=table.get("median", bool, False),
+        steps=table.scalars("steps"),
         against=table.scalars("against"),
         reference=None if file is None else Reference(label, _numbers(table.file("reference", file))),
     )

@@ -134,15 +134,15 @@ def _swept(
     where it is known to be beyond, with an interval that does not end.
     """
     x, found = [], []
-    for step in runs.steps(series.over):
+    for name, step in _steps(series, runs):
         value = _value(series, runs.where({series.over: step}), measure)
-        at = float(names.index(str(step))) if names else number(step)
+        at = float(names.index(name)) if names else number(step)
         if at is not None and _height(value) is not None:
             x.append(at if names else at * spec.x.scale)
             found.append(value)
     y = [(_height(value) or 0.0) * spec.y.scale for value in found]
     low, high = _ends(found, spec.y)
-    return Line(label, tuple(x), tuple(y), low, high, tuple(value.value is None for value in found))
+    return Line(label, tuple(x), tuple(y), low, high, tuple(value.value is None for value in found), bars=spec.bars)
 
 
 def _value(series: SeriesSpec, runs: Runs, measure: Measure) -> Interval:
@@ -174,8 +174,18 @@ def _height(value: Interval) -> float | None:
 
 def _names(spec: FigureSpec, results: Results) -> tuple[str, ...]:
     """The steps of all series, in order, if one of them is a name: then each has its place on the axis."""
-    steps = [step for series in spec.series for step in results[series.scenario].where(series.where).steps(series.over)]
-    return tuple(dict.fromkeys(map(str, steps))) if any(number(step) is None for step in steps) else ()
+    steps = [name for each in spec.series for name, _ in _steps(each, results[each.scenario].where(each.where))]
+    named = spec.bars or any(number(step) is None for step in steps)
+    return tuple(dict.fromkeys(steps)) if named else ()
+
+
+def _steps(series: SeriesSpec, runs: Runs) -> list[tuple[str, str | int | float]]:
+    """The steps that were played, each with its name."""
+    played = runs.steps(series.over)
+    if not series.steps:
+        return [(str(step), step) for step in played]
+    known = {str(step): step for step in played}
+    return [(name, known[str(step)]) for name, step in series.steps.items() if str(step) in known]
 
 
 def _ends(values: Sequence[Interval], axis: Axis) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -119,6 +119,8 @@ class SeriesSpec:
     panel: str
     median: bool
     reference: Reference | None = None
+    steps: Where = field(default_factory=dict)
+    """What steps of `over` are called at the axis, names first: only these are drawn. All, if there are none."""
     against: Where = field(default_factory=dict)
     """Swept values of runs that the selected ones are compared with: what is drawn is by which share they are more."""
 
@@ -135,7 +137,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class FigureSpec:
-    """A figure. `kind` is ``time`` or ``sweep``; `panels` is a swept key that has a panel for each of its values."""
+    """A figure. `kind` is ``time``, ``sweep`` or ``overlay``.
+
+    `panels` is a swept key that has a panel for each of its values. `bars`: values of a sweep are bars.
+    """
 
     id: str
     title: str
@@ -146,6 +151,7 @@ class FigureSpec:
     panels: str
     series: tuple[SeriesSpec, ...]
     marks: tuple[Mark, ...]
+    bars: bool = False
 
 
 @dataclass(frozen=True, slots=True)

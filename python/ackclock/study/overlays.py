@@ -24,6 +24,7 @@ def build(spec: FigureSpec, plans: Mapping[str, Plan]) -> Chart:
         x=Scale(spec.x.label, low=0.0, high=spec.x.high),
         y=Scale(spec.y.label, low=0.0, high=spec.y.high),
         panels=panels,
+        across=1,  # above each other, with the same time
     )
 
 

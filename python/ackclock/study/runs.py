@@ -87,6 +87,11 @@ class Run:
         return self._result.flows.filter(pl.col("run") == self.number).to_dicts()
 
     @functools.cached_property
+    def legs(self) -> list[dict[str, Any]]:
+        """The rows of the table of legs, which connections that a relay splits have."""
+        return self._result.legs.filter(pl.col("run") == self.number).to_dicts()
+
+    @functools.cached_property
     def links(self) -> list[dict[str, Any]]:
         """The rows of the table of links."""
         return self._result.links.filter(pl.col("run") == self.number).to_dicts()
@@ -113,6 +118,12 @@ class Run:
     def link(self, name: str) -> dict[str, Any]:
         """The row of a link."""
         return _named("link", name, self.links)
+
+    def counted(self, name: str, of: str = "0") -> float | None:
+        """What an application or a relay of a flow measured (docs/results.md, measures); none if it did not."""
+        asked = (pl.col("run") == self.number) & (pl.col("id") == of) & (pl.col("name") == name)
+        found = self._result.measures.filter(asked)["value"].to_list()
+        return float(found[0]) if found else None
 
     def captured(self, place: str = "flows.0.sink") -> Mapping[str, Any]:
         """What the analysis of the run's capture says of the data that passed at a place (docs/pcap.md).

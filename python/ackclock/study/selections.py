@@ -78,6 +78,8 @@ def _of_figures(
             swept = among[series.scenario]
             yield from _of_where(series.where, swept, *place, "where")
             yield from _of_where(series.against, swept, *place, "against")
+            for name, value in series.steps.items():
+                yield from _of_where({series.over: value}, swept, *place, "steps", name)
             for name in ("by", "over"):
                 if key := getattr(series, name):
                     yield from _of_key(key, swept, *place, name)

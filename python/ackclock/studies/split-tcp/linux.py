@@ -13,8 +13,10 @@ FOLDER = Path(__file__).parent / "expected"
 KEYS = {"mean": ("topology.rtt", "topology.profile", "flows.0.relay"), "outages": ("flows.0.relay",)}
 """By scenario what the rows of its file are called after; the last of them is the proxy."""
 COLUMNS = ("rate_100k", "rate_500k", "rate_1m", "rate_5m", "rate_10m", "rate_20m")
-OFTENER = {"mean": "short"}
-"""By scenario a file with more runs of its short downloads, which hold instead."""
+OFTENER = {"mean": ("short", "five"), "outages": ("away",)}
+"""By scenario files with more runs of some of its downloads, which hold instead."""
+OFTEN = "often"
+"""A scenario, and its file, of cells of `mean` whose runs scatter so much that they are played more often still."""
 Rates = dict[tuple[str, ...], dict[str, dict[int, float]]]
 
 
@@ -46,15 +48,25 @@ def recorded(scenario: str) -> Rates:
 
 
 def cells() -> Iterator[Cell]:
-    """Everything that was recorded."""
+    """Everything that was recorded, each cell of the scenario that has most runs of it."""
+    often = recorded(OFTEN)
+    yield from _cells(OFTEN, KEYS["mean"], often)
     for scenario, keys in KEYS.items():
         found = recorded(scenario)
-        for key, oftener in (recorded(OFTENER[scenario]) if scenario in OFTENER else {}).items():
-            found[key].update(oftener)
-        for (*values, relay), rates in found.items():
-            if relay == OFF:
-                continue
-            for column, on in rates.items():
-                off = found[(*values, OFF)][column]
-                gains = {number: on[number] / off[number] - 1 for number in on}
-                yield Cell(scenario, dict(zip(keys[:-1], values, strict=True)), COLUMNS.index(column), gains)
+        for oftener in OFTENER.get(scenario, ()):
+            for key, rates in recorded(oftener).items():
+                found[key].update(rates)
+        if scenario == "mean":
+            for key, rates in often.items():
+                found[key] = {column: own for column, own in found[key].items() if column not in rates}
+        yield from _cells(scenario, keys, found)
+
+
+def _cells(scenario: str, keys: tuple[str, ...], found: Rates) -> Iterator[Cell]:
+    for (*values, relay), rates in found.items():
+        if relay == OFF:
+            continue
+        for column, on in rates.items():
+            off = found[(*values, OFF)][column]
+            gains = {number: on[number] / off[number] - 1 for number in on}
+            yield Cell(scenario, dict(zip(keys[:-1], values, strict=True)), COLUMNS.index(column), gains)

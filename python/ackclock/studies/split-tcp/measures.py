@@ -42,6 +42,14 @@ def rate(run: Run, number: int) -> float | None:
     return 8 * float(row["goodput_bytes"]) / float(row["fct_s"])
 
 
+def said(run: Run, number: int) -> float | None:
+    """The same as the simulator says it, of runs without captures."""
+    row = run.flow(str(number))
+    if row["mean_fct_s"] is None or row["goodput_bytes"] != SIZES[number]:
+        return None
+    return 8 * SIZES[number] / float(row["mean_fct_s"])
+
+
 def _of(number: int, name: str) -> Measure:
     def download(run: Run) -> float | None:
         return rate(run, number)
@@ -105,6 +113,32 @@ def apart(run: Run) -> float:
         if said:
             found.append(abs(float(seen) / float(said) - 1))
     return max(found, default=0.0)
+
+
+@measure(kind="percent")
+def again(run: Run) -> float | None:
+    """Bytes of the only download that were sent again, by server and proxy, %."""
+    rows = run.legs or [run.flow()]
+    total = sum(int(row["sent_bytes"]) for row in rows)
+    return 100 * sum(int(row["retransmitted_bytes"]) for row in rows) / total if total else None
+
+
+@measure(kind="amount")
+def delivered(run: Run) -> float:
+    """Bytes that the phone has."""
+    return float(run.flow()["goodput_bytes"])
+
+
+@measure(kind="amount")
+def undelivered(run: Run) -> float | None:
+    """Bytes that the proxy had acknowledged to the server and nobody to the proxy; none without a proxy."""
+    return run.counted("acked_undelivered_bytes")
+
+
+@measure(kind="amount")
+def believed(run: Run) -> float | None:
+    """Bytes that the server believes delivered; with a proxy those that it took, without one nobody counts them."""
+    return next((float(row["goodput_bytes"]) for row in run.legs if row["leg"] == "source"), None)
 
 
 @measure(kind="amount")

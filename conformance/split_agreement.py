@@ -1,0 +1,178 @@
+"""How far the gains of the study split-tcp are from those of a real proxy on a real kernel, cell by cell.
+
+    python conformance/split_agreement.py --write
+
+plays in the simulator what `split_kernel.py` recorded, and writes `split/agreement.csv` and the table of
+`docs/split-agreement.md`, which `test_split_kernel.py` holds against what it plays itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import ackclock
+from ackclock.study import mean_interval
+from split_kernel import MEANS, PLAYED, REPLICATIONS, STUDY, given, rates
+
+ROOT = Path(__file__).resolve().parents[1]
+FILE = ROOT / "conformance" / "split" / "agreement.csv"
+PAGE = ROOT / "docs" / "split-agreement.md"
+BEGIN, END = "<!-- generated: split_agreement.py -->", "<!-- end -->"
+MARGIN = 10.0
+"""Points of gain."""
+OFF = "none"
+ON = {"proxy": ("third", "two-thirds", "pep", "buffer-100k", "buffer-400k", "iw-32", "bbr1", "bbr1-server")}
+"""By scenario the names of its proxies, where it has others than `pep`."""
+TITLES = {
+    "mean": "LTE at the mean pings",
+    "3g": "3G at the mean pings",
+    "outages": "a radio that goes away",
+    "window": "the phone's window",
+    "rates": "the rate of 3G",
+    "modern": "windows that do not limit",
+    "proxy": "the proxy itself",
+}
+Rates = dict[tuple[str, int], dict[str, float]]
+"""Bit/s by the name of a row and a replication, and by column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Gains of a download in per cent, means over runs, and their difference with its interval where there is one."""
+
+    scenario: str
+    cell: str
+    column: str
+    runs: int
+    ours: float
+    linux: float
+    apart: float
+    low: float | None
+    high: float | None
+
+    @property
+    def verdict(self) -> str:
+        """`equal` if the difference is within the margin, all of its interval; of one run the difference alone."""
+        ends = [self.apart] if self.low is None or self.high is None else [self.low, self.high]
+        if max(map(abs, ends)) <= MARGIN:
+            return "equal"
+        return "open" if abs(self.apart) <= MARGIN or min(ends) <= MARGIN <= max(ends) else "different"
+
+    def words(self) -> list[str]:
+        """As the table has it: three significant digits are more than is known of a gain."""
+        ends = [f"{end:.1f}" if end is not None else "" for end in (self.low, self.high)]
+        numbers = [f"{value:.1f}" for value in (self.ours, self.linux, self.apart)]
+        return [self.scenario, self.cell, self.column, str(self.runs), *numbers, *ends, self.verdict]
+
+
+HEAD = ["scenario", "cell", "download", "runs", "simulated", "linux", "difference", "low", "high", "verdict"]
+
+
+def recorded(name: str) -> Rates:
+    """What a kernel made of a scenario."""
+    own = f"linux-{name}-runs" if name in REPLICATIONS else f"linux-{name}"
+    text = (STUDY / "expected" / f"{own}.csv").read_text(encoding="utf-8").splitlines()
+    rows = csv.DictReader(line for line in text if not line.startswith("#"))
+    return {
+        (row.pop("row"), int(row.pop("replication", "0"))): {c: float(rate) for c, rate in row.items()} for row in rows
+    }
+
+
+@functools.cache
+def played(name: str) -> Rates:
+    """The same runs in the simulator."""
+    source, changes = given(name)
+    result = ackclock.run(source, set=changes)
+    return {(str(row.pop("row")), int(row.pop("replication"))): row for row in rates(result, name).to_dicts()}
+
+
+def cells_of(found: Rates) -> list[str]:
+    """The names of rows without the proxy's."""
+    return list(dict.fromkeys(row.rpartition(", ")[0] for row, _ in found))
+
+
+def every() -> Iterator[Cell]:
+    """All cells; where several recordings have one, of the last, which has most runs."""
+    found: dict[tuple[str, str, str], Cell] = {}
+    for name in PLAYED:
+        for cell in of(name, recorded(name), played(name)):
+            found[cell.scenario, cell.cell, cell.column] = cell
+    yield from found.values()
+
+
+def of(name: str, linux: Rates, ours: Rates) -> Iterator[Cell]:
+    """The cells of a recording."""
+    scenario = next((each for each, parts in MEANS.items() if name in parts), name)
+    numbers = sorted({number for _, number in linux})
+    for row in cells_of(linux):
+        begin = f"{row}, " if row else ""
+        for relay in ON.get(name, ("pep",)):
+            for column in linux[begin + OFF, 0]:
+                pairs = [[gain(each, begin, relay, column, number) for each in (ours, linux)] for number in numbers]
+                apart = mean_interval(one - two for one, two in pairs)
+                one, two = (sum(side) / len(side) for side in zip(*pairs, strict=True))
+                cell = row if name not in ON else relay
+                yield Cell(scenario, cell, column, len(numbers), one, two, one - two, apart.low, apart.high)
+
+
+def gain(found: Rates, begin: str, relay: str, column: str, number: int) -> float:
+    """By how many per cent a download is faster with the proxy."""
+    on, off = (found[begin + name, number][column] for name in (relay, OFF))
+    return 100 * (on / off - 1)
+
+
+def table(cells: list[Cell]) -> str:
+    """As CSV."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(HEAD)
+    writer.writerows(cell.words() for cell in cells)
+    return stream.getvalue()
+
+
+def page(cells: list[Cell]) -> str:
+    """As Markdown, a table for each scenario."""
+    parts = []
+    for scenario, title in TITLES.items():
+        own = [cell for cell in cells if cell.scenario == scenario]
+        equal = sum(cell.verdict == "equal" for cell in own)
+        parts += [f"### {title[0].upper()}{title[1:]}", "", f"{equal} of {len(own)} equal.", ""]
+        parts += ["| cell | download | runs | simulated | Linux | difference | 95 % interval | |", "|" + "---|" * 8]
+        for cell in own:
+            _, where, column, runs, ours, linux, apart, low, high, verdict = cell.words()
+            name, interval = SIZES[column], f"{low} to {high}" if low else ""
+            parts.append(f"| {where} | {name} | {runs} | {ours} % | {linux} % | {apart} | {interval} | {verdict} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+SIZES = {
+    "rate_100k": "100 kB",
+    "rate_500k": "500 kB",
+    "rate_1m": "1 MB",
+    "rate_5m": "5 MB",
+    "rate_10m": "10 MB",
+    "rate_20m": "20 MB",
+    "only": "",
+}
+
+
+def main(*words: str) -> None:
+    """Print the table, or write it."""
+    cells = list(every())
+    if words != ("--write",):
+        print(table(cells))
+        return
+    FILE.write_text(table(cells), encoding="utf-8")
+    head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    PAGE.write_text(f"{head}{BEGIN}\n\n{page(cells)}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
