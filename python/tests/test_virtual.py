@@ -18,7 +18,7 @@ import ackclock
 from ackclock import kernel
 from ackclock.cli.app import main
 from ackclock.errors import EngineError, InputError
-from ackclock.virtual import build, guest, kept, sources
+from ackclock.virtual import build, guest, kept, patches, sources
 from ackclock.virtual.kept import Kernel
 
 RUN: dict[str, Any] = {
@@ -193,18 +193,13 @@ def test_a_copy_follows_the_sources_and_touches_nothing_else(tmp_path: Path) -> 
 
 
 def test_the_patch_is_marked_and_says_what_it_changes() -> None:
-    patch = (build.OWN / "virtual-time.patch").read_text(encoding="utf-8")
+    patch = (patches.OWN / "virtual-time.patch").read_text(encoding="utf-8")
     assert patch.startswith("SPDX-License-Identifier: GPL-2.0-only\n")
-    assert "GPL-2.0-only" in (build.OWN / "README.md").read_text(encoding="utf-8")
-    changed = build.patched_files(patch)
+    assert "GPL-2.0-only" in (patches.OWN / "README.md").read_text(encoding="utf-8")
+    changed = patches.files(patch)
     assert "arch/um/kernel/time.c" in changed
     assert all(file.startswith("arch/") for file in changed)
     assert all(word in patch for word in ("ttclock=", "ttfail=", "ttsys=", "umseed=", "12288", "TIMER_MULTIPLIER 1\n"))
-
-
-def test_a_patch_that_does_not_fit_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match=r"the patch does not fit Linux 6.12.99, it is for 6.12: .*"):
-        build._patch(tree(tmp_path / "linux"), (build.OWN / "virtual-time.patch").read_text("utf-8"), "6.12.99")
 
 
 def test_a_patch_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,8 +214,8 @@ def test_a_patch_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(InputError, match=said):
             build.build(request, lambda _: None)
     with pytest.raises(EngineError, match=r"^mine\.patch does not fit: .*tcp_cubic\.c"):
-        build._apply(BETA.replace("717", "718"), linux, "mine.patch does not fit")
-    build._apply(BETA, linux, "mine.patch does not fit")
+        patches.apply(BETA.replace("717", "718"), linux, "mine.patch does not fit")
+    patches.apply(BETA, linux, "mine.patch does not fit")
     assert (linux / "net/ipv4/tcp_cubic.c").read_text(encoding="utf-8") == "static int beta = 900;\n"
 
 

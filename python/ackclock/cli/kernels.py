@@ -33,7 +33,7 @@ def build_command(
     *,
     source: Annotated[
         Path | None,
-        Parameter(help="Unpacked sources of Linux 6.12, to be built as they are now; they are not changed."),
+        Parameter(help="Unpacked sources of Linux, to be built as they are now; they are not changed."),
     ] = None,
     package: Annotated[
         str | None, Parameter(help="The package of Debian that has the sources. Default: linux-source-6.12.")
@@ -41,7 +41,9 @@ def build_command(
     patch: Annotated[
         Path | None, Parameter(help="A change to the package's sources, as diff -u or git diff writes it.")
     ] = None,
-    config: Annotated[Path | None, Parameter(help="A file of more settings, CONFIG_NAME=y in each line.")] = None,
+    config: Annotated[
+        Path | None, Parameter(help="A file of more settings, CONFIG_NAME=y in each line, and none without effect.")
+    ] = None,
     name: Annotated[
         str | None,
         Parameter(help="What the kernel is called. Default: its version, or the name of --source or --patch."),

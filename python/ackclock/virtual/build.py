@@ -15,11 +15,10 @@ from pathlib import Path
 
 from ackclock.errors import EngineError, InputError, one_line
 from ackclock.files import reason
-from ackclock.virtual import kept, sources
+from ackclock.virtual import kept, patches, sources
 from ackclock.virtual.kept import Kernel
-
-OWN = Path(__file__).parent.parent / "uml"
-"""The patch and the settings."""
+from ackclock.virtual.settings import asked, check, read
+from ackclock.virtual.settings import own as own_settings
 
 Say = Callable[[str], None]
 
@@ -36,6 +35,9 @@ TOOLS = {
 }
 """Programs that a build calls, and the package of Debian that has each."""
 _HEADERS = {"libelf.h": "libelf-dev"}
+
+_SETTINGS = "settings"
+"""Beside what is built: the settings of its ``.config``, once that is known to have them."""
 
 _FAILED = 12
 """Lines of a build that failed that are looked through for the reason."""
@@ -70,11 +72,6 @@ def compiler() -> str:
     return done.stdout.splitlines()[0].strip()
 
 
-def patched_files(patch: str) -> set[str]:
-    """The files that a patch changes."""
-    return set(re.findall(r"^\+\+\+ b/(\S+)$", patch, re.MULTILINE))
-
-
 def build(request: Request, say: Say) -> tuple[Kernel, bool]:
     """Build a kernel, or find it: whether it was built now.
 
@@ -98,25 +95,26 @@ def build(request: Request, say: Say) -> tuple[Kernel, bool]:
         if request.source is not None:
             tree, origin = request.source.resolve(), request.source.resolve().name
             sources.version(tree)
+            sources.unbuilt(tree)
         else:
             archive = sources.packaged(request.package or sources.PACKAGE)
             origin = archive.name.removesuffix(".tar.xz")
             say(f"unpacking {archive}")
             tree = sources.unpack(archive, Path(temporary))
             if request.patch is not None and own is not None:
-                _apply(own, tree, f"{request.patch} does not fit {origin}")
+                patches.apply(own, tree, f"{request.patch} does not fit {origin}")
                 origin = f"{origin} with {request.patch.name}"
         return _built(request, (tree, origin), place, say, begun)
 
 
 def _built(request: Request, where: tuple[Path, str], place: Path, say: Say, begun: float) -> tuple[Kernel, bool]:
     (tree, origin), version = where, sources.version(where[0])
-    patch = (OWN / "virtual-time.patch").read_text(encoding="utf-8")
+    patch = patches.fitting(tree, version)
     settings = _settings(request.config)
     say("looking what the sources are")
     found = sources.digests(tree)
-    with_what = {"patch": patch, "settings": settings, "compiler": compiler()}
-    base = sources.together({"version": version, **with_what})
+    with_what = {"version": version, "patch": patch, "compiler": compiler()}
+    base = sources.together({"settings": settings, **with_what})
     digest = sources.together({"sources": sources.together(found), "base": base})
     named_by = request.patch.stem if request.patch is not None else version
     name = request.name or (origin if request.source is not None else named_by)
@@ -124,14 +122,21 @@ def _built(request: Request, where: tuple[Path, str], place: Path, say: Say, beg
     for kernel in kept.all_of_them():
         if kernel.digest == digest and kernel.name == name:
             return kernel, False
-    work = place / base[:16]
+    work = place / sources.together(with_what)[:16]  # of other settings make compiles again only what they change
     copy, out = work / "source", work / "build"
     out.mkdir(parents=True, exist_ok=True)
     say("copying what has changed")
-    if sources.follow(tree, found, copy, patched_files(patch)):
-        _patch(copy, patch, version)
+    if sources.follow(tree, found, copy, patches.files(patch)):
+        patches.apply(patch, copy, f"the patch for virtual time does not fit Linux {version}")
         sources.remember(copy, found)
-    _make(copy, out, settings, say)
+    log = work / "build.log"
+    log.unlink(missing_ok=True)
+    _configure(copy, out, settings, log)
+    lost = check(request.config, (out / ".config").read_text(encoding="utf-8"), copy, version)
+    (out / _SETTINGS).write_text(settings, encoding="utf-8")
+    if lost:
+        say(f"Linux {version} is built without {', '.join(lost)}, which it does not have")
+    _make(copy, out, log, say)
     image = out / "linux"
     image_digest = hashlib.sha256(image.read_bytes()).hexdigest()
     seconds = round(time.monotonic() - begun, 1)
@@ -140,15 +145,10 @@ def _built(request: Request, where: tuple[Path, str], place: Path, say: Say, beg
 
 
 def _settings(more: Path | None) -> str:
-    own = (OWN / "config.fragment").read_text(encoding="utf-8")
     if more is None:
-        return own
-    try:
-        return own + more.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot be read ({reason(error)})", "give a file of CONFIG_NAME=y lines", source=str(more)
-        ) from error
+        return own_settings()
+    asked(more)
+    return own_settings() + read(more)
 
 
 def _own(patch: Path) -> str:
@@ -159,48 +159,44 @@ def _own(patch: Path) -> str:
         raise InputError(
             f"cannot be read ({reason(error)})", "give a file that diff -u has written", source=str(patch)
         ) from error
-    if not patched_files(text):
+    if not patches.files(text):
         remedy = "give a file that diff -u a/FILE b/FILE or git diff has written"
         raise InputError("it names no file below a/ and b/", remedy, source=str(patch), key="--patch")
     return text
 
 
-def _patch(copy: Path, patch: str, version: str) -> None:
-    _apply(patch, copy, f"the patch does not fit Linux {version}, it is for 6.12", f"; take {sources.PACKAGE}")
+def _configure(copy: Path, out: Path, settings: str, log: Path) -> None:
+    """Write the kernel's ``.config``, if the one that is there is not of these settings."""
+    kept_with = out / _SETTINGS
+    if kept_with.exists() and kept_with.read_text(encoding="utf-8") == settings:
+        return
+    kept_with.unlink(missing_ok=True)
+    base = [*_base(copy, out), "-s"]
+    with log.open("a", encoding="utf-8") as lines:
+        _run([*base, "allnoconfig"], lines, log)
+        with (out / ".config").open("a", encoding="utf-8") as config:
+            config.write(settings)
+        _run([*base, "olddefconfig"], lines, log)
 
 
-def _apply(patch: str, tree: Path, failed: str, remedy: str = "") -> None:
-    command = ["patch", "-p1", "-s", "-f", "--no-backup-if-mismatch"]
-    done = subprocess.run(command, input=patch, cwd=tree, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = one_line(done.stdout.strip() or done.stderr.strip())
-        raise EngineError(f"{failed}: {said}{remedy}")
-
-
-def _make(copy: Path, out: Path, settings: str, say: Say) -> None:
+def _make(copy: Path, out: Path, log: Path, say: Say) -> None:
     """Run make; its lines are counted, and kept in a log."""
-    log = out.parent / "build.log"
-    base = ["make", "-s", "-C", str(copy), f"O={out}", "ARCH=um"]
-    with log.open("w", encoding="utf-8") as lines:
-        if not (out / ".config").exists() or (out / "settings").read_text(encoding="utf-8") != settings:
-            _run([*base, "allnoconfig"], lines, log)
-            with (out / ".config").open("a", encoding="utf-8") as config:
-                config.write(settings)
-            _run([*base, "olddefconfig"], lines, log)
-            (out / "settings").write_text(settings, encoding="utf-8")
-        say("compiling")
-        jobs = len(os.sched_getaffinity(0))
-        command = [part for part in base if part != "-s"]
-        process = subprocess.Popen(
-            [*command, f"-j{jobs}", "linux"], stdout=subprocess.PIPE, stderr=lines, text=True, env=_environment()
-        )
-        assert process.stdout is not None
-        for count, line in enumerate(process.stdout, 1):
-            lines.write(line)
-            say(f"compiling: {count} steps, {line.strip()[:60]}")
-        if process.wait():
+    say("compiling")
+    jobs = len(os.sched_getaffinity(0))
+    command = [*_base(copy, out), f"-j{jobs}", "linux"]
+    with log.open("a", encoding="utf-8") as lines:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=lines, text=True, env=_environment()) as process:
+            assert process.stdout is not None
+            for count, line in enumerate(process.stdout, 1):
+                lines.write(line)
+                say(f"compiling: {count} steps, {line.strip()[:60]}")
+        if process.returncode:
             lines.flush()
             raise _failure(log)
+
+
+def _base(copy: Path, out: Path) -> list[str]:
+    return ["make", "-C", str(copy), f"O={out}", "ARCH=um"]
 
 
 def _run(command: list[str], lines: object, log: Path) -> None:

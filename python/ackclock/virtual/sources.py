@@ -14,7 +14,7 @@ from pathlib import Path
 from ackclock.errors import InputError
 
 PACKAGE = "linux-source-6.12"
-"""The package of Debian whose sources the patch is for."""
+"""The package of Debian that is built if nothing else is asked for."""
 
 _PACKAGES = Path("/usr/src")
 
@@ -24,6 +24,7 @@ _LEFT_OUT = re.compile(
 )
 """What no such kernel is made of. Only the lists of what could be chosen are needed of it."""
 _LISTS = re.compile(r"(Kconfig.*|Makefile|Kbuild)$")
+_LEFT_BY_BUILDS = (".config", "include/config", "include/generated", "arch/um/include/generated")
 _BUILT = re.compile(r"(\.o|\.a|\.ko|\.cmd|\.orig|\.rej|~)$")
 
 
@@ -34,7 +35,7 @@ def packaged(name: str) -> Path:
     archive = _PACKAGES / f"{name}.tar.xz"
     if archive.is_file():
         return archive
-    remedy = f"apt-get install {name}, or give sources of Linux 6.12 that are unpacked: --source DIR"
+    remedy = f"apt-get install {name}, or give sources of Linux that are unpacked: --source DIR"
     raise InputError(f"the package {name} is not installed", remedy, key="--package")
 
 
@@ -49,6 +50,14 @@ def version(tree: Path) -> str:
         remedy = "give the folder in which Linux was unpacked, the one with Kbuild and arch/um"
         raise InputError("no sources of Linux are there", remedy, source=str(tree), key="--source")
     return ".".join(part.group(1).strip() for part in parts if part)
+
+
+def unbuilt(tree: Path) -> None:
+    """Raises :class:`InputError` for a tree in which somebody has built: make takes what lies there for its own."""
+    for path in _LEFT_BY_BUILDS:
+        if (tree / path).exists():
+            remedy = "make mrproper there, or give a tree that is clean: git worktree add, or another unpacked one"
+            raise InputError(f"a kernel was built in these sources ({path} is there)", remedy, source=str(tree))
 
 
 def needed(path: str) -> bool:

@@ -19,6 +19,8 @@ const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
 /// The series of fast recoveries, which no connection is asked for: its host counts them.
 const RECOVERIES: u8 = 7;
+/// The series of retransmission timeouts: before Linux 6.7, too, only its host counts them.
+const TIMEOUTS: u8 = 8;
 
 /// Sums over samples of a flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +43,8 @@ pub struct Sampler {
     means_every: u64,
     means_due: Time,
     baseline_due: Time,
+    /// Whether a connection has shown that the kernel counts no timeouts for each.
+    no_timeouts: bool,
     /// Sums, by flow.
     pub means: Vec<Means>,
     /// Series.
@@ -69,7 +73,8 @@ impl Sampler {
         }
         let means = vec![Means::default(); run.flows.len()];
         let baseline_due = Time(run.warmup_ns);
-        Ok(Sampler { timed, means_every, means_due: Time::ZERO, baseline_due, means, samples: Vec::new() })
+        let means_due = Time::ZERO;
+        Ok(Sampler { timed, means_every, means_due, baseline_due, no_timeouts: false, means, samples: Vec::new() })
     }
 
     /// When samples are due.
@@ -91,7 +96,7 @@ fn counted(metric: u8, totals: &Totals) -> Option<f64> {
         4 => totals.read as f64,
         5 => totals.sent_bytes as f64,
         6 => totals.repeated_bytes as f64,
-        8 => totals.timeouts as f64,
+        TIMEOUTS => totals.timeouts as f64,
         14 => totals.busy as f64 * 1e-6,
         15 => totals.window_limited as f64 * 1e-6,
         16 => totals.buffer_limited as f64 * 1e-6,
@@ -162,10 +167,10 @@ impl Agent<'_> {
         open.iter().fold(self.flows[flow].ended, |sum, (_, totals)| sum.plus(*totals))
     }
 
-    /// Fast recoveries of flow number `flow` so far: nobody else uses the kernel that counts them.
-    fn recoveries(&self, flow: usize) -> f64 {
+    /// What the source's host of flow number `flow` has counted by these names so far: nobody else uses it.
+    fn counted_by_host(&self, flow: usize, names: &[&str]) -> f64 {
         let counted = self.hosts[2 * flow].counters().map(|c| c.0).unwrap_or_default();
-        ["TCPSackRecovery", "TCPRenoRecovery"].iter().filter_map(|name| counted.get(*name)).sum::<u64>() as f64
+        names.iter().filter_map(|name| counted.get(*name)).sum::<u64>() as f64
     }
 
     fn sample_flow(&mut self, flow: usize, metrics: &[u8], means: bool) {
@@ -190,11 +195,13 @@ impl Agent<'_> {
         let measured = means && now >= self.from.max(state.start) && state.completed.is_none();
         let ended = state.ended;
         let open = self.asked(flow);
+        self.sampler.no_timeouts |= open.iter().any(|(info, _)| !info.counts_timeouts());
         for metric in metrics {
             let before = counted(*metric, &ended);
             let mut each = open.iter().filter_map(|(info, totals)| value(*metric, info, totals));
             let value = match *metric {
-                RECOVERIES => self.recoveries(flow),
+                RECOVERIES => self.counted_by_host(flow, &["TCPSackRecovery", "TCPRenoRecovery"]),
+                TIMEOUTS if self.sampler.no_timeouts => self.counted_by_host(flow, &["TCPTimeouts"]),
                 // Windows, what is in flight and what was lost add up; a threshold or a round-trip time does not.
                 0 | 3 | 11 if many => each.sum::<f64>(),
                 _ if many => match before {

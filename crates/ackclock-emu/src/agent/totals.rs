@@ -19,7 +19,7 @@ pub struct Totals {
     pub acks: u64,
     /// Duplicates that the other end reported.
     pub dsacks: u64,
-    /// Retransmission timeouts, where the kernel counts them (6.7 and later).
+    /// Retransmission timeouts, where the kernel counts them of a connection ([`Info::counts_timeouts`]).
     pub timeouts: u64,
     /// Time in which something was under way, and of it that in which the peer's window, or the send buffer, was what held it
     /// back, microseconds.

@@ -2,7 +2,7 @@
 
 use rustix::fd::{AsFd, AsRawFd};
 use std::io;
-use std::mem::{size_of, size_of_val};
+use std::mem::{offset_of, size_of_val};
 
 /// `struct tcp_info` of Linux 6.12: a kernel that is older fills a part, one that is newer leaves out what it has more.
 /// The C library's own ends where kernels of 2007 did.
@@ -69,9 +69,20 @@ pub struct Info {
     pub total_rto: u16,
     pub total_rto_recoveries: u16,
     pub total_rto_time: u32,
+    /// Bytes of the above that the kernel filled; no member of the kernel's.
+    pub filled: u32,
 }
 
-const _: () = assert!(size_of::<Info>() == 248);
+/// Bytes of the kernel's structure.
+const SIZE: usize = offset_of!(Info, filled);
+const _: () = assert!(SIZE == 248);
+
+impl Info {
+    /// Whether the kernel counts retransmission timeouts of each connection (6.7 and later).
+    pub fn counts_timeouts(&self) -> bool {
+        self.filled as usize >= offset_of!(Info, total_rto) + size_of_val(&self.total_rto)
+    }
+}
 
 /// What the kernel says of the connection of `socket`.
 ///
@@ -79,13 +90,14 @@ const _: () = assert!(size_of::<Info>() == 248);
 /// It is no TCP socket.
 pub fn info(socket: &impl AsFd) -> io::Result<Info> {
     let mut info = Info::default();
-    let mut length = size_of::<Info>() as libc::socklen_t;
-    // SAFETY: the descriptor is open; both pointers are to values that outlive the call, and `length` is the size of the first,
-    // beyond which the kernel does not write. Every pattern of bits is an Info.
+    let mut length = SIZE as libc::socklen_t;
+    // SAFETY: the descriptor is open; both pointers are to values that outlive the call, and `length` is less than the size of the
+    // first, beyond which the kernel does not write. Every pattern of bits is an Info.
     let said = unsafe {
         let into = (&raw mut info).cast();
         libc::getsockopt(socket.as_fd().as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, into, &raw mut length)
     };
+    info.filled = length;
     match said {
         0 => Ok(info),
         _ => Err(io::Error::last_os_error()),
@@ -167,4 +179,17 @@ pub fn discard(socket: &impl AsFd, most: usize) -> io::Result<usize> {
     // write, the null pointer would make it fail with EFAULT.
     let read = unsafe { libc::recv(socket.as_fd().as_raw_fd(), std::ptr::null_mut(), most, flags) };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_structure_that_is_shorter_counts_no_timeouts() {
+        // Linux 6.1 ends with snd_wnd, 6.2 with rehash, 6.7 with total_rto_time.
+        for (filled, counts) in [(232, false), (240, false), (248, true)] {
+            assert_eq!(Info { filled, ..Info::default() }.counts_timeouts(), counts, "{filled}");
+        }
+    }
 }
