@@ -15,6 +15,7 @@ import ackclock
 from ackclock import kernel
 from ackclock.scenario.compile import compile_run
 from ackclock.scenario.plan import Plan, load
+from shared import ROOT
 from test_captures import Packet, read
 
 Times = Counter[tuple[int, bytes]]
@@ -29,12 +30,13 @@ def whole(packet: Packet) -> bytes:
     return packet.captured + bytes(packet.original - len(packet.captured))
 
 
-def replayed(plan: Plan, arrivals: list[tuple[int, bytes]], folder: Path) -> list[tuple[int, bytes]]:
+def replayed(plan: Plan, arrivals: list[tuple[int, bytes]], folder: Path, *options: str) -> list[tuple[int, bytes]]:
     """What leaves the path of the emulator for these arrivals."""
     document = folder / "run.json"
     document.write_text(json.dumps(compile_run(plan.points[0].scenario)), encoding="utf-8")
     record = b"".join(struct.pack("<QI", at, len(packet)) + packet for at, packet in arrivals)
-    done = subprocess.run([kernel.program(), "replay", str(document)], input=record, capture_output=True, check=True)
+    command = [kernel.program(), "replay", str(document), *options]
+    done = subprocess.run(command, input=record, capture_output=True, check=True)
     out, at, found = done.stdout, 0, list[tuple[int, bytes]]()
     while at < len(out):
         when, length = struct.unpack_from("<QI", out, at)
@@ -43,8 +45,8 @@ def replayed(plan: Plan, arrivals: list[tuple[int, bytes]], folder: Path) -> lis
     return found
 
 
-def both(plan: Plan, folder: Path) -> tuple[Times, Times, int]:
-    """What left the path in the simulator, what leaves that of the emulator, and how many packets entered."""
+def simulated(plan: Plan, folder: Path) -> tuple[list[tuple[int, bytes]], Times]:
+    """What entered the path in the simulator, and what left it."""
     ackclock.capture(plan, folder / "run.pcapng")
     entered, left = list[tuple[int, bytes]](), Times()
     for packet in read(folder / "run.pcapng").packets:
@@ -55,6 +57,12 @@ def both(plan: Plan, folder: Path) -> tuple[Times, Times, int]:
             entered.append((packet.at_ns, whole(packet)))
         else:
             left[packet.at_ns, whole(packet)] += 1
+    return entered, left
+
+
+def both(plan: Plan, folder: Path) -> tuple[Times, Times, int]:
+    """What left the path in the simulator, what leaves that of the emulator, and how many packets entered."""
+    entered, left = simulated(plan, folder)
     return left, Times(replayed(plan, entered, folder)), len(entered)
 
 
@@ -94,15 +102,130 @@ CASES: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str]] = {
         [{"cc": "cubic"}, {"cc": "reno", "over": 1}],
         "10 s",
     ),
+    "a rate that follows a trace": (
+        DUMBBELL | {"rate": {"trace": str(ROOT / "scenarios" / "cellular.trace")}, "queue": "100 packets"},
+        TWO,
+        "10 s",
+    ),
+    "a rate in steps, and none for a while": (
+        DUMBBELL
+        | {
+            "rate": {
+                "steps": [
+                    {"at": "0 s", "rate": "10 Mbit/s"},
+                    {"at": "1234567 us", "rate": "off"},
+                    {"at": "1.5 s", "rate": "3 Mbit/s"},
+                ],
+                "repeat": "2 s",
+            },
+            "queue": "60 packets",
+        },
+        TWO,
+        "6 s",
+    ),
+    "events": (
+        DUMBBELL
+        | {
+            "events": [
+                {"at": "1 s", "rate": "2 Mbit/s", "delay": "60 ms"},
+                {"at": "2.2 s", "rate": "off"},
+                {"at": "2.5 s", "rate": "30 Mbit/s", "loss": "0.5 %"},
+                {"at": "4 s", "delay": "5 ms", "jitter": {"kind": "uniform", "low": "0 s", "high": "2 ms"}},
+            ]
+        },
+        TWO,
+        "6 s",
+    ),
+    "a policer": (
+        DUMBBELL | {"rate": "100 Mbit/s", "policer": {"rate": "10 Mbit/s", "burst": "50 kB"}},
+        TWO,
+        "6 s",
+    ),
+    "a shaper": (
+        DUMBBELL | {"rate": "100 Mbit/s", "shaper": {"rate": "10 Mbit/s", "burst": "30 kB"}, "queue": "100 packets"},
+        TWO,
+        "6 s",
+    ),
+    "PIE": (DUMBBELL | {"queue": {"kind": "pie"}}, [{"cc": "cubic", "count": 3}], "6 s"),
+    "DualPI2, and its marks": (
+        DUMBBELL | {"queue": {"kind": "dualpi2"}},
+        [{"cc": "prague"}, {"cc": "cubic"}, {"cc": "reno", "tcp": {"ecn": "classic"}}],
+        "6 s",
+    ),
+    "an LTE cell": (
+        {
+            "kind": "lte_cell",
+            "users": 3,
+            "rtt": "40 ms",
+            "power": "31 dBm",
+            "fading": {"profile": "epa", "speed": "3 km/h"},
+        },
+        [{"cc": "cubic"}, {"cc": "reno", "user": 1, "direction": "up"}],
+        "3 s",
+    ),
+    "an HSPA cell": ({"kind": "hspa_cell", "profile": "far", "users": 2, "rtt": "40 ms"}, [{"cc": "cubic"}], "6 s"),
 }
+
+
+MARKED = ("marks of an AQM", "DualPI2, and its marks")
+DROPPED = ("random early drops and datagrams", "a policer", "PIE", "events", "a rate that follows a trace")
+
+
+def congested(packet: bytes) -> bool:
+    return packet[1] & 3 == 3
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_packets_leave_when_they_leave_the_simulators_path(name: str, tmp_path: Path) -> None:
     left, found, entered = both(scenario(*CASES[name]), tmp_path)
     assert entered > 2000
+    assert any(congested(packet) for _, packet in left) == (name in MARKED)
+    assert left.total() < entered - 10 or name not in DROPPED
     assert not left - found, f"{sum((left - found).values())} of {sum(left.values())} packets leave otherwise"
     assert not found - left
+
+
+def in_version_6(packet: bytes) -> bytes:
+    """The same with a header of version 6 and the addresses of its hosts there (RFC 8200 §3)."""
+
+    def address(octets: bytes) -> bytes:
+        return bytes((0xFD, 0, 0, 0, 0, octets[1], *bytes(8), octets[2], octets[3]))
+
+    first = 6 << 28 | packet[1] << 20
+    header = struct.pack(">IHBB", first, len(packet) - 20, packet[9], packet[8])
+    return header + address(packet[12:16]) + address(packet[16:20]) + packet[20:]
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("events", {"events": [{"at": "1.000001 s", "rate": "2 Mbit/s"}]}),
+        ("a policer", {"policer": {"rate": "10 Mbit/s", "burst": "51 kB"}}),
+        ("PIE", {"queue": {"kind": "pie", "target": "16 ms"}}),
+        ("a rate in steps, and none for a while", {"rate": {"steps": [{"at": "0 s", "rate": "10 Mbit/s"}]}}),
+    ],
+)
+def test_a_path_that_is_another_is_noticed(name: str, changed: dict[str, Any], tmp_path: Path) -> None:
+    topology, flows, duration = CASES[name]
+    entered, left = simulated(scenario(topology, flows, duration), tmp_path)
+    assert Times(replayed(scenario(topology | changed, flows, duration), entered, tmp_path)) != left
+
+
+@pytest.mark.parametrize("kind", ["droptail", "codel"])
+def test_packets_of_version_6_leave_as_those_of_version_4_with_as_many_bytes(kind: str, tmp_path: Path) -> None:
+    """A header of version 6 is 20 bytes longer: over links with as much less of overhead all times are the same."""
+    queue = {"kind": kind, "limit": "40 packets"} | ({"ecn": True} if kind == "codel" else {})
+    flows = [{"cc": "reno", "tcp": {"ecn": "classic"}, "count": 2}]
+    longer, shorter = (
+        scenario(DUMBBELL | {"queue": queue, "loss": "0.5 %", "link_overhead": bytes_each}, flows, "6 s")
+        for bytes_each in ("34 B", "14 B")
+    )
+    entered, left = simulated(longer, tmp_path)
+    assert len(entered) > 2000
+    assert any(congested(packet) for _, packet in left) == (kind == "codel")
+    six = [(at, in_version_6(packet)) for at, packet in entered]
+    found = Times(replayed(shorter, six, tmp_path, "--ipv6"))
+    assert found == Times({(at, in_version_6(packet)): times for (at, packet), times in left.items()})
 
 
 def test_a_link_without_a_rate_only_delays(tmp_path: Path) -> None:
