@@ -21,6 +21,8 @@ FLOW = (
     "busy",
     "rwnd_limited",
     "sndbuf_limited",
+    "unacked",
+    "acknowledged",
 )
 """Of each flow."""
 

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import ackclock
@@ -85,6 +86,30 @@ def test_replications_have_seeds_of_their_own_and_come_in_parallel() -> None:
     seeds = [run["emulation"]["virtual"]["seed"] for run in one.manifest["runs"]]
     assert len(set(seeds)) == 3
     assert one.flows["goodput_bytes"].n_unique() == 3
+
+
+def test_what_its_sender_says_over_time_is_what_a_simulated_one_does() -> None:
+    names = ("unacked", "acknowledged", "in_flight", "lost", "ca_state", "delivered", "sent", "retransmitted")
+    probes = dict.fromkeys(names, "10 ms")
+    found = [
+        ackclock.run(scenario({"cc": "reno"}, engine=engine) | {"probes": probes})
+        .series.with_columns(pl.col("time_s").round(2))
+        .pivot(on="metric", index="time_s", values="value")
+        for engine in ("kernel-vt", "sim")
+    ]
+    both = found[0].join(found[1], on="time_s", suffix=" simulated")
+    assert both.height == 1000
+    for name in names:
+        apart = (both[name] - both[f"{name} simulated"]).abs()
+        # A timer of the other end may come a moment later.
+        assert (apart == 0).mean() > 0.99, name
+        assert apart.max() <= 1448, name
+    assert both["lost"].max() > 30 * 1448
+    reported = both["acknowledged"] + both["unacked"] - (both["sent"] - both["retransmitted"])
+    assert reported.min() == 0
+    assert reported.max() > 30 * 1448
+    short = scenario({"cc": "reno", "bytes": "1 MB"}, duration="3 s") | {"probes": {"acknowledged": "100 ms"}}
+    assert ackclock.run(short).series["value"][-1] == 1_000_000
 
 
 def test_engines_are_compared_and_what_was_played_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -160,8 +160,8 @@ def test_series_are_those_of_the_simulator() -> None:
 
 
 def test_a_kernel_tells_more_of_its_flows_than_the_simulator(tmp_path: Path) -> None:
-    own = ("lost", "delivery_rate", "ca_state", "busy", "rwnd_limited", "sndbuf_limited")
-    names = ("min_rtt", "recoveries", "ssthresh", "pacing_rate", "in_flight", *own)
+    own = ("delivery_rate", "busy", "rwnd_limited", "sndbuf_limited")
+    names = ("min_rtt", "recoveries", "ssthresh", "pacing_rate", "in_flight", "lost", "ca_state", *own)
     result = ackclock.run(DUMBBELL | {"probes": dict.fromkeys(names, "50 ms")}, out=tmp_path / "out")
     value = {name: result.series.filter(result.series["metric"] == name)["value"] for name in names}
     flow = result.flows.row(0, named=True)
@@ -176,8 +176,8 @@ def test_a_kernel_tells_more_of_its_flows_than_the_simulator(tmp_path: Path) -> 
     shown = ackclock.query(tmp_path / "out", "select distinct metric from series where metric = 'ca_state'").rows
     assert shown == [("ca_state",)]
     assert main(["plot", str(tmp_path / "out"), "--kind", "timeseries", "--y", "ca_state", "--y", "lost"]) == 0
-    with pytest.raises(InputError, match=r"probes\.lost: only a kernel tells this of its flows; leave it out"):
-        ackclock.load(DUMBBELL | {"run": {"duration": "1 s"}, "probes": {"lost": "1 s"}})
+    with pytest.raises(InputError, match=r"probes\.busy: only a kernel tells this of its flows; leave it out"):
+        ackclock.load(DUMBBELL | {"run": {"duration": "1 s"}, "probes": {"busy": "1 s"}})
 
 
 def test_what_only_the_simulator_does_is_said_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 use ackclock_core::time::Time;
 
 /// Series of a flow, in the order of their numbers.
-pub const FLOW_METRICS: [&str; 17] = [
+pub const FLOW_METRICS: [&str; 19] = [
     "cwnd",
     "ssthresh",
     "srtt",
@@ -21,9 +21,11 @@ pub const FLOW_METRICS: [&str; 17] = [
     "busy",
     "rwnd_limited",
     "sndbuf_limited",
+    "unacked",
+    "acknowledged",
 ];
 /// Those of them that only a kernel tells.
-pub const KERNELS_ALONE: [&str; 6] = ["lost", "delivery_rate", "ca_state", "busy", "rwnd_limited", "sndbuf_limited"];
+pub const KERNELS_ALONE: [&str; 4] = ["delivery_rate", "busy", "rwnd_limited", "sndbuf_limited"];
 /// Series of a link.
 pub const LINK_METRICS: [&str; 4] = ["queue", "queue_bytes", "link_sent", "drops"];
 /// Series of a cell.

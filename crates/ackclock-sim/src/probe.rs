@@ -50,6 +50,11 @@ fn flow_value(metric: u8, client: &Side, server: &Side) -> Option<f64> {
         8 => tx.stats().timeouts as f64,
         9 => tx.pacing_rate().map_or(f64::INFINITY, |bytes| 8.0 * bytes),
         10 => tx.rtt().min().as_secs_f64(),
+        11 => tx.held_for_lost() as f64,
+        // Numbered as Linux's states are (TCP_CA_Open and so on).
+        13 => f64::from(tx.phase() as u8),
+        17 => tx.unacknowledged() as f64,
+        18 => tx.delivered() as f64,
         _ => return None,
     })
 }
@@ -81,13 +86,14 @@ fn value_of(metric: u8, f: usize, flows: &[Flow], sides: &[Side]) -> Option<f64>
     let sum = open.filter_map(|s| flow_value(metric, &sides[s], &sides[s + 1])).sum::<f64>();
     let ended = &flow.ended;
     match metric {
-        // Windows and what is in flight add up; a threshold or a round-trip time does not.
-        0 | 3 => Some(sum),
+        // Windows, what is in flight, lost or not acknowledged add up; a threshold or a round-trip time does not.
+        0 | 3 | 11 | 17 => Some(sum),
         DELIVERED => Some(sum + ended.delivered as f64),
         5 => Some(sum + ended.sender.sent_bytes as f64),
         6 => Some(sum + ended.sender.retransmitted_bytes as f64),
         7 => Some(sum + ended.sender.recoveries as f64),
         8 => Some(sum + ended.sender.timeouts as f64),
+        18 => Some(sum + ended.acknowledged as f64),
         _ => None,
     }
 }

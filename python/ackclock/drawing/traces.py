@@ -45,7 +45,7 @@ class Trace:
 GOODPUT = "goodput"
 ROWS = ("cwnd", "queue", GOODPUT)
 """What the overview shows."""
-_IN_SEGMENTS = frozenset({"cwnd", "ssthresh", "in_flight"})
+_IN_SEGMENTS = frozenset({"cwnd", "ssthresh", "in_flight", "unacked", "lost"})
 
 
 @dataclass(frozen=True, slots=True)

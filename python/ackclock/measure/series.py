@@ -28,10 +28,6 @@ _AS_THEY_ARE: Mapping[str, tuple[str, float]] = {
     "delivery_rate": ("delivery_rate", _BITS),
     "delivery_rate_app_limited": ("delivery_rate_app_limited", 1),
     "bytes_acked": ("bytes_acked", 1),
-    "unacked": ("unacked", 1),
-    "sacked": ("sacked", 1),
-    "lost": ("lost", 1),
-    "retrans": ("retrans", 1),
     "total_retrans": ("total_retrans", 1),
     "delivered_segments": ("delivered", 1),
     "delivered_ce": ("delivered_ce", 1),
@@ -48,6 +44,9 @@ _AS_THEY_ARE: Mapping[str, tuple[str, float]] = {
 }
 """Of the sender: the series, the field, and how much one of it is in base units."""
 
+_SEGMENTS = ("unacked", "sacked", "lost", "retrans")
+"""Of the sender, in bytes as those of a scenario's probes: segments of full size."""
+
 _RECEIVER: Mapping[str, tuple[str, float]] = {
     "rcv_space": ("rcv_space", 1),
     "rcv_rtt": ("rcv_rtt", _US),
@@ -55,7 +54,7 @@ _RECEIVER: Mapping[str, tuple[str, float]] = {
 }
 """Of the receiver."""
 
-METRICS = ("cwnd", "ssthresh", "in_flight", "delivered", *_AS_THEY_ARE, *_RECEIVER)
+METRICS = ("cwnd", "ssthresh", "in_flight", "delivered", *_AS_THEY_ARE, *_SEGMENTS, *_RECEIVER)
 """Every series of a measurement."""
 
 SCHEMA: Mapping[str, Any] = {
@@ -106,6 +105,7 @@ def _of_pair(number: int, pair: Pair) -> pl.DataFrame:
         (pl.col("cwnd") * mss).alias("cwnd"),
         pl.when(pl.col("ssthresh") < _INFINITE).then(pl.col("ssthresh") * mss).alias("ssthresh"),
         (under_way * mss).alias("in_flight"),
+        *(pl.col(name).cast(pl.Float64) * mss for name in _SEGMENTS),
         *(
             pl.when(pl.col(field) < (UNKNOWN if field == "min_rtt" else _UNPACED))
             .then(pl.col(field).cast(pl.Float64) * unit)

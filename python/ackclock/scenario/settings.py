@@ -170,18 +170,22 @@ class Probes(Model):
     """Payload bit/s at which segments of each flow leave; infinite while they are not paced."""
     min_rtt: Sampling = None
     """Smallest RTT of each flow, seconds, over the window of its filter; 0 before the first."""
-    lost: LinkSampling = None
-    """With engine kernel: bytes of each flow that it takes for lost and has not repeated yet."""
+    lost: Sampling = None
+    """Bytes of each flow that its sender holds for lost and that have not been acknowledged yet, sent again or not."""
     delivery_rate: LinkSampling = None
     """With engine kernel: the last sample of the rate at which data of each flow reached its receiver, bit/s."""
-    ca_state: LinkSampling = None
-    """With engine kernel: state of each sender: 0 open, 1 disorder, 2 reduction (ECN), 3 recovery, 4 loss."""
+    ca_state: Sampling = None
+    """State of each sender: 0 open, 1 disorder, 2 reduction (ECN), 3 recovery, 4 loss."""
     busy: LinkSampling = None
     """With engine kernel: seconds in which each flow had data under way, from the start."""
     rwnd_limited: LinkSampling = None
     """With engine kernel: seconds of them in which the window of its receiver held it back."""
     sndbuf_limited: LinkSampling = None
     """With engine kernel: seconds of them in which its send buffer held it back."""
+    unacked: Sampling = None
+    """Bytes of each flow that were sent and are not acknowledged cumulatively."""
+    acknowledged: Sampling = None
+    """Payload bytes of each flow that its sender knows to have arrived, by acknowledgments and SACK, from the start."""
     queue: Sampling = None
     """Packets in the queue of each link."""
     queue_bytes: LinkSampling = None

@@ -187,6 +187,16 @@ impl Sender {
         self.tcb.board.pipe()
     }
 
+    /// Bytes sent and not acknowledged cumulatively, wherever they are.
+    pub fn unacknowledged(&self) -> u64 {
+        self.tcb.board.occupied()
+    }
+
+    /// Bytes held for lost and not delivered yet, sent again or not.
+    pub fn held_for_lost(&self) -> u64 {
+        self.tcb.board.lost()
+    }
+
     /// Round-trip time estimator.
     pub fn rtt(&self) -> &RttEstimator {
         &self.tcb.rtt

@@ -61,7 +61,6 @@ impl Options {
         let mut options = Options {
             host: Wanted {
                 settings: BUFFERS.map(|name| (name.to_owned(), LARGE.to_owned())).to_vec(),
-                mtu: ETHERNET,
                 ..Wanted::default()
             },
             write: 131_072,
@@ -111,7 +110,12 @@ impl Options {
                 format!("a kernel's segments have {least} bytes at least, not {}; make it larger", flow.mss),
             ));
         }
-        options.host.mtu = options.host.mtu.max(options.segment + HEADERS);
+        let (full, mtu) = (options.segment + HEADERS - VERSION_6, options.host.mtu);
+        if (1..full).contains(&mtu) {
+            return Err(wrong("mss", format!("a full segment is a packet of {full} bytes, above the MTU of {mtu}")));
+        }
+        // A packet of version 6 has room beyond what is asked for.
+        options.host.mtu = if mtu > 0 { mtu } else { ETHERNET }.max(options.segment + HEADERS);
         Ok(options)
     }
 
@@ -255,6 +259,7 @@ mod tests {
         assert!(set.host.settings.contains(&("ipv4.tcp_sack".to_owned(), "0".to_owned())));
         assert_eq!((set.unsent_low_water, set.host.settings.len(), set.host.initial_window), (4096, 3, Some(4)));
         assert_eq!(options(r#", "tcp": {"timestamps": false}"#).unwrap().segment, 1448);
+        assert_eq!(options(r#", "tcp": {"mtu": 9000}"#).unwrap().host.mtu, 9000);
     }
 
     #[test]
@@ -270,6 +275,7 @@ mod tests {
                 r#", "tcp": {"recovery": "tahoe"}"#,
                 "flows.0.tcp.recovery: the kernel has auto, prr and newreno, not tahoe",
             ),
+            (r#", "tcp": {"mtu": 1499}"#, "flows.0.mss: a full segment is a packet of 1500 bytes, above the MTU of 1499"),
             (r#", "slow_start": {"kind": "blbe"}"#, "flows.0.slow_start: a kernel's controller starts as it does"),
             (r#", "tcp": {"hendshake": 1}"#, "flows.0.tcp.hendshake: unknown parameter"),
         ];

@@ -100,12 +100,15 @@ fn counted(metric: u8, totals: &Totals) -> Option<f64> {
         14 => totals.busy as f64 * 1e-6,
         15 => totals.window_limited as f64 * 1e-6,
         16 => totals.buffer_limited as f64 * 1e-6,
+        18 => totals.acknowledged as f64,
         _ => return None,
     })
 }
 
-/// The value of a metric of one connection whose counters are `totals`; none where it means nothing.
-fn value(metric: u8, info: &Info, totals: &Totals) -> Option<f64> {
+/// The value of a metric of one connection whose counters are `totals`; none where it means nothing. Without `info` its socket is
+/// gone.
+fn value(metric: u8, info: Option<&Info>, totals: &Totals) -> Option<f64> {
+    let Some(info) = info else { return counted(metric, totals) };
     let mss = f64::from(info.snd_mss);
     Some(match metric {
         0 => f64::from(info.snd_cwnd) * mss,
@@ -120,6 +123,7 @@ fn value(metric: u8, info: &Info, totals: &Totals) -> Option<f64> {
         11 => f64::from(info.lost) * mss,
         12 => info.delivery_rate as f64 * 8.0,
         13 => f64::from(info.ca_state),
+        17 => f64::from(info.unacked) * mss,
         _ => return counted(metric, totals),
     })
 }
@@ -150,15 +154,19 @@ impl Agent<'_> {
         }
     }
 
-    /// What the kernel says of the connections of flow number `flow` that are not over, with their counters.
-    fn asked(&mut self, flow: usize) -> Vec<(Info, Totals)> {
+    /// What the kernel says of the connections of flow number `flow` that are not over, with their counters. Of one whose source has
+    /// failed it says nothing more: the counters are those of that moment.
+    fn asked(&self, flow: usize) -> Vec<(Option<Info>, Totals)> {
         let open = &self.flows[flow].open;
         let of = |c: &u32| {
             let connection = &self.connections[*c as usize];
-            let info = tcp::info(connection.sides[0].socket.as_ref()?).ok()?;
-            Some((info, Totals::of(&info, connection.sides[1].read)))
+            let [source, sink] = &connection.sides;
+            match source.socket.as_ref().and_then(|socket| tcp::info(socket).ok()) {
+                Some(info) => (Some(info), Totals::of(&info, sink.read)),
+                None => (None, Totals { read: sink.read, ..connection.totals }),
+            }
         };
-        open.iter().filter_map(of).collect()
+        open.iter().map(of).collect()
     }
 
     /// The counters of flow number `flow`, of all its connections.
@@ -195,15 +203,15 @@ impl Agent<'_> {
         let measured = means && now >= self.from.max(state.start) && state.completed.is_none();
         let ended = state.ended;
         let open = self.asked(flow);
-        self.sampler.no_timeouts |= open.iter().any(|(info, _)| !info.counts_timeouts());
+        self.sampler.no_timeouts |= open.iter().any(|(info, _)| info.as_ref().is_some_and(|info| !info.counts_timeouts()));
         for metric in metrics {
             let before = counted(*metric, &ended);
-            let mut each = open.iter().filter_map(|(info, totals)| value(*metric, info, totals));
+            let mut each = open.iter().filter_map(|(info, totals)| value(*metric, info.as_ref(), totals));
             let value = match *metric {
                 RECOVERIES => self.counted_by_host(flow, &["TCPSackRecovery", "TCPRenoRecovery"]),
                 TIMEOUTS if self.sampler.no_timeouts => self.counted_by_host(flow, &["TCPTimeouts"]),
-                // Windows, what is in flight and what was lost add up; a threshold or a round-trip time does not.
-                0 | 3 | 11 if many => each.sum::<f64>(),
+                // Windows, what is in flight, lost or not acknowledged add up; a threshold or a round-trip time does not.
+                0 | 3 | 11 | 17 if many => each.sum::<f64>(),
                 _ if many => match before {
                     Some(before) => each.sum::<f64>() + before,
                     None => continue,
@@ -219,9 +227,10 @@ impl Agent<'_> {
             return;
         }
         let sums = &mut self.sampler.means[flow];
-        let window: f64 = open.iter().map(|(info, _)| f64::from(info.snd_cwnd) * f64::from(info.snd_mss)).sum();
+        let told = || open.iter().filter_map(|(info, _)| info.as_ref());
+        let window: f64 = told().map(|info| f64::from(info.snd_cwnd) * f64::from(info.snd_mss)).sum();
         sums.windows = (sums.windows.0 + window, sums.windows.1 + 1);
-        for (info, _) in open.iter().filter(|(info, _)| info.rtt > 0 && info.data_segs_out > 0) {
+        for info in told().filter(|info| info.rtt > 0 && info.data_segs_out > 0) {
             let (rtt, least) = (f64::from(info.rtt) * 1e-6, f64::from(info.min_rtt) * 1e-6);
             sums.rtts = (sums.rtts.0 + rtt, sums.rtts.1 + 1);
             sums.least = Some(sums.least.map_or(least, |l| l.min(least)));

@@ -19,6 +19,8 @@ pub struct Totals {
     pub acks: u64,
     /// Duplicates that the other end reported.
     pub dsacks: u64,
+    /// Payload that the source knows to have arrived.
+    pub acknowledged: u64,
     /// Retransmission timeouts, where the kernel counts them of a connection ([`Info::counts_timeouts`]).
     pub timeouts: u64,
     /// Time in which something was under way, and of it that in which the peer's window, or the send buffer, was what held it
@@ -28,6 +30,14 @@ pub struct Totals {
     pub window_limited: u64,
     /// See `busy`.
     pub buffer_limited: u64,
+}
+
+/// Payload in the segments that were acknowledged, cumulatively or selectively. The kernel counts segments, of which the first
+/// is the SYN; short ones are the reason why it may be less than they could hold.
+fn acknowledged(info: &Info) -> u64 {
+    let segments = u64::from(info.delivered.saturating_sub(1));
+    let once = info.bytes_sent.saturating_sub(info.bytes_retrans);
+    (segments * u64::from(info.snd_mss)).min(once)
 }
 
 impl Totals {
@@ -41,6 +51,7 @@ impl Totals {
             repeated: u64::from(info.total_retrans),
             acks: u64::from(info.segs_in).saturating_sub(u64::from(info.data_segs_in)),
             dsacks: u64::from(info.dsack_dups),
+            acknowledged: acknowledged(info),
             timeouts: u64::from(info.total_rto),
             busy: info.busy_time,
             window_limited: info.rwnd_limited,
@@ -67,6 +78,7 @@ impl Totals {
             repeated: f(self.repeated, other.repeated),
             acks: f(self.acks, other.acks),
             dsacks: f(self.dsacks, other.dsacks),
+            acknowledged: f(self.acknowledged, other.acknowledged),
             timeouts: f(self.timeouts, other.timeouts),
             busy: f(self.busy, other.busy),
             window_limited: f(self.window_limited, other.window_limited),
