@@ -166,6 +166,11 @@ pub trait Application: Send {
     /// The time it named has come. What is due at the same time is done in this call: it is due later afterwards.
     fn on_due(&mut self, host: &mut dyn Host) {}
 
+    /// Whether it accepts connections. Where it does not, who asks for one is reset.
+    fn listens(&self) -> bool {
+        true
+    }
+
     /// How connections that it accepts are read at first.
     fn reading(&self) -> Reading {
         Reading::AtOnce

@@ -468,3 +468,17 @@ fn before_the_handshake_there_is_nobody_to_reset() {
     assert!(sent(&mut e, 1).is_empty());
     assert_eq!(give(&mut e, 100, &syn_ack())[0].flags, flags::RST, "the peer that answers is told");
 }
+
+#[test]
+fn where_nobody_listens_a_request_is_reset_as_often_as_it_comes() {
+    // RFC 9293 §3.10.7.1: without ACK the sequence number is 0, and the reset acknowledges what it is for.
+    let mut e = rfc(&[]);
+    e.refuse();
+    for at in [10, 1010] {
+        let resets = give(&mut e, at, &syn());
+        assert_eq!((resets.len(), resets[0].flags), (1, flags::RST | flags::ACK));
+        assert_eq!((resets[0].seq, resets[0].ack, resets[0].len), (0, THEIRS + 1, 0));
+    }
+    assert!(give(&mut e, 2000, &Segment { flags: flags::RST, ..ack(1) }).is_empty());
+    assert_eq!((e.failure(), e.next_deadline()), (None, Time::NEVER));
+}

@@ -98,7 +98,11 @@ impl Agent<'_> {
         if self.flows[flow].leg_of.is_some() {
             return Ok(());
         }
-        let host = 2 * flow + (self.flows[flow].opens ^ 1);
+        let end = self.flows[flow].opens ^ 1;
+        if self.flows[flow].applications[end].as_ref().is_some_and(|app| !app.listens()) {
+            return Ok(());
+        }
+        let host = 2 * flow + end;
         let made = (|| {
             let socket = self.stream(host)?;
             net::sockopt::set_socket_reuseaddr(&socket, true)?;

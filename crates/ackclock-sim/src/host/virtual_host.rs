@@ -69,11 +69,9 @@ impl Host for VirtualHost<'_> {
         let handshake = sim.flows[f].handshake;
         for side in [2 * c + end, 2 * c + (end ^ 1)] {
             let opener = side & 1 == end;
-            let listens = sim
-                .application(f, side & 1)
-                .and_then(|(f, end)| sim.flows[f].apps[end].as_ref())
-                .map_or(Reading::AtOnce, |app| app.reading());
-            let by_hand = !opener && listens == Reading::ByHand;
+            let app = sim.application(f, side & 1).and_then(|(f, end)| sim.flows[f].apps[end].as_ref());
+            let by_hand = !opener && app.is_some_and(|app| app.reading() == Reading::ByHand);
+            let refuses = app.is_some_and(|app| !app.listens());
             sim.talks[side] = Talk { serial, opener, there: true, by_hand, ..Talk::default() };
             sim.welcome_relay(f, side);
             let Some(endpoint) = &mut sim.sides[side].endpoint else { continue };
@@ -82,6 +80,7 @@ impl Host for VirtualHost<'_> {
             }
             match (handshake, opener) {
                 (true, true) => endpoint.connect(),
+                (true, false) if refuses => endpoint.refuse(),
                 (true, false) => endpoint.listen(),
                 (false, _) => {
                     endpoint.assume_established(now);

@@ -3,6 +3,7 @@
 
 pub mod applications;
 pub mod rich;
+pub mod splits;
 
 use ackclock_core::packet::{Ecn, Packet::Datagram};
 use ackclock_core::rng::Stream;

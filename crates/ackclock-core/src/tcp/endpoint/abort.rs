@@ -24,11 +24,21 @@ impl Endpoint {
         self.timers.clear_all();
     }
 
-    /// A segment comes to a connection that is over: it is reset, unless it is a reset (RFC 9293 §3.10.7.1).
+    /// Nobody is here: who asks for a connection is reset.
+    pub fn refuse(&mut self) {
+        self.state = State::Failed;
+    }
+
+    /// A segment comes to a connection that is over, or never was: it is reset, unless it is a reset (RFC 9293 §3.10.7.1).
     #[cold]
     pub(super) fn on_segment_when_over(&mut self, seg: &Segment) {
-        if !seg.has(flags::RST) && seg.has(flags::ACK) {
+        if seg.has(flags::RST) {
+            return;
+        }
+        if seg.has(flags::ACK) {
             self.reset_due = Some(seg.ack);
+        } else if seg.has(flags::SYN) {
+            self.refuse_request(seg);
         }
     }
 

@@ -53,10 +53,17 @@ impl Endpoint {
     /// The connection is given up: the peer whose segment waits is reset (RFC 9293 §3.10.7.1).
     pub(super) fn refuse_held(&mut self) {
         let Held::Kept(seg) = std::mem::replace(&mut self.held, Held::Not) else { return };
-        self.reset_due = Some(if seg.has(flags::ACK) { seg.ack } else { 0 });
-        if !seg.has(flags::ACK) {
-            self.held = Held::Refused(seg);
+        if seg.has(flags::ACK) {
+            self.reset_due = Some(seg.ack);
+        } else {
+            self.refuse_request(&seg);
         }
+    }
+
+    /// The SYN `seg` is answered by a reset, which has no sequence number to begin at.
+    pub(super) fn refuse_request(&mut self, seg: &Segment) {
+        self.reset_due = Some(0);
+        self.held = Held::Refused(Box::new(*seg));
     }
 
     /// A reset that answers a SYN acknowledges it: nothing else says what it is about.
