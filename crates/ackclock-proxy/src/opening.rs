@@ -64,18 +64,20 @@ pub struct Opened {
 pub async fn open(proxy: &Proxy, client: &TcpStream, known: &mut Known) -> Result<Opened, Ending> {
     let wanted = &proxy.wanted;
     let begin = Instant::now();
+    // One time for all of it: a header behind a header has none of its own.
+    let until = At::now() + seconds(wanted.header_s);
     let mut heard = Heard::new(client);
     let mut met = None;
     if wanted.proxy_in {
         let header = heard.next(proxied::LONGEST, proxied::header);
-        if let Some((from, to)) = in_time(wanted.header_s, header).await? {
+        if let Some((from, to)) = in_time(until, header).await? {
             known.client = from;
             met = Some(to);
         }
     }
     let asked = match wanted.mode {
-        Mode::Socks5 => Some(in_time(wanted.header_s, socks5::ask(&mut heard, &wanted.credentials)).await),
-        Mode::HttpConnect => Some(in_time(wanted.header_s, connect::ask(&mut heard, &wanted.credentials)).await),
+        Mode::Socks5 => Some(in_time(until, socks5::ask(&mut heard, &wanted.credentials)).await),
+        Mode::HttpConnect => Some(in_time(until, connect::ask(&mut heard, &wanted.credentials)).await),
         Mode::To(_) | Mode::Transparent => None,
     };
     if asked.is_some() || wanted.proxy_in {
@@ -130,8 +132,8 @@ fn with_announcement(version: Option<Announced>, from: SocketAddr, to: Option<So
     }
 }
 
-async fn in_time<T>(limit: f64, what: impl Future<Output = Result<T, Ending>>) -> Result<T, Ending> {
-    timeout(seconds(limit), what).await.unwrap_or_else(|_| Err(Ending::new(By::Proxy, Why::HeaderTimedOut)))
+async fn in_time<T>(until: At, what: impl Future<Output = Result<T, Ending>>) -> Result<T, Ending> {
+    timeout_at(until, what).await.unwrap_or_else(|_| Err(Ending::new(By::Proxy, Why::HeaderTimedOut)))
 }
 
 /// Lets the client read what it was told: closing a socket with unread bytes would reset it (RFC 1122 §4.2.2.13).

@@ -260,7 +260,17 @@ fn spliced(from: &TcpStream, pipe: &mut Pipe, held: usize) -> io::Result<Filled>
         Ok(n) => Ok(Filled::Bytes(n)),
         // The kernel says the same of a pipe that is full and of a socket that is empty.
         Err(Errno::AGAIN) if held > 0 && (unread(from) > 0 || at_urgent(from)) => Ok(Filled::Full),
+        Err(Errno::AGAIN) if held > 0 => behind_full(from),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// What is behind bytes that may fill their pipe to the last: with the end there, a socket is ready for ever, and splice does
+/// not get to it.
+fn behind_full(from: &TcpStream) -> io::Result<Filled> {
+    match recv(from, &mut [0u8; 1], RecvFlags::DONTWAIT | RecvFlags::PEEK)? {
+        (_, 0) => Ok(Filled::End),
+        _ => Ok(Filled::Full),
     }
 }
 
@@ -302,6 +312,55 @@ impl Drop for Held<'_> {
         }
         if self.pipes.waiting.load(Relaxed) > 0 {
             self.pipes.back.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::{Shutdown, TcpListener, TcpStream as Plain};
+
+    /// A connection: who writes, and who is spliced from.
+    fn pair() -> (Plain, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let writes = Plain::connect(listener.local_addr().unwrap()).unwrap();
+        writes.set_nodelay(true).unwrap();
+        let read = listener.accept().unwrap().0;
+        read.set_nonblocking(true).unwrap();
+        (writes, TcpStream::from_std(read).unwrap())
+    }
+
+    async fn filled(held: &mut Held<'_>, from: &TcpStream) -> Filled {
+        from.readable().await.unwrap();
+        held.fill(from).unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_end_behind_a_full_pipe_is_seen() {
+        for spliced in [true, false] {
+            let (mut writes, from) = pair();
+            let pipes = Pipes::new(spliced, 4096, 1 << 20);
+            let mut held = pipes.take().await;
+            // Each is in a page of its own in a pipe, of which there are 16; memory has room for more.
+            let pages = 16;
+            for number in 0..pages {
+                writes.write_all(b"x").unwrap();
+                assert_eq!((filled(&mut held, &from).await, number + 1), (Filled::Bytes(1), held.bytes()));
+            }
+            assert_eq!(held.fill(&from).unwrap(), Filled::Nothing);
+            writes.write_all(b"y").unwrap();
+            let more = filled(&mut held, &from).await;
+            assert_eq!(more, if spliced { Filled::Full } else { Filled::Bytes(1) });
+            if spliced {
+                // What was one too many is taken out, and the end comes behind what just fits.
+                recv(&from, &mut [0u8; 1], RecvFlags::DONTWAIT).unwrap();
+                assert_eq!(held.fill(&from).unwrap(), Filled::Nothing);
+            }
+            writes.shutdown(Shutdown::Write).unwrap();
+            // Else whoever waits for it to be readable would be told at once, and find nothing, again and again.
+            assert_eq!(filled(&mut held, &from).await, Filled::End);
         }
     }
 }

@@ -209,10 +209,8 @@ fn who_refuses_or_does_not_answer_is_not_connected_to() {
     assert_reset(&mut proxy.connect());
     let line = proxy.ended(1).remove(0);
     assert_eq!((&line["why"], &line["closed_by"]), (&json!("refused"), &json!("server")));
-    // A queue that is full answers nobody.
-    let hole = rustix_listener(0);
-    let address = hole.local_addr().unwrap();
-    let _full: Vec<_> = (0..4).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(300))).collect();
+    let hole = hole();
+    let address = hole.address;
     let proxy = Proxy::start(to(address, json!({"connect_s": 0.5})));
     let begin = Instant::now();
     assert_reset(&mut proxy.connect());
@@ -224,13 +222,6 @@ fn who_refuses_or_does_not_answer_is_not_connected_to() {
     reset(proxy.connect());
     let line = proxy.ended(1).remove(0);
     assert_eq!((&line["why"], &line["closed_by"]), (&json!("reset"), &json!("client")));
-}
-
-fn rustix_listener(backlog: i32) -> TcpListener {
-    let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None).unwrap();
-    rustix::net::bind(&socket, &std::net::SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
-    rustix::net::listen(&socket, backlog).unwrap();
-    socket.into()
 }
 
 #[test]

@@ -236,3 +236,20 @@ pub fn assert_reset(stream: &mut TcpStream) {
     let error = stream.read_to_end(&mut all).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
 }
+
+/// An address that answers nobody: its queue is full.
+pub struct Hole {
+    pub address: SocketAddr,
+    _listener: TcpListener,
+    _full: Vec<std::io::Result<TcpStream>>,
+}
+
+pub fn hole() -> Hole {
+    let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None).unwrap();
+    rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    rustix::net::listen(&socket, 0).unwrap();
+    let listener = TcpListener::from(socket);
+    let address = listener.local_addr().unwrap();
+    let full = (0..4).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(300))).collect();
+    Hole { address, _listener: listener, _full: full }
+}
