@@ -76,6 +76,8 @@ async def played(rounds: int, samples: int) -> dict[str, Any]:
             seen[name].append((of.descriptors(), of.memory()))
         print(
             f"{done} of {rounds} rounds, {time.monotonic() - started:.0f} s, {sum(failed.values())} wrong",
+            *(f"{count}: {what}" for what, count in failed.most_common(5)),
+            sep="\n  ",
             file=sys.stderr,
         )
     took = time.monotonic() - started

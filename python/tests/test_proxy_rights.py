@@ -1,0 +1,56 @@
+"""Whose rights ``ackclock proxy`` has once it listens."""
+
+from __future__ import annotations
+
+import os
+import pwd
+
+import pytest
+
+import spaces
+
+WHY_NOT = spaces.why_not()
+pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
+
+SERVER = """
+import socket
+listener = socket.create_server(("127.0.0.1", 8080))
+print("ready", flush=True)
+while True:
+    stream, _ = listener.accept()
+    stream.sendall(b"there")
+    stream.close()
+"""
+
+CLIENT = """
+import socket
+print(socket.create_connection(("127.0.0.1", 80), timeout=60).makefile("rb").read().decode())
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this is not root")
+@pytest.mark.parametrize("user", [None, "daemon"])
+def test_root_opens_the_door_and_is_nobody_behind_it(user: str | None) -> None:
+    with spaces.hosts("here", root=True) as net:
+        net.python("here", SERVER)
+        more = {} if user is None else {"user": user}
+        # A port that takes root.
+        proxy = net.proxy("here", {"to": "127.0.0.1:8080"}, listen="127.0.0.1:80", **more)
+        status, entry = proxy.status(), pwd.getpwnam(user or "nobody")
+        assert status["Uid"].split() == [str(entry.pw_uid)] * 4
+        assert status["Gid"].split() == [str(entry.pw_gid)] * 4
+        assert status["Groups"].split() == []
+        assert [int(status[f"Cap{which}"], 16) for which in ("Eff", "Prm", "Inh", "Amb")] == [0] * 4
+        # Nor is any program that it might start more than that.
+        assert status["NoNewPrivs"] == "1"
+        assert net.told("here", CLIENT) == "there"
+        assert proxy.line()["why"] == "finished"
+
+
+def test_root_that_can_become_nobody_else_does_not_start() -> None:
+    # Root of a namespace in which there is no other user.
+    with spaces.hosts("here") as net, pytest.raises(AssertionError) as caught:
+        net.proxy("here", {"to": "127.0.0.1:8080"}, listen="127.0.0.1:80")
+    said = caught.value.args[0][-1]
+    assert said.startswith("ackclock: --user nobody: the system does not let root become it (")
+    assert said.endswith("); give another, or --user root\n")

@@ -1,0 +1,97 @@
+"""The unit of systemd in ``contrib``: what it runs is what the command takes, and it lets the proxy do what it says."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+UNIT = Path(__file__).resolve().parents[2] / "contrib" / "ackclock-proxy.service"
+KNOWN = {
+    "Unit": {"Description", "Documentation", "After", "Wants"},
+    "Install": {"WantedBy"},
+    "Service": {
+        "ExecStart", "KillSignal", "TimeoutStopSec", "Restart", "DynamicUser", "LimitNOFILE", "AmbientCapabilities",
+        "CapabilityBoundingSet", "NoNewPrivileges", "ProtectSystem", "ProtectHome", "PrivateTmp", "PrivateDevices",
+        "ProtectKernelTunables", "ProtectControlGroups", "RestrictAddressFamilies", "RestrictNamespaces",
+        "LockPersonality", "SystemCallArchitectures",
+    },
+}  # fmt: skip
+"""Keys of systemd.unit(5), systemd.service(5) and systemd.exec(5) that it has."""
+
+
+@pytest.fixture
+def unit() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None, delimiters=("=",), comment_prefixes=("#",), strict=True)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_string(UNIT.read_text(encoding="utf-8"))
+    return parser
+
+
+def test_its_sections_and_keys_are_those_that_systemd_has(unit: configparser.ConfigParser) -> None:
+    assert {name: set(unit[name]) for name in unit.sections()} == KNOWN
+
+
+def test_what_it_runs_is_a_document_that_the_proxy_takes(unit: configparser.ConfigParser) -> None:
+    program, *words = shlex.split(unit["Service"]["ExecStart"])
+    assert (Path(program).is_absolute(), Path(program).name, words[0]) == (True, "ackclock", "proxy")
+    # Told a file that cannot be, it does not start, and everything before that was right.
+    command = [sys.executable, "-m", "ackclock", *words, "--log", "/dev/null/no"]
+    command[command.index("example.com:80")] = "127.0.0.1:9"
+    command[command.index("127.0.0.1:8080")] = "127.0.0.1:0"
+    command[command.index("127.0.0.1:9100")] = "127.0.0.1:0"
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr.splitlines()[-1][:29]) == (2, "ackclock: --log: /dev/null/no"), done.stderr
+
+
+def test_it_waits_for_longer_than_the_proxy_drains_and_gives_it_its_descriptors(
+    unit: configparser.ConfigParser,
+) -> None:
+    service = unit["Service"]
+    assert service["KillSignal"] == "SIGTERM"
+    # The default of --drain, and what connections that are cut off then may still take.
+    assert int(service["TimeoutStopSec"]) > 30 + 2
+    # Two for each of 10,000 connections, and its own.
+    assert int(service["LimitNOFILE"]) > 2 * 10_000 + 64
+    # No right of root's, and of sockets those of the network and those that names may be looked up by.
+    assert service["CapabilityBoundingSet"] == service["AmbientCapabilities"] == ""
+    assert set(service["RestrictAddressFamilies"].split()) == {"AF_INET", "AF_INET6", "AF_UNIX"}
+    for key in ("DynamicUser", "NoNewPrivileges", "ProtectHome", "PrivateTmp", "PrivateDevices", "RestrictNamespaces"):
+        assert service[key] == "yes", key
+    assert service["ProtectSystem"] == "strict"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="without systemd-analyze")
+def test_systemd_has_nothing_to_say_against_it(tmp_path: Path) -> None:
+    # It wants to find the program, and unlike the one of a system this one is where the tests are.
+    program = tmp_path / "ackclock"
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    text = UNIT.read_text(encoding="utf-8").replace("/usr/local/bin/ackclock", str(program))
+    copy = tmp_path / UNIT.name
+    copy.write_text(text, encoding="utf-8")
+
+    def verified() -> str:
+        command = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(copy)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        return f"{done.returncode}: {done.stderr.strip()}"
+
+    assert verified() == "0: "
+    # And it would have: this is a key that there is not.
+    copy.write_text(text.replace("KillSignal", "KilSignal"), encoding="utf-8")
+    assert "Unknown key" in verified()
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="without systemd-analyze")
+def test_systemd_counts_it_among_those_that_are_shut_off() -> None:
+    command = ["systemd-analyze", "security", "--offline=true", "--json=short", str(UNIT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found = {row["name"]: row for row in json.loads(done.stdout)}
+    assert found["CapabilityBoundingSet=~CAP_SYS_ADMIN"]["set"] is True
