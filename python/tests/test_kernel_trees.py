@@ -99,7 +99,7 @@ def test_the_patch_that_fits_is_taken_whatever_the_version(like: str, version: s
 def test_every_patch_makes_the_same_changes_but_for_what_its_version_has_already() -> None:
     assert patches.known() == ["6.1", "6.12"]
     whole = patches.files(patches.of("6.12"))
-    assert patches.files(patches.of("6.1")) == whole
+    assert patches.files(patches.of("6.1")) == whole | {"init/do_mounts.c"}
     for version in patches.known():
         text = patches.of(version)
         assert all(
