@@ -15,7 +15,6 @@ _WHOLE = OWN / "virtual-time.patch"
 WRITTEN_FOR = "6.12"
 """The version of Linux that the whole patch is for; of others there is only what is different."""
 
-_NOT_NEEDED = re.compile(r"^Not needed: (\S+)$", re.MULTILINE)
 _PART = re.compile(r"^--- a/(\S+)\n", re.MULTILINE)
 
 
@@ -33,8 +32,6 @@ def of(version: str) -> str:
     different = (OWN / f"{version}.patch").read_text(encoding="utf-8")
     head, parts = _apart(whole)
     parts |= _apart(different)[1]
-    for path in _NOT_NEEDED.findall(different):
-        del parts[path]
     return head + "".join(parts.values())
 
 
