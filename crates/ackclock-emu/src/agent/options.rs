@@ -275,7 +275,10 @@ mod tests {
                 r#", "tcp": {"recovery": "tahoe"}"#,
                 "flows.0.tcp.recovery: the kernel has auto, prr and newreno, not tahoe",
             ),
-            (r#", "tcp": {"mtu": 1499}"#, "flows.0.mss: a full segment is a packet of 1500 bytes, above the MTU of 1499"),
+            (
+                r#", "tcp": {"mtu": 1499}"#,
+                "flows.0.mss: a full segment is a packet of 1500 bytes, above the MTU of 1499",
+            ),
             (r#", "slow_start": {"kind": "blbe"}"#, "flows.0.slow_start: a kernel's controller starts as it does"),
             (r#", "tcp": {"hendshake": 1}"#, "flows.0.tcp.hendshake: unknown parameter"),
         ];
