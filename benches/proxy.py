@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What splitting connections costs: ``ackclock proxy`` beside HAProxy in TCP mode with splice, alternately, in one run.
 
-    .venv/bin/python benches/proxy.py [--gigabytes 4] [--connections 5000] [--idle 9500] [--rounds 5] [--json]
+    .venv/bin/python benches/proxy.py [--gigabytes 4] [--connections 5000] [--idle 9500] [--rounds 15] [--json]
 
 CPU time of the proxy's process (all its threads, /proc/PID/task/*/schedstat), not time on a clock, which says more of
 how busy the computer is. On loopback that has in it the other end's receiving, which runs in whoever sends; both
-proxies pay it alike. Both have one thread and no lines about connections unless it says so. Needs Debian's package
+proxies pay it alike. Both have one thread and no lines about connections unless it says so. Intervals are those of the
+median, 95 %; ratios are to HAProxy round by round, for what else a computer does changes both. Needs Debian's package
 haproxy for the peer.
 """
 
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import proxy
+from ackclock.stats import median_interval
 
 BLOCK = 1 << 20
 
@@ -182,9 +184,32 @@ def echoed(stream: socket.socket) -> None:
     assert stream.recv(1) == b"e", "a connection is lost"
 
 
-def figures(values: list[float]) -> dict[str, float]:
-    """The median and the ends of what was measured."""
-    return {"median": statistics.median(values), "least": min(values), "most": max(values)}
+PEER = "HAProxy"
+
+
+def figures(values: list[float], peer: list[float] | None) -> dict[str, Any]:
+    """The median of what was measured, and its interval; and of the ratios to what the peer took in the same round."""
+    found = {"median": statistics.median(values), "of": len(values), "interval": interval(values)}
+    if peer and peer is not values:
+        ratios = [ours / theirs for ours, theirs in zip(values, peer, strict=True)]
+        found |= {"ratio": statistics.median(ratios), "ratio_interval": interval(ratios)}
+    return found
+
+
+def interval(values: list[float]) -> list[float] | None:
+    """Where the median is, 95 %: six values at least have one."""
+    found = median_interval(values)
+    return None if found.low is None or found.high is None else [found.low, found.high]
+
+
+def text(name: str, what: str, value: dict[str, Any]) -> str:
+    """A row of the table."""
+
+    def within(of: list[float] | None) -> str:
+        return f"({of[0]:.4g} to {of[1]:.4g})" if of else ""
+
+    row = f"{name:34}{what:28}{value['median']:10.4g}  {within(value['interval']):22}"
+    return row + (f"{value['ratio']:8.3f}  {within(value['ratio_interval'])}" if "ratio" in value else "")
 
 
 def main() -> int:
@@ -193,7 +218,7 @@ def main() -> int:
     options.add_argument("--gigabytes", type=int, default=4)
     options.add_argument("--connections", type=int, default=5000)
     options.add_argument("--idle", type=int, default=9500)
-    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--rounds", type=int, default=15)
     options.add_argument("--json", action="store_true")
     given = options.parse_args()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -207,7 +232,7 @@ def main() -> int:
         "ackclock proxy, a line for each": lambda: ours(target, given.idle, lines=True),
     }
     if shutil.which("haproxy"):
-        candidates["HAProxy"] = lambda: haproxy(target, given.idle)
+        candidates[PEER] = lambda: haproxy(target, given.idle)
     found: dict[str, dict[str, list[float]]] = {name: {} for name in candidates}
     for number in range(given.rounds):
         for name, start in list(candidates.items())[:: 1 if number % 2 else -1]:
@@ -218,7 +243,10 @@ def main() -> int:
         with start() as (pid, port):
             found[name]["idle_bytes_per_connection"] = [idle(pid, port, given.idle)]
     server.kill()
-    result = {name: {what: figures(values) for what, values in of.items()} for name, of in found.items()}
+    peer = found.get(PEER, {})
+    result = {
+        name: {what: figures(values, peer.get(what)) for what, values in of.items()} for name, of in found.items()
+    }
     about = {"load": os.getloadavg()[0], "processors": os.cpu_count(), "options": vars(given)}
     if given.json:
         print(json.dumps({"about": about, "figures": result}, indent=1))
@@ -226,7 +254,7 @@ def main() -> int:
     print(f"load {about['load']:.1f} on {about['processors']} processors")
     for name, of in result.items():
         for what, value in of.items():
-            print(f"{name:34}{what:28}{value['median']:10.4g}  ({value['least']:.4g} to {value['most']:.4g})")
+            print(text(name, what, value))
     return 0
 
 

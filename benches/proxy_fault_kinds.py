@@ -15,7 +15,7 @@ from ackclock import proxy
 
 PATIENCE_S = 120
 
-SILENCE_S = 8
+SILENCE_S = 12
 """The proxies end what is silent for so long; on a busy computer everybody is for a while."""
 
 ANSWER = 300_000
@@ -57,7 +57,7 @@ class Proxy:
             "lines": False,
             **more,
         }
-        document |= {"header_s": 5, "connect_s": 5, "idle_s": SILENCE_S, "half_open_s": SILENCE_S}
+        document |= {"header_s": 10, "connect_s": 5, "idle_s": SILENCE_S, "half_open_s": SILENCE_S}
         document |= {"per_client": 9000, "connections": 9000}
         pipe = subprocess.PIPE
         program = [proxy.program(), "run", "-"]
