@@ -26,7 +26,7 @@ from typing import Any
 
 from proxy_fault_kinds import KINDS, PATIENCE_S, Day, WrongError, serve
 
-PACE_S = 0.08
+PACE_S = 0.06
 """Between the begins of two rounds: so many at a time are open that a busy computer still answers each in time."""
 
 WARM = 6
@@ -59,6 +59,7 @@ async def played(rounds: int, samples: int) -> dict[str, Any]:
     day = Day(server.sockets[0].getsockname()[1], gone.getsockname()[1], hole.getsockname()[1])
     begin = {name: (of.descriptors(), of.memory()) for name, of in day.doors.items()}
     seen: dict[str, list[tuple[int, int]]] = {name: [] for name in day.doors}
+    counted: dict[str, dict[str, float]] = {}
     failed: collections.Counter[str] = collections.Counter()
     started, done = time.monotonic(), 0
     for sample in range(samples):
@@ -69,17 +70,17 @@ async def played(rounds: int, samples: int) -> dict[str, Any]:
             await asyncio.sleep(PACE_S)
         await asyncio.gather(*faults)
         done += many
+        counted = {name: await of.at_rest() for name, of in day.doors.items()}
         for name, of in day.doors.items():
-            await of.at_rest()
             seen[name].append((of.descriptors(), of.memory()))
         print(
-            f"{done} of {rounds} rounds, {time.monotonic() - started:.0f} s, {sum(failed.values())} wrong",
+            f"{done} of {rounds} rounds, {time.monotonic() - started:.0f} s, {sum(failed.values())} wrong, "
+            f"{len(miscounted(counted, done))} counts; " + "; ".join(f"{name} {of[-1]}" for name, of in seen.items()),
             *(f"{count}: {what}" for what, count in failed.most_common(5)),
             sep="\n  ",
             file=sys.stderr,
         )
     took = time.monotonic() - started
-    counted = {name: await of.at_rest() for name, of in day.doors.items()}
     told = {name: ended(of.process) for name, of in day.doors.items()}
     return {
         "rounds": rounds, "took_s": took, "fast_open": day.fast, "wrong": dict(failed), "told": told,

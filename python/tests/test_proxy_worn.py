@@ -28,7 +28,7 @@ def test_every_fault_ends_as_it_should_and_leaves_nothing() -> None:
     found = json.loads(done.stdout)
     assert (found["problems"], done.returncode) == ([], 0), done.stderr
     assert (found["rounds"], found["wrong"], found["miscounted"]) == (40, {}, {})
-    assert set(found["proxies"]) == {"socks", "connect", "fixed"}
+    assert set(found["proxies"]) == {"socks", "silent", "connect", "fixed"}
     for proxy in found["proxies"].values():
         assert proxy["descriptors"]["most"] <= proxy["descriptors"]["begin"] + 128 + 8
 
@@ -56,16 +56,16 @@ def test_what_was_not_as_it_should_is_said(bench: ModuleType) -> None:
     found["told"]["socks"] = "0: 7 connections, 1 bytes to servers, 2 to clients; 3 were cut off at the end"
     faults = list(bench.KINDS.values())
     expected = {door: {f'connections_ended_total{{why="{why}"}}': 0.0 for d, why, _ in faults if d == door}
-                for door in ("socks", "connect", "fixed")}  # fmt: skip
+                for door in ("socks", "silent", "connect", "fixed")}  # fmt: skip
     for door, why, _ in faults:
         expected[door][f'connections_ended_total{{why="{why}"}}'] += 5
     assert bench.miscounted(expected, 5) == {}
-    expected["socks"]['connections_ended_total{why="idle"}'] += 1
+    expected["silent"]['connections_ended_total{why="idle"}'] += 1
     expected["fixed"]['connections_ended_total{why="failed"}'] = 2.0
     found["miscounted"] = bench.miscounted(expected, 5)
     assert bench.problems(found) == [
         "3 times the_client_resets: b''",
         'fixed connections_ended_total{why="failed"}: counted 2, not 0',
-        'socks connections_ended_total{why="idle"}: counted 6, not 5',
+        'silent connections_ended_total{why="idle"}: counted 6, not 5',
         "socks ended with 0: 7 connections, 1 bytes to servers, 2 to clients; 3 were cut off at the end",
     ]

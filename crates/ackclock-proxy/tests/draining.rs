@@ -40,10 +40,13 @@ fn a_reset_by_either_end_while_draining_is_passed_on_and_ends_it() {
     for (number, (client, server)) in pairs.into_iter().enumerate() {
         let (gone, mut left) = if number % 2 == 0 { (client, server) } else { (server, client) };
         reset(gone);
-        // The end of a direction that was passed on is all that a client gets which has heard it.
+        // Who has heard that the other end is done reads no more than that.
         if number != 3 {
             assert_reset(&mut left);
         }
+        let line = proxy.ended(number + 1).pop().unwrap();
+        let by = if number % 2 == 0 { "client" } else { "server" };
+        assert_eq!((&line["why"], &line["closed_by"]), (&json!("reset"), &json!(by)), "{number}: {line}");
     }
     is_over(proxy, json!({"reset": 4}));
 }
