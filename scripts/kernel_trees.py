@@ -24,7 +24,7 @@ COLUMNS = {
     "goodput_bps": (1e-6, "Mbit/s"),
     "retransmitted_segments": (1, "repeated"),
     "timeouts": (1, "timeouts"),
-    "srtt_mean_s": (1e3, "srtt ms"),
+    "mean_rtt_s": (1e3, "ms RTT"),
 }
 """Of flows: by what each is multiplied, and what it is then."""
 
