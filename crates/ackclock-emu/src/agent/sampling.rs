@@ -203,7 +203,8 @@ impl Agent<'_> {
         let measured = means && now >= self.from.max(state.start) && state.completed.is_none();
         let ended = state.ended;
         let open = self.asked(flow);
-        self.sampler.no_timeouts |= open.iter().any(|(info, _)| info.as_ref().is_some_and(|info| !info.counts_timeouts()));
+        self.sampler.no_timeouts |=
+            open.iter().any(|(info, _)| info.as_ref().is_some_and(|info| !info.counts_timeouts()));
         for metric in metrics {
             let before = counted(*metric, &ended);
             let mut each = open.iter().filter_map(|(info, totals)| value(*metric, info.as_ref(), totals));
