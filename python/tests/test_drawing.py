@@ -63,6 +63,9 @@ def test_bars_stand_beside_each_other_from_zero() -> None:
     assert len({bar.get_hatch() for bar in bars}) == 3, "a print without colours"
     assert legend(given) == ["a", "b", "c"]
     assert len(segments(given)) >= 6
+    without = chart(Curve("a", (0,), (2.0,), bars=True), x=Scale("x", ticks=("one",)))
+    assert len(drawn(without).axes[0].patches) == 1
+    assert segments(without) == []
 
 
 def test_titles_keep_within_the_figure() -> None:

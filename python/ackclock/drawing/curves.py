@@ -192,7 +192,8 @@ def _curve(axes: Axes, common: _Look, heights: Heights, curve: Curve, over: int,
     if curve.bars:
         look, number = common.styles[curve.label], common.chart.labels.index(curve.label)
         layers.bars(axes, x, y, _FILLED * common.places.room, look, number)
-        intervals.bars(axes, x, curve.low, curve.high, "black", heights.ends, heights.bounds)
+        if len(curve.low):
+            intervals.bars(axes, x, curve.low, curve.high, "black", heights.ends, heights.bounds)
         return
     style = _line(common, curve.label)
     if curve.steps:
