@@ -66,9 +66,13 @@ class Cell:
 
     def words(self) -> list[str]:
         """As the table has it: three significant digits are more than is known of a gain."""
-        ends = [f"{end:.1f}" if end is not None else "" for end in (self.low, self.high)]
-        numbers = [f"{value:.1f}" for value in (self.ours, self.linux, self.apart)]
+        ends = [_tenths(end) if end is not None else "" for end in (self.low, self.high)]
+        numbers = [_tenths(value) for value in (self.ours, self.linux, self.apart)]
         return [self.scenario, self.cell, self.column, str(self.runs), *numbers, *ends, self.verdict]
+
+
+def _tenths(value: float) -> str:
+    return f"{round(value, 1) + 0.0:.1f}"  # no -0.0
 
 
 HEAD = ["scenario", "cell", "download", "runs", "simulated", "linux", "difference", "low", "high", "verdict"]
