@@ -62,7 +62,7 @@ class Cell:
         ends = [self.apart] if self.low is None or self.high is None else [self.low, self.high]
         if max(map(abs, ends)) <= MARGIN:
             return "equal"
-        return "open" if abs(self.apart) <= MARGIN or min(ends) <= MARGIN <= max(ends) else "different"
+        return "open" if min(ends) <= MARGIN and max(ends) >= -MARGIN else "different"
 
     def words(self) -> list[str]:
         """As the table has it: three significant digits are more than is known of a gain."""

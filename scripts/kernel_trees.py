@@ -3,7 +3,7 @@
 
     ackclock kernel build --package linux-source-6.1
     ackclock kernel build
-    python scripts/kernel_trees.py 6.1.192 6.12.117 [--duration '30 s'] [--times 3]
+    python scripts/kernel_trees.py v6.1 6.12.117 [--duration '30 s'] [--times 3]
 
 Exits with 1 where a kernel does not give the same bytes each time.
 """

@@ -24,7 +24,7 @@ def namespace(pid: int) -> str:
     return str(Path(f"/proc/{pid}/ns/net").readlink())
 
 
-def wait(until: Callable[[], bool], seconds: float = 60) -> None:
+def wait(until: Callable[[], object], seconds: float = 60) -> None:
     """Until it is so."""
     end = time.monotonic() + seconds
     while not until():
@@ -71,8 +71,10 @@ class Hosts:
             inside = self.pids and not root
             command = self.at(names[0], "unshare", "--net", "sleep", LASTS_S) if inside else first
             pid = self.start(command).pid
-            # What is in a namespace of its own has come there by the time that it is another one than all before.
-            wait(lambda pid=pid: namespace(pid) not in others)  # type: ignore[misc]
+            # It has come to a namespace of its own when that is another one than all before, and is somebody there
+            # when its users are named, which is later.
+            users = Path(f"/proc/{pid}/uid_map")
+            wait(lambda pid=pid, users=users: namespace(pid) not in others and users.read_text())  # type: ignore[misc]
             others.add(namespace(pid))
             self.pids[name] = pid
             self.sh(name, "ip link set lo up")

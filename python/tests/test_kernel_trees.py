@@ -156,7 +156,7 @@ def test_a_tree_that_is_given_stays_as_it_was(tmp_path: Path, known: Path, place
 def test_settings_of_a_file_are_in_the_kernel_and_win_over_ours(tmp_path: Path, known: Path, place: Path) -> None:
     linux, more = tree(tmp_path / "linux", "6.12", "6.12.1"), tmp_path / "more.config"
     more.write_text(
-        '# a comment\n\nCONFIG_TCP_CONG_NV=y\nCONFIG_HZ=250\nCONFIG_NAME="a b"\n# CONFIG_TCP_CONG_BIC is not set\n',
+        '#\n\nCONFIG_TCP_CONG_NV=y\nCONFIG_LOCALVERSION="-b"\nCONFIG_NAME="a b"\n# CONFIG_TCP_CONG_BIC is not set\n',
         encoding="utf-8",
     )
     plain, _ = built(linux)
@@ -165,7 +165,7 @@ def test_settings_of_a_file_are_in_the_kernel_and_win_over_ours(tmp_path: Path, 
     assert len(list(place.glob(".work/*/build"))) == 1, "what is compiled is of use to the other"
     # What make keeps of a setting that comes twice is the last; the program in its place keeps both.
     has = settings.taken((place / kernel.name / "config").read_text(encoding="utf-8"))
-    assert (has["TCP_CONG_NV"], has["HZ"], has["NAME"], has["TCP_CONG_BIC"]) == ("y", "250", '"a b"', "n")
+    assert (has["TCP_CONG_NV"], has["LOCALVERSION"], has["NAME"], has["TCP_CONG_BIC"]) == ("y", '"-b"', '"a b"', "n")
     assert has["UML_TIME_TRAVEL_SUPPORT"] == "y"
     assert not any("without" in line for line in said)
 
@@ -177,6 +177,7 @@ def test_settings_of_a_file_are_in_the_kernel_and_win_over_ours(tmp_path: Path, 
         ("CONFIG_TCP_CONG_NV=y", "CONFIG_TCP_CONG_NV=y has no effect: it is n in the kernel (line 2); add what it"),
         ("CONFIG_NET_MENU=y", "CONFIG_NET_MENU=y has no effect: it is n in the kernel (line 2); add what it"),
         ("CONFIG_TCP_CONG_NV=m", "would be a module, and such a kernel loads none (line 2); write CONFIG_TCP_CONG_NV"),
+        ("CONFIG_HZ=250", "no run can be played on a kernel with CONFIG_HZ=250 (line 2); leave it out: it is 1000"),
         ("TCP_CONG_NV=y", "'TCP_CONG_NV=y' is no setting (line 2); write CONFIG_NAME=y"),
     ],
 )

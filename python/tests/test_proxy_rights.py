@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import pwd
 
 import pytest
 
 import spaces
 
-WHY_NOT = spaces.why_not()
+WHY_NOT, AS_ROOT = spaces.why_not(), spaces.why_not(root=True)
 pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
 
 SERVER = """
@@ -28,7 +27,7 @@ print(socket.create_connection(("127.0.0.1", 80), timeout=60).makefile("rb").rea
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="this is not root")
+@pytest.mark.skipif(AS_ROOT is not None, reason=str(AS_ROOT))
 @pytest.mark.parametrize("user", [None, "daemon"])
 def test_root_opens_the_door_and_is_nobody_behind_it(user: str | None) -> None:
     with spaces.hosts("here", root=True) as net:

@@ -332,9 +332,18 @@ mod tests {
         (writes, TcpStream::from_std(read).unwrap())
     }
 
+    /// What the next fill has that has something: what was written may come a moment later.
     async fn filled(held: &mut Held<'_>, from: &TcpStream) -> Filled {
-        from.readable().await.unwrap();
-        held.fill(from).unwrap()
+        let something = async {
+            loop {
+                from.readable().await.unwrap();
+                match held.fill(from).unwrap() {
+                    Filled::Nothing => tokio::task::yield_now().await,
+                    filled => return filled,
+                }
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(30), something).await.unwrap()
     }
 
     #[tokio::test]

@@ -132,7 +132,7 @@ fn a_header_that_comes_byte_by_byte_has_no_more_time_than_another() {
 
 #[test]
 fn of_one_client_so_many_are_heard_at_a_time_and_no_more() {
-    let proxy = Proxy::start(asked(json!("socks5"), json!({"per_client": 20, "header_s": 2.0})));
+    let proxy = Proxy::start(asked(json!("socks5"), json!({"per_client": 20, "header_s": 10.0})));
     let descriptors = proxy.descriptors();
     let mut slow: Vec<_> = (0..60).map(|_| proxy.connect()).collect();
     eventually("the others are reset", || {

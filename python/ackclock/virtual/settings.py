@@ -60,12 +60,17 @@ def check(file: Path | None, config: str, tree: Path, version: str) -> list[str]
     """
     has = taken(config)
     theirs = {} if file is None else asked(file)
+    wanted = taken(own())
     for name, (number, value) in theirs.items():
+        if name in NEEDED and value != wanted[name]:
+            problem = f"no run can be played on a kernel with CONFIG_{name}={value}"
+            remedy = f"leave it out: it is {wanted[name]}"
+            raise InputError(problem, remedy, source=str(file), key="--config", line=number)
         now = has.get(name, _OFF)
         if now != value:
             problem, remedy = _lost(name, value, now, tree, version)
             raise InputError(problem, remedy, source=str(file), key="--config", line=number)
-    ours = {name: value for name, value in taken(own()).items() if name not in theirs}
+    ours = {name: value for name, value in wanted.items() if name not in theirs}
     lost = [name for name, value in ours.items() if has.get(name, _OFF) != value]
     lacking = [f"CONFIG_{name}" for name in lost if name in NEEDED]
     if lacking:
