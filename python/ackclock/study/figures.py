@@ -175,7 +175,7 @@ def _height(value: Interval) -> float | None:
 def _names(spec: FigureSpec, results: Results) -> tuple[str, ...]:
     """The steps of all series, in order, if one of them is a name: then each has its place on the axis."""
     steps = [name for each in spec.series for name, _ in _steps(each, results[each.scenario].where(each.where))]
-    named = spec.bars or any(number(step) is None for step in steps)
+    named = spec.bars or any(each.steps for each in spec.series) or any(number(step) is None for step in steps)
     return tuple(dict.fromkeys(steps)) if named else ()
 
 

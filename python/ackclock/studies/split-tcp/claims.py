@@ -367,7 +367,7 @@ def x2(results: Results) -> Verdict:
     short="So do shorter files.",
     unit="of the rate",
     paper="-",
-    tolerance="as X2",
+    tolerance="as X2, in every cell of mean, often and outages",
     soft=True,
 )
 def x3(results: Results) -> Verdict:
