@@ -6,8 +6,8 @@
 Each download is one of ``ackclock shell LINE --virtual``: a kernel in virtual time at both ends (``ackclock kernel
 build``), so that what else the computer does does not matter. A file is as long as the line takes in ``--seconds``.
 Receive windows are the receive buffers of the client's sockets, which curl cannot set: peers are played on lines
-without such a limit. ``--harm``: beside a flow of CUBIC that began five seconds before; its goodput while the download
-runs, with the decision and with one connection.
+without such a limit. ``--harm``: beside a flow of CUBIC that began five seconds before; what it delivers while the
+download runs, with the decision, with one connection, and with peers.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _words(command: list[str]) -> str:
 def play(line: Line, size: int, client: list[str], folder: Path, *, beside: bool = False) -> dict[str, Any]:
     """One download: what the client printed, and the goodput of the flow beside it."""
     scenario, place, out = folder / "line.toml", folder / "place", folder / "out"
-    flow = '[[flows]]\ncc = "cubic"\nstart = "1 ms"\n[run]\nduration = "600 s"\n'
+    flow = '[[flows]]\ncc = "cubic"\nstart = "1 ms"\n[run]\nduration = "600 s"\n[probes]\ndelivered = "100 ms"\n'
     scenario.write_text(line.topology + flow, encoding="utf-8")
     place.mkdir()
     server = _words([sys.executable, str(Path(__file__).resolve()), "serve", str(size)])
@@ -144,11 +144,20 @@ def play(line: Line, size: int, client: list[str], folder: Path, *, beside: bool
         raise SystemExit(f"{_words(client)}: {done.stdout}{done.stderr}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     if beside:
-        import ackclock
-
-        flows = ackclock.Result.load(out).flows.rows(named=True)
-        found["beside_bytes"] = next(flow["goodput_bytes"] for flow in flows if flow["app"] == "bulk")
+        found["other_mbps"] = _meanwhile(out, AHEAD_S, AHEAD_S + found["seconds"])
     return found
+
+
+def _meanwhile(out: Path, begin: float, end: float) -> float:
+    """Mbit/s that the flow beside a download delivered between two times."""
+    import ackclock
+    import polars as pl
+
+    series = ackclock.Result.load(out).series.filter((pl.col("metric") == "delivered") & (pl.col("kind") == "flow")).sort("time_s")
+    at = lambda time: series.filter(pl.col("time_s") <= time).row(-1, named=True)  # noqa: E731
+    first, last = at(begin), at(end)
+    mbps: float = (last["value"] - first["value"]) * 8e-6 / (last["time_s"] - first["time_s"])
+    return mbps
 
 
 def own(line: Line, connections: int | None, most: int) -> list[str]:
@@ -205,11 +214,11 @@ def one(name: str, given: argparse.Namespace) -> dict[str, Any]:
         if not given.json:
             print(f"{name:18} {way:10} {json.dumps(row[way])}", flush=True)
     if given.harm:
-        for way in ("decided", "always 1"):
+        ways = {"always 1": own(line, 1, given.most)} | ways
+        for way in [way for way in ways if way in ("decided", "always 1", "curl", f"aria2c {given.most}")]:
             with tempfile.TemporaryDirectory() as folder:
-                found = play(line, size, ways.get(way, own(line, 1, given.most)), Path(folder), beside=True)
-            mbps = found["beside_bytes"] * 8e-6 / (found["seconds"] + AHEAD_S)
-            row[f"beside {way}"] = {"seconds": found["seconds"], "other_mbps": mbps}
+                found = play(line, size, ways[way], Path(folder), beside=True)
+            row[f"beside {way}"] = {"seconds": found["seconds"], "other_mbps": found["other_mbps"]}
             if not given.json:
                 print(f"{name:18} beside {way}: {json.dumps(row[f'beside {way}'])}", flush=True)
     return row

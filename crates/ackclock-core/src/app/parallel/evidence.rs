@@ -17,6 +17,10 @@ pub const EMPTY: f64 = 1.1;
 /// Windows of a trial after which it is looked at. There are six looks, each with a sixth of the error of 5 % (Bonferroni).
 pub const LOOKS: [usize; 6] = [2, 3, 4, 6, 9, 15];
 
+/// Windows of either number that a gain of less than a tenth takes, unless the line is [quiet](Gain::quiet): neighbouring windows
+/// of a radio resemble each other, so that a few say less than the test takes them for.
+pub const ENOUGH: usize = 9;
+
 /// Student's t that is exceeded with a probability of 0.05 / 6, for 1 to 30 degrees of freedom
 /// (`scipy.stats.t.ppf(1 - 0.05 / 6, df)`), and beyond them the last.
 const STUDENT: [f64; 30] = [
@@ -26,6 +30,8 @@ const STUDENT: [f64; 30] = [
 
 /// Rates that differ by less are the same: what a window's edges do to a rate (a part of a packet train, a clock's tick).
 const GRAIN: f64 = 0.005;
+/// Rates of a quiet line scatter by no more than this around the mean of their number of connections.
+const QUIET: f64 = 0.01;
 
 /// What windows with the same number of connections said.
 #[derive(Clone, Debug, Default)]
@@ -131,6 +137,10 @@ pub struct Gain {
     pub measured: f64,
     /// Half the interval's width.
     pub off: f64,
+    /// Standard deviation of both samples, each around its own mean.
+    scatter: f64,
+    /// Its degrees of freedom.
+    freedom: usize,
 }
 
 impl Gain {
@@ -138,10 +148,15 @@ impl Gain {
     pub fn of(before: &Sample, after: &Sample) -> Gain {
         let (n, m) = (before.count(), after.count());
         let freedom = (n + m).saturating_sub(2).max(1);
-        let variance = (before.scatter() + after.scatter()) / float(freedom as u64);
-        let variance = variance.max(GRAIN * GRAIN);
-        let spread = (variance * (1.0 / float(n.max(1) as u64) + 1.0 / float(m.max(1) as u64))).sqrt();
-        Gain { measured: after.level() - before.level(), off: STUDENT[freedom.min(STUDENT.len()) - 1] * spread }
+        let scatter = ((before.scatter() + after.scatter()) / float(freedom as u64)).sqrt();
+        let share = (1.0 / float(n.max(1) as u64) + 1.0 / float(m.max(1) as u64)).sqrt();
+        let off = STUDENT[freedom.min(STUDENT.len()) - 1] * scatter.max(GRAIN) * share;
+        Gain { measured: after.level() - before.level(), off, scatter, freedom }
+    }
+
+    /// Whether the line changes so little that a few windows tell.
+    pub fn quiet(&self) -> bool {
+        self.freedom >= 3 && self.scatter <= QUIET
     }
 
     /// Certainly more than a factor.

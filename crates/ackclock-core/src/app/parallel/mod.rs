@@ -7,7 +7,8 @@
 //!
 //! * It starts with one, and waits until its rate does not grow by itself any more.
 //! * It doubles while the doubling before was worth it: the rate rose by more than a tenth, by a sequential test whose error is
-//!   5 % ([`evidence`]). It goes back by half where the gain is less than 3 %, or retransmissions more than doubled.
+//!   5 % ([`evidence`]). It goes back where the gain is less than 3 %, or retransmissions more than doubled.
+//! * A smaller gain is told from the line's own changes by more windows, and by going back: half as many before and after.
 //! * What can be seen of the path has to explain why more should help ([`Limit`]): receive windows, losses at a low queue, or a
 //!   queue that stays empty. It adds none while round trips are more than 1.5 times the shortest one.
 //! * It looks again every 30 s, and when the rate halves.
@@ -19,7 +20,7 @@ mod tests;
 use crate::math::{exp, float, ln};
 use crate::time::Span;
 pub use evidence::{Gain, Limit, Sample};
-use evidence::{LOOKS, NOTHING, WORTH};
+use evidence::{ENOUGH, LOOKS, NOTHING, WORTH};
 
 /// How long a decision holds.
 pub const HOLD: Span = Span::from_secs(30);
@@ -82,9 +83,9 @@ pub enum Why {
     Most,
     /// The gain was some, but not enough for more.
     SomeGain,
-    /// Back by half: nothing was gained.
+    /// Back: nothing was gained.
     NoGain,
-    /// Back by half: far more was sent again.
+    /// Back: far more was sent again.
     Retransmissions,
     /// A queue limits.
     Queue,
@@ -132,9 +133,31 @@ enum Phase {
     /// Windows with the present number, from the rate's last growth on; of how many windows, and the newest rate.
     Measuring { sample: Sample, seen: usize, last: f64 },
     /// Twice as many as in `before`; the first window is `young`, in which connections still grow.
-    Trial { before: Sample, after: Sample, young: bool },
+    Trial { trial: Trial, young: bool },
+    /// Back at as many as before it, whose sample goes on, for a fair comparison; in the first window (`young`) some may still end.
+    Back { trial: Trial, young: bool },
     /// As decided, since then; the sum of the rates since, and of how many windows.
     Holding { since: Span, sum: f64, windows: u64 },
+}
+
+/// A comparison of two numbers of connections.
+#[derive(Clone, Debug)]
+struct Trial {
+    few: u32,
+    many: u32,
+    before: Sample,
+    after: Sample,
+}
+
+impl Trial {
+    fn gain(&self) -> Gain {
+        Gain::of(&self.before, &self.after)
+    }
+
+    /// Whether there are windows enough of both numbers to tell a small gain.
+    fn told(&self) -> bool {
+        self.before.count().min(self.after.count()) >= ENOUGH
+    }
 }
 
 impl Phase {
@@ -180,7 +203,8 @@ impl Parallel {
         }
         match std::mem::replace(&mut self.phase, Phase::fresh()) {
             Phase::Measuring { sample, seen, last } => self.measured(window, sample, seen, last),
-            Phase::Trial { before, after, young } => self.tried(window, before, after, young),
+            Phase::Trial { trial, young } => self.tried(window, trial, young),
+            Phase::Back { trial, young } => self.back(window, trial, young),
             Phase::Holding { since, sum, windows } => self.held(window, since, sum, windows),
         }
         self.now
@@ -221,44 +245,68 @@ impl Parallel {
     }
 
     fn try_more(&mut self, before: Sample, limit: Limit) {
-        self.now = Decision { connections: (self.now.connections * 2).min(self.most), why: Why::Trial(limit) };
-        self.phase = Phase::Trial { before, after: Sample::default(), young: true };
+        let few = self.now.connections;
+        let many = (few * 2).min(self.most);
+        self.now = Decision { connections: many, why: Why::Trial(limit) };
+        self.phase = Phase::Trial { trial: Trial { few, many, before, after: Sample::default() }, young: true };
     }
 
-    fn tried(&mut self, window: &Window, before: Sample, mut after: Sample, young: bool) {
+    fn tried(&mut self, window: &Window, mut trial: Trial, young: bool) {
         if young {
-            self.phase = Phase::Trial { before, after, young: false };
+            self.phase = Phase::Trial { trial, young: false };
             return;
         }
-        after.add(window);
-        let (now, half) = (self.now.connections, (self.now.connections / 2).max(1));
-        let gain = Gain::of(&before, &after);
-        let last = after.count() >= LOOKS[LOOKS.len() - 1];
-        if LOOKS.contains(&after.count()) {
+        trial.after.add(window);
+        let (gain, seen) = (trial.gain(), trial.after.count());
+        if LOOKS.contains(&seen) {
             if gain.above(WORTH) {
-                self.worth(after);
+                return self.worth(trial.after);
+            }
+            if trial.after.doubled(&trial.before) {
+                self.hold(trial.few, Why::Retransmissions);
                 return;
             }
-            if after.doubled(&before) {
-                self.hold(half, Why::Retransmissions);
-                return;
-            }
-            if gain.below(NOTHING) {
-                self.hold(half, Why::NoGain);
-                return;
-            }
-            if gain.above(NOTHING) && gain.below(WORTH) {
-                self.hold(now, Why::SomeGain);
+            if gain.quiet() || trial.told() {
+                if gain.below(NOTHING) {
+                    self.hold(trial.few, Why::NoGain);
+                    return;
+                }
+                if gain.above(NOTHING) && gain.below(WORTH) {
+                    self.hold(trial.many, Why::SomeGain);
+                    return;
+                }
+            } else if seen >= ENOUGH {
+                self.now = Decision { connections: trial.few, why: Why::Measuring };
+                self.phase = Phase::Back { trial, young: true };
                 return;
             }
         }
-        if last {
-            // Not told by the test: to go back from a gain that is there costs more than to stay for none.
-            let some = gain.measured > ln(NOTHING);
-            self.hold(if some { now } else { half }, if some { Why::SomeGain } else { Why::NoGain });
-            return;
+        if seen >= LOOKS[LOOKS.len() - 1] {
+            self.settle(&trial);
+        } else {
+            self.phase = Phase::Trial { trial, young: false };
         }
-        self.phase = Phase::Trial { before, after, young: false };
+    }
+
+    fn back(&mut self, window: &Window, mut trial: Trial, young: bool) {
+        if !young {
+            trial.before.add(window);
+        }
+        if !trial.told() {
+            self.phase = Phase::Back { trial, young: false };
+        } else if trial.gain().above(WORTH) {
+            self.now.connections = trial.many;
+            self.worth(trial.after);
+        } else {
+            self.settle(&trial);
+        }
+    }
+
+    /// A gain that is not told by the test, or not worth more: to go back from one that is there costs more than to stay for none.
+    fn settle(&mut self, trial: &Trial) {
+        let some = trial.gain().measured > ln(NOTHING);
+        let connections = if some { trial.many } else { trial.few };
+        self.hold(connections, if some { Why::SomeGain } else { Why::NoGain });
     }
 
     /// The ones that were added are worth it: more, if anything says that they would help.

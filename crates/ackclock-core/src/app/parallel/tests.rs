@@ -71,6 +71,50 @@ fn a_gain_between_the_bounds_is_kept_and_no_more_are_added() {
     assert_eq!(last(&decisions).why, Why::SomeGain);
 }
 
+/// Rates of five windows of the study's mobile line (`parallel-tcp/mobile.toml`) over and over, Mbit/s, from one of them on.
+fn fading(first: usize, gain: f64) -> Vec<Decision> {
+    let fades = [52.7, 63.9, 53.6, 55.7, 48.2];
+    let mut policy = Parallel::new(16);
+    let windows = 0..40;
+    let decide = |at: usize| {
+        let connections = policy.decision().connections;
+        let mbit = match connections {
+            1 => 33.5,
+            2 => fades[(first + at) % 5],
+            _ => gain * fades[(first + at) % 5],
+        };
+        policy.window(&Window { took: WINDOW, bytes: (mbit / 8.0 * MB) as u64, connections, ..empty_queue() })
+    };
+    windows.map(decide).collect()
+}
+
+#[test]
+fn a_small_gain_is_told_from_a_line_that_fades() {
+    for first in 0..5 {
+        let some = fading(first, 1.06);
+        // Four, back to two, and four again: they are worth 6 %.
+        assert_eq!(steps(&some), [1, 2, 4, 2, 4], "from {first} on");
+        assert_eq!(last(&some).why, Why::SomeGain);
+        let none = fading(first, 1.0);
+        assert_eq!((steps(&none), last(&none).why), (vec![1, 2, 4, 2], Why::NoGain), "from {first} on");
+    }
+}
+
+#[test]
+fn a_gain_that_the_test_does_not_tell_stays_if_the_rate_rose_by_three_percent() {
+    for (gain, steps_, why) in [(1.05, vec![1, 2, 1, 2], Why::SomeGain), (1.01, vec![1, 2, 1], Why::NoGain)] {
+        // Every other window is a tenth faster: neither 3 % nor a tenth is told from that.
+        let mut policy = Parallel::new(16);
+        let decide = |at: usize| {
+            let connections = policy.decision().connections;
+            let rate = MB * if connections == 1 { 1.0 } else { gain } * if at % 2 == 0 { 0.95 } else { 1.05 };
+            policy.window(&Window { took: WINDOW, bytes: rate as u64, connections, ..empty_queue() })
+        };
+        let decisions: Vec<Decision> = (0..30).map(decide).collect();
+        assert_eq!((steps(&decisions), last(&decisions).why), (steps_, why), "{gain}");
+    }
+}
+
 #[test]
 fn noise_is_no_gain_and_a_gain_is_found_in_noise() {
     let (mut worth, mut missed) = (0, 0);
