@@ -20,7 +20,7 @@ import pytest
 
 from ackclock.cli.app import main
 from ackclock.errors import InputError
-from ackclock.measure import blocks, campaign, client, context, runner
+from ackclock.measure import blocks, campaign, client, context, interfaces, runner
 from ackclock.measure.journal import FOLDER, Journal
 from ackclock.measure.order import order
 from measuring import TOKEN, serving
@@ -306,7 +306,7 @@ def test_the_name_of_a_wireless_network_becomes_a_word(monkeypatch: pytest.Monke
         ctypes.memmove(address, names[name], len(names[name]))
         return 0
 
-    monkeypatch.setattr(context, "_kind", lambda _: "wifi")
+    monkeypatch.setattr(interfaces, "kind", lambda _: "wifi")
     monkeypatch.setattr(context.fcntl, "ioctl", ioctl)
     words = [context._network(name, salt) for name in names for salt in (b"a", b"b")]
     assert len(set(words)) == 4

@@ -15,42 +15,45 @@ import ipaddress
 import json
 import os
 import platform
+import re
 import shutil
 import socket
 import struct
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from ackclock.measure import sockets
+from ackclock.measure import interfaces, modem, sockets
+from ackclock.measure.system import said, text
 
-_SYS = Path("/sys/class/net")
 _SETTINGS = Path("/proc/sys/net/ipv4")
 _SECRET = ("tcp_fastopen_key",)
 _SIOCGIFADDR = 0x8915
 _SIOCGIWESSID = 0x8B1B
-_LOOPBACK = 772
 _PREFIXES = {4: 24, 6: 48}
+_HARDWARE_NAME = re.compile(r"\b([a-z]{2}x)[0-9a-f]{12}\b")
+"""What udev calls an interface by its hardware address, as it does at USB."""
 
 
 def gather(host: str, device: str | None, salt: bytes, *, keep_addresses: bool) -> dict[str, Any]:
     """The context of a test to `host`. What the system does not say is ``None``."""
     local = _local(host)
     interface = device or (None if local is None else _interface_of(local))
+    kind = None if interface is None else interfaces.kind(interface)
     now = dt.datetime.now().astimezone()
     return {
         "began": now.isoformat(timespec="milliseconds"),
         "zone": now.tzname(),
-        "interface": interface,
-        "type": None if interface is None else _kind(interface),
+        "interface": _nameless(interface, salt),
+        "type": kind,
         "network": None if interface is None else _network(interface, salt),
-        "speed_mbit": _number(interface, "speed"),
-        "mtu": _number(interface, "mtu"),
+        "modem": modem.seen(interface, salt) if interface is not None and kind in interfaces.PAID else None,
+        "speed_mbit": interfaces.number(interface, "speed"),
+        "mtu": interfaces.number(interface, "mtu"),
         "qdisc": _qdisc(interface),
-        "default_route": default_route(keep_addresses=keep_addresses),
+        "default_route": _nameless(default_route(keep_addresses=keep_addresses), salt),
         "address": None if local is None else shown(local, keep=keep_addresses),
         "kernel": f"{platform.system()} {platform.release()}",
-        "cc": _text(_SETTINGS / "tcp_congestion_control"),
+        "cc": text(_SETTINGS / "tcp_congestion_control"),
         "controllers": sockets.controllers(),
         "sysctl": _sysctl(),
         "load": list(os.getloadavg()),
@@ -69,7 +72,7 @@ def shown(address: str, *, keep: bool) -> str:
 def default_route(*, keep_addresses: bool = False) -> str | None:
     """The interface and the gateway of the default route: when it changes, the line is another one."""
     best: tuple[int, str] | None = None
-    for line in (_text(Path("/proc/net/route")) or "").splitlines()[1:]:
+    for line in (text(Path("/proc/net/route")) or "").splitlines()[1:]:
         name, destination, gateway, _, _, _, metric, mask, *_ = line.split()
         if int(destination, 16) == int(mask, 16) == 0:
             via = socket.inet_ntoa(struct.pack("=I", int(gateway, 16)))
@@ -87,15 +90,20 @@ def identity(host: str, device: str | None, salt: bytes) -> tuple[str | None, ..
 
 
 def metered(interface: str | None) -> bool:
-    """Whether data costs money here: what NetworkManager says, or else whether it is a mobile network."""
+    """Whether data costs money here: what NetworkManager says, or else what the interface is.
+
+    "no (guessed)" is what it says of each interface where nothing speaks for the contrary, among them those of phones.
+    """
     if interface is None:
         return False
     program = shutil.which("nmcli")
     if program is not None:
-        told = _said([program, "-g", "GENERAL.METERED", "device", "show", interface])
-        if told is not None and told.strip().split(" ")[0] in ("yes", "no"):
-            return told.startswith("yes")
-    return _kind(interface) == "mobile"
+        told = (said([program, "-g", "GENERAL.METERED", "device", "show", interface]) or "").strip()
+        if told in ("yes", "yes (guessed)"):
+            return True
+        if told == "no":
+            return False
+    return interfaces.kind(interface) in interfaces.PAID
 
 
 def interface_to(host: str) -> str | None:
@@ -117,7 +125,7 @@ def _local(host: str) -> str | None:
 def _interface_of(address: str) -> str | None:
     wanted = ipaddress.ip_address(address.partition("%")[0])
     if wanted.version == 6:
-        for line in (_text(Path("/proc/net/if_inet6")) or "").splitlines():
+        for line in (text(Path("/proc/net/if_inet6")) or "").splitlines():
             number, *_, name = line.split()
             if int(number, 16) == int(wanted):
                 return name
@@ -131,21 +139,18 @@ def _interface_of(address: str) -> str | None:
     return None
 
 
-def _kind(interface: str) -> str:
-    """``fixed``, ``wifi``, ``mobile``, ``loopback`` or ``virtual``."""
-    own = _SYS / interface
-    if (_text(own / "type") or "").strip() == str(_LOOPBACK):
-        return "loopback"
-    if (own / "wireless").exists() or (own / "phy80211").exists():
-        return "wifi"
-    if "DEVTYPE=wwan" in (_text(own / "uevent") or ""):
-        return "mobile"
-    return "fixed" if (own / "device").exists() else "virtual"
+def _nameless(told: str | None, salt: bytes) -> str | None:
+    """What is told, with words in place of hardware addresses in the names of interfaces."""
+    return told and _HARDWARE_NAME.sub(lambda name: f"{name[1]}-{_word(salt, name[0].encode())[:8]}", told)
+
+
+def _word(salt: bytes, name: bytes) -> str:
+    return hmac.new(salt, name, hashlib.sha256).hexdigest()[:16]
 
 
 def _network(interface: str, salt: bytes) -> str | None:
     """A word for the wireless network: another one for another network, and no way back to its name."""
-    if _kind(interface) != "wifi":
+    if interfaces.kind(interface) != "wifi":
         return None
     name = array.array("B", bytes(34))
     address, length = name.buffer_info()
@@ -153,7 +158,7 @@ def _network(interface: str, salt: bytes) -> str | None:
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         fcntl.ioctl(sock, _SIOCGIWESSID, request)
         found = name.tobytes().rstrip(b"\0")
-        return hmac.new(salt, found, hashlib.sha256).hexdigest()[:16] if found else None
+        return _word(salt, found) if found else None
     return None
 
 
@@ -161,25 +166,18 @@ def _qdisc(interface: str | None) -> str | None:
     program = shutil.which("tc") or shutil.which("tc", path="/usr/sbin:/sbin")
     if interface is None or program is None:
         return None
-    told = _said([program, "-j", "qdisc", "show", "dev", interface, "root"])
+    told = said([program, "-j", "qdisc", "show", "dev", interface, "root"])
     with contextlib.suppress(ValueError, LookupError, TypeError):
         return str(json.loads(told or "")[0]["kind"])
-    return None
-
-
-def _said(command: list[str]) -> str | None:
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=3, check=True)
-        return done.stdout
     return None
 
 
 def _sysctl() -> dict[str, str]:
     found = {}
     for file in sorted(_SETTINGS.glob("tcp_*")):
-        text = None if file.name in _SECRET else _text(file)
-        if text is not None:
-            found[file.name] = " ".join(text.split())
+        told = None if file.name in _SECRET else text(file)
+        if told is not None:
+            found[file.name] = " ".join(told.split())
     return found
 
 
@@ -187,24 +185,10 @@ def _power() -> dict[str, Any]:
     """Whether the computer has power from outside, and how full its battery is."""
     found: dict[str, Any] = {"mains": None, "battery_percent": None}
     for supply in sorted(Path("/sys/class/power_supply").glob("*")):
-        kind = (_text(supply / "type") or "").strip()
+        kind = (text(supply / "type") or "").strip()
         if kind == "Mains":
-            found["mains"] = (_text(supply / "online") or "").strip() == "1"
+            found["mains"] = (text(supply / "online") or "").strip() == "1"
         elif kind == "Battery":
             with contextlib.suppress(ValueError):
-                found["battery_percent"] = int(_text(supply / "capacity") or "")
+                found["battery_percent"] = int(text(supply / "capacity") or "")
     return found
-
-
-def _number(interface: str | None, name: str) -> int | None:
-    with contextlib.suppress(ValueError):
-        value = int(_text(_SYS / interface / name) or "") if interface is not None else -1
-        return value if value >= 0 else None
-    return None
-
-
-def _text(file: Path) -> str | None:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return None
