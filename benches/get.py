@@ -153,7 +153,11 @@ def _meanwhile(out: Path, begin: float, end: float) -> float:
     import ackclock
     import polars as pl
 
-    series = ackclock.Result.load(out).series.filter((pl.col("metric") == "delivered") & (pl.col("kind") == "flow")).sort("time_s")
+    series = (
+        ackclock.Result.load(out)
+        .series.filter((pl.col("metric") == "delivered") & (pl.col("kind") == "flow"))
+        .sort("time_s")
+    )
     at = lambda time: series.filter(pl.col("time_s") <= time).row(-1, named=True)  # noqa: E731
     first, last = at(begin), at(end)
     mbps: float = (last["value"] - first["value"]) * 8e-6 / (last["time_s"] - first["time_s"])

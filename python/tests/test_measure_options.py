@@ -139,6 +139,19 @@ def test_the_byte_of_the_header_is_that_of_the_version(family: socket.AddressFam
         assert sock.getsockopt(*place) == 184
 
 
+def test_a_server_of_version_6_marks_clients_of_version_4_too() -> None:
+    with socket.socket(socket.AF_INET6) as listening:
+        listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        listening.bind(("::", 0))
+        listening.listen()
+        with socket.create_connection(("127.0.0.1", listening.getsockname()[1])):
+            accepted, _ = listening.accept()
+            with accepted:
+                assert accepted.family == socket.AF_INET6
+                sockets.apply(accepted, Options(tos=184))
+                assert accepted.getsockopt(*ASKED["tos"]) == 184
+
+
 def test_a_line_goes_out_by_its_interface(seen: Seen, tmp_path: Path) -> None:
     found = seen.of(tmp_path, line='interface = "lo"')
     assert found["problem"] is None

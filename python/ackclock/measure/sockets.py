@@ -96,8 +96,8 @@ def _remedy(name: str) -> str:
 def _tos(sock: socket.socket, value: int) -> None:
     if sock.family == socket.AF_INET6:
         sock.setsockopt(socket.IPPROTO_IPV6, _IPV6_TCLASS, value)
-    else:
-        sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, value)
+    # Such a socket, too, may carry a connection of IPv4, as a server's does that listens on "::".
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, value)
 
 
 def _tcp(option: str) -> int:
