@@ -150,14 +150,12 @@ def play(line: Line, size: int, client: list[str], folder: Path, *, beside: bool
 
 def _meanwhile(out: Path, begin: float, end: float) -> float:
     """Mbit/s that the flow beside a download delivered between two times."""
-    import ackclock
     import polars as pl
 
-    series = (
-        ackclock.Result.load(out)
-        .series.filter((pl.col("metric") == "delivered") & (pl.col("kind") == "flow"))
-        .sort("time_s")
-    )
+    import ackclock
+
+    delivered = (pl.col("metric") == "delivered") & (pl.col("kind") == "flow")
+    series = ackclock.Result.load(out).series.filter(delivered).sort("time_s")
     at = lambda time: series.filter(pl.col("time_s") <= time).row(-1, named=True)  # noqa: E731
     first, last = at(begin), at(end)
     mbps: float = (last["value"] - first["value"]) * 8e-6 / (last["time_s"] - first["time_s"])
