@@ -22,7 +22,9 @@ import pytest
 from ackclock.errors import InputError
 from ackclock.measure import client, frames, secret, server
 from ackclock.measure.asked import Asked
+from ackclock.measure.server import Settings
 from ackclock.measure.session import Terms
+from ackclock.measure.sockets import Options
 from measuring import TOKEN, heard, hello, introduced, newcomer, proof, rest, serving
 
 pytestmark = pytest.mark.real_time
@@ -234,6 +236,39 @@ def test_a_test_whose_connections_do_not_come_ends(monkeypatch: pytest.MonkeyPat
         assert rest(data) == rest(sock) == b""
 
 
+def test_the_rate_is_of_all_clients_together() -> None:
+    second, found = Asked(duration_ns=10**9), dict[str, dict[str, Any]]()
+    with serving(clients=2, terms=Terms(rate=16_000_000)) as (_, address):
+        # Each has a half, be it alone or not: what a test may have does not depend on who else measures.
+        alone = client.measure(address, None, second)
+
+        def measure(direction: str) -> None:
+            found[direction] = client.measure(address, None, second.model_copy(update={"direction": direction}))
+
+        threads = [threading.Thread(target=measure, args=(direction,)) for direction in ("down", "up")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for each in (alone, *found.values()):
+        assert each["server"]["rate"] == 8_000_000
+        end = each["ends"]["server"]
+        (way,) = end["connections"]
+        # 1 MB in a second, 20 ms ahead and a part that was begun.
+        assert 0.6e6 < way["moved"] < 1e6 * end["took_ns"] / 1e9 + 2 * 20_000
+    with pytest.raises(InputError, match="max-rate: 100000 bit/s among 2 clients are too little"):
+        Settings(clients=2, terms=Terms(rate=100_000)).checked()
+
+
+def test_a_capped_rate_is_shared_by_the_connections_of_a_test() -> None:
+    asked = Asked(connections=4, duration_ns=10**9, options=Options(mss=1400))
+    with serving(terms=Terms(rate=16_000_000)) as (_, address):
+        found = client.measure(address, None, asked)
+    moved = [way["moved"] for way in found["ends"]["server"]["connections"]]
+    # In turn: they are a part of 40 kB apart, and not one of them has what its buffer takes.
+    assert max(moved) - min(moved) <= 2 * 40_000
+
+
 def test_the_caps_hold_in_both_directions() -> None:
     second = Asked(duration_ns=10**9)
     with serving(terms=Terms(rate=8_000_000)) as (_, address):
@@ -242,7 +277,7 @@ def test_the_caps_hold_in_both_directions() -> None:
             end = found["ends"]["server"]
             (way,) = end["connections"]
             # 1 MB in a second, and the burst at its begin.
-            assert way["moved"] < 1e6 * end["took_ns"] / 1e9 + 2 * 262_144
+            assert way["moved"] < 1e6 * end["took_ns"] / 1e9 + 2 * 20_000
             # A sender goes on until its receiver closes, at that rate; a receiver counts what came in its second.
             assert way["moved"] > 0.6e6
             assert way["sends"] or 0.6e6 < way["counted"] < 1.4e6

@@ -45,6 +45,9 @@ def serve(asked: Serving) -> int:
     seconds = None if expire is None else expire / 1e9
     server = Server(Settings(asked.bind, asked.port, allow, token, asked.clients, seconds, terms))
     whom = "with the token" if token is not None else "from the networks allowed" if allow else "of this computer"
+    if terms.rate is not None and asked.clients > 1:
+        each = f"{(server.terms.rate or 0) / 1e6:.3g} Mbit/s"
+        console.say(console.stdout(), f"each of {asked.clients} clients at a time has at most {each}")
     console.say(console.stdout(), f"serving {asked.bind} port {server.port} to clients {whom}; Ctrl-C ends it")
     sys.stdout.flush()
     try:

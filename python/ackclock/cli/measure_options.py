@@ -29,7 +29,9 @@ def serve_command(
     ] = (),
     token: Annotated[Path | None, Parameter(help="File with a token that clients must have, too.")] = None,
     max_clients: Annotated[int, Parameter(help="Clients at a time.")] = 1,
-    max_rate: Annotated[str | None, Parameter(help="The most that a test sends or takes: 100 Mbit/s.")] = None,
+    max_rate: Annotated[
+        str | None, Parameter(help="The most that all tests together send or take: 100 Mbit/s.")
+    ] = None,
     max_bytes: Annotated[str | None, Parameter(help="Bytes of a test at most: 1 GB.")] = None,
     max_total: Annotated[str | None, Parameter(help="Bytes of all tests together at most: 100 GB.")] = None,
     expire: Annotated[str | None, Parameter(help="End after this time: 1 h.")] = None,

@@ -31,6 +31,9 @@ HELLO_S = 5.0
 PENDING = 64
 """Newcomers at a time; one more takes the place of the oldest."""
 
+LEAST_RATE = 64_000
+"""Of a client in bit/s: with less a test would end as one in which nothing moves."""
+
 _FIRST = 4096
 """Bytes of a message of a newcomer."""
 
@@ -62,6 +65,9 @@ class Settings:
             raise InputError(f"{self.port} is no port", "give one from 1 to 65535", key="port")
         if self.clients < 1:
             raise InputError(f"{self.clients} clients are none", "give a number above 0", key="max-clients")
+        if self.terms.rate is not None and self.terms.rate < LEAST_RATE * self.clients:
+            problem = f"{self.terms.rate} bit/s among {self.clients} clients are too little to measure anything"
+            raise InputError(problem, f"give at least {LEAST_RATE // 1000} kbit/s for each of them", key="max-rate")
         return self
 
 
@@ -102,6 +108,8 @@ class Server:
         self._selector = selectors.DefaultSelector()
         self._stopped = False
         self.ledger = settings.terms.ledger()
+        self.terms = settings.terms.of_each(settings.clients)
+        """Of each client."""
 
     @property
     def port(self) -> int:
@@ -232,7 +240,7 @@ class Server:
             room = len(self._sessions) < self._settings.clients
             if room:
                 own = secret.proof(token, "server", *newcomer.nonces)
-                session = Session(sock, self._settings.terms, self.ledger, own, self._ended)
+                session = Session(sock, self.terms, self.ledger, own, self._ended)
                 self._sessions.add(session)
         if room:
             session.start()

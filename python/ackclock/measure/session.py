@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import platform
 import secrets
@@ -49,7 +50,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The caps of a server: `rate` of a test in bit/s, bytes of a test, and of all tests together."""
+    """The caps of a server: `rate` of all tests together in bit/s, bytes of a test, and of all tests together."""
 
     rate: int | None = None
     bytes_of_test: int | None = None
@@ -58,6 +59,13 @@ class Terms:
     def ledger(self) -> Ledger:
         """One for the life of a server."""
         return Ledger(self.bytes_in_all)
+
+    def of_each(self, clients: int) -> Terms:
+        """Those of each of so many clients at a time, who make a test each: the rate is divided among them.
+
+        It is not shared as they come and go: what a test may have does not depend on who else measures.
+        """
+        return self if self.rate is None else dataclasses.replace(self, rate=self.rate // clients)
 
 
 class Session:

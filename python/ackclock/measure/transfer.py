@@ -23,7 +23,8 @@ IDLE_NS = 10 * 10**9
 
 _DRAIN_NS = 3 * 10**9
 """How long a sender goes on after its end for a receiver that has not closed: the ends begin a one-way delay apart."""
-_BURST = 256 * 1024
+_BURST, _LEAST_BURST, _BURST_NS = 256 * 1024, 4096, 20_000_000
+"""Bytes ahead of a capped rate at most, and at least; between them what it carries in so many ns."""
 _LONGEST_PAUSE_NS = 50_000_000
 _INFO = getattr(socket, "TCP_INFO", None)
 
@@ -84,6 +85,10 @@ class Transfer:
         self._sink = memoryview(bytearray(BLOCK))
         self._discard = socket.MSG_TRUNC if sys.platform == "linux" else 0
         self._moved = 0
+        self._turn = -1
+        self._burst = _BURST
+        if limits.rate is not None:
+            self._burst = min(_BURST, max(_LEAST_BURST, limits.rate * _BURST_NS // (8 * 10**9)))
         self._begun = self._next = self._last = 0
         self._ended: str | None = None
 
@@ -115,8 +120,9 @@ class Transfer:
                 time.sleep(min(pause, max(0, self._next - now), _LONGEST_PAUSE_NS) / 1e9)
                 continue
             until, before = min(self._next, end) if going else self._next, self._moved
-            for number, _ in poll.poll(max(0, (until - now) / 1e6)):
+            for number in self._in_turn(poll.poll(max(0, (until - now) / 1e6))):
                 self._move(of[number], end)
+                self._turn = number
                 if not of[number].open:
                     poll.unregister(number)
                 if self._ended is not None or time.monotonic_ns() >= self._next or self._ahead(time.monotonic_ns()):
@@ -129,6 +135,10 @@ class Transfer:
             self._close(connection)
         took = time.monotonic_ns() - self._begun
         return Outcome(self._begun, unix, took, time.thread_time() - cpu, self._ended)
+
+    def _in_turn(self, ready: Sequence[tuple[int, int]]) -> list[int]:
+        """Those that are ready, after the last one that moved: a capped rate is not all of the first one's."""
+        return sorted((number for number, _ in ready), key=lambda number: (number <= self._turn, number))
 
     def _over(self, now: int, end: int) -> bool:
         if not any(connection.open for connection in self._all):
@@ -143,7 +153,7 @@ class Transfer:
         """For how long nothing may move, ns, so that the rate is kept."""
         if self._limits.rate is None:
             return 0
-        due = (self._moved - _BURST) * 8 * 10**9 // self._limits.rate
+        due = (self._moved - self._burst) * 8 * 10**9 // self._limits.rate
         return max(0, due - (now - self._begun))
 
     def _move(self, connection: Connection, end: int) -> None:
@@ -178,7 +188,7 @@ class Transfer:
         if most is not None and most - self._moved < len(block):
             return block[: most - self._moved]
         if self._limits.rate is not None:
-            return block[:_BURST]
+            return block[: self._burst]
         return block
 
     def _close(self, connection: Connection) -> None:
