@@ -143,7 +143,7 @@ def _measured(wanted: Drawn, number: int, place: Path) -> None:
         f'{wanted.topology}\n[[flows]]\ncc = "cubic"\n[run]\nduration = "5 s"\nseed = {number + 1}\n', encoding="utf-8"
     )
     (place / "campaign.toml").write_text(
-        f'[campaign]\nname = "planted {number}"\nrepetitions = 1\ngap = "0 s"\n'
+        f'[campaign]\nname = "planted {number}"\nrepetitions = 1\ngap = "0 s"\nprobe = false\n'
         f'[[lines]]\nname = "line"\nvia = "line.toml"\n'
         f'[test]\nconnections = {list(wanted.connections)}\nduration = "5 s"\n{wanted.options}',
         encoding="utf-8",

@@ -157,7 +157,7 @@ cc = "cubic"
     result = Result.load(out)
     assert result.runs.height == 2
     # 1448 of 1500 bytes are payload; two seconds contain a loss and what follows it.
-    for goodput in result.runs["goodput_bps"]:
+    for goodput in (*result.runs["goodput_bps"], *result.runs["probe_bps"]):
         assert 0.75 * 20e6 * 1448 / 1500 < goodput <= 1.01 * 20e6 * 1448 / 1500
     for idle in result.runs["idle_rtt_s"]:
         assert 0.030 <= idle < 0.034

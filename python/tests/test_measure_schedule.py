@@ -74,6 +74,8 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
     def play(made: campaign.Campaign, journal: Journal, job: blocks.Job, _: blocks.Report) -> list[campaign.Point]:
         found.append((job.repetition, len(job.points)))
+        for probe in job.probes:
+            journal.put_probe(job.number, probe.asked.direction, {"problem": None})
         for place, point in enumerate(job.points):
             run = made.run(point, job.repetition)
             test = {"problem": "made up", "attempts": [], "context": {}, "result": None}

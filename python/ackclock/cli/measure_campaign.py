@@ -11,7 +11,7 @@ from ackclock.cli import console
 from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
 from ackclock.errors import InputError
 from ackclock.measure import campaign as campaigns
-from ackclock.measure import runner, secret
+from ackclock.measure import probe, runner, secret
 from ackclock.measure.campaign import Campaign
 from ackclock.measure.journal import Journal
 
@@ -94,9 +94,11 @@ def _made(out: Path, make: Callable[[], runner.Made]) -> int:
 
 def _ended(out: Path, made: runner.Made) -> int:
     _say(f"{made.done} tests in {out}" + (f", {len(made.failed)} of them failed" if made.failed else ""))
+    if made.failed_probes:
+        _say(f"{len(made.failed_probes)} probes failed: shares of these blocks' probes are not known")
     if made.missing:
         _say(f"{made.missing} are missing; to go on: ackclock measure resume {out}")
-    return FAILED if made.failed else OK
+    return FAILED if made.failed or made.failed_probes else OK
 
 
 def _say(text: str) -> None:
@@ -119,7 +121,8 @@ def _lines(campaign: Campaign) -> list[str]:
     if campaign.schedule is not None:
         found.append(f"schedule: one repetition at {campaign.schedule.words()} (measure run --daemon)")
     for block in campaign.blocks()[:2]:
-        own = [", ".join(f"{key} {value}" for key, value in point.params.items()) or "test" for point in block.points]
+        each = [*(one.params for one in campaign.probes(block.line)), *(point.params for point in block.points)]
+        own = [", ".join(f"{key} {value}" for key, value in params.items()) or "test" for params in each]
         more_tests = f"; and {len(own) - _FIRST} more" if len(own) > _FIRST else ""
         found.append(f"  block {block.number}, {block.line.name}: {'; '.join(own[:_FIRST])}{more_tests}")
     return found
@@ -149,7 +152,9 @@ def _volume(campaign: Campaign) -> str:
         known = "for each Mbit/s that it carries" if rate is None else f"at {rate / 1e6:g} Mbit/s"
         parts.append(f"{of}about {volume} {known}")
     took = campaigns.duration(campaign.seconds() * 1e9)
-    return f"{tests} x {campaign.header.repetitions}{each}, pauses included {took}; {', '.join(parts)}"
+    probes = sum(len(campaign.probes(line)) for line in campaign.lines) * campaign.header.repetitions
+    more = f" and {probes} probes of {probe.CONNECTIONS} connections" if probes else ""
+    return f"{tests} x {campaign.header.repetitions}{each}{more}, pauses included {took}; {', '.join(parts)}"
 
 
 def _json(campaign: Campaign) -> dict[str, object]:
@@ -167,6 +172,7 @@ def _json(campaign: Campaign) -> dict[str, object]:
                 "block": block.number,
                 "line": block.line.name,
                 "repetition": block.repetition,
+                "probes": [each.asked.direction for each in campaign.probes(block.line)],
                 "tests": [
                     {"run": campaign.run(point, block.repetition), "params": point.params} for point in block.points
                 ],

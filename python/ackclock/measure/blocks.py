@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 from ackclock.errors import AckclockError
 from ackclock.measure import client, context, iperf3
-from ackclock.measure.campaign import Campaign, Point
+from ackclock.measure.campaign import Campaign, Line, Point, Probe
 from ackclock.measure.journal import Journal
 
 Report = Callable[[str], None]
@@ -24,23 +25,32 @@ _WAIT_S = (0.0, 2.0, 5.0, 15.0)
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be done of a block: its number, repetition and points in order, and where the server is."""
+    """What is to be done of a block: its number, repetition, probes and points in order, and where the server is."""
 
     number: int
     repetition: int
     points: Sequence[Point]
     address: client.Address
     token: bytes | None
+    probes: Sequence[Probe] = ()
 
 
 def play(campaign: Campaign, journal: Journal, job: Job, report: Report) -> list[Point]:
-    """Make the tests and keep each as it ends. Those that are left because the line is another one now are returned.
+    """Make probes and tests, and keep each as it ends. Tests left as the line is another one now are returned.
 
     Raises :class:`client.RefusedError` where the server does not want them.
     """
     host, device = job.address.host, job.address.device
     idle: list[int] | None = None
     begun = context.identity(host, device, journal.salt)
+    for probe in job.probes:
+        if idle is None and probe.tool != iperf3.TOOL:
+            idle = _idle(job.address)
+        found = _tried(campaign, journal, job, probe, report)
+        about = {"block": job.number, "repetition": job.repetition, "line": probe.line.name, "tool": probe.tool}
+        key = (job.number, probe.asked.direction)
+        journal.put_probe(*key, {**about, "asked": probe.asked.model_dump(), "idle_ns": idle, **found})
+        _somebody_there(journal, functools.partial(journal.forget_probe, *key), probe.line, found["problem"])
     for place, point in enumerate(job.points):
         if context.identity(host, device, journal.salt) != begun:
             words = "the line is another one now (address, interface, route or network): the block ends here"
@@ -52,12 +62,12 @@ def play(campaign: Campaign, journal: Journal, job: Job, report: Report) -> list
         run = campaign.run(point, job.repetition)
         test = _tried(campaign, journal, job, point, report)
         journal.put(run, {"run": run, "block": job.number, "place": place, "idle_ns": idle, **test})
-        _somebody_there(journal, run, point, test["problem"])
+        _somebody_there(journal, functools.partial(journal.forget, run), point.line, test["problem"])
     return []
 
 
-def _tried(campaign: Campaign, journal: Journal, job: Job, point: Point, report: Report) -> dict[str, Any]:
-    """One test, made again if it breaks, at most as often as the campaign says."""
+def _tried(campaign: Campaign, journal: Journal, job: Job, point: Point | Probe, report: Report) -> dict[str, Any]:
+    """One test or probe, made again if it breaks, at most as often as the campaign says."""
     attempts: list[str] = []
     header = campaign.header
     while True:
@@ -86,20 +96,20 @@ def _tried(campaign: Campaign, journal: Journal, job: Job, point: Point, report:
             return {"problem": problem, "attempts": attempts, "context": told, "result": None}
 
 
-def _somebody_there(journal: Journal, run: int, point: Point, problem: str | None) -> None:
+def _somebody_there(journal: Journal, forget: Callable[[], None], line: Line, problem: str | None) -> None:
     """End a campaign that begins with nothing but failures; later ones may be of a line that comes back.
 
-    They are not kept, so that resume makes these tests. Raises :class:`AckclockError`.
+    They are not kept, so that resume makes these tests and probes. Raises :class:`AckclockError`.
     """
     if journal.vain is None or problem is None:
         journal.vain = None
         return
-    journal.vain.append(run)
+    journal.vain.append(forget)
     if len(journal.vain) == _FIRST_BROKEN:
         for each in journal.vain:
-            journal.forget(each)
+            each()
         raise AckclockError(
-            f"{point.line.name}: the first {_FIRST_BROKEN} tests have failed, so that this ends: {problem};"
+            f"{line.name}: the first {_FIRST_BROKEN} tests have failed, so that this ends: {problem};"
             " when server and line are there, go on with ackclock measure resume"
         )
 
@@ -146,7 +156,7 @@ def _said(found: dict[str, Any] | None) -> str:
     return "goodput is not known" if rate is None else f"{rate / 1e6:.3g} Mbit/s"
 
 
-def _name(campaign: Campaign, point: Point, job: Job) -> str:
+def _name(campaign: Campaign, point: Point | Probe, job: Job) -> str:
     own = {key: value for key, value in point.params.items() if key != "line"}
     words = ", ".join(f"{key} {value}" for key, value in own.items())
     where = f"{point.line.name} " if "line" in campaign.params else ""

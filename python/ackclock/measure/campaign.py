@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ackclock.errors import InputError, Problem, unknown
 from ackclock.files import reason
-from ackclock.measure import asked, iperf3, sockets
+from ackclock.measure import asked, iperf3, probe, sockets
 from ackclock.measure.asked import Asked, Direction
 from ackclock.measure.order import Order, order
 from ackclock.measure.schedule import Schedule
@@ -46,10 +46,12 @@ class Header(Model):
     """Of the order."""
     retries: Annotated[int, Field(ge=0, le=100)] = 2
     """How often a test that broke is made again."""
+    probe: bool | None = None
+    """Whether each block begins with a probe of the line. Default: where tests differ in the number of connections."""
     keep_addresses: bool = False
+    """Whether addresses are kept in full: otherwise as their /24 or /48."""
     iperf3_port: Annotated[int, Field(ge=1, le=65535)] = iperf3.PORT
     """Where the servers listen for tests of the tool iperf3."""
-    """Whether addresses are kept in full: otherwise as their /24 or /48."""
 
     @field_validator("server")
     @classmethod
@@ -156,6 +158,20 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Probe:
+    """What finds out how much a line carries before the tests of a block: it is none of them."""
+
+    line: Line
+    asked: Asked
+    tool: str = "ackclock"
+
+    @property
+    def params(self) -> Params:
+        """What it is called where tests say their values."""
+        return {"probe": self.asked.direction}
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """One repetition on one line: its points in order."""
 
@@ -188,6 +204,14 @@ class Campaign:
                 found.append(Block(len(found), line, repetition, tuple(own[place] for place in places)))
         return found
 
+    def probes(self, line: Line) -> tuple[Probe, ...]:
+        """With what each block on a line begins."""
+        own = [(point.asked, point.tool) for point in self.points if point.line == line]
+        wanted = self.header.probe
+        if wanted is None:
+            wanted = len({test.connections for test, _ in own}) > 1
+        return tuple(Probe(line, *each) for each in probe.of(own)) if wanted else ()
+
     def run(self, point: Point, repetition: int) -> int:
         """The number of a run: points in order, the repetitions of each together."""
         return point.index * self.header.repetitions + repetition
@@ -198,13 +222,15 @@ class Campaign:
         return None if text is None else address(text)
 
     def seconds(self) -> float:
-        """How long the tests take at least, with the pauses between them."""
-        each = sum(point.asked.duration_ns + self.header.gap for point in self.points)
-        return each * self.header.repetitions / 1e9
+        """How long tests and probes take at least, with the pauses between them."""
+        made = [point.asked for point in self.points]
+        made += [each.asked for line in self.lines for each in self.probes(line)]
+        return sum(asked.duration_ns + self.header.gap for asked in made) * self.header.repetitions / 1e9
 
     def volume(self, line: Line, rate: int) -> float:
         """Bytes over a line that carries so many bit/s in each direction."""
-        own = (point.asked for point in self.points if point.line == line)
+        own = [point.asked for point in self.points if point.line == line]
+        own += [each.asked for each in self.probes(line)]
         ways = sum(asked.duration_ns * (2 if asked.direction == "both" else 1) for asked in own)
         return self.header.repetitions * ways / 1e9 * rate / 8
 

@@ -1,7 +1,8 @@
 """Both ends of a line that is a scenario's path: ``python -m ackclock.measure.inside``, started behind it.
 
-``serve`` is the server's end, ``serve PORT`` with one of iperf3 beside it at that port; ``play OUT BLOCK RUN...``
-makes the tests of a block at the client's, and keeps them in the journal of the campaign as they end.
+``serve`` is the server's end, ``serve PORT`` with one of iperf3 beside it at that port; ``play OUT BLOCK REPETITION
+LINE (DIRECTION | POINT)...`` makes probes in these directions and tests of these points at the client's, and keeps them
+in the journal of the campaign as they end.
 """
 
 from __future__ import annotations
@@ -35,11 +36,12 @@ def main(arguments: Sequence[str]) -> int:
         with _iperf3(rest[0]) if rest else contextlib.nullcontext():
             server.Server(server.Settings(bind=address, allow=(around,))).run()
         return 0
-    out, number, repetition, *points = rest
+    out, number, repetition, line, *wanted = rest
     journal = Journal(Path(out))
     campaign = journal.campaign()
-    wanted = [campaign.points[int(point)] for point in points]
-    job = blocks.Job(int(number), int(repetition), wanted, Address(address, server.PORT), None)
+    points = [campaign.points[int(point)] for point in wanted if point.isdecimal()]
+    probes = [probe for probe in campaign.probes(campaign.lines[int(line)]) if probe.asked.direction in wanted]
+    job = blocks.Job(int(number), int(repetition), points, Address(address, server.PORT), None, probes)
     try:
         left = blocks.play(campaign, journal, job, _report)
     except AckclockError as error:

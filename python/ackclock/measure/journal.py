@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import gzip
 import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,9 @@ class Journal:
         self.out = out
         self.folder = out / FOLDER
         self._state: dict[str, Any] | None = None
-        self.vain: list[int] | None = []
-        """Tests that have failed since this process began, until one did not; then None."""
+        self.vain: list[Callable[[], None]] | None = []
+        """What forgets those tests and probes that have failed since this process began, until one did not: then None.
+        """
 
     @classmethod
     def begun(cls, out: Path, campaign: Campaign, kernel: tuple[str, str] | None = None) -> Journal:
@@ -49,10 +51,12 @@ class Journal:
             "source": Path(campaign.source).name,
             "salt": secrets.token_hex(16),
             "kernel": kernel,
+            "probes": True,
             "sha256": hashlib.sha256(campaign.text.encode()).hexdigest(),
         }
         try:
             (journal.folder / "tests").mkdir(parents=True)
+            (journal.folder / "probes").mkdir()
             (journal.folder / "blocks").mkdir()
             journal._write(_FILE, campaign.text.encode())
             journal._write(_STATE, json.dumps(state).encode())
@@ -73,7 +77,11 @@ class Journal:
         if hashlib.sha256(text.encode()).hexdigest() != state["sha256"]:
             problem = "its campaign is not the one that was begun"
             raise InputError(problem, "begin another one in another directory", source=str(self.folder / _FILE))
-        return campaigns.parsed(text, state["source"], Path(state["folder"]))
+        found = campaigns.parsed(text, state["source"], Path(state["folder"]))
+        if state.get("probes"):
+            return found
+        # It was begun by a version that made none: its blocks that are there would lack them.
+        return dataclasses.replace(found, header=found.header.model_copy(update={"probe": False}))
 
     def state(self) -> dict[str, Any]:
         """What is not in the campaign's file."""
@@ -101,8 +109,29 @@ class Journal:
 
     def put(self, run: int, test: dict[str, Any]) -> None:
         """Keep a test: it is on the disk, whole, or not there."""
-        text = json.dumps(test, separators=(",", ":"), allow_nan=False).encode()
-        self._write(f"tests/{run:06}.json.gz", gzip.compress(text, 2, mtime=0))
+        self._put(f"tests/{run:06}.json.gz", test)
+
+    def put_probe(self, block: int, direction: str, probe: dict[str, Any]) -> None:
+        """Keep a probe in the same way."""
+        self._put(f"probes/{block:06}-{direction}.json.gz", probe)
+
+    def probed(self) -> set[tuple[int, str]]:
+        """The probes that have ended, each by its block and direction."""
+        names = (file.name.partition(".")[0] for file in (self.folder / "probes").glob("[0-9]*.json.gz"))
+        return {(int(block), direction) for block, _, direction in (name.partition("-") for name in names)}
+
+    def probes(self) -> Iterator[tuple[tuple[int, str], dict[str, Any]]]:
+        """Every probe; one in memory at a time."""
+        for block, direction in sorted(self.probed()):
+            yield (block, direction), _read(self.folder / "probes" / f"{block:06}-{direction}.json.gz")
+
+    def failed_probes(self) -> dict[tuple[int, str], str]:
+        """Those of them that did not come about, and why."""
+        return {key: probe["problem"] for key, probe in self.probes() if probe["problem"] is not None}
+
+    def forget_probe(self, block: int, direction: str) -> None:
+        """Let a probe be made again."""
+        (self.folder / "probes" / f"{block:06}-{direction}.json.gz").unlink(missing_ok=True)
 
     def put_block(self, number: int, block: dict[str, Any]) -> None:
         """Keep what is to be said of a block as a whole."""
@@ -120,8 +149,7 @@ class Journal:
     def tests(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Every test, by the number of its run; one in memory at a time."""
         for run in sorted(self.done()):
-            file = self.folder / "tests" / f"{run:06}.json.gz"
-            yield run, json.loads(gzip.decompress(file.read_bytes()))
+            yield run, _read(self.folder / "tests" / f"{run:06}.json.gz")
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -134,6 +162,10 @@ class Journal:
                 raise InputError(problem, remedy, source=str(self.out)) from None
             yield
 
+    def _put(self, name: str, test: dict[str, Any]) -> None:
+        text = json.dumps(test, separators=(",", ":"), allow_nan=False).encode()
+        self._write(name, gzip.compress(text, 2, mtime=0))
+
     def _write(self, name: str, content: bytes) -> None:
         target = self.folder / name
         partial = target.with_name(f".{target.name}.{os.getpid()}")
@@ -143,3 +175,8 @@ class Journal:
             os.fsync(stream.fileno())
         partial.replace(target)
         to_disk(target.parent)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
+    return found

@@ -6,14 +6,14 @@ import dataclasses
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ackclock.errors import AckclockError, InputError
 from ackclock.execution import behind
 from ackclock.measure import blocks, context, inside, iperf3, schedule, secret, tables
 from ackclock.measure.blocks import Report
-from ackclock.measure.campaign import Block, Campaign, Line, Point
+from ackclock.measure.campaign import Block, Campaign, Line, Point, Probe
 from ackclock.measure.client import Address
 from ackclock.measure.journal import Journal
 from ackclock.scenario.plan import load
@@ -45,11 +45,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a campaign has come to: tests there are, those among them that failed, and those that are missing."""
+    """What a campaign has come to: tests there are, those among them that failed, and those that are missing.
+
+    failed_probes: probes of the line that did not come about, by block and direction.
+    """
 
     done: int
     failed: Mapping[int, str]
     missing: int
+    failed_probes: Mapping[tuple[int, str], str] = field(default_factory=dict)
 
 
 def begin(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
@@ -101,7 +105,7 @@ def keep_time(
             return True
         return made.missing > 0
 
-    if Journal(out).folder.exists() and len(Journal(out).done()) == len(campaign.points) * campaign.header.repetitions:
+    if Journal(out).folder.exists() and _whole(Journal(out)):
         return None
     schedule.keep(campaign.schedule, clock or schedule.Wall(), measure, report)
     return made
@@ -119,6 +123,10 @@ def resume(out: Path, asked: Asked, report: Report) -> Made:
     if asked.retry_failed:
         for run in journal.failed():
             journal.forget(run)
+        planned = len(campaign.blocks())
+        for block, direction in journal.failed_probes():
+            if block < planned:  # of others the line is gone
+                journal.forget_probe(block, direction)
     return _go_on(campaign, journal, asked, report)
 
 
@@ -160,7 +168,8 @@ def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -
         pending = [block for block in campaign.blocks() if block.line in lines]
         if asked.once:
             pending = _next(campaign, journal, pending)
-        number, again = len(campaign.blocks()), 0
+        # Numbers of blocks that go on on another line: none whose probe is there already, and says of a third one.
+        number, again = max([len(campaign.blocks()), *(block + 1 for block, _ in journal.probed())]), 0
         try:
             while pending:
                 block = pending.pop(0)
@@ -173,17 +182,42 @@ def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -
             if journal.done():
                 tables.write(campaign, journal)
     done, total = journal.done(), len(campaign.points) * campaign.header.repetitions
-    return Made(len(done), journal.failed(), total - len(done))
+    return Made(len(done), journal.failed(), total - len(done), journal.failed_probes())
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What of a block is not there yet."""
+
+    points: Sequence[Point]
+    probes: Sequence[Probe]
+
+    def __bool__(self) -> bool:
+        return bool(self.points or self.probes)
+
+
+def _left(campaign: Campaign, journal: Journal, of: Sequence[Block]) -> list[Left]:
+    """What is not there yet of each of these blocks."""
+    done, probed = journal.done(), journal.probed()
+    return [
+        Left(
+            [point for point in block.points if campaign.run(point, block.repetition) not in done],
+            [probe for probe in campaign.probes(block.line) if (block.number, probe.asked.direction) not in probed],
+        )
+        for block in of
+    ]
+
+
+def _whole(journal: Journal) -> bool:
+    """Whether nothing is left of a campaign."""
+    campaign = journal.campaign()
+    return not any(_left(campaign, journal, campaign.blocks()))
 
 
 def _next(campaign: Campaign, journal: Journal, blocks_left: list[Block]) -> list[Block]:
-    """The blocks of the first repetition in which a test is missing."""
-    done = journal.done()
-    open_ones = [
-        block.repetition
-        for block in blocks_left
-        if any(campaign.run(point, block.repetition) not in done for point in block.points)
-    ]
+    """The blocks of the first repetition of which something is missing."""
+    left = zip(blocks_left, _left(campaign, journal, blocks_left), strict=True)
+    open_ones = [block.repetition for block, what in left if what]
     return [block for block in blocks_left if open_ones and block.repetition == min(open_ones)]
 
 
@@ -198,26 +232,26 @@ class Means:
 
 def _block(campaign: Campaign, journal: Journal, block: Block, means: Means, report: Report) -> list[Point]:
     """What of a block is not there yet is made; what is left of it is returned."""
-    done = journal.done()
-    points = [point for point in block.points if campaign.run(point, block.repetition) not in done]
-    if not points:
+    (left,) = _left(campaign, journal, [block])
+    if not left:
         return []
     if block.line.via is not None:
-        return _behind(campaign, journal, block, points, means)
+        return _behind(campaign, journal, block, left, means)
     place = campaign.server_of(block.line)
     assert place is not None, "a line without a path has a server: the campaign was checked"
     address = Address(*place, device=block.line.interface)
-    return blocks.play(
-        campaign, journal, blocks.Job(block.number, block.repetition, points, address, means.token), report
-    )
+    job = blocks.Job(block.number, block.repetition, left.points, address, means.token, left.probes)
+    return blocks.play(campaign, journal, job, report)
 
 
-def _behind(campaign: Campaign, journal: Journal, block: Block, points: Sequence[Point], means: Means) -> list[Point]:
+def _behind(campaign: Campaign, journal: Journal, block: Block, left: Left, means: Means) -> list[Point]:
     """A block on a line that is a scenario's path: both ends run behind it, for all of its tests."""
     own = [sys.executable, "-m", "ackclock.measure.inside"]
-    numbers = [str(point.index) for point in points]
-    others = [str(campaign.header.iperf3_port)] if any(point.tool == iperf3.TOOL for point in points) else []
-    command = [*own, "play", str(journal.out.resolve()), str(block.number), str(block.repetition), *numbers]
+    tools = {probe.tool for probe in left.probes} | {point.tool for point in left.points}
+    others = [str(campaign.header.iperf3_port)] if iperf3.TOOL in tools else []
+    command = [*own, "play", str(journal.out.resolve()), str(block.number), str(block.repetition)]
+    command += [str(campaign.lines.index(block.line)), *(probe.asked.direction for probe in left.probes)]
+    command += [str(point.index) for point in left.points]
     virtual = shell.Virtual(means.kernel, journal.out.resolve()) if means.virtual else None
     server = shlex.join([*own, "serve", *others])
     request = shell.Request(command=command, server=server, capture=False, status=False, virtual=virtual)
@@ -232,7 +266,7 @@ def _behind(campaign: Campaign, journal: Journal, block: Block, points: Sequence
     if code not in (0, inside.CHANGED):
         raise AckclockError(f"{block.line.name}: the tests behind the path ended with exit code {code}")
     done = journal.done()
-    return [point for point in points if campaign.run(point, block.repetition) not in done]
+    return [point for point in left.points if campaign.run(point, block.repetition) not in done]
 
 
 def _chosen(campaign: Campaign, asked: Asked) -> list[Line]:

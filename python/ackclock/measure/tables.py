@@ -33,6 +33,7 @@ _MORE: Mapping[str, Any] = {
     "load": pl.Float64,
     "attempts": pl.UInt32,
     "goodput_bps": pl.Float64,
+    "probe_bps": pl.Float64,
 }
 """Columns of `runs` that only measurements have."""
 
@@ -68,6 +69,7 @@ class _Writer:
         self._journal = journal
         self._types = columns_of([point.params for point in campaign.points])
         self._empty = engine.empty_tables()
+        self._probes = {key: self._probe(probe) for key, probe in journal.probes()}
 
     def put(self, folder: Path) -> None:
         """Write every table file; of the series one test is in memory at a time."""
@@ -115,6 +117,7 @@ class _Writer:
             "params": list(campaign.params),
             "points": [_point(point, segments.get(point.index, 1)) for point in campaign.points],
             "runs": entries,
+            "probes": list(self._probes.values()),
             "failed": [
                 {
                     "run": run,
@@ -155,6 +158,7 @@ class _Writer:
             "load": test["context"]["load"][0],
             "attempts": len(test["attempts"]) + 1,
             "goodput_bps": blocks.goodput(found),
+            "probe_bps": self._probes.get((test["block"], asked["direction"]), {}).get("goodput_bps"),
             **(_of_iperf3(found) if iperf3.made(found) else _of_ends(found)),
         }
 
@@ -175,6 +179,23 @@ class _Writer:
             "server": found.get("server"),
             "clock": found.get("clock"),
             "emulation": block.get("emulation"),
+        }
+
+    def _probe(self, probe: Mapping[str, Any]) -> dict[str, Any]:
+        """A probe of the line, which is no run: what it was, and what it has found."""
+        found, asked, problem = probe["result"], probe["asked"], probe["problem"]
+        began = None
+        if found is not None:
+            began = iperf3.of(found).began_unix_s if iperf3.made(found) else found["ends"]["client"]["begun_unix_s"]
+        return {
+            **{key: probe[key] for key in ("block", "repetition", "line", "tool")},
+            **{key: asked[key] for key in ("direction", "connections")},
+            "duration_s": asked["duration_ns"] * _S,
+            "warmup_s": asked["warmup_ns"] * _S,
+            "began_unix_s": began,
+            "attempts": len(probe["attempts"]) + (problem is None),
+            "goodput_bps": None if found is None else blocks.goodput(found),
+            "problem": None if problem is None else self._without_servers(problem),
         }
 
     def _without_servers(self, text: str) -> str:
