@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import json
 import os
@@ -34,7 +33,7 @@ server = "127.0.0.1:{port}"
 repetitions = 3
 gap = "0 s"
 retries = 1
-
+probe = false
 [[lines]]
 name = "here"
 labels = {{ moving = false }}
@@ -148,13 +147,13 @@ connections = { range = [1, 25, 1] }
     )
     assert main(["measure", "plan", str(file)]) == 0
     said = capsys.readouterr().out
-    # 250 tests of 10 s and a pause of 1 s are 2750 s; 2500 s at 25 Mbit/s are 7.8125 GB.
-    assert "25 x 10 x 10 s, pauses included 45 min 50 s; about 7.81 GB at 25 Mbit/s" in said
+    # 250 tests and 10 probes of 10 s and a pause of 1 s are 2860 s; 2600 s at 25 Mbit/s are 8.125 GB.
+    assert "25 x 10 x 10 s and 10 probes of 8 connections, pauses included 47 min 40 s; about 8.12 GB at 25" in said
     assert "fibre: to 192.0.2.1 port 5301" in said
     assert "shuffled within each of 10 repetitions, seed 1" in said
     assert main(["measure", "plan", str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["tests"], found["seconds"], found["bytes"]) == (250, 2750, {"fibre": 7.8125e9})
+    assert (found["tests"], found["seconds"], found["bytes"]) == (250, 2860, {"fibre": 8.125e9})
     assert sorted(test["run"] for block in found["blocks"] for test in block["tests"]) == list(range(250))
 
 
@@ -183,21 +182,44 @@ def _killed(arguments: list[str], ready: Callable[[], bool]) -> None:
     process.wait()
 
 
-def test_a_campaign_goes_on_after_kill_9(tmp_path: Path) -> None:
+def _kept(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.glob("*.json.gz")}
+
+
+def test_a_campaign_goes_on_after_kill_9_and_kill_9_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    tests = out / FOLDER / "tests"
+    tests, probes = out / FOLDER / "tests", out / FOLDER / "probes"
     with serving(clients=2) as (_, address):
-        file = written(tmp_path, address.port, ('"100 ms"', '"300 ms"'))
-        _killed(["measure", "run", str(file), "--out", str(out)], lambda: len(list(tests.glob("*.json.gz"))) >= 2)
-        before = {test.name: test.read_bytes() for test in tests.glob("*.json.gz")}
-        assert 2 <= len(before) < 6
-        assert all(json.loads(gzip.decompress(content))["problem"] is None for content in before.values())
+        longer = [('"100 ms"', '"300 ms"'), ("probe = false", "probe = true"), ("repetitions = 3", "repetitions = 4")]
+        file = written(tmp_path, address.port, *longer)
+        # First within a block, as a test has ended; then as the probe of a later block has, before its first test.
+        _killed(["measure", "run", str(file), "--out", str(out)], lambda: len(list(tests.glob("*.json.gz"))) >= 1)
+        first = _kept(tests), _kept(probes)
+        assert 1 <= len(first[0]) < 4
+        _killed(["measure", "resume", str(out)], lambda: len(list(probes.glob("*.json.gz"))) >= 3)
+        second = _kept(tests), _kept(probes)
+        assert len(first[0]) < len(second[0]) < 8
+        assert 3 <= len(second[1]) <= 4
         made = runner.resume(out, runner.Asked(), silent)
-        assert (made.done, dict(made.failed), made.missing) == (6, {}, 0)
-    after = {test.name: test.read_bytes() for test in tests.glob("*.json.gz")}
-    assert len(after) == 6
-    assert {name: after[name] for name in before} == before, "a test that was there has been made again"
-    assert sorted(json.loads(gzip.decompress(content))["run"] for content in after.values()) == list(range(6))
+        assert (made.done, dict(made.failed), made.missing, dict(made.failed_probes)) == (8, {}, 0, {})
+    last = _kept(tests), _kept(probes)
+    for before in (first, second):
+        for then, now in zip(before, last, strict=True):
+            assert {name: now[name] for name in then} == then, "what was there has been made again"
+    plan = campaign.load(file)
+    found = dict(Journal(out).tests())
+    assert sorted(found) == [test["run"] for _, test in sorted(found.items())] == list(range(8))
+    assert all(test["problem"] is None for test in found.values())
+    # In the order of the plan: each probe, then the tests of its block.
+    began = {run: test["result"]["ends"]["client"]["begun_ns"] for run, test in found.items()}
+    for (block, _), probe in Journal(out).probes():
+        began[-1 - block] = probe["result"]["ends"]["client"]["begun_ns"]
+    planned = [
+        run
+        for block in plan.blocks()
+        for run in (-1 - block.number, *(plan.run(point, block.repetition) for point in block.points))
+    ]
+    assert sorted(began, key=lambda run: began[run]) == planned
 
 
 def test_two_do_not_go_on_with_one_campaign_and_it_is_begun_once(tmp_path: Path) -> None:
