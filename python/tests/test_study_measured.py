@@ -93,7 +93,33 @@ def test_the_two_groups_of_lines_come_out_of_what_was_measured(loaded: Loaded, t
     assert "| C3 | pass |" in page
     rows = (tmp_path / "measured" / "curve.csv").read_text(encoding="utf-8").splitlines()
     assert len(rows) == 1 + 2 * len(NUMBERS)
-    assert rows[0] == 'line,N,Mbit/s,of the most seen,of the best mean,"formula, 0.7","formula, 0.5",saturated'
+    forms = "of the most seen,of the best mean,of the block's probe"
+    assert rows[0] == f'line,N,Mbit/s,{forms},"formula, 0.7","formula, 0.5",saturated'
+    assert rows[1].split(",")[5] == "-", "a share of a probe that was not made"
+    assert all(" to " in cell for cell in rows[1].split(",")[3:5])
+
+
+def test_each_form_of_the_capacity_is_looked_for_anew_in_each_draw() -> None:
+    # Three blocks, of which the last one has most of all. In 8 of 27 draws it is left out: then the capacity is that of
+    # the others, and one connection has 1/2 of it in place of 1/8.
+    lines = study.code.values(study.load(NAME).study.folder, study.load(NAME).study.folder / measured.FILE)
+    own = {getattr(item, "__name__", ""): item for item in lines}
+    block, line = own["Block"], own["Line"]
+    blocks = (
+        block({1: 1.0, 2: 2.0}, {1: 4.0, 2: 4.0}),
+        block({1: 1.0, 2: 2.0}, {1: 4.0, 2: 4.0}),
+        block({1: 1.0, 2: 8.0}, {1: 2.0}),
+    )
+    found = line("a line", {}, blocks)
+    most, best, probe = (found.intervals(own[name]) for name in ("of_most", "of_best", "of_probe"))
+    assert (most[1].value, most[1].low, most[1].high) == (1 / 8, 1 / 8, 1 / 2)
+    # The best mean is 2, 4, 6 or 8 with the last one drawn 0, 1, 2 or 3 times; three times in 3.7 % of all draws.
+    assert (best[1].value, best[1].low, best[1].high) == (1 / 4, 1 / 8, 1 / 2)
+    # Of its own block's probe: 1/4, 1/4 and 1/2.
+    assert probe[1].value == pytest.approx(1 / 3)
+    assert (probe[1].low, probe[1].high) == (1 / 4, 1 / 2)
+    assert probe[2].value == pytest.approx(1 / 2)
+    assert (probe[2].low, probe[2].n) == (None, 2), "two blocks with a probe before this number are too few"
 
 
 def test_lines_of_the_other_kind_refute_the_claims(loaded: Loaded, tmp_path: Path) -> None:

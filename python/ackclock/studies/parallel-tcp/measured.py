@@ -1,24 +1,20 @@
 """What was measured on lines: the paper's claims on it, and its curves beside formula and simulation.
 
-A line's capacity is what the paper takes, the most that was ever seen, and besides the mean of the number of
-connections that had most: the largest of many noisy figures grows with how many there are. Intervals are of blocks,
-drawn again with replacement: in each, both forms of the capacity are looked for anew.
+Lines, shares by three forms of the capacity, and their intervals are in `measured_lines.py`.
 """
 
 from __future__ import annotations
 
-import functools
 import random
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ackclock.models import fitted_keep, parallel_utilisation
 from ackclock.stats import Interval, spearman, tost
 from ackclock.stats.hypotheses.variance import lack_of_fit
 from ackclock.study import (
     Results,
-    Run,
     Verdict,
     at_least,
     at_most,
@@ -29,100 +25,29 @@ from ackclock.study import (
     mean_interval,
     valued,
 )
-from ackclock.study.measured import MEASURED, Plotted, figure, table
+from ackclock.study.measured import Plotted, figure, table
 
+from .measured_lines import (
+    DRAWS,
+    FORMS,
+    Block,
+    Curve,
+    Line,
+    best_mean,
+    between,
+    curve,
+    lines,
+    most_seen,
+    of_best,
+    probed,
+)
 from .measures import CUBIC, RENO, share
-
-FULL = 0.85
-"""The share of a line with which one connection counts as filling it (claim C4)."""
 
 MARGIN = 0.1
 """Shares that differ by less count as equal."""
 
-DRAWS = 999
 SIMULATED = ("mobile-window", "mobile-loss", "fibre-loss", "saturated")
 """Scenarios of the study that stand beside what was measured."""
-
-Block = Mapping[int, float]
-"""Goodput by the number of connections, of one repetition, bit/s."""
-
-Curve = Mapping[int, float]
-
-
-@dataclass(frozen=True)
-class Line:
-    """What was measured on one line, and the words and numbers that its campaign says of it."""
-
-    name: str
-    labels: Mapping[str, object]
-    blocks: tuple[Block, ...]
-
-    @functools.cached_property
-    def numbers(self) -> list[int]:
-        """Of connections."""
-        return sorted({count for block in self.blocks for count in block})
-
-    @functools.cached_property
-    def curve(self) -> Curve:
-        """Mean goodput by the number of connections."""
-        return curve(self.blocks)
-
-    @functools.cached_property
-    def shares(self) -> Curve:
-        """The same over the mean of the best number."""
-        return shares(self.blocks)
-
-    @property
-    def room(self) -> bool:
-        """Whether the fewest connections leave some of the line."""
-        return self.shares[self.numbers[0]] < FULL
-
-    def interval(self, value: Callable[[Sequence[Block]], float | None]) -> Interval:
-        """Something of the blocks, with an interval by drawing them again."""
-        own, n = value(self.blocks), len(self.blocks)
-        if own is None or n < 3:  # of two blocks there are three draws
-            return Interval(own, None, None, n)
-        draw = random.Random(1)  # noqa: S311
-        found = sorted(other for _ in range(DRAWS) if (other := value(draw.choices(self.blocks, k=n))) is not None)
-        tail = max(0, round(0.025 * len(found)) - 1)
-        return Interval(own, found[tail], found[-1 - tail], n) if found else Interval(own, None, None, n)
-
-
-def curve(blocks: Sequence[Block]) -> Curve:
-    """Mean goodput of these blocks."""
-    numbers = sorted({count for block in blocks for count in block})
-    return {count: statistics.fmean(block[count] for block in blocks if count in block) for count in numbers}
-
-
-def shares(blocks: Sequence[Block]) -> Curve:
-    """The same over the mean of the best number."""
-    found = curve(blocks)
-    return {count: value / max(found.values()) for count, value in found.items()}
-
-
-def of_most(blocks: Sequence[Block]) -> Curve:
-    """The same over the most that was seen in any test, the paper's capacity."""
-    most = max(value for block in blocks for value in block.values())
-    return {count: value / most for count, value in curve(blocks).items()}
-
-
-def goodput(run: Run) -> float:
-    """Payload of all connections between warm-up and end, bit/s."""
-    return sum(float(flow["goodput_bps"] or 0.0) for flow in run.flows)
-
-
-def lines(results: Results) -> list[Line]:
-    """What was measured, line by line."""
-    entries = {entry["run"]: entry for entry in results.results[MEASURED].manifest["runs"]}
-    blocks: dict[str, dict[int, dict[int, float]]] = {}
-    labels: dict[str, Mapping[str, object]] = {}
-    for run in results[MEASURED]:
-        own = {key: value for key, value in run.params.items() if key not in ("connections", "count")}
-        name = ", ".join(map(str, own.values())) or "the line"
-        blocks.setdefault(name, {}).setdefault(run.replication, {})[len(run.flows)] = goodput(run)
-        said = (entries[run.number].get("context") or {}).get("labels") or {}
-        labels.setdefault(name, {**own, **said})
-    return [Line(name, labels[name], tuple(found.values())) for name, found in blocks.items()]
 
 
 @claim(
@@ -138,7 +63,7 @@ def c3(results: Results) -> Verdict:
     found = []
     for line in lines(results):
         if line.room:
-            order = [spearman(list(map(float, block)), list(block.values())) for block in line.blocks]
+            order = [spearman(list(map(float, block.goodput)), list(block.goodput.values())) for block in line.blocks]
             verdict = at_least(clipped(mean_interval(order), -1.0, 1.0), 0.7)
             found.append(
                 valued(every(labelled(line.name, verdict), labelled("most over fewest", _gain(line, low=1.0))), verdict)
@@ -221,16 +146,10 @@ def together(one: Line, other: Line) -> Interval:
         return spearman([a.get(count) for count in numbers], [b.get(count) for count in numbers])
 
     own = order(one.blocks, other.blocks)
-    if own is None or min(len(one.blocks), len(other.blocks)) < 3:
-        return Interval(own, None, None, len(numbers))
+    least = min(len(one.blocks), len(other.blocks))
     draw = random.Random(1)  # noqa: S311
-    found = sorted(
-        value
-        for _ in range(DRAWS)
-        if (value := order(*(draw.choices(line.blocks, k=len(line.blocks)) for line in (one, other)))) is not None
-    )
-    tail = max(0, round(0.025 * len(found)) - 1)
-    return Interval(own, found[tail], found[-1 - tail], len(numbers))
+    pairs_of = (order(*(draw.choices(line.blocks, k=len(line.blocks)) for line in (one, other))) for _ in range(DRAWS))
+    return replace(between(own, pairs_of, least), n=len(numbers))
 
 
 def equal(one: Line, other: Line) -> float | None:
@@ -250,8 +169,11 @@ def c6(results: Results) -> Verdict:
     found = []
     for line in lines(results):
         if not line.room and line.numbers[0] == 1:
-            interval = line.interval(lambda blocks: shares(blocks).get(1))
-            found.append(labelled(line.name, at_least(clipped(interval, 0.0, 1.0), 0.95)))
+            verdict = at_least(clipped(line.intervals(of_best)[1], 0.0, 1.0), 0.95)
+            others = [f"{name} {_with_ends(each, 1, 3)}" for name, each in _others_of(line, 1)]
+            found.append(
+                valued(every(labelled(line.name, verdict), Verdict("pass", detail=", ".join(others))), verdict)
+            )
     return _least(found, "no line is filled by one connection")
 
 
@@ -272,15 +194,28 @@ def _most(found: Sequence[Verdict], nothing: str) -> Verdict:
 def curves(results: Results) -> list[list[str]]:
     """A row for each line and number of connections."""
     beside = {name: simulated(results, name) for name in SIMULATED if name in results}
-    rows = [["line", "N", "Mbit/s", "of the most seen", "of the best mean", "formula, 0.7", "formula, 0.5", *beside]]
+    rows = [["line", "N", "Mbit/s", *FORMS, "formula, 0.7", "formula, 0.5", *beside]]
     for line in lines(results):
-        most = of_most(line.blocks)
         for count in line.numbers:
-            own = line.interval(lambda blocks, count=count: shares(blocks).get(count))  # type: ignore[misc]
+            own = [_with_ends(line.intervals(form).get(count), 100, 1) for form in FORMS.values()]
             cells = [f"{100 * parallel_utilisation(count, keep):.1f}" for keep in (CUBIC, RENO)]
             others = [_percent(of.get(count)) for of in beside.values()]
-            mean = f"{line.curve[count] / 1e6:.2f}"
-            rows.append([line.name, str(count), mean, _percent(most[count]), _with_ends(own, 100, 1), *cells, *others])
+            rows.append([line.name, str(count), f"{line.curve[count] / 1e6:.2f}", *own, *cells, *others])
+    return rows
+
+
+@table(
+    "capacity",
+    "What each line carries, Mbit/s: the most of any test, the mean of the best number, and the mean of probes",
+)
+def capacities(results: Results) -> list[list[str]]:
+    """A row for each line."""
+    rows = [["line", "blocks", "probes", "most seen", "best mean", "of N", "probe"]]
+    for line in lines(results):
+        found = [_with_ends(line.interval(value), 1e-6, 2) for value in (most_seen, best_mean, probed)]
+        best = max(line.curve, key=lambda count: line.curve[count])
+        probes = sum(bool(block.probes) for block in line.blocks)
+        rows.append([line.name, str(len(line.blocks)), str(probes), *found[:2], str(best), found[2]])
     return rows
 
 
@@ -290,7 +225,7 @@ def drawn(results: Results) -> list[Plotted]:
     found = []
     beside = {name: simulated(results, name) for name in SIMULATED if name in results}
     for line in lines(results):
-        own = [line.interval(lambda blocks, count=count: shares(blocks).get(count)) for count in line.numbers]  # type: ignore[misc]
+        own = [line.intervals(of_best)[count] for count in line.numbers]
         ends = [interval.ends or (float("nan"), float("nan")) for interval in own]
         mean = [100 * line.shares[count] for count in line.numbers]
         low, high = ([100 * each[place] for each in ends] for place in (0, 1))
@@ -328,26 +263,35 @@ def fit(results: Results) -> list[list[str]]:
 
 def kept(blocks: Sequence[Block]) -> float | None:
     """What the formula that is nearest to these blocks lets connections keep."""
-    found = shares(blocks)
+    found = of_best(blocks)
     return fitted_keep(list(found), list(found.values()))
 
 
 def _shape(line: Line, keep: float | None) -> list[str]:
     """The lack of fit against what tests with as many connections differ by."""
     best = max(line.curve.values())
-    groups = [[block[count] / best for block in line.blocks if count in block] for count in line.numbers]
+    groups = [
+        [block.goodput[count] / best for block in line.blocks if count in block.goodput] for count in line.numbers
+    ]
     if keep is None or len(groups) < 3 or all(len(group) < 2 for group in groups):
         return ["-", "-", "not known"]
     found = lack_of_fit(groups, [parallel_utilisation(count, keep) for count in line.numbers], 1)
     return [f"{found.f:.3g}", f"{found.p:.2g}", "rejected" if found.p < 0.05 else "not rejected"]
 
 
+def _others_of(line: Line, count: int) -> Iterator[tuple[str, Interval]]:
+    """The share of so many connections by the forms of the capacity beside the best mean."""
+    for name, form in FORMS.items():
+        if form is not of_best and count in line.intervals(form):
+            yield name, line.intervals(form)[count]
+
+
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}"
 
 
-def _with_ends(found: Interval, scale: float, digits: int) -> str:
-    if found.value is None:
+def _with_ends(found: Interval | None, scale: float, digits: int) -> str:
+    if found is None or found.value is None:
         return "-"
     own = f"{scale * found.value:.{digits}f}"
     if found.low is None or found.high is None:
