@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -68,3 +72,20 @@ def rest(sock: socket.socket) -> bytes:
         while part := sock.recv(1 << 16):
             found += part
     return found
+
+
+@contextlib.contextmanager
+def commanded(*options: str) -> Iterator[tuple[subprocess.Popen[str], Address]]:
+    """The command `ackclock measure serve` in a process of its own, at the port that it tells."""
+    command = [sys.executable, "-m", "ackclock", "measure", "serve", "--port", "0", *options]
+    # What is freed goes back to the system, so that memory that is kept can be told from memory that once was needed.
+    frugal = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=frugal) as process:
+        try:
+            assert process.stdout is not None
+            told = re.fullmatch(r"serving (\S+) port (\d+) to clients .+\n", process.stdout.readline())
+            assert told is not None
+            yield process, Address(told[1], int(told[2]))
+        finally:
+            process.kill()

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import ipaddress
 import json
-import os
 import re
-import resource
 import socket
 import struct
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -139,45 +135,6 @@ def test_a_hello_too_short_for_its_answer_gets_none() -> None:
     with serving() as (_, address), newcomer(address) as sock:
         sock.sendall(short)
         assert rest(sock) == b""
-
-
-def test_a_thousand_connections_leave_nothing_behind() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
-    try:
-        with serving() as (_, address):
-            client.measure(address, None, SHORT)
-            gc.collect()
-            base = _descriptors(), threading.active_count(), _resident()
-            socks = [newcomer(address) for _ in range(1000)]
-            for sock in socks[::2]:
-                sock.sendall(frames.CONTROL + struct.pack("!I", 4000) + b"x" * 1000)
-            time.sleep(0.2)
-            open_now = _descriptors() - base[0] - len(socks)
-            assert open_now <= server.PENDING + 1, "the server keeps more newcomers than it says"
-            assert threading.active_count() == base[1], "a newcomer has a thread"
-            # A client with the token gets in, whatever the others do.
-            assert client.measure(address, None, SHORT)["ends"]["client"]["ended"] is None
-            for sock in socks:
-                sock.close()
-            deadline = time.monotonic() + 5
-            while _descriptors() > base[0] and time.monotonic() < deadline:
-                time.sleep(0.05)
-            del socks
-            gc.collect()
-            assert _descriptors() == base[0]
-            assert threading.active_count() == base[1]
-            assert _resident() - base[2] < 16e6
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-def _descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 def test_one_client_at_a_time_unless_told_otherwise() -> None:

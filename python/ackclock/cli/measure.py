@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +35,7 @@ class Serving:
 
 
 def serve(asked: Serving) -> int:
-    """Serve until the time is up, or Ctrl-C."""
+    """Serve until the time is up, Ctrl-C, or SIGTERM: either is a way to end it, and no failure."""
     terms = Terms(
         quantity(units.RATE, asked.rate, "max-rate"),
         quantity(units.SIZE, asked.bytes_of_test, "max-bytes"),
@@ -48,14 +50,32 @@ def serve(asked: Serving) -> int:
     if terms.rate is not None and asked.clients > 1:
         each = f"{(server.terms.rate or 0) / 1e6:.3g} Mbit/s"
         console.say(console.stdout(), f"each of {asked.clients} clients at a time has at most {each}")
-    console.say(console.stdout(), f"serving {asked.bind} port {server.port} to clients {whom}; Ctrl-C ends it")
-    sys.stdout.flush()
-    try:
-        server.run()
-    except KeyboardInterrupt:
-        return OK
-    console.say(console.stdout(), "the time is up")
+    with _terminated(server.stop) as ended:
+        try:
+            console.say(console.stdout(), f"serving {asked.bind} port {server.port} to clients {whom}; Ctrl-C ends it")
+            sys.stdout.flush()
+            server.run()
+        except KeyboardInterrupt:
+            return OK
+    if not ended:
+        console.say(console.stdout(), "the time is up")
     return OK
+
+
+@contextlib.contextmanager
+def _terminated(stop: Callable[[], None]) -> Iterator[list[int]]:
+    """Within it SIGTERM calls `stop`, and is listed."""
+    found: list[int] = []
+
+    def noted(number: int, _: object) -> None:
+        found.append(number)
+        stop()
+
+    before = signal.signal(signal.SIGTERM, noted)
+    try:
+        yield found
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def quantity(kind: units.Quantity, text: str | None, key: str) -> int | None:

@@ -8,6 +8,7 @@ import os
 import platform
 import secrets
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +24,9 @@ IDLE_S = 10.0
 
 _ROWS = 400
 """Samples of a connection in a message."""
+
+_AT_ONCE = struct.pack("ii", 1, 0)
+"""Of SO_LINGER: closing throws away what waits to be sent."""
 
 
 @dataclass(slots=True)
@@ -122,12 +126,15 @@ class Session:
     def _serve(self) -> None:
         try:
             self._say(self._welcome())
+            patience = IDLE_S
             while True:
-                message = frames.receive(self._sock, frames.ASKED, IDLE_S)
+                message = frames.receive(self._sock, frames.ASKED, patience)
+                self._clear()  # whoever asks for more has read what there was
+                patience = IDLE_S
                 if message["type"] == "clock":
                     self._say({"type": "clock", "ns": time.monotonic_ns()})
                 elif message["type"] == "test":
-                    self._test({key: value for key, value in message.items() if key != "type"})
+                    patience += self._test({key: value for key, value in message.items() if key != "type"})
                 elif message["type"] == "bye":
                     return
                 else:
@@ -154,8 +161,12 @@ class Session:
             "bytes": self._terms.bytes_of_test,
         }
 
-    def _test(self, wanted: dict[str, Any]) -> None:
-        """One test, or why not: then the client may ask for another one."""
+    def _test(self, wanted: dict[str, Any]) -> float:
+        """One test, or why not: then the client may ask for another one.
+
+        For how many seconds its client may have to read on: where bytes ended it before its time, what is under way is
+        the client's. Otherwise nothing is left of its connections.
+        """
         try:
             test = asked.checked(wanted)
             sockets.check(test.options)
@@ -164,22 +175,27 @@ class Session:
                 raise Problem("this server has given all the bytes that it was told to", "ask who runs it")
         except Problem as problem:
             self._say({"type": "refused", "reason": str(problem)})
-            return
-        unused = most
+            return 0.0
+        unused, left = most, 0
         try:
             connections = self._gathered(test)
             if connections is None:
-                return
+                return 0.0
             limits = transfer.Limits(test.duration_ns, test.warmup_ns, test.interval_ns, self._terms.rate, most)
             load = os.getloadavg()[0]
             outcome = transfer.Transfer(connections, limits).run()
             if most is not None:
                 unused = max(0, most - sum(connection.moved for connection in connections))
+                left = max(0, test.duration_ns - outcome.took) if not unused else 0
+            if not left:
+                self._clear()
             self._report(connections, outcome, load)
+            return left / 1e9
         finally:
             if unused is not None:
                 self._ledger.give_back(unused)
-            self._clear()
+            if not left:
+                self._clear()
 
     def _gathered(self, test: asked.Asked) -> list[transfer.Connection] | None:
         """The data connections of a test, in order, when all are there and the client says so."""
@@ -223,8 +239,11 @@ class Session:
         self._say({"type": "done"})
 
     def _clear(self) -> None:
+        """Close the data connections at once: the kernel would go on sending, for as long as somebody reads slowly."""
         with self._arrival:
             for sock in self._there.values():
+                with contextlib.suppress(OSError):  # one that a receiver has closed
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
                 sock.close()
             self._there.clear()
             self._cookie, self._wanted = None, 0
