@@ -15,6 +15,8 @@ import pytest
 
 import ackclock
 from ackclock.cli.app import main
+from ackclock.errors import InputError
+from ackclock.measure.imports import mahimahi
 
 IPERF3 = Path(__file__).parent / "vectors" / "iperf3"
 
@@ -209,3 +211,16 @@ def test_mahimahi_has_one_flow_and_drops(tmp_path: Path) -> None:
     result = imported("mahimahi", tmp_path / "out", file)
     assert result.links["drops"].to_list() == [3]
     assert result.flows["received_packets"].to_list() == [1]
+
+
+def test_mahimahi_may_have_played_a_script_of_many_lines(tmp_path: Path) -> None:
+    script = "# command line: 'mm-link' 'up' 'down' '--' 'bash' '-c' '\n  # of 10 d long\n  sleep 1\n\n5 - 1 1\n'\n"
+    header = f"# mahimahi mm-link (Uplink) [up] > up.log\n{script}# queue: infinite\n# init timestamp: 1751273666603\n"
+    file = tmp_path / "up.log"
+    file.write_text(header + "# base timestamp: 36\n43 # 1504\n44 + 64\n44 - 64 0\n")
+    result = imported("mahimahi", tmp_path / "out", file)
+    assert result.flows.select("received_packets", "goodput_bytes").rows() == [(1, 64)]
+    assert result.links["drops"].to_list() == [None]
+    file.write_text(header + "43 # 1504\n44 ? 64\n")
+    with pytest.raises(InputError, match=r"up.log.*line 11"):
+        mahimahi.read(file)

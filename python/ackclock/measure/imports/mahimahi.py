@@ -41,7 +41,8 @@ def read(path: Path) -> list[Test]:
     flows: dict[int, _Way] = {}
     capacity, drops = 0, 0
     first, last = float("inf"), float("-inf")
-    for number, line in enumerate(text.splitlines(), 1):
+    lines = text.splitlines()
+    for number, line in enumerate(lines[(begin := _begin(lines)) :], begin + 1):
         if not line or line.startswith("#"):
             continue
         words = line.split()
@@ -69,6 +70,13 @@ def read(path: Path) -> list[Test]:
     return [_test(path.name, flows, (first, last), capacity, drops, text)]
 
 
+def _begin(lines: list[str]) -> int:
+    """Where events may begin: a program's arguments are in the header as they are, and may have many lines."""
+    if any(line.startswith("# command line:") for line in lines[:2]):
+        return next((number for number, line in enumerate(lines) if line.startswith("# queue:")), 0)
+    return 0
+
+
 def _test(source: str, flows: dict[int, _Way], span: tuple[float, float], capacity: int, drops: int, text: str) -> Test:
     first, last = span
     seconds = max(last - first, 1e-9)
@@ -88,7 +96,7 @@ def _test(source: str, flows: dict[int, _Way], span: tuple[float, float], capaci
         "arrived_packets": every.arrived,
         "sent_packets": len(every.left),
         "sent_bytes": sent,
-        "drops": drops if " d " in text else None,
+        "drops": drops or None,
         **{f"{key}_queue_delay_s": value for key, value in _delays(every).items()},
     }
     settings: dict[str, str | int | float] = {"connections": len(rows)}
