@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import pytest
 
 from ackclock import kernel
 from ackclock.cli.app import main
+from ackclock.scenario.plan import Job, Plan, Point
+from ackclock.study import locate, runner
 from ackclock.study.failures import Failure, by_problem
-from ackclock.virtual import guest, kept
+from ackclock.sweeps.engines import played_by
+from ackclock.virtual import guest, kept, settings
 from ackclock.virtual.kept import Kernel
 from studies import write_study
 
@@ -38,17 +42,27 @@ def test_what_a_kernel_has_not_is_said_and_the_rest_is_played(tmp_path: Path, ca
     assert all(run["emulation"]["kernel"] for run in manifest["runs"])
 
 
-def test_what_a_kernel_in_virtual_time_has_not_is_said_without_beginning_a_guest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def without_controllers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel is built, by what is kept of it: one that has no controller. There is no program of it to begin."""
     monkeypatch.setenv("ACKCLOCK_KERNELS", str(tmp_path / "kernels"))
     for name in ("image", "config"):
         (tmp_path / name).write_text("", encoding="utf-8")
     built = Kernel("small", "6.12.1", "0" * 64, "linux", "gcc", "1" * 64, 1.0, 1.0)
     kept.keep(built, tmp_path / "image", tmp_path / "config")
-    has = kernel.probe() | {"kernel": "6.12.1-small", "controllers": [], "loadable": [], "own": True}
-    facts = {"of": [built.image_digest, guest.identity()], "found": has}
+    facts = {"of": [built.image_digest, guest.identity()], "found": has()}
     (built.image.parent / "found.json").write_text(json.dumps(facts), encoding="utf-8")
+
+
+def has(*controllers: str) -> dict[str, Any]:
+    """What a kernel in virtual time that has these controllers says of itself."""
+    found = {"kernel": "6.12.1-small", "controllers": list(controllers), "loadable": [], "own": True}
+    return {**kernel.probe(), **found}
+
+
+def test_what_a_kernel_in_virtual_time_has_not_is_said_without_beginning_a_guest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    without_controllers(tmp_path, monkeypatch)
     folder = write_study(tmp_path)
     scenario = folder / "one.toml"
     text = scenario.read_text().replace('["reno", "cubic"]', '["reno", "cubic", "fast"]')
@@ -61,6 +75,51 @@ def test_what_a_kernel_in_virtual_time_has_not_is_said_without_beginning_a_guest
         said = "kernel-vt: 2 runs of one without a result: flows.0.cc: the kernel here (6.12.1-small) has no "
         assert sum(said in line and f"'{name}'" in line for line in lines) == 1, lines
     assert {failure["params"]["cc"] for failure in json.loads(shown.out)["failed"]} == {"reno", "cubic", "fast"}
+
+
+def test_a_published_study_that_a_kernel_cannot_play_at_all_says_why_as_its_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    without_controllers(tmp_path, monkeypatch)
+    command = ["study", "run", "blbe-slow-start", "--quick", "--engine", "kernel-vt", "--json"]
+    assert main([*command, "--out", str(tmp_path / "out")]) == 1
+    shown = capsys.readouterr()
+    lines = [line for line in shown.err.splitlines() if "without a result" in line]
+    block = "\n".join([f"$ ackclock {' '.join(command)}", *lines, ""])
+    assert block in PAGE.read_text(encoding="utf-8")
+    answer = json.loads(shown.out)
+    assert len(answer["failed"]) == 195
+    # What rests on no run at all must not be judged by what the simulator would have given.
+    assert {claim["verdict"] for claim in answer["claims"]} == {"inconclusive"}
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
+ROWS = re.compile(r"^\| `([a-z-]+)` \| (\d+) of (\d+)\b", re.MULTILINE)
+"""Of the page's table of what kernels can play."""
+WITHIN = re.compile(r"^CONFIG_TCP_CONG_(?!ADVANCED)(\w+)=y$", re.MULTILINE)
+NAMED_OTHERWISE = {"hstcp": "highspeed"}
+
+
+def test_the_page_counts_the_scenarios_of_each_study_that_kernels_can_play(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_controllers(tmp_path, monkeypatch)
+    words = [word.lower() for word in WITHIN.findall(settings.own())]
+    facts = has("reno", *(NAMED_OTHERWISE.get(word, word) for word in words))
+    found = {}
+    for study in locate.names():
+        plans = runner.plans(runner.load(study).study, quick=True)
+        found[study] = (sum(playable(plan, facts) for plan in plans.values()), len(plans))
+    rows = {name: (int(some), int(of)) for name, some, of in ROWS.findall(PAGE.read_text(encoding="utf-8"))}
+    assert rows == found
+
+
+def playable(plan: Plan, facts: dict[str, Any]) -> bool:
+    """Whether a kernel that has this would play a point: of each set of profiles and controllers one is asked for."""
+    different: dict[str, Point] = {}
+    for point in played_by(plan, "kernel-vt").points:
+        different.setdefault(str([(flow.profile, flow.cc) for flow in point.scenario.flows]), point)
+    return any(kernel.refusal(Job(0, point, 0).text(), facts) is None for point in different.values())
 
 
 def test_a_study_without_a_kernel_for_it_says_so_in_one_line(
