@@ -287,6 +287,12 @@ def test_what_a_kernel_has_is_asked_of_it_once(tmp_path: Path, monkeypatch: pyte
         ("echo the kernel has no controller x > failed", "^the kernel has no controller x$"),
         ("echo 'ptrace: Operation not permitted'; exit 1", "without results: ptrace: Operation not permitted; see ack"),
         ("exit 0", "the guest ended without results: it says nothing"),
+        (
+            # As Linux 6.12 says it: the last line, which is no more than that it ends, is not the reason.
+            "echo 'Out of memory: Killed process 1 (init) total-vm:9kB'; echo 'Kernel panic - not syncing: System is "
+            "deadlocked on memory'; exit 1",
+            r"^engine kernel-vt: the guest ran out of its 768MB of memory; use fewer flows at a time, smaller windows",
+        ),
         ("sleep 100", "the run did not end within 0.5 s; a program that waits by looping stops virtual time"),
     ],
 )

@@ -31,6 +31,9 @@ from ackclock.virtual.kept import Kernel
 START_NS = 1_700_000_000_000_000_000
 """The time of day in every guest at its begin: in November 2023."""
 MEMORY = "768M"
+_NO_MEMORY = re.compile(r"\bout of memory\b|\boom-kill|deadlocked on memory", re.IGNORECASE)
+"""What the kernel of a guest says before it ends a process, and where that was the only one, itself."""
+_LESS = "use fewer flows at a time, smaller windows (tcp.receive_buffer) or queues, or fewer series (probes)"
 _LEAST_S = 120.0
 _PER_PACKET_S = 1e-3
 _PER_SECOND_S = 30.0
@@ -326,6 +329,8 @@ def taken(folder: Path) -> str:
     if played.exists() and (text := played.read_text(encoding="utf-8").strip()).endswith("}"):
         return text
     said = (folder / "console").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    if any(_NO_MEMORY.search(line) for line in said):
+        raise EngineError(f"engine kernel-vt: the guest ran out of its {MEMORY}B of memory; {_LESS}")
     words = [line for line in said if re.search(r"panic|ptrace|fatal|failed|error|denied", line, re.IGNORECASE)]
     last = (words or said or ["it says nothing"])[-1]
     raise EngineError(f"engine kernel-vt: the guest ended without results: {one_line(last)}; see ackclock doctor")
