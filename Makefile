@@ -47,8 +47,8 @@ fuzz:            ## FUZZ_S seconds (20) of hostile input for each target of fuzz
 lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy, architecture rules
 	cargo fmt --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python conformance benches scripts
-	$(BIN)/ruff format --check python conformance benches scripts
+	$(BIN)/ruff check python conformance benches scripts contrib
+	$(BIN)/ruff format --check python conformance benches scripts contrib
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python scripts/architecture.py
