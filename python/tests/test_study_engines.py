@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ackclock import kernel
+from ackclock import InputError, kernel, study
 from ackclock.cli.app import main
 from ackclock.scenario.plan import Job, Plan, Point
 from ackclock.study import locate, runner
@@ -42,8 +42,9 @@ def test_what_a_kernel_has_not_is_said_and_the_rest_is_played(tmp_path: Path, ca
     assert all(run["emulation"]["kernel"] for run in manifest["runs"])
 
 
+@pytest.fixture
 def without_controllers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel is built, by what is kept of it: one that has no controller. There is no program of it to begin."""
+    """A kernel for virtual time of which is known that it has no controller: no guest is begun to refuse a run."""
     monkeypatch.setenv("ACKCLOCK_KERNELS", str(tmp_path / "kernels"))
     for name in ("image", "config"):
         (tmp_path / name).write_text("", encoding="utf-8")
@@ -59,10 +60,8 @@ def has(*controllers: str) -> dict[str, Any]:
     return {**kernel.probe(), **found}
 
 
-def test_what_a_kernel_in_virtual_time_has_not_is_said_without_beginning_a_guest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    without_controllers(tmp_path, monkeypatch)
+@pytest.mark.usefixtures("without_controllers")
+def test_what_a_kernel_in_virtual_time_has_not_is_said_without_beginning_a_guest(tmp_path: Path, capsys: Any) -> None:
     folder = write_study(tmp_path)
     scenario = folder / "one.toml"
     text = scenario.read_text().replace('["reno", "cubic"]', '["reno", "cubic", "fast"]')
@@ -77,10 +76,10 @@ def test_what_a_kernel_in_virtual_time_has_not_is_said_without_beginning_a_guest
     assert {failure["params"]["cc"] for failure in json.loads(shown.out)["failed"]} == {"reno", "cubic", "fast"}
 
 
+@pytest.mark.usefixtures("without_controllers")
 def test_a_published_study_that_a_kernel_cannot_play_at_all_says_why_as_its_page_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    tmp_path: Path, capsys: Any
 ) -> None:
-    without_controllers(tmp_path, monkeypatch)
     command = ["study", "run", "blbe-slow-start", "--quick", "--engine", "kernel-vt", "--json"]
     assert main([*command, "--out", str(tmp_path / "out")]) == 1
     shown = capsys.readouterr()
@@ -100,16 +99,17 @@ WITHIN = re.compile(r"^CONFIG_TCP_CONG_(?!ADVANCED)(\w+)=y$", re.MULTILINE)
 NAMED_OTHERWISE = {"hstcp": "highspeed"}
 
 
-def test_the_page_counts_the_scenarios_of_each_study_that_kernels_can_play(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_controllers(tmp_path, monkeypatch)
+@pytest.mark.usefixtures("without_controllers")
+def test_the_page_counts_the_scenarios_of_each_study_that_kernels_can_play() -> None:
     words = [word.lower() for word in WITHIN.findall(settings.own())]
     facts = has("reno", *(NAMED_OTHERWISE.get(word, word) for word in words))
     found = {}
-    for study in locate.names():
-        plans = runner.plans(runner.load(study).study, quick=True)
-        found[study] = (sum(playable(plan, facts) for plan in plans.values()), len(plans))
+    for name in locate.names():
+        loaded = runner.load(name).study
+        plans = runner.plans(loaded, quick=True)
+        captured = {setting.id for setting in loaded.settings if setting.captured}
+        played = [plan for scenario, plan in plans.items() if scenario not in captured]
+        found[name] = (sum(playable(plan, facts) for plan in played), len(plans))
     rows = {name: (int(some), int(of)) for name, some, of in ROWS.findall(PAGE.read_text(encoding="utf-8"))}
     assert rows == found
 
@@ -120,6 +120,59 @@ def playable(plan: Plan, facts: dict[str, Any]) -> bool:
     for point in played_by(plan, "kernel-vt").points:
         different.setdefault(str([(flow.profile, flow.cc) for flow in point.scenario.flows]), point)
     return any(kernel.refusal(Job(0, point, 0).text(), facts) is None for point in different.values())
+
+
+CAPTURES = "measured by captures, which only the simulator writes"
+
+
+@pytest.mark.usefixtures("without_controllers")
+def test_what_is_of_captures_is_left_out_by_name_and_the_rest_is_tried(tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "out"
+    assert main(["study", "run", "split-tcp", "--quick", "--engine", "kernel-vt", "--out", str(out), "--json"]) == 1
+    shown = capsys.readouterr()
+    answer = json.loads(shown.out)
+    reasons: dict[str, set[bool]] = {}
+    for failure in answer["failed"]:
+        reasons.setdefault(failure["scenario"], set()).add(CAPTURES in failure["problem"])
+    captured = {name for name, left in reasons.items() if left == {True}}
+    assert captured == {"lte", "hspa", "mean", "outages"}
+    assert {name for name, left in reasons.items() if left == {False}} == {
+        "often", "window", "loss", "rates", "modern", "proxy", "gone",
+    }, "the kernel here has no controller for them"  # fmt: skip
+    (line,) = (line for line in shown.err.splitlines() if CAPTURES in line)
+    runs = sum(failure["scenario"] in captured for failure in answer["failed"])
+    assert f"kernel-vt: {runs} runs of lte, hspa, mean, outages without a result: {CAPTURES}; " in line
+    assert line.endswith("ackclock run FILE --engine kernel-vt")
+    assert {claim["verdict"] for claim in answer["claims"]} == {"inconclusive"}
+    assert not (out / "runs" / "lte").exists()
+    assert (out / "runs" / "rates" / "manifest.json").is_file()
+    report = (out / "report.md").read_text(encoding="utf-8")
+    assert "| lte | 48 | everything | measured by captures" in " ".join(report.split())
+    assert report.count("Not drawn: there are no captures of it.") == 2
+    assert not (out / "figures" / "31a.svg").exists()
+
+
+def test_what_is_not_of_captures_is_played_and_judged(tmp_path: Path) -> None:
+    folder = write_study(tmp_path)
+    document = folder / "study.toml"
+    captured = '[[scenarios]]\nid = "seen"\ntitle = "again"\nfile = "one.toml"\ncaptured = true\n\n[[tables]]'
+    document.write_text(document.read_text().replace("[[tables]]", captured, 1))
+    # Late is allowed: whether this computer has other things to do is not what is tested here.
+    report = study.run(folder, quick=True, engine="kernel", allow_late=True, jobs=1)
+    assert report.left_out == ("seen",)
+    assert {failure.scenario for failure in report.failures} == {"seen"}
+    assert len(report.results["one"]) == 4
+    assert all(run.flow()["goodput_bps"] > 1e6 for run in report.results["one"])
+    assert report.broken, "something has no result"
+
+
+def test_a_study_that_is_of_captures_altogether_is_refused(tmp_path: Path) -> None:
+    folder = write_study(tmp_path)
+    document = folder / "study.toml"
+    document.write_text(document.read_text().replace('file = "one.toml"', 'file = "one.toml"\ncaptured = true'))
+    with pytest.raises(InputError, match=f"all of it is {CAPTURES}") as refused:
+        study.run(folder, quick=True, engine="kernel-vt")
+    assert str(refused.value).endswith("ackclock run FILE --engine kernel-vt")
 
 
 def test_a_study_without_a_kernel_for_it_says_so_in_one_line(

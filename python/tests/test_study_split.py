@@ -208,5 +208,3 @@ def test_what_is_wrong_with_gains_is_said(loaded: Loaded, tmp_path: Path) -> Non
     message = r"figures\.0\.series\.0\.steps\.R1\.topology\.rtt: unknown value of topology\.rtt '124 ms'"
     with pytest.raises(InputError, match=message):
         check(broken.study, plans(broken.study))
-    with pytest.raises(InputError, match="captures, which the simulator writes"):
-        study.run(loaded, quick=True, engine="kernel")

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ackclock.cli import console, lasting
 from ackclock.cli.exit_codes import FAILED, FINDING, INTERRUPTED, OK
-from ackclock.study import load, locate, measured, output, runner, selections, warned, wording
+from ackclock.study import load, locate, measured, output, runner, selections, unplayed, warned, wording
 from ackclock.study.document import read
 from ackclock.study.failures import by_problem, grouped
 from ackclock.study.model import Study
@@ -114,6 +114,8 @@ def run(request: Request) -> int:
     default = Path("results") / "-".join([loaded.study.name, *(["quick"] if request.quick else []), *on])
     if on:
         asked = plans(loaded.study, quick=request.quick)
+        for name in unplayed.scenarios(loaded.study, on[0]):
+            del asked[name]
         lasting.announce((played_by(plan, on[0]) for plan in asked.values()), refusing=True)
     if request.measured is not None:
         measured.load(loaded, request.measured)  # what cannot be used is said before anything is played

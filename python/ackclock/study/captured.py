@@ -16,7 +16,6 @@ from ackclock.errors import InputError
 from ackclock.pcaps.analyse import pcap
 from ackclock.results.result import Result
 from ackclock.scenario.plan import Plan
-from ackclock.study.model import Study
 from ackclock.sweeps import captures
 
 PLACE = "place"
@@ -26,14 +25,6 @@ SUFFIX = ".captured.parquet"
 """Behind the name of a scenario: what is kept of its captures."""
 _TOGETHER = 4
 """Runs of which a process takes the captures one after the other."""
-
-
-def refuse(study: Study, engine: str) -> None:
-    """Raise :class:`InputError` where another engine than the simulator would have to write captures."""
-    for setting in study.settings:
-        if setting.captured and engine != "sim":
-            remedy = "leave --engine out"
-            raise InputError(f"'{setting.id}' is of captures, which the simulator writes", remedy, key="engine")
 
 
 def _no_classes(plan: Plan, name: str) -> None:

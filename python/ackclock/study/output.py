@@ -9,6 +9,7 @@ from typing import Any
 from ackclock.drawing import curves
 from ackclock.study import figures, overlays, report_origin, tables, warned, wording
 from ackclock.study.failures import grouped
+from ackclock.study.model import FigureSpec
 from ackclock.study.place import CLAIMS
 from ackclock.study.runner import Judged, Report
 
@@ -27,6 +28,8 @@ def write(report: Report, folder: Path) -> None:
         (folder / "tables" / f"{table.spec.id}.txt").write_text(text, encoding="utf-8")
     for spec in report.study.figures:
         if spec.kind == "overlay":
+            if not _captured(spec, report):
+                continue
             chart = overlays.build(spec, report.plans)
             curves.save(chart, folder / "figures", spec.id)
             continue
@@ -73,15 +76,24 @@ def _report(report: Report, built: list[tables.Table], origin: dict[str, Any]) -
         lines += [part for note in table.notes() for part in (note, "")]
     for figure in study.figures:
         paper = f" ({figure.paper})" if figure.paper else ""
-        lines += [f"## {figure.title}{paper}", "", f"![{figure.title}](figures/{figure.id}.svg)", ""]
+        drawn = figure.kind != "overlay" or _captured(figure, report)
+        picture = f"![{figure.title}](figures/{figure.id}.svg)" if drawn else "Not drawn: there are no captures of it."
+        lines += [f"## {figure.title}{paper}", "", picture, ""]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _captured(figure: FigureSpec, report: Report) -> bool:
+    """Whether the runs were played of which the captures would be drawn."""
+    return all(series.scenario not in report.left_out for series in figure.series)
 
 
 def _failures(report: Report) -> list[str]:
     """The runs without a result, as a section: a row for each point."""
     header = ["scenario", "runs", "what was swept", "problem of the first"]
     rows = [header]
-    for first, count in grouped(report.failures):
+    whole = {name: [each for each in report.failures if each.scenario == name] for name in report.left_out}
+    rows += [[name, str(len(failed)), "everything", failed[0].problem] for name, failed in whole.items()]
+    for first, count in grouped(tuple(each for each in report.failures if each.scenario not in whole)):
         swept = ", ".join(f"{key}={value}" for key, value in first.params.items())
         rows.append([first.scenario, str(count), swept, first.problem])
     text = "These runs have no result. Claims that rest on one of them are inconclusive; tables are of the others."

@@ -13,9 +13,10 @@ from typing import Any
 from ackclock.errors import AckclockError, InputError, one_line, unknown
 from ackclock.notebook.progress import bar
 from ackclock.results import validity
+from ackclock.results.result import Result
 from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.plan import load as load_plan
-from ackclock.study import captured, code, document, extension, locate, selections
+from ackclock.study import captured, code, document, extension, locate, selections, unplayed
 from ackclock.study.code import Claim, Code
 from ackclock.study.extension import Added
 from ackclock.study.failures import Failure, reason
@@ -61,7 +62,7 @@ class Report:
     added: tuple[str, ...] = ()
     """Controllers beside those of the study."""
     plans: Mapping[str, Plan] = field(default_factory=dict)
-    """What was run, by scenario."""
+    """What was run, by scenario: of another engine without those that it leaves out."""
 
     @property
     def failed(self) -> bool:
@@ -82,6 +83,11 @@ class Report:
     def failures(self) -> tuple[Failure, ...]:
         """The runs without a result."""
         return self.results.failed
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The scenarios of which another engine than the simulator plays nothing: their runs are among the failures."""
+        return tuple(name for name in self.results if self.plans and name not in self.plans)
 
     def to_json(self) -> dict[str, Any]:
         """What ``ackclock study run --json`` prints."""
@@ -145,7 +151,7 @@ def run(
     quick: with the changes that the study has for a quick run: fewer and shorter runs.
     cc: controllers beside those of the study: names, tables or classes.
     engine: who plays it instead of the simulator. What it cannot play is among :attr:`Report.failures` with the reason,
-        and so are runs that are not valid.
+        all runs of scenarios that are captured among it, and so are runs that are not valid.
     pin, allow_late: as under ``[run]`` of a scenario.
     jobs: as for :func:`ackclock.run`.
     keep: a directory that keeps the runs of each scenario as :func:`ackclock.sweep` does: those that are there are not
@@ -161,15 +167,16 @@ def run(
     full = plans(loaded.study, added=added)
     selections.check(loaded.study, full)
     todo = plans(loaded.study, quick=True, added=added) if quick else full
+    without = unplayed.scenarios(loaded.study, engine)
+    found: dict[str, Result] = {}
     if engine is not None:
-        captured.refuse(loaded.study, engine)
         settings = {"pin": pin, "allow_late": allow_late}
         todo = {name: played_by(plan, engine, **settings) for name, plan in todo.items()}
+        found = {name: unplayed.result(todo.pop(name), engine) for name in without}
     # Where runs are captured each is played once more, and that takes longest.
-    seen_again = [setting.id for setting in loaded.study.settings if setting.captured]
+    seen_again = [setting.id for setting in loaded.study.settings if setting.captured and setting.id in todo]
     total, done = sum(map(len, todo.values())) + sum(len(todo[name]) for name in seen_again), 0
     progress = progress or bar()
-    found = {}
     for name, plan in todo.items():
 
         def report(finished: int, _all: int, before: int = done) -> None:
@@ -182,7 +189,7 @@ def run(
         else:
             found[name] = sweep(plan, keep / name, jobs=workers, retry_failed=True, tell=counted(report)).result
         done += len(plan)
-    found = {name: validity.only(result) for name, result in found.items()}
+    found = {name: validity.only(found[name]) for name in full}
     seen = {}
     for name in seen_again:
 
