@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from ackclock.cli.app import main
 from ackclock.errors import InputError
 from ackclock.measure import client, frames, secret, server
 from ackclock.measure.asked import Asked
@@ -215,6 +216,16 @@ def test_the_rate_is_of_all_clients_together() -> None:
         assert 0.6e6 < way["moved"] < 1e6 * end["took_ns"] / 1e9 + 2 * 20_000
     with pytest.raises(InputError, match="max-rate: 100000 bit/s among 2 clients are too little"):
         Settings(clients=2, terms=Terms(rate=100_000)).checked()
+
+
+def test_the_command_says_what_each_client_has(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["measure", "serve", "--port", "0", "--expire", "100 ms", "--max-rate", "16 Mbit/s", "--max-clients"]
+    assert main([*command, "2"]) == 0
+    assert "each of 2 clients at a time has at most 8 Mbit/s\n" in capsys.readouterr().out
+    assert main([*command, "1"]) == 0
+    assert "each of" not in capsys.readouterr().out
+    assert main([*command, "1000"]) == 2
+    assert "max-rate: 16000000 bit/s among 1000 clients are too little" in capsys.readouterr().err
 
 
 def test_a_capped_rate_is_shared_by_the_connections_of_a_test() -> None:
