@@ -23,6 +23,8 @@ from ackclock.study import (
     valued,
     within,
 )
+from ackclock.study.code import Measure
+from ackclock.study.kinds import proportion
 
 from .linux import OFTEN, cells
 from .measures import (
@@ -33,6 +35,7 @@ from .measures import (
     WEIGHTS,
     apart,
     duplicates_10m,
+    miscounted,
     rate,
     retransmitted,
     retransmitted_10m,
@@ -215,7 +218,8 @@ def d7(results: Results) -> Verdict:
 
 @claim(
     "D8",
-    "Hardly anything is sent again: below 1 % of the bytes in nine of ten runs. Value: share of such runs.",
+    "Hardly anything is sent again: below 1 % of the bytes in nine of ten runs. Value: share of such runs, with the "
+    "interval of Wilson over runs.",
     short="Hardly anything is sent again.",
     unit="of the runs",
     paper="mostly below 0.5 %",
@@ -224,8 +228,8 @@ def d7(results: Results) -> Verdict:
 )
 def d8(results: Results) -> Verdict:
     shares = [value for value in results["lte"].values(retransmitted) if value is not None]
-    few = sum(value < 1.0 for value in shares) / len(shares) if shares else None
-    return at_least(Interval(few, None, None, len(shares)), 0.90)
+    # Every run counts, as in the trial. Those of a replication share draws: README.md has the interval by replications.
+    return at_least(proportion([float(value < 1.0) for value in shares]), 0.90)
 
 
 @claim(
@@ -307,18 +311,31 @@ def d12(results: Results) -> Verdict:
     return between(mean_interval(found.values()), 0.80, 1.60)
 
 
+CAPTURED = ("lte", "hspa", "mean", "outages")
+"""The scenarios that are measured by captures."""
+
+
+def largest(results: Results, difference: Measure, bound: float) -> Verdict:
+    """The largest of what captures and the simulator differ by, over all scenarios and runs: exact, no interval."""
+    found = []
+    for name in CAPTURED:
+        values = [value for value in results[name].values(difference) if value is not None]
+        found.append((name, at_most(Interval(max(values, default=None), None, None, len(values)), bound)))
+    return greatest(found)
+
+
 @claim(
     "X1",
-    "Ours: the captures say what the simulator says of every download's time. Value: largest difference.",
+    "Ours: the captures say what the simulator says, of every download's time and, at each sender of its data, of "
+    "bytes sent and sent again, timeouts and duplicate acknowledgments. Value: largest difference of a time.",
     short="The captures say what the simulator says.",
     unit="of the time",
     paper="-",
-    tolerance="at most 1e-6, every run",
+    tolerance="times at most 1e-6 apart, counts not at all, every run of lte, hspa, mean and outages",
 )
 def x1(results: Results) -> Verdict:
-    parts = [(name, results[name].values(apart)) for name in ("lte", "hspa", "mean")]
-    found = [(name, max((value for value in values if value is not None), default=None)) for name, values in parts]
-    return greatest([(name, at_most(Interval(value, None, None, 1), 1e-6)) for name, value in found])
+    times = largest(results, apart, 1e-6)
+    return valued(every(labelled("times", times), labelled("counts", largest(results, miscounted, 0.0))), times)
 
 
 LARGE = (3, 4, 5)

@@ -115,6 +115,28 @@ def apart(run: Run) -> float:
     return max(found, default=0.0)
 
 
+COUNTED = ("sent_bytes", "retransmitted_bytes", "timeouts", "dup_acks")
+"""What both captures at a sender of data and the simulator count of it."""
+
+
+def simulated(run: Run, number: int) -> list[Mapping[str, Any]]:
+    """What the simulator itself has of the senders of a file: the server, and the proxy."""
+    if split(run):
+        legs = {row["id"]: row for row in run.legs}
+        return [legs[f"{number}/{leg}"] for leg in ("source", "sink")]
+    return [run.flow(str(number))]
+
+
+@measure(kind="amount")
+def miscounted(run: Run) -> float:
+    """Bytes, timeouts and duplicates of the downloads by which captures and the simulator differ, all together."""
+    found = 0
+    for number in range(len(SIZES)):
+        for own, seen in zip(simulated(run, number), senders(run, number), strict=True):
+            found += sum(abs(int(own[name]) - int(seen[name])) for name in COUNTED)
+    return float(found)
+
+
 @measure(kind="percent")
 def again(run: Run) -> float | None:
     """Bytes of the only download that were sent again, by server and proxy, %."""
