@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """`ackclock measure` beside iperf3: the same tests by both, in turns, in one campaign.
 
-    .venv/bin/python benches/measure.py [--seconds 5] [--repetitions 5]
+    .venv/bin/python benches/measure.py [--seconds 5] [--repetitions 5] [--virtual [--kernel NAME]]
 
 Lines: a path of 100 Mbit/s and one of 300 Mbit/s with an RTT of 20 ms, emulated with the real kernel at both ends, and
 loopback, which only processors limit. For each line and number of connections: goodput, read from the tables, and
 processor time of both ends for each gigabyte that was read; medians over the tests, and the median of the ratios of the
 two in the same block. Both times are of the test alone, without what starting a program takes.
+
+With --virtual the two paths alone, in virtual time: nothing is late, so that rates differ only where the tools do, and
+processors have no time.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import socket
 import statistics
 import subprocess
@@ -39,10 +43,10 @@ engine = "kernel"
 CAMPAIGN = """
 [campaign]
 name = "tools"
-server = "127.0.0.1:{own}"
-iperf3_port = {other}
+{servers}
 repetitions = {repetitions}
 gap = "200 ms"
+probe = false
 {lines}
 [test]
 tool = ["ackclock", "iperf3"]
@@ -77,24 +81,36 @@ def servers(own: int, other: int) -> Iterator[None]:
             server.wait()
 
 
-def measured(folder: Path, seconds: int, repetitions: int) -> Path:
-    """Measure all lines; where the tables are."""
-    own, other = free_port(), free_port()
-    lines = '[[lines]]\nname = "loopback"\n'
+def campaign(folder: Path, asked: argparse.Namespace, servers_at: tuple[int, int] | None) -> Path:
+    """The campaign's file, with loopback among its lines where there are servers at these ports, ours and iperf3's."""
+    lines, places = "", ""
+    if servers_at is not None:
+        lines = '[[lines]]\nname = "loopback"\n'
+        places = f'server = "127.0.0.1:{servers_at[0]}"\niperf3_port = {servers_at[1]}'
     for rate in (100, 300):
         (folder / f"path{rate}.toml").write_text(PATH.format(rate=rate), encoding="utf-8")
         lines += f'[[lines]]\nname = "path {rate}"\nvia = "path{rate}.toml"\n'
     file = folder / "tools.toml"
-    text = CAMPAIGN.format(own=own, other=other, repetitions=repetitions, lines=lines, seconds=seconds)
+    text = CAMPAIGN.format(servers=places, repetitions=asked.repetitions, lines=lines, seconds=asked.seconds)
     file.write_text(text, encoding="utf-8")
+    return file
+
+
+def measured(folder: Path, asked: argparse.Namespace) -> Path:
+    """Measure all lines; where the tables are."""
+    command = [sys.executable, "-m", "ackclock", "measure", "run", "--out", str(folder / "out"), "--yes"]
+    if asked.virtual:
+        named = ["--kernel", asked.kernel] if asked.kernel else []
+        subprocess.run([*command, "--virtual", *named, str(campaign(folder, asked, None))], check=True)
+        return folder / "out"
+    own, other = free_port(), free_port()
     with servers(own, other):
-        command = [sys.executable, "-m", "ackclock", "measure", "run", str(file), "--out", str(folder / "out"), "--yes"]
-        subprocess.run(command, check=True)
+        subprocess.run([*command, str(campaign(folder, asked, (own, other)))], check=True)
     return folder / "out"
 
 
-def table(out: Path) -> list[str]:
-    """A row for each line, number of connections and tool."""
+def table(out: Path, *, processors: bool) -> list[str]:
+    """A row for each line and number of connections, with both tools, and with processor time if there is any."""
     sql = (
         "select line, connections, block, tool, median(total_goodput_bps), "
         "median((client_cpu_s + server_cpu_s) / nullif(bytes, 0) * 1e9) from ("
@@ -105,21 +121,22 @@ def table(out: Path) -> list[str]:
     found: dict[tuple[str, int], dict[str, dict[int, tuple[float, float]]]] = {}
     for line, connections, block, tool, goodput, cpu in ackclock.query(out, sql).rows:
         found.setdefault((line, connections), {}).setdefault(tool, {})[block] = (goodput, cpu)
-    titles = f"{'Mbit/s, ours':>12} {'iperf3':>8} {'ratio':>7}   CPU s/GB, ours   iperf3   ratio"
-    rows = [f"{'line':<12} {'connections':>11}   {titles}"]
+    titles = f"{'line':<12} {'connections':>11}   {'Mbit/s, ours':>12} {'iperf3':>8} {'ratio':>7}"
+    rows = [titles + ("   CPU s/GB, ours   iperf3   ratio" if processors else "")]
     for (line, connections), by in sorted(found.items()):
-        ours, theirs = by[TOOLS[0]], by[TOOLS[1]]
-        both = sorted(ours.keys() & theirs.keys())
-        rate, cpu = (
-            [statistics.median(side[block][at] for block in both) for side in (ours, theirs)]
-            + [statistics.median(ours[block][at] / theirs[block][at] for block in both)]
-            for at in (0, 1)
-        )
-        rows.append(
-            f"{line:<12} {connections:>11}   {rate[0] / 1e6:>12.1f} {rate[1] / 1e6:>8.1f} {rate[2]:>7.4f}   "
-            f"{cpu[0]:>14.3f}   {cpu[1]:>6.3f}   {cpu[2]:>5.2f}"
-        )
+        (rate, cpu) = (beside(by, at) for at in (0, 1))
+        row = f"{line:<12} {connections:>11}   {rate[0] / 1e6:>12.2f} {rate[1] / 1e6:>8.2f} {rate[2]:>7.4f}"
+        rows.append(row + (f"   {cpu[0]:>14.3f}   {cpu[1]:>6.3f}   {cpu[2]:>5.2f}" if processors else ""))
     return rows
+
+
+def beside(by: dict[str, dict[int, tuple[float, float]]], at: int) -> tuple[float, float, float]:
+    """Of both tools the median over blocks of one figure, and that of their ratios where there are any."""
+    ours, theirs = by[TOOLS[0]], by[TOOLS[1]]
+    both = sorted(ours.keys() & theirs.keys())
+    ratios = [ours[block][at] / theirs[block][at] for block in both if theirs[block][at]]
+    middle = [statistics.median(side[block][at] for block in both) for side in (ours, theirs)]
+    return middle[0], middle[1], statistics.median(ratios) if ratios else math.nan
 
 
 def main() -> int:
@@ -127,9 +144,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="`ackclock measure` beside iperf3.")
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--virtual", action="store_true", help="only the paths, in virtual time")
+    parser.add_argument("--kernel", help="its kernel, where several are built")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        print("\n".join(table(measured(Path(scratch), asked.seconds, asked.repetitions))))
+        print("\n".join(table(measured(Path(scratch), asked), processors=not asked.virtual)))
     return 0
 
 

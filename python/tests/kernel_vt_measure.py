@@ -10,6 +10,7 @@ import pytest
 import ackclock
 from ackclock.measure import campaign, runner
 from ackclock.measure.causes.verdict import explain
+from planted_causes import CAUSES, Row, play, table
 from virtual_kernels import able as able  # a fixture of the module
 
 LINE = """
@@ -89,3 +90,14 @@ def test_the_data_plane_carries_what_iperf3_does(tmp_path: Path) -> None:
     for ours, theirs in rates.select("ackclock", "iperf3").iter_rows():
         assert ours == pytest.approx(theirs, rel=0.01)
         assert ours > 90e6
+
+
+REAL = [next(row for row in table() if row.cause == cause and row.engine != "sim") for cause in CAUSES]
+"""Of the table of planted causes: the first campaign of each that was played on a kernel."""
+
+
+@pytest.mark.parametrize("row", REAL, ids=CAUSES)
+def test_a_cause_planted_on_a_kernel_is_named_as_the_table_has_it(row: Row, tmp_path: Path) -> None:
+    # The verdict alone: shares were the table's to 0.02 when this was written, but behind the policer 0.58, not 0.67.
+    found = play(row.number, tmp_path)
+    assert (found.verdict, found.right) == (row.verdict, True)
