@@ -8,8 +8,8 @@ loopback, which only processors limit. For each line and number of connections: 
 processor time of both ends for each gigabyte that was read; medians over the tests, and the median of the ratios of the
 two in the same block. Both times are of the test alone, without what starting a program takes.
 
-With --virtual the two paths alone, in virtual time: nothing is late, so that rates differ only where the tools do, and
-processors have no time.
+With --virtual the two paths alone, in virtual time: nothing is late, so that rates differ only where the tools do.
+Processor time says nothing there, and is left out.
 """
 
 from __future__ import annotations
