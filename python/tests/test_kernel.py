@@ -19,6 +19,7 @@ import ackclock
 from ackclock import kernel
 from ackclock.cli.app import main
 from ackclock.errors import EngineError, InputError
+from test_shell import with_mark
 
 pytestmark = pytest.mark.real_time
 
@@ -270,11 +271,11 @@ def test_without_a_processor_a_run_is_right_or_said_not_to_be() -> None:
     assert played["output"]["links"][0]["max_queue_packets"] <= 667
 
 
-def resolved() -> dict[str, Any]:
+def resolved(scenario: Mapping[str, Any] = DUMBBELL) -> dict[str, Any]:
     from ackclock.scenario.compile import compile_run
     from ackclock.scenario.plan import load
 
-    return compile_run(load(DUMBBELL).points[0].scenario)
+    return compile_run(load(scenario).points[0].scenario)
 
 
 def test_without_root_in_user_namespaces() -> None:
@@ -319,6 +320,55 @@ def test_nothing_is_left_behind_whatever_kills_it() -> None:
         time.sleep(random_moments.uniform(0, 0.3))
         process.kill()
         assert process.wait() == -9
+    assert namespaces() <= before
+
+
+RELAYED: dict[str, Any] = DUMBBELL | {
+    "topology": {"kind": "chain", "hops": [{"rate": "20 Mbit/s", "delay": "5 ms", "queue": "60 packets"}] * 2},
+    "relays": [{"name": "pep", "position": 1}],
+    "flows": [{"relay": "pep", "count": 2}],
+    "run": DUMBBELL["run"] | {"duration": "60 s"},
+}
+
+
+def proxies(mark: str) -> int:
+    """How many of the processes with this mark are proxies."""
+    found = 0
+    for number in with_mark(mark):
+        with contextlib.suppress(OSError):  # it has ended
+            found += Path(f"/proc/{number}/comm").read_text() == "ackclock-proxy\n"
+    return found
+
+
+def test_no_proxy_is_left_behind_whatever_kills_it() -> None:
+    """Of two moments one is while the run begins, and one when both its proxies are there."""
+    before, moments, had = namespaces(), random.Random(8), []
+    document = json.dumps(resolved(RELAYED))
+    for number in range(20):
+        mark = f"ackclock-relayed-{os.getpid()}-{number}-"
+        process = subprocess.Popen(
+            [kernel.program(), "run", "-"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "MARK": mark},
+        )
+        assert process.stdin is not None
+        process.stdin.write(document)
+        process.stdin.close()
+        deadline = time.monotonic() + 30
+        while number % 2 and proxies(mark) < 2:
+            assert time.monotonic() < deadline, "its proxies are not there"
+            time.sleep(0.01)
+        time.sleep(moments.uniform(0, 0.2))
+        had.append(proxies(mark))
+        process.kill()
+        assert process.wait() == -9
+        deadline = time.monotonic() + 10
+        while (left := with_mark(mark)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not left
+    assert had[1::2] == [2] * 10
     assert namespaces() <= before
 
 
