@@ -25,6 +25,8 @@ from ackclock.virtual import kept
 
 RECORD = Path(__file__).parent / "kernel-vt" / "runs.json"
 STARTS = RECORD.with_name("starts.json")
+BUILD = 12
+"""Digits by which a record tells one build of a kernel from another."""
 CONTROLLERS = ("reno", "cubic", "bbr1")
 
 GOODPUT, QUEUE = 0.01, 0.05
@@ -129,8 +131,13 @@ def simulated(cell: Cell) -> Figures:
 @functools.cache
 def recorded() -> Mapping[Cell, Figures]:
     """What the kernel made of it."""
-    found = json.loads(RECORD.read_text(encoding="utf-8"))["runs"]
-    return {(run.pop("path"), run.pop("cc")): Figures(**run | {"flows": tuple(run["flows"])}) for run in found}
+    return {cell: Figures(**of | {"flows": tuple(of["flows"])}) for cell, (_, of) in _rows().items()}
+
+
+def _rows() -> dict[Cell, tuple[str, dict[str, Any]]]:
+    """What is written down of each cell: of which build of the kernel, and the figures."""
+    found = json.loads(RECORD.read_text(encoding="utf-8"))["runs"] if RECORD.exists() else []
+    return {(run.pop("path"), run.pop("cc")): (run.pop("build"), run) for run in found}
 
 
 def differences(cell: Cell) -> tuple[float, float]:
@@ -183,19 +190,27 @@ def record_starts() -> None:
 
 
 def record(wanted: list[Cell]) -> None:
-    """Play cells on the kernel that is built and write all of them down."""
-    kernel = kept.named(None)
-    runs = {cell: asdict(figures_) for cell, figures_ in recorded().items()} if RECORD.exists() else {}
+    """Play cells on the kernel that is built; each is written down when it is there, beside the others."""
     for cell in wanted:
-        asked = scenario(cell)
-        result = ackclock.run(asked | {"run": asked["run"] | {"engine": "kernel-vt"}})
-        runs[cell] = asdict(figures(result))
+        result = on_the_kernel(cell)
+        _write(_rows() | {cell: (kept.named(None).digest[:BUILD], asdict(figures(result)))})
         emulation = result.manifest["runs"][0]["emulation"]
         worst = max((late["worst_s"] for _, late in emulation["links"]), default=0.0)
         cost = f"{emulation['guest_cpu_s']} CPU s, latest {worst * 1e9:.0f} ns"
         sys.stderr.write(f"{cell[0]} {cell[1]}: {cost}\n")
+
+
+def on_the_kernel(cell: Cell) -> ackclock.Result:
+    """What the kernel that is built makes of a cell."""
+    asked = scenario(cell)
+    return ackclock.run(asked | {"run": asked["run"] | {"engine": "kernel-vt"}})
+
+
+def _write(found: Mapping[Cell, tuple[str, Mapping[str, Any]]]) -> None:
+    kernel = kept.named(None)
     known = {"linux": kernel.version, "digest": kernel.digest, "source": kernel.source, "compiler": kernel.compiler}
-    rows = [{"path": path, "cc": cc, **runs[path, cc]} for path, cc in cells() if (path, cc) in runs]
+    runs = [(cell, *found[cell]) for cell in cells() if cell in found]
+    rows = [{"path": path, "cc": cc, "build": build, **of} for (path, cc), build, of in runs]
     lines = ",\n  ".join(json.dumps(row) for row in rows)
     text = f'{{"kernel": {json.dumps(known)},\n "ackclock": "{ackclock.__version__}",\n "runs": [\n  {lines}\n ]}}\n'
     RECORD.write_text(text, encoding="utf-8")
