@@ -5,6 +5,7 @@ They are no part of make test, for a kernel takes minutes to build; what such ru
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
@@ -22,6 +23,7 @@ import pytest
 
 import ackclock
 import guides
+import virtual_time
 from ackclock.cli.app import main
 from ackclock.errors import EngineError
 from ackclock.virtual import guest, kept
@@ -65,6 +67,18 @@ def test_a_minute_is_that_of_a_kernel_on_the_same_path(cc: str, mbit: float, rep
     assert late["worst_s"] <= 1e-6
     assert emulation["valid"]
     assert not emulation["problems"]
+
+
+@pytest.mark.parametrize("cell", [("ecn", "reno"), ("ecn", "cubic"), ("base-10", "bbr1")])
+def test_what_was_recorded_is_played_again(cell: virtual_time.Cell) -> None:
+    """To the last figure: what another version of Linux, of the program within or of the path changes is recorded anew.
+
+    The record is what the simulator is compared with wherever no kernel is built (conformance/test_virtual_time.py).
+    """
+    of = json.loads(virtual_time.RECORD.read_text(encoding="utf-8"))["kernel"]["linux"]
+    played = virtual_time.figures(virtual_time.on_the_kernel(cell))
+    apart = f"recorded of {of}, played on {kept.named(None).version}: python conformance/virtual_time.py --record"
+    assert played == virtual_time.recorded()[cell], apart
 
 
 def test_the_same_run_gives_the_same_bytes_also_under_load() -> None:
@@ -133,6 +147,34 @@ def test_engines_are_compared_and_what_was_played_is_kept(tmp_path: Path, capsys
     assert main(command) == 0
     assert journal.read_bytes() != before[:-100]
     assert tables(ackclock.Result.load(out / "kernel-vt")) == pages
+
+
+def test_kernels_are_swept_in_one_run_and_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same program under another name and digest: nothing may differ but who is said to have played."""
+    found = kept.named(None)
+    image, place = found.image, tmp_path / "kernels"
+    place.mkdir()
+    (place / found.name).symlink_to(image.parent)
+    monkeypatch.setenv("ACKCLOCK_KERNELS", str(place))
+    kept.keep(dataclasses.replace(found, name="other", digest="2" * 64), image, image.parent / "config")
+    file, out = tmp_path / "both.toml", tmp_path / "out"
+    file.write_text(
+        '[topology]\nkind = "dumbbell"\nrate = "5 Mbit/s"\nrtt = "20 ms"\nqueue = "1 BDP"\n'
+        '[[flows]]\ncc = "cubic"\nstart = { uniform = ["0 s", "1 s"] }\n'
+        f'[run]\nduration = "4 s"\nreplications = 2\nengine = "kernel-vt"\nkernel = ["{found.name}", "other"]\n'
+    )
+    assert main(["run", str(file), "--out", str(out)]) == 0
+    runs = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["runs"]
+    assert [run["emulation"]["virtual"]["name"] for run in runs] == [found.name] * 2 + ["other"] * 2
+    capsys.readouterr()
+    assert main(["compare", str(out), "--by", "kernel", "--metric", "goodput_bps", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    (row,) = answer["rows"]
+    assert (row["n"], row["paired"]) == (2, True)
+    assert row["mean_a"] == row["mean_b"]
+    assert not [note for note in answer["notes"] if "differ" in note], "who plays is what is compared"
 
 
 def test_version_6_and_what_a_kernel_has_not() -> None:
