@@ -5,6 +5,7 @@ use rustix::net::{shutdown, Shutdown};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::task::yield_now;
 
@@ -36,9 +37,16 @@ impl Way {
         self.ended.load(Relaxed)
     }
 
-    /// Whether its end was passed on, too.
+    /// Whether its end was passed on, too, while the other direction went on.
     pub fn finished(&self) -> bool {
         self.finished.load(Relaxed)
+    }
+
+    /// Passes its end on to `to`.
+    pub fn finish(&self, to: &TcpStream) {
+        // The other end may have gone already, which its own direction says.
+        let _ = shutdown(to, Shutdown::Write);
+        self.finished.store(true, Relaxed);
     }
 
     /// So many bytes were passed on.
@@ -91,29 +99,29 @@ pub enum Broken {
     Sink(io::Error),
 }
 
-/// Carries `first`, and then what comes, until the end, which is passed on.
+/// Carries `first`, and then what comes, until the end, which the caller passes on.
 ///
 /// # Errors
 /// One of the two failed; what is held is given up.
 pub async fn carry(
     (from, to): (&TcpStream, &TcpStream),
-    first: &[u8],
+    first: Vec<u8>,
     way: &Way,
     pipes: &Pipes,
     pulse: &Pulse,
 ) -> Result<(), Broken> {
-    begin(to, first, way).await.map_err(Broken::Sink)?;
+    begin(to, &first, way).await.map_err(Broken::Sink)?;
+    drop(first);
     loop {
-        from.readable().await.map_err(Broken::Source)?;
+        let ready = from.ready(Interest::READABLE).await.map_err(Broken::Source)?;
         let mut held = pipes.take().await;
+        if ready.is_read_closed() {
+            held.expect_few();
+        }
         if burst((from, to), &mut held, way, pulse).await? {
-            break;
+            return Ok(());
         }
     }
-    // The other end may have gone already, which its own direction says.
-    let _ = shutdown(to, Shutdown::Write);
-    way.finished.store(true, Relaxed);
-    Ok(())
 }
 
 async fn begin(to: &TcpStream, mut first: &[u8], way: &Way) -> io::Result<()> {

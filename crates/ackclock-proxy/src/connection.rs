@@ -36,11 +36,12 @@ pub async fn serve(proxy: Arc<Proxy>, client: TcpStream, peer: SocketAddr, _plac
     };
     let mut line = Line::new(&proxy, &known, begins.as_ref());
     match opened {
-        Ok(Opened { server, first, sent }) => {
+        Ok(Opened { server, mut first, sent }) => {
+            first.drain(..sent);
             let (up, down) = (Way::default(), Way::default());
             up.passed(sent);
             let split = Split { proxy: &proxy, client: &client, server: &server, up: &up, down: &down, pulse: &pulse };
-            let ending = split.run(&first[sent..], &mut stop, &line).await;
+            let ending = split.run(first, &mut stop, &line).await;
             split.told(&mut line, &ending);
             line.end(&proxy, &ending, pulse.age());
             if ending.why != Why::Finished {
@@ -83,10 +84,10 @@ struct Split<'a> {
 
 impl Split<'_> {
     /// Carries both ways until the end.
-    async fn run(&self, first: &[u8], stop: &mut watch::Receiver<bool>, line: &Line) -> Ending {
+    async fn run(&self, first: Vec<u8>, stop: &mut watch::Receiver<bool>, line: &Line) -> Ending {
         let (client, server, pipes) = (self.client, self.server, &self.proxy.pipes);
         let up = carry((client, server), first, self.up, pipes, self.pulse);
-        let down = carry((server, client), &[], self.down, pipes, self.pulse);
+        let down = carry((server, client), Vec::new(), self.down, pipes, self.pulse);
         let client_failed = failed(client);
         let server_failed = failed(server);
         let timer = sleep_until(self.next());
@@ -99,7 +100,14 @@ impl Split<'_> {
                 done = &mut up, if going_up => {
                     going_up = false;
                     match done {
-                        Ok(()) => { first_done.get_or_insert(By::Client); None }
+                        Ok(()) => {
+                            first_done.get_or_insert(By::Client);
+                            // Of the last direction closing passes it on.
+                            if going_down {
+                                self.up.finish(server);
+                            }
+                            None
+                        }
                         Err(Broken::Source(error)) => Some((By::Client, error)),
                         Err(Broken::Sink(error)) => Some((By::Server, error)),
                     }
@@ -107,7 +115,13 @@ impl Split<'_> {
                 done = &mut down, if going_down => {
                     going_down = false;
                     match done {
-                        Ok(()) => { first_done.get_or_insert(By::Server); None }
+                        Ok(()) => {
+                            first_done.get_or_insert(By::Server);
+                            if going_up {
+                                self.down.finish(client);
+                            }
+                            None
+                        }
                         Err(Broken::Source(error)) => Some((By::Server, error)),
                         Err(Broken::Sink(error)) => Some((By::Client, error)),
                     }
@@ -126,10 +140,10 @@ impl Split<'_> {
             };
             match (broken, first_done) {
                 (Some((By::Server, error)), _) if self.down.ended() => {
-                    return self.last(self.client, By::Server, error, going_down.then_some(down)).await;
+                    return self.last((self.client, self.down), By::Server, error, going_down.then_some(down)).await;
                 }
                 (Some((By::Client, error)), _) if self.up.ended() => {
-                    return self.last(self.server, By::Client, error, going_up.then_some(up)).await;
+                    return self.last((self.server, self.up), By::Client, error, going_up.then_some(up)).await;
                 }
                 (Some((by, error)), _) => return Ending::with(by, Why::of(&error), error),
                 (None, Some(by)) if !going_up && !going_down => return Ending::new(by, Why::Finished),
@@ -141,7 +155,7 @@ impl Split<'_> {
     /// Who reset the connection `by` has said all that it had to say: `to` gets the rest of it before the reset.
     async fn last(
         &self,
-        to: &TcpStream,
+        (to, way): (&TcpStream, &Way),
         by: By,
         error: io::Error,
         rest: Option<std::pin::Pin<&mut impl std::future::Future<Output = Result<(), Broken>>>>,
@@ -152,6 +166,7 @@ impl Split<'_> {
                 if rest.await.is_err() {
                     return;
                 }
+                way.finish(to);
             }
             while unacknowledged(to) > 0 {
                 sleep(LOOK).await;

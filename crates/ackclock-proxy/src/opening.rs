@@ -8,11 +8,16 @@ use crate::proxy::Proxy;
 use crate::sys::options::{set, Setting};
 use crate::targets::{resolve, Nowhere};
 use crate::wanted::{seconds, Announced, Mode};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_reuseaddr;
+use rustix::net::{bind, ipproto, socket_with, AddressFamily, SocketFlags, SocketType};
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::io::Interest;
+use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout, timeout_at, Instant as At};
 
 /// What a refused client may still send before it is gone, and how long that may take.
@@ -140,9 +145,9 @@ async fn in_time<T>(until: At, what: impl Future<Output = Result<T, Ending>>) ->
 async fn sent_away(client: &TcpStream, ending: Ending) -> Ending {
     let _ = rustix::net::shutdown(client, rustix::net::Shutdown::Write);
     let silence = async {
-        let (mut read, mut bytes) = (0, [0; 4096]);
+        let mut read = 0;
         while read < LAST_BYTES && client.readable().await.is_ok() {
-            match client.try_read(&mut bytes) {
+            match client.try_read(&mut [0; 4096]) {
                 Ok(0) => return,
                 Ok(n) => read += n,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
@@ -202,10 +207,11 @@ async fn found(
 }
 
 /// A socket, as soon as there is a descriptor for it.
-async fn socket(to: SocketAddr) -> io::Result<TcpSocket> {
+async fn socket(to: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     loop {
-        let made = if to.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
-        match made {
+        match socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP)).map_err(io::Error::from) {
             Err(error) if without_descriptors(&error) => sleep(TRY_AGAIN).await,
             made => return made,
         }
@@ -218,20 +224,34 @@ async fn connected(proxy: &Proxy, to: SocketAddr, client: SocketAddr, early: &[u
         .map_err(|(name, e)| io::Error::new(e.kind(), format!("{name}: {e}")))?;
     if proxy.wanted.keep_source {
         set(&socket, if to.is_ipv4() { Setting::Transparent4 } else { Setting::Transparent6 }, 1)?;
-        socket.bind(SocketAddr::new(client.ip().to_canonical(), 0))?;
+        bind(&socket, &SocketAddr::new(client.ip().to_canonical(), 0))?;
     } else if proxy.wanted.keep_port {
         let any = if to.is_ipv4() { IpAddr::from(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };
-        socket.set_reuseaddr(true)?;
+        set_socket_reuseaddr(&socket, true)?;
         // Another port will do as well for a server that does not look at it.
-        let _ = socket.bind(SocketAddr::new(any, client.port()));
+        let _ = bind(&socket, &SocketAddr::new(any, client.port()));
     }
     if !early.is_empty() {
         // The kernel took it at the start. Where it does not any more, the bytes follow the handshake.
         let _ = set(&socket, Setting::FastOpenConnect, 1);
     }
-    let server = socket.connect(to).await?;
+    let server = there(socket, to).await?;
     let sent = if early.is_empty() { 0 } else { early::sent(&server, early).await? };
     Ok((server, sent))
+}
+
+/// The connection of `socket` to `to`, once it is there. Only where something went wrong the kernel is asked what.
+async fn there(socket: OwnedFd, to: SocketAddr) -> io::Result<TcpStream> {
+    match rustix::net::connect(&socket, &to) {
+        Ok(()) | Err(Errno::INPROGRESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let server = TcpStream::from_std(socket.into())?;
+    let ready = server.ready(Interest::WRITABLE | Interest::ERROR).await?;
+    match ready.is_error() || ready.is_write_closed() {
+        true => server.take_error()?.map_or(Ok(server), Err),
+        false => Ok(server),
+    }
 }
 
 /// Whether `address` is one of this computer: only then a socket can have it.

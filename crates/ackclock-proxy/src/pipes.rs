@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use rustix::net::{recv, send, RecvFlags, SendFlags};
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice, PipeFlags, SpliceFlags};
 use std::io;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -25,6 +26,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// More than any pipe holds: how much is moved is limited by what is there and by room.
 const MOST_AT_ONCE: usize = 1 << 30;
+
+/// Less than a page, which is the least that a pipe holds and writes at once (pipe(7)), are few bytes.
+const FEW: usize = 4096;
 
 #[derive(Debug)]
 struct Pipe {
@@ -107,7 +111,7 @@ impl Pipes {
         } else {
             Room::Memory(vec![0; crate::wanted::LEAST_BUFFER], 0)
         };
-        let mut held = Held { room: Some(found), bytes: 0, size: 0, base: 0, pipes: self };
+        let mut held = Held { room: Some(found), bytes: 0, size: 0, base: 0, few: false, pipes: self };
         let size = held.room.as_ref().map_or(0, Room::size);
         held.base = size;
         held.claim(size).then_some(held)
@@ -157,6 +161,8 @@ pub struct Held<'a> {
     /// What of the limit it has claimed, and what it had when it was new.
     size: usize,
     base: usize,
+    /// The next bytes are expected to be few, or none.
+    few: bool,
     pipes: &'a Pipes,
 }
 
@@ -202,14 +208,19 @@ impl Held<'_> {
         grown
     }
 
+    /// Few bytes are expected, or none.
+    pub fn expect_few(&mut self) {
+        self.few = true;
+    }
+
     /// Takes bytes out of `from`.
     ///
     /// # Errors
     /// Its connection failed.
     pub fn fill(&mut self, from: &TcpStream) -> io::Result<Filled> {
-        let held = self.bytes;
+        let (held, few) = (self.bytes, self.few);
         let found = from.try_io(Interest::READABLE, || match &mut self.room {
-            Some(Room::Pipe(pipe)) => spliced(from, pipe, held),
+            Some(Room::Pipe(pipe)) => spliced(from, pipe, held, few),
             Some(Room::Memory(bytes, start)) => read(from, bytes, start, held),
             None => Ok(Filled::Full),
         });
@@ -217,6 +228,7 @@ impl Held<'_> {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(Filled::Nothing),
             Ok(Filled::Bytes(n)) => {
                 self.bytes += n;
+                self.few = n < FEW;
                 Ok(Filled::Bytes(n))
             }
             other => other,
@@ -251,16 +263,19 @@ impl Held<'_> {
     }
 }
 
-fn spliced(from: &TcpStream, pipe: &mut Pipe, held: usize) -> io::Result<Filled> {
+fn spliced(from: &TcpStream, pipe: &mut Pipe, held: usize, few: bool) -> io::Result<Filled> {
+    if few && held == 0 {
+        return read_few(from, pipe);
+    }
     match splice(from, None, &pipe.write, None, MOST_AT_ONCE, SpliceFlags::NONBLOCK | SpliceFlags::MOVE) {
-        // An urgent byte looks like the end where a FIN came behind it, and like nothing before that.
+        // Nothing is there, or the end, or an urgent byte: that looks like nothing, or like the end where a FIN came behind it.
+        Ok(0) | Err(Errno::AGAIN) if held == 0 => read_few(from, pipe),
         Ok(0) if !at_urgent(from) => Ok(Filled::End),
-        Ok(0) | Err(Errno::AGAIN) if held == 0 && at_urgent(from) => beyond_urgent(from, pipe),
         Ok(0) => Ok(Filled::Full),
         Ok(n) => Ok(Filled::Bytes(n)),
         // The kernel says the same of a pipe that is full and of a socket that is empty.
-        Err(Errno::AGAIN) if held > 0 && (unread(from) > 0 || at_urgent(from)) => Ok(Filled::Full),
-        Err(Errno::AGAIN) if held > 0 => behind_full(from),
+        Err(Errno::AGAIN) if unread(from) > 0 || at_urgent(from) => Ok(Filled::Full),
+        Err(Errno::AGAIN) => behind_full(from),
         Err(error) => Err(error.into()),
     }
 }
@@ -274,15 +289,17 @@ fn behind_full(from: &TcpStream) -> io::Result<Filled> {
     }
 }
 
-/// Urgent data is dropped: whoever reads, instead of splicing, gets what is behind it.
-fn beyond_urgent(from: &TcpStream, pipe: &mut Pipe) -> io::Result<Filled> {
-    let mut one = [0u8; 1];
-    match recv(from, &mut one, RecvFlags::DONTWAIT)? {
-        (_, 0) => Ok(Filled::End),
-        _ => {
-            rustix::io::write(&pipe.write, &one)?;
-            Ok(Filled::Bytes(1))
-        }
+/// Reads, and writes into the pipe, which is empty. Urgent data is dropped by it: whoever reads, instead of splicing, gets what is
+/// behind it. One call tells nothing from the end, for which splice takes a second one.
+fn read_few(from: &TcpStream, pipe: &mut Pipe) -> io::Result<Filled> {
+    let mut room = [MaybeUninit::uninit(); FEW];
+    let ((bytes, _), _) = recv(from, &mut room, RecvFlags::DONTWAIT)?;
+    if bytes.is_empty() {
+        return Ok(Filled::End);
+    }
+    match rustix::io::write(&pipe.write, bytes) {
+        Ok(n) if n == bytes.len() => Ok(Filled::Bytes(n)),
+        said => Err(io::Error::other(format!("a pipe that is empty took {said:?} bytes of {}", bytes.len()))),
     }
 }
 

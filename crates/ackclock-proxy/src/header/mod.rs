@@ -10,6 +10,9 @@ use crate::ending::{By, Ending, Why};
 use std::io;
 use tokio::net::TcpStream;
 
+/// Bytes of a header that are read at once.
+const AT_ONCE: usize = 1024;
+
 /// What some bytes are.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Parsed<T> {
@@ -72,17 +75,21 @@ impl<'a> Heard<'a> {
     }
 
     async fn read(&mut self, most: usize) -> io::Result<usize> {
-        let begin = self.bytes.len();
         loop {
             self.stream.readable().await?;
-            self.bytes.resize(begin + most, 0);
-            let read = self.stream.try_read(&mut self.bytes[begin..]);
-            self.bytes.truncate(begin + read.as_ref().map_or(0, |n| *n));
-            match read {
+            match self.read_now(most) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return done,
             }
         }
+    }
+
+    /// Who is still silent takes no room for what it might say: that is on the stack, and no longer than this takes.
+    fn read_now(&mut self, most: usize) -> io::Result<usize> {
+        let mut room = [0; AT_ONCE];
+        let read = self.stream.try_read(&mut room[..most.min(AT_ONCE)])?;
+        self.bytes.extend_from_slice(&room[..read]);
+        Ok(read)
     }
 
     /// What came behind.
