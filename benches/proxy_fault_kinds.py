@@ -75,6 +75,15 @@ class Proxy:
         rows = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8").splitlines()
         return 1024 * int(next(row.split()[1] for row in rows if row.startswith("RssAnon:")))
 
+    async def settled(self) -> int:
+        """Bytes that are its own, as soon as they do not change: what many have needed is given back a second later."""
+        for _ in range(PATIENCE_S):
+            before = self.memory()
+            await asyncio.sleep(1.5)
+            if self.memory() == before:
+                return before
+        raise WrongError("its memory never comes to rest")
+
     async def counts(self) -> dict[str, float]:
         """Its metrics."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.metrics)

@@ -4,9 +4,9 @@
     .venv/bin/python benches/proxy_faults.py [--rounds 8640] [--samples 18] [--json]
 
 A round is one fault of each kind (:mod:`proxy_fault_kinds`): resets, ends and silence of either side, at any time. Each
-has to end as it should, and the proxies' own counts have to say so. Between rounds, with nothing open, the descriptors
-and the memory of the proxies are looked at: they have to be level once a sixth of the rounds is over. Everything is on
-this computer's loopback.
+has to end as it should, and the proxies' own counts have to say so. Of no kind are more than 200 open at a time,
+however busy the computer is. Between rounds, with nothing open, the descriptors and the memory of the proxies are
+looked at: they have to be level once a sixth of the rounds is over. Everything is on this computer's loopback.
 """
 
 from __future__ import annotations
@@ -29,19 +29,27 @@ from proxy_fault_kinds import KINDS, PATIENCE_S, Day, WrongError, serve
 PACE_S = 0.06
 """Between the begins of two rounds: so many at a time are open that a busy computer still answers each in time."""
 
+AT_A_TIME = 200
+"""Of one kind at most: those that take 12 s, which on a computer with nothing else to do are that many by the pace."""
+
 WARM = 6
 """One of so many samples is before the proxies have what they keep."""
+
+LEAST_SAMPLES = 4
+"""One that is before that, and three with a first and a last third to tell what rises."""
 
 LEVEL_BYTES = 256 << 10
 """Memory that counts as level: an allocator takes a page here and there."""
 
 
-async def one(day: Day, name: str, failed: collections.Counter[str]) -> None:
-    """One fault."""
+async def one(day: Day, name: str, failed: collections.Counter[str], place: asyncio.Semaphore) -> None:
+    """One fault, whose place is free for the next one afterwards."""
     try:
         await asyncio.wait_for(KINDS[name][2](day), PATIENCE_S)
     except (WrongError, OSError, TimeoutError) as error:
         failed[f"{name}: {error or type(error).__name__}"] += 1
+    finally:
+        place.release()
 
 
 async def played(rounds: int, samples: int) -> dict[str, Any]:
@@ -61,18 +69,22 @@ async def played(rounds: int, samples: int) -> dict[str, Any]:
     seen: dict[str, list[tuple[int, int]]] = {name: [] for name in day.doors}
     counted: dict[str, dict[str, float]] = {}
     failed: collections.Counter[str] = collections.Counter()
+    places = {name: asyncio.Semaphore(AT_A_TIME) for name in KINDS}
     started, done = time.monotonic(), 0
     for sample in range(samples):
         many = rounds * (sample + 1) // samples - done
         faults: list[asyncio.Task[None]] = []
         for _ in range(many):
-            faults += [asyncio.create_task(one(day, name, failed)) for name in KINDS]
+            for name, place in places.items():
+                await place.acquire()
+                faults.append(asyncio.create_task(one(day, name, failed, place)))
             await asyncio.sleep(PACE_S)
         await asyncio.gather(*faults)
         done += many
         counted = {name: await of.at_rest() for name, of in day.doors.items()}
-        for name, of in day.doors.items():
-            seen[name].append((of.descriptors(), of.memory()))
+        settled = await asyncio.gather(*(of.settled() for of in day.doors.values()))
+        for (name, of), memory in zip(day.doors.items(), settled, strict=True):
+            seen[name].append((of.descriptors(), memory))
         print(
             f"{done} of {rounds} rounds, {time.monotonic() - started:.0f} s, {sum(failed.values())} wrong, "
             f"{len(miscounted(counted, done))} counts; " + "; ".join(f"{name} {of[-1]}" for name, of in seen.items()),
@@ -144,6 +156,8 @@ def main() -> int:
     options.add_argument("--samples", type=int, default=18)
     options.add_argument("--json", action="store_true")
     given = options.parse_args()
+    if given.samples < LEAST_SAMPLES or given.rounds < given.samples:
+        options.error(f"{given.samples} samples of {given.rounds} rounds cannot tell what rises; {LEAST_SAMPLES} can")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     result = asyncio.run(played(given.rounds, given.samples))

@@ -23,14 +23,16 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.mark.real_time
 def test_every_fault_ends_as_it_should_and_leaves_nothing() -> None:
-    command = [sys.executable, str(BENCHES / "proxy_faults.py"), "--rounds", "40", "--samples", "2", "--json"]
+    command = [sys.executable, str(BENCHES / "proxy_faults.py"), "--rounds", "120", "--samples", "4", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     found = json.loads(done.stdout)
     assert (found["problems"], done.returncode) == ([], 0), done.stderr
-    assert (found["rounds"], found["wrong"], found["miscounted"]) == (40, {}, {})
+    assert (found["rounds"], found["wrong"], found["miscounted"]) == (120, {}, {})
     assert set(found["proxies"]) == {"socks", "silent", "connect", "fixed"}
     for proxy in found["proxies"].values():
         assert proxy["descriptors"]["most"] <= proxy["descriptors"]["begin"] + 128 + 8
+        # One of four samples is before it is warm: what rises can be told.
+        assert proxy["memory_bytes"]["samples"] == 3
 
 
 def result(bench: ModuleType, seen: list[tuple[int, int]]) -> dict[str, Any]:
@@ -48,6 +50,19 @@ def test_what_rises_is_wrong_and_what_is_level_is_not(bench: ModuleType) -> None
     assert bench.level((20, 0), memory)["memory_bytes"]["rise"] == 60_000 * 7
     (said,) = bench.problems(result(bench, [(20 + 20 * number, 1) for number in range(12)]))
     assert "'most': 240" in said
+
+
+def test_of_the_fewest_samples_what_rises_is_told_and_fewer_are_refused(
+    bench: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory = [(30, (10 << 20) + 200_000 * number) for number in range(bench.LEAST_SAMPLES)]
+    (said,) = bench.problems(result(bench, memory))
+    assert "'rise': 400000" in said
+    for wrong in (["--samples", str(bench.LEAST_SAMPLES - 1)], ["--rounds", "5", "--samples", "6"]):
+        monkeypatch.setattr(sys, "argv", ["proxy_faults.py", *wrong])
+        with pytest.raises(SystemExit, match="2"):
+            bench.main()
+        assert "cannot tell what rises" in capsys.readouterr().err
 
 
 def test_what_was_not_as_it_should_is_said(bench: ModuleType) -> None:
