@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What splitting connections costs: ``ackclock proxy`` beside HAProxy in TCP mode with splice, alternately, in one run.
 
-    .venv/bin/python benches/proxy.py [--gigabytes 4] [--connections 5000] [--idle 9500] [--rounds 15] [--json]
+    .venv/bin/python benches/proxy.py [--gigabytes 4] [--connections 5000] [--idle 9500] [--rounds 15]
+        [--beside PROGRAM] [--json]
 
 CPU time of the proxy's process (all its threads, /proc/PID/task/*/schedstat), not time on a clock, which says more of
 how busy the computer is. On loopback that has in it the other end's receiving, which runs in whoever sends; both
@@ -39,7 +40,10 @@ EXISTING = 20
 
 
 def serve(listener: socket.socket) -> None:
-    """A request is one byte: b sends as many GB as the next says, e sends it back and waits for the end."""
+    """A request is one byte: b sends as many MB as the next say, e sends it back and waits for the end.
+
+    A connection that is reset is over, and no other with it.
+    """
     with contextlib.suppress(KeyboardInterrupt):
         import selectors
 
@@ -53,13 +57,14 @@ def serve(listener: socket.socket) -> None:
                     selector.register(stream, selectors.EVENT_READ)
                     continue
                 stream = key.fileobj  # type: ignore[assignment]
-                asked = stream.recv(16)
-                if asked[:1] == b"b":
-                    for _ in range(int(asked[1:]) * 1000):
-                        stream.sendall(block[:1_000_000])
-                elif asked:
-                    stream.sendall(asked)
-                    continue
+                with contextlib.suppress(ConnectionError):
+                    asked = stream.recv(16)
+                    if asked[:1] == b"b":
+                        for _ in range(int(asked[1:])):
+                            stream.sendall(block[:1_000_000])
+                    elif asked:
+                        stream.sendall(asked)
+                        continue
                 selector.unregister(stream)
                 stream.close()
 
@@ -96,11 +101,11 @@ def haproxy(target: int, most: int) -> Iterator[tuple[int, int]]:
 
 
 @contextlib.contextmanager
-def ours(target: int, most: int, lines: bool = False) -> Iterator[tuple[int, int]]:
-    """``ackclock proxy``; its process and its port."""
+def ours(target: int, most: int, lines: bool = False, program: str | None = None) -> Iterator[tuple[int, int]]:
+    """``ackclock proxy``, or another build of its program; its process and its port."""
     document = {"listen": "127.0.0.1:0", "mode": {"to": f"127.0.0.1:{target}"}, "user": "root", "lines": lines}
     document |= {"connections": most, "per_client": most}
-    command = [proxy.program(), "run", "-"]
+    command = [program or proxy.program(), "run", "-"]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, stdin=pipe, stdout=subprocess.DEVNULL, stderr=pipe, text=True)
     with ended(process):
@@ -135,16 +140,17 @@ def listening(port: int) -> None:
     raise TimeoutError(f"nobody at port {port}")
 
 
-def bulk(pid: int, port: int, gigabytes: int) -> float:
+def bulk(pid: int, port: int, gigabytes: float) -> float:
     """Seconds of a processor per GB that is downloaded."""
     into = bytearray(BLOCK)
     with socket.create_connection(("127.0.0.1", port)) as stream:
         before, got = cpu(pid), 0
-        stream.sendall(b"b%d" % gigabytes)
+        megabytes = round(gigabytes * 1000)
+        stream.sendall(b"b%d" % megabytes)
         while count := stream.recv_into(into):
             got += count
         time.sleep(0.1)
-        assert got == gigabytes * 10**9, got
+        assert got == megabytes * 10**6, f"{got} bytes of {megabytes} MB at port {port}"
         return (cpu(pid) - before) / gigabytes
 
 
@@ -215,31 +221,36 @@ def text(name: str, what: str, value: dict[str, Any]) -> str:
 def main() -> int:
     """Measure, and print a table or JSON."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("--gigabytes", type=int, default=4)
+    options.add_argument("--gigabytes", type=float, default=4)
     options.add_argument("--connections", type=int, default=5000)
     options.add_argument("--idle", type=int, default=9500)
     options.add_argument("--rounds", type=int, default=15)
+    options.add_argument("--beside", help="another build of the program ackclock-proxy, in turns with this one")
     options.add_argument("--json", action="store_true")
     given = options.parse_args()
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
     target = listener.getsockname()[1]
     server = multiprocessing.get_context("fork").Process(target=serve, args=(listener,), daemon=True)
     server.start()
+    most = max(given.idle, 100)
     candidates: dict[str, Callable[[], Any]] = {
-        "ackclock proxy": lambda: ours(target, given.idle),
-        "ackclock proxy, a line for each": lambda: ours(target, given.idle, lines=True),
+        "ackclock proxy": lambda: ours(target, most),
+        "ackclock proxy, a line for each": lambda: ours(target, most, lines=True),
     }
+    if given.beside:
+        candidates["the other build"] = lambda: ours(target, most, program=given.beside)
+        candidates["the other build, a line for each"] = lambda: ours(target, most, lines=True, program=given.beside)
     if shutil.which("haproxy"):
-        candidates[PEER] = lambda: haproxy(target, given.idle)
+        candidates[PEER] = lambda: haproxy(target, most)
     found: dict[str, dict[str, list[float]]] = {name: {} for name in candidates}
     for number in range(given.rounds):
         for name, start in list(candidates.items())[:: 1 if number % 2 else -1]:
             with start() as (pid, port):
                 found[name].setdefault("cpu_s_per_gb", []).append(bulk(pid, port, given.gigabytes))
                 found[name].setdefault("cpu_us_per_connection", []).append(short(pid, port, given.connections))
-    for name, start in candidates.items():
+    for name, start in candidates.items() if given.idle else ():
         with start() as (pid, port):
             found[name]["idle_bytes_per_connection"] = [idle(pid, port, given.idle)]
     server.kill()
