@@ -222,6 +222,14 @@ def test_the_command_prints_what_json_says(capsys: pytest.CaptureFixture[str]) -
     assert f"+{100 * download['runs']['gain']:.3g} %" in text
     assert "A proxy pays here" in text
     assert f"best by the geometric mean over the downloads: {found['best']}" in text
+    # Twice the rate for both round trips, and what was in the buffer in the runs.
+    (cost,) = (line for line in " ".join(text.split()).split("cost: ")[1:])
+    assert own["buffer_needed_bytes"] == pytest.approx(2 * 40e6 * PAYLOAD * 0.1 / 8)
+    assert cost.startswith(
+        f"a buffer of {own['buffer_needed_bytes'] / 1e6:.3g} MB for each download at a time (twice the rate for both "
+        f"round trips), held {own['most_buffered_bytes'] / 1e6:.3g} MB at most in the runs; "
+        "what it holds when a client goes away is acknowledged and not delivered"
+    )
 
 
 @pytest.mark.parametrize(
