@@ -13,7 +13,7 @@ from ackclock import study
 from ackclock.study.runner import Loaded, judge
 from split_runs import Played
 
-SAME = ("sent_bytes", "sent_segments", "retransmitted_bytes", "retransmitted_segments", "timeouts", "dup_acks")
+SAME = ("sent_bytes", "sent_segments", "retransmitted_bytes", "retransmitted_segments", "timeouts", "acks", "dup_acks")
 
 
 @pytest.fixture(scope="module")

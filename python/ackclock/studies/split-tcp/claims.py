@@ -327,7 +327,7 @@ def largest(results: Results, difference: Measure, bound: float) -> Verdict:
 @claim(
     "X1",
     "Ours: the captures say what the simulator says, of every download's time and, at each sender of its data, of "
-    "bytes sent and sent again, timeouts and duplicate acknowledgments. Value: largest difference of a time.",
+    "bytes sent and sent again, timeouts, acknowledgments and duplicates. Value: largest difference of a time.",
     short="The captures say what the simulator says.",
     unit="of the time",
     paper="-",

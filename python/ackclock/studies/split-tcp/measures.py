@@ -115,7 +115,7 @@ def apart(run: Run) -> float:
     return max(found, default=0.0)
 
 
-COUNTED = ("sent_bytes", "retransmitted_bytes", "timeouts", "dup_acks")
+COUNTED = ("sent_bytes", "retransmitted_bytes", "timeouts", "acks", "dup_acks")
 """What both captures at a sender of data and the simulator count of it."""
 
 
@@ -129,7 +129,7 @@ def simulated(run: Run, number: int) -> list[Mapping[str, Any]]:
 
 @measure(kind="amount")
 def miscounted(run: Run) -> float:
-    """Bytes, timeouts and duplicates of the downloads by which captures and the simulator differ, all together."""
+    """Bytes, timeouts and acknowledgments of the downloads by which captures and the simulator differ, all together."""
     found = 0
     for number in range(len(SIZES)):
         for own, seen in zip(simulated(run, number), senders(run, number), strict=True):
