@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ackclock
+import split_gone
 from ackclock.study import mean_interval
 from split_kernel import MEANS, PLAYED, REPLICATIONS, STUDY, given, rates
 
@@ -142,18 +143,27 @@ def table(cells: list[Cell]) -> str:
 
 def page(cells: list[Cell]) -> str:
     """As Markdown, a table for each scenario."""
-    parts = []
+    equal = sum(cell.verdict == "equal" for cell in cells)
+    parts = [f"**{equal} of {len(cells)} cells equal, {how_often(cells)}.**", ""]
     for scenario, title in TITLES.items():
         own = [cell for cell in cells if cell.scenario == scenario]
         equal = sum(cell.verdict == "equal" for cell in own)
-        parts += [f"### {title[0].upper()}{title[1:]}", "", f"{equal} of {len(own)} equal.", ""]
+        parts += [f"### {title[0].upper()}{title[1:]}", "", f"{equal} of {len(own)} equal, {how_often(own)}.", ""]
         parts += ["| cell | download | runs | simulated | Linux | difference | 95 % interval | |", "|" + "---|" * 8]
         for cell in own:
             _, where, column, runs, ours, linux, apart, low, high, verdict = cell.words()
             name, interval = SIZES[column], f"{low} to {high}" if low else ""
             parts.append(f"| {where} | {name} | {runs} | {ours} % | {linux} % | {apart} | {interval} | {verdict} |")
         parts.append("")
-    return "\n".join(parts)
+    return "\n".join(parts + split_gone.page())
+
+
+def how_often(cells: list[Cell]) -> str:
+    """How many of some cells were played more than once."""
+    once = sum(cell.runs == 1 for cell in cells)
+    if once in (0, len(cells)):
+        return f"{'none' if once else 'all'} of them played more than once"
+    return f"{len(cells) - once} of them played more than once and {once} once"
 
 
 SIZES = {

@@ -1,17 +1,21 @@
 """Records what a real kernel in virtual time, with the real proxy, makes of the study split-tcp.
 
     python conformance/split_kernel.py WORK [SCENARIO ...]
+    python conformance/split_kernel.py WORK --again N SCENARIO [--set KEY=LIST ...]
 
 plays scenarios of the study, some replications of each point, into folders of WORK, so that it may be interrupted, and
 writes their rates to `expected/linux-SCENARIO.csv` of the study, which has them beside the simulator's. `short` is
 `mean` without its large files, and more often: what the radio draws for single packets is much of a short one's time.
 `often` and `five` are those of its cells whose runs scatter most, more often still; `away` and `3g-near` are such cells
 of `outages` and `3g`.
+
+`--again` plays the first N replications anew, with `--set` of some points only, and says how far their rates are from
+those that are recorded, also in the record itself.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -42,7 +46,9 @@ PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     "modern": ("modern.toml", {"flows.0.cc": "cubic"}),
 }
 """By name the file of the study, and what is different: what no kernel plays is left out."""
-REPLICATIONS = {"mean": 12, "short": 30, "often": 100, "five": 30, "3g": 2, "3g-near": 12, "outages": 30, "away": 60}
+REPLICATIONS = {
+    "mean": 12, "short": 30, "often": 100, "five": 30, "3g": 2, "3g-near": 12, "outages": 30, "away": 60,
+}  # fmt: skip
 """Of those that are played more than once."""
 SHORT = 3
 """Flows with files of up to 1 MB."""
@@ -64,10 +70,17 @@ KEYS = {
     "modern": ["topology.hops.0.delay", "app.size", "topology.hops.1.rate", "cc", "relay"],
 }
 """What rows are called after."""
-MEANS = {"mean": ("mean", "short", "five", "often"), "3g": ("3g", "3g-near"), "outages": ("outages", "away")}
+MEANS = {
+    "mean": ("mean", "short", "five", "often"),
+    "3g": ("3g", "3g-near"),
+    "outages": ("outages", "away"),
+}
 """What makes the means of a scenario: where several have a cell, the last counts, which has most runs."""
+NO_TABLE = ("3g",)
+"""Those of whose means the study has no table."""
 ONE_SIZE = ("window", "proxy", "rates", "modern")
 """Those whose runs are of one download each."""
+AGAIN = "# Played again, "
 COLUMNS = {
     100_000: "rate_100k", 500_000: "rate_500k", 1_000_000: "rate_1m",
     5_000_000: "rate_5m", 10_000_000: "rate_10m", 20_000_000: "rate_20m",
@@ -99,30 +112,91 @@ def rates(result: Result, name: str) -> pl.DataFrame:
     return found.pivot("column", index=["row", "replication"], values="rate")
 
 
-def main(work: str, *names: str) -> None:
-    """Play and write."""
-    for name in names or PLAYED:
-        source, changes = given(name, engine="kernel-vt")
-        write(sweep(load(source, set=changes), Path(work) / name).result, name)
+def main() -> None:
+    """Play, and write or compare."""
+    parser = argparse.ArgumentParser(description="What a real kernel and the real proxy make of the study split-tcp.")
+    parser.add_argument("work", type=Path)
+    parser.add_argument("names", nargs="*", default=list(PLAYED))
+    parser.add_argument("--again", type=int, metavar="N")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=LIST", dest="some")
+    asked = parser.parse_intermixed_args()
+    if asked.some and asked.again is None:
+        parser.error("a record has all points: --set is for --again")
+    some = {
+        key: tomllib.loads(f"list = {text}")["list"] for key, _, text in (word.partition("=") for word in asked.some)
+    }
+    for name in asked.names:
+        run = {} if asked.again is None else {"replications": asked.again}
+        source, changes = given(name, engine="kernel-vt", **run)
+        result = sweep(load(source, set=changes | some), asked.work / name, jobs=1).result
+        if asked.again is None:
+            write(result, name)
+        else:
+            said = f"{compared(rates(result, name), recorded(name))}, by {by(result)}"
+            print(f"{name}: {said}", flush=True)
+            part = "".join(f", {word}" for word in asked.some)
+            note(file_of(name), f"{asked.again} replication{'s' * (asked.again > 1)}{part}", said)
+
+
+def compared(new: pl.DataFrame, old: pl.DataFrame) -> str:
+    """How many rates are the same, and how far the others are apart, as a share."""
+    keys = ["row", "replication"]
+    apart = [abs(one / other - 1) for one, other in pairs(new, old, keys)]
+    other = sorted(share for share in apart if share > 0)
+    words = f"{len(apart) - len(other)} of {len(apart)} rates are the same"
+    return words + (f", the others apart by {100 * max(other):.3g} % at most" if other else "")
+
+
+def pairs(new: pl.DataFrame, old: pl.DataFrame, keys: list[str]) -> list[tuple[int, int]]:
+    """Rates of both that have one name."""
+    new, old = (each.cast({"replication": pl.Int64}) for each in (new, old))
+    both = new.join(old, on=keys, suffix=" before")
+    assert len(both) == len(new), "not everything is recorded"
+    columns = [column for column in new.columns if column not in keys]
+    return [pair for column in columns for pair in both.select(column, f"{column} before").rows()]
+
+
+def recorded(name: str) -> pl.DataFrame:
+    """The runs of a scenario in its file."""
+    found = read(file_of(name))
+    return found if name in REPLICATIONS else found.with_columns(replication=0)
+
+
+def file_of(name: str) -> str:
+    """Where the runs of a scenario are."""
+    return f"linux-{name}-runs" if name in REPLICATIONS else f"linux-{name}"
+
+
+def note(name: str, what: str, words: str) -> None:
+    """Say in the head of a file what playing a part of it again gave, in place of what that gave before."""
+    file, begin = STUDY / "expected" / f"{name}.csv", f"{AGAIN}{what}:"
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith(begin)]
+    head = sum(line.startswith("#") for line in lines)
+    file.write_text("\n".join([*lines[:head], f"{begin} {words}.", *lines[head:], ""]), encoding="utf-8")
 
 
 def write(result: Result, name: str) -> None:
-    """Write the runs of a scenario, and means as the study's tables have them: of `mean` with the files of `short`."""
+    """Write the runs of a scenario, and the means that the study's tables have."""
     found = rates(result, name)
-    if name in REPLICATIONS:
-        to_file(result, f"linux-{name}-runs", found)
-    (scenario,) = [each for each, parts in MEANS.items() if name in parts] or [name]
-    found = means(found if scenario not in MEANS else read(f"linux-{scenario}-runs"))
-    for oftener in MEANS.get(scenario, ())[1:]:
-        found = found.update(means(read(f"linux-{oftener}-runs")), on="row")
-    if scenario != "3g":  # which no table has
-        to_file(result, f"linux-{scenario}", found)
-
-
-def means(runs: pl.DataFrame) -> pl.DataFrame:
-    """Over replications."""
-    found = runs.group_by("row", maintain_order=True).agg(cs.exclude("row", "replication").mean().round(0).cast(int))
+    if name not in REPLICATIONS:
+        to_file(f"linux-{name}", f"Bit/s of downloads on {by(result)}", found.drop("replication"))
+        return
     assert sum(found.null_count().row(0)) == 0, "a download has not ended"
+    to_file(f"linux-{name}-runs", f"Bit/s of downloads on {by(result)}", found)
+    (scenario,) = [each for each, parts in MEANS.items() if name in parts] or [name]
+    if scenario not in NO_TABLE:
+        parts = ", ".join(f"linux-{part}-runs.csv" for part in MEANS.get(scenario, (scenario,)))
+        to_file(f"linux-{scenario}", f"Means of {parts}", means(scenario))
+
+
+def means(scenario: str) -> pl.DataFrame:
+    """Over replications, of each cell those that are most."""
+    found: pl.DataFrame | None = None
+    for part in MEANS.get(scenario, (scenario,)):
+        runs = read(f"linux-{part}-runs").group_by("row", maintain_order=True)
+        own = runs.agg(cs.exclude("row", "replication").mean().round(0).cast(pl.Int64))
+        found = own if found is None else found.update(own, on="row")
+    assert found is not None
     return found
 
 
@@ -131,14 +205,20 @@ def read(name: str) -> pl.DataFrame:
     return pl.read_csv(STUDY / "expected" / f"{name}.csv", comment_prefix="#")
 
 
-def to_file(result: Result, name: str, found: pl.DataFrame) -> None:
-    """Write one, and say what it is of."""
+def by(result: Result) -> str:
+    """What has played, and when."""
     (kernel,) = {run["emulation"]["kernel"] for run in result.manifest["runs"]}
-    of = f"Linux {kernel.split('-')[0]} in virtual time, {result.manifest['created'][:10]}"
-    head = f"# Bit/s of downloads on {of};\n# the relay is the program ackclock-proxy: conformance/split_kernel.py.\n"
+    engine, day = result.manifest["engine"], result.manifest["created"][:10]
+    version = f"ackclock {engine['version']} (commit {engine['commit']})"
+    return f"Linux {kernel.split('-')[0]} in virtual time, {version}, {day}"
+
+
+def to_file(name: str, what: str, found: pl.DataFrame) -> None:
+    """Write one, and say what it is of."""
+    head = f"# {what};\n# the relay is the program ackclock-proxy: conformance/split_kernel.py.\n"
     text = found.write_csv(quote_style="non_numeric")
     (STUDY / "expected" / f"{name}.csv").write_text(head + text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
