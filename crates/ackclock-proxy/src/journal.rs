@@ -1,7 +1,7 @@
 //! Lines about connections. A thread of its own writes them, so that whoever reads slowly holds up nobody.
 
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{sleep, spawn, JoinHandle};
 use std::time::Duration;
@@ -23,6 +23,8 @@ struct Shared {
     waiting: Mutex<Waiting>,
     news: Condvar,
     dropped: AtomicU64,
+    /// Bytes that wait or are being written.
+    held: AtomicUsize,
 }
 
 impl Shared {
@@ -54,6 +56,8 @@ impl Journal {
             if to.write_all(&text).and_then(|()| to.flush()).is_err() {
                 of.dropped.fetch_add(text.iter().filter(|byte| **byte == b'\n').count() as u64, Relaxed);
             }
+            of.held.fetch_sub(text.len(), Relaxed);
+            drop(text);
             if over {
                 return;
             }
@@ -72,10 +76,16 @@ impl Journal {
         let first = waiting.text.is_empty();
         waiting.text.extend_from_slice(line.as_bytes());
         waiting.text.push(b'\n');
+        self.shared.held.fetch_add(line.len() + 1, Relaxed);
         drop(waiting);
         if first {
             self.shared.news.notify_one();
         }
+    }
+
+    /// Bytes of lines that are not written yet.
+    pub fn held(&self) -> usize {
+        self.shared.held.load(Relaxed)
     }
 
     /// Lines that were not written.
@@ -124,7 +134,7 @@ mod tests {
         let text = from.iter().flatten().collect::<Vec<u8>>();
         let lines: Vec<String> = String::from_utf8(text).unwrap().lines().map(str::to_owned).collect();
         assert_eq!(lines, (0..1000).map(|n| n.to_string()).collect::<Vec<_>>());
-        assert_eq!(journal.dropped(), 0);
+        assert_eq!((journal.dropped(), journal.held()), (0, 0));
     }
 
     #[test]
@@ -139,7 +149,7 @@ mod tests {
         assert!(begin.elapsed() < Duration::from_millis(250), "{:?}", begin.elapsed());
         journal.finish();
         let written = from.iter().flatten().filter(|byte| *byte == b'\n').count() as u64;
-        assert!(journal.dropped() > 0);
+        assert!(journal.dropped() > 0 && journal.held() == 0);
         assert_eq!(written + journal.dropped(), 40);
     }
 }

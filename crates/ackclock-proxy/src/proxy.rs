@@ -7,6 +7,7 @@ use crate::journal::Journal;
 use crate::metrics::{self, Counts};
 use crate::pipes::Pipes;
 use crate::sys::info::{info, Info};
+use crate::sys::memory::give_back;
 use crate::sys::options::reset_when_closed;
 use crate::wanted::{seconds, Wanted};
 use std::io;
@@ -27,6 +28,12 @@ const TRY_AGAIN: Duration = Duration::from_millis(50);
 /// say so, and there would be one with each connection.
 const EARLIER: Duration = Duration::from_secs(1);
 
+/// So many connections at a time have taken memory that is worth being given back.
+const MANY: u64 = 64;
+
+/// Lines of some fifty connections: they are worth no waiting.
+const FEW_LINES: usize = 64 << 10;
+
 /// How long connections that were told to end may take to do it.
 const LAST: Duration = Duration::from_secs(2);
 
@@ -46,6 +53,8 @@ pub struct Proxy {
     clients: Arc<Clients>,
     stop: watch::Sender<bool>,
     numbers: AtomicU64,
+    /// Most connections that were there at a time since memory was given back.
+    most: AtomicU64,
     /// Whether it was said that a client's, or a server's, connection begins with another window than is asked for.
     said: [AtomicBool; 2],
 }
@@ -64,9 +73,9 @@ impl Proxy {
     pub fn new(wanted: Wanted, fixed: Vec<SocketAddr>, pipes: Pipes, journal: Journal) -> Proxy {
         let known = !wanted.credentials.is_empty();
         let clients = Arc::new(Clients::new(wanted.allow.clone(), known, wanted.per_client));
-        let (counts, numbers) = (Counts::default(), AtomicU64::new(0));
+        let (counts, numbers, most) = (Counts::default(), AtomicU64::new(0), AtomicU64::new(0));
         let (stop, said) = (watch::Sender::new(false), Default::default());
-        Proxy { wanted, fixed, counts, pipes, journal, clients, stop, numbers, said }
+        Proxy { wanted, fixed, counts, pipes, journal, clients, stop, numbers, most, said }
     }
 
     /// What becomes true when connections are to end.
@@ -110,9 +119,11 @@ impl Proxy {
             let page = Arc::new(move || of.counts.page(&of.pipes, of.journal.dropped()));
             tokio::spawn(metrics::serve(listener, move |address| clients.may(address), page));
         }
-        tokio::spawn(async {
+        let of = Arc::clone(self);
+        tokio::spawn(async move {
             loop {
                 sleep(EARLIER).await;
+                of.give_back();
             }
         });
         let slots = Arc::new(Semaphore::new(self.wanted.connections));
@@ -135,6 +146,15 @@ impl Proxy {
         let _ = timeout(LAST, slots.acquire_many(whole)).await;
         self.report(cut);
         Ok(())
+    }
+
+    /// What many connections have needed goes back to the system when half of them are gone, and their lines too.
+    fn give_back(&self) {
+        let (open, most) = (self.counts.open.load(Relaxed), self.most.load(Relaxed));
+        if most >= MANY && open <= most / 2 && self.journal.held() <= FEW_LINES {
+            give_back();
+            self.most.store(open, Relaxed);
+        }
     }
 
     fn report(&self, cut: u64) {
@@ -201,7 +221,8 @@ impl Proxy {
                 return;
             }
         };
-        self.counts.open.fetch_add(1, Relaxed);
+        let open = self.counts.open.fetch_add(1, Relaxed) + 1;
+        self.most.fetch_max(open, Relaxed);
         let proxy = Arc::clone(self);
         tokio::spawn(async move {
             serve(Arc::clone(&proxy), client, peer, place).await;

@@ -260,12 +260,8 @@ fn thousands_that_are_silent_cost_little_and_leave_nothing() {
     drop(clients);
     proxy.ended(MANY);
     proxy.is_at_rest(descriptors);
-    let again: Vec<_> = (0..MANY).map(|_| proxy.connect()).collect();
-    eventually("they are there", || (proxy.metric("connections_open") == MANY as f64).then_some(()));
-    drop(again);
-    proxy.ended(2 * MANY);
-    // What an allocator keeps for the next time may stay, and no more.
-    assert!(proxy.memory() < memory + 2 * each * MANY + (4 << 20), "{} of {memory}", proxy.memory());
+    // What most of them needed is given back; tests/level.rs looks whether anything stays of each of them.
+    eventually("memory is given back", || (proxy.memory() < memory + (1 << 20)).then_some(()));
 }
 
 #[test]
