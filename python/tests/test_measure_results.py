@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 
 from ackclock.cli.app import main
 from ackclock.measure import campaign, runner
+from ackclock.measure.causes import courses
 from ackclock.measure.journal import Journal
 from ackclock.results.result import Result
 from measuring import serving
@@ -59,6 +61,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made = runner.begin(campaign.parsed(text, "try.toml", out.parent), out, runner.Asked(), lambda _: None)
     assert (made.done, made.missing) == (12, 0)
     return out
+
+
+def test_rates_of_steps_are_those_of_bytes_where_segments_are_not_full(folder: Path) -> None:
+    # A paced sender on an interface that takes 64 kB at once: its segments are a fraction of that.
+    result = Result.load(folder)
+    goodput = dict(result.runs.select("run", "goodput_bps").iter_rows())
+    tests = [test for line in courses.lines(result) for test in line.tests]
+    assert len(tests) == 12
+    # A test is so short that a burst more or less at its edges is a sixth of it.
+    assert statistics.median(test.mean / goodput[test.run] for test in tests) == pytest.approx(1.0, rel=0.15)
 
 
 def test_runs_and_flows_are_what_was_measured(folder: Path) -> None:

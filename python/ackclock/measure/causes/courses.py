@@ -162,7 +162,7 @@ def _test(
     count = max(2, int((end - begin) / length))
     edges = [begin + (end - begin) * at / count for at in range(count + 1)]
     mss = [flow["mss"] for flow in point["resolved"]["flows"]]
-    sizes = [mss[min(number, len(mss) - 1)] for number in range(len(own))]
+    sizes = [_payload(flow, mss[min(number, len(mss) - 1)]) for number, (flow, _) in enumerate(own)]
     steps = tuple(tuple(_steps(series, edges, base, size)) for (_, series), size in zip(own, sizes, strict=True))
     times = [row.get(name) for name in ("client_cpu_s", "server_cpu_s")]
     cpu = max((time / (end or 1.0) for time in times if time is not None), default=None)
@@ -171,7 +171,13 @@ def _test(
     return Course(row["run"], row.get("block"), end - begin, base, cpu, steps, paced, in_order)
 
 
-def _segments(series: Mapping[str, Series], mss: int) -> Series | None:
+def _payload(flow: Mapping[str, Any], mss: int) -> float:
+    """Bytes of a segment in the mean: not full where a sender is paced, or interfaces take large ones."""
+    sent, segments = flow.get("sent_bytes"), flow.get("sent_segments")
+    return min(mss, sent / segments) if sent and segments else mss
+
+
+def _segments(series: Mapping[str, Series], mss: float) -> Series | None:
     """The kernel's count of segments has those that came beyond a gap, too: it does not stop at losses."""
     return series.get("delivered_segments") if mss > 1 else None
 
@@ -182,7 +188,7 @@ def _gap(series: Mapping[str, Series]) -> float | None:
     return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None
 
 
-def _steps(series: Mapping[str, Series], edges: Sequence[float], base: float | None, mss: int) -> Iterator[Step]:
+def _steps(series: Mapping[str, Series], edges: Sequence[float], base: float | None, mss: float) -> Iterator[Step]:
     """The steps of a connection."""
     segments = _segments(series, mss)
     arrived = [value * mss for value in _at(segments, edges)] if segments else _at(series["delivered"], edges)
