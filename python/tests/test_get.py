@@ -190,6 +190,9 @@ def test_checksums(tmp_path: Path) -> None:
         assert f"its sha256 is {sha256(data)}" in done.stderr
         assert names(tmp_path) == ["a.part", "a.part.journal"]
         done = get(f"{server.url}/a", tmp_path, checksum=["sha256", sha256(data).upper()], json=True)
+        assert get(f"{server.url}/b", tmp_path, checksum=["sha256", "0" * 64]).returncode == 1
+        again = get(f"{server.url}/b", tmp_path, checksum=["sha256", sha256(data)])
+    assert again.stderr.splitlines()[-1].endswith("b: 2 MB, all of it was there, checksum right")
     assert done.returncode == 0, done.stderr
     # What was there did not have to come again, but for the byte that shows that it is the same file.
     assert json.loads(done.stdout)["resumed_bytes"] == len(data)

@@ -161,10 +161,14 @@ impl Report {
             };
             let checked = if summary.checksum.is_some() { ", checksum right" } else { "" };
             let (size, seconds, rate) = (bytes(summary.bytes), summary.seconds, summary.goodput_bps * 1e-6);
-            eprintln!(
-                "ackclock: {}: {size} in {seconds:.1} s, {rate:.1} Mbit/s, {many}{before}{checked}",
-                summary.file
-            );
+            if summary.received_bytes == 0 && summary.resumed_bytes > 0 {
+                eprintln!("ackclock: {}: {size}, all of it was there{checked}", summary.file);
+            } else {
+                eprintln!(
+                    "ackclock: {}: {size} in {seconds:.1} s, {rate:.1} Mbit/s, {many}{before}{checked}",
+                    summary.file
+                );
+            }
         }
         if self.json {
             println!("{}", serde_json::to_string(&summary).unwrap_or_default());
