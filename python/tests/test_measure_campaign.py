@@ -290,11 +290,38 @@ def test_what_the_server_refuses_ends_the_campaign_and_is_no_result(tmp_path: Pa
     token.chmod(0o600)
     with serving(token=TOKEN) as (_, address):
         file = written(tmp_path, address.port, ("[[lines]]", 'token = "token"\n[[lines]]'))
+        out = tmp_path / "new" / "out"
         with pytest.raises(client.RefusedError, match="the token is not that of this server"):
-            runner.begin(campaign.load(file), tmp_path / "out", runner.Asked(), silent)
-        assert Journal(tmp_path / "out").done() == set()
+            runner.begin(campaign.load(file), out, runner.Asked(), silent)
+        assert not (tmp_path / "new").exists(), "a campaign that never began has left something"
+        (tmp_path / "there").mkdir()
+        with pytest.raises(client.RefusedError):
+            runner.begin(campaign.load(file), tmp_path / "there", runner.Asked(), silent)
+        assert not list((tmp_path / "there").iterdir()), "what was there before stays, and nothing more"
+        own = token.read_bytes()
         token.write_bytes(TOKEN)
-        assert runner.resume(tmp_path / "out", runner.Asked(), silent).done == 6
+        assert runner.begin(campaign.load(file), out, runner.Asked(once=True), silent).done == 2
+        token.write_bytes(own)
+        with pytest.raises(client.RefusedError):
+            runner.resume(out, runner.Asked(), silent)
+        assert len(Journal(out).done()) == 2, "what was measured is kept"
+        token.write_bytes(TOKEN)
+        assert runner.resume(out, runner.Asked(), silent).done == 6
+
+
+def test_a_directory_of_somebody_else_is_refused_before_anything(tmp_path: Path) -> None:
+    found = campaign.load(written(tmp_path, 1))
+    for name, said in (("notes.txt", "notes.txt"), ("runs.journal", "runs.journal"), ("manifest.json", "manifest")):
+        out = tmp_path / name.partition(".")[2]
+        out.mkdir()
+        (out / name).write_text("mine")
+        with pytest.raises(InputError, match=rf"holds something other than a campaign \('{said}.*another name"):
+            runner.begin(found, out, runner.Asked(), silent)
+        with pytest.raises(InputError, match="other than a campaign"):
+            runner.go_on(found, out, runner.Asked(), silent)
+        assert [item.name for item in out.iterdir()] == [name]
+    with pytest.raises(InputError, match="is a file, not a directory"):
+        runner.begin(found, tmp_path / "campaign.toml", runner.Asked(), silent)
 
 
 def test_the_context_has_the_line_and_nobody(tmp_path: Path) -> None:

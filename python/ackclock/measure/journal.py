@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,16 +37,18 @@ class Journal:
         self.vain: list[Callable[[], None]] | None = []
         """What forgets those tests and probes that have failed since this process began, until one did not: then None.
         """
+        self._made: list[Path] = []
+        """Directories that its beginning has made, the innermost first."""
 
     @classmethod
     def begun(cls, out: Path, campaign: Campaign, kernel: tuple[str, str] | None = None) -> Journal:
         """Begin one, in virtual time on a kernel of this name and digest or in real time.
 
-        Raises :class:`InputError` where one is.
+        Raises :class:`InputError` where one is, or anything else.
         """
+        check_free(out)
         journal = cls(out)
-        if journal.folder.exists():
-            raise InputError("a campaign is there", f"go on with: ackclock measure resume {out}", source=str(out))
+        journal._made = [folder for folder in (out, *out.parents) if not folder.exists()]
         state = {
             "folder": str(campaign.folder),
             "source": Path(campaign.source).name,
@@ -64,6 +67,13 @@ class Journal:
             raise unwritable(out, error) from None
         (journal.folder / _STATE).chmod(0o600)
         return journal
+
+    def discard(self) -> None:
+        """Leave nothing behind of a campaign that this process has begun, and in which nothing was measured."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # somebody has put something there
+            for folder in self._made:
+                folder.rmdir()
 
     def campaign(self) -> Campaign:
         """What is being measured. Raises :class:`InputError` where no campaign is."""
@@ -175,6 +185,22 @@ class Journal:
             os.fsync(stream.fileno())
         partial.replace(target)
         to_disk(target.parent)
+
+
+def check_free(out: Path) -> None:
+    """Refuse a directory in which no campaign can begin: it is to be new or empty. Raises :class:`InputError`."""
+    if (out / FOLDER).exists():
+        raise InputError("a campaign is there", f"go on with: ackclock measure resume {out}", source=str(out))
+    another = "give --out another name"
+    if out.exists() and not out.is_dir():
+        raise InputError("is a file, not a directory", another, source=str(out))
+    try:
+        others = sorted(item.name for item in out.iterdir()) if out.exists() else []
+    except OSError as error:
+        raise unwritable(out, error) from None
+    if others:
+        problem = f"holds something other than a campaign ('{others[0]}')"
+        raise InputError(problem, f"{another}, or empty it", source=str(out))
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from ackclock.execution import behind
 from ackclock.measure import blocks, context, inside, iperf3, schedule, secret, tables
 from ackclock.measure.blocks import Report
 from ackclock.measure.campaign import Block, Campaign, Line, Point, Probe
-from ackclock.measure.client import Address
-from ackclock.measure.journal import Journal
+from ackclock.measure.client import Address, RefusedError
+from ackclock.measure.journal import Journal, check_free
 from ackclock.scenario.plan import load
 from ackclock.sweeps import shell
 
@@ -58,6 +58,7 @@ class Made:
 
 def begin(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
     """Begin a campaign in a directory. Raises :class:`InputError` before anything is measured."""
+    check_free(out)
     lines = _chosen(campaign, asked)
     _affordable(campaign, lines, asked)
     _token(campaign, lines, asked)
@@ -65,7 +66,12 @@ def begin(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
     _time(lines, asked)
     kernel = _kernel(campaign, lines, asked) if asked.virtual else None
     journal = Journal.begun(out, campaign, kernel)
-    return _go_on(campaign, journal, _as_begun(journal, campaign, lines, asked), report)
+    try:
+        return _go_on(campaign, journal, _as_begun(journal, campaign, lines, asked), report)
+    except RefusedError:
+        if not journal.done() and not journal.probed():
+            journal.discard()
+        raise
 
 
 def go_on(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
