@@ -45,13 +45,17 @@ class Asked(Model):
 def checked(message: dict[str, Any]) -> Asked:
     """What a message asks for. Raises :class:`Problem` where it asks for what no server does."""
     try:
-        asked = Asked.model_validate(message, strict=True)
+        return consistent(Asked.model_validate(message, strict=True))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"])) or "test"
         raise Problem(f"{key}: {first['msg'].lower()}", "ask for a test as docs/measure.md describes it") from None
+
+
+def consistent(asked: Asked) -> Asked:
+    """The same, if its parts go together. Raises :class:`Problem`."""
     if asked.warmup_ns >= asked.duration_ns:
-        raise Problem("the warm-up leaves nothing of the test", "make the test longer")
+        raise Problem("the warm-up leaves nothing of the test", "make the test longer", "warmup")
     if asked.total * asked.duration_ns // asked.interval_ns > MOST_SAMPLES:
-        raise Problem("the test has too many samples", f"at most {MOST_SAMPLES}: sample less often")
+        raise Problem("the test has too many samples", f"at most {MOST_SAMPLES}: sample less often", "interval")
     return asked

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ackclock.errors import InputError, Problem, unknown
 from ackclock.files import reason
-from ackclock.measure import asked, iperf3, probe, sockets
+from ackclock.measure import asked, bounds, iperf3, probe, sockets
 from ackclock.measure.asked import Asked, Direction
 from ackclock.measure.order import Order, order
 from ackclock.measure.schedule import Schedule
@@ -122,7 +122,7 @@ class Trial(Model):
     """What makes the test: our own data plane, or the installed iperf3."""
 
     def message(self) -> Asked:
-        """As a server is asked for it. Raises :class:`Problem`."""
+        """As a server is asked for it. Raises :class:`Problem` and :class:`ValidationError`."""
         options = {name: getattr(self, name) for name in sockets.Options.model_fields}
         message = {
             "connections": self.connections,
@@ -132,7 +132,7 @@ class Trial(Model):
             "interval_ns": self.interval,
             "options": options,
         }
-        found = asked.checked(message)
+        found = asked.consistent(Asked.model_validate(message, strict=True))
         if self.tool == iperf3.TOOL:
             iperf3.check(found)
         return found
@@ -297,7 +297,10 @@ def _point(index: int, line: Line, params: Mapping[str, Any], raw: dict[str, Any
     try:
         asked_for = test.message()
     except Problem as problem:
-        raise Problem(problem.problem, problem.remedy, "test") from None
+        raise Problem(problem.problem, problem.remedy, "test", *problem.key) from None
+    except ValidationError as error:
+        found_wrong = bounds.problem(error, raw)
+        raise Problem(found_wrong.problem, found_wrong.remedy, "test", *found_wrong.key) from None
     own: Params = {name.removeprefix("test."): value for name, value in params.items()}
     return Point(index, line, {"line": line.name, **own} if several else own, asked_for, test.tool)
 
