@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ackclock.cli import console
-from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
+from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.errors import InputError
 from ackclock.measure import campaign as campaigns
 from ackclock.measure import probe, runner, secret
 from ackclock.measure.campaign import Campaign
+from ackclock.measure.client import RefusedError
 from ackclock.measure.journal import Journal
 
 _FIRST = 6
@@ -84,12 +85,22 @@ def resume(out: Path, request: Request) -> int:
 
 
 def _made(out: Path, make: Callable[[], runner.Made]) -> int:
+    before = _ended_tests(out)
     try:
         made = make()
     except KeyboardInterrupt:
         console.warn(f"interrupted; what was measured is kept: ackclock measure resume {out}")
         return INTERRUPTED
+    except RefusedError as refused:
+        console.warn(str(refused))
+        return BAD_INPUT if _ended_tests(out) == before else FAILED
     return _ended(out, made)
+
+
+def _ended_tests(out: Path) -> int:
+    """How many tests and probes of a campaign have come to their end."""
+    journal = Journal(out)
+    return len(journal.done()) + len(journal.probed())
 
 
 def _ended(out: Path, made: runner.Made) -> int:

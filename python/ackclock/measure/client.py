@@ -28,7 +28,14 @@ class MeasureError(AckclockError):
 
 
 class RefusedError(MeasureError):
-    """The server does not do what was asked for: asking again would not help."""
+    """The server does not do what was asked for: asking again would not help.
+
+    `key` is what of a campaign it is about: ``token``, an option of a test, or nothing that is known.
+    """
+
+    def __init__(self, problem: str, key: str | None = None) -> None:
+        self.key = key
+        super().__init__(problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +139,9 @@ def _as_errors(address: Address) -> Iterator[None]:
     except ProtocolError as error:
         raise MeasureError(f"{address}: {error}") from None
     except Problem as problem:
-        raise RefusedError(f"{address}: {problem}") from None
+        raise RefusedError(f"this computer: {problem}", next(map(str, problem.key), None)) from None
+    except RefusedError as error:
+        raise RefusedError(f"{address}: {error}", error.key) from None
     except (KeyError, TypeError, ValueError) as error:
         raise MeasureError(f"{address}: the server says what no server of this kind does ({error})") from None
 
@@ -150,7 +159,7 @@ def _introduced(control: socket.socket, token: bytes) -> Message:
     _say(control, {"type": "proof", "proof": secret.proof(token, "client", theirs, own)})
     welcome = _hear(control, "welcome")
     if not secret.proven(token, "server", theirs, own, welcome.get("proof")):
-        raise RefusedError("the server does not know the token")
+        raise RefusedError("the server does not know the token", "token")
     return welcome
 
 
@@ -162,7 +171,10 @@ def _hear(control: socket.socket, kind: str) -> Message:
     """The next message, which has to be of this kind."""
     message = frames.receive(control, frames.ANSWERED, _ANSWER_S)
     if message["type"] == "refused":
-        raise RefusedError(f"the server refuses: {str(message.get('reason'))[:300]}")
+        key = message.get("key")
+        raise RefusedError(
+            f"the server refuses: {str(message.get('reason'))[:300]}", key if isinstance(key, str) else None
+        )
     if message["type"] != kind:
         raise ProtocolError(f"the server says {message['type'][:20]!r} where {kind!r} was expected")
     return message

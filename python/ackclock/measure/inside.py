@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ackclock.errors import AckclockError
-from ackclock.measure import blocks, server
-from ackclock.measure.client import Address
+from ackclock.measure import blocks, refusals, server
+from ackclock.measure.client import Address, RefusedError
 from ackclock.measure.journal import Journal
 
 SERVER = "ACKCLOCK_SERVER"
@@ -25,6 +25,9 @@ SERVER = "ACKCLOCK_SERVER"
 
 CHANGED = 4
 """Exit code: the line became another one."""
+
+REFUSED = 5
+"""Exit code: the server does not want these tests, and standard error says why."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,6 +47,9 @@ def main(arguments: Sequence[str]) -> int:
     job = blocks.Job(int(number), int(repetition), points, Address(address, server.PORT), None, probes)
     try:
         left = blocks.play(campaign, journal, job, _report)
+    except RefusedError as refused:
+        sys.stderr.write(f"ackclock: {refusals.explained(refused, campaign)}\n")
+        return REFUSED
     except AckclockError as error:
         sys.stderr.write(f"ackclock: {error}\n")
         return 1

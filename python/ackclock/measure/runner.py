@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ackclock.errors import AckclockError, InputError
 from ackclock.execution import behind
-from ackclock.measure import blocks, context, inside, iperf3, schedule, secret, tables
+from ackclock.measure import blocks, context, inside, iperf3, refusals, schedule, secret, tables
 from ackclock.measure.blocks import Report
 from ackclock.measure.campaign import Block, Campaign, Line, Point, Probe
 from ackclock.measure.client import Address, RefusedError
@@ -169,7 +169,7 @@ def _as_begun(journal: Journal, campaign: Campaign, lines: Sequence[Line], asked
 
 def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -> Made:
     lines = _chosen(campaign, asked)
-    token = _token(campaign, lines, asked)
+    means = Means(_token(campaign, lines, asked), asked.token, asked.virtual, asked.kernel)
     with journal.locked():
         pending = [block for block in campaign.blocks() if block.line in lines]
         if asked.once:
@@ -179,7 +179,7 @@ def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -
         try:
             while pending:
                 block = pending.pop(0)
-                left = _block(campaign, journal, block, Means(token, asked.virtual, asked.kernel), report)
+                left = _block(campaign, journal, block, means, report)
                 if left and again < _EVER_AGAIN:
                     again += 1
                     pending.append(Block(number, block.line, block.repetition, tuple(left)))
@@ -232,6 +232,8 @@ class Means:
     """What a block is played with."""
 
     token: bytes | None
+    token_file: Path | None
+    """What is used in place of the campaign's own, if any."""
     virtual: bool
     kernel: str | None
 
@@ -247,7 +249,10 @@ def _block(campaign: Campaign, journal: Journal, block: Block, means: Means, rep
     assert place is not None, "a line without a path has a server: the campaign was checked"
     address = Address(*place, device=block.line.interface)
     job = blocks.Job(block.number, block.repetition, left.points, address, means.token, left.probes)
-    return blocks.play(campaign, journal, job, report)
+    try:
+        return blocks.play(campaign, journal, job, report)
+    except RefusedError as refused:
+        raise refusals.explained(refused, campaign, means.token_file) from None
 
 
 def _behind(campaign: Campaign, journal: Journal, block: Block, left: Left, means: Means) -> list[Point]:
@@ -269,6 +274,8 @@ def _behind(campaign: Campaign, journal: Journal, block: Block, left: Left, mean
     code = ended.shell["exit"]
     if code == 130:
         raise KeyboardInterrupt
+    if code == inside.REFUSED:
+        raise RefusedError(f"line '{block.line.name}': its tests are refused, for the reason said above")
     if code not in (0, inside.CHANGED):
         raise AckclockError(f"{block.line.name}: the tests behind the path ended with exit code {code}")
     done = journal.done()

@@ -71,6 +71,10 @@ class Settings:
         return self
 
 
+class _TokenError(ProtocolError):
+    """A newcomer does not know the token."""
+
+
 @dataclass(slots=True)
 class _Newcomer:
     """A connection whose other end has proven nothing."""
@@ -187,6 +191,8 @@ class Server:
         newcomer.heard += len(part)
         try:
             self._understand(newcomer)
+        except _TokenError as error:
+            self._refuse(newcomer, str(error), "token")
         except ProtocolError as error:
             self._refuse(newcomer, str(error))
 
@@ -232,7 +238,7 @@ class Server:
         assert newcomer.nonces is not None
         token = self._settings.token or b""
         if message["type"] != "proof" or not secret.proven(token, "client", *newcomer.nonces, message.get("proof")):
-            raise ProtocolError("the token is not that of this server")
+            raise _TokenError("the token is not that of this server")
         if newcomer.buffer:
             raise ProtocolError("something was said before the answer")
         sock = self._forget(newcomer)
@@ -270,8 +276,8 @@ class Server:
             return newcomer.sock.send(text) == len(text)
         return False
 
-    def _refuse(self, newcomer: _Newcomer, reason: str) -> None:
-        self._say(newcomer, {"type": "refused", "reason": reason})
+    def _refuse(self, newcomer: _Newcomer, reason: str, key: str | None = None) -> None:
+        self._say(newcomer, {"type": "refused", "reason": reason} | ({} if key is None else {"key": key}))
         self._drop(newcomer)
 
     def _close(self) -> None:

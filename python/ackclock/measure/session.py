@@ -174,7 +174,7 @@ class Session:
             if most == 0:
                 raise Problem("this server has given all the bytes that it was told to", "ask who runs it")
         except Problem as problem:
-            self._say({"type": "refused", "reason": str(problem)})
+            self._say(_refusal(problem))
             return 0.0
         unused, left = most, 0
         try:
@@ -213,7 +213,7 @@ class Session:
             for connection in connections:
                 sockets.apply(connection.sock, test.options.model_copy(update={"mss": None}))
         except Problem as problem:
-            self._say({"type": "refused", "reason": str(problem)})
+            self._say(_refusal(problem))
             return None
         self._say({"type": "all", "cc": sockets.in_force(connections[0].sock)})
         if frames.receive(self._sock, frames.ASKED, IDLE_S)["type"] != "start":
@@ -247,6 +247,11 @@ class Session:
                 sock.close()
             self._there.clear()
             self._cookie, self._wanted = None, 0
+
+
+def _refusal(problem: Problem) -> Message:
+    """What a client is told of a test that is not made: why, and which key of a test it is about, if one."""
+    return {"type": "refused", "reason": str(problem), "key": next(map(str, problem.key), None)}
 
 
 def _parts(number: int, whole: dict[str, Any]) -> list[Message]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 import sys
 from pathlib import Path
@@ -60,6 +61,8 @@ def apply(sock: socket.socket, options: Options) -> None:
         try:
             _SET[name](sock, value)
         except OSError as error:
+            if name == "cc":
+                raise _no_controller(value, error) from None
             why = reason(error)
             raise Problem(f"the kernel refuses {name} = {value} ({why})", _remedy(name), name) from None
         option = _BUFFERS.get(name)
@@ -85,6 +88,15 @@ def in_force(sock: socket.socket) -> str | None:
     with contextlib.suppress(OSError):
         return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).split(b"\0")[0].decode("ascii")
     return None
+
+
+def _no_controller(name: str, error: OSError) -> Problem:
+    """Why a kernel does not take a controller: it has none of this name, or has it for root alone."""
+    if error.errno == errno.EPERM:
+        problem, remedy = f"the kernel lets only root choose {name}", f"or add {name} to {_ALLOWED.name} there (sysctl)"
+    else:
+        problem, remedy = f"the kernel has no controller '{name}'", f"or load it there (modprobe tcp_{name})"
+    return Problem(problem, f"{_remedy('cc')}; take one of these, {remedy}", "cc")
 
 
 def _remedy(name: str) -> str:
