@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import ackclock
 from ackclock.cli.app import main
 from ackclock.measure import campaign, runner
 from ackclock.measure.causes import courses
@@ -179,3 +180,9 @@ cc = "cubic"
     assert set(result.flows["cc"]) == {"cubic"}
     for entry in result.manifest["runs"]:
         assert entry["emulation"] is not None
+
+
+def test_the_number_of_connections_that_gets_most_is_asked_of_the_total(folder: Path) -> None:
+    """As docs/measure.md says: three connections, each paced alike, have three times as much together."""
+    found = ackclock.rank(folder, by="connections", goal="total_goodput_bps up")
+    assert found.best == ("3",)
