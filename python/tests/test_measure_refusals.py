@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ackclock.cli.app import main
+from ackclock.measure import sockets
 from measuring import TOKEN, serving
 
 pytestmark = pytest.mark.real_time
@@ -76,3 +77,30 @@ def test_a_controller_that_a_kernel_has_not_is_said_of_its_key(
         assert "modprobe tcp_nonesuch" in line
         assert "no such file" not in line
         assert not out.exists()
+
+
+def test_a_plan_says_what_is_not_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = tmp_path / "available"
+    known.write_text("reno cubic bbr\n")
+    monkeypatch.setattr(sockets, "_AVAILABLE", known)
+    text = TEXT.format(port=1, campaign="", test='cc = ["cubic", "foobar", "reno"]')
+    file = tmp_path / "line.toml"
+    file.write_text(text.replace('"here"', '"here"\ninterface = "usb9"'), encoding="utf-8")
+    assert main(["measure", "plan", str(file)]) == 0
+    said = capsys.readouterr()
+    absent, controller = said.err.splitlines()
+    assert "there is no interface 'usb9' now; there are: " in absent
+    assert "this computer's kernel has no controller 'foobar' (it has: bbr, cubic, reno)" in controller
+    assert 'with rate = "25 Mbit/s"' in said.out
+
+    file.write_text(text.replace('"here"', '"here"\ninterface = "lo"\nrate = "1 Mbit/s"').replace("foobar", "bbr"))
+    assert main(["measure", "plan", str(file)]) == 0
+    said = capsys.readouterr()
+    assert not said.err
+    assert "with rate" not in said.out
+
+    file.write_text(text.replace('"here"', '"here"\nvia = "nothere.toml"'), encoding="utf-8")
+    line = refused(capsys, "plan", file)
+    assert f"{file}: lines.0.via: there is no file '{tmp_path / 'nothere.toml'}' (line 10); give a scenario" in line

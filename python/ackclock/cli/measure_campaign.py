@@ -9,9 +9,8 @@ from pathlib import Path
 
 from ackclock.cli import console
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
-from ackclock.errors import InputError
 from ackclock.measure import campaign as campaigns
-from ackclock.measure import probe, runner, secret
+from ackclock.measure import foreseen, probe, runner
 from ackclock.measure.campaign import Campaign
 from ackclock.measure.client import RefusedError
 from ackclock.measure.journal import Journal
@@ -42,13 +41,18 @@ class Request:
 def plan(file: Path, *, as_json: bool) -> int:
     """Say what a campaign is, how long it takes, and how much data: nothing is sent."""
     campaign = campaigns.load(file)
+    foreseen.check_paths(campaign)
     if as_json:
         console.print_json(_json(campaign))
         return OK
     out = console.stdout()
     for text in _lines(campaign):
         console.say(out, text)
-    for problem in _problems(campaign):
+    if any(line.rate is None for line in campaign.lines):
+        console.say(
+            out, 'with rate = "25 Mbit/s", or what you think it is, in [[lines]] the plan has the volume in all'
+        )
+    for problem in foreseen.problems(campaign):
         console.warn(problem)
     return OK
 
@@ -139,17 +143,6 @@ def _lines(campaign: Campaign) -> list[str]:
     return found
 
 
-def _problems(campaign: Campaign) -> list[str]:
-    """What would end it before the first test, as far as can be seen from here."""
-    if campaign.header.token is None or all(line.via is not None for line in campaign.lines):
-        return []
-    try:
-        secret.read(campaign.folder / campaign.header.token)
-    except InputError as error:
-        return [f"measure run will need the token: {error}"]
-    return []
-
-
 def _volume(campaign: Campaign) -> str:
     """How many tests, how long, how much data."""
     tests = len(campaign.points)
@@ -174,7 +167,7 @@ def _json(campaign: Campaign) -> dict[str, object]:
         "tests": len(campaign.points) * campaign.header.repetitions,
         "seconds": campaign.seconds(),
         "bytes": {line.name: line.rate and campaign.volume(line, line.rate) for line in campaign.lines},
-        "problems": _problems(campaign),
+        "problems": foreseen.problems(campaign),
         "schedule": None if campaign.schedule is None else campaign.schedule.model_dump(),
         "params": list(campaign.params),
         "seed": campaign.header.seed,

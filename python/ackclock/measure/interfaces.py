@@ -37,6 +37,14 @@ def kind(interface: str) -> str:
     return "fixed" if (own / "device").exists() else "virtual"
 
 
+def names() -> list[str]:
+    """The interfaces of this computer. None are known where there is no Linux."""
+    try:
+        return sorted(item.name for item in SYS.iterdir() if item.is_dir())
+    except OSError:
+        return []
+
+
 def number(interface: str | None, name: str) -> int | None:
     """A number that the kernel has of an interface, such as its ``mtu``; below 0 it means that there is none."""
     try:

@@ -18,6 +18,7 @@ from ackclock.scenario.values.base import Model
 _SO_MAX_PACING_RATE = 47
 _IPV6_TCLASS = 67
 _ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _LARGEST = 1 << 30
 _BUFFERS = {"rcvbuf": socket.SO_RCVBUF, "sndbuf": socket.SO_SNDBUF}
 
@@ -49,6 +50,14 @@ def controllers() -> list[str]:
     """The controllers that this process may choose. None are known where there is no Linux."""
     try:
         return sorted(_ALLOWED.read_text(encoding="ascii").split())
+    except OSError:
+        return []
+
+
+def available() -> list[str]:
+    """The controllers that this kernel has now, for whomever. One that is not loaded is not among them."""
+    try:
+        return sorted(_AVAILABLE.read_text(encoding="ascii").split())
     except OSError:
         return []
 

@@ -1,0 +1,62 @@
+"""What would end a campaign before its first test, as far as can be seen on this computer with nothing sent."""
+
+from __future__ import annotations
+
+from ackclock.errors import InputError
+from ackclock.measure import interfaces, secret, sockets
+from ackclock.measure.campaign import Campaign
+from ackclock.scenario.reading.line_numbers import line_of
+
+
+def check_paths(campaign: Campaign) -> None:
+    """Refuse a line whose scenario is not there. Raises :class:`InputError`."""
+    for number, line in enumerate(campaign.lines):
+        if line.via is not None and not (campaign.folder / line.via).is_file():
+            key = ("lines", str(number), "via")
+            raise InputError(
+                f"there is no file '{campaign.folder / line.via}'",
+                "give a scenario, seen from the campaign file",
+                source=campaign.source,
+                key=".".join(key),
+                line=line_of(campaign.text, key),
+            )
+
+
+def problems(campaign: Campaign) -> list[str]:
+    """A line for each thing that is not here, and may be by the time that it is needed."""
+    return [*_token(campaign), *_interfaces(campaign), *_controllers(campaign)]
+
+
+def _token(campaign: Campaign) -> list[str]:
+    if campaign.header.token is None or all(line.via is not None for line in campaign.lines):
+        return []
+    try:
+        secret.read(campaign.folder / campaign.header.token)
+    except InputError as error:
+        return [f"measure run will need the token: {error}"]
+    return []
+
+
+def _interfaces(campaign: Campaign) -> list[str]:
+    there = interfaces.names()
+    wanted = dict.fromkeys(line.interface for line in campaign.lines if line.interface is not None)
+    return [
+        f"there is no interface '{name}' now; there are: {', '.join(there)}"
+        for name in wanted
+        if there and name not in there
+    ]
+
+
+def _controllers(campaign: Campaign) -> list[str]:
+    """Of controllers that this kernel has not. A server's may differ, and so may the one that plays in virtual time."""
+    there = sockets.available()
+    wanted: dict[str, bool] = {}
+    for point in campaign.points:
+        if point.asked.options.cc is not None:
+            wanted[point.asked.options.cc] = point.line.via is not None
+    return [
+        f"this computer's kernel has no controller '{name}' (it has: {', '.join(there)});"
+        f" measure run needs it {'in the kernel that plays the path' if behind else 'at both ends'}"
+        for name, behind in wanted.items()
+        if there and name not in there
+    ]
