@@ -1,13 +1,19 @@
-"""What a server or a kernel refuses: one line with file, key and remedy, and nothing measured is exit code 2."""
+"""What `measure` says where it cannot go on: one line with file, key and remedy, and the exit code; and SIGTERM."""
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import ackclock
 from ackclock.cli.app import main
 from ackclock.measure import sockets
+from ackclock.measure.campaign import parsed
+from ackclock.measure.journal import Journal
 from measuring import TOKEN, serving
 
 pytestmark = pytest.mark.real_time
@@ -104,3 +110,46 @@ def test_a_plan_says_what_is_not_here(
     file.write_text(text.replace('"here"', '"here"\nvia = "nothere.toml"'), encoding="utf-8")
     line = refused(capsys, "plan", file)
     assert f"{file}: lines.0.via: there is no file '{tmp_path / 'nothere.toml'}' (line 10); give a scenario" in line
+
+
+def test_why_says_what_writes_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(capsys, "why", tmp_path / "nothere")
+    assert "nothere: does not exist; give a directory written by ackclock measure run, import, or by run or" in line
+    assert "has no manifest.json; give a directory" in refused(capsys, "why", tmp_path)
+    Journal.begun(tmp_path / "begun", parsed(TEXT.format(port=1, campaign="", test=""), "a.toml", tmp_path))
+    line = refused(capsys, "why", tmp_path / "begun")
+    assert f"has no tables yet (0 tests); go on with: ackclock measure resume {tmp_path / 'begun'}" in line
+
+
+@pytest.mark.parametrize(
+    ("word", "guess"), [("report", None), ("measur", "measure"), ("rnu", "run"), ("weep", "sweep"), ("xyz", None)]
+)
+def test_only_a_command_that_is_close_is_suggested(
+    word: str, guess: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word]) == 2
+    said = capsys.readouterr().err
+    assert f'Unknown command "{word}".' in said
+    assert "Available commands: run" in said
+    assert ("Did you mean" in said) == (guess is not None)
+    assert guess is None or f'Did you mean "{guess}"?' in said
+
+
+def test_sigterm_ends_a_campaign_and_keeps_what_was_measured(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with serving() as (_, address):
+        file = written(tmp_path, address.port, test='pacing = "8 Mbit/s"')
+        file.write_text(file.read_text().replace("repetitions = 1", "repetitions = 1000"))
+        command = [sys.executable, "-m", "ackclock", "measure", "run", str(file), "--out", str(out)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            # A test is kept just after it is said, and so before the next one is.
+            while not (line := process.stdout.readline()).startswith("2/1000"):
+                assert line, "it ended before two tests had been made"
+            process.send_signal(signal.SIGTERM)
+            _, complaints = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complaints == f"ackclock: interrupted; what was measured is kept: ackclock measure resume {out}\n"
+    result = ackclock.Result.load(out)
+    assert not result.complete
+    assert result.runs.height == len(Journal(out).done()) >= 1

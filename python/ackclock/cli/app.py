@@ -357,4 +357,20 @@ def played(arguments: Sequence[str]) -> Any:
         return app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except cyclopts.CycloptsError as error:
         said = one_line(str(error))
+        if isinstance(error, cyclopts.UnknownCommandError) and error.unused_tokens:
+            said = _without_far_guess(said, error.unused_tokens[0])
         raise MisuseError(said if said.endswith("...") else said.removesuffix(".")) from error
+
+
+def _without_far_guess(said: str, word: str) -> str:
+    """`said` without a guess that begins with another letter and has not much of the word: "import" for "report"."""
+    import difflib
+    import re
+
+    found = re.search(r' Did you mean "([^"]+)"\?', said)
+    if found is None or found[1][:1] == word[:1]:
+        return said
+    return said if difflib.SequenceMatcher(None, word, found[1]).ratio() >= _CLOSE else said.replace(found[0], "")
+
+
+_CLOSE = 0.75

@@ -1,9 +1,10 @@
-"""Ctrl-C that arrives where somebody else's code turns it into another error."""
+"""Ctrl-C that arrives where somebody else's code turns it into another error; SIGTERM as the same."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
+import threading
 from collections.abc import Iterator
 from types import FrameType
 
@@ -36,3 +37,25 @@ def kept() -> Iterator[None]:
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def by_termination() -> Iterator[None]:
+    """Within it SIGTERM is as Ctrl-C: scripts and systemd send it, and in the background of a shell SIGINT is ignored.
+
+    Another one does not disturb what is kept of the first.
+    """
+
+    def noted(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGTERM)
+    if before is not signal.SIG_DFL or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGTERM, noted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

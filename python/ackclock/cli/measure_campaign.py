@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ackclock.cli import console
+from ackclock.cli import console, interrupts
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ackclock.measure import campaign as campaigns
 from ackclock.measure import foreseen, probe, runner
@@ -70,7 +70,8 @@ def keep_time(file: Path, out: Path, request: Request) -> int:
     campaign = campaigns.load(file)
     _say(_volume(campaign))
     try:
-        made = runner.keep_time(campaign, out, request.asked(), _say)
+        with interrupts.by_termination():
+            made = runner.keep_time(campaign, out, request.asked(), _say)
     except KeyboardInterrupt:
         console.warn("interrupted; what was measured is kept, and the same command goes on")
         return INTERRUPTED
@@ -91,7 +92,8 @@ def resume(out: Path, request: Request) -> int:
 def _made(out: Path, make: Callable[[], runner.Made]) -> int:
     before = _ended_tests(out)
     try:
-        made = make()
+        with interrupts.by_termination():
+            made = make()
     except KeyboardInterrupt:
         console.warn(f"interrupted; what was measured is kept: ackclock measure resume {out}")
         return INTERRUPTED
@@ -108,11 +110,15 @@ def _ended_tests(out: Path) -> int:
 
 
 def _ended(out: Path, made: runner.Made) -> int:
-    _say(f"{made.done} tests in {out}" + (f", {len(made.failed)} of them failed" if made.failed else ""))
+    _say(
+        f"{made.done} {'test' if made.done == 1 else 'tests'} in {out}"
+        + (f", {len(made.failed)} of them failed" if made.failed else "")
+    )
     if made.failed_probes:
-        _say(f"{len(made.failed_probes)} probes failed: shares of these blocks' probes are not known")
+        probes = "1 probe" if len(made.failed_probes) == 1 else f"{len(made.failed_probes)} probes"
+        _say(f"{probes} failed: shares of these blocks' probes are not known")
     if made.missing:
-        _say(f"{made.missing} are missing; to go on: ackclock measure resume {out}")
+        _say(f"{made.missing} {'is' if made.missing == 1 else 'are'} missing; to go on: ackclock measure resume {out}")
     return FAILED if made.failed or made.failed_probes else OK
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         with _iperf3(rest[0]) if rest else contextlib.nullcontext():
             server.Server(server.Settings(bind=address, allow=(around,))).run()
         return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # it is the whole campaign's end, as Ctrl-C is
     out, number, repetition, line, *wanted = rest
     journal = Journal(Path(out))
     campaign = journal.campaign()
