@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ackclock.assembly import manifest, tables
-from ackclock.assembly.ledger import Ledger
 from ackclock.errors import InputError
 from ackclock.results.result import Result
 from ackclock.scenario.plan import Plan
 from ackclock.study.model import Study
+from ackclock.sweeps import unplayed
 from ackclock.sweeps.engines import SIM
 
 _WHY = "measured by captures, which only the simulator writes"
@@ -26,9 +25,7 @@ def scenarios(study: Study, engine: str | None) -> tuple[str, ...]:
 
 def result(plan: Plan, engine: str) -> Result:
     """What is known of a scenario that is left out: no run of it has a result, all for the same reason."""
-    error = {"problem": f"{_WHY}; {_alone(engine)}", "traceback": ""}
-    record = manifest.build(plan, [], {job.index: error for job in plan.jobs()})
-    return Result(tables.in_memory(plan, Ledger(), lambda _: {}), record)
+    return unplayed.result(plan, f"{_WHY}; {_alone(engine)}")
 
 
 def _alone(engine: str) -> str:
