@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ from ackclock.sweeps import shell
 
 MUCH = 10**9
 """Bytes over a metered interface for which somebody has to say yes."""
+
+_STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+"""Exit codes of tests behind a path that somebody has ended: the second is the path's own, which was asked to end."""
 
 _EVER_AGAIN = 20
 """How often a block may go on after its line became another one."""
@@ -272,7 +276,7 @@ def _behind(campaign: Campaign, journal: Journal, block: Block, left: Left, mean
         warnings.append("the emulated path was late: see docs/engines.md, when a run is valid")
     journal.put_block(block.number, {"warnings": warnings, "emulation": dict(ended.emulation)})
     code = ended.shell["exit"]
-    if code == 130:
+    if code in _STOPPED:
         raise KeyboardInterrupt
     if code == inside.REFUSED:
         raise RefusedError(f"line '{block.line.name}': its tests are refused, for the reason said above")
