@@ -168,7 +168,8 @@ def test_the_policy_of_downloads_finds_the_number_from_page_to_page() -> None:
         ended[name] = ackclock.run(given).pages["allowed"].to_list()
     assert (ended["window"][:2], set(ended["window"][1:])) == ([2, 4], {4})
     assert (ended["loss"][:2], set(ended["loss"][2:])) == ([2, 4], {8})
-    assert set(ended["queue"][1:]) == {2}
+    # Two are a little faster than one: it goes back for a comparison once, and takes them again.
+    assert (ended["queue"][:4], set(ended["queue"][4:])) == ([2, 2, 1, 2], {2})
 
 
 def test_pages_that_are_not_done_are_spoken_of() -> None:
