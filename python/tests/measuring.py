@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -81,7 +82,11 @@ def commanded(*options: str) -> Iterator[tuple[subprocess.Popen[str], Address]]:
     # What is freed goes back to the system, so that memory that is kept can be told from memory that once was needed.
     frugal = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=frugal) as process:
+    # A shell has its programs in the background ignore SIGINT, and what they start would inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    begun = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=frugal)
+    signal.signal(signal.SIGINT, before)
+    with begun as process:
         try:
             assert process.stdout is not None
             told = re.fullmatch(r"serving (\S+) port (\d+) to clients .+\n", process.stdout.readline())
