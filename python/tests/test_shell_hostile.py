@@ -57,4 +57,5 @@ def test_a_flood_of_hostile_frames_does_not_stop_the_path(seed: int, offload: bo
     assert links["reverse"]["sent_packets"] + links["reverse"]["drops"] > 0.2 * seen
     # What came through was handed to the other end, which took it.
     assert emulation["refused"] == 0
-    assert emulation["packets"][1] > 100
+    # How often it answers is limited by its kernel (icmp_ratelimit); the echoes are among what it sent.
+    assert emulation["packets"][1] >= said["echoes"]
