@@ -31,8 +31,7 @@ def test_every_fault_ends_as_it_should_and_leaves_nothing() -> None:
     assert set(found["proxies"]) == {"socks", "silent", "connect", "fixed"}
     for proxy in found["proxies"].values():
         assert proxy["descriptors"]["most"] <= proxy["descriptors"]["begin"] + 128 + 8
-        # One of four samples is before it is warm: what rises can be told.
-        assert proxy["memory_bytes"]["samples"] == 3
+        assert proxy["memory_bytes"]["rise"] <= 256 << 10
 
 
 def result(bench: ModuleType, seen: list[tuple[int, int]]) -> dict[str, Any]:
