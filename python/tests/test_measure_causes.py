@@ -87,6 +87,21 @@ def test_a_busy_processor_comes_before_everything_else() -> None:
     assert verdict(slow(receive=0.9), cpu=0.85).mechanism == "receive window"
 
 
+def test_pacing_is_the_senders_whatever_queues_look_like() -> None:
+    def wandering(at: int) -> Step:
+        # Round trips of a loopback are so short that a busy computer looks like a queue whose rate changes.
+        return replace(FULL, rate=(5.2 if at // 10 % 2 else 4.0) * MBIT)
+
+    def found(paced: float | None) -> Verdict:
+        return judge(Line({}, tuple(replace(course(count, wandering), paced=paced) for count in (1, 4))))
+
+    assert found(None).mechanism == "changing capacity"
+    assert found(4.4 * MBIT).mechanism == "application"
+    assert found(4.4 * MBIT).evidence == "each connection sends the 4.4 Mbit/s that it was told not to exceed (pacing)"
+    # What is not reached does not limit.
+    assert found(8 * MBIT).mechanism == "changing capacity"
+
+
 def test_a_policer_drops_a_burst_without_a_queue() -> None:
     def dropped(rate: float, inflation: float, lost: float) -> Callable[[int], Step]:
         return lambda at: replace(

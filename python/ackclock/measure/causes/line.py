@@ -85,6 +85,19 @@ def capacity(line: Line) -> float | None:
     return max(statistics.fmean(test.settled for test in tests) for tests in counts.values())
 
 
+def paced(tests: Sequence[Course]) -> float | None:
+    """The rate that each connection was told not to exceed, bit/s, where all of them come to it; None: they do not."""
+    rates = {test.paced for test in tests}
+    rate = rates.pop()
+    if rates or not rate or any(test.settled < _REACHED * rate * test.count for test in tests):
+        return None
+    return rate
+
+
+_REACHED = 0.9
+"""Of a pacing rate: headers count in it, and are up to a twentieth of what goes out."""
+
+
 def random_losses(line: Line, tests: Sequence[Course]) -> tuple[int, int] | None:
     """Of the losses in these tests, how many came without a queue, and how many there were; None: nobody knows.
 
