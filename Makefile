@@ -16,8 +16,9 @@ $(VENV)/.installed: constraints-dev.txt
 
 build: $(VENV)/.installed  ## create .venv with the release extension; then .venv/bin/ackclock is the command
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet > /dev/null
-	cargo build --quiet --profile program -p ackclock-emu -p ackclock-proxy -p ackclock-get
-	install target/program/ackclock-emu target/program/ackclock-proxy target/program/ackclock-get $(BIN)
+	cargo build --quiet --profile program -p ackclock-emu -p ackclock-get
+	cargo build --quiet --release -p ackclock-proxy
+	install target/program/ackclock-emu target/release/ackclock-proxy target/program/ackclock-get $(BIN)
 
 demo: build      ## three controllers on a long fat pipe: table, Parquet and figure in results/demo
 	rm -rf results/demo

@@ -29,7 +29,8 @@ from maturin import (  # noqa: F401
 )
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS = ("ackclock-emu", "ackclock-get", "ackclock-proxy")
+PROGRAMS = {"ackclock-emu": "program", "ackclock-get": "program", "ackclock-proxy": "release"}
+"""Each with the profile of `Cargo.toml` by which it is built."""
 SCRIPTS = ROOT / "ackclock._ackclock.data/scripts"
 """Where maturin takes scripts from: a folder beside `pyproject.toml` that has the name of the extension."""
 
@@ -59,8 +60,8 @@ def _programs_in_place() -> Iterator[None]:
     built = _build()
     SCRIPTS.mkdir(parents=True, exist_ok=True)
     try:
-        for program in PROGRAMS:
-            shutil.copy(built / program, SCRIPTS / program)
+        for program, profile in PROGRAMS.items():
+            shutil.copy(built / profile / program, SCRIPTS / program)
         yield
     finally:
         shutil.rmtree(SCRIPTS.parent)
@@ -76,13 +77,13 @@ def _join_workspace(manifest: Path) -> None:
 
 
 def _build() -> Path:
-    """Builds the programs; where they lie."""
+    """Builds the programs; the folder that has one for each profile."""
     target = f"{platform.machine()}-unknown-linux-musl"
     static = ["--target", target] if _has(target) else []
-    which = [word for program in PROGRAMS for word in ("-p", program)]
-    subprocess.run(["cargo", "build", "--profile", "program", *which, *static], cwd=ROOT, check=True)
+    for program, profile in PROGRAMS.items():
+        subprocess.run(["cargo", "build", "--profile", profile, "-p", program, *static], cwd=ROOT, check=True)
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return folder / (target if static else "") / "program"
+    return folder / (target if static else "")
 
 
 def _has(target: str) -> bool:

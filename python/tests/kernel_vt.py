@@ -69,7 +69,14 @@ def test_a_minute_is_that_of_a_kernel_on_the_same_path(cc: str, mbit: float, rep
     assert not emulation["problems"]
 
 
-@pytest.mark.parametrize("cell", [("ecn", "reno"), ("ecn", "cubic"), ("base-10", "bbr1")])
+AGAIN: list[virtual_time.Cell] = [
+    *((path, cc) for path in ("slow", "ecn", "files") for cc in ("reno", "cubic", "bbr1")),
+    ("two-hop", "bbr1"),
+]
+"""Of every kind of path some: marks, files that arrive at random, two bottlenecks."""
+
+
+@pytest.mark.parametrize("cell", AGAIN)
 def test_what_was_recorded_is_played_again(cell: virtual_time.Cell) -> None:
     """To the last figure: what another version of Linux, of the program within or of the path changes is recorded anew.
 

@@ -77,6 +77,32 @@ def send(sock: socket.socket, message: Message, seconds: float) -> None:
         raise ProtocolError(_gone(error)) from None
 
 
+class Report:
+    """Several messages in a row, which whoever reads them must not draw out: all of them have to be taken at a rate.
+
+    seconds: what they may take besides. slowest: bytes per second. Each message alone could be read just in time.
+    """
+
+    def __init__(self, sock: socket.socket, seconds: float, slowest: float) -> None:
+        self._sock = sock
+        self._slowest = slowest
+        self._until = time.monotonic() + seconds
+
+    def send(self, message: Message) -> None:
+        """Send the next one. Raises :class:`ProtocolError` when the time for all so far is over."""
+        text = pack(message)
+        self._until += len(text) / self._slowest
+        try:
+            self._sock.settimeout(max(_LEAST_S, self._until - time.monotonic()))
+            self._sock.sendall(text)
+        except OSError as error:
+            raise ProtocolError(_gone(error)) from None
+
+
+_LEAST_S = 1e-3
+"""A time of 0 would ask not to wait at all."""
+
+
 def receive(sock: socket.socket, most: int, seconds: float) -> Message:
     """The next message, all of which has to come within a time: a byte now and then does not prolong it.
 

@@ -22,6 +22,9 @@ from ackclock.measure.frames import Message, ProtocolError
 IDLE_S = 10.0
 """A client that says nothing for so long is gone."""
 
+SLOWEST = 32_000
+"""Bytes per second at which a report has to be read, whatever it takes less or more in between."""
+
 _ROWS = 400
 """Samples of a connection in a message."""
 
@@ -222,7 +225,8 @@ class Session:
 
     def _report(self, connections: list[transfer.Connection], outcome: transfer.Outcome, load: float) -> None:
         """Tell what was seen here: first the whole, then the samples in parts."""
-        self._say(
+        told = frames.Report(self._sock, IDLE_S, SLOWEST)
+        told.send(
             {
                 "type": "ended",
                 "begun_ns": outcome.begun,
@@ -235,8 +239,8 @@ class Session:
         )
         for number, connection in enumerate(connections):
             for message in _parts(number, transfer.report(connection)):
-                self._say(message)
-        self._say({"type": "done"})
+                told.send(message)
+        told.send({"type": "done"})
 
     def _clear(self) -> None:
         """Close the data connections at once: the kernel would go on sending, for as long as somebody reads slowly."""

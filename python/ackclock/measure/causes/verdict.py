@@ -131,7 +131,8 @@ def _found(line: Line, few: Sequence[Course], spent: Spent, share: float | None)
     if cpu is not None and cpu >= CPU:
         return "host CPU", f"the busier end took {cpu:.0%} of a processor"
     if (paced := lines.paced(few)) is not None:
-        return "application", f"each connection sends the {rate_in_words(paced)} that it was told not to exceed (pacing)"
+        told = rate_in_words(paced)
+        return "application", f"each connection sends the {told} that it was told not to exceed (pacing)"
     if (policed := lines.policed(line)) is not None:
         rate = policed.rate
         after = (
