@@ -31,7 +31,7 @@ test: build      ## all tests: Rust, Python, conformance
 
 kernel-vt-test: build  ## runs on a kernel in virtual time, which is built if there is none (minutes): see docs/engines.md
 	$(BIN)/ackclock kernel build
-	$(BIN)/python -m pytest python/tests/kernel_vt.py python/tests/kernel_vt_options.py python/tests/kernel_vt_shell.py python/tests/kernel_vt_measure.py python/tests/kernel_vt_get.py python/tests/kernel_vt_proxy.py
+	$(BIN)/python -m pytest -n auto --dist loadfile python/tests/kernel_vt.py python/tests/kernel_vt_options.py python/tests/kernel_vt_shell.py python/tests/kernel_vt_measure.py python/tests/kernel_vt_get.py python/tests/kernel_vt_proxy.py
 	$(BIN)/python -m pytest --engine kernel-vt python/tests/test_kernel_timed.py
 
 bench: build     ## speed and memory against ns-3 and ns-2, where they are installed

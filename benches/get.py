@@ -2,12 +2,15 @@
 """How ``ackclock get`` decides on the lines of the study parallel-tcp, beside fixed numbers, curl and aria2c.
 
     .venv/bin/python benches/get.py [--lines mobile-window,policed] [--seconds 40] [--fixed 1,2,4,8] [--peers] [--harm]
+        [--real-time]
 
 Each download is one of ``ackclock shell LINE --virtual``: a kernel in virtual time at both ends (``ackclock kernel
 build``), so that what else the computer does does not matter. A file is as long as the line takes in ``--seconds``.
 Receive windows are the receive buffers of the client's sockets, which curl cannot set: peers are played on lines
 without such a limit. ``--harm``: beside a flow of CUBIC that began five seconds before; what it delivers while the
-download runs, with the decision, with one connection, and with peers.
+download runs, with the decision, with one connection, and with peers. ``--real-time`` plays on this computer's own
+kernel, with segmentation left to the path, for lines of 1 Gbit/s, of which a guest makes a second in many; the computer
+has to do nothing else, and each row says whether the path was in time.
 """
 
 from __future__ import annotations
@@ -118,7 +121,9 @@ def _words(command: list[str]) -> str:
     return shlex.join(command)
 
 
-def play(line: Line, size: int, client: list[str], folder: Path, *, beside: bool = False) -> dict[str, Any]:
+def play(
+    line: Line, size: int, client: list[str], folder: Path, *, beside: bool = False, real_time: bool = False
+) -> dict[str, Any]:
     """One download: what the client printed, and the goodput of the flow beside it."""
     scenario, place, out = folder / "line.toml", folder / "place", folder / "out"
     flow = '[[flows]]\ncc = "cubic"\nstart = "1 ms"\n[run]\nduration = "600 s"\n[probes]\ndelivered = "100 ms"\n'
@@ -132,9 +137,7 @@ def play(line: Line, size: int, client: list[str], folder: Path, *, beside: bool
         "ackclock",
         "shell",
         str(scenario),
-        "--virtual",
-        "--write",
-        str(place),
+        *(["--offload"] if real_time else ["--virtual", "--write", str(place)]),
         "--out",
         str(out),
     ]
@@ -143,9 +146,18 @@ def play(line: Line, size: int, client: list[str], folder: Path, *, beside: bool
     if done.returncode != 0:
         raise SystemExit(f"{_words(client)}: {done.stdout}{done.stderr}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if real_time:
+        found["valid"] = _valid(out)
     if beside:
         found["other_mbps"] = _meanwhile(out, AHEAD_S, AHEAD_S + found["seconds"])
     return found
+
+
+def _valid(out: Path) -> bool:
+    """Whether the path was in time."""
+    import ackclock
+
+    return bool(ackclock.Result.load(out).manifest["runs"][0]["emulation"]["valid"])
 
 
 def _meanwhile(out: Path, begin: float, end: float) -> float:
@@ -208,8 +220,10 @@ def one(name: str, given: argparse.Namespace) -> dict[str, Any]:
     row: dict[str, Any] = {"line": name, "bytes": size}
     for way, client in ways.items():
         with tempfile.TemporaryDirectory() as folder:
-            found = play(line, size, client, Path(folder))
+            found = play(line, size, client, Path(folder), real_time=given.real_time)
         row[way] = {"seconds": found["seconds"], "goodput_mbps": size * 8e-6 / found["seconds"]}
+        if "valid" in found:
+            row[way]["valid"] = found["valid"]
         if "windows" in found:
             row[way] |= {"settled_mbps": settled(found), "steps": [s["connections"] for s in found["connections"]]}
             row[way]["why"] = found["connections"][-1]["why"]
@@ -219,7 +233,7 @@ def one(name: str, given: argparse.Namespace) -> dict[str, Any]:
         ways = {"always 1": own(line, 1, given.most)} | ways
         for way in [way for way in ways if way in ("decided", "always 1", "curl", f"aria2c {given.most}")]:
             with tempfile.TemporaryDirectory() as folder:
-                found = play(line, size, ways[way], Path(folder), beside=True)
+                found = play(line, size, ways[way], Path(folder), beside=True, real_time=given.real_time)
             row[f"beside {way}"] = {"seconds": found["seconds"], "other_mbps": found["other_mbps"]}
             if not given.json:
                 print(f"{name:18} beside {way}: {json.dumps(row[f'beside {way}'])}", flush=True)
@@ -239,6 +253,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=8)
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--harm", action="store_true")
+    parser.add_argument("--real-time", action="store_true")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     for name in given.lines:

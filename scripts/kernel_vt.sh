@@ -32,7 +32,7 @@ case "${1:-}" in
     make build
     "$python" -m ackclock kernel build
     # The figures of the how-to page are of one build of a kernel, and a patched one takes minutes: make kernel-vt-test plays it.
-    "$python" -m pytest python/tests/kernel_vt.py python/tests/kernel_vt_options.py python/tests/kernel_vt_shell.py python/tests/kernel_vt_measure.py python/tests/kernel_vt_get.py python/tests/kernel_vt_proxy.py -k "not page_runs"
+    "$python" -m pytest -n auto --dist loadfile python/tests/kernel_vt.py python/tests/kernel_vt_options.py python/tests/kernel_vt_shell.py python/tests/kernel_vt_measure.py python/tests/kernel_vt_get.py python/tests/kernel_vt_proxy.py -k "not page_runs"
     "$python" -m pytest --engine kernel-vt python/tests/test_kernel_timed.py
     ;;
   *)
