@@ -13,6 +13,7 @@ import pytest
 import ackclock
 from ackclock.cli.app import main
 from ackclock.engines import divergence, page, text
+from ackclock.engines.agree import MARGINS
 from ackclock.engines.variants import Variant
 from ackclock.results import validity
 
@@ -26,6 +27,11 @@ SCENARIO: dict[str, Any] = {
     "flows": [{"cc": ["reno", "cubic"]}],
     "run": {"duration": "8 s"},
 }
+
+SMALL = (
+    '[topology]\nkind = "dumbbell"\nrate = "5 Mbit/s"\nrtt = "10 ms"\n'
+    'queue = { kind = "droptail", limit = "1 BDP" }\n[[flows]]\ncc = "reno"\n[run]\nduration = "1 s"\n'
+)
 
 
 def other(**changes: Any) -> Variant:
@@ -56,6 +62,30 @@ def test_another_stack_is_not_taken_for_the_same_and_the_page_says_where_it_part
     assert charts.count("cwnd 0, bytes") == 2
     assert "queue bottleneck, packets" in charts
     assert "is not shown to agree with sim" in content
+
+
+def test_engines_that_a_scenario_sweeps_make_no_points_of_their_own() -> None:
+    swept = {**SCENARIO, "run": {"duration": "2 s", "engine": ["sim", "kernel-vt"]}}
+    found = ackclock.agree(swept, ["sim", other()])
+    for played in found.played:
+        assert [point["params"] for point in played.result.manifest["points"]] == [{"cc": "reno"}, {"cc": "cubic"}]
+        assert set(played.result.runs["point"]) == {0, 1}
+    assert len(found.pairs[0].comparison.rows) == 2 * len(MARGINS)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_runs_of_engines_are_not_put_among_the_tables_of_another_result(
+    command: str, tmp_path: Path, capsys: Any
+) -> None:
+    file, out = tmp_path / "small.toml", tmp_path / "out"
+    file.write_text(SMALL)
+    assert main([command, str(file), "--out", str(out)]) == 0
+    capsys.readouterr()
+    before = sorted(out.iterdir())
+    assert main(["agree", str(file), "--engines", "sim,kernel-vt", "--out", str(out)]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said == f"ackclock: {out}: holds the result of a run or a sweep; give --out another name"
+    assert sorted(out.iterdir()) == before
 
 
 def test_margins_are_as_given() -> None:
@@ -123,10 +153,7 @@ def test_a_connection_that_is_not_there_yet_has_no_window_to_differ() -> None:
 )
 def test_bad_arguments_get_one_line(arguments: list[str], line: str, tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "scenario.toml"
-    file.write_text(
-        '[topology]\nkind = "dumbbell"\nrate = "5 Mbit/s"\nrtt = "10 ms"\n'
-        'queue = { kind = "droptail", limit = "1 BDP" }\n[[flows]]\ncc = "reno"\n[run]\nduration = "1 s"\n'
-    )
+    file.write_text(SMALL)
     assert main(["agree", str(file), "--out", str(tmp_path / "out"), *arguments]) == 2
     (said,) = capsys.readouterr().err.splitlines()
     assert line in said

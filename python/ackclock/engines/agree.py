@@ -16,7 +16,9 @@ from ackclock.engines import divergence, variants
 from ackclock.engines.divergence import Divergence
 from ackclock.engines.variants import Played, Variant
 from ackclock.errors import InputError
+from ackclock.files import JOURNAL
 from ackclock.results import validity
+from ackclock.results.store import MANIFEST
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Plan, Point, load
 from ackclock.scenario.reading.override import Overrides
@@ -142,6 +144,8 @@ def agree(
     Raises :class:`ackclock.InputError` for what cannot be used; an engine that cannot play a point is no error.
     """
     margins = _margins(margin)
+    if out is not None:
+        _check_free(Path(out))
     todo = [(variant, _plan(scenario, variant, set, seed, replications, pin)) for variant in _variants(engines)]
     total, done = sum(len(plan) for _, plan in todo), 0
     found = []
@@ -162,6 +166,12 @@ def agree(
     able = [item for item in found if item.able]
     pairs = tuple(_pair(able[0], item, margins, allow_late=allow_late) for item in able[1:])
     return Agreement(source, tuple(found), pairs, margins)
+
+
+def _check_free(out: Path) -> None:
+    """Raise :class:`InputError` where a run or a sweep has its tables: folders of engines would lie among them."""
+    if any((out / name).exists() for name in (MANIFEST, JOURNAL)):
+        raise InputError("holds the result of a run or a sweep", "give --out another name", source=str(out))
 
 
 def plans(

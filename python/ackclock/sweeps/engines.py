@@ -15,14 +15,22 @@ ENGINES: tuple[str, ...] = get_args(Run.model_fields["engine"].annotation)
 """All engines by name."""
 
 
+_KEY = "run.engine"
+"""What a sweep of engines is called in the parameters of its points."""
+
+
 def played_by(plan: Plan, engine: str, **settings: Any) -> Plan:
     """A plan whose runs are those of `engine`; `settings` are other keys under ``[run]``.
 
     Whether the engine can play a point shows when it is played: of a plan that was loaded the others are played all
-    the same.
+    the same. Points that differ in their engine alone are one here, for all would be played by the same.
     """
+    found: dict[str, Point] = {}
+    for point in plan.points:
+        params = {key: value for key, value in point.params.items() if key != _KEY}
+        found.setdefault(repr(params), dataclasses.replace(point, index=len(found), params=params))
     return dataclasses.replace(
-        plan, points=tuple(_point(point, {"engine": engine, **settings}) for point in plan.points)
+        plan, points=tuple(_point(point, {"engine": engine, **settings}) for point in found.values())
     )
 
 
