@@ -25,7 +25,7 @@ import ackclock
 import guides
 import virtual_time
 from ackclock.cli.app import main
-from ackclock.errors import EngineError
+from ackclock.errors import EngineError, InputError
 from ackclock.virtual import guest, kept
 from studies import write_study
 from virtual_kernels import able as able  # a fixture of the module
@@ -188,7 +188,7 @@ def test_version_6_and_what_a_kernel_has_not() -> None:
     six = ackclock.run(scenario(ip=6, duration="4 s"))
     assert six.flows["goodput_bps"][0] > 9e6
     assert six.manifest["runs"][0]["emulation"]["ip"] == 6
-    with pytest.raises(EngineError, match=r"the kernel here.* has no controller 'copa'"):
+    with pytest.raises(InputError, match=r"the kernel here.* has no controller 'copa'"):
         ackclock.run(scenario({"cc": "copa"}))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import ackclock
 from ackclock import InputError, kernel, study
 from ackclock.cli.app import main
 from ackclock.scenario.plan import Job, Plan, Point
@@ -58,6 +59,36 @@ def has(*controllers: str) -> dict[str, Any]:
     """What a kernel in virtual time that has these controllers says of itself."""
     found = {"kernel": "6.12.1-small", "controllers": list(controllers), "loadable": [], "own": True}
     return {**kernel.probe(), **found}
+
+
+@pytest.mark.usefixtures("without_controllers")
+@pytest.mark.parametrize("command", ["run", "show", "sweep"])
+def test_what_a_built_kernel_is_known_not_to_have_is_said_when_a_scenario_is_read(
+    command: str, tmp_path: Path, capsys: Any
+) -> None:
+    file, out = tmp_path / "a.toml", tmp_path / "out"
+    file.write_text(
+        '[topology]\nkind = "dumbbell"\nrate = "5 Mbit/s"\nrtt = "10 ms"\n'
+        'queue = { kind = "droptail", limit = "1 BDP" }\n[[flows]]\ncc = "reno"\n'
+        '[run]\nduration = "1 s"\nengine = ["sim", "kernel-vt"]\n'
+    )
+    assert main([command, str(file), *([] if command == "show" else ["--out", str(out)])]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"ackclock: {file}: flows.0.cc: the kernel here (6.12.1-small) has no controller 'reno'")
+    assert not out.exists()
+
+
+@pytest.mark.usefixtures("without_controllers")
+def test_agree_leaves_out_what_the_engine_of_the_scenario_has_not(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(
+        '[topology]\nkind = "dumbbell"\nrate = "5 Mbit/s"\nrtt = "10 ms"\n'
+        'queue = { kind = "droptail", limit = "1 BDP" }\n[[flows]]\ncc = "reno"\n'
+        '[run]\nduration = "1 s"\nengine = "kernel-vt"\n'
+    )
+    found = ackclock.agree(file, ["sim", "kernel-vt"])
+    assert found.played[0].result.runs.height == 3
+    assert "kernel-vt cannot play this: flows.0.cc: the kernel here (6.12.1-small)" in found.notes[0]
 
 
 @pytest.mark.usefixtures("without_controllers")

@@ -16,9 +16,7 @@ from ackclock.engines import divergence, variants
 from ackclock.engines.divergence import Divergence
 from ackclock.engines.variants import Played, Variant
 from ackclock.errors import InputError
-from ackclock.files import JOURNAL
-from ackclock.results import validity
-from ackclock.results.store import MANIFEST
+from ackclock.results import store, validity
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Plan, Point, load
 from ackclock.scenario.reading.override import Overrides
@@ -145,7 +143,7 @@ def agree(
     """
     margins = _margins(margin)
     if out is not None:
-        _check_free(Path(out))
+        store.check_none(Path(out))
     todo = [(variant, _plan(scenario, variant, set, seed, replications, pin)) for variant in _variants(engines)]
     total, done = sum(len(plan) for _, plan in todo), 0
     found = []
@@ -166,12 +164,6 @@ def agree(
     able = [item for item in found if item.able]
     pairs = tuple(_pair(able[0], item, margins, allow_late=allow_late) for item in able[1:])
     return Agreement(source, tuple(found), pairs, margins)
-
-
-def _check_free(out: Path) -> None:
-    """Raise :class:`InputError` where a run or a sweep has its tables: folders of engines would lie among them."""
-    if any((out / name).exists() for name in (MANIFEST, JOURNAL)):
-        raise InputError("holds the result of a run or a sweep", "give --out another name", source=str(out))
 
 
 def plans(
@@ -211,15 +203,28 @@ def _plan(
     replications: int | None,
     pin: int | None,
 ) -> Plan:
-    plan = scenario if isinstance(scenario, Plan) else load(scenario, set=changes, seed=seed, replications=replications)
+    plan = scenario if isinstance(scenario, Plan) else _loaded(scenario, changes, seed, replications)
     if variant.changes:
         if isinstance(scenario, Plan):
             raise InputError("a loaded plan cannot be changed", "give the scenario itself", key="engines")
-        plan = load(scenario, set=_more(changes, variant.changes), seed=seed, replications=replications)
+        plan = _loaded(scenario, _more(changes, variant.changes), seed, replications)
     if replications is not None and replications < 2:
         raise InputError("one replication has no spread", "give 2 or more", key="replications")
     plan = played_by(plan, variant.engine, **({} if pin is None else {"pin": pin}))
     return dataclasses.replace(plan, points=tuple(_recorded(point, replications) for point in plan.points))
+
+
+def _loaded(
+    scenario: Scenario | Mapping[str, Any] | str | Path, changes: Overrides | None, seed: int | None, count: int | None
+) -> Plan:
+    """A scenario that is right, though the engine that it names itself may lack something that it asks for."""
+    try:
+        return load(scenario, set=changes, seed=seed, replications=count)
+    except InputError as error:
+        try:
+            return load(scenario, set=_more(changes, {"run.engine": SIM}), seed=seed, replications=count)
+        except InputError:
+            raise error from None
 
 
 def _more(changes: Overrides | None, own: Mapping[str, Any]) -> Overrides:

@@ -289,6 +289,12 @@ def read(path: str | os.PathLike[str]) -> tuple[Tables, manifests.Manifest]:
     return Tables(files, tables_of(manifest)), manifest
 
 
+def check_none(folder: Path) -> None:
+    """Raise :class:`InputError` where a run or a sweep has its tables: other folders would lie among them."""
+    if any((folder / name).exists() for name in (MANIFEST, JOURNAL)):
+        raise InputError("holds the result of a run or a sweep", "give --out another name", source=str(folder))
+
+
 def _foreign(folder: Path) -> tuple[str, str] | None:
     """What a directory holds that is not part of the result of a run, and the remedy."""
     others = sorted(item.name for item in folder.iterdir() if not _is_ours(item))

@@ -204,6 +204,8 @@ def _checked(index: int, params: Params, scenario: Scenario, changed: Set[str]) 
         raise refusal.problem(scenario, str(error)) from None
     if scenario.run.engine == "kernel":
         refusal.of_kernel(scenario, text)
+    elif scenario.run.engine == "kernel-vt":
+        refusal.of_built_kernel(scenario, text)
     found = no_effect.warnings(scenario, document, changed)
     return Point(index, params, scenario, tuple(found), tuple(foreseen)), hashlib.sha256(text.encode()).digest()
 

@@ -127,16 +127,21 @@ def play(document: str) -> str:
         return _with(taken(place), {"virtual": which(chosen, number, place)}, cpu_s)
 
 
+def refusal(document: str) -> str | None:
+    """Why the kernel of a resolved run would not play it, as far as that is known without a guest.
+
+    It is once the kernel has played or refused anything. Raises :class:`EngineError` as :func:`asked_for`.
+    """
+    known = _kept_facts(asked_for(json.loads(document)))
+    return None if known is None else kernel.refusal(document, known)
+
+
 def facts(chosen: Kernel) -> dict[str, Any]:
     """What a kernel has, by which runs are refused before a guest is begun for them. It is kept beside the kernel."""
+    if (there := _kept_facts(chosen)) is not None:
+        return there
     file = chosen.image.parent / _FACTS
     who = [chosen.image_digest, identity()]
-    try:
-        kept_facts = json.loads(file.read_text(encoding="utf-8"))
-        if kept_facts["of"] == who:
-            return dict(kept_facts["found"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # nobody has asked yet, or of another
     with folder() as place, processor() as core:
         furnish(place, chosen, "{}")
         (place / "probe").touch()
@@ -147,6 +152,15 @@ def facts(chosen: Kernel) -> dict[str, Any]:
         fresh.write_text(json.dumps({"of": who, "found": found}), encoding="utf-8")
         fresh.replace(file)
     return found
+
+
+def _kept_facts(chosen: Kernel) -> dict[str, Any] | None:
+    """What is kept of what a kernel has; None if nobody has asked yet, or of another."""
+    try:
+        there = json.loads((chosen.image.parent / _FACTS).read_text(encoding="utf-8"))
+        return dict(there["found"]) if there["of"] == [chosen.image_digest, identity()] else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def asked_for(run: Mapping[str, Any]) -> Kernel:

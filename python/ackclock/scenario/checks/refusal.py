@@ -11,6 +11,7 @@ from ackclock.scenario import compile as compiler
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.topology import cell_resolved, hspa
 from ackclock.scenario.traffic.flow import TCP_KEYS, Flow
+from ackclock.virtual import guest
 
 _OF_LINKS = {"burst_bytes": "burst", "rate_bps": "rate", "delay_ns": "delay", "schedule": "rate", "trace": "rate"}
 _OF_FLOWS = {
@@ -70,6 +71,12 @@ def of_kernel(scenario: Scenario, document: str) -> None:
         what, *rest = str(error).removeprefix("engine kernel: ").split("; ", 1)
         raise Problem(what, rest[0] if rest else "see ackclock doctor", "run", "engine") from None
     if why is not None:
+        raise problem(scenario, why)
+
+
+def of_built_kernel(scenario: Scenario, document: str) -> None:
+    """As :func:`of_kernel`, of the kernel in virtual time that the run is for. No guest is begun to find out."""
+    if (why := guest.refusal(document)) is not None:
         raise problem(scenario, why)
 
 
