@@ -66,7 +66,7 @@ def _kernel() -> list[Check]:
         found = kernel.probe()
     except EngineError as error:
         return [Check("engine kernel", "optional", "not there", str(error))]
-    remedies = "; ".join(found["problems"])
+    remedies = "; ".join(dict.fromkeys(found["problems"]))  # each address family may have the same
     if not found["hosts"][0]:
         return [Check("engine kernel", "optional", "cannot make hosts", remedies)]
     right = "as root" if found["right"] == "own" else "in user namespaces"
