@@ -197,6 +197,17 @@ def test_the_server_end_uploads(scenario: Path) -> None:
     assert "you are the server; the client is 100.64.0.2" in done.stderr
 
 
+def test_it_says_what_of_the_scenario_is_not_for_programs(scenario: Path) -> None:
+    read = python("print(open('/proc/sys/net/ipv4/tcp_congestion_control').read().strip())")
+    done = shell(scenario, "--set", "run.engine=kernel-vt", "--", *read)
+    own = (
+        f"programs begin with this computer's controller, {done.stdout.strip()}, whatever cc of the scenario's flows is"
+    )
+    assert own in done.stderr
+    assert "this is real time, though run.engine is kernel-vt: for a program that is --virtual" in done.stderr
+    assert "real time" not in shell(scenario, "--", "true").stderr
+
+
 def test_flows_of_the_scenario_are_there_if_asked_for(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     shell(scenario, "--with-flows", "--set", "flows.0.bytes=100 kB", "--out", str(out), "--", "sleep", "2")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -129,7 +130,7 @@ def run(plan: Any, asked: Asked) -> int:
         virtual=None if asked.guest is None else shell.Virtual(asked.guest.kernel, asked.guest.write),
     )
     try:
-        ended = shell.play(plan, request, asked.out, (lambda: None) if asked.quiet else lambda: _begins(asked.end))
+        ended = shell.play(plan, request, asked.out, (lambda: None) if asked.quiet else lambda: _begins(plan, asked))
     except behind.NotStartedError as problem:
         console.warn(str(problem))
         return problem.code
@@ -143,13 +144,24 @@ def run(plan: Any, asked: Asked) -> int:
     return int(ended.shell["exit"])
 
 
-def _begins(end: str) -> None:
-    """Say where the program finds the other end."""
+_CONTROLLER = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+
+
+def _begins(plan: Any, asked: Asked) -> None:
+    """Say where the program finds the other end, and what of the scenario is not for programs."""
     from ackclock.execution import behind
 
+    end = asked.end
     other = "server" if end == "client" else "client"
     address = _address(behind.level(), other)
     console.warn(f"you are the {end}; the {other} is {address} ({other}.ackclock, $ACKCLOCK_{other.upper()})")
+    if asked.guest is not None:
+        return
+    with contextlib.suppress(OSError):
+        own = _CONTROLLER.read_text(encoding="ascii").strip()
+        console.warn(f"programs begin with this computer's controller, {own}, whatever cc of the scenario's flows is")
+    if plan.points[0].scenario.run.engine == "kernel-vt":
+        console.warn("this is real time, though run.engine is kernel-vt: for a program that is --virtual")
 
 
 def _address(level: int, end: str) -> str:
