@@ -98,6 +98,6 @@ REAL = [next(row for row in table() if row.cause == cause and row.engine != "sim
 
 @pytest.mark.parametrize("row", REAL, ids=CAUSES)
 def test_a_cause_planted_on_a_kernel_is_named_as_the_table_has_it(row: Row, tmp_path: Path) -> None:
-    # The verdict alone: shares were the table's to 0.02 when this was written, but behind the policer 0.58, not 0.67.
+    # The verdict alone: which packets are lost or policed depends on each before, and with it the share.
     found = play(row.number, tmp_path)
     assert (found.verdict, found.right) == (row.verdict, True)
