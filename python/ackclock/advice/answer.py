@@ -48,6 +48,20 @@ class Download:
         return self.off_s / self.on_s - 1
 
     @property
+    def gains(self) -> bool:
+        """Whether it gains more than nothing in runs, for sure: its whole interval."""
+        found = self.played_gain
+        least = found.value if found.low is None else found.low
+        return least is not None and least >= WORTH
+
+    @property
+    def loses(self) -> bool:
+        """Whether it is as much slower, for sure."""
+        found = self.played_gain
+        most = found.value if found.high is None else found.high
+        return most is not None and most <= 1 / (1 + WORTH) - 1
+
+    @property
     def off_by(self) -> float:
         """How far the model is from the runs, as a share of their times: the larger of both; 0 within the intervals."""
         pairs = ((self.off_s, self.played_off_s), (self.on_s, self.played_on_s))
@@ -102,15 +116,19 @@ class Advice:
 
     @property
     def pays(self) -> bool:
-        """Whether some download gains more than nothing there, for sure."""
-        found = (each.played_gain for each in self.shown.downloads)
-        return any(gain.value is not None and (gain.low if gain.low is not None else gain.value) >= WORTH
-                   for gain in found)  # fmt: skip
+        """Whether some download gains more than nothing there, for sure, and none is as much slower."""
+        return any(found.gains for found in self.shown.downloads) and not self.harms
+
+    @property
+    def harms(self) -> bool:
+        """Whether some download is slower there, for sure, by as much as would be a gain."""
+        return any(found.loses for found in self.shown.downloads)
 
     def to_json(self) -> dict[str, Any]:
         """What ``ackclock advise split --json`` prints."""
         return {
             "pays": self.pays,
+            "harms": self.harms,
             "uncertain": self.uncertain,
             "place": self.shown.place.name,
             "best": self.best.place.name,
@@ -143,7 +161,7 @@ def _at(case: Case, place: Place, sizes: Sequence[int], result: Result) -> At:
         place,
         each(place, case.buffer),
         tuple(_download(case, place, size, _times(result, sizes, size)) for size in sizes),
-        split.buffer_needed(place.source, place.sink),
+        place.buffer_needed,
         None if most is None else float(str(most)),
     )
 
@@ -185,6 +203,9 @@ def _notes(case: Case, advice: Advice, result: Result) -> list[str]:
     if case.whole.loss > _LOSSY:
         notes.append(f"{100 * case.whole.loss:.2g} % of the packets are lost: the model knows no timeouts, so that its "
                      "times are too short")  # fmt: skip
+    if case.buffer < (needed := advice.shown.buffer_needed) < math.inf:
+        notes.append(f"the buffer asked about, {case.buffer / 1e6:.3g} MB, is less than the {needed / 1e6:.3g} MB that "
+                     "limit nothing")  # fmt: skip
     for same in zip(*(at.downloads for at in advice.places), strict=True):
         size = SIZE.format(same[0].size)
         if (off_by := max(found.off_by for found in same)) > NEAR:
@@ -211,7 +232,7 @@ def _place(at: At) -> dict[str, Any]:
         "name": at.place.name,
         "rtt_s": [at.place.source.rtt, at.place.sink.rtt],
         "bounds_bps": _finite(at.terms),
-        "buffer_needed_bytes": at.buffer_needed,
+        "buffer_needed_bytes": at.buffer_needed if at.buffer_needed < math.inf else None,
         "most_buffered_bytes": at.most_buffered,
         "downloads": [
             {

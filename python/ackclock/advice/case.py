@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ackclock.models import split
 from ackclock.models.split import Leg, Opening
 from ackclock.scenario.plan import Plan
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 """Bytes of the downloads that advice is about, unless it is asked for others."""
+LEAST_BUFFER = 65_535
+"""Bytes: what a SYN may promise before its other end knows of a window scale; no relay has less."""
 REPLICATIONS = 30
 """Of a path on which something is random."""
 
@@ -19,12 +22,22 @@ Played = Callable[[Sequence[int], int], Plan]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a proxy could be: its name, that of the relay in what is played, and its connections."""
+    """Where a proxy could be: its name, that of the relay in what is played, and its connections.
+
+    `offered` is the window that it would offer the server with any buffer, bytes; `source` has what its own allows.
+    """
 
     name: str
     relay: str
     source: Leg
     sink: Leg
+    offered: float
+
+    @property
+    def buffer_needed(self) -> float:
+        """Bytes of buffer that limit no download here, whatever buffer was asked about."""
+        needed = split.buffer_needed(replace(self.source, window=self.offered), self.sink)
+        return max(needed, LEAST_BUFFER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,9 @@ class Path:
 
     def case(self, asked: str | None = None, notes: Sequence[str] = (), otherwise: Path | None = None) -> Case:
         """What advice is asked about; `otherwise` is what the path could be as well."""
-        places = tuple(Place(name, f"at-{before}", *self.legs(name)) for name, before in self.places.items())
+        places = tuple(
+            Place(name, f"at-{before}", *self.legs(name), self.proxy.offered) for name, before in self.places.items()
+        )
         own = list(notes)
         if self.cc != "cubic":
             own.append(f"the model knows CUBIC alone, and the controller is {self.cc}: believe the runs")

@@ -106,7 +106,7 @@ def _place(file: Path, known: Sequence[str], relay: str, rate: float, air: float
     source, sink = (_leg(by_name[f"0/{leg}"], document, rate, air) for leg in LEGS)
     held = by_name["0"]["relay"]["buffer_bytes"]
     return Place(relay, relay, Leg(source.rtt, source.rate, min(source.window, held), source.initial, source.mss,
-                                   source.loss), sink)  # fmt: skip
+                                   source.loss), sink, source.window)  # fmt: skip
 
 
 def _leg(flow: Flow, document: Mapping[str, Any], rate: float, air: float) -> Leg:

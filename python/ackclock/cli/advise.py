@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,6 +21,8 @@ advise_app = App(
 )
 
 _MOST_LOSS = 0.5
+_LEAST_WINDOW, _MOST_WINDOW = 1448, 2**30
+"""Bytes: a segment, so that one can be sent, and what the window scale of TCP can say (RFC 7323 §2.2)."""
 _NUMBERS = "--rtt-core, --rtt-access and --rate"
 
 
@@ -46,6 +49,23 @@ def _share(option: str, text: str) -> float:
     return share
 
 
+def _window(option: str, text: str | None) -> int | None:
+    """What a receiver offers, bytes: as much as a scenario takes."""
+    if text is None:
+        return None
+    size = _quantity(option, text, SIZE)
+    if not _LEAST_WINDOW <= size <= _MOST_WINDOW:
+        raise InputError(f"'{text}' is no window of TCP", f"give {_LEAST_WINDOW} B to 1 GiB", key=option)
+    return size
+
+
+def _refuse(given: Mapping[str, object], known: Set[str], problem: str, remedy: str) -> None:
+    """Raise :class:`InputError` for options that would have no effect."""
+    for option, value in given.items():
+        if value is not None and option not in known:
+            raise InputError(problem, remedy, key=option)
+
+
 @advise_app.command(name="split", help_epilogue=example("advise split"))
 def split_command(
     scenario: Annotated[
@@ -60,8 +80,10 @@ def split_command(
     rtt_access: Annotated[str | None, Parameter(help="That between proxy and client.")] = None,
     rate: Annotated[str | None, Parameter(help="Rate of the line on the client's side.")] = None,
     rate_core: Annotated[str | None, Parameter(help="Rate on the server's side. Default: no limit.")] = None,
-    loss_core: Annotated[str, Parameter(help="Share of packets that the server's side loses: 0.1 %.")] = "0",
-    loss_access: Annotated[str, Parameter(help="The same of the client's side.")] = "0",
+    loss_core: Annotated[
+        str | None, Parameter(help="Share of packets that the server's side loses: 0.1 %. Default: none.")
+    ] = None,
+    loss_access: Annotated[str | None, Parameter(help="The same of the client's side.")] = None,
     window: Annotated[
         str | None, Parameter(help="What the client offers, or the server's buffer if less. Default: 6 MB.")
     ] = None,
@@ -69,17 +91,22 @@ def split_command(
     buffer: Annotated[
         str | None, Parameter(help="The proxy's, of each direction. Default: 4 MB, or the scenario's.")
     ] = None,
-    proxy_window: Annotated[str, Parameter(help="What the proxy offers the server; no more than its buffer.")] = "6 MB",
-    iw: Annotated[int, Parameter(help="The server's initial window, segments.")] = 10,
-    iw_proxy: Annotated[int, Parameter(help="The proxy's.")] = 10,
-    queue: Annotated[float, Parameter(help="Length of queues, in the product of rate and whole round trip.")] = 1.0,
+    proxy_window: Annotated[
+        str | None, Parameter(help="What the proxy offers the server; no more than its buffer. Default: 6 MB.")
+    ] = None,
+    iw: Annotated[int | None, Parameter(help="The server's initial window, segments. Default: 10.")] = None,
+    iw_proxy: Annotated[int | None, Parameter(help="The proxy's. Default: 10.")] = None,
+    queue: Annotated[
+        float | None, Parameter(help="Length of queues, in the product of rate and whole round trip. Default: 1.")
+    ] = None,
     opening: Annotated[
-        Literal["accepted", "transparent", "lazy"],
+        Literal["accepted", "transparent", "lazy"] | None,
         Parameter(
-            help="The server is asked when the client's handshake is done, at its begin, or before it is answered."
+            help="The server is asked when the client's handshake is done (accepted, the default), at its begin, or "
+            "before it is answered."
         ),
-    ] = "accepted",
-    cc: Annotated[str, Parameter(help="Controller of server and proxy.")] = "cubic",
+    ] = None,
+    cc: Annotated[str | None, Parameter(help="Controller of server and proxy. Default: cubic.")] = None,
     changes: Annotated[tuple[str, ...], repeatable("Change a key of the scenario. Repeatable.", name="--set")] = (),
     replications: Annotated[int | None, Parameter(help="Runs of each, where something is random. Default: 30.")] = None,
     json: Json = False,
@@ -87,6 +114,7 @@ def split_command(
     """Does a proxy that splits connections pay, where, and with which buffer: by a model and by runs."""
     from ackclock.advice import observed, resolved
     from ackclock.advice.answer import advise
+    from ackclock.advice.case import LEAST_BUFFER
     from ackclock.advice.path import Path as Way
     from ackclock.advice.path import Piece, Proxy
     from ackclock.cli import advised, console
@@ -96,36 +124,56 @@ def split_command(
     if asked != 1:
         problem = "there is nothing to give advice about" if asked == 0 else "advice is about one thing"
         raise InputError(problem, f"give one of a scenario, --from-capture, or {_NUMBERS}")
-    wanted = tuple(_quantity("--sizes", text.strip(), SIZE) for text in sizes.split(","))
+    given = {
+        "--rate": rate, "--rate-core": rate_core, "--loss-core": loss_core, "--loss-access": loss_access,
+        "--window": window, "--proxy-window": proxy_window, "--iw": iw, "--iw-proxy": iw_proxy, "--queue": queue,
+        "--opening": opening, "--cc": cc, "--set": changes or None,
+    }  # fmt: skip
+    if scenario is None:
+        _refuse(given, set(given) - {"--set"}, "there is no scenario to change", "leave it out")
+    if scenario is not None:
+        _refuse(given, {"--set"}, "a scenario says it itself", "write it there or change it with --set")
+    elif from_capture is not None:
+        known = {"--rate", "--window", "--proxy-window", "--iw-proxy", "--queue", "--opening", "--set"}
+        _refuse(given, known, "of a capture it is what the capture says", f"leave it out, or give {_NUMBERS} instead")
+    wanted = tuple(dict.fromkeys(_quantity("--sizes", text.strip(), SIZE) for text in sizes.split(",")))
     held = None if buffer is None else _quantity("--buffer", buffer, SIZE)
-    if held is not None and held < 65_535:
+    if held is not None and held < LEAST_BUFFER:
         raise InputError(
-            f"a buffer of {held} B is less than a SYN may promise", "give at least 65535 B", key="--buffer"
+            f"a buffer of {held} B is less than a SYN may promise", f"give at least {LEAST_BUFFER} B", key="--buffer"
         )
-    if not 0 < queue < math.inf:
+    if queue is not None and not 0 < queue < math.inf:
         raise InputError(f"{queue:g} is no length of a queue", "give a number above 0", key="--queue")
-    proxy = Proxy(held or 4_000_000, _quantity("--proxy-window", proxy_window, SIZE), _whole(iw_proxy, "--iw-proxy"),
-                  opening)  # fmt: skip
+    proxy = Proxy(held or 4_000_000, _window("--proxy-window", proxy_window) or 6_000_000,
+                  _whole(10 if iw_proxy is None else iw_proxy, "--iw-proxy"), opening or "accepted")  # fmt: skip
     line = None if rate is None else float(_quantity("--rate", rate, RATE))
-    offered = None if window is None else _quantity("--window", window, SIZE)
+    offered = _window("--window", window)
     if scenario is not None:
         case = resolved.case(scenario, changes, held)
     elif from_capture is not None:
-        seen = observed.path(from_capture, rate=line, window=offered, proxy=proxy, queue=queue)
+        seen = observed.path(from_capture, rate=line, window=offered, proxy=proxy, queue=queue or 1.0)
         case = seen.path.case(seen.place, seen.notes, seen.otherwise)
     else:
         missing = [name for name, value in {**numbers, "--rate": rate}.items() if value is None]
         if missing:
-            raise InputError(f"{' and '.join(missing)} is not given", f"give {_NUMBERS}")
-        core = Piece(_seconds("--rtt-core", rtt_core), math.inf if rate_core is None else
-                     float(_quantity("--rate-core", rate_core, RATE)), _share("--loss-core", loss_core))  # fmt: skip
-        access = Piece(_seconds("--rtt-access", rtt_access), line or math.inf, _share("--loss-access", loss_access))
+            is_not = "is not" if len(missing) == 1 else "are not"
+            raise InputError(f"{' and '.join(missing)} {is_not} given", f"give {_NUMBERS}")
+        before = math.inf if rate_core is None else float(_quantity("--rate-core", rate_core, RATE))
+        core = Piece(_seconds("--rtt-core", rtt_core), before, _share("--loss-core", loss_core or "0"))
+        access = Piece(_seconds("--rtt-access", rtt_access), line or math.inf,
+                       _share("--loss-access", loss_access or "0"))  # fmt: skip
         parts = core.parts()
         places = {f"{number}/{len(parts)} of the way there": number for number in range(1, len(parts))}
         way = Way((*parts, access), {**places, "at the border": len(parts)}, offered or 6_000_000,
-                  _whole(iw, "--iw"), queue, cc, proxy)  # fmt: skip
+                  _whole(10 if iw is None else iw, "--iw"), queue or 1.0, cc or "cubic", proxy)  # fmt: skip
         case = way.case("at the border")
-    advice = advise(case, wanted, replications=None if replications is None else _whole(replications, "--replications"))
+    often = None if replications is None else _whole(replications, "--replications")
+    try:
+        advice = advise(case, wanted, replications=often)
+    except InputError as error:
+        if cc is None or error.key != "flows.0.cc":
+            raise
+        raise InputError(error.problem, error.remedy, key="--cc") from None
     if json:
         console.print_json(advice.to_json())
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ackclock.advice.answer import Advice, At, Download
+from ackclock.advice.answer import WORTH, Advice, At, Download
 from ackclock.cli import console
 from ackclock.scenario.values.units import SIZE
 
@@ -34,7 +34,8 @@ def show(advice: Advice) -> None:
         sizes = [f"{SIZE.format(found.size)}" for found in at.downloads]
         rows = [["proxy", "to server\nms", "to client\nms", *sizes, "buffer\nMB"], *map(_place, advice.places)]
         console.print_table(out, rows, ["left"])
-        console.say(out, f"best by the geometric mean over the downloads: {advice.best.place.name}")
+        if advice.best.score > -math.inf:
+            console.say(out, f"best by the geometric mean over the downloads: {advice.best.place.name}")
     console.say(out, f"\n{_cost(at)}")
     for note in advice.notes:
         console.say(out, f"note: {note}")
@@ -67,7 +68,7 @@ def _row(found: Download) -> list[str]:
         _seconds(found.played_off_s.value),
         _seconds(found.played_on_s.value),
         _gain(found),
-        _BY[found.by],
+        _by(found),
     ]
 
 
@@ -76,7 +77,7 @@ def _sentence(advice: Advice) -> str:
     known = [found for found in at.downloads if found.played_gain.value is not None]
     if not known:
         return "No download came to its end in the runs: nothing can be said."
-    best = max(known, key=lambda found: found.played_gain.value or 0.0)
+    best = max(known, key=lambda found: (found.gains, found.played_gain.value or 0.0))
     size, gain = SIZE.format(best.size), _gain(best)
     without, limit = _least(advice.whole), _least(at.terms)
     rates = (f"long downloads are bound by the {without[0]} without it ({_rate(without[1])} Mbit/s), "
@@ -88,10 +89,29 @@ def _sentence(advice: Advice) -> str:
         return (f"Whether a proxy pays here is uncertain: {pays[0]} as reckoned, the largest gain being {gain}, of "
                 f"{size}; {pays[1]} if the losses are {read}, the largest then being {_percent(other)}. A longer "
                 f"capture, or one at another time of day, may tell; {rates}.")  # fmt: skip
-    if not advice.pays:
+    worst = [found for found in known if found.loses]
+    if worst and not best.gains:
+        return f"A proxy harms here: the gain of {_listed(worst)}; {rates}."
+    if not best.gains:
         return f"A proxy does not pay here: the largest gain is {gain}, of {size}; {rates}."
-    why = f", by {_BY[best.by]}" if _BY[best.by] else ""
-    return f"A proxy pays here: {size} are {gain} faster{why}; {rates}."
+    why = f", by {_by(best)}" if _by(best) else ""
+    faster = f"{size} are {gain} faster{why}"
+    if worst:
+        return f"A proxy does not pay here for everything: {faster}, but the gain of {_listed(worst)}; {rates}."
+    others = [found for found in known if not found.gains]
+    shorter = ", ".join(f"{SIZE.format(found.size)} by {_gain(found)}" for found in others)
+    but = f"; by less than {100 * WORTH:.0f} %, or not for sure: {shorter}" if others else ""
+    return f"A proxy pays here: {faster}{but}; {rates}."
+
+
+def _listed(downloads: list[Download]) -> str:
+    return ", of ".join(f"{SIZE.format(found.size)} is {_gain(found)}" for found in downloads)
+
+
+def _by(found: Download) -> str:
+    """What a gain is due to; where there is none in the runs, to nothing."""
+    value = found.played_gain.value
+    return "" if value is not None and value <= 0 else _BY[found.by]
 
 
 def _gains(advice: Advice) -> list[float]:
@@ -106,7 +126,10 @@ def _place(at: At) -> list[str]:
 
 
 def _cost(at: At) -> str:
-    most = f", held {_mega(at.most_buffered)} MB at most in the runs" if at.most_buffered else ""
+    if at.buffer_needed == math.inf:
+        return "cost: any buffer limits a download, for nothing else here does"
+    had = at.terms["buffer"] * (at.place.source.rtt + at.place.sink.rtt) / 8
+    most = f", held {_mega(at.most_buffered)} of its {_mega(had)} MB at most in the runs" if at.most_buffered else ""
     return (
         f"cost: a buffer of {_mega(at.buffer_needed)} MB for each download at a time (twice the rate for both round "
         f"trips){most}; what it holds when a client goes away is acknowledged and not delivered"

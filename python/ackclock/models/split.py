@@ -142,8 +142,13 @@ def limited_by(
 
 
 def buffer_needed(source: Leg, sink: Leg) -> float:
-    """Bytes of buffer that do not limit a long transfer: its rate for both round trips, and as much for repairs."""
-    return 2 * split_rate(source, sink) * (source.rtt + sink.rtt) / 8
+    """Bytes of buffer that do not limit a download: the rate for both round trips, and as much for repairs.
+
+    The rate is that of the legs without their losses: what losses leave is a mean, and a leg that has just lost nothing
+    for a while is faster than it.
+    """
+    whole = replace(source, loss=0.0), replace(sink, loss=0.0)
+    return 2 * split_rate(*whole) * (source.rtt + sink.rtt) / 8
 
 
 PATTERNS = 16
