@@ -118,6 +118,15 @@ def test_defaults_are_those_of_the_program(document: dict[str, Any], tmp_path: P
     [
         ([], "it is not said where clients go; give one of --to HOST:PORT, --socks5, --http-connect, --transparent"),
         (["--socks5", "--to", "a:1"], "--to and --socks5 exclude each other"),
+        (
+            ["--to", "a:1", "--allow", "10.0.0.0/33"],
+            "--allow: 10.0.0.0/33 is no range of addresses; write 192.0.2.0/24",
+        ),
+        (
+            ["--to", "a:1", "--allow", "10.0.0.1/8"],
+            "--allow: 10.0.0.1/8 has bits beyond its length; write 10.0.0.0/8",
+        ),
+        (["--socks5", "--allow-target", "ten"], "--allow-target: ten is no range of addresses"),
         (["--to", "a:1", "--client", "speed=1"], "--client: 'speed=1' is no option of a side; write KEY=VALUE"),
         (["--to", "a:1", "--server", "rcvbuf=7"], "--server rcvbuf: '7' has no unit"),
         (["--to", "a:1", "--server", "initcwnd=0"], "--server initcwnd: '0' is no number of segments; write 1 to 1000"),

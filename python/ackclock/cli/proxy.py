@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from ackclock.cli.options import flag, repeatable
 from ackclock.errors import InputError, Problem
+from ackclock.files import reason
 
 _LEG = "cc, rcvbuf, sndbuf, notsent_lowat, pacing_rate, user_timeout, keepalive, nodelay, fast_open, initcwnd"
 
@@ -86,8 +87,8 @@ def proxy_command(
         {
             "listen": listen,
             "mode": mode,
-            "allow": list(allow),
-            "allow_target": list(allow_target),
+            "allow": _ranges("--allow", allow),
+            "allow_target": _ranges("--allow-target", allow_target),
             "credentials": [] if credentials is None else _credentials(credentials),
             "client": leg("--client", client),
             "server": leg("--server", server),
@@ -127,12 +128,29 @@ def _mode(to: str | None, *, socks5: bool, http_connect: bool, transparent: bool
     return next(iter(ways.values()))
 
 
+def _ranges(option: str, given: Sequence[str]) -> list[str]:
+    """Ranges of addresses, as the program reads them; it would not say of which option one is."""
+    import ipaddress
+
+    for text in given:
+        try:
+            ipaddress.ip_network(text)
+        except ValueError as error:
+            beyond = "has host bits set" in str(error)
+            problem = f"{text} has bits beyond its length" if beyond else f"{text} is no range of addresses"
+            known = str(ipaddress.ip_network(text, strict=False)) if beyond else "192.0.2.0/24 or 2001:db8::/32"
+            raise InputError(problem, f"write {known}", key=option) from None
+    return list(given)
+
+
 def _credentials(file: Path) -> list[list[str]]:
     """The names and passwords of a file: a line each."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: {error}", "give a file with lines NAME:PASSWORD", key="--credentials") from error
+        why = reason(error) if isinstance(error, OSError) else "it is no text in UTF-8"
+        problem = f"{file}: cannot be read ({why})"
+        raise InputError(problem, "give a file with lines NAME:PASSWORD", key="--credentials") from error
     found = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
