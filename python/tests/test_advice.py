@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from dataclasses import replace
@@ -138,6 +139,17 @@ def test_a_capture_at_the_sender_knows_the_window_the_rate_and_the_whole_way() -
     advice = advise(way.case(place, notes), [1_000_000], jobs=1)
     assert advice.pays
     assert by_size(advice)[1_000_000].by == "window"
+
+
+def test_a_capture_that_is_cut_off_in_slow_start_says_that_it_tells_little(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    with gzip.open(KERNEL / "small_window.sender.pcap.gz") as whole:
+        cut.write_bytes(whole.read(12_000))
+    seen = observed.path(cut, rate=None, window=None, proxy=Proxy(), queue=1.0)
+    for says in ("the file ends within the next one", "slow start alone", "at least this much"):
+        assert any(says in note for note in seen.notes), seen.notes
+    known = observed.path(cut, rate=20e6, window=None, proxy=Proxy(), queue=1.0)
+    assert not any("slow start alone" in note for note in known.notes)
 
 
 def test_a_capture_in_the_middle_knows_both_legs() -> None:

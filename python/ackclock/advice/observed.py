@@ -21,6 +21,8 @@ _NEAR = (1.1, 1.6)
 """Growths between these tell little: a short queue overflows with less, and one may stand where a medium loses."""
 _STRETCH, _LEAST = 32, 4
 """Segments over which rates are taken, half a window at most: they leave one behind the other at the link's rate."""
+_SHORT = 150_000
+"""Bytes: what a sender with an initial window of 10 segments has sent after three round trips, in slow start still."""
 _HIGH = 0.9
 """Of the rates of stretches this quantile: in some the window was the limit."""
 
@@ -54,11 +56,15 @@ def path(
     if beyond is None:
         raise InputError("it tells of no round trip", "capture both directions from the SYN on", source=str(file))
     notes = [f"connection {row['id']} of {file}, {row['goodput_bytes'] / 1e6:.3g} MB, is the one with most data"]
+    notes += result.warnings
     loss, other = _loss(row, notes)
     seen = _rate(result, row)
     if rate is None:
         rate = seen
-        what = "at least this much" if row["limited_by"] == "rwnd" else "about this much"
+        short = row["goodput_bytes"] < _SHORT
+        what = "at least this much" if short or row["limited_by"] == "rwnd" else "about this much"
+        if short:
+            notes.append("so little data is under way in slow start alone, which tells little of the link: give --rate")
         notes.append(f"the link carries {what}, by how segments followed each other: {seen / 1e6:.3g} Mbit/s; "
                      "--rate gives another")  # fmt: skip
     if window is None:
