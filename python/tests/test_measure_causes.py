@@ -100,6 +100,10 @@ def test_pacing_is_the_senders_whatever_queues_look_like() -> None:
     assert found(4.4 * MBIT).evidence == "each connection sends the 4.4 Mbit/s that it was told not to exceed (pacing)"
     # What is not reached does not limit.
     assert found(8 * MBIT).mechanism == "changing capacity"
+    # Told to send what the line carries, it is the line that is full.
+    full = tuple(replace(course(count, lambda _, of=count: replace(FULL, rate=20 / of * MBIT)), paced=21 * MBIT / count)
+                 for count in (1, 4))  # fmt: skip
+    assert judge(Line({}, full)).mechanism == "none"
 
 
 def test_a_policer_drops_a_burst_without_a_queue() -> None:

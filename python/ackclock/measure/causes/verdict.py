@@ -130,7 +130,8 @@ def _found(line: Line, few: Sequence[Course], spent: Spent, share: float | None)
     cpu = lines.busy_host(few)
     if cpu is not None and cpu >= CPU:
         return "host CPU", f"the busier end took {cpu:.0%} of a processor"
-    if (paced := lines.paced(few)) is not None:
+    # A line that is full is so whatever its senders were told.
+    if (share is None or share < FILLED) and (paced := lines.paced(few)) is not None:
         told = rate_in_words(paced)
         return "application", f"each connection sends the {told} that it was told not to exceed (pacing)"
     if (policed := lines.policed(line)) is not None:
