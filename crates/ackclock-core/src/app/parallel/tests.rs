@@ -131,6 +131,40 @@ fn noise_is_no_gain_and_a_gain_is_found_in_noise() {
     assert!(missed <= 20, "{missed} of 400");
 }
 
+/// Losses at a low queue, which more connections do not make more frequent.
+fn lossy() -> Window {
+    Window { losses: Some(8), low_losses: 8, ..empty_queue() }
+}
+
+#[test]
+fn where_losses_explain_it_few_windows_are_paid_for_eight_connections() {
+    // In windows of the rate that eight have; 1000 downloads, on a line whose rates scatter by 15 %.
+    let paid = |seed| {
+        let mut line = Line::new(lossy(), |x| MB * f64::from(x));
+        (line.scatter, line.random) = (0.15, Stream::named(seed, 3, "line"));
+        let decisions = line.play(&mut Parallel::new(8), 60);
+        assert_eq!(last(&decisions).connections, 8, "{seed}");
+        // What a window was played with is what the one before it decided.
+        let played = std::iter::once(1).chain(decisions.iter().map(|of| of.connections)).take(60);
+        played.map(|connections| 1.0 - f64::from(connections) / 8.0).sum::<f64>()
+    };
+    let mut paid: Vec<f64> = (0..1000).map(paid).collect();
+    paid.sort_by(f64::total_cmp);
+    assert!(paid[500] < 7.0 && paid[950] < 12.5, "median {}, 95th percentile {}", paid[500], paid[950]);
+}
+
+#[test]
+fn a_tenth_is_not_taken_for_more_at_the_first_look() {
+    // One in 120 by normal logarithms; these are not, and growth by itself leaves the low windows: 52. Later looks are not reached.
+    let taken = (0..4000).filter(|&seed| {
+        let mut line = Line::new(lossy(), |x| if x == 1 { MB } else { 1.1 * MB });
+        (line.scatter, line.random) = (0.18, Stream::named(seed, 4, "line"));
+        steps(&line.play(&mut Parallel::new(8), 6)).contains(&4)
+    });
+    let taken = taken.count();
+    assert!(taken <= 80, "{taken} of 4000");
+}
+
 #[test]
 fn a_rate_that_grows_by_itself_is_waited_for() {
     let mut policy = Parallel::new(16);
