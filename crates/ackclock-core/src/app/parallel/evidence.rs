@@ -5,10 +5,6 @@ use crate::math::{float, ln};
 
 /// Gain that is worth more connections: a tenth.
 pub const WORTH: f64 = 1.10;
-/// Gain that the first look at a trial takes for worth it, whatever the windows scatter by, which so few of them do not say: of lines
-/// whose rates scatter by 18 % or less chance alone makes it of a
-/// tenth in one case of 120 (`1.1 * exp(0.18 * scipy.stats.norm.ppf(1 - 0.05 / 6))`), as it may at any look.
-pub const PLAIN: f64 = 1.7;
 /// Gain below which connections were added for nothing.
 pub const NOTHING: f64 = 1.03;
 /// Round trips of so many of the shortest one are a queue that limits (mean of a window).
@@ -18,19 +14,28 @@ pub const LOW: f64 = 1.25;
 /// Up to so many there is no queue at all.
 pub const EMPTY: f64 = 1.1;
 
-/// Windows of a trial after which it is looked at. There are six looks, each with a sixth of the error of 5 % (Bonferroni).
+/// Windows of a trial after which it is looked at. With the looks on the way [back](BACK) there are nine, each with a ninth of the
+/// error of 5 % (Bonferroni).
 pub const LOOKS: [usize; 6] = [2, 3, 4, 6, 9, 15];
+/// Windows before a trial, with those of the way back, after which it is looked at again; the last is [`ENOUGH`].
+pub const BACK: [usize; 3] = [4, 6, ENOUGH];
 
 /// Windows of either number that a gain of less than a tenth takes, unless the line is [quiet](Gain::quiet): neighbouring windows
 /// of a radio resemble each other, so that a few say less than the test takes them for.
 pub const ENOUGH: usize = 9;
 
-/// Student's t that is exceeded with a probability of 0.05 / 6, for 1 to 30 degrees of freedom
-/// (`scipy.stats.t.ppf(1 - 0.05 / 6, df)`), and beyond them the last.
+/// Student's t that is exceeded with a probability of 0.05 / 9, for 1 to 30 degrees of freedom
+/// (`scipy.stats.t.ppf(1 - 0.05 / 9, df)`), and beyond them the last.
 const STUDENT: [f64; 30] = [
-    38.188, 7.649, 4.857, 3.961, 3.534, 3.287, 3.128, 3.016, 2.933, 2.87, 2.82, 2.779, 2.746, 2.7178, 2.694, 2.673,
-    2.655, 2.639, 2.625, 2.613, 2.601, 2.591, 2.582, 2.574, 2.566, 2.559, 2.552, 2.546, 2.541, 2.536,
+    57.290, 9.408, 5.625, 4.466, 3.926, 3.619, 3.422, 3.285, 3.184, 3.107, 3.047, 2.998, 2.957, 2.924, 2.895, 2.870,
+    2.848, 2.829, 2.813, 2.798, 2.784, 2.772, 2.761, 2.751, 2.742, 2.734, 2.726, 2.719, 2.713, 2.706,
 ];
+/// The same of the normal distribution.
+const NORMAL: f64 = 2.539;
+
+/// Standard deviation, as a share, that a line's rates in windows are not taken to exceed: few windows tell so little of it that
+/// a doubling would take minutes to be told from a tenth.
+const SCATTER: f64 = 0.18;
 
 /// Rates that differ by less are the same: what a window's edges do to a rate (a part of a packet train, a clock's tick).
 const GRAIN: f64 = 0.005;
@@ -134,7 +139,7 @@ impl Sample {
         // Counts of rare events scatter as their root (Poisson); one more each stands for none that was seen.
         let expected = 2.0 * (before.losses + 1.0) * self.segments / before.segments;
         let scatter = expected * (1.0 + 2.0 * self.segments / before.segments);
-        self.losses > expected + 2.394 * scatter.sqrt()
+        self.losses > expected + NORMAL * scatter.sqrt()
     }
 }
 
@@ -145,6 +150,8 @@ pub struct Gain {
     pub measured: f64,
     /// Half the interval's width.
     pub off: f64,
+    /// The same of a line whose rates scatter by [`SCATTER`].
+    off_at_most: f64,
     /// Standard deviation of both samples, each around its own mean.
     scatter: f64,
     /// Its degrees of freedom.
@@ -159,12 +166,18 @@ impl Gain {
         let scatter = ((before.scatter() + after.scatter()) / float(freedom as u64)).sqrt();
         let share = (1.0 / float(n.max(1) as u64) + 1.0 / float(m.max(1) as u64)).sqrt();
         let off = STUDENT[freedom.min(STUDENT.len()) - 1] * scatter.max(GRAIN) * share;
-        Gain { measured: after.level() - before.level(), off, scatter, freedom }
+        let off_at_most = NORMAL * SCATTER * share;
+        Gain { measured: after.level() - before.level(), off, off_at_most, scatter, freedom }
     }
 
     /// Whether the line changes so little that a few windows tell.
     pub fn quiet(&self) -> bool {
         self.freedom >= 3 && self.scatter <= QUIET
+    }
+
+    /// Whether it is worth more connections: certainly more than [`WORTH`].
+    pub fn worth(&self) -> bool {
+        self.measured - self.off.min(self.off_at_most) > ln(WORTH)
     }
 
     /// Certainly more than a factor.

@@ -7,7 +7,7 @@
 //!
 //! * It starts with one, and waits until its rate does not grow by itself any more.
 //! * It doubles while the doubling before was worth it: the rate rose by more than a tenth, by a sequential test whose error is
-//!   5 % ([`evidence`]), or by so much that two windows are enough to see it. It goes back where the gain is less than 3 %, or retransmissions more than doubled.
+//!   5 % ([`evidence`]). It goes back where the gain is less than 3 %, or retransmissions more than doubled.
 //! * A smaller gain is told from the line's own changes by more windows, and by going back: half as many before and after.
 //! * What can be seen of the path has to explain why more should help ([`Limit`]): receive windows, losses at a low queue, or a
 //!   queue that stays empty. It adds none while round trips are more than 1.5 times the shortest one.
@@ -20,7 +20,7 @@ mod tests;
 use crate::math::{exp, float, ln};
 use crate::time::Span;
 pub use evidence::{Gain, Limit, Sample};
-use evidence::{ENOUGH, LOOKS, NOTHING, PLAIN, WORTH};
+use evidence::{BACK, ENOUGH, LOOKS, NOTHING, WORTH};
 
 /// How long a decision holds.
 pub const HOLD: Span = Span::from_secs(30);
@@ -259,7 +259,7 @@ impl Parallel {
         trial.after.add(window);
         let (gain, seen) = (trial.gain(), trial.after.count());
         if LOOKS.contains(&seen) {
-            if gain.above(WORTH) || (seen == LOOKS[0] && gain.measured > ln(PLAIN)) {
+            if gain.worth() {
                 return self.worth(trial.after);
             }
             if trial.after.doubled(&trial.before) {
@@ -292,13 +292,13 @@ impl Parallel {
         if !young {
             trial.before.add(window);
         }
-        if !trial.told() {
-            self.phase = Phase::Back { trial, young: false };
-        } else if trial.gain().above(WORTH) {
+        if BACK.contains(&trial.before.count()) && trial.gain().worth() {
             self.now.connections = trial.many;
             self.worth(trial.after);
-        } else {
+        } else if trial.told() {
             self.settle(&trial);
+        } else {
+            self.phase = Phase::Back { trial, young: false };
         }
     }
 

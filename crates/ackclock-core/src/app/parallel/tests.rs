@@ -150,19 +150,19 @@ fn where_losses_explain_it_few_windows_are_paid_for_eight_connections() {
     };
     let mut paid: Vec<f64> = (0..1000).map(paid).collect();
     paid.sort_by(f64::total_cmp);
-    assert!(paid[500] < 7.0 && paid[950] < 12.5, "median {}, 95th percentile {}", paid[500], paid[950]);
+    assert!(paid[500] < 7.5 && paid[950] < 11.0, "median {}, 95th percentile {}", paid[500], paid[950]);
 }
 
 #[test]
 fn a_tenth_is_not_taken_for_more_at_the_first_look() {
-    // One in 120 by normal logarithms; these are not, and growth by itself leaves the low windows: 52. Later looks are not reached.
+    // A ninth of the error of 5 % is 22 of them, by normal logarithms; these are not, and growth by itself leaves the low windows: 37.
     let taken = (0..4000).filter(|&seed| {
         let mut line = Line::new(lossy(), |x| if x == 1 { MB } else { 1.1 * MB });
         (line.scatter, line.random) = (0.18, Stream::named(seed, 4, "line"));
         steps(&line.play(&mut Parallel::new(8), 6)).contains(&4)
     });
     let taken = taken.count();
-    assert!(taken <= 80, "{taken} of 4000");
+    assert!(taken <= 60, "{taken} of 4000");
 }
 
 #[test]
