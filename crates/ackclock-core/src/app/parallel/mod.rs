@@ -30,8 +30,10 @@ pub const WINDOW: Span = Span::from_secs(1);
 pub const ROUND_TRIPS: u64 = 8;
 /// Windows after which it waits no longer for an explanation.
 const PATIENCE: usize = 8;
-/// Windows after which a rate that still grows by itself is taken as it is.
+/// Windows after which a rate that still grows or falls by itself is taken as it is.
 const RAMP: usize = 5;
+/// Factor by which a rate that falls from one window to the next, before that, falls by itself.
+const FALL: f64 = 1.5;
 /// Windows in which connections that are wanted may be missing.
 const MISSING: usize = 5;
 
@@ -219,8 +221,9 @@ impl Parallel {
 
     fn measured(&mut self, window: &Window, mut sample: Sample, seen: usize, last: f64) {
         let rate = window.rate();
-        // A rate that grows by itself would be taken for the gain of what is added now.
-        if seen > 0 && seen < RAMP && rate > last * WORTH {
+        // A rate that grows by itself would be taken for the gain of what is added now, and one that falls from what slow start had
+        // before the first loss would hide that gain.
+        if seen > 0 && seen < RAMP && (rate > last * WORTH || rate * FALL < last) {
             sample = Sample::default();
         }
         // In the first window the connection begins, or its slow start ends.

@@ -177,6 +177,26 @@ fn a_rate_that_grows_by_itself_is_waited_for() {
 }
 
 #[test]
+fn what_slow_start_had_before_the_first_losses_is_not_compared_with() {
+    // Windows of `mobile-loss` (benches/get.py), Mbit/s: with one connection, then with two, in each case from its slow start on.
+    let (one, two) = ([37.0, 26.0, 10.0, 9.99], [49.8, 39.6, 21.9]);
+    let mut policy = Parallel::new(2);
+    // How many windows it takes until it decides, and what.
+    let mut play = |rates: &[f64]| {
+        let before = policy.decision();
+        let decide = |&mbit: &f64| {
+            let bytes = (mbit / 8.0 * MB) as u64;
+            policy.window(&Window { took: WINDOW, bytes, connections: before.connections, ..lossy() })
+        };
+        let decided: Vec<Decision> = rates.iter().map(decide).collect();
+        let windows = decided.iter().take_while(|&&now| now == before).count() + 1;
+        (windows, decided[windows - 1])
+    };
+    assert_eq!(play(&one), (4, Decision { connections: 2, why: Why::Trial(Limit::Loss) }));
+    assert_eq!(play(&two), (3, Decision { connections: 2, why: Why::Most }));
+}
+
+#[test]
 fn no_more_while_a_queue_limits() {
     // What others have could be taken: each more would get its share of the line.
     let share = |x: u32| 10.0 * MB * f64::from(x) / f64::from(x + 1);
