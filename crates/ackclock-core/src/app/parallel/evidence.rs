@@ -73,6 +73,13 @@ pub enum Limit {
 }
 
 impl Sample {
+    /// Of one window.
+    pub fn of(window: &Window) -> Sample {
+        let mut sample = Sample::default();
+        sample.add(window);
+        sample
+    }
+
     /// One window more.
     pub fn add(&mut self, window: &Window) {
         self.rates.push(ln(window.rate().max(1.0)));
@@ -103,13 +110,17 @@ impl Sample {
     }
 
     /// Whether the level is known well enough to be compared with: to a twentieth, or after six windows as it is. Two are enough
-    /// where something that was seen says that more will help: time with too few connections is what a download pays with.
-    pub fn known(&self) -> bool {
+    /// where it is `explained` why more will help: time with too few connections is what a download pays with.
+    pub fn known(&self, explained: bool) -> bool {
         let n = float(self.count() as u64);
-        let seen = matches!(self.limit(), Limit::Window | Limit::Loss);
         self.count() >= 6
-            || (seen && self.count() >= LOOKS[0])
+            || (explained && self.count() >= LOOKS[0])
             || (self.count() >= 3 && self.scatter() <= 0.05 * 0.05 * n * (n - 1.0))
+    }
+
+    /// Whether something that was seen says that more connections will help.
+    pub fn explains(&self) -> bool {
+        matches!(self.limit(), Limit::Window | Limit::Loss)
     }
 
     /// What held them back.

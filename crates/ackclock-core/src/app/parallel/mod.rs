@@ -132,8 +132,9 @@ pub struct Decision {
 
 #[derive(Clone, Debug)]
 enum Phase {
-    /// Windows with the present number, from the rate's last growth on; of how many windows, and the newest rate.
-    Measuring { sample: Sample, seen: usize, last: f64 },
+    /// Windows with the present number, from the rate's last growth on; of how many windows, the newest rate, and whether any of
+    /// them [explained](Sample::explains) why more would help.
+    Measuring { sample: Sample, seen: usize, last: f64, explained: bool },
     /// Twice as many as in `before`; the first window is `young`, in which connections still grow.
     Trial { trial: Trial, young: bool },
     /// Back at as many as before it, whose sample goes on, for a fair comparison; in the first window (`young`) some may still end.
@@ -164,7 +165,7 @@ impl Trial {
 
 impl Phase {
     fn fresh() -> Phase {
-        Phase::Measuring { sample: Sample::default(), seen: 0, last: 0.0 }
+        Phase::Measuring { sample: Sample::default(), seen: 0, last: 0.0, explained: false }
     }
 }
 
@@ -204,7 +205,7 @@ impl Parallel {
             return self.hold(self.now.connections, Why::HeldBack);
         }
         match std::mem::replace(&mut self.phase, Phase::fresh()) {
-            Phase::Measuring { sample, seen, last } => self.measured(window, sample, seen, last),
+            Phase::Measuring { sample, seen, last, explained } => self.measured(window, sample, seen, last, explained),
             Phase::Trial { trial, young } => self.tried(window, trial, young),
             Phase::Back { trial, young } => self.back(window, trial, young),
             Phase::Holding { since, sum, windows } => self.held(window, since, sum, windows),
@@ -219,18 +220,20 @@ impl Parallel {
         self.hold(self.most, Why::Refused)
     }
 
-    fn measured(&mut self, window: &Window, mut sample: Sample, seen: usize, last: f64) {
+    fn measured(&mut self, window: &Window, mut sample: Sample, seen: usize, last: f64, explained: bool) {
         let rate = window.rate();
-        // A rate that grows by itself would be taken for the gain of what is added now, and one that falls from what slow start had
-        // before the first loss would hide that gain.
-        if seen > 0 && seen < RAMP && (rate > last * WORTH || rate * FALL < last) {
+        let explained = explained || (seen > 0 && Sample::of(window).explains());
+        // A rate that grows by itself would be taken for the gain of what is added now; where losses or receive windows limit, it only
+        // scatters. One that falls from what slow start had before the first loss would hide that gain.
+        let grows = rate > last * WORTH && !explained;
+        if seen > 0 && seen < RAMP && (grows || rate * FALL < last) {
             sample = Sample::default();
         }
         // In the first window the connection begins, or its slow start ends.
         if seen > 0 {
             sample.add(window);
         }
-        let enough = sample.known();
+        let enough = sample.known(explained);
         let why = match sample.limit() {
             Limit::Queue => Some(Why::Queue),
             Limit::Unexplained if sample.count() < PATIENCE => None,
@@ -243,7 +246,7 @@ impl Parallel {
             Some(why) if enough => {
                 self.hold(self.now.connections, why);
             }
-            _ => self.phase = Phase::Measuring { sample, seen: seen + 1, last: rate },
+            _ => self.phase = Phase::Measuring { sample, seen: seen + 1, last: rate, explained },
         }
     }
 
@@ -321,7 +324,7 @@ impl Parallel {
             Limit::Unexplained => {
                 let last = exp(sample.level());
                 self.now.why = Why::Measuring;
-                self.phase = Phase::Measuring { seen: sample.count(), sample, last };
+                self.phase = Phase::Measuring { seen: sample.count(), sample, last, explained: false };
             }
             limit => self.try_more(sample, limit),
         }

@@ -228,11 +228,7 @@ fn a_queue_that_comes_ends_the_growth() {
 
 #[test]
 fn what_explains_more() {
-    let of = |window: Window| {
-        let mut sample = Sample::default();
-        sample.add(&window);
-        sample.limit()
-    };
+    let of = |window: Window| Sample::of(&window).limit();
     assert_eq!(of(Window { window_limited: Some(0.9), inflation: Some(1.3), ..Window::default() }), Limit::Window);
     assert_eq!(
         of(Window { losses: Some(3), low_losses: 3, segments: Some(9), inflation: Some(1.2), ..Window::default() }),
