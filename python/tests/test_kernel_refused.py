@@ -57,13 +57,13 @@ def file(tmp_path: Path) -> Path:
 
 
 HERE = "the kernel here (6.12.0) has no controller"
-THERE = "but reno, cubic, bbr"
+THERE = "but reno, cubic, bbr1"
 LATER = "the kernel decides by itself how long it delays acknowledgments; leave it out"
 SHARED = "tcp_cubic.beta of the kernel here is 717, not 512, for all connections of this computer; leave it out, or"
 CASES = {
     "cc=copa": f"flows.0.cc: {HERE} 'copa', {THERE}; Linux has none of this name, so choose one of these",
     "cc=vegas": f"flows.0.cc: {HERE} 'vegas', {THERE}; load its module: modprobe tcp_vegas",
-    "cc=westwood+": f"flows.0.cc: {HERE} 'westwood', {THERE}; load its module: modprobe tcp_westwood",
+    "cc=westwood+": f"flows.0.cc: {HERE} 'westwood+', {THERE}; load its module: modprobe tcp_westwood",
     "cc=htcp": f"flows.0.cc: {HERE} 'htcp', {THERE}; choose one of these, for this kernel has no module tcp_htcp",
     'cc={ name = "cubic", beta = 0.5 }': f"flows.0.cc.beta: {SHARED} set it for all of them: echo 512 > /sys/",
     'cc={ name = "reno", base = "flight" }': "flows.0.cc.base: the kernel's 'reno' has no such parameter; leave it out",

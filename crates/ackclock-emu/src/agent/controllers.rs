@@ -1,10 +1,14 @@
 //! Controllers of a kernel: what it calls them, and parameters that all of its connections share.
 
 use crate::kernel::Kernel;
+use ackclock_core::cc::registry;
 use ackclock_run::spec::Flow;
 
 /// Our names of controllers that Linux calls otherwise.
-const NAMES: [(&str, &str); 3] = [("bbr1", "bbr"), ("newreno", "reno"), ("westwood+", "westwood")];
+const NAMES: [(&str, &str); 3] = [("bbr1", "bbr"), (NEW_RENO, "reno"), ("westwood+", "westwood")];
+
+/// Of them the one whose name there is one of ours, too.
+const NEW_RENO: &str = "newreno";
 
 /// A controller of ours that Linux has not, though a module of it bears the name; and our name of that module's.
 const NAMESAKE: (&str, &str) = ("westwood", "westwood+");
@@ -60,8 +64,17 @@ pub(super) fn controller(flow: &Flow, kernel: &Kernel) -> Result<String, String>
         Some(_) => format!("choose one of these, for this kernel has no module tcp_{kernels} to load"),
         None => format!("choose one of these, or load its module, where there is one: modprobe tcp_{kernels}"),
     };
-    let (release, list) = (&kernel.kernel, kernel.controllers.join(", "));
-    Err(format!("the kernel here ({release}) has no controller '{kernels}', but {list}; {remedy}"))
+    let list: Vec<&str> = kernel.controllers.iter().filter_map(|name| in_scenarios(name)).collect();
+    let (release, list) = (&kernel.kernel, list.join(", "));
+    Err(format!("the kernel here ({release}) has no controller '{name}', but {list}; {remedy}"))
+}
+
+/// What scenarios call the kernel's controller `name`; none of those that only kernels have, for they cannot be asked for.
+pub(super) fn in_scenarios(name: &str) -> Option<&str> {
+    if let Some((ours, _)) = NAMES.iter().find(|(ours, theirs)| *theirs == name && *ours != NEW_RENO) {
+        return Some(ours);
+    }
+    registry::CONTROLLERS.iter().any(|known| known.name == name).then_some(name)
 }
 
 /// What is to be set of the module of `controller` so that its parameter `key` is `value`: the kernel's name and value. None
@@ -76,7 +89,8 @@ pub(super) fn parameter(
     let number = value.as_f64().or(value.as_bool().map(f64::from));
     let theirs = PARAMETERS.iter().find(|p| p.0 == controller && p.1 == key);
     let (Some((_, _, name, scale)), Some(number)) = (theirs, number) else {
-        return Err(format!("the kernel's '{controller}' has no such parameter; leave it out"));
+        let ours = in_scenarios(controller).unwrap_or(controller);
+        return Err(format!("the kernel's '{ours}' has no such parameter; leave it out"));
     };
     let wanted = (number * scale).round().to_string();
     match kernel.parameters.get(*name) {

@@ -205,7 +205,7 @@ impl Options {
                 return Ok(());
             }
             "pacing" if self.controller.as_deref() == Some("bbr") => {
-                return Err("the kernel's 'bbr' is always paced; leave it out".to_owned());
+                return Err("the kernel's 'bbr1' is always paced; leave it out".to_owned());
             }
             // None of its other controllers asks for it.
             "pacing" => return Ok(()),
@@ -294,17 +294,29 @@ mod tests {
             for_kernel(&format!(r#"{{"name": "{cc}"}}"#), "", &Kernel { loadable, ..kernel() }).unwrap_err()
         };
         let here = |name: &str| {
-            format!("flows.0.cc: the kernel here (6.12) has no controller '{name}', but reno, cubic, bbr; ")
+            format!("flows.0.cc: the kernel here (6.12) has no controller '{name}', but reno, cubic, bbr1; ")
         };
         let sim = "Linux has none of this name, so choose one of these, or engine sim";
         assert_eq!(said("copa", None), here("copa") + sim);
-        assert_eq!(said("westwood+", Some(&["westwood"])), here("westwood") + "load its module: modprobe tcp_westwood");
+        assert_eq!(
+            said("westwood+", Some(&["westwood"])),
+            here("westwood+") + "load its module: modprobe tcp_westwood"
+        );
         let namesake =
             "flows.0.cc: Linux's module westwood is not 'westwood', but 'westwood+'; write westwood+, or engine sim";
         assert_eq!(said("westwood", Some(&["westwood"])), namesake);
         let none = "choose one of these, for this kernel has no module tcp_vegas to load";
         assert_eq!(said("vegas", Some(&["htcp"])), here("vegas") + none);
         assert!(said("vegas", None).ends_with("or load its module, where there is one: modprobe tcp_vegas"));
+    }
+
+    #[test]
+    fn controllers_are_called_as_scenarios_call_them() {
+        let controllers = ["reno", "bbr", "lp", "westwood", "nv", "cdg", "yeah"].map(str::to_owned).to_vec();
+        let said = for_kernel(r#"{"name": "copa"}"#, "", &Kernel { controllers, ..kernel() }).unwrap_err();
+        assert!(said.contains("has no controller 'copa', but reno, bbr1, westwood+, yeah; "), "{said}");
+        let said = for_kernel(r#"{"name": "bbr1", "params": {"gain": 2.0}}"#, "", &kernel()).unwrap_err();
+        assert_eq!(said, "flows.0.cc.params.gain: the kernel's 'bbr1' has no such parameter; leave it out");
     }
 
     #[test]
@@ -339,6 +351,6 @@ mod tests {
         assert!(options(r#", "tcp": {"pacing": "window"}"#).unwrap().paced);
         assert!(!options(r#", "tcp": {"pacing": "off"}"#).unwrap().paced);
         let said = for_kernel(r#"{"name": "bbr1"}"#, r#", "tcp": {"pacing": "off"}"#, &kernel()).unwrap_err();
-        assert_eq!(said, "flows.0.tcp.pacing: the kernel's 'bbr' is always paced; leave it out");
+        assert_eq!(said, "flows.0.tcp.pacing: the kernel's 'bbr1' is always paced; leave it out");
     }
 }
