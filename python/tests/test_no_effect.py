@@ -15,6 +15,7 @@ from ackclock.cli.exit_codes import OK
 from ackclock.engine import catalogue
 from ackclock.errors import InputError
 from ackclock.scenario.topology.queue import WEIGHTED
+from ackclock.sweeps.engines import played_by
 
 Raw = dict[str, Any]
 Write = Callable[..., Path]
@@ -144,13 +145,33 @@ def test_a_change_meant_for_all_flows_is_none(raw: Raw) -> None:
     assert len(load(raw).points[0].warnings) == 1
 
 
-@pytest.mark.parametrize("key", ["kernel", "wall_limit", "pin"])
+OF_ENGINES = {"kernel": "linux-6.12", "wall_limit": "5 min", "pin": 0, "allow_late": True, "offload": True, "ip": 6}
+
+
+@pytest.mark.parametrize("key", OF_ENGINES)
 def test_a_key_that_another_engine_knows(raw: Raw, key: str) -> None:
-    value = {"kernel": "linux-6.12", "wall_limit": "5 min", "pin": "0"}[key]
-    [line] = load(raw, set=[f"run.{key}={value}"]).points[0].warnings
-    assert line.startswith(f"run.{key}: engine sim has none; choose engine kernel")
+    plain = load(raw).points[0].warnings
+    raw["run"][key] = OF_ENGINES[key]
+    [line] = load(raw).points[0].warnings
+    assert line.startswith(f"run.{key}: engine sim takes no notice of it; choose engine kernel")
     # Whoever chose the simulator for a file that was made for another engine knows it.
-    assert load(raw, set=[f"run.{key}={value}", "run.engine=sim"]).points[0].warnings == ()
+    assert load(raw, set=["run.engine=sim"]).points[0].warnings == plain == ()
+    # Whoever gives both together means something by it.
+    assert load(raw, set={f"run.{key}": OF_ENGINES[key], "run.engine": "sim"}).points[0].warnings == (line,)
+    assert played_by(load(raw), "kernel").points[0].warnings == (), (
+        "it is for the engine that plays, if that is another"
+    )
+
+
+def test_kernels_that_nobody_plays_on_and_a_key_that_is_there_for_another_point(raw: Raw) -> None:
+    raw["run"]["kernel"] = ["a", "b"]
+    for warnings in warned(raw):
+        assert warnings[0].startswith("run.kernel: engine sim takes no notice of it; choose engine kernel-vt")
+        assert warnings[1].startswith("run.kernel: none of its values makes a difference")
+    raw["run"] |= {"kernel": "a", "engine": ["sim", "kernel"]}
+    assert all(line[0].startswith("run.kernel: engine ") for line in warned(raw))
+    raw["run"] |= {"pin": 0}
+    assert not any("run.pin" in line for warnings in warned(raw) for line in warnings)
 
 
 @pytest.mark.parametrize("key", ["cc", "flows.0.cc"])

@@ -62,6 +62,24 @@ def has(*controllers: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("without_controllers")
+def test_the_kernel_of_a_study_is_named_and_recorded(tmp_path: Path, capsys: Any) -> None:
+    other = Kernel("other", "6.12.1", "2" * 64, "linux", "gcc", "1" * 64, 2.0, 1.0)
+    kept.keep(other, tmp_path / "image", tmp_path / "config")
+    command = ["study", "run", str(write_study(tmp_path)), "--quick", "--engine", "kernel-vt", "--json"]
+    out = tmp_path / "out"
+    assert main([*command, "--out", str(out)]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.endswith("several kernels are built for engine kernel-vt (other, small); say which: --kernel small")
+    assert main([*command, "--out", str(out), "--kernel", "mine"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "no kernel 'mine' is built for engine kernel-vt; there is other, small; or" in said
+    assert not out.exists()
+    assert main([*command, "--out", str(out), "--kernel", "small"]) == 1  # it has no controller
+    manifest = json.loads((out / "runs" / "one" / "manifest.json").read_text())
+    assert {tuple(point["resolved"]["engine"]["kernel"]) for point in manifest["points"]} == {("small", "0" * 64)}
+
+
+@pytest.mark.usefixtures("without_controllers")
 @pytest.mark.parametrize("command", ["run", "show", "sweep"])
 def test_what_a_built_kernel_is_known_not_to_have_is_said_when_a_scenario_is_read(
     command: str, tmp_path: Path, capsys: Any

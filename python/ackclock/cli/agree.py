@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ackclock.cli import console, lasting, widths
 from ackclock.cli.exit_codes import FAILED, OK
+from ackclock.cli.options import effective
 from ackclock.comparison import text as comparison_text
 from ackclock.comparison.margins import read
 from ackclock.engines import page, text
@@ -15,6 +16,7 @@ from ackclock.engines.agree import Pair, agree, plans
 from ackclock.errors import InputError
 from ackclock.files import unwritable
 from ackclock.sweeps.engines import ENGINES
+from ackclock.virtual import kept
 
 PAGE = "agree.html"
 """The page, in the directory of the runs."""
@@ -38,6 +40,9 @@ class Request:
     pin: int | None
     allow_late: bool
     as_json: bool
+    kernel: str | None = None
+    of_engine: Sequence[str] = ()
+    """What options of engines say, as changes."""
 
 
 def run(request: Request) -> int:
@@ -45,6 +50,9 @@ def run(request: Request) -> int:
     names = [name.strip() for name in request.engines.split(",") if name.strip()]
     if wrong := [name for name in names if name not in ENGINES]:
         raise InputError(f"'{wrong[0]}' is no engine", f"known are {', '.join(ENGINES)}", key="engines")
+    effective(request.of_engine, names, "name {} in --engines, too, or leave it out")
+    if request.kernel is not None:
+        kept.named(request.kernel)
     read(request.margins or None)
     out = request.out or Path("results") / f"{request.file.stem}-agree"
     asked = plans(request.file, names, set=request.changes, seed=request.seed, replications=request.replications)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ackclock.cli.options import Json, Offload, Pin, UseLate, by_engine, repeatable
+from ackclock.cli.options import Json, Kernel, Offload, Pin, UseLate, by_engine, repeatable
 
 
 def agree_command(
@@ -35,6 +35,7 @@ def agree_command(
         ),
     ] = (),
     jobs: Annotated[int | None, Parameter(help="Runs at a time, of engines in virtual time.")] = None,
+    kernel: Kernel = None,
     pin: Pin = None,
     allow_late: UseLate = False,
     offload: Offload = False,
@@ -43,5 +44,8 @@ def agree_command(
     """Play a scenario on several engines; a page says how far they agree. Exit code 1 if that is not shown."""
     from ackclock.cli.agree import Request, run
 
-    changes = (*changes, *by_engine(None, None, allow_late=False, offload=offload))
-    return run(Request(file, engines, out, changes, seed, replications, margin, jobs, pin, allow_late, json))
+    changes = (*changes, *by_engine(None, None, allow_late=False, offload=offload, kernel=kernel))
+    given = by_engine(None, pin, allow_late=False, offload=offload, kernel=kernel)
+    return run(
+        Request(file, engines, out, changes, seed, replications, margin, jobs, pin, allow_late, json, kernel, given)
+    )

@@ -81,8 +81,9 @@ def run_command(
     """Run a scenario and show a table of means and 95 % confidence intervals."""
     from ackclock.cli.run import Request, run
 
-    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late, offload=offload, kernel=kernel))
-    return run(Request(file, out, changes, seed, replications, jobs, json, plot, capture, link_type))
+    more = by_engine(engine, pin, allow_late=allow_late, offload=offload, kernel=kernel)
+    changes = (*changes, *more)
+    return run(Request(file, out, changes, seed, replications, jobs, json, plot, capture, link_type, more))
 
 
 @app.command(name="sweep", help_epilogue=example("sweep"))
@@ -120,12 +121,12 @@ def sweep_command(
     """Play every run of a scenario that is not there yet; go on after an interruption."""
     from ackclock.cli.sweep import Request, run
 
-    changes = (*changes, *by_engine(engine, pin, allow_late=allow_late, offload=offload, kernel=kernel))
+    more = by_engine(engine, pin, allow_late=allow_late, offload=offload, kernel=kernel)
     return run(
         Request(
             file,
             out,
-            changes,
+            (*changes, *more),
             seed,
             replications,
             precision,
@@ -136,6 +137,7 @@ def sweep_command(
             retry_failed,
             everything,
             json,
+            more,
         )
     )
 
@@ -339,6 +341,7 @@ def study_run_command(
     strict: Annotated[bool, flag("Exit code 1 unless every claim passes, soft ones too: for CI.")] = False,
     json: Json = False,
     engine: Engine = None,
+    kernel: Kernel = None,
     pin: Pin = None,
     allow_late: AllowLate = False,
     measured: Annotated[
@@ -348,7 +351,7 @@ def study_run_command(
     """Run a study and judge its claims; the exit code is 3 if one is refuted or open."""
     from ackclock.cli.study import Request, run
 
-    return run(Request(name, quick, cc, out, jobs, json, strict, engine, pin, allow_late, measured))
+    return run(Request(name, quick, cc, out, jobs, json, strict, engine, kernel, pin, allow_late, measured))
 
 
 def played(arguments: Sequence[str]) -> Any:

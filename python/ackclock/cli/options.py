@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+
+from ackclock.errors import InputError
 
 
 def flag(text: str, name: str | None = None) -> Parameter:
@@ -37,7 +40,10 @@ Pin = Annotated[
 ]
 AllowLate = Annotated[bool, flag("With engine kernel: runs are valid however late packets were.")]
 Offload = Annotated[
-    bool, flag("With engine kernel: hosts leave segmentation to the path, as to a network card (docs/engines.md).")
+    bool,
+    flag(
+        "With engine kernel or kernel-vt: hosts leave segmentation to the path, as to a network card (docs/engines.md)."
+    ),
 ]
 UseLate = Annotated[bool, flag("Use runs on a real kernel that are not valid, too.", name="--allow-late")]
 
@@ -51,3 +57,21 @@ def by_engine(
         key: "true" if on else None for key, on in flags.items()
     }
     return [f"run.{key}={value}" for key, value in given.items() if value is not None]
+
+
+def effective(
+    given: Iterable[str], engines: Collection[str], remedy: str = "take --engine {}, or leave it out"
+) -> None:
+    """Raise :class:`InputError` for an option that none of the `engines` that play takes notice of.
+
+    given: changes of :func:`by_engine`. remedy: with a place for the engine that does.
+    """
+    from ackclock.scenario.checks.no_effect import OF_ENGINES
+
+    for change in given:
+        key = change.partition("=")[0].removeprefix("run.")
+        knowing = OF_ENGINES.get(key)
+        if knowing and engines and set(engines).isdisjoint(knowing):
+            play = f"{' and '.join(sorted(engines))} {'plays' if len(engines) == 1 else 'play'}"
+            problem = f"it belongs to engine {' or '.join(knowing)}, and {play} this"
+            raise InputError(problem, remedy.format(knowing[0]), key=f"--{key.replace('_', '-')}")

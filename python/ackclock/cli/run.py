@@ -13,6 +13,7 @@ from rich.console import Console
 
 from ackclock.cli import console, lasting, sparklines
 from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
+from ackclock.cli.options import effective
 from ackclock.errors import InputError, Interrupted
 from ackclock.files import figures_of
 from ackclock.results import text
@@ -46,16 +47,20 @@ class Request:
     plot: bool
     capture: Path | None = None
     link_type: captures.LinkType = "raw"
+    of_engine: Sequence[str] = ()
+    """Those of the changes that options of engines made."""
 
 
 def run(request: Request) -> int:
     """Run, print, write, draw. Returns the exit code."""
     plan = load(request.file, set=request.changes, seed=request.seed, replications=request.replications)
+    effective(request.of_engine, {point.scenario.run.engine for point in plan.points})
     if request.plot:
         plan = _prepared_for_figures(plan, request)
     capture = captures.checked(request.capture) if request.capture is not None else None
     if capture is not None and any(point.scenario.run.engine != "sim" for point in plan.points):
-        raise InputError("only simulated packets can be captured", "leave out --capture or the engine", key="--capture")
+        remedy = "leave it out; packets on a kernel are captured by: ackclock shell FILE --out DIR -- COMMAND"
+        raise InputError("only simulated packets can be captured", remedy, key="--capture")
     lasting.announce([plan])
     begun = time.monotonic()
     missing = 0

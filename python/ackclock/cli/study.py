@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ackclock.cli import console, lasting
 from ackclock.cli.exit_codes import FAILED, FINDING, INTERRUPTED, OK
+from ackclock.cli.options import by_engine, effective
 from ackclock.study import load, locate, measured, output, runner, selections, unplayed, warned, wording
 from ackclock.study.document import read
 from ackclock.study.failures import by_problem, grouped
@@ -38,6 +39,7 @@ class Request:
     as_json: bool
     strict: bool = False
     engine: str | None = None
+    kernel: str | None = None
     pin: int | None = None
     allow_late: bool = False
     measured: Path | None = None
@@ -109,6 +111,8 @@ def show(name: str, *, as_json: bool) -> int:
 
 def run(request: Request) -> int:
     """Run a study, print and write what came out. The exit code says whether a run failed and the claims hold."""
+    given = by_engine(None, request.pin, allow_late=request.allow_late, offload=False, kernel=request.kernel)
+    effective(given, {request.engine or SIM})
     loaded = load(request.name)
     on = [request.engine] if request.engine not in (None, SIM) else []
     default = Path("results") / "-".join([loaded.study.name, *(["quick"] if request.quick else []), *on])
@@ -134,6 +138,7 @@ def run(request: Request) -> int:
                 quick=request.quick,
                 cc=request.cc,
                 engine=request.engine,
+                kernel=request.kernel,
                 pin=request.pin,
                 allow_late=request.allow_late,
                 jobs=request.jobs,

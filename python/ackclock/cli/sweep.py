@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ackclock.cli import console, lasting
 from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
+from ackclock.cli.options import effective
 from ackclock.cli.run import not_valid, show
 from ackclock.errors import InputError
 from ackclock.execution.scheduler import Event
@@ -41,11 +42,14 @@ class Request:
     retry_failed: bool
     everything: bool
     as_json: bool
+    of_engine: Sequence[str] = ()
+    """Those of the changes that options of engines made."""
 
 
 def run(request: Request) -> int:
     """Play what is missing, and print. Returns the exit code."""
     plan = load(request.file, set=request.changes, seed=request.seed, replications=request.replications)
+    effective(request.of_engine, {point.scenario.run.engine for point in plan.points})
     out = request.out or Path("results") / request.file.stem
     begun, precision = time.monotonic(), _precision(request)
     try:

@@ -168,6 +168,8 @@ def _loaded(
         key = expansion.dotted(found.key)
         line = line_of(text, found.key) if text and not _given(found.key, changed, text) else None
         raise InputError(found.problem, found.remedy, source=source, key=key or None, line=line) from None
+    idle = no_effect.of_engines([point.scenario for point in points], changed)
+    points = [replace(point, warnings=(*own, *point.warnings)) for point, own in zip(points, idle, strict=True)]
     alike = repeats.warnings([point.params for point in points], documents) if total == len(points) else {}
     for index, more in alike.items():
         points[index] = replace(points[index], warnings=(*points[index].warnings, *more))

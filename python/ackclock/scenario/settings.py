@@ -63,8 +63,8 @@ class Run(Model):
     allow_late: Annotated[bool, Field(strict=True)] = False
     """With engine kernel: a run whose packets were later than its rates and RTTs tolerate counts as valid."""
     offload: Annotated[bool, Field(strict=True)] = False
-    """With engine kernel: hosts leave segmentation to the path, as to a network card (TSO, GRO): less work for the
-    processor, and packets in bursts (docs/engines.md)."""
+    """With engine kernel and kernel-vt: hosts leave segmentation to the path, as to a network card (TSO, GRO): less
+    work for the processor, and packets in bursts (docs/engines.md)."""
     ip: Literal[4, 6] = 4
     """With engine kernel and kernel-vt: the version of the Internet protocol."""
 

@@ -23,9 +23,10 @@ from ackclock.study.failures import Failure, reason
 from ackclock.study.model import Setting, Study
 from ackclock.study.runs import Results
 from ackclock.study.verdict import BETWEEN, Verdict
-from ackclock.sweeps.engines import played_by
+from ackclock.sweeps.engines import VIRTUAL, played_by
 from ackclock.sweeps.run import Progress, counted, in_memory
 from ackclock.sweeps.sweep import sweep
+from ackclock.virtual import kept
 
 _FEW = 2_000_000
 """Segments that are simulated sooner than other processes could begin to."""
@@ -137,6 +138,7 @@ def run(
     quick: bool = False,
     cc: Sequence[Any] | str = (),
     engine: str | None = None,
+    kernel: str | None = None,
     pin: int | None = None,
     allow_late: bool = False,
     jobs: int | None = None,
@@ -152,7 +154,7 @@ def run(
     cc: controllers beside those of the study: names, tables or classes.
     engine: who plays it instead of the simulator. What it cannot play is among :attr:`Report.failures` with the reason,
         all runs of scenarios that are captured among it, and so are runs that are not valid.
-    pin, allow_late: as under ``[run]`` of a scenario.
+    kernel, pin, allow_late: as under ``[run]`` of a scenario, of these engines.
     jobs: as for :func:`ackclock.run`.
     keep: a directory that keeps the runs of each scenario as :func:`ackclock.sweep` does: those that are there are not
         played again. Without it they are only in memory.
@@ -163,6 +165,8 @@ def run(
     """
     loaded = study if isinstance(study, Loaded) else load(study)
     begun = time.monotonic()
+    if kernel is not None:
+        _named(kernel, engine)
     added = extension.read(cc, loaded.study)
     full = plans(loaded.study, added=added)
     selections.check(loaded.study, full)
@@ -170,7 +174,7 @@ def run(
     without = unplayed.scenarios(loaded.study, engine)
     found: dict[str, Result] = {}
     if engine is not None:
-        settings = {"pin": pin, "allow_late": allow_late}
+        settings = {"pin": pin, "allow_late": allow_late} | ({} if kernel is None else {"kernel": kernel})
         todo = {name: played_by(plan, engine, **settings) for name, plan in todo.items()}
         found = {name: unplayed.result(todo.pop(name), engine) for name in without}
     # Where runs are captured each is played once more, and that takes longest.
@@ -205,6 +209,13 @@ def run(
     claims = judge(loaded.code.claims, results)
     names = tuple(item.label for item in added)
     return Report(loaded.study, loaded.code, results, claims, quick, round(time.monotonic() - begun, 3), names, todo)
+
+
+def _named(kernel: str, engine: str | None) -> None:
+    """Raise :class:`InputError` for a kernel that is not there, or that nothing is played on."""
+    if engine != VIRTUAL:
+        raise InputError(f"it belongs to engine {VIRTUAL}", f"choose engine {VIRTUAL}, or leave it out", key="kernel")
+    kept.named(kernel)
 
 
 def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, get_args
 
+from ackclock.scenario.checks import no_effect
 from ackclock.scenario.plan import Plan, Point
 from ackclock.scenario.settings import Run
 
 SIM = "sim"
 """The engine that plays everything."""
+VIRTUAL = "kernel-vt"
+"""The engine that plays on kernels that were built."""
 
 ENGINES: tuple[str, ...] = get_args(Run.model_fields["engine"].annotation)
 """All engines by name."""
@@ -36,4 +39,6 @@ def played_by(plan: Plan, engine: str, **settings: Any) -> Plan:
 
 def _point(point: Point, settings: dict[str, Any]) -> Point:
     run = point.scenario.run.model_copy(update=settings)
-    return dataclasses.replace(point, scenario=point.scenario.model_copy(update={"run": run}))
+    idle = no_effect.of_engine(point.scenario)  # what the engine of the scenario takes no notice of says nothing here
+    warnings = tuple(line for line in point.warnings if line not in idle)
+    return dataclasses.replace(point, scenario=point.scenario.model_copy(update={"run": run}), warnings=warnings)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from ackclock import engine
 from ackclock.scenario.compile import Document
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.reading.expansion import Path, dotted
+from ackclock.scenario.settings import Run
 from ackclock.scenario.topology.queue import WEIGHTED
 from ackclock.scenario.topology.rate import VaryingRate
 from ackclock.scenario.topology.resolved import Link
@@ -19,6 +20,15 @@ from ackclock.scenario.values.units import DURATION, PACKETS, SIZE
 
 _OF_CONNECTIONS = ("cc", "slow_start", "recovery", "profile", "mss", "iw", "min_rto", "delayed_ack", "tcp")
 """Keys of a flow that datagrams do not know."""
+OF_ENGINES = {
+    "kernel": ("kernel-vt",),
+    "wall_limit": ("kernel-vt",),
+    "pin": ("kernel",),
+    "allow_late": ("kernel",),
+    "offload": ("kernel", "kernel-vt"),
+    "ip": ("kernel", "kernel-vt"),
+}
+"""Keys of `run` that only some engines take notice of, and which."""
 _OF_DATAGRAMS = ("headers", "ect")
 """Keys of a source of packets that writes into a connection do not know."""
 
@@ -41,8 +51,6 @@ def warnings(scenario: Scenario, document: Document, changed: Set[str] = frozens
 
 def _found(scenario: Scenario, document: Document, changed: Set[str]) -> Iterator[tuple[Path, str]]:
     end = scenario.run.duration
-    if "run.engine" not in changed:  # whoever chose another one knows that the file was made for its own
-        yield from _of_engine(scenario)
     for link in _links(scenario):
         yield from _too_late(link, end)
         queue = link.keys.queue
@@ -68,16 +76,26 @@ def _found(scenario: Scenario, document: Document, changed: Set[str]) -> Iterato
                 yield ("flows", index, *key), text
 
 
-def _of_engine(scenario: Scenario) -> Iterator[tuple[Path, str]]:
-    """Keys of `run` that only another engine knows."""
+def of_engines(scenarios: Sequence[Scenario], changed: Set[str] = frozenset()) -> list[list[str]]:
+    """Keys of `run` that the engine of a point takes no notice of, a list for each of a sweep's points.
+
+    One that the engine of another point takes notice of is none: it is there for that. Who chose another engine from
+    outside knows that the file was made for its own, unless the key was given from outside, too.
+    """
+    engines = {scenario.run.engine for scenario in scenarios}
+    used = {key for key, knowing in OF_ENGINES.items() if not engines.isdisjoint(knowing)}
+    kept = {f"run.{key}" for key in OF_ENGINES.keys() - used if "run.engine" not in changed or f"run.{key}" in changed}
+    return [[line for line in of_engine(scenario) if line.partition(":")[0] in kept] for scenario in scenarios]
+
+
+def of_engine(scenario: Scenario) -> list[str]:
+    """Keys of `run` that only another engine takes notice of, a line each."""
     run = scenario.run
-    for key, value, engines in (
-        ("kernel", run.kernel, ("kernel-vt",)),
-        ("wall_limit", run.wall_limit, ("kernel-vt",)),
-        ("pin", run.pin, ("kernel",)),
-    ):
-        if value is not None and run.engine not in engines:
-            yield ("run", key), f"engine {run.engine} has none; choose engine {' or '.join(engines)}, or remove it"
+    return [
+        f"run.{key}: engine {run.engine} takes no notice of it; choose engine {' or '.join(engines)}, or remove it"
+        for key, engines in OF_ENGINES.items()
+        if getattr(run, key) != Run.model_fields[key].default and run.engine not in engines
+    ]
 
 
 def _links(scenario: Scenario) -> list[Link]:

@@ -1,0 +1,112 @@
+"""Options that belong to an engine are refused where another one plays, and not ignored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ackclock import study
+from ackclock.cli.app import main
+from ackclock.cli.exit_codes import BAD_INPUT, OK
+from ackclock.errors import InputError
+
+SCENARIO = """
+[topology]
+kind = "dumbbell"
+rate = "5 Mbit/s"
+rtt = "10 ms"
+queue = "1 BDP"
+[[flows]]
+cc = "reno"
+[run]
+duration = "1 s"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return path
+
+
+TAKE = "plays this; take --engine"
+CASES = [
+    (["--kernel", "x"], f"--kernel: it belongs to engine kernel-vt, and sim {TAKE} kernel-vt, or leave it out"),
+    (["--pin", "0"], f"--pin: it belongs to engine kernel, and sim {TAKE} kernel, or leave it out"),
+    (["--allow-late"], f"--allow-late: it belongs to engine kernel, and sim {TAKE} kernel, or leave it out"),
+    (["--offload"], f"--offload: it belongs to engine kernel or kernel-vt, and sim {TAKE} kernel, or leave it out"),
+    (["--engine", "sim", "--pin", "0"], f"--pin: it belongs to engine kernel, and sim {TAKE} kernel"),
+]
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+@pytest.mark.parametrize(("options", "said"), CASES)
+def test_an_option_that_the_engine_takes_no_notice_of(
+    command: str, options: list[str], said: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = file.parent / "out"
+    assert main([command, str(file), "--out", str(out), *options]) == BAD_INPUT
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"ackclock: {said}")
+    assert not out.exists(), "nothing was played"
+
+
+def test_a_key_is_said_to_have_no_effect_and_the_run_is_played(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(file), "--set", "run.kernel=x"]) == OK
+    assert "ackclock: run.kernel: engine sim takes no notice of it; choose engine kernel-vt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--engines", "sim,kernel", "--kernel", "x"], "name kernel-vt in --engines, too, or leave it out"),
+        (["--engines", "sim,kernel-vt", "--pin", "0"], "name kernel in --engines, too, or leave it out"),
+    ],
+)
+def test_of_several_engines_one_has_to_know_it(
+    options: list[str], said: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["agree", str(file), "--out", str(file.parent / "out"), *options]) == BAD_INPUT
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "and sim play this" in line
+    assert line.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        (["--kernel", "x"], "--kernel"),
+        (["--engine", "kernel", "--kernel", "x"], "--kernel"),
+        (["--pin", "0"], "--pin"),
+        (["--engine", "kernel-vt", "--pin", "0"], "--pin"),
+        (["--allow-late"], "--allow-late"),
+    ],
+)
+def test_a_study_refuses_them_too(options: list[str], option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "run", "parallel-tcp", "--quick", *options]) == BAD_INPUT
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"ackclock: {option}: it belongs to engine kernel")
+
+
+def test_a_study_from_python_refuses_a_kernel_that_nothing_is_played_on() -> None:
+    with pytest.raises(InputError, match="kernel: it belongs to engine kernel-vt; choose engine kernel-vt"):
+        study.run("parallel-tcp", quick=True, kernel="x")
+
+
+@pytest.mark.parametrize("engine", ["kernel", "kernel-vt"])
+def test_what_is_captured_of_a_kernel_is_said_where_a_capture_is_refused(
+    engine: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The engine need not be there: what is refused comes before it plays.
+    from ackclock.scenario import plan
+
+    monkeypatch.setattr(plan.refusal, "of_kernel", lambda *_: None)
+    monkeypatch.setattr(plan.refusal, "of_built_kernel", lambda *_: None)
+    monkeypatch.setattr("ackclock.scenario.compile._engine", lambda _: {})
+    capture = tmp_path / "a.pcapng"
+    assert main(["run", str(file), "--engine", engine, "--capture", str(capture)]) == BAD_INPUT
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("packets on a kernel are captured by: ackclock shell FILE --out DIR -- COMMAND")
+    assert not capture.exists()
