@@ -292,5 +292,5 @@ def test_a_kernel_without_an_overlay_is_named(tmp_path: Path, monkeypatch: pytes
         (folder / name).symlink_to(chosen.image.parent / name)
     (folder / "config").write_text("# CONFIG_OVERLAY_FS is not set\n", encoding="utf-8")
     monkeypatch.setenv("ACKCLOCK_KERNELS", str(tmp_path))
-    with pytest.raises(ackclock.EngineError, match=r"has no overlay file system.*ackclock kernel build"):
+    with pytest.raises(ackclock.InputError, match=r"has no overlay file system.*ackclock kernel build"):
         programs.usable(None)

@@ -13,7 +13,7 @@ import pytest
 from ackclock import host, kernel
 from ackclock.cli import lasting
 from ackclock.cli.app import main
-from ackclock.errors import EngineError
+from ackclock.errors import InputError
 from ackclock.execution import pace
 from ackclock.scenario.plan import load
 from ackclock.sweeps import real_time
@@ -219,5 +219,6 @@ def test_measuring_plays_runs() -> None:
 
 def test_where_nothing_can_be_played_a_line_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "probe", lambda: {"hosts": [False, False], "problems": ["no TUN; modprobe tun"]})
-    with pytest.raises(EngineError, match="hosts cannot be made: no TUN; modprobe tun"):
+    with pytest.raises(InputError, match=r"--measure: .*hosts cannot be made here; no TUN; modprobe tun"):
         real_time.measure(lambda done, of: None)
+    assert main(["doctor", "--measure"]) == 2, "as of a run that this computer cannot play"

@@ -114,11 +114,16 @@ def test_names_that_are_none(name: str) -> None:
 
 
 def test_a_scenario_without_its_kernel_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(EngineError, match="no kernel is built for it"):
+    with pytest.raises(InputError, match=r"run\.engine: no kernel is built for it; build one with: ackclock kernel b"):
         ackclock.run(RUN)
     file = tmp_path / "a.toml"
     path = 'rate = "1 Mbit/s"\nrtt = "9 ms"\nqueue = { kind = "droptail", limit = "9 packets" }\n'
     text = f'[topology]\nkind = "dumbbell"\n{path}[[flows]]\ncc = "reno"\n[run]\nduration = "1 s"\n'
+    file.write_text(f'{text}engine = "kernel-vt"\n', encoding="utf-8")
+    for command in ("run", "show", "sweep"):
+        assert main([command, str(file)]) == 2, "nothing was played"
+        (said,) = capsys.readouterr().err.splitlines()
+        assert said.startswith(f"ackclock: {file}: run.engine: no kernel is built for it (line 10); build one with: ")
     file.write_text(text, encoding="utf-8")
     kept_kernel(tmp_path, one("a"))
     assert main(["run", str(file), "--engine", "kernel-vt", "--kernel", "mine"]) == 2
@@ -127,13 +132,33 @@ def test_a_scenario_without_its_kernel_gets_one_line(tmp_path: Path, capsys: pyt
     assert said.count("\n") == 1
 
 
+def test_where_no_guest_can_begin_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept_kernel(tmp_path, one("a"))
+    monkeypatch.setattr(guest, "unable", lambda: "ptrace is not allowed; give the container the right to trace")
+    with pytest.raises(InputError, match=r"run\.engine: ptrace is not allowed; give the container the right to trace"):
+        ackclock.run(RUN)
+
+    def missing() -> str:
+        raise EngineError("engine kernel: its program ackclock-emu is not there; make build")
+
+    monkeypatch.setattr(guest, "unable", lambda: None)
+    monkeypatch.setattr(kernel, "program", missing)
+    with pytest.raises(InputError, match=r"run\.engine: its program ackclock-emu is not there; make build"):
+        ackclock.run(RUN)
+
+
+def test_a_kernel_that_is_gone_by_then_fails_its_run(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="engine kernel-vt: no kernel is built for it; build one with"):
+        guest.asked_for({"engine": {"kernel": ["a", "0" * 64]}})
+
+
 def test_what_a_build_lacks_is_said_with_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     lines = build.missing()
     assert len(lines) == len(build.TOOLS)
     assert "flex is missing: apt-get install flex" in lines
     assert "ld is missing: apt-get install binutils" in lines
-    with pytest.raises(EngineError, match="a kernel cannot be built here: gcc is missing: apt-get install gcc; make"):
+    with pytest.raises(InputError, match="a kernel cannot be built here; gcc is missing: apt-get install gcc; make"):
         build.build(build.Request(source=tree(tmp_path / "linux")), lambda _: None)
 
 

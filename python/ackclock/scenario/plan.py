@@ -197,7 +197,10 @@ def _given(key: expansion.Path, changed: Set[str], text: str) -> bool:
 
 def _checked(index: int, params: Params, scenario: Scenario, changed: Set[str]) -> tuple[Point, bytes]:
     """A point that the engine has checked, and what stands for its resolved run. Raises :class:`Problem`."""
-    document = compiler.compile_run(scenario)
+    try:
+        document = compiler.compile_run(scenario)
+    except InputError as error:  # of the kernel that is to play it
+        raise Problem(error.problem, error.remedy, *(error.key or "run").split(".")) from None
     fit.check(scenario)
     text = resolved_text(document)
     try:

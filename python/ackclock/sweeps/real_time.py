@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock import host, kernel
-from ackclock.errors import EngineError, one_line
+from ackclock.errors import EngineError, InputError, one_line
 from ackclock.execution.pace import SHARE, of_rate
 from ackclock.results.result import Result
 from ackclock.scenario.plan import load
@@ -39,12 +39,12 @@ class Measured:
 def measure(progress: Callable[[int, int], None], rates: Sequence[int] = RATES_MBPS) -> list[Measured]:
     """Play a second at each rate, without and with offload, and again what was not valid, thrice at most.
 
-    Raises :class:`EngineError` where nothing can be played.
+    Raises :class:`InputError` where nothing can be played here.
     """
     found = kernel.probe()
     if not found["hosts"][0]:
         problems = one_line("; ".join(found["problems"])) or "see ackclock doctor"
-        raise EngineError(f"real time cannot be measured, for hosts cannot be made: {problems}")
+        raise InputError("real time cannot be measured, for hosts cannot be made here", problems, key="--measure")
     asked = [(rate, offload) for offload in (False, True) for rate in rates]
     measured = []
     for done, (rate, offload) in enumerate(asked):

@@ -87,7 +87,7 @@ def build(request: Request, say: Say) -> tuple[Kernel, bool]:
         kept.checked(request.name)
     lacking = missing()
     if lacking:
-        raise EngineError(f"a kernel cannot be built here: {'; '.join(lacking)}")
+        raise InputError("a kernel cannot be built here", "; ".join(lacking))
     begun = time.monotonic()
     place = kept.folder() / kept.WORK
     place.mkdir(parents=True, exist_ok=True)

@@ -18,13 +18,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ackclock import kernel
-from ackclock.errors import EngineError, one_line
+from ackclock.errors import EngineError, InputError, one_line
 from ackclock.virtual import kept
 from ackclock.virtual.kept import Kernel
 
@@ -54,7 +55,7 @@ _TRACE_ME = 0
 def resolved(
     name: str | None, *, ip: int, offload: bool, allow_late: bool, limit_ns: int | None = None
 ) -> dict[str, Any]:
-    """The part of a resolved run that makes it one for a kernel that is built. Raises :class:`EngineError`."""
+    """The part of a resolved run that makes it one for a kernel that is built. Raises :class:`InputError`."""
     chosen = kept.named(name)
     played = kernel.resolved(ip=ip, pin=None, offload=offload, allow_late=allow_late)
     limit = {} if limit_ns is None else {"limit_ns": limit_ns}
@@ -164,9 +165,12 @@ def _kept_facts(chosen: Kernel) -> dict[str, Any] | None:
 
 
 def asked_for(run: Mapping[str, Any]) -> Kernel:
-    """The kernel of a resolved run. Raises :class:`EngineError` where there is another by now."""
+    """The kernel of a resolved run. Raises :class:`EngineError` where there is another by now, or none."""
     name, digest = run["engine"]["kernel"]
-    chosen = kept.named(name)
+    try:
+        chosen = kept.named(name)
+    except InputError as error:
+        raise EngineError(f"engine kernel-vt: {error.problem}; {error.remedy}") from None
     if chosen.digest != digest:
         raise EngineError(f"engine kernel-vt: the kernel '{name}' was built again since this run was asked for")
     return chosen
@@ -237,6 +241,12 @@ def _libraries(program: Path) -> tuple[Path, ...]:
     return tuple(Path(path) for path in re.findall(r"(/\S+) \(0x", done.stdout))
 
 
+@functools.cache
+def unable() -> str | None:
+    """As :func:`forbidden`, but looked at once: computers do not change while scenarios are read."""
+    return forbidden()
+
+
 def forbidden() -> str | None:
     """What keeps a guest from being begun here, and what to do: its kernel traces its processes (ptrace)."""
     if platform.machine() != "x86_64" or sys.platform != "linux":
@@ -249,7 +259,9 @@ def forbidden() -> str | None:
         return (
             "no process may trace another (kernel.yama.ptrace_scope=3); set it to 2 or less and begin the system anew"
         )
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which the child does without
+        child = os.fork()
     if child == 0:
         os._exit(0 if ctypes.CDLL(None).ptrace(_TRACE_ME, 0, None, None) == 0 else 1)
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):

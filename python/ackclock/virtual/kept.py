@@ -9,7 +9,7 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ackclock.errors import EngineError, InputError
+from ackclock.errors import InputError
 
 IMAGE = "linux"
 """The program in the folder of a kernel."""
@@ -70,11 +70,11 @@ def named(name: str | None) -> Kernel:
     """The kernel of this name; without one the newest, if all that are built are the same but for their names.
 
     What a run gives must not hang on which other kernels somebody has built here: where they differ, a name is needed.
-    Raises :class:`InputError` for that and for a name that none has, :class:`EngineError` where none is built.
+    Raises :class:`InputError` for that, for a name that none has, and where none is built.
     """
     found = all_of_them()
     if not found:
-        raise EngineError(f"engine kernel-vt: no kernel is built for it; build one with: {BUILD}")
+        raise InputError("no kernel is built for it", f"build one with: {BUILD}", key="run.engine")
     if name is None:
         if len({kernel.digest for kernel in found}) > 1:
             there = ", ".join(kernel.name for kernel in found)
@@ -113,7 +113,7 @@ def keep(kernel: Kernel, image: Path, config: Path) -> Kernel:
 
 
 def remove(name: str) -> Kernel:
-    """Remove a kernel. Raises :class:`EngineError` where there is none of this name."""
+    """Remove a kernel. Raises :class:`InputError` where there is none of this name."""
     kernel = named(checked(name))
     shutil.rmtree(folder() / kernel.name)
     return kernel

@@ -52,7 +52,7 @@ class Asked:
 def usable(name: str | None) -> Kernel:
     """The kernel of this name (see :func:`kept.named`), if programs can have files in it.
 
-    Raises :class:`EngineError` where there is none, and where it was built before kernels had what that takes.
+    Raises :class:`InputError` where there is none, and where it was built before kernels had what that takes.
     """
     chosen = kept.named(name)
     try:
@@ -60,8 +60,8 @@ def usable(name: str | None) -> Kernel:
     except OSError:
         settings = []
     if _NEEDS not in settings:
-        problem = f"engine kernel-vt: the kernel '{chosen.name}' has no overlay file system, which programs need"
-        raise EngineError(f"{problem}; build it again: {kept.BUILD}")
+        problem = f"the kernel '{chosen.name}' has no overlay file system, which programs need"
+        raise InputError(problem, f"build it again: {kept.BUILD}", key="run.kernel")
     return chosen
 
 

@@ -68,16 +68,29 @@ def of_kernel(scenario: Scenario, document: str) -> None:
     try:
         why = kernel.refusal(document)
     except EngineError as error:
-        what, *rest = str(error).removeprefix("engine kernel: ").split("; ", 1)
-        raise Problem(what, rest[0] if rest else "see ackclock doctor", "run", "engine") from None
+        raise _lacking(error) from None
     if why is not None:
         raise problem(scenario, why)
 
 
 def of_built_kernel(scenario: Scenario, document: str) -> None:
     """As :func:`of_kernel`, of the kernel in virtual time that the run is for. No guest is begun to find out."""
-    if (why := guest.refusal(document)) is not None:
+    if (lacking := guest.unable()) is not None:
+        what, *rest = lacking.split("; ", 1)
+        raise Problem(what, rest[0] if rest else "take engine sim", "run", "engine")
+    try:
+        kernel.program()
+        why = guest.refusal(document)
+    except EngineError as error:
+        raise _lacking(error) from None
+    if why is not None:
         raise problem(scenario, why)
+
+
+def _lacking(error: EngineError) -> Problem:
+    """What to say of an engine that is not there."""
+    what, *rest = str(error).removeprefix("engine kernel: ").split("; ", 1)
+    return Problem(what, rest[0] if rest else "see ackclock doctor", "run", "engine")
 
 
 def _worded(key: Key, message: str, guide: str) -> Problem:
