@@ -93,6 +93,12 @@ def test_a_download_is_that_of_the_path_and_the_same_twice(place: Path) -> None:
     assert late["worst_s"] < 2e-5
 
 
+def test_the_controller_that_programs_begin_with_is_kept(place: Path) -> None:
+    read = shell("--out", "one", "--", "cat", "/proc/sys/net/ipv4/tcp_congestion_control")
+    kept = ackclock.Result.load(place / "one").manifest["runs"][0]["shell"]["controller"]
+    assert kept == read.stdout.strip() == "cubic"
+
+
 def test_iperf3_gets_what_the_path_leaves_and_the_same_twice(place: Path) -> None:
     ask = ("sh", "-c", "iperf3 -c $ACKCLOCK_SERVER -R -t 5 -f k; iperf3 -c $ACKCLOCK_SERVER -R -u -b 4M -t 2 -f k")
     first, again = (shell("--server", "exec iperf3 -s", "--out", out, "--", *ask) for out in ("one", "two"))

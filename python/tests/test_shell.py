@@ -160,6 +160,13 @@ def test_a_download_is_as_fast_as_the_bottleneck_and_its_tables_say_so(scenario:
     assert "1 connection" not in done.stderr
 
 
+def test_the_controller_that_programs_begin_with_is_kept(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    read = shell(scenario, "--out", str(out), "--", "cat", "/proc/sys/net/ipv4/tcp_congestion_control")
+    kept = ackclock.Result.load(out).manifest["runs"][0]["shell"]["controller"]
+    assert kept == read.stdout.strip() != ""
+
+
 @pytest.mark.parametrize(("family", "version"), [("AF_INET", ""), ("AF_INET6", "6")])
 def test_datagrams_of_both_versions_take_the_round_trip(scenario: Path, family: str, version: str) -> None:
     options = serving(ECHO.format(family=family))

@@ -43,6 +43,8 @@ pub struct Ends {
     pub server: u32,
     /// Whether they have version 6, too.
     pub version_6: bool,
+    /// The controller that connections there begin with where a program chooses none.
+    pub controller: String,
 }
 
 /// The addresses of an end in the network of shells of this number: of version 4 out of 100.64.0.0/10 (RFC 6598), of version 6
@@ -74,7 +76,8 @@ impl Ends {
         let (server, first, index) = host(wanted, End::Server, offload)?;
         let (client, second, _) = host(wanted, End::Client, offload)?;
         let version_6 = settings::has("ipv6.conf.default.disable_ipv6");
-        Ok(Ends { namespaces: [server, client], devices: vec![first, second], server: index, version_6 })
+        let (namespaces, devices, controller) = ([server, client], vec![first, second], settings::controller());
+        Ok(Ends { namespaces, devices, server: index, version_6, controller })
     }
 }
 

@@ -79,6 +79,8 @@ pub struct Shell {
     pub captured: u64,
     /// The exit code of the server, if it ended by itself.
     pub server: Option<i32>,
+    /// The controller that connections of the programs begin with: what a program does not choose.
+    pub controller: String,
 }
 
 /// As timeout(1) has it.
@@ -164,7 +166,7 @@ pub fn play(
             return Err((format!("--server: {why}"), if code == 127 { 127 } else { 2 }));
         }
     }
-    let stage = Stage { run, wanted, orders, last, network, series, devices, missing };
+    let stage = Stage { run, wanted, orders, last, network, series, devices, missing, controller: ends.controller };
     let agent = |clock| -> Result<Option<Agent<'_>>, Trouble> {
         if flows.flows.is_empty() {
             return Ok(None);
@@ -203,6 +205,7 @@ struct Stage<'a> {
     series: LinkSeries,
     devices: Vec<Option<Device>>,
     missing: Vec<String>,
+    controller: String,
 }
 
 impl Stage<'_> {
@@ -212,7 +215,7 @@ impl Stage<'_> {
         (init, signals, life): (&mut Init, &Signals, &OwnedFd),
         before: Option<&Before>,
     ) -> Result<Played, (String, i32)> {
-        let Stage { mut run, wanted, orders, last, mut network, mut series, devices, missing } = self;
+        let Stage { mut run, wanted, orders, last, mut network, mut series, devices, missing, controller } = self;
         let refused = |e: String| (e, 2);
         for link in &mut network.links {
             link.common.stats.log = series.changes.then(Vec::new);
@@ -305,6 +308,7 @@ impl Stage<'_> {
             delivered: [count(&live[0]), count(&live[1])],
             captured,
             server: ended.server,
+            controller,
         };
         let output = play::output(&run, network, series, (report, notes), driven.wakes);
         Ok(Played { output, emulation, shell })

@@ -21,6 +21,12 @@ pub fn controllers() -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
+/// The controller that connections of the calling thread's network begin with where nobody chooses another.
+pub fn controller() -> String {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap_or_default();
+    text.trim().to_owned()
+}
+
 /// Names of the settings of TCP that the calling thread's network has.
 pub fn of_tcp() -> BTreeSet<String> {
     names("/proc/sys/net/ipv4").filter(|name| name.starts_with("tcp_")).collect()
