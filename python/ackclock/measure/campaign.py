@@ -17,7 +17,7 @@ from ackclock.measure import asked, bounds, iperf3, probe, sockets
 from ackclock.measure.asked import Asked, Direction
 from ackclock.measure.order import Order, order
 from ackclock.measure.schedule import Schedule
-from ackclock.scenario.reading import diagnosis, expansion
+from ackclock.scenario.reading import diagnosis, expansion, repeated
 from ackclock.scenario.reading.line_numbers import line_of
 from ackclock.scenario.values import units
 from ackclock.scenario.values.base import Model, fields
@@ -261,6 +261,8 @@ def parsed(text: str, source: str, folder: Path) -> Campaign:
     try:
         raw = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
+        if (twice := repeated.found(text, error, source)) is not None:
+            raise twice from None
         raise InputError(f"not valid TOML: {error}", "correct it", source=source) from None
     current: Any = raw
     try:

@@ -21,7 +21,7 @@ from ackclock.files import reason
 from ackclock.scenario import compile as compiler
 from ackclock.scenario.checks import fit, no_effect, refusal, repeats
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.reading import expansion, override
+from ackclock.scenario.reading import expansion, override, repeated
 from ackclock.scenario.reading.diagnosis import finding
 from ackclock.scenario.reading.line_numbers import line_of
 from ackclock.scenario.traffic.flow import Flow
@@ -276,6 +276,8 @@ def _read(scenario: Scenario | Mapping[str, Any] | str | FilePath) -> tuple[str,
     try:
         return source, text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        if (twice := repeated.found(text, error, source)) is not None:
+            raise twice from None
         remedy = 'correct it; text needs quotes, as in rate = "100 Mbit/s"'
         raise InputError(f"not valid TOML: {error}", remedy, source=source) from None
     except ValueError:  # of Python's own conversion

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ackclock.errors import InputError, unknown
 from ackclock.files import reason
+from ackclock.scenario.reading import repeated
 from ackclock.scenario.reading.line_numbers import line_of
 
 T = TypeVar("T")
@@ -39,6 +40,8 @@ class Source:
         except OSError as error:
             raise InputError(reason(error), "a study is a directory with a study.toml", source=str(path)) from None
         except (ValueError, RecursionError) as error:
+            if (twice := repeated.found(self.text, error, str(path))) is not None:
+                raise twice from None
             raise InputError(f"not valid TOML: {error}", "correct it", source=str(path)) from None
 
     def table(self) -> Table:

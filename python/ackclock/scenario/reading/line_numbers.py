@@ -18,13 +18,14 @@ def line_of(text: str, path: Path) -> int | None:
     """The line, counted from 1, of the innermost part of `path` that can be found."""
     wanted = tuple(map(str, path))
     best, depth = None, 0
-    for where, number in _keys(text):
+    for where, number in keys(text):
         if len(where) > depth and wanted[: len(where)] == where:
             best, depth = number, len(where)
     return best
 
 
-def _keys(text: str) -> list[tuple[tuple[str, ...], int]]:
+def keys(text: str) -> list[tuple[tuple[str, ...], int]]:
+    """Every key and table of a text with its line, from the top to the bottom."""
     found: list[tuple[tuple[str, ...], int]] = []
     table: tuple[str, ...] = ()
     counts: dict[tuple[str, ...], int] = {}
