@@ -203,13 +203,19 @@ def rank_command(
     group: Annotated[
         str | None, Parameter(help="Rank by the flows of this [[flows]] table only: its number from 0, or their name.")
     ] = None,
+    engine: Annotated[
+        str | None, Parameter(help="Of several engines only what this one played. Default: each by itself.")
+    ] = None,
+    kernel: Annotated[
+        str | None, Parameter(help="Of several kernels in virtual time only this one. Default: each by itself.")
+    ] = None,
     json: Json = False,
     allow_late: UseLate = False,
 ) -> int:
     """Rank controllers, or values of a swept key: which is best, how sure that is, and what it costs."""
     from ackclock.cli.rank import Request, run
 
-    return run(Request(directory, by, base, goal, metric, group, json, allow_late))
+    return run(Request(directory, by, base, goal, metric, group, json, allow_late, engine, kernel))
 
 
 @app.command(name="compare", help_epilogue=example("compare"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from ackclock.cli import console
 from ackclock.cli.exit_codes import OK
 from ackclock.ranking import text
-from ackclock.ranking.ranking import Ranking, rank
+from ackclock.ranking.ranking import Ranking, each
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,13 @@ class Request:
     group: str | None
     as_json: bool
     allow_late: bool = False
+    engine: str | None = None
+    kernel: str | None = None
 
 
 def run(request: Request) -> int:
     """Rank and print."""
-    found = rank(
+    every, without = each(
         request.directory,
         by=request.by,
         base=request.base,
@@ -36,12 +38,19 @@ def run(request: Request) -> int:
         metrics=request.metrics or None,
         group=request.group,
         allow_late=request.allow_late,
+        engine=request.engine,
+        kernel=request.kernel,
     )
     if request.as_json:
-        console.print_json(found.to_json())
+        console.print_json(
+            every[0].to_json() if len(every) + len(without) == 1 else {"rankings": [one.to_json() for one in every]}
+        )
     else:
-        show(found)
-    for note in found.notes:
+        for one in every:
+            if len(every) + len(without) > 1:
+                console.say(console.stdout(), f"\n{one.played}")
+            show(one)
+    for note in dict.fromkeys([*without, *(note for one in every for note in one.notes)]):
         console.warn(note)
     return OK
 

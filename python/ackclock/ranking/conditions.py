@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ackclock.comparison.pairing import SEED
 from ackclock.errors import InputError
+from ackclock.ranking.played import ENGINE, KERNEL
 
 _CHOSEN = frozenset({"queue", "shaper", "policer"})
 """Parts of the keys of a path that somebody chooses: how a queue is managed and limited."""
@@ -31,7 +32,7 @@ def is_condition(key: str) -> bool:
     own = parts[1:] if parts[0] == "flows" and parts[1:] else parts
     if own[0] == "app" and not _CLIENT.isdisjoint(own[1:2]):
         return False
-    return parts[0] in ("run", "probes") or own[0] in _MET
+    return (parts[0] in ("run", "probes") and key != KERNEL) or own[0] in _MET
 
 
 def refused(key: str, keys: Iterable[str], source: str) -> InputError:
@@ -40,6 +41,10 @@ def refused(key: str, keys: Iterable[str], source: str) -> InputError:
     if key == SEED:
         remedy = f"rank a choice, --by {choices[0]}" if choices else "sweep a choice, such as cc"
         return InputError("a swept seed makes replications, which are no choice", remedy, source=source, key="by")
+    if key == ENGINE:
+        first = f"rank a choice on each, --by {choices[0]}" if choices else "sweep a choice, such as cc"
+        remedy = f"{first}; whether engines agree: ackclock agree FILE, or compare DIR --by engine"
+        return InputError("an engine is who plays, not what is played", remedy, source=source, key="by")
     first = f"rank a choice over all of them, --by {choices[0]}" if choices else "sweep a choice, such as cc"
     see = f"see what it does: ackclock plot DIR --x {key}, or compare DIR --by {key}"
     problem = f"{key} is a condition that is met, not a choice, so that no value of it is the best"

@@ -14,8 +14,9 @@ import polars as pl
 from ackclock.comparison import names
 from ackclock.comparison.pairing import Params, Side
 from ackclock.comparison.values import chosen
+from ackclock.errors import InputError
 from ackclock.ranking import cells as places
-from ackclock.ranking import groups, sentence
+from ackclock.ranking import groups, played, sentence
 from ackclock.ranking.cells import Cells
 from ackclock.ranking.front import front
 from ackclock.ranking.goals import Goal
@@ -34,6 +35,7 @@ from ackclock.ranking.measures import (
     shown,
     transfers_only,
 )
+from ackclock.ranking.played import NOBODY, Who
 from ackclock.ranking.standing import State, Told
 from ackclock.results import excess, incomplete, replications, validity
 from ackclock.results.manifest import captured
@@ -124,6 +126,8 @@ class Ranking:
     horizon: tuple[float, float] | None = None
     captured: bool = False
     """Whether its runs are captures."""
+    played: Who = NOBODY
+    """Who played them, where others played the same."""
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -168,6 +172,7 @@ class Ranking:
         """Everything, as the command line's ``--json`` prints it."""
         return {
             "by": self.by,
+            "played": self.played.to_json(),
             "group": self.group,
             "goal": [dataclasses.asdict(aim) for aim in self.goal.aims],
             "preset": self.goal.preset,
@@ -206,6 +211,8 @@ def rank(
     metrics: Sequence[str] | None = None,
     group: str | int | None = None,
     allow_late: bool = False,
+    engine: str | None = None,
+    kernel: str | None = None,
 ) -> Ranking:
     """The values of a swept key in the order of a goal, over all other swept keys.
 
@@ -221,6 +228,7 @@ def rank(
     group: the number of a ``[[flows]]`` table, from 0, or what its flows are called: only these are ranked. Metrics of
         links stay those of all flows.
     allow_late: use runs on a real kernel that are not valid, too.
+    engine, kernel: whose runs are ranked, where several engines, or kernels in virtual time, played the same.
 
     The score of a candidate is the weighted geometric mean of its metrics; rates and times are compared by geometric
     means of ratios over the points. Intervals are of 95 % for all pairs of candidates together.
@@ -232,6 +240,8 @@ def rank(
     notes = incomplete.notes(side.result.manifest)
     number, called = (None, None) if group is None else groups.named(side.result, str(group), side.name)
     key = places.key_of(side, by, number)
+    part, who = played.only(side.result, key, (engine, kernel), side.name)
+    side = Side(side.name, part)
     every_flow = side.result
     if number is not None:
         side = Side(side.name, groups.only(side.result, number))
@@ -314,7 +324,33 @@ def rank(
         points.lead(),
         (min(horizons), max(horizons)) if horizons and not set(TIMES).isdisjoint(wanted.metrics) else None,
         side.captured,
+        who,
     )
+
+
+def each(result: Given, **given: Any) -> tuple[list[Ranking], list[str]]:
+    """A ranking, as of :func:`rank`, of what each engine or kernel played by itself; and who has none, and why.
+
+    Raises :class:`ackclock.InputError` if there is nothing to rank of any.
+    """
+    found = validity.given(result, allow_late=given.get("allow_late", False))
+    side = Side("the result" if isinstance(result, Result) else str(result), found)
+    group = given.get("group")
+    number = None if group is None else groups.named(found, str(group), side.name)[0]
+    asked = given.pop("engine", None), given.pop("kernel", None)
+    everybody = played.who(found, places.key_of(side, given.get("by"), number))
+    chosen = [who for who in everybody if who.meets(*asked)] if len(everybody) > 1 else []
+    if len(chosen) < 2:
+        return [rank(result, **given, engine=asked[0], kernel=asked[1])], []
+    rankings, without = [], []
+    for who in chosen:
+        try:
+            rankings.append(rank(result, **given, engine=who.engine, kernel=who.kernel))
+        except InputError as error:
+            if who is chosen[-1] and not rankings:
+                raise
+            without.append(f"{who} is not ranked: {error.problem}; {error.remedy}")
+    return rankings, without
 
 
 def _at(params: Params) -> dict[str, str]:
