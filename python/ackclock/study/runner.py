@@ -23,10 +23,9 @@ from ackclock.study.failures import Failure, reason
 from ackclock.study.model import Setting, Study
 from ackclock.study.runs import Results
 from ackclock.study.verdict import BETWEEN, Verdict
-from ackclock.sweeps.engines import VIRTUAL, played_by
+from ackclock.sweeps.engines import check_kernel, played_by
 from ackclock.sweeps.run import Progress, counted, in_memory
 from ackclock.sweeps.sweep import sweep
-from ackclock.virtual import kept
 
 _FEW = 2_000_000
 """Segments that are simulated sooner than other processes could begin to."""
@@ -166,7 +165,7 @@ def run(
     loaded = study if isinstance(study, Loaded) else load(study)
     begun = time.monotonic()
     if kernel is not None:
-        _named(kernel, engine)
+        check_kernel(kernel, engine)
     added = extension.read(cc, loaded.study)
     full = plans(loaded.study, added=added)
     selections.check(loaded.study, full)
@@ -209,13 +208,6 @@ def run(
     claims = judge(loaded.code.claims, results)
     names = tuple(item.label for item in added)
     return Report(loaded.study, loaded.code, results, claims, quick, round(time.monotonic() - begun, 3), names, todo)
-
-
-def _named(kernel: str, engine: str | None) -> None:
-    """Raise :class:`InputError` for a kernel that is not there, or that nothing is played on."""
-    if engine != VIRTUAL:
-        raise InputError(f"it belongs to engine {VIRTUAL}", f"choose engine {VIRTUAL}, or leave it out", key="kernel")
-    kept.named(kernel)
 
 
 def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:

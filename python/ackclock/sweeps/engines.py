@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, get_args
 
+from ackclock.errors import InputError
 from ackclock.scenario.checks import no_effect
 from ackclock.scenario.plan import Plan, Point
 from ackclock.scenario.settings import Run
+from ackclock.virtual import kept
 
 SIM = "sim"
 """The engine that plays everything."""
@@ -35,6 +37,13 @@ def played_by(plan: Plan, engine: str, **settings: Any) -> Plan:
     return dataclasses.replace(
         plan, points=tuple(_point(point, {"engine": engine, **settings}) for point in found.values())
     )
+
+
+def check_kernel(name: str, engine: str | None) -> None:
+    """Raise :class:`InputError` for a kernel of this name that is not there, or that `engine` does not play on."""
+    if engine != VIRTUAL:
+        raise InputError(f"it belongs to engine {VIRTUAL}", f"choose engine {VIRTUAL}, or leave it out", key="kernel")
+    kept.named(name)
 
 
 def _point(point: Point, settings: dict[str, Any]) -> Point:
