@@ -47,6 +47,27 @@ def test_the_same_engine_twice_agrees_everywhere() -> None:
     assert all("stay within 10 %" in line for line in text.divergences(pair))
 
 
+def test_one_run_each_is_not_said_to_be_tested() -> None:
+    found = ackclock.agree(SCENARIO, ["sim", other()])
+    (pair,) = found.pairs
+    assert pair.tested == found.to_json()["pairs"][0]["tested"] == 0
+    assert text.verdict(pair).startswith(
+        "other is within the margins of sim in one run each: 6 of 6 rows, of which none"
+    )
+    assert "no interval" in text.verdict(pair)
+    assert text.verdict(pair).endswith('draw them, as start = { uniform = ["0 s", "1 s"] }, with --replications 10')
+    assert "one run each is compared by its value" in text.margins(found)
+    apart = ackclock.agree(SCENARIO, ["sim", other(**{"run.duration": "4 s"})])
+    assert text.verdict(apart.pairs[0]).startswith("other is not ")
+    drawn = json.loads(json.dumps(SCENARIO))
+    drawn["flows"][0]["start"] = {"uniform": ["0 s", "1 s"]}
+    found = ackclock.agree(drawn, ["sim", other(**{"run.seed": 2})], margin=["99%"])
+    (pair,) = found.pairs
+    assert pair.tested > 0
+    assert text.verdict(pair).startswith("other agrees with sim: 6 of 6 rows within their margin")
+    assert text.margins(found).endswith("each must be shown by two one-sided tests at 5 %")
+
+
 def test_another_stack_is_not_taken_for_the_same_and_the_page_says_where_it_parts() -> None:
     found = ackclock.agree(SCENARIO, ["sim", other(profile="ns3")])
     (pair,) = found.pairs
@@ -61,7 +82,7 @@ def test_another_stack_is_not_taken_for_the_same_and_the_page_says_where_it_part
     charts = [node.attrib["aria-label"] for node in root.iter("svg") if len(list(node.iter("polyline"))) == 2]
     assert charts.count("cwnd 0, bytes") == 2
     assert "queue bottleneck, packets" in charts
-    assert "is not shown to agree with sim" in content
+    assert "is not within all margins of sim in one run each" in content
 
 
 def test_engines_that_a_scenario_sweeps_make_no_points_of_their_own() -> None:

@@ -47,6 +47,11 @@ class Pair:
     divergences: Mapping[int, Sequence[Divergence]]
 
     @property
+    def tested(self) -> int:
+        """The rows that a test has decided. Where every run of both is the same, there is nothing to test by."""
+        return 0 if self.comparison is None else sum(row.p_margin is not None for row in self.comparison.rows)
+
+    @property
     def agrees(self) -> bool:
         """Whether every row is shown to agree."""
         return self.comparison is not None and bool(self.comparison.agrees)
@@ -97,6 +102,7 @@ class Agreement:
                     "a": pair.a.name,
                     "b": pair.b.name,
                     "agrees": pair.agrees,
+                    "tested": pair.tested,
                     "why": pair.why,
                     "comparison": None if pair.comparison is None else pair.comparison.to_json(),
                     "divergences": [
