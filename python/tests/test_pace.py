@@ -12,6 +12,7 @@ import pytest
 
 from ackclock import host, kernel
 from ackclock.cli import lasting
+from ackclock.cli import pace as shown_pace
 from ackclock.cli.app import main
 from ackclock.errors import InputError
 from ackclock.execution import pace
@@ -170,11 +171,27 @@ def test_doctor_says_what_was_measured_and_keeps_it(
     shown = capsys.readouterr().out
     assert "without offload: valid up to 10 Mbit/s, about 1200 packets a second in time; at 30: packets of" in shown
     assert "with --offload: valid up to 30 Mbit/s, about 160000 packets a second in time\n" in shown
+    assert "\nmeasured: engine kernel, one flow of cubic for 1 s at each rate over 20 ms; valid: no packet" in shown
+    assert "\nso: engine kernel for up to 10 Mbit/s, with --offload up to 30 Mbit/s; runs that ask for more" in shown
     assert host.pace() == {"plain": 1250.0, "offload": pytest.approx(1250 * 0.7 / 0.0056)}
     assert main(["doctor", "--measure", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)["real_time"]
     assert answer["valid_up_to_mbps"] == {"plain": 10, "offload": 30}
     assert [run["mbps"] for run in answer["runs"]] == [10, 30, 10, 30]
+
+
+def test_what_is_to_be_done_is_said_whatever_was_measured() -> None:
+    good, bad = measured(10), measured(10, valid=False)
+    with_good, with_bad = measured(10, offload=True), measured(10, valid=False, offload=True)
+    for runs, said in (
+        ([bad, with_bad], "so: no run on engine kernel is to be trusted here now; give this computer rest and measure"),
+        ([good, with_bad], "so: engine kernel for up to 10 Mbit/s, to which --offload adds nothing; "),
+        ([good, with_good], "so: engine kernel for up to 10 Mbit/s, to which --offload adds nothing; "),
+        ([bad, with_good], "so: engine kernel only with --offload, up to 10 Mbit/s; "),
+    ):
+        last = shown_pace.lines(runs)[-1]
+        assert last.startswith(said)
+        assert last.endswith("engine kernel-vt plays any rate, without being late")
 
 
 def test_what_is_not_valid_for_a_moment_is_played_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -292,7 +292,7 @@ def cc_command(
 def doctor_command(
     *,
     measure: Annotated[
-        bool, flag("Play short runs on the kernel first: up to which rates it is in time (half a minute at most).")
+        bool, flag("First play a second each at 10 to 1000 Mbit/s on the kernel: up to which rate it is in time.")
     ] = False,
     json: Json = False,
 ) -> int:

@@ -9,6 +9,12 @@ from ackclock.sweeps import real_time
 from ackclock.sweeps.real_time import Measured
 from ackclock.sweeps.real_time import as_json as as_json
 
+WHAT = (
+    f"measured: engine kernel, one flow of cubic for {real_time.DURATION_S} s at each rate over {real_time.RTT}; "
+    "valid: no packet was handed on later than rate and RTT tolerate"
+)
+"""What the table is of."""
+
 
 def measured() -> list[Measured]:
     """Measure it, and keep it for the warnings of runs to come."""
@@ -37,6 +43,7 @@ def show(found: Sequence[Measured]) -> None:
         for item in found
     )
     out.print()
+    console.say(out, WHAT)
     sides: list[console.Justify] = ["right", "left", "left", "right", "right", "right", "right", "right", "right"]
     out.print(console.table(rows, sides))
     for line in lines(found):
@@ -57,7 +64,24 @@ def lines(found: Sequence[Measured]) -> list[str]:
         why = "" if further is None else f"; at {further.mbps}: {further.problems[0]}"
         packets = f"about {int(float(f'{able[name]:.2g}'))} packets a second in time"
         words.append(f"{called}: valid up to {best.mbps} Mbit/s, {packets}{why}")
-    return words
+    return [*words, _to_do(found)]
+
+
+def _to_do(found: Sequence[Measured]) -> str:
+    """What follows for whoever wants to play runs."""
+    plain, offload = (real_time.up_to(found, offload=each) for each in (False, True))
+    beyond = "engine kernel-vt plays any rate, without being late"
+    if plain is None and offload is None:
+        rest = "give this computer rest and measure again (its clock, above, says what else helps)"
+        return f"so: no run on engine kernel is to be trusted here now; {rest}, or {beyond}"
+    kept = "runs that ask for more are warned of"
+    if plain is None and offload is not None:
+        return f"so: engine kernel only with --offload, up to {offload.mbps} Mbit/s; {kept}; {beyond}"
+    more = "to which --offload adds nothing"
+    if plain is not None and offload is not None and offload.mbps > plain.mbps:
+        more = f"with --offload up to {offload.mbps} Mbit/s"
+    upto = 0 if plain is None else plain.mbps
+    return f"so: engine kernel for up to {upto} Mbit/s, {more}; {kept}; {beyond}"
 
 
 def _micros(seconds: float) -> str:

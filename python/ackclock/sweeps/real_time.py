@@ -14,8 +14,9 @@ from ackclock.scenario.plan import load
 from ackclock.sweeps.run import in_memory
 
 RATES_MBPS = (10, 30, 100, 300, 1000)
-_DURATION_S = 1
-_RTT = "20 ms"
+DURATION_S = 1
+RTT = "20 ms"
+"""Of each run."""
 _TRIES = 3
 """Of a rate at which the run is not valid: whatever else goes on for a moment says nothing of the computer."""
 
@@ -63,9 +64,9 @@ def measure(progress: Callable[[int, int], None], rates: Sequence[int] = RATES_M
 def _scenario(rate: int, *, offload: bool) -> dict[str, Any]:
     queue = {"kind": "droptail", "limit": "1 BDP"}
     return {
-        "topology": {"kind": "dumbbell", "rate": f"{rate} Mbit/s", "rtt": _RTT, "queue": queue},
+        "topology": {"kind": "dumbbell", "rate": f"{rate} Mbit/s", "rtt": RTT, "queue": queue},
         "flows": [{"cc": "cubic"}],
-        "run": {"duration": f"{_DURATION_S} s", "engine": "kernel", "offload": offload},
+        "run": {"duration": f"{DURATION_S} s", "engine": "kernel", "offload": offload},
     }
 
 
@@ -81,12 +82,12 @@ def of(result: Result, rate: int, *, offload: bool) -> Measured:
         mbps=rate,
         offload=offload,
         valid=emulation["valid"],
-        packets_per_s=packets / _DURATION_S,
+        packets_per_s=packets / DURATION_S,
         goodput_mbps=result.flows["goodput_bps"][0] / 1e6,
         late_p99_s=late["p99_s"] or 0.0,
         late_worst_s=late["worst_s"],
         cpu_per_packet_s=cpu_s / packets if packets else 0.0,
-        cpu_share=cpu_s / _DURATION_S,
+        cpu_share=cpu_s / DURATION_S,
         problems=emulation["problems"],
     )
 
