@@ -258,6 +258,21 @@ def test_what_cannot_be_is_refused(option: str) -> None:
         ackclock.run(document(Effect((None, None), bool, (None, None)), tcp))
 
 
+def test_a_send_buffer_holds_back_a_kernel_and_not_a_simulated_sender() -> None:
+    path = PATH | {"rate": "20 Mbit/s", "queue": "1 BDP"}
+    flow = {"cc": "reno", "tcp": {"send_buffer": ["64 kB", "256 kB"]}}
+    run = {"duration": "4 s", "engine": ["sim", "kernel-vt"]}
+    flows = ackclock.run({"topology": path, "flows": [flow], "run": run}, jobs=1).flows
+    found = [round(rate / 1e6, 1) for rate in flows["goodput_bps"]]
+    assert found == [18.6, 6.1, 18.6, 18.6], "as docs/engines.md has it"
+
+
+def test_an_mtu_above_all_segments_changes_nothing() -> None:
+    result = ackclock.run(document(Effect((None, None), bool, (None, None)), {"mtu": ["0 B", "9000 B"]}), jobs=1)
+    flows = result.flows.drop("run", "tcp.mtu", "tcp.mtu_bytes")
+    assert flows.row(0) == flows.row(1)
+
+
 def test_every_option_that_is_said_to_be_set_is_here() -> None:
     page = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
     table = page.partition("| option | how |\n|---|---|\n")[2].partition("\n\n")[0]

@@ -42,6 +42,8 @@ const TIMESTAMPS: u32 = 12;
 const HEADERS: u32 = 60;
 /// The MTU of Ethernet, below which no device is made.
 const ETHERNET: u32 = 1500;
+/// What Linux takes for the longest retransmission timeout, nanoseconds.
+const LONGEST: std::ops::RangeInclusive<u64> = 1_000_000_000..=120_000_000_000;
 /// The smallest segment size that Linux takes (`TCP_MIN_MSS`).
 const LEAST_SEGMENT: u32 = 88;
 /// Of them those that a header of version 6 is longer.
@@ -152,6 +154,12 @@ impl Options {
             "tlp" => ("tcp_early_retrans", if to.tlp { "3".into() } else { "0".into() }),
             "frto" => ("tcp_frto", if to.frto { "2".into() } else { "0".into() }),
             "min_rto" => ("tcp_rto_min_us", (to.min_rto.0 / 1000).to_string()),
+            "max_rto" if kernel.settings.contains("tcp_rto_max_ms") && !LONGEST.contains(&to.max_rto.0) => {
+                return Err(format!(
+                    "a kernel's is 1 s to 120 s, not {} s; write one between",
+                    to.max_rto.as_secs_f64()
+                ));
+            }
             "max_rto" => ("tcp_rto_max_ms", (to.max_rto.0 / 1_000_000).to_string()),
             "dupthresh" => ("tcp_reordering", to.dupthresh.to_string()),
             "min_rtt_window" => ("tcp_min_rtt_wlen", (to.min_rtt_window.0 / 1_000_000_000).to_string()),
@@ -260,6 +268,13 @@ mod tests {
         assert_eq!((set.unsent_low_water, set.host.settings.len(), set.host.initial_window), (4096, 3, Some(4)));
         assert_eq!(options(r#", "tcp": {"timestamps": false}"#).unwrap().segment, 1448);
         assert_eq!(options(r#", "tcp": {"mtu": 9000}"#).unwrap().host.mtu, 9000);
+        assert_eq!(options(r#", "tcp": {"send_buffer": 65536}"#).unwrap().buffers, [None, Some(65_536)]);
+        let newer = Kernel { settings: ["tcp_rto_max_ms".to_owned()].into(), ..kernel() };
+        let reno = |more: &str| for_kernel(r#"{"name": "reno"}"#, more, &newer);
+        let set = reno(r#", "tcp": {"max_rto": 60000000000}"#).unwrap();
+        assert!(set.host.settings.contains(&("ipv4.tcp_rto_max_ms".to_owned(), "60000".to_owned())));
+        let said = reno(r#", "tcp": {"max_rto": 500000000}"#).unwrap_err();
+        assert_eq!(said, "flows.0.tcp.max_rto: a kernel's is 1 s to 120 s, not 0.5 s; write one between");
     }
 
     #[test]
