@@ -370,7 +370,9 @@ def test_of_a_study_what_a_kernel_has_is_played_and_the_rest_said(
     text = scenario_file.read_text().replace('["reno", "cubic"]', '["reno", "cubic", "fast"]')
     scenario_file.write_text(text.replace("replications = 3", "replications = 2"))
     out = tmp_path / "out"
-    assert main(["study", "run", str(folder), "--quick", "--engine", "kernel-vt", "--out", str(out), "--json"]) == 1
+    name = kept.named(None).name
+    command = ["study", "run", str(folder), "--quick", "--engine", "kernel-vt", "--kernel", name]
+    assert main([*command, "--out", str(out), "--json"]) == 1
     shown = capsys.readouterr()
     lines = [line for line in shown.err.splitlines() if "kernel-vt: 2 runs of one without a result: flows.0.cc" in line]
     assert len(lines) == 1
@@ -378,3 +380,4 @@ def test_of_a_study_what_a_kernel_has_is_played_and_the_rest_said(
     assert {failure["params"]["cc"] for failure in json.loads(shown.out)["failed"]} == {"fast"}
     manifest = json.loads((out / "runs" / "one" / "manifest.json").read_text())
     assert [run["emulation"]["valid"] for run in manifest["runs"]] == [True] * 4
+    assert {run["emulation"]["virtual"]["name"] for run in manifest["runs"]} == {name}
