@@ -99,7 +99,6 @@ def refusal(document: str, of: Mapping[str, Any] | None = None) -> str | None:
     return why
 
 
-@functools.cache
 def identity() -> str:
     """What tells one such engine from another: the kernel, and a hash of the program."""
     return f"kernel {platform.release()} sha256:{_hash(Path(program()))}"
@@ -112,12 +111,12 @@ def relays(document: Mapping[str, Any]) -> Path | None:
     return beside if split and beside.is_file() else None
 
 
-@functools.cache
 def relays_identity(program: Path) -> str:
     """What tells one program of relays from another."""
     return f"relays sha256:{_hash(program)}"
 
 
+@functools.cache
 def _hash(program: Path) -> str:
     with program.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

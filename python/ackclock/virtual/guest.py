@@ -67,10 +67,14 @@ def plays(document: str) -> bool:
     return '"kernel-vt"' in document and json.loads(document).get("engine", {}).get("kind") == "kernel-vt"
 
 
-@functools.cache
 def identity() -> str:
     """What tells one such engine from another, besides the kernel that the resolved run names."""
-    return f"kernel-vt sha256:{hashlib.sha256(Path(kernel.program()).read_bytes()).hexdigest()}"
+    return f"kernel-vt sha256:{_hash(kernel.program())}"
+
+
+@functools.cache
+def _hash(program: str) -> str:
+    return hashlib.sha256(Path(program).read_bytes()).hexdigest()
 
 
 def seed(document: Mapping[str, Any]) -> int:
