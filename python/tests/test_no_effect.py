@@ -329,3 +329,37 @@ def test_a_profile_that_keeps_bbr_in_start_up_is_warned_of(raw: Raw, cc: str, re
 
 def test_who_names_no_profile_gets_linux(raw: Raw) -> None:
     assert [flow["profile"] for flow in ackclock.run(raw, jobs=1).resolved()["flows"]] == ["linux"]
+
+
+def with_relays(raw: Raw, *names: str) -> Raw:
+    """Over two hops, with relays between them."""
+    hop = {"rate": "10 Mbit/s", "delay": "5 ms", "queue": {"limit": "50 packets"}}
+    raw["topology"] = {"kind": "chain", "hops": [hop, hop]}
+    raw["relays"] = [{"name": name, "position": 1} for name in names]
+    return raw
+
+
+def test_a_relay_that_no_flow_has(raw: Raw) -> None:
+    with_relays(raw, "pep", "other")
+    raw["flows"][0]["relay"] = "other"
+    (line,) = load(raw).points[0].warnings
+    assert line == 'relays.0: no flow has it, and it splits nothing; write relay = "pep" in a flow, or remove it'
+    raw["relays"][0]["position"] = 99  # which is not on the way of anybody
+    assert load(raw).points[0].warnings == (line,)
+    assert line in ackclock.run(raw, jobs=1).warnings
+
+
+def test_a_relay_that_a_point_of_a_sweep_has_is_one_in_all_of_them(raw: Raw) -> None:
+    with_relays(raw, "pep", "other")
+    raw["flows"][0]["relay"] = ["none", "pep"]
+    for point in load(raw).points:
+        assert [line.partition(":")[0] for line in point.warnings] == ["relays.1"]
+    raw["flows"].append({"relay": "other"})
+    assert {point.warnings for point in load(raw).points} == {()}
+
+
+@pytest.mark.parametrize("change", ["relay=none", "flows.0.relay=none"])
+def test_a_relay_that_a_change_leaves_out_on_purpose(raw: Raw, change: str) -> None:
+    with_relays(raw, "pep")
+    raw["flows"][0]["relay"] = "pep"
+    assert load(raw, set=[change]).points[0].warnings == ()

@@ -168,11 +168,14 @@ def _loaded(
         key = expansion.dotted(found.key)
         line = line_of(text, found.key) if text and not _given(found.key, changed, text) else None
         raise InputError(found.problem, found.remedy, source=source, key=key or None, line=line) from None
-    idle = no_effect.of_engines([point.scenario for point in points], changed)
-    points = [replace(point, warnings=(*own, *point.warnings)) for point, own in zip(points, idle, strict=True)]
-    alike = repeats.warnings([point.params for point in points], documents) if total == len(points) else {}
-    for index, more in alike.items():
-        points[index] = replace(points[index], warnings=(*points[index].warnings, *more))
+    engines = no_effect.of_engines([point.scenario for point in points], changed)
+    points = [replace(point, warnings=(*own, *point.warnings)) for point, own in zip(points, engines, strict=True)]
+    if total == len(points):
+        alike = repeats.warnings([point.params for point in points], documents)
+        idle = no_effect.idle_relays([point.scenario for point in points], changed)
+        for index, point in enumerate(points):
+            more = (*idle, *alike.get(index, ()))
+            points[index] = replace(point, warnings=(*point.warnings, *more)) if more else point
     plan = Plan(source, text, tuple(points), folder, _recorded(record, seed, replications))
     if total == len(points):
         runs = len(plan)

@@ -49,6 +49,21 @@ def warnings(scenario: Scenario, document: Document, changed: Set[str] = frozens
     return [f"{dotted(key)}: {text}" for key, text in _found(scenario, document, changed)]
 
 
+def idle_relays(scenarios: Sequence[Scenario], changed: Set[str] = frozenset()) -> list[str]:
+    """Of a sweep's points: the relays that no flow has in any of them.
+
+    Whoever changes the relay of a flow from outside knows that others are left over.
+    """
+    if any(key.rpartition(".")[2] == "relay" for key in changed):
+        return []
+    used = {flow.relay for scenario in scenarios for flow in scenario.flows}
+    return [
+        f'relays.{number}: no flow has it, and it splits nothing; write relay = "{relay.name}" in a flow, or remove it'
+        for number, relay in enumerate(scenarios[0].relays)
+        if relay.name not in used
+    ]
+
+
 def _found(scenario: Scenario, document: Document, changed: Set[str]) -> Iterator[tuple[Path, str]]:
     end = scenario.run.duration
     for link in _links(scenario):
