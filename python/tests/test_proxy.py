@@ -163,5 +163,18 @@ def test_doctor_has_the_rules_of_a_transparent_proxy(capsys: pytest.CaptureFixtu
     main(["doctor", "--json"])
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
     assert checks["proxy"]["state"] == "ok"
-    for rule in proxy.RULES:
-        assert rule in checks["proxy --transparent"]["remedy"]
+    assert checks["proxy --transparent"]["commands"] == list(proxy.RULES)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_doctor_has_them_as_lines_that_can_be_pasted(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However wide the terminal is."""
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    main(["doctor"])
+    lines = capsys.readouterr().out.splitlines()
+    first = lines.index("proxy --transparent:") + 1
+    assert lines[first : first + len(proxy.RULES)] == list(proxy.RULES)

@@ -23,12 +23,16 @@ _EXTRAS = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing looked at. ``state`` is ok, missing (something will not work) or optional (it can be done without)."""
+    """One thing looked at. ``state`` is ok, missing (something will not work) or optional (it can be done without).
+
+    ``commands`` are to be pasted into a shell, one after the other, to make use of it.
+    """
 
     name: str
     state: str
     found: str
     remedy: str = ""
+    commands: tuple[str, ...] = ()
 
 
 def doctor(*, as_json: bool, measure: bool = False) -> int:
@@ -45,7 +49,13 @@ def doctor(*, as_json: bool, measure: bool = False) -> int:
     else:
         rows = [["", "state", "found", "what to do"]]
         rows.extend([check.name, check.state, check.found, check.remedy] for check in checks)
-        console.stdout().print(console.table(rows, ["left"] * 4))
+        out = console.stdout()
+        out.print(console.table(rows, ["left"] * 4))
+        for check in checks:
+            if check.commands:
+                out.print(f"\n{check.name}:", markup=False)
+            for command in check.commands:  # as long as it is: what a table or a terminal's width breaks is no command
+                out.print(command, soft_wrap=True, markup=False)
         if measured:
             pace.show(measured)
     return OK if ok else FAILED
@@ -106,9 +116,10 @@ def _proxy() -> list[Check]:
     controllers = ", ".join(found["controllers"])
     checks = [Check("proxy", "ok", f"{controllers}; {held}; {found['descriptors']} descriptors")]
     if "Ok" in found["transparent"]:
-        return [*checks, Check("proxy --transparent", "ok", "allowed", "; ".join(proxy.RULES))]
-    remedy = f"run it as root or with CAP_NET_ADMIN ({found['transparent']['Err']}), after: {'; '.join(proxy.RULES)}"
-    return [*checks, Check("proxy --transparent", "optional", "not allowed", remedy)]
+        remedy = "lead connections to it: commands below"
+        return [*checks, Check("proxy --transparent", "ok", "allowed", remedy, proxy.RULES)]
+    remedy = f"run it as root or with CAP_NET_ADMIN ({found['transparent']['Err']}), after the commands below"
+    return [*checks, Check("proxy --transparent", "optional", "not allowed", remedy, proxy.RULES)]
 
 
 def _python() -> list[Check]:
