@@ -229,6 +229,22 @@ def test_a_study_that_was_interrupted_goes_on(tmp_path: Path, capsys: pytest.Cap
     assert {item.name for item in (out / "runs").iterdir()} == {"one"}
 
 
+def test_as_many_runs_are_counted_as_show_says_where_some_are_captured_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    captured = '[[scenarios]]\nid = "seen"\ntitle = "again"\nfile = "one.toml"\ncaptured = true\n\n[[tables]]'
+    folder = write_study(tmp_path, ("[[tables]]", captured))
+    assert main(["study", "show", str(folder), "--json"]) == OK
+    shown = sum(scenario["quick_runs"] for scenario in json.loads(capsys.readouterr().out)["scenarios"])
+    told: list[tuple[int, int]] = []
+    report = study.run(folder, quick=True, jobs=1, progress=lambda *each: told.append(each))
+    assert {total for _, total in told} == {shown}
+    assert sum(map(len, report.plans.values())) == shown
+    finished = [each for each, _ in told]
+    assert finished == sorted(finished)
+    assert finished[-1] == shown
+
+
 def test_ctrl_c_says_that_the_runs_are_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

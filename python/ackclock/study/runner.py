@@ -157,8 +157,8 @@ def run(
     jobs: as for :func:`ackclock.run`.
     keep: a directory that keeps the runs of each scenario as :func:`ackclock.sweep` does: those that are there are not
         played again. Without it they are only in memory.
-    progress: called with (finished, all) runs, over all scenarios; a run that is captured, too, counts twice, for it is
-        played again for that. By default a notebook shows a bar.
+    progress: called with (finished, all) runs, over all scenarios. One that is captured, too, is half finished when it
+        is played: it is played again for that. By default a notebook shows a bar.
 
     A run that fails does not stop the others: :attr:`Report.failures` has it, and claims about it are inconclusive.
     """
@@ -176,33 +176,34 @@ def run(
         settings = {"pin": pin, "allow_late": allow_late} | ({} if kernel is None else {"kernel": kernel})
         todo = {name: played_by(plan, engine, **settings) for name, plan in todo.items()}
         found = {name: unplayed.result(todo.pop(name), engine) for name in without}
-    # Where runs are captured each is played once more, and that takes longest.
+    # Where runs are captured each is played once more, and that takes longest: both are half of it.
     seen_again = [setting.id for setting in loaded.study.settings if setting.captured and setting.id in todo]
-    total, done = sum(map(len, todo.values())) + sum(len(todo[name]) for name in seen_again), 0
+    total, halves = sum(map(len, todo.values())), 0
     progress = progress or bar()
     for name, plan in todo.items():
+        share = 1 if name in seen_again else 2
 
-        def report(finished: int, _all: int, before: int = done) -> None:
+        def report(finished: int, _all: int, before: int = halves, share: int = share) -> None:
             if progress is not None:
-                progress(before + finished, total)
+                progress((before + share * finished) // 2, total)
 
         workers = 1 if jobs is None and _packets(plan) < _FEW else jobs
         if keep is None:
             found[name] = in_memory(plan, jobs=workers, progress=report)
         else:
             found[name] = sweep(plan, keep / name, jobs=workers, retry_failed=True, tell=counted(report)).result
-        done += len(plan)
+        halves += share * len(plan)
     found = {name: validity.only(found[name]) for name in full}
     seen = {}
     for name in seen_again:
 
-        def read(finished: int, before: int = done) -> None:
+        def read(finished: int, before: int = halves) -> None:
             if progress is not None:
-                progress(before + finished, total)
+                progress((before + finished) // 2, total)
 
         seen[name] = captured.analysed(todo[name], found[name], name, keep=keep, jobs=jobs, progress=read)
-        done += len(todo[name])
-        read(0, done)
+        halves += len(todo[name])
+        read(0, halves)
     known = {name: selections.known(plan) for name, plan in full.items()}
     results = Results(found, quick=quick, known=known, seen=seen)
     claims = judge(loaded.code.claims, results)
