@@ -11,6 +11,7 @@ import pytest
 from ackclock.cli.app import main
 from ackclock.errors import InputError
 from ackclock.study.runner import load, run
+from ackclock.study.tables import build
 from studies import write_study
 
 PLAYED = 'series = [{ label = "goodput", scenario = "one", data = "goodput", over = "cc" }]'
@@ -39,6 +40,26 @@ def test_a_row_that_is_none_is_refused(tmp_path: Path) -> None:
     (folder / "other.csv").write_text("row,other\nreno,1\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"row 'reno' has no goodput"):
         run(load(folder), quick=True)
+
+
+ROW = '{ scenario = "one", each = ["cc"] }'
+
+
+def test_a_row_that_has_a_name_is_beside_the_same_number(tmp_path: Path) -> None:
+    """A reference knows the swept value, not what it is called."""
+    named = ROW.replace(" }", ', names = { reno = "NewReno" } }')
+    report = run(load(write_study(tmp_path, (ROW, named))), quick=True, jobs=1)
+    (spec,) = report.study.tables
+    header, *rows = build(spec, report.results, report.code.measures).rows()
+    assert [row[0] for row in rows] == ["reno", "NewReno", "cubic"]
+    assert header[-1] == "paper"
+    assert [row[-1] for row in rows] == ["9.30", "9.30", ""]
+
+
+def test_a_name_of_no_value_is_refused(tmp_path: Path) -> None:
+    named = ROW.replace(" }", ', names = { rena = "NewReno" } }')
+    with pytest.raises(InputError, match=r"tables.0.rows.1.names.rena: unknown value of a key in each 'rena'.*reno"):
+        run(load(write_study(tmp_path, (ROW, named))), quick=True)
 
 
 def test_a_line_over_time_has_none(tmp_path: Path) -> None:

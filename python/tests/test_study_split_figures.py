@@ -115,7 +115,7 @@ def test_figure_30_has_what_is_sent_again_off_and_on_in_their_places(
 def test_figure_32a_has_the_lines_of_the_speed_tests(loaded: Loaded, results: Results, tmp_path: Path) -> None:
     claims = importlib.import_module("ackclock_study_split_tcp.claims")
     chart = build(figure(loaded, "32a"), results, loaded.code.measures)
-    assert [panel.title for panel in chart.panels] == ["RTT = 105 ms", "RTT = 15 ms"]
+    assert [panel.title for panel in chart.panels] == ["S1, ping 130 ms", "S2, ping 40 ms"]
     for panel in chart.panels:
         assert [(mark.label, mark.x, mark.y) for mark in panel.marks] == [
             ("speed test, NC", None, 25), ("speed test, MC", None, 20), ("speed test, FC", None, 14),

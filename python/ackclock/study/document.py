@@ -112,7 +112,8 @@ def _row(table: Table) -> Row:
     label = table.get("label", str, "")
     if not each and not label:
         raise table.missing("label", 'add it, or each = ["key"] for a row per swept value')
-    found = Row(label, table.get("scenario", str), table.scalars("where"), each)
+    names = {value: str(name) for value, name in table.scalars("names").items()}
+    found = Row(label, table.get("scenario", str), table.scalars("where"), each, names)
     table.end()
     return found
 

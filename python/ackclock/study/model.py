@@ -74,6 +74,8 @@ class Row:
     scenario: str
     where: Where
     each: tuple[str, ...]
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What swept values are called in labels; references have the values themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,10 @@ def _of_tables(tables: Sequence[TableSpec], among: Mapping[str, Known]) -> Itera
             yield from _of_where(row.where, among[row.scenario], *place, "where")
             for key in row.each:
                 yield from _of_key(key, among[row.scenario], *place, "each")
+            steps = [str(step) for key in row.each for step in among[row.scenario].get(key, ())]
+            for value in row.names:
+                if value not in steps:
+                    yield (*place, "names", value), unknown("value of a key in each", value, steps)
         labels = list(_labels(table, among))
         for reference in table.references:
             for name in reference.values:
@@ -63,7 +67,7 @@ def _of_tables(tables: Sequence[TableSpec], among: Mapping[str, Known]) -> Itera
 
 
 def _labels(table: TableSpec, among: Mapping[str, Known]) -> Iterable[str]:
-    """What the rows of a table are called."""
+    """What references call the rows of a table."""
     for row in table.rows:
         for values in itertools.product(*(among[row.scenario].get(key, ()) for key in row.each)):
             yield ", ".join([*([row.label] if row.label else []), *map(str, values)])

@@ -22,9 +22,13 @@ _FAR = 1e4
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a table: what was found for each column, in its order, already scaled, and which of its runs failed."""
+    """A row of a table: what was found for each column, in its order, already scaled, and which of its runs failed.
+
+    `key` is what references call it.
+    """
 
     label: str
+    key: str
     cells: tuple[Interval, ...]
     failed: tuple[Failure, ...] = ()
 
@@ -74,9 +78,9 @@ class Table:
 def build(spec: TableSpec, results: Results, measures: Mapping[str, Measure]) -> Table:
     """The numbers of a table."""
     lines = [
-        Line(label, tuple(_cell(runs, column, measures[column.measure]) for column in spec.columns), runs.failed)
+        Line(label, key, tuple(_cell(runs, column, measures[column.measure]) for column in spec.columns), runs.failed)
         for row in spec.rows
-        for label, runs in _selected(row, results[row.scenario])
+        for label, key, runs in _selected(row, results[row.scenario])
     ]
     return Table(spec, tuple(lines))
 
@@ -139,16 +143,20 @@ def _digits(value: float | None) -> str:
 
 def _of(reference: Reference, line: Line, column: Column) -> float | None:
     """What a reference has for a cell, scaled like the cell."""
-    value = reference.values.get(line.label, {}).get(column.measure)
+    value = reference.values.get(line.key, {}).get(column.measure)
     return None if value is None else value * column.scale
 
 
-def _selected(row: Row, runs: Runs) -> Iterator[tuple[str, Runs]]:
+def _selected(row: Row, runs: Runs) -> Iterator[tuple[str, str, Runs]]:
+    """What each row is called here and by references, and its runs."""
     chosen = runs.where(row.where)
     if not row.each:
-        yield row.label, chosen
+        yield row.label, row.label, chosen
         return
+    begin = [row.label] if row.label else []
     for values in itertools.product(*(chosen.steps(key) for key in row.each)):
         part = chosen.where(dict(zip(row.each, values, strict=True)))
         if len(part) or part.failed:
-            yield ", ".join([*([row.label] if row.label else []), *map(str, values)]), part
+            known = list(map(str, values))
+            called = [row.names.get(value, value) for value in known]
+            yield ", ".join([*begin, *called]), ", ".join([*begin, *known]), part
