@@ -7,9 +7,25 @@ import re
 
 import pytest
 
+import ackclock
 import split_gone
-from split_agreement import FILE, MARGIN, PAGE, Cell, Rates, every, page, played, recorded, table
-from split_kernel import MEANS, NO_TABLE, PLAYED, REPLICATIONS, STUDY, file_of, means, read
+from split_agreement import (
+    FILE,
+    MARGIN,
+    ON,
+    PAGE,
+    SAME,
+    Cell,
+    Rates,
+    cells_of,
+    every,
+    gain,
+    page,
+    played,
+    recorded,
+    table,
+)
+from split_kernel import MEANS, NO_TABLE, PLAYED, REPLICATIONS, STUDY, file_of, given, means, rates, read
 
 RATE = 0.03
 """How far rates of 10 MB may be apart, as a share, where a window limits both."""
@@ -55,6 +71,23 @@ def test_every_cell_is_what_the_page_says(cells: list[Cell]) -> None:
     assert page(cells) in PAGE.read_text(encoding="utf-8")
 
 
+def test_another_run_says_the_same_where_the_page_says_so() -> None:
+    """Of those that were played once, in the simulator: points of gain between four replications."""
+    apart = {}
+    for name in (each for each in PLAYED if each not in REPLICATIONS):
+        source, changes = given(name, replications=4)
+        rows = rates(ackclock.run(source, set=changes, jobs=1), name).to_dicts()
+        found: Rates = {(str(row.pop("row")), int(row.pop("replication"))): row for row in rows}
+        names = ON.get(name, ("pep",))
+        begins = [f"{row}, " if row else "" for row in cells_of(found)]
+        each = [
+            [gain(found, begin, relay, "only", number) for number in range(4)] for begin in begins for relay in names
+        ]
+        apart[name] = max(max(gains) - min(gains) for gains in each)
+    assert {name for name, points in apart.items() if points < 0.01} == set(SAME)
+    assert all(points > 1 for name, points in apart.items() if name not in SAME), apart
+
+
 def test_gains_are_those_of_a_real_proxy_on_a_real_kernel(cells: list[Cell]) -> None:
     """Within ten points in every cell, all of the interval; of few the runs do not say so much."""
     for cell in cells:
@@ -72,8 +105,8 @@ def test_a_window_of_the_phone_gives_the_rate_that_it_gives_on_linux() -> None:
 def mean(found: Rates) -> dict[str, float]:
     """Over replications, of runs of one download each."""
     rows: dict[str, list[float]] = {}
-    for (row, _), rates in found.items():
-        rows.setdefault(row, []).append(rates["only"])
+    for (row, _), each in found.items():
+        rows.setdefault(row, []).append(each["only"])
     return {row: sum(each) / len(each) for row, each in rows.items()}
 
 
