@@ -1,10 +1,13 @@
-//! The two legs of a relay: how each of them starts is its own.
+//! The two legs of a relay: how each of them starts, what it agrees on and how it is paced is its own.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
-use common::play;
+use ackclock_core::packet::{Address, Ecn};
+use ackclock_core::tcp::segment::{flags, Segment};
+use ackclock_sim::engine::Delivery;
 use common::splits::{file, without_rates, Split};
+use common::{play, sim};
 use serde_json::{json, Value};
 
 /// 29 full segments: a window of 10 and one of 19.
@@ -66,4 +69,128 @@ fn a_slow_start_that_is_slower_costs_round_trips_of_its_own_leg() {
             assert!((more - expected).abs() < 1e-12, "{delays:?}, leg {leg}: {more} s");
         }
     }
+}
+
+/// What the packets of a connection show of its options.
+#[derive(Clone, Debug, PartialEq)]
+struct Shown {
+    /// Of the SYN and its answer: MSS, window scale, whether there are SACK and timestamps, and the flags of ECN.
+    offers: Vec<(u16, Option<u8>, bool, bool, u8)>,
+    /// Whether all of the others have timestamps, or none.
+    timestamps: bool,
+    /// The payload of the largest.
+    largest: u32,
+    /// Whether those with data say that a queue may mark them.
+    capable: bool,
+}
+
+/// The number of the flow that a packet is of: hosts have addresses in the order of flows.
+fn flow_of(p: &Delivery) -> u8 {
+    let Address::V4(source) = p.addresses.source else { return u8::MAX };
+    (source[3] - 1) / 2
+}
+
+/// Of the flows with these numbers in a run.
+fn shown<const N: usize>(mut d: Value, flows: [u8; N]) -> [Shown; N] {
+    d["engine"] = json!({"log_deliveries": true});
+    let mut run = sim(&d);
+    run.run(|| false).unwrap();
+    let all: Vec<(u8, Segment)> =
+        run.take_deliveries().iter().filter_map(|p| Some((flow_of(p), *p.packet.tcp()?))).collect();
+    flows.map(|number| {
+        let own: Vec<&Segment> = all.iter().filter(|(of, _)| *of == number).map(|(_, t)| t).collect();
+        let (syns, others): (Vec<&Segment>, Vec<&Segment>) = own.iter().partition(|t| t.has(flags::SYN));
+        let offer = |t: &&Segment| {
+            let ecn = t.flags & (flags::ECE | flags::CWR);
+            (t.mss, t.window_scale(), t.sack_permitted(), t.has_timestamps(), ecn)
+        };
+        let with = others.iter().filter(|t| t.has_timestamps()).count();
+        let data: Vec<&&Segment> = others.iter().filter(|t| t.len > 1).collect();
+        let capable = data.iter().filter(|t| t.ecn != Ecn::NotEct).count();
+        assert!(with == 0 || with == others.len(), "{with} of {} have timestamps", others.len());
+        assert!(data.len() > 10 && (capable == 0 || capable == data.len()), "{capable} of {}", data.len());
+        Shown {
+            offers: syns.iter().map(offer).collect(),
+            timestamps: with > 0,
+            largest: data.iter().map(|t| t.len).max().unwrap_or(0),
+            capable: capable > 0,
+        }
+    })
+}
+
+#[test]
+fn each_leg_agrees_on_options_of_its_own_as_if_it_were_alone() {
+    // What all have otherwise: MSS 1000, SACK, timestamps, no ECN, a window that has to be scaled.
+    let others = [
+        json!({"timestamps": false}),
+        json!({"sack": false}),
+        json!({"ecn": "classic"}),
+        json!({"ecn": "accurate"}),
+        json!({"receive_buffer": 60_000}),
+        json!({"mss": 536}),
+    ];
+    for (opening, other) in
+        ["transparent", "accepted", "lazy", "syn_forward"].iter().flat_map(|o| others.iter().map(move |t| (o, t)))
+    {
+        for legs in [[false, false], [true, false], [false, true], [true, true]] {
+            let option = |on: bool| if on && other["mss"].is_null() { other.clone() } else { json!({}) };
+            // A buffer that is no smaller than what an end has: the relay offers a window of its buffer.
+            let s = Split { buffer: 1 << 30, more: json!({"opening": opening}), ..split(DELAYS[0], legs.map(option)) };
+            let with_mss = |mut d: Value, flows: &[(usize, usize)]| {
+                for (flow, leg) in flows {
+                    if legs[*leg] && !other["mss"].is_null() {
+                        d["flows"][*flow]["mss"] = other["mss"].clone();
+                    }
+                }
+                without_rates(d)
+            };
+            let found = shown(with_mss(s.split(), &[(1, 0), (2, 1)]), [1, 2]);
+            for leg in [0, 1] {
+                let [alone] = shown(with_mss(s.of_legs(&[leg]), &[(0, leg)]), [0]);
+                assert_eq!(found[leg], alone, "{opening}, {other}, {legs:?}, leg {leg}");
+                let is = |key: &str, value: Value| legs[leg] && other[key] == value;
+                let seen = &found[leg];
+                assert_eq!(seen.timestamps, !is("timestamps", json!(false)), "{opening}, {legs:?}, leg {leg}");
+                assert_eq!(seen.capable, legs[leg] && !other["ecn"].is_null(), "{opening}, {legs:?}, leg {leg}");
+                assert_eq!(seen.largest, if is("mss", json!(536)) { 536 } else { 1000 }, "{opening}, {legs:?}");
+                assert_eq!(seen.offers.len(), 2, "a SYN and its answer");
+                for (_, scale, sack, timestamps, ecn) in &seen.offers {
+                    assert_eq!((*sack, *timestamps), (!is("sack", json!(false)), seen.timestamps));
+                    assert_eq!(*ecn > 0, seen.capable);
+                    assert_eq!(scale.unwrap_or(0) == 0, is("receive_buffer", json!(60_000)), "{scale:?}");
+                }
+            }
+        }
+    }
+}
+
+/// When data arrived over each leg, ns, and how much.
+fn arrivals(paced: [bool; 2]) -> [Vec<(u64, u32)>; 2] {
+    let tcp = paced.map(|on| json!({"pacing": if on { "window" } else { "off" }, "unpaced_segments": 0}));
+    let s = Split { app: Some(file(400_000)), ..split([20, 50], tcp) };
+    let mut d = without_rates(s.split());
+    d["engine"] = json!({"log_deliveries": true});
+    let mut run = sim(&d);
+    run.run(|| false).unwrap();
+    let all = run.take_deliveries();
+    [1, 2].map(|leg| {
+        let data = all.iter().filter(|p| flow_of(p) == leg).filter_map(|p| Some((p.at.0, p.packet.tcp()?.len)));
+        data.filter(|(_, len)| *len > 200).collect()
+    })
+}
+
+#[test]
+fn each_leg_is_paced_or_not_by_its_own_option() {
+    let together = |times: &[(u64, u32)]| times.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
+    let [none, source, sink, both] = [[false, false], [true, false], [false, true], [true, true]].map(arrivals);
+    for (found, paced) in [(&none, [false; 2]), (&source, [true, false]), (&sink, [false, true]), (&both, [true; 2])] {
+        for (times, on) in found.iter().zip(paced) {
+            assert_eq!(times.iter().map(|(_, len)| len).sum::<u32>(), 400_000);
+            // Of the one that is not, a window leaves at once, or what an acknowledgment lets out.
+            assert!(if on { together(times) == 0 } else { together(times) > 50 }, "{paced:?}: {}", together(times));
+        }
+    }
+    // What is behind the relay does nothing to the leg before it.
+    assert_eq!(none[0], sink[0]);
+    assert_eq!(source[0], both[0]);
 }
