@@ -23,6 +23,7 @@ import pytest
 
 import ackclock
 import guides
+import split_runs
 import virtual_time
 from ackclock.cli.app import main
 from ackclock.errors import EngineError, InputError
@@ -352,6 +353,18 @@ def test_a_real_proxy_gains_what_a_simulated_relay_does_and_the_same_each_time()
     assert seconds[1] == pytest.approx(seconds[0], abs=0.001)
     assert kernel.warnings == model.warnings
     assert kernel.legs["completed"].all()
+
+
+def test_the_study_of_split_tcp_has_the_rates_that_were_recorded(tmp_path: Path, capsys: Any) -> None:
+    """Of a copy with few runs: the record is of Linux 6.12.117 (conformance/split_kernel.py)."""
+    place, out = split_runs.small(tmp_path), tmp_path / "out"
+    assert main(["study", "run", str(place), "--quick", "--engine", "kernel-vt", "--out", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert "kernel-vt: 138 runs of lte, hspa, mean, outages without a result: measured by captures" in said
+    assert "kernel-vt: 2 runs of modern without a result: flows.0.cc: the kernel here" in said
+    rows = pl.read_csv(out / "tables" / "modern.csv").drop_nulls("value")
+    assert rows["row"].to_list() == [f"S1, 1 MB, 25 Mbit/s, cubic, {relay}" for relay in ("none", "pep")]
+    assert rows["value"].to_list() == pytest.approx(rows["Linux"].to_list(), rel=1e-3)
 
 
 @pytest.mark.parametrize("page", guides.KERNELS, ids=lambda page: page.stem)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 import ackclock
 from ackclock.scenario.plan import Plan, load
-from ackclock.study import Results, captured
+from ackclock.study import Results, captured, locate
 from ackclock.study.runner import Loaded, plans
 from ackclock.study.selections import known
 
@@ -51,3 +54,25 @@ def results(loaded: Loaded, found: Mapping[str, Played]) -> Results:
         known={name: known(plan) for name, plan in full.items()},
         seen={name: each.seen for name, each in found.items()},
     )
+
+
+SMALL = (
+    'quick = { "topology.hops.0.delay" = ["52.5 ms"], "topology.hops.1.rate" = ["25 Mbit/s"], "app.size" = ["1 MB"], '
+    '"run.duration" = "3 s", "run.replications" = 1 }'
+)
+KEPT = ("lte", "hspa", "mean", "outages", "modern", "sizes")
+"""Scenarios and tables: what claims are about, and what any engine plays."""
+
+
+def small(folder: Path) -> Path:
+    """A copy of the study of whose scenarios without captures there is but `modern`: 1 MB from S1 at 25 Mbit/s."""
+    place = folder / "split-small"
+    shutil.copytree(locate.find("split-tcp"), place)
+    parts = re.split(r"^(?=\[\[)", (place / "study.toml").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    kept = []
+    for part in parts:
+        found = re.match(r'\[\[(scenarios|tables)\]\]\nid = "(.*)"', part)
+        if found is None or found[2] in KEPT:
+            kept.append(re.sub("quick = .*", SMALL, part) if found is not None and found[2] == "modern" else part)
+    (place / "study.toml").write_text("".join(kept), encoding="utf-8")
+    return place

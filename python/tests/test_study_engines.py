@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 import ackclock
+import split_runs
 from ackclock import InputError, kernel, study
 from ackclock.cli.app import main
 from ackclock.scenario.plan import Job, Plan, Point
-from ackclock.study import locate, runner
+from ackclock.study import locate, runner, tables
 from ackclock.study.failures import Failure, by_problem
+from ackclock.study.model import TableSpec
 from ackclock.sweeps.engines import played_by
 from ackclock.virtual import guest, kept, settings
 from ackclock.virtual.kept import Kernel
@@ -213,6 +215,28 @@ def test_what_is_not_of_captures_is_played_and_judged(tmp_path: Path) -> None:
     assert len(report.results["one"]) == 4
     assert all(run.flow()["goodput_bps"] > 1e6 for run in report.results["one"])
     assert report.broken, "something has no result"
+
+
+def test_split_tcp_is_played_with_the_real_proxy(tmp_path: Path) -> None:
+    """Of a copy with few runs; what becomes of its rates in virtual time is in kernel_vt.py."""
+    # Late is allowed: how fast downloads are is not what is tested here.
+    report = study.run(split_runs.small(tmp_path), quick=True, engine="kernel", allow_late=True, jobs=1)
+    assert report.left_out == ("lte", "hspa", "mean", "outages")
+    runs = {run.params["relay"]: run for run in report.results["modern"]}
+    assert set(runs) == {"none", "pep"}
+    assert all(run.params["cc"] == "cubic" for run in runs.values())
+    assert [row["leg"] for row in runs["pep"].legs] == ["source", "sink"]
+    assert {row["goodput_bytes"] for run in runs.values() for row in (*run.flows, *run.legs)} == {1_000_000}
+    refused = [failure for failure in report.failures if failure.scenario == "modern"]
+    assert {failure.params["cc"] for failure in refused} == {"bbr3"}
+    assert all("Linux has none of this name" in failure.problem for failure in refused)
+    lines = {line.label: line for line in tables.build(table(report), report.results, report.code.measures).lines}
+    assert lines["S1, 1 MB, 25 Mbit/s, cubic, pep"].cells[0].n == 1
+    assert lines["S1, 1 MB, 25 Mbit/s, bbr3, pep"].cells[0].n == 0
+
+
+def table(report: study.Report) -> TableSpec:
+    return next(table for table in report.study.tables if table.id == "modern")
 
 
 def test_a_study_that_is_of_captures_altogether_is_refused(tmp_path: Path) -> None:
