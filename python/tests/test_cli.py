@@ -128,7 +128,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert "engine" in printed(capsys, "doctor")
     answer = parsed(capsys, "doctor")
     assert answer["ok"] is True
-    assert {"name", "state", "found", "remedy"} == set(answer["checks"][0])
+    assert {"name", "state", "found", "remedy", "commands"} == set(answer["checks"][0])
     needed = {re.split("[<>=]", name)[0] for name in importlib.metadata.requires("ackclock") or () if ";" not in name}
     assert needed <= {check["name"] for check in answer["checks"]}
 

@@ -131,6 +131,7 @@ def test_defaults_are_those_of_the_program(document: dict[str, Any], tmp_path: P
         (["--to", "a:1", "--server", "rcvbuf=7"], "--server rcvbuf: '7' has no unit"),
         (["--to", "a:1", "--server", "initcwnd=0"], "--server initcwnd: '0' is no number of segments; write 1 to 1000"),
         (["--to", "a:1", "--idle", "soon"], "--idle: "),
+        (["--to", "a:1", "--idle", "-3 s"], "--idle: '-3 s' is negative; give a positive value"),
         (["--to", "a:1", "--connections", "0"], "--connections: 0 are none; give 1 or more"),
         (["--socks5", "--credentials", "no-such-file"], "--credentials: no-such-file: "),
     ],
@@ -150,6 +151,14 @@ def test_what_cannot_be_is_said_in_one_line(options: list[str], said: str, capsy
         (["--socks5", "--allow", "10.0.0.1/8"], "10.0.0.1/8 has bits beyond its length"),
         (["--to", "127.0.0.1:1", "--server", "cc=vegetarian"], 'server cc: the kernel refuses "vegetarian"; it has '),
         (["--to", "no-port"], '"no-port" is no host with its port'),
+        (
+            ["--to", "127.0.0.1:1", "--keep-source"],
+            "--keep-source: servers see the client's address only with --transparent; leave it out, or take",
+        ),
+        (
+            ["--to", "127.0.0.1:1", "--allow-target", "10.0.0.0/8"],
+            "--allow-target: clients do not choose where they go; leave it out, or take --socks5 or --http-connect",
+        ),
     ],
 )
 def test_what_the_program_refuses_is_its_own_line(options: list[str], said: str) -> None:

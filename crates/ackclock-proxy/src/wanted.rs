@@ -236,8 +236,10 @@ impl Wanted {
     /// Nobody is to find an open relay.
     fn check_doors(&self) -> Result<(), String> {
         if !self.credentials.is_empty() && !self.asks() {
-            return Err("credentials: only clients that say where they go can say who they are: socks5, http_connect"
-                .to_owned());
+            return Err(
+                "credentials: clients do not say who they are; leave it out, or take --socks5 or --http-connect"
+                    .to_owned(),
+            );
         }
         let short = |of: &String| !of.is_empty() && of.len() <= 255;
         if !self.credentials.iter().all(|(name, password)| short(name) && short(password) && !name.contains(':')) {
@@ -247,7 +249,8 @@ impl Wanted {
         }
         if !self.allow_target.is_empty() && !self.asks() {
             return Err(
-                "allow_target: only for socks5 and http_connect; here clients do not choose where they go".to_owned()
+                "allow_target: clients do not choose where they go; leave it out, or take --socks5 or --http-connect"
+                    .to_owned(),
             );
         }
         let open = !self.listen.ip().to_canonical().is_loopback();
@@ -267,7 +270,8 @@ impl Wanted {
         }
         if self.keep_source && self.mode != Mode::Transparent {
             return Err(
-                "keep_source: only with transparent; elsewhere --proxy-out tells servers who the client is".to_owned()
+                "keep_source: servers see the client's address only with --transparent; leave it out, or take --proxy-out"
+                    .to_owned()
             );
         }
         if self.keep_port && self.keep_source {
@@ -334,9 +338,15 @@ mod tests {
     #[test]
     fn what_has_no_effect_or_no_sense_is_refused() {
         let with = |more: &str| said(&format!(r#"{{"listen": "127.0.0.1:1", "mode": {{"to": "a:1"}}, {more}}}"#));
-        assert!(with(r#""credentials": [["a", "b"]]"#).starts_with("credentials"));
-        assert!(with(r#""allow_target": ["10.0.0.0/8"]"#).starts_with("allow_target"));
-        assert!(with(r#""keep_source": true"#).starts_with("keep_source"));
+        // Options of the command, as they are typed: the key before the colon becomes one as well.
+        for (key, value, remedy) in [
+            ("credentials", r#"[["a", "b"]]"#, "take --socks5 or --http-connect"),
+            ("allow_target", r#"["10.0.0.0/8"]"#, "take --socks5 or --http-connect"),
+            ("keep_source", "true", "take --proxy-out"),
+        ] {
+            let said = with(&format!("\"{key}\": {value}"));
+            assert!(said.starts_with(&format!("{key}: ")) && said.ends_with(remedy), "{said}");
+        }
         assert!(with(r#""buffer": 1"#).starts_with("buffer"));
         assert!(with(r#""buffer": 4194304, "max_buffer": 4194304"#).starts_with("max_buffer"));
         assert!(with(r#""idle_s": 0"#).starts_with("idle"));

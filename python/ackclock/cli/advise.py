@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Annotated, Literal
@@ -23,7 +24,21 @@ advise_app = App(
 _MOST_LOSS = 0.5
 _LEAST_WINDOW, _MOST_WINDOW = 1448, 2**30
 """Bytes: a segment, so that one can be sent, and what the window scale of TCP can say (RFC 7323 §2.2)."""
+_LEAST_RTT = 1000
+"""Nanoseconds: of a shorter one nothing is left for the quarters of the way."""
 _NUMBERS = "--rtt-core, --rtt-access and --rate"
+_OPTIONS = {
+    r"flows\.0\.cc": "--cc",
+    r"flows\.0\.iw": "--iw",
+    r"flows\.0\.tcp\.receive_buffer": "--window",
+    r"flows\.0\.app\.size": "--sizes",
+    r"relays\.\d+\.buffer": "--buffer",
+    r"relays\.\d+\.sink\.iw": "--iw-proxy",
+    r"relays\.\d+\.source\.tcp\.receive_buffer": "--proxy-window",
+    r"topology\.hops\.\d+\.queue\.limit": "--queue",
+    r"run\.replications": "--replications",
+}
+"""Of keys of the scenario that is played: the option that they come from."""
 
 
 def _whole(number: float, option: str) -> int:
@@ -64,6 +79,15 @@ def _refuse(given: Mapping[str, object], known: Set[str], problem: str, remedy: 
     for option, value in given.items():
         if value is not None and option not in known:
             raise InputError(problem, remedy, key=option)
+
+
+def _named(error: InputError, given: Set[str]) -> InputError:
+    """What is wrong with a scenario that options have made, by the option if it is one that was given."""
+    for key, option in _OPTIONS.items():
+        if option in given and error.source == "scenario" and re.fullmatch(key, error.key or ""):
+            remedy = "give fewer" if option == "--replications" else error.remedy
+            return InputError(error.problem, remedy, key=option)
+    return error
 
 
 @advise_app.command(name="split", help_epilogue=example("advise split"))
@@ -168,12 +192,12 @@ def split_command(
                   _whole(10 if iw is None else iw, "--iw"), queue or 1.0, cc or "cubic", proxy)  # fmt: skip
         case = way.case("at the border")
     often = None if replications is None else _whole(replications, "--replications")
+    chosen = {**given, "--buffer": buffer, "--replications": replications}
+    known = {option for option, value in chosen.items() if value is not None} | {"--sizes"}
     try:
         advice = advise(case, wanted, replications=often)
     except InputError as error:
-        if cc is None or error.key != "flows.0.cc":
-            raise
-        raise InputError(error.problem, error.remedy, key="--cc") from None
+        raise _named(error, known) from None
     if json:
         console.print_json(advice.to_json())
     else:
@@ -182,4 +206,7 @@ def split_command(
 
 
 def _seconds(option: str, text: str | None) -> float:
-    return _quantity(option, text or "", DURATION) / 1e9
+    time = _quantity(option, text or "", DURATION)
+    if time < _LEAST_RTT:
+        raise InputError(f"'{text}' is too short", f"give {DURATION.format(_LEAST_RTT)} or more", key=option)
+    return time / 1e9
