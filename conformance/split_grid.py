@@ -3,6 +3,7 @@
 
     .venv/bin/python conformance/split_grid.py --points 60        # what it is worth on the first 60 paths
     .venv/bin/python conformance/split_grid.py --write            # all 1000 into conformance/split/grid.csv
+    .venv/bin/python conformance/split_grid.py --write --opening accepted    # with a proxy that opens as programs do
 
 A path has a core and an access part with a proxy between them. Drawn are their round trips (4 to 200 ms each, by their
 logarithms), rates, random losses, the client's window, the proxy's buffer, its initial window, the length of queues and
@@ -30,7 +31,11 @@ from ackclock.models import split
 from ackclock.models.split import Opening
 from ackclock.scenario.traffic.route import NO_RELAY
 
-TABLE = File(__file__).parent / "split" / "grid.csv"
+TABLES: dict[Opening, File] = {
+    "transparent": File(__file__).parent / "split" / "grid.csv",
+    "accepted": File(__file__).parent / "split" / "grid-accepted.csv",
+}
+"""Those that are kept, by when the proxy asks the server."""
 POINTS = 1000
 SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 REPLICATIONS = 32
@@ -149,10 +154,10 @@ def worth(found: Sequence[Row]) -> Found:
 
 
 @functools.cache
-def table() -> list[Row]:
+def table(opening: Opening = "transparent") -> list[Row]:
     """The table that is kept."""
     kinds = {field.name: {"int": int, "float": float}[str(field.type)] for field in fields(Row)}
-    with TABLE.open(newline="", encoding="utf-8") as file:
+    with TABLES[opening].open(newline="", encoding="utf-8") as file:
         return [Row(**{name: kinds[name](value) for name, value in line.items()}) for line in csv.DictReader(file)]
 
 
@@ -161,14 +166,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, default=POINTS)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
+    parser.add_argument("--write", action="store_true", help="write it into the table that is kept")
     parser.add_argument("--kept", action="store_true", help="play nothing: of the table that is kept")
     parser.add_argument("--opening", default="transparent", choices=get_args(Opening))
     asked = parser.parse_args()
-    found = table() if asked.kept else rows(range(asked.points), asked.jobs, opening=asked.opening)
+    if (asked.kept or asked.write) and asked.opening not in TABLES:
+        parser.error(f"there is no table of {asked.opening}")
+    found = table(asked.opening) if asked.kept else rows(range(asked.points), asked.jobs, opening=asked.opening)
     if asked.write:
-        TABLE.parent.mkdir(exist_ok=True)
-        with TABLE.open("w", newline="", encoding="utf-8") as file:
+        with TABLES[asked.opening].open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
             writer.writeheader()
             writer.writerows(asdict(each) for each in found)
