@@ -10,7 +10,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 import ackclock
-from ackclock.cli import kernels
+from ackclock.cli import kernels, words
 from ackclock.cli.advise import advise_app
 from ackclock.cli.agree_options import agree_command
 from ackclock.cli.entry import MisuseError
@@ -363,33 +363,12 @@ def study_run_command(
 def played(arguments: Sequence[str]) -> Any:
     """Do what a command line says; what the command answers. Raises :class:`MisuseError`."""
     try:
-        return app(_joined(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+        return app(words.joined(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except cyclopts.CycloptsError as error:
         said = one_line(str(error))
         if isinstance(error, cyclopts.UnknownCommandError) and error.unused_tokens:
             said = _without_far_guess(said, error.unused_tokens[0])
         raise MisuseError(said if said.endswith("...") else said.removesuffix(".")) from error
-
-
-def _joined(arguments: Sequence[str]) -> list[str]:
-    """An option and a value behind it like "-30 ms", which would be taken for another option, as one word.
-
-    What is wrong with the value is then said of the option. Behind "--" there are none of ours.
-    """
-    ours = list(arguments)
-    end = ours.index("--") if "--" in ours else len(ours)
-    found: list[str] = []
-    for index, word in enumerate(ours):
-        before = found[-1] if found and index < end else ""
-        if before.startswith("--") and "=" not in before and _negative(word):
-            found[-1] = f"{before}={word}"
-        else:
-            found.append(word)
-    return found
-
-
-def _negative(word: str) -> bool:
-    return word[:1] == "-" and word[1:].lstrip(".")[:1].isdecimal()
 
 
 def _without_far_guess(said: str, word: str) -> str:
