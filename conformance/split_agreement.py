@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ackclock
 import split_gone
@@ -24,6 +25,8 @@ from split_kernel import MEANS, PLAYED, REPLICATIONS, STUDY, given, rates
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "conformance" / "split" / "agreement.csv"
 PAGE = ROOT / "docs" / "split-agreement.md"
+NARROW = ROOT / "conformance" / "split" / "narrow.csv"
+"""Rates on Linux of the cells of `window` that scatter most, of more runs than the table has."""
 BEGIN, END = "<!-- generated: split_agreement.py -->", "<!-- end -->"
 MARGIN = 10.0
 """Points of gain."""
@@ -128,6 +131,13 @@ def of(name: str, linux: Rates, ours: Rates) -> Iterator[Cell]:
                 one, two = (sum(side) / len(side) for side in zip(*pairs, strict=True))
                 cell = row if name not in ON else relay
                 yield Cell(scenario, cell, column, len(numbers), one, two, one - two, apart.low, apart.high)
+
+
+def narrow(engine: str) -> tuple[Path | dict[str, Any], dict[str, Any]]:
+    """What `narrow.csv` has rates of: the two narrowest windows from S1, as long as the slowest download takes."""
+    source, changes = given("window", replications=12, engine=engine)
+    windows = {"topology.rtt": ["105 ms"], "flows.0.tcp.receive_buffer": ["64 KiB", "96 KiB"], "run.duration": "24 s"}
+    return source, changes | windows
 
 
 def gain(found: Rates, begin: str, relay: str, column: str, number: int) -> float:

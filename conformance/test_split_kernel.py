@@ -9,9 +9,11 @@ import pytest
 
 import ackclock
 import split_gone
+from ackclock.study import mean_interval
 from split_agreement import (
     FILE,
     MARGIN,
+    NARROW,
     ON,
     PAGE,
     SAME,
@@ -20,6 +22,7 @@ from split_agreement import (
     cells_of,
     every,
     gain,
+    narrow,
     page,
     played,
     recorded,
@@ -86,6 +89,24 @@ def test_another_run_says_the_same_where_the_page_says_so() -> None:
         apart[name] = max(max(gains) - min(gains) for gains in each)
     assert {name for name, points in apart.items() if points < 0.01} == set(SAME)
     assert all(points > 1 for name, points in apart.items() if name not in SAME), apart
+
+
+def test_the_narrowest_windows_gain_the_same_in_the_mean_of_twelve_runs() -> None:
+    text = NARROW.read_text(encoding="utf-8")
+    assert VERSION.search(text)
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    linux: Rates = {(row["row"], int(row["replication"])): {"only": float(row["only"])} for row in rows}
+    source, changes = narrow("sim")
+    found = rates(ackclock.run(source, set=changes, jobs=1), "window").to_dicts()
+    ours: Rates = {(str(row.pop("row")), int(row.pop("replication"))): row for row in found}
+    assert ours.keys() == linux.keys()
+    for row, ends in {"105 ms, 64 KiB": (-2.0, 6.0), "105 ms, 96 KiB": (-0.9, 1.3)}.items():
+        pairs = [[gain(each, f"{row}, ", "pep", "only", number) for each in (ours, linux)] for number in range(12)]
+        apart = mean_interval(one - two for one, two in pairs)
+        assert apart.low is not None
+        assert apart.high is not None
+        assert (round(apart.low, 1), round(apart.high, 1)) == ends, "as docs/split-agreement.md says"
+        assert max(map(abs, ends)) < MARGIN
 
 
 def test_gains_are_those_of_a_real_proxy_on_a_real_kernel(cells: list[Cell]) -> None:
