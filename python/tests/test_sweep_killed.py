@@ -24,7 +24,7 @@ from ackclock.execution import processes
 
 Write = Callable[..., Path]
 KILLS = int(os.environ.get("ACKCLOCK_KILLS", "20"))
-RUNS = 500
+RUNS = 260
 ALONE = [sys.executable, "-m", "ackclock"]
 
 
