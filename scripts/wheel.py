@@ -30,9 +30,7 @@ from maturin import (  # noqa: F401
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = {"ackclock-emu": "program", "ackclock-get": "program", "ackclock-proxy": "release"}
-"""Each with its profile of `Cargo.toml`; `--config-settings=programs=PROFILE` names one for all."""
-FOLDERS = {"dev": "debug", "test": "debug", "bench": "release"}
-"""Of `target`, for profiles whose folder has another name."""
+"""Each with the profile of `Cargo.toml` by which it is built."""
 SCRIPTS = ROOT / "ackclock._ackclock.data/scripts"
 """Where maturin takes scripts from: a folder beside `pyproject.toml` that has the name of the extension."""
 
@@ -41,7 +39,7 @@ Settings = Mapping[str, Any] | None
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
     """A wheel with the programs in it; its name."""
-    with _programs_in_place(config_settings):
+    with _programs_in_place():
         return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
@@ -49,23 +47,21 @@ def build_editable(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     """A wheel that leads to this folder, with the programs in it; its name."""
-    with _programs_in_place(config_settings):
+    with _programs_in_place():
         return str(maturin.build_editable(wheel_directory, config_settings, metadata_directory))
 
 
 @contextmanager
-def _programs_in_place(settings: Settings) -> Iterator[None]:
+def _programs_in_place() -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
     _join_workspace(ROOT / "Cargo.toml")
-    every = (settings or {}).get("programs")
-    profiles = {program: every or own for program, own in PROGRAMS.items()}
-    built = _build(profiles)
+    built = _build()
     SCRIPTS.mkdir(parents=True, exist_ok=True)
     try:
-        for program, profile in profiles.items():
-            shutil.copy(built / FOLDERS.get(profile, profile) / program, SCRIPTS / program)
+        for program, profile in PROGRAMS.items():
+            shutil.copy(built / profile / program, SCRIPTS / program)
         yield
     finally:
         shutil.rmtree(SCRIPTS.parent)
@@ -80,11 +76,11 @@ def _join_workspace(manifest: Path) -> None:
             manifest.write_text(text, encoding="utf-8")
 
 
-def _build(profiles: Mapping[str, str]) -> Path:
-    """Builds the programs by these profiles; the folder that has one for each profile."""
+def _build() -> Path:
+    """Builds the programs; the folder that has one for each profile."""
     target = f"{platform.machine()}-unknown-linux-musl"
     static = ["--target", target] if _has(target) else []
-    for program, profile in profiles.items():
+    for program, profile in PROGRAMS.items():
         subprocess.run(["cargo", "build", "--profile", profile, "-p", program, *static], cwd=ROOT, check=True)
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return folder / (target if static else "")
