@@ -141,6 +141,11 @@ def test_a_published_study_that_a_kernel_cannot_play_at_all_says_why_as_its_page
     assert len(answer["failed"]) == 195
     # What rests on no run at all must not be judged by what the simulator would have given.
     assert {claim["verdict"] for claim in answer["claims"]} == {"inconclusive"}
+    # Each says what failed, in one part: in its line on a terminal stands the first that is open.
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    said = r"\d+ of its runs failed: [^;]* a kernel is no '\w+', leave profile out, .* \[inconclusive\]"
+    told = re.findall(said, report)
+    assert len(told) == len(answer["claims"])
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "studies.md"

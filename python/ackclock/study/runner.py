@@ -233,7 +233,9 @@ def _missing(verdict: Verdict, results: Results) -> Verdict:
     """A verdict that rests on runs of which some failed decides nothing: what failed may be what would contradict."""
     if not results.missed:
         return verdict
-    detail = BETWEEN.join(part for part in (f"{reason(results.missed)} [inconclusive]", verdict.detail) if part)
+    # One part of the detail, whatever the problem's own words are parted by.
+    failed = f"{reason(results.missed).replace(BETWEEN, ', ')} [inconclusive]"
+    detail = BETWEEN.join(part for part in (failed, verdict.detail) if part)
     return dataclasses.replace(verdict, outcome="inconclusive", detail=detail)
 
 
