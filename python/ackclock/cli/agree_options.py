@@ -15,7 +15,7 @@ def agree_command(
     /,
     *,
     engines: Annotated[
-        str, Parameter(help="Names with commas: sim, kernel. The others are compared with the first.")
+        str, Parameter(help="Names with commas: sim, kernel-vt, kernel. The others are compared with the first.")
     ] = "sim,kernel",
     out: Annotated[
         Path | None, Parameter(help="Directory for the page and the runs of each engine. Default: results/NAME-agree.")
