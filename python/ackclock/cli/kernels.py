@@ -96,8 +96,11 @@ def remove_command(
 ) -> int:
     """Remove kernels."""
     from ackclock.cli import console
+    from ackclock.errors import InputError
     from ackclock.virtual import kept
 
+    if not names and not work:
+        raise InputError("nothing is named that is to be removed", f"give a name of {kept.LIST}, or --work")
     for name in names:
         console.say(console.stdout(), f"kernel {kept.remove(name).name} is removed")
     if work:

@@ -83,6 +83,7 @@ def build(request: Request, say: Say) -> tuple[Kernel, bool]:
     if request.source is not None and request.patch is not None:
         raise InputError("sources that are unpacked are built as they are", "patch them yourself", key="--patch")
     own = None if request.patch is None else _own(request.patch)
+    _settings(request.config)  # what cannot be used is said before minutes have passed
     if request.name is not None:
         kept.checked(request.name)
     lacking = missing()

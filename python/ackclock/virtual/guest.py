@@ -319,7 +319,9 @@ def boot(
                 if meanwhile is not None:
                     meanwhile()
         except subprocess.TimeoutExpired:
-            remedy = "a program that waits by looping stops virtual time; or give it longer: run.wall_limit"
+            # Only programs of a user have something done meanwhile, and only they can stop the clock.
+            cause = "" if meanwhile is None else "a program that waits by looping stops virtual time; or "
+            remedy = f"{cause}give it longer: run.wall_limit"
             raise EngineError(f"engine kernel-vt: the run did not end within {limit:g} s; {remedy}") from None
         finally:
             _end(process)

@@ -18,6 +18,7 @@ RECORD = "kernel.json"
 WORK = ".work"
 """Where sources are unpacked and built, beside the folders of kernels."""
 BUILD = "ackclock kernel build"
+LIST = "ackclock kernel list"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +114,13 @@ def keep(kernel: Kernel, image: Path, config: Path) -> Kernel:
 
 
 def remove(name: str) -> Kernel:
-    """Remove a kernel. Raises :class:`InputError` where there is none of this name."""
-    kernel = named(checked(name))
-    shutil.rmtree(folder() / kernel.name)
-    return kernel
+    """Remove a kernel. Raises :class:`InputError` where there is none of this name, and for what is no name."""
+    checked(name)
+    found = {kernel.name: kernel for kernel in all_of_them()}
+    if name not in found:
+        raise InputError(f"no kernel '{name}' is built", f"there is {', '.join(found)}" if found else "there is none")
+    shutil.rmtree(folder() / name)
+    return found[name]
 
 
 def remove_work() -> bool:
