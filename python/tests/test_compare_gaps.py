@@ -165,7 +165,7 @@ def test_scenarios_that_differ_are_said(tmp_path: Path) -> None:
                "flows.0.mss": "1000 B", "flows.0.cc": "cubic"}  # fmt: skip
     found = ackclock.compare(ours, result(tmp_path, set=changed), metrics=["utilisation"])
     repeated, note = found.notes
-    assert repeated.startswith("at 1 of 2 points the replications are the same run")  # it starts at 0 s
+    assert repeated.startswith("of B the 3 replications are the same run: nothing is drawn there")  # it starts at 0 s
     # 1 BDP of 20 ms is 16.7 packets of 1500 B, and 237.6 of 1052 B at 100 Mbit/s.
     assert note == (
         "the scenarios differ: duration 3 s / 5 s, links.rate 10 Mbit/s / 100 Mbit/s, links.queue.limit_packets 17 / "

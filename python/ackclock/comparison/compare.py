@@ -139,7 +139,8 @@ def compare(
     points = [point for side in sides for point in side.result.points]
     if same := [point.n for point in points if point.repeated]:
         captures = all(side.captured for side in sides)
-        notes.append(replications.note(len(same), len(points), max(same), captured=captures))
+        said = replications.note(len(same), len(points), max(same), captured=captures, whose=_fixed(sides))
+        notes.append(said)
     if len(sides) > 1 and (note := differences.note(sides[0], sides[1], by, matches, agreement=agreement)):
         notes.append(note)
     known = unfinished.compared([side.result for side in sides], [(each.runs_a, each.runs_b) for each in matches])
@@ -175,6 +176,14 @@ def compare(
     tests = rows.family(there, numbers)
     decided = [bounds.judged(row) for row in rows.with_intervals(rows.judged(there, numbers), found, tests)]
     return Comparison(*labels, tuple(decided), tuple(notes), family=tests)
+
+
+def _fixed(sides: Sequence[Side]) -> str:
+    """The one of two results of which every point is one run over and over, and none of the other's is."""
+    kinds = [{bool(point.repeated) for point in side.result.points} for side in sides]
+    if kinds == [{True}, {False}]:
+        return "A"
+    return "B" if kinds == [{False}, {True}] else ""
 
 
 def _asked(

@@ -56,13 +56,17 @@ def _alike(table: pl.DataFrame, points: Mapping[int, list[int]]) -> dict[int, li
     return found
 
 
-def note(points: int, among: int, replications: int, *, captured: bool = False) -> str:
-    """What to say, once, where so many points `among` all are one run over and over, or `captured` and one capture."""
+def note(points: int, among: int, replications: int, *, captured: bool = False, whose: str = "") -> str:
+    """What to say, once, where so many points `among` all are one run over and over, or `captured` and one capture.
+
+    whose: of two results the one whose points these are, all of them.
+    """
     if captured:
         start = f"at {points} of {among} points the captures" if points < among else f"the {replications} captures"
         return f"{start} are the same: one capture named several times says nothing of a spread, and has no interval"
     if points < among:
-        start = f"at {points} of {among} points the replications are the same run"
+        start = f"of {whose} the {replications}" if whose else f"at {points} of {among} points the"
+        start = f"{start} replications are the same run"
         return f"{start}: nothing is drawn there, so that these have no interval"
     start = f"the {replications} replications are the same run"
     return f"{start}: nothing in the scenario is drawn, so that there is no interval"
