@@ -185,6 +185,13 @@ def test_kernels_are_swept_in_one_run_and_compared(
     assert not [note for note in answer["notes"] if "differ" in note], "who plays is what is compared"
 
 
+def test_as_many_flows_as_a_run_may_have() -> None:
+    """Two hosts each, and of bulk sources that fill their buffers."""
+    played = ackclock.run(scenario({"cc": "cubic", "count": 500}, duration="1 s"))
+    assert played.runs["valid"].to_list() == [True]
+    assert played.flows.height == 500
+
+
 def test_version_6_and_what_a_kernel_has_not() -> None:
     six = ackclock.run(scenario(ip=6, duration="4 s"))
     assert six.flows["goodput_bps"][0] > 9e6

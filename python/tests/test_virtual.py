@@ -248,7 +248,7 @@ def test_a_patch_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def document(**changes: Any) -> dict[str, Any]:
     engine = {"kind": "kernel-vt", "kernel": ["a", "0" * 64], "ip": 4}
     link = {"rate_bps": 10_000_000}
-    return {"seed": 1, "run": 0, "duration_ns": 10**10, "links": [link], "engine": engine} | changes
+    return {"seed": 1, "run": 0, "duration_ns": 10**10, "links": [link], "flows": [{}], "engine": engine} | changes
 
 
 def test_seeds_and_limits() -> None:
@@ -262,6 +262,13 @@ def test_seeds_and_limits() -> None:
     assert guest.limit_s(document(engine=limited)) == 7
     lines = [guest.command_line(number) for number in (1, 2)]
     assert [a for a, b in zip(*lines, strict=True) if a != b] == ["umseed=1"]
+
+
+def test_a_guest_of_many_flows_has_more_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [guest.memory(document(flows=[{}] * flows)) for flows in (200, 201)] == ["768M", "1536M"]
+    script(tmp_path, monkeypatch, "echo 'Out of memory: Killed process 1 (init)'; echo \"$@\" > line; exit 1")
+    with pytest.raises(EngineError, match="the guest ran out of its 1536MB of memory"):
+        guest.play(json.dumps(document(flows=[{}] * 500)))
 
 
 def test_a_kernel_that_was_built_again_is_another(tmp_path: Path) -> None:

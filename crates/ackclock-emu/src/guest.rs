@@ -12,7 +12,7 @@ use crate::probe::{probe, Found};
 use crate::shell;
 use crate::shell::inside::Inside;
 use crate::shell::wanted::Wanted;
-use crate::sys::guest::{become_kernel, mount_systems, power_off, share_memory_of_tcp, shut_in};
+use crate::sys::guest::{allow_networks, become_kernel, mount_systems, power_off, share_memory_of_tcp, shut_in};
 use crate::sys::host_files::Files;
 use crate::sys::process::end_with_parent;
 use ackclock_run::Run;
@@ -98,6 +98,7 @@ pub fn guest(orders: impl Fn(&Run) -> Result<Orders, String>) -> Result<(), Stri
 fn played(orders: impl Fn(&Run) -> Result<Orders, String>) -> Result<(), String> {
     mount_systems()?;
     share_memory_of_tcp()?;
+    allow_networks()?;
     if Path::new(PROBE).exists() {
         return keep(&Found { kernel: Kernel::here(true), ..probe() });
     }

@@ -79,6 +79,7 @@ pub fn options(run: &Run, kernel: &Kernel) -> Result<Vec<Options>, SpecError> {
         if o.controller.is_some() {
             o.host = o.with_buffers(o.buffers, &kernel.kernel);
         }
+        o.share(n);
     }
     Ok(options)
 }
@@ -154,6 +155,21 @@ mod tests {
         assert!(text.starts_with("links.0.queue.departures_first: only the simulator's links"), "{text}");
         let text = said(&run("", &[r#"{"name": "reno"}"#; 501]), &found(ABLE)).unwrap();
         assert_eq!(text, "flows: a kernel run has at most 500, two hosts for each, not 501; have fewer");
+    }
+
+    #[test]
+    fn send_buffers_of_many_flows_share_what_those_of_sixteen_have() {
+        let first = |more: &str, flows: usize| {
+            let cc = format!(r#"{{"name": "reno"}}{more}"#);
+            let run = run("", &vec![cc.as_str(); flows]);
+            let wanted = options(&run, &found(ABLE).kernel).unwrap();
+            let (_, value) = wanted[0].host.settings.iter().find(|(name, _)| name == "ipv4.tcp_wmem").unwrap().clone();
+            value
+        };
+        assert_eq!(first("", 1), "4096 16777216 268435456");
+        assert_eq!(first("", 16), "4096 16777216 268435456");
+        assert_eq!(first("", 500), "4096 536870 268435456");
+        assert_eq!(first(r#", "tcp": {"send_buffer": 65536}"#, 500), "4096 65536 65536");
     }
 
     #[test]

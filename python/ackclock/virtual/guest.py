@@ -31,7 +31,9 @@ from ackclock.virtual.kept import Kernel
 
 START_NS = 1_700_000_000_000_000_000
 """The time of day in every guest at its begin: in November 2023."""
-MEMORY = "768M"
+MEMORY, MORE_MEMORY = "768M", "1536M"
+_MANY_FLOWS = 200
+"""With more flows than so many a guest has the latter: the two hosts of a flow take 1.5 MB without their data."""
 _NO_MEMORY = re.compile(r"\bout of memory\b|\boom-kill|deadlocked on memory", re.IGNORECASE)
 """What the kernel of a guest says before it ends a process, and where that was the only one, itself."""
 _LESS = "use fewer flows at a time, smaller windows (tcp.receive_buffer) or queues, or fewer series (probes)"
@@ -94,10 +96,15 @@ def limit_s(document: Mapping[str, Any]) -> float:
     return _LEAST_S + simulated_s * max(_PER_SECOND_S, packets_per_s * _PER_PACKET_S)
 
 
-def command_line(number: int, *more: str) -> list[str]:
-    """What the kernel is told; its random numbers follow from it, too, so only the seed may differ."""
+def memory(document: Mapping[str, Any]) -> str:
+    """What the guest of a resolved run has."""
+    return MEMORY if len(document["flows"]) <= _MANY_FLOWS else MORE_MEMORY
+
+
+def command_line(number: int, *more: str, memory: str = MEMORY) -> list[str]:
+    """What the kernel is told; its random numbers follow from it, too, so of the same run only the seed may differ."""
     return [
-        f"mem={MEMORY}",
+        f"mem={memory}",
         "rootfstype=hostfs",
         "hostfs=/proc/self/cwd",
         "rw",
@@ -128,8 +135,8 @@ def play(document: str) -> str:
         raise EngineError(one_line(refused))
     with folder() as place, processor() as core:
         furnish(place, chosen, document)
-        cpu_s = boot(place, core, command_line(number), limit_s(run))
-        return _with(taken(place), {"virtual": which(chosen, number, place)}, cpu_s)
+        cpu_s = boot(place, core, command_line(number, memory=memory(run)), limit_s(run))
+        return _with(taken(place, memory(run)), {"virtual": which(chosen, number, place)}, cpu_s)
 
 
 def refusal(document: str) -> str | None:
@@ -353,8 +360,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def taken(folder: Path) -> str:
-    """What the guest has left. Raises :class:`EngineError` where it has left nothing, or a reason."""
+def taken(folder: Path, memory: str = MEMORY) -> str:
+    """What a guest with so much memory has left. Raises :class:`EngineError` where that is nothing, or a reason."""
     failed, played = folder / "failed", folder / "played.json"
     if failed.exists():
         raise EngineError(one_line(failed.read_text(encoding="utf-8", errors="replace").strip()))
@@ -362,7 +369,7 @@ def taken(folder: Path) -> str:
         return text
     said = (folder / "console").read_text(encoding="utf-8", errors="replace").strip().splitlines()
     if any(_NO_MEMORY.search(line) for line in said):
-        raise EngineError(f"engine kernel-vt: the guest ran out of its {MEMORY}B of memory; {_LESS}")
+        raise EngineError(f"engine kernel-vt: the guest ran out of its {memory}B of memory; {_LESS}")
     words = [line for line in said if re.search(r"panic|ptrace|fatal|failed|error|denied", line, re.IGNORECASE)]
     last = (words or said or ["it says nothing"])[-1]
     raise EngineError(f"engine kernel-vt: the guest ended without results: {one_line(last)}; see ackclock doctor")

@@ -104,10 +104,11 @@ def play(document: str, wanted: Mapping[str, Any], asked: Asked) -> dict[str, An
             for stream in streams:
                 stream.pass_on()
 
-        line = guest.command_line(number, *COSTS)
+        memory = guest.memory(run)
+        line = guest.command_line(number, *COSTS, memory=memory)
         cpu_s = guest.boot(place, core, line, asked.limit_s, options=options, meanwhile=pass_on)
         pass_on()
-        found: dict[str, Any] = json.loads(guest.taken(place))
+        found: dict[str, Any] = json.loads(guest.taken(place, memory))
         if "error" in found:
             return found
         found["emulation"] |= {"virtual": guest.which(chosen, number, place), "guest_cpu_s": cpu_s}

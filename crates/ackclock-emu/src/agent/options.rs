@@ -52,6 +52,9 @@ const VERSION_6: u32 = 20;
 pub const BUFFERS: [&str; 2] = ["ipv4.tcp_rmem", "ipv4.tcp_wmem"];
 /// Buffers as large as a simulated endpoint's: bytes at least, at first, and at most.
 const LARGE: &str = "4096 16777216 268435456";
+/// Bytes that all send buffers together have at first. Bulk sources fill theirs, whatever their windows are; the kernel makes
+/// those larger of which the window needs more.
+const ALL_AT_FIRST: u64 = 1 << 28;
 
 impl Options {
     /// Those of `flow` for `kernel`; `path` is its key in the document.
@@ -119,6 +122,16 @@ impl Options {
         // A packet of version 6 has room beyond what is asked for.
         options.host.mtu = if mtu > 0 { mtu } else { ETHERNET }.max(options.segment + HEADERS);
         Ok(options)
+    }
+
+    /// Of a run with so many `flows`: a send buffer that is not said is no more than its share at first.
+    pub fn share(&mut self, flows: usize) {
+        let (name, first) = (BUFFERS[1], ALL_AT_FIRST / (flows as u64).max(1));
+        for (_, value) in self.host.settings.iter_mut().filter(|(n, value)| n == name && value == LARGE) {
+            if first < 1 << 24 {
+                *value = format!("4096 {first} 268435456");
+            }
+        }
     }
 
     /// Gives its hosts the buffers `bytes` for received and sent data, none being as large as a simulated one, on the kernel of

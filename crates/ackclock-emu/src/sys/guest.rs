@@ -9,6 +9,7 @@ use rustix::process::{chdir, geteuid, pivot_root, setsid};
 use rustix::system::{reboot, RebootCommand};
 use std::env::current_dir;
 use std::ffi::CStr;
+use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -18,6 +19,10 @@ use std::process::Command;
 /// takes itself to be short of it.
 const PAGES: &str = "500000 1000000 2000000";
 
+/// How many networks there may be.
+const NETWORKS: &str = "/proc/sys/user/max_net_namespaces";
+const ENOUGH: &str = "4000";
+
 /// Where the memory of a guest is, within its folder.
 pub const MEMORY: &str = "memory";
 /// The same if the guest is not shut in.
@@ -25,7 +30,7 @@ const SHARED: &str = "/dev/shm";
 /// What the kernel asks about the processor.
 const PROCESSOR: &str = "proc/cpuinfo";
 /// Bytes of memory that are a guest's at most, and somewhat more.
-const ROOM: &CStr = c"mode=0700,size=1g";
+const ROOM: &CStr = c"mode=0700,size=2g";
 
 /// Becomes the program `kernel` with `line`, which sees the folder in which it is and nothing else if `shut` is so. The addresses
 /// of its memory are not drawn at random. Returns why it has not.
@@ -88,6 +93,15 @@ pub fn mount_systems() -> Result<(), String> {
 /// The kernel does not take it.
 pub fn share_memory_of_tcp() -> Result<(), String> {
     super::settings::set("ipv4.tcp_mem", PAGES)
+}
+
+/// Lets there be a host at each end of as many flows as a run may have, and of their relays: a kernel allows as many networks as
+/// go with its memory, which of a guest's are fewer.
+///
+/// # Errors
+/// The kernel does not take it.
+pub fn allow_networks() -> Result<(), String> {
+    fs::write(NETWORKS, ENOUGH).map_err(|e| format!("{NETWORKS}: {e}"))
 }
 
 /// Ends the guest.
