@@ -295,6 +295,15 @@ def test_without_a_device_or_a_scenario_a_line_says_so(scenario: Path, tmp_path:
     assert done.returncode == 2
     assert "/dev/net/tun cannot be used" in done.stderr
     assert "modprobe tun" in done.stderr
+    none = ["unshare", "--user", "--map-root-user", "sh", "-c"]
+    none += ['echo 0 > /proc/sys/user/max_net_namespaces && exec "$@"', "-"]
+    done = subprocess.run(
+        [*none, *command(scenario, "--quiet", "--", "true")], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert "a network namespace cannot be made" in done.stderr
+    assert "sysctl user.max_net_namespaces" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_it_ends_in_time_with_everything(scenario: Path) -> None:

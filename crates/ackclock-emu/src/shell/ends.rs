@@ -1,6 +1,7 @@
 //! The two hosts of a shell: each has an address of either version, and everything that it sends goes into the path.
 
 use super::wanted::{End, Wanted};
+use crate::probe::with_remedy;
 use crate::sys::namespace::Namespace;
 use crate::sys::tun::Device;
 use crate::sys::way_out::towards;
@@ -82,7 +83,7 @@ impl Ends {
 }
 
 fn host(wanted: &Wanted, end: End, offload: bool) -> Result<(Namespace, Device, u32), String> {
-    let namespace = Namespace::new().map_err(|e| format!("a network namespace cannot be made: {e}"))?;
+    let namespace = Namespace::new().map_err(|e| with_remedy(&format!("a network namespace cannot be made: {e}")))?;
     for (name, value) in SETTINGS {
         settings::set(name, value)?;
     }
