@@ -209,6 +209,7 @@ def on_the_kernel(cell: Cell) -> ackclock.Result:
 def _write(found: Mapping[Cell, tuple[str, Mapping[str, Any]]]) -> None:
     kernel = kept.named(None)
     known = {"linux": kernel.version, "digest": kernel.digest, "source": kernel.source, "compiler": kernel.compiler}
+    known["image"] = kernel.image_digest
     runs = [(cell, *found[cell]) for cell in cells() if cell in found]
     rows = [{"path": path, "cc": cc, "build": build, **of} for (path, cc), build, of in runs]
     lines = ",\n  ".join(json.dumps(row) for row in rows)
