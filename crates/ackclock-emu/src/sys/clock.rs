@@ -27,9 +27,13 @@ pub fn timespec(ns: u64) -> Timespec {
 }
 
 impl Clock {
-    /// Whose zero lies `ahead` nanoseconds ahead.
+    /// Whose zero lies `ahead` nanoseconds ahead; where time stands still at the next whole second after that. What came before
+    /// has taken some microseconds then, how many hangs on what a loader looks for on this processor, and a kernel's ticks are
+    /// at multiples of theirs: runs are the same on every computer only if they begin the same.
     pub fn ahead(ahead: u64, stands_still: bool) -> Clock {
-        Clock { origin: monotonic() + ahead, stands_still, spacing: 0 }
+        let soonest = monotonic() + ahead;
+        let origin = if stands_still { soonest.next_multiple_of(SECOND) } else { soonest };
+        Clock { origin, stands_still, spacing: 0 }
     }
 
     /// With a spacing between two times that somebody who waits by it wakes up: waking up costs more than a packet does, and what
@@ -76,5 +80,17 @@ impl Clock {
     pub fn await_begin(&self) {
         let begin = timespec(self.origin);
         while clock_nanosleep_absolute(ClockId::Monotonic, &begin).is_err() {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_time_stands_still_a_run_begins_at_a_whole_second() {
+        let (exact, soon) = (Clock::ahead(20_000_000, true), Clock::ahead(20_000_000, false));
+        assert_eq!(exact.origin % SECOND, 0);
+        assert!(exact.origin + 1_000_000_000 > soon.origin && soon.origin < monotonic() + 20_000_000);
     }
 }
