@@ -5,9 +5,9 @@
 
 plays scenarios of the study, some replications of each point, into folders of WORK, so that it may be interrupted, and
 writes their rates to `expected/linux-SCENARIO.csv` of the study, which has them beside the simulator's. `short` is
-`mean` without its large files, and more often: what the radio draws for single packets is much of a short one's time.
-`often` and `five` are those of its cells whose runs scatter most, more often still; `away` and `3g-near` are such cells
-of `outages` and `3g`.
+`mean` without its large files, and more often: what the radio draws for single packets is much of a short one's time;
+so is `3g-short` of `3g`. `often` and `five` are those of its cells whose runs scatter most, more often still; `away`,
+`3g-near` and `window-far` are such cells of `outages`, `3g` and `window`.
 
 `--again` plays the first N replications anew, with `--set` of some points only, and says how far their rates are from
 those that are recorded, also in the record itself.
@@ -37,34 +37,40 @@ PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     "often": ("often.toml", {}),
     "five": ("lte.toml", {"topology.rtt": ["105 ms"], "topology.profile": ["mid"], "run.duration": "70 s"}),
     "3g": ("hspa.toml", {"topology.rtt": FAR_AND_NEAR}),
+    "3g-short": ("hspa.toml", {"topology.rtt": FAR_AND_NEAR, "run.duration": "31 s"}),
     "3g-near": ("hspa.toml", {"topology.rtt": ["105 ms"], "topology.profile": ["near"], "run.duration": "60 s"}),
     "outages": ("outages.toml", {}),
     "away": ("outages.toml", {"run.duration": "60 s"}),
-    "window": ("window.toml", {}),
+    "window": ("window.toml", {"run.duration": "24 s"}),
+    "window-far": ("window.toml", {"topology.rtt": ["105 ms"], "run.duration": "24 s"}),
     "proxy": ("proxy.toml", {"flows.0.relay": PROXIES}),
-    "rates": ("rates.toml", {}),
+    "rates": ("rates.toml", {"run.duration": "90 s"}),
     "modern": ("modern.toml", {"flows.0.cc": "cubic"}),
 }
 """By name the file of the study, and what is different: what no kernel plays is left out."""
 REPLICATIONS = {
-    "mean": 12, "short": 30, "often": 100, "five": 30, "3g": 2, "3g-near": 12, "outages": 30, "away": 60,
+    "mean": 12, "short": 30, "often": 100, "five": 30, "3g": 2, "3g-short": 6, "3g-near": 12,
+    "outages": 30, "away": 60, "window": 6, "window-far": 12, "rates": 6,
 }  # fmt: skip
 """Of those that are played more than once."""
 SHORT = 3
 """Flows with files of up to 1 MB."""
-FLOWS = {"short": SHORT, "five": 4, "3g-near": SHORT, "away": SHORT}
+FLOWS = {"short": SHORT, "five": 4, "3g-short": SHORT, "3g-near": SHORT, "away": SHORT}
 """The first flows of those that have not all."""
 CELLS = ["topology.rtt", "topology.profile", "flows.0.relay"]
+WINDOWS = ["topology.rtt", "tcp.receive_buffer", "relay"]
 KEYS = {
     "mean": CELLS,
     "short": CELLS,
     "often": CELLS,
     "five": CELLS,
     "3g": CELLS,
+    "3g-short": CELLS,
     "3g-near": CELLS,
     "outages": ["flows.0.relay"],
     "away": ["flows.0.relay"],
-    "window": ["topology.rtt", "tcp.receive_buffer", "relay"],
+    "window": WINDOWS,
+    "window-far": WINDOWS,
     "proxy": ["relay"],
     "rates": ["topology.rtt", "topology.rate", "relay"],
     "modern": ["topology.hops.0.delay", "app.size", "topology.hops.1.rate", "cc", "relay"],
@@ -72,13 +78,14 @@ KEYS = {
 """What rows are called after."""
 MEANS = {
     "mean": ("mean", "short", "five", "often"),
-    "3g": ("3g", "3g-near"),
+    "3g": ("3g", "3g-short", "3g-near"),
     "outages": ("outages", "away"),
+    "window": ("window", "window-far"),
 }
 """What makes the means of a scenario: where several have a cell, the last counts, which has most runs."""
 NO_TABLE = ("3g",)
 """Those of whose means the study has no table."""
-ONE_SIZE = ("window", "proxy", "rates", "modern")
+ONE_SIZE = ("window", "window-far", "proxy", "rates", "modern")
 """Those whose runs are of one download each."""
 AGAIN = "# Played again, "
 COLUMNS = {

@@ -9,11 +9,10 @@ import pytest
 
 import ackclock
 import split_gone
-from ackclock.study import mean_interval
 from split_agreement import (
     FILE,
+    LARGE,
     MARGIN,
-    NARROW,
     ON,
     PAGE,
     SAME,
@@ -22,7 +21,6 @@ from split_agreement import (
     cells_of,
     every,
     gain,
-    narrow,
     page,
     played,
     recorded,
@@ -33,8 +31,8 @@ from split_kernel import MEANS, NO_TABLE, PLAYED, REPLICATIONS, STUDY, file_of, 
 RATE = 0.03
 """How far rates of 10 MB may be apart, as a share, where a window limits both."""
 VERSION = re.compile(r"ackclock \d+\.\d+\.\d+ \(commit [0-9a-f]{7,40}\)")
-OLDER = {"mean", "short", "often", "five", "3g", "3g-near", "outages", "away", "proxy", "rates", "modern"}
-"""Records of before their heads had the version, of which nothing was played again since."""
+FEWEST, LARGE_3G = 6, 2
+"""Runs of each engine of a cell whose gain is drawn; of 5 MB and more over 3G, whose runs hardly differ."""
 OPEN: set[tuple[str, str, str]] = set()
 """Cells of which the runs do not say that they are within the margin; their means are."""
 
@@ -52,12 +50,9 @@ def test_all_runs_were_played_by_both() -> None:
 
 
 def test_records_say_which_version_made_them_or_played_some_of_them_again() -> None:
-    without = set()
     for name in PLAYED:
         lines = (STUDY / "expected" / f"{file_of(name)}.csv").read_text(encoding="utf-8").splitlines()
-        if not any(line.startswith("#") and VERSION.search(line) for line in lines):
-            without.add(name)
-    assert without == OLDER
+        assert any(line.startswith("#") and VERSION.search(line) for line in lines), name
     assert VERSION.search(split_gone.FILE.read_text(encoding="utf-8"))
 
 
@@ -76,8 +71,8 @@ def test_every_cell_is_what_the_page_says(cells: list[Cell]) -> None:
 
 def test_another_run_says_the_same_where_the_page_says_so() -> None:
     """Of those that were played once, in the simulator: points of gain between four replications."""
-    apart = {}
-    for name in (each for each in PLAYED if each not in REPLICATIONS):
+    assert {name for name in PLAYED if name not in REPLICATIONS} == set(SAME)
+    for name in SAME:
         source, changes = given(name, replications=4)
         rows = rates(ackclock.run(source, set=changes, jobs=1), name).to_dicts()
         found: Rates = {(str(row.pop("row")), int(row.pop("replication"))): row for row in rows}
@@ -86,27 +81,14 @@ def test_another_run_says_the_same_where_the_page_says_so() -> None:
         each = [
             [gain(found, begin, relay, "only", number) for number in range(4)] for begin in begins for relay in names
         ]
-        apart[name] = max(max(gains) - min(gains) for gains in each)
-    assert {name for name, points in apart.items() if points < 0.01} == set(SAME)
-    assert all(points > 1 for name, points in apart.items() if name not in SAME), apart
+        assert max(max(gains) - min(gains) for gains in each) < 0.01, name
 
 
-def test_the_narrowest_windows_gain_the_same_in_the_mean_of_twelve_runs() -> None:
-    text = NARROW.read_text(encoding="utf-8")
-    assert VERSION.search(text)
-    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
-    linux: Rates = {(row["row"], int(row["replication"])): {"only": float(row["only"])} for row in rows}
-    source, changes = narrow("sim")
-    found = rates(ackclock.run(source, set=changes, jobs=1), "window").to_dicts()
-    ours: Rates = {(str(row.pop("row")), int(row.pop("replication"))): row for row in found}
-    assert ours.keys() == linux.keys()
-    for row, ends in {"105 ms, 64 KiB": (-2.0, 6.0), "105 ms, 96 KiB": (-0.9, 1.3)}.items():
-        pairs = [[gain(each, f"{row}, ", "pep", "only", number) for each in (ours, linux)] for number in range(12)]
-        apart = mean_interval(one - two for one, two in pairs)
-        assert apart.low is not None
-        assert apart.high is not None
-        assert (round(apart.low, 1), round(apart.high, 1)) == ends, "as docs/split-agreement.md says"
-        assert max(map(abs, ends)) < MARGIN
+def test_no_gain_that_is_drawn_rests_on_few_runs(cells: list[Cell]) -> None:
+    assert {cell.scenario for cell in cells if cell.runs == 1} == set(SAME)
+    for cell in (each for each in cells if each.scenario not in SAME):
+        large = cell.scenario == "3g" and cell.column in LARGE
+        assert cell.runs >= (LARGE_3G if large else FEWEST), cell
 
 
 def test_gains_are_those_of_a_real_proxy_on_a_real_kernel(cells: list[Cell]) -> None:
@@ -175,7 +157,7 @@ def test_over_3g_the_gains_are_the_same_and_short_files_take_as_long(cells: list
     found = [abs(cell.apart) for cell in cells if cell.scenario == "3g"]
     assert len(found) == 36
     assert max(found) < 2, found
-    linux, ours = recorded("3g"), played("3g")
+    linux, ours = recorded("3g-short"), played("3g-short")
     for row, found in ours.items():
         theirs, own = (800_000 / rates["rate_100k"] for rates in (linux[row], found))
-        assert theirs == pytest.approx(own, abs=0.012), row
+        assert theirs == pytest.approx(own, abs=0.013), row
