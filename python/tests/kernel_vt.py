@@ -79,7 +79,7 @@ AGAIN: list[virtual_time.Cell] = [
 
 @pytest.mark.parametrize("cell", AGAIN)
 def test_what_was_recorded_is_played_again(cell: virtual_time.Cell) -> None:
-    """To the last figure on the kernel of the record, and nearly so on one of the same sources built elsewhere.
+    """Nearly, as the record is of another computer; that one computer repeats itself to the byte is tested below.
 
     What another version of Linux, of the program within or of the path changes is recorded anew: the record is what the
     simulator is compared with wherever no kernel is built (conformance/test_virtual_time.py).
@@ -87,12 +87,21 @@ def test_what_was_recorded_is_played_again(cell: virtual_time.Cell) -> None:
     of, here = json.loads(virtual_time.RECORD.read_text(encoding="utf-8"))["kernel"], kept.named(None)
     played, known = virtual_time.figures(virtual_time.on_the_kernel(cell)), virtual_time.recorded()[cell]
     apart = f"recorded of {of['linux']}, played on {here.version}: python conformance/virtual_time.py --record"
-    if of.get("image") == here.image_digest:
-        assert played == known, apart
     assert played.flows == pytest.approx(known.flows, rel=0.001), apart
     assert played.mean_queue == pytest.approx(known.mean_queue, rel=0.01), apart
     assert (played.retransmitted, played.drops) == pytest.approx((known.retransmitted, known.drops), rel=0.05), apart
     assert played.marks == pytest.approx(known.marks, rel=0.2), apart
+
+
+def test_how_long_a_guest_takes_to_be_ready_moves_nothing() -> None:
+    """Flows that begin in the last moment are hosts to be made before the run; of packets they have one each."""
+    asked = virtual_time.scenario(("ecn", "cubic"))
+    asked["run"] |= {"engine": "kernel-vt", "duration": "10 s"}
+    late = {"cc": "cubic", "start": "9999.999 ms"}
+    alone, beside = (ackclock.run(asked | {"flows": [*asked["flows"], *[late] * more]}) for more in (0, 3))
+    assert alone.flows["goodput_bps"][0] == beside.flows["goodput_bps"][0]
+    queues = [virtual_time.figures(result).mean_queue for result in (alone, beside)]
+    assert queues[0] == pytest.approx(queues[1], abs=1e-6)
 
 
 def test_the_same_run_gives_the_same_bytes_also_under_load() -> None:
