@@ -36,6 +36,7 @@ TITLES = {
     "outages": "a radio that goes away",
     "window": "the phone's window",
     "rates": "the rate of 3G",
+    "loss": "random losses of the Internet in place of a window",
     "modern": "windows that do not limit",
     "proxy": "the proxy itself",
 }

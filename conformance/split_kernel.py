@@ -31,6 +31,10 @@ from ackclock.sweeps.sweep import sweep
 STUDY = Path(study.__file__).parents[1] / "studies" / "split-tcp"
 FAR_AND_NEAR = ["105 ms", "15 ms"]
 PROXIES = ["none", "third", "two-thirds", "pep", "buffer-100k", "buffer-400k", "iw-32", "bbr1", "bbr1-server"]
+LOSSES = {
+    "topology.hops.0.delay": ["52.5 ms"], "topology.hops.0.loss": [0.00015, 0.0005], "run.duration": "40 s",
+}  # fmt: skip
+"""Of one server two of its four rates of losses."""
 PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     "mean": ("lte.toml", {"topology.rtt": FAR_AND_NEAR}),
     "short": ("lte.toml", {"topology.rtt": FAR_AND_NEAR, "run.duration": "31 s"}),
@@ -45,12 +49,13 @@ PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     "window-far": ("window.toml", {"topology.rtt": ["105 ms"], "run.duration": "24 s"}),
     "proxy": ("proxy.toml", {"flows.0.relay": PROXIES}),
     "rates": ("rates.toml", {"run.duration": "90 s"}),
+    "loss": ("loss.toml", LOSSES),
     "modern": ("modern.toml", {"flows.0.cc": "cubic"}),
 }
 """By name the file of the study, and what is different: what no kernel plays is left out."""
 REPLICATIONS = {
     "mean": 12, "short": 30, "often": 100, "five": 30, "3g": 2, "3g-short": 6, "3g-near": 12,
-    "outages": 30, "away": 60, "window": 6, "window-far": 12, "rates": 6,
+    "outages": 30, "away": 60, "window": 6, "window-far": 12, "rates": 6, "loss": 30,
 }  # fmt: skip
 """Of those that are played more than once."""
 SHORT = 3
@@ -73,6 +78,7 @@ KEYS = {
     "window-far": WINDOWS,
     "proxy": ["relay"],
     "rates": ["topology.rtt", "topology.rate", "relay"],
+    "loss": ["topology.hops.0.delay", "topology.hops.0.loss", "relay"],
     "modern": ["topology.hops.0.delay", "app.size", "topology.hops.1.rate", "cc", "relay"],
 }
 """What rows are called after."""
@@ -83,9 +89,9 @@ MEANS = {
     "window": ("window", "window-far"),
 }
 """What makes the means of a scenario: where several have a cell, the last counts, which has most runs."""
-NO_TABLE = ("3g",)
+NO_TABLE = ("3g", "loss")
 """Those of whose means the study has no table."""
-ONE_SIZE = ("window", "window-far", "proxy", "rates", "modern")
+ONE_SIZE = ("window", "window-far", "proxy", "rates", "loss", "modern")
 """Those whose runs are of one download each."""
 AGAIN = "# Played again, "
 COLUMNS = {
