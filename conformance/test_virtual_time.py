@@ -10,17 +10,6 @@ import pytest
 import virtual_time
 from virtual_time import CHOSEN, CONTROLLERS, GOODPUT, QUEUE, RECORD, STARTS
 
-DIFFERENT: dict[virtual_time.Cell, tuple[float, float]] = {
-    ("on-off", "cubic"): (0.01, 0.1),
-    ("on-off", "bbr1"): (0.01, 0.1),
-}
-"""Cells that do not agree, with bounds of the differences of goodput and mean queue.
-
-Both are one flow beside datagrams that come in bursts, whose packets decide which of the flow's are lost. Where the
-flow starts decides as much on either engine: over twelve starts within 9 ms, on which the means agree, mean queues are
-19 to 23 packets (cubic) and 22 to 30 (bbr1).
-"""
-
 
 @pytest.mark.parametrize("cell", virtual_time.CHAOTIC, ids="-".join)
 def test_over_starts_the_simulator_agrees_where_the_start_decides(cell: virtual_time.Cell) -> None:
@@ -42,12 +31,8 @@ def test_every_cell_is_recorded_and_the_record_says_of_what() -> None:
 
 
 @pytest.mark.parametrize("cell", virtual_time.cells(), ids="-".join)
-def test_the_simulator_agrees_or_is_known_not_to(cell: virtual_time.Cell) -> None:
-    assert virtual_time.agrees(cell) == (cell not in DIFFERENT), virtual_time.line(cell)
-    goodput, queue = virtual_time.differences(cell)
-    most = DIFFERENT.get(cell, (GOODPUT, QUEUE))
-    assert abs(goodput) <= most[0], virtual_time.line(cell)
-    assert abs(queue) <= most[1], virtual_time.line(cell)
+def test_the_simulator_agrees(cell: virtual_time.Cell) -> None:
+    assert virtual_time.agrees(cell), virtual_time.line(cell)
 
 
 def test_marks_stand_in_for_drops_on_both_sides() -> None:
