@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 import platform
 import subprocess
 import tempfile
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import programs
-from ackclock.errors import EngineError, one_line
+from ackclock.errors import EngineError, InputError, one_line
 
 PROGRAM = "ackclock-emu"
 """The name of the program."""
@@ -31,6 +32,23 @@ _MORE_S = 60.0
 def resolved(*, ip: int, pin: int | None, offload: bool, allow_late: bool) -> dict[str, Any]:
     """The part of a resolved run that makes it one for the kernel."""
     return {"kind": "kernel", "ip": ip, "pin": pin, "offload": offload, "allow_late": allow_late}
+
+
+def processors() -> list[int]:
+    """The numbers of the processors that this process may use."""
+    try:
+        return sorted(os.sched_getaffinity(0))
+    except AttributeError:  # only some systems bind processes to processors
+        return list(range(os.cpu_count() or 1))
+
+
+def check_pin(pin: int | None, key: str, source: str | None = None) -> None:
+    """Raise :class:`InputError` for a processor that this process has not, asked for by `key` of `source`."""
+    there = processors()
+    if pin is not None and pin not in there:
+        known = ", ".join(map(str, there))
+        remedy = f"the only one is {known}" if len(there) == 1 else f"choose one of {known}"
+        raise InputError(f"there is no processor {pin} that this process may use", remedy, source=source, key=key)
 
 
 def plays(document: str) -> bool:

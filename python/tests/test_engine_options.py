@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import study
+import ackclock
+from ackclock import kernel, study
 from ackclock.cli.app import main
 from ackclock.cli.exit_codes import BAD_INPUT, OK
 from ackclock.errors import InputError
@@ -31,13 +32,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+HERE = str(kernel.processors()[0])
 TAKE = "plays this; take --engine"
 CASES = [
     (["--kernel", "x"], f"--kernel: it belongs to engine kernel-vt, and sim {TAKE} kernel-vt, or leave it out"),
-    (["--pin", "0"], f"--pin: it belongs to engine kernel, and sim {TAKE} kernel, or leave it out"),
+    (["--pin", HERE], f"--pin: it belongs to engine kernel, and sim {TAKE} kernel, or leave it out"),
     (["--allow-late"], f"--allow-late: it belongs to engine kernel, and sim {TAKE} kernel, or leave it out"),
     (["--offload"], f"--offload: it belongs to engine kernel or kernel-vt, and sim {TAKE} kernel, or leave it out"),
-    (["--engine", "sim", "--pin", "0"], f"--pin: it belongs to engine kernel, and sim {TAKE} kernel"),
+    (["--engine", "sim", "--pin", HERE], f"--pin: it belongs to engine kernel, and sim {TAKE} kernel"),
 ]
 
 
@@ -53,6 +55,67 @@ def test_an_option_that_the_engine_takes_no_notice_of(
     assert not out.exists(), "nothing was played"
 
 
+NOT_THERE = "there is no processor 4000 that this process may use; choose one of 0, 5"
+
+
+@pytest.fixture
+def processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "processors", lambda: [0, 5])
+
+
+@pytest.mark.usefixtures("processors")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "FILE", "--engine", "kernel"],
+        ["sweep", "FILE", "--engine", "kernel"],
+        ["agree", "FILE", "--engines", "sim,kernel"],
+        ["study", "run", "parallel-tcp", "--quick", "--engine", "kernel"],
+        ["shell", "FILE"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_processor_that_is_not_there_is_bad_input(
+    command: list[str], file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(file) if word == "FILE" else word for word in command]
+    behind = ["--", "true"] if command[0] == "shell" else []
+    assert main([*words, "--out", str(file.parent / "out"), "--pin", "4000", *behind]) == BAD_INPUT
+    assert capsys.readouterr().err.splitlines() == [f"ackclock: --pin: {NOT_THERE}"]
+    assert not (file.parent / "out").exists(), "nothing was played"
+
+
+@pytest.mark.usefixtures("processors")
+@pytest.mark.parametrize(
+    ("command", "engine", "line"),
+    [
+        (["run"], "kernel", True),
+        (["sweep"], "kernel", True),
+        (["agree", "--engines", "sim,kernel"], "sim", False),
+        (["agree", "--engines", "sim,kernel"], "kernel", False),
+        (["shell", "--"], "sim", False),
+    ],
+)
+def test_so_is_one_of_the_scenario(
+    command: list[str], engine: str, line: bool, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(f'{SCENARIO}engine = "{engine}"\npin = 4000\n', encoding="utf-8")
+    name, *more = command
+    assert main([name, str(file), "--out", str(file.parent / "out"), *more, *(["true"] if "--" in more else [])]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    where = NOT_THERE.replace("; ", " (line 12); ") if line else NOT_THERE
+    assert said == f"ackclock: {file}: run.pin: {where}"
+
+
+def test_from_python_too(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "processors", lambda: [5])
+    said = "there is no processor 0 that this process may use; the only one is 5"
+    with pytest.raises(InputError, match=f"^pin: {said}$"):
+        ackclock.agree(file, pin=0)
+    with pytest.raises(InputError, match=f"^pin: {said}$"):
+        study.run("parallel-tcp", quick=True, engine="kernel", pin=0)
+
+
 def test_a_key_is_said_to_have_no_effect_and_the_run_is_played(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(file), "--set", "run.kernel=x"]) == OK
     assert "ackclock: run.kernel: engine sim takes no notice of it; choose engine kernel-vt" in capsys.readouterr().err
@@ -62,7 +125,7 @@ def test_a_key_is_said_to_have_no_effect_and_the_run_is_played(file: Path, capsy
     ("options", "said"),
     [
         (["--engines", "sim,kernel", "--kernel", "x"], "name kernel-vt in --engines, too, or leave it out"),
-        (["--engines", "sim,kernel-vt", "--pin", "0"], "name kernel in --engines, too, or leave it out"),
+        (["--engines", "sim,kernel-vt", "--pin", HERE], "name kernel in --engines, too, or leave it out"),
     ],
 )
 def test_of_several_engines_one_has_to_know_it(
@@ -79,8 +142,8 @@ def test_of_several_engines_one_has_to_know_it(
     [
         (["--kernel", "x"], "--kernel"),
         (["--engine", "kernel", "--kernel", "x"], "--kernel"),
-        (["--pin", "0"], "--pin"),
-        (["--engine", "kernel-vt", "--pin", "0"], "--pin"),
+        (["--pin", HERE], "--pin"),
+        (["--engine", "kernel-vt", "--pin", HERE], "--pin"),
         (["--allow-late"], "--allow-late"),
     ],
 )

@@ -238,8 +238,8 @@ def test_a_processor_that_is_not_there_is_refused_in_one_line(
 ) -> None:
     file = tmp_path / "a.toml"
     file.write_text(SMALL, encoding="utf-8")
-    assert main(["run", str(file), "--engine", "kernel", "--pin", "4000"]) == 1
-    assert "--pin 4000: this process may use the processors" in capsys.readouterr().err
+    assert main(["run", str(file), "--engine", "kernel", "--pin", "4000"]) == 2
+    assert "--pin: there is no processor 4000 that this process may use; " in capsys.readouterr().err
 
 
 def test_without_a_processor_a_run_is_right_or_said_not_to_be() -> None:

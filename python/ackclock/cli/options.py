@@ -51,7 +51,10 @@ UseLate = Annotated[bool, flag("Use runs on a real kernel that are not valid, to
 def by_engine(
     engine: str | None, pin: int | None, *, allow_late: bool, offload: bool, kernel: str | None = None
 ) -> list[str]:
-    """These options as changes of the scenario."""
+    """These options as changes of the scenario. Raises :class:`InputError` for a processor that is not there."""
+    from ackclock.kernel import check_pin
+
+    check_pin(pin, "--pin")
     flags = {"allow_late": allow_late, "offload": offload}
     given = {"engine": engine, "kernel": kernel, "pin": pin} | {
         key: "true" if on else None for key, on in flags.items()

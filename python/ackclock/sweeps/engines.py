@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, get_args
 
+from ackclock import kernel
 from ackclock.errors import InputError
 from ackclock.scenario.checks import no_effect
 from ackclock.scenario.plan import Plan, Point
@@ -13,6 +14,8 @@ from ackclock.virtual import kept
 
 SIM = "sim"
 """The engine that plays everything."""
+KERNEL = "kernel"
+"""The engine that plays on this computer's kernel."""
 VIRTUAL = "kernel-vt"
 """The engine that plays on kernels that were built."""
 
@@ -29,7 +32,12 @@ def played_by(plan: Plan, engine: str, **settings: Any) -> Plan:
 
     Whether the engine can play a point shows when it is played: of a plan that was loaded the others are played all
     the same. Points that differ in their engine alone are one here, for all would be played by the same.
+    Raises :class:`InputError` for a processor that the path is to have and that is not there: that nobody could play.
     """
+    if engine == KERNEL:
+        kernel.check_pin(settings.get("pin"), "pin")
+        for point in plan.points if "pin" not in settings else ():
+            kernel.check_pin(point.scenario.run.pin, "run.pin", plan.source)
     found: dict[str, Point] = {}
     for point in plan.points:
         params = {key: value for key, value in point.params.items() if key != _KEY}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ackclock import engine
+from ackclock import engine, kernel
 from ackclock.assembly import manifest
 from ackclock.assembly import tables as assembly
 from ackclock.assembly.ledger import Ledger
@@ -100,6 +100,8 @@ def play(
     (point,) = single(plan).points
     if request.virtual is not None:
         _checked(request, request.virtual, point.scenario.run.kernel)
+    else:
+        kernel.check_pin(point.scenario.run.pin, "run.pin", plan.source)
     scenario = _with_shell(point.scenario, request, recorded=out is not None)
     document = _document(point.scenario, scenario)
     place = store.OutputDirectory(out) if out is not None else None

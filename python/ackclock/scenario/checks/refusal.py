@@ -6,7 +6,7 @@ import itertools
 import re
 
 from ackclock import kernel
-from ackclock.errors import EngineError, Problem
+from ackclock.errors import EngineError, InputError, Problem
 from ackclock.scenario import compile as compiler
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.topology import cell_resolved, hspa
@@ -65,6 +65,10 @@ def problem(scenario: Scenario, refusal: str) -> Problem:
 
 def of_kernel(scenario: Scenario, document: str) -> None:
     """Raise :class:`Problem` if this computer's kernel would not play the resolved run `document` of `scenario`."""
+    try:
+        kernel.check_pin(scenario.run.pin, "run.pin")
+    except InputError as error:
+        raise Problem(error.problem, error.remedy, "run", "pin") from None
     try:
         why = kernel.refusal(document)
     except EngineError as error:
