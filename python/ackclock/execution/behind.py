@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -19,6 +20,7 @@ LEVEL = "ACKCLOCK_LEVEL"
 """Of the environment of programs behind a path: which of the networks of shells it has, from 0."""
 
 _MOST = 255
+_FORWARDS = Path("/proc/sys/net/ipv4/ip_forward")
 
 
 class NotStartedError(EngineError):
@@ -41,6 +43,22 @@ def level() -> int:
     if found > _MOST:
         raise EngineError(f"{LEVEL} is {text}: shells are nested too deeply; leave some")
     return found
+
+
+def check(*, ip: int, nat: bool) -> None:
+    """Raise :class:`NotStartedError` for what this computer does not allow, before anything is said or started."""
+    found = kernel.found()
+    if found["right"] is None or not found["hosts"][ip == 6]:
+        raise NotStartedError(next(iter(found["problems"]), "no hosts can be made here; see ackclock doctor"), 2)
+    if not nat:
+        return
+    if found["right"] != "own":
+        problem = "--nat: who is not root may not change the network around the shell; run it as root"
+        raise NotStartedError(problem, 2)
+    with contextlib.suppress(OSError):  # who cannot read it is told by the program
+        if _FORWARDS.read_text(encoding="ascii").strip() == "0":
+            problem = "--nat: this system does not forward packets; allow it: sysctl -w net.ipv4.ip_forward=1"
+            raise NotStartedError(problem, 2)
 
 
 def play(document: str, wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -102,6 +102,7 @@ def play(
         _checked(request, request.virtual, point.scenario.run.kernel)
     else:
         kernel.check_pin(point.scenario.run.pin, "run.pin", plan.source)
+        behind.check(ip=point.scenario.run.ip, nat=request.nat)
     scenario = _with_shell(point.scenario, request, recorded=out is not None)
     document = _document(point.scenario, scenario)
     place = store.OutputDirectory(out) if out is not None else None
