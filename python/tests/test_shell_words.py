@@ -46,3 +46,10 @@ def test_a_refusal_is_all_that_is_said(
     assert main(["shell", str(file), *arguments, "--", "true"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"ackclock: {said}")
+
+
+def test_its_usage_and_options_are_those_of_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shell", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "ackclock shell [OPTIONS] FILE [-- COMMAND...]" in told
+    assert "engine kernel" not in told

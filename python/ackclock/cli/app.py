@@ -23,6 +23,7 @@ from ackclock.cli.options import AllowLate, Engine, Json, Kernel, Offload, Pin, 
 from ackclock.cli.pcap_options import pcap_command
 from ackclock.cli.plot_options import plot_command
 from ackclock.cli.proxy import proxy_command
+from ackclock.cli.shell import USAGE as SHELL_USAGE
 from ackclock.cli.shell import shell_command
 from ackclock.errors import one_line
 
@@ -257,7 +258,7 @@ def compare_command(
 app.command(agree_command, name="agree", help_epilogue=example("agree"))
 app.command(plot_command, name="plot", help_epilogue=example("plot"))
 app.command(pcap_command, name="pcap", help_epilogue=example("pcap"))
-app.command(shell_command, name="shell", help_epilogue=example("shell"))
+app.command(shell_command, name="shell", usage=SHELL_USAGE, help_epilogue=example("shell"))
 app.command(measure_app)
 app.command(import_app)
 app.command(get_command, name="get", help_epilogue=example("get"))

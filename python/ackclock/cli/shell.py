@@ -12,10 +12,12 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ackclock.cli import console
-from ackclock.cli.options import AllowLate, Kernel, Offload, Pin, by_engine, flag, repeatable
+from ackclock.cli.options import by_engine, flag, repeatable
 from ackclock.errors import InputError, Problem
 
 _SHELL = "/bin/sh"
+USAGE = "Usage: ackclock shell [OPTIONS] FILE [-- COMMAND...]"
+"""Written out, for what is generated names the rest of a command line ARGS and leaves out the --."""
 
 
 def shell_command(
@@ -46,7 +48,12 @@ def shell_command(
     virtual: Annotated[
         bool, flag("In virtual time, in a guest (docs/shell.md): not a shell but a program, without a terminal.")
     ] = False,
-    kernel: Kernel = None,
+    kernel: Annotated[
+        str | None,
+        Parameter(
+            show_default=False, help="With --virtual: which of those of ackclock kernel list, where they differ."
+        ),
+    ] = None,
     write: Annotated[
         Path | None,
         Parameter(
@@ -54,9 +61,16 @@ def shell_command(
             help="With --virtual: a folder that programs write to; elsewhere what they write is gone with them.",
         ),
     ] = None,
-    pin: Pin = None,
-    allow_late: AllowLate = False,
-    offload: Offload = False,
+    pin: Annotated[
+        int | None,
+        Parameter(
+            show_default=False, help="In real time: the processor that drives the path. Programs get the others."
+        ),
+    ] = None,
+    allow_late: Annotated[bool, flag("In real time: the path is valid however late packets were.")] = False,
+    offload: Annotated[
+        bool, flag("Hosts leave segmentation to the path, as to a network card (docs/engines.md).")
+    ] = False,
     quiet: Annotated[bool, flag("Say nothing but what is wrong.")] = False,
 ) -> int:
     """Run a program, or your shell, behind the path of a scenario, in real time or with --virtual in virtual time.
