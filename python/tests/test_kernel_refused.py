@@ -74,7 +74,7 @@ CASES = {
     "tcp.recovery=tahoe": "flows.0.tcp.recovery: the kernel has auto, prr and newreno, not tahoe; write one of these",
     "tcp.handshake=false": "flows.0.tcp.handshake: no kernel does without a handshake; leave it out",
     "tcp.min_rto=100 ms": "flows.0.tcp.min_rto: this kernel (6.12.0) has no net.ipv4.tcp_rto_min_us for it; leave",
-    "count=501": "flows: a kernel run has at most 500, two hosts for each, not 501 (line 7); have fewer",
+    "count=501": "flows.0.count: a kernel run has at most 500, two hosts for each, not 501; have fewer",
     "mss=50 B": "flows.0.mss: a kernel's segments have 76 bytes at least, not 50; make it larger",
 }
 
@@ -95,6 +95,15 @@ def test_where_it_stands_in_the_file_is_said_too(elsewhere: dict[str, Any], file
     file.write_text(SCENARIO.replace('"reno"', '"vegas"'), encoding="utf-8")
     with pytest.raises(InputError, match=r"flows\.0\.cc: .* \(line 8\); load its module: modprobe tcp_vegas$"):
         ackclock.load(file)
+
+
+def test_too_many_flows_are_those_of_the_largest_count(elsewhere: dict[str, Any], file: Path) -> None:
+    text = SCENARIO.replace('"reno"', '"reno"\ncount = 400\n[[flows]]\ncc = "reno"\ncount = 401')
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r": flows\.1\.count: a kernel run .*, not 801 \(line 12\); have fewer$"):
+        ackclock.load(file)
+    with pytest.raises(InputError, match=r": flows\.1\.count: a kernel run .*, not 801; have fewer$"):
+        ackclock.load(file, set=["flows.1.count=401"])
 
 
 TUN = "/dev/net/tun cannot be used: No such file or directory (os error 2); load the module (modprobe tun)"

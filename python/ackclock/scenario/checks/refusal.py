@@ -53,7 +53,7 @@ def problem(scenario: Scenario, refusal: str) -> Problem:
     elif head == "hspa" and numbered:
         key, guide = hspa.written_at(inner[1:]), "docs/topologies.md"
     elif head == "flows":
-        key, guide = _flow_key(scenario, inner) if numbered else ("flows",), _guide(inner)
+        key, guide = _flow_key(scenario, inner) if numbered else _most_flows(scenario), _guide(inner)
     elif head == "capture":
         key, guide = ("run", *(int(part) if part.isdecimal() else part for part in (head, *inner))), "docs/captures.md"
     elif place in _OF_RUNS or head == "probes":
@@ -123,6 +123,12 @@ def _link_key(scenario: Scenario, inner: list[str]) -> Key:
 def _guide(inner: list[str]) -> str:
     pages = {"app": "applications", "cc": "controllers", "slow_start": "controllers", "tcp": "tcp"}
     return f"docs/{pages.get(inner[1] if len(inner) > 1 else '', 'scenario')}.md"
+
+
+def _most_flows(scenario: Scenario) -> Key:
+    """What to make less of where there are too many flows: the largest count, if any stands for several."""
+    counts = [flow.count for flow in scenario.flows]
+    return ("flows", counts.index(max(counts)), "count") if max(counts) > 1 else ("flows",)
 
 
 def _flow_key(scenario: Scenario, inner: list[str]) -> Key:
