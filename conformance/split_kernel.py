@@ -34,7 +34,7 @@ PROXIES = ["none", "third", "two-thirds", "pep", "buffer-100k", "buffer-400k", "
 LOSSES = {
     "topology.hops.0.delay": ["52.5 ms"], "topology.hops.0.loss": [0.00015, 0.0005], "run.duration": "40 s",
 }  # fmt: skip
-"""Of one server two of its four rates of losses."""
+"""Of one server two of its five rates of losses."""
 PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     "mean": ("lte.toml", {"topology.rtt": FAR_AND_NEAR}),
     "short": ("lte.toml", {"topology.rtt": FAR_AND_NEAR, "run.duration": "31 s"}),
