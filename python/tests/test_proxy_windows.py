@@ -63,6 +63,18 @@ def test_the_one_server_has_a_route_with_the_window_while_the_proxy_runs(end: si
         spaces.wait(lambda: routes(net) == before)
 
 
+def test_the_one_right_that_the_unit_of_systemd_would_give_it_is_enough() -> None:
+    """As ``contrib/ackclock-proxy.service`` says: CAP_NET_ADMIN and no other, and no program that gives more."""
+    with space() as net:
+        before, one = routes(net), "-all,+net_admin"
+        rights = ("setpriv", "--bounding-set", one, "--inh-caps", one, "--ambient-caps", one, "--no-new-privs")
+        proxy = to_server(net, *rights, server={"initcwnd": 37})
+        assert "initcwnd 37" in routes(net)
+        assert not [line for line in proxy.said if "initcwnd" in line]
+        proxy.process.send_signal(signal.SIGTERM)
+        spaces.wait(lambda: routes(net) == before)
+
+
 def test_a_route_that_another_has_made_stays_as_it_is_and_that_is_said() -> None:
     with space() as net:
         net.sh("here", "ip route add 10.1.0.2 dev eth1 src 10.1.0.1 initcwnd 5")
