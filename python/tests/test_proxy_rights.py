@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pwd
+import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
 import spaces
+from ackclock import proxy
 
 WHY_NOT, AS_ROOT = spaces.why_not(), spaces.why_not(root=True)
 pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
@@ -34,8 +38,8 @@ def test_root_opens_the_door_and_is_nobody_behind_it(user: str | None) -> None:
         net.python("here", SERVER)
         more = {} if user is None else {"user": user}
         # A port that takes root.
-        proxy = net.proxy("here", {"to": "127.0.0.1:8080"}, listen="127.0.0.1:80", **more)
-        status, entry = proxy.status(), pwd.getpwnam(user or "nobody")
+        started = net.proxy("here", {"to": "127.0.0.1:8080"}, listen="127.0.0.1:80", **more)
+        status, entry = started.status(), pwd.getpwnam(user or "nobody")
         assert status["Uid"].split() == [str(entry.pw_uid)] * 4
         assert status["Gid"].split() == [str(entry.pw_gid)] * 4
         assert status["Groups"].split() == []
@@ -43,7 +47,24 @@ def test_root_opens_the_door_and_is_nobody_behind_it(user: str | None) -> None:
         # Nor is any program that it might start more than that.
         assert status["NoNewPrivs"] == "1"
         assert net.told("here", CLIENT) == "there"
-        assert proxy.line()["why"] == "finished"
+        assert started.line()["why"] == "finished"
+
+
+@pytest.mark.skipif(AS_ROOT is not None, reason=str(AS_ROOT))
+def test_capabilities_that_somebody_else_was_given_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = ["--inh-caps=+net_admin,+net_bind_service", "--ambient-caps=+net_admin,+net_bind_service"]
+    with tempfile.TemporaryDirectory() as place, spaces.hosts("here", root=True) as net:
+        # Where this program is not everybody may look.
+        Path(place).chmod(0o755)
+        program = shutil.copy(proxy.program(), place)
+        monkeypatch.setattr(proxy, "program", lambda: program)
+        net.python("here", SERVER)
+        before = ["setpriv", "--reuid=daemon", "--regid=daemon", "--clear-groups", *given]
+        status = net.proxy("here", {"to": "127.0.0.1:8080"}, *before, listen="127.0.0.1:80").status()
+        assert status["Uid"].split() == [str(pwd.getpwnam("daemon").pw_uid)] * 4
+        assert [int(status[f"Cap{which}"], 16) for which in ("Eff", "Prm", "Inh", "Amb")] == [0] * 4
+        assert status["NoNewPrivs"] == "1"
+        assert net.told("here", CLIENT) == "there"
 
 
 def test_root_that_can_become_nobody_else_does_not_start() -> None:

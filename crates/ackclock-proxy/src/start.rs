@@ -154,10 +154,14 @@ fn limit(wanted: &mut Wanted) {
 }
 
 fn give_up_rights(wanted: &Wanted) -> Result<(), String> {
-    if !rights::is_root() || wanted.user == "root" {
+    let kept = if wanted.keep_source { CapabilitySet::NET_ADMIN } else { CapabilitySet::empty() };
+    if !rights::is_root() {
+        return rights::give_up_all_but(kept)
+            .map_err(|e| format!("the system does not let capabilities be given up ({e})"));
+    }
+    if wanted.user == "root" {
         return Ok(());
     }
-    let kept = if wanted.keep_source { CapabilitySet::NET_ADMIN } else { CapabilitySet::empty() };
     let user = rights::user(&wanted.user)?;
     rights::become_user(user, kept).map_err(|e| {
         format!("user {}: the system does not let root become it ({e}); give another, or --user root", wanted.user)

@@ -60,6 +60,17 @@ pub fn become_user((user, group): (u32, u32), kept: CapabilitySet) -> io::Result
     Ok(())
 }
 
+/// From now on the process, who is not root, has of the capabilities that it was given only `kept`, and whatever it starts cannot
+/// have more: what is not inheritable is not ambient either. The process must have one thread only.
+///
+/// # Errors
+/// The system does not allow it.
+pub fn give_up_all_but(kept: CapabilitySet) -> io::Result<()> {
+    let kept = kept & capabilities(None)?.permitted;
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })?;
+    Ok(set_no_new_privs(true)?)
+}
+
 /// From now on the process hears none of the signals that end a group of processes, nor does what it starts.
 pub fn hear_no_signals() {
     let _ = rustix::process::setsid();
