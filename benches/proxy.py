@@ -6,9 +6,9 @@
 
 CPU time of the proxy's process (all its threads, /proc/PID/task/*/schedstat), not time on a clock, which says more of
 how busy the computer is. On loopback that has in it the other end's receiving, which runs in whoever sends; both
-proxies pay it alike. Both have one thread and no lines about connections unless it says so. Intervals are those of the
-median, 95 %; ratios are to HAProxy round by round, for what else a computer does changes both. Needs Debian's package
-haproxy for the peer.
+proxies pay it alike. Both have one thread and no lines about connections unless it says so; the lines of both go to
+/dev/null. Intervals are those of the median, 95 %; ratios are to HAProxy that writes as much, round by round, for what
+else a computer does changes both. Needs Debian's package haproxy for the peer.
 """
 
 from __future__ import annotations
@@ -82,19 +82,23 @@ def memory(pid: int) -> int:
 
 
 @contextlib.contextmanager
-def haproxy(target: int, most: int) -> Iterator[tuple[int, int]]:
-    """HAProxy; its process and its port."""
+def haproxy(target: int, most: int, lines: bool = False) -> Iterator[tuple[int, int]]:
+    """HAProxy, with a line for each connection (``option tcplog``) or without; its process and its port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with tempfile.NamedTemporaryFile("w", suffix=".cfg") as file:
         file.write(
             f"global\n nbthread 1\n maxconn {most}\n maxpipes 200\n"  # else it wants descriptors for 1 in 4 to splice
-            "defaults\n mode tcp\n timeout connect 10s\n timeout client 300s\n timeout server 300s\n"
+            + (" log stdout format raw local0\n" if lines else "")
+            + "defaults\n mode tcp\n timeout connect 10s\n timeout client 300s\n timeout server 300s\n"
             " option splice-request\n option splice-response\n"
-            f"listen split\n bind 127.0.0.1:{port} backlog 4096\n server one 127.0.0.1:{target}\n"
+            + (" log global\n option tcplog\n" if lines else "")
+            + f"listen split\n bind 127.0.0.1:{port} backlog 4096\n server one 127.0.0.1:{target}\n"
         )
         file.flush()
-        process = subprocess.Popen(["haproxy", "-db", "-f", file.name], stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            ["haproxy", "-db", "-f", file.name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         with ended(process):
             listening(port)
             yield process.pid, port
@@ -191,13 +195,19 @@ def echoed(stream: socket.socket) -> None:
 
 
 PEER = "HAProxy"
+LINES = ", a line for each"
 
 
-def figures(values: list[float], peer: list[float] | None) -> dict[str, Any]:
+def peer(found: dict[str, dict[str, list[float]]], name: str) -> dict[str, list[float]]:
+    """What HAProxy took that writes as much about a connection."""
+    return found.get(PEER + LINES if name.endswith(LINES) else PEER, {})
+
+
+def figures(values: list[float], theirs: list[float] | None) -> dict[str, Any]:
     """The median of what was measured, and its interval; and of the ratios to what the peer took in the same round."""
     found = {"median": statistics.median(values), "of": len(values), "interval": interval(values)}
-    if peer and peer is not values:
-        ratios = [ours / theirs for ours, theirs in zip(values, peer, strict=True)]
+    if theirs and theirs is not values:
+        ratios = [one / other for one, other in zip(values, theirs, strict=True)]
         found |= {"ratio": statistics.median(ratios), "ratio_interval": interval(ratios)}
     return found
 
@@ -237,13 +247,14 @@ def main() -> int:
     most = max(given.idle, 100)
     candidates: dict[str, Callable[[], Any]] = {
         "ackclock proxy": lambda: ours(target, most),
-        "ackclock proxy, a line for each": lambda: ours(target, most, lines=True),
+        "ackclock proxy" + LINES: lambda: ours(target, most, lines=True),
     }
     if given.beside:
         candidates["the other build"] = lambda: ours(target, most, program=given.beside)
-        candidates["the other build, a line for each"] = lambda: ours(target, most, lines=True, program=given.beside)
+        candidates["the other build" + LINES] = lambda: ours(target, most, lines=True, program=given.beside)
     if shutil.which("haproxy"):
         candidates[PEER] = lambda: haproxy(target, most)
+        candidates[PEER + LINES] = lambda: haproxy(target, most, lines=True)
     found: dict[str, dict[str, list[float]]] = {name: {} for name in candidates}
     for number in range(given.rounds):
         for name, start in list(candidates.items())[:: 1 if number % 2 else -1]:
@@ -254,9 +265,9 @@ def main() -> int:
         with start() as (pid, port):
             found[name]["idle_bytes_per_connection"] = [idle(pid, port, given.idle)]
     server.kill()
-    peer = found.get(PEER, {})
     result = {
-        name: {what: figures(values, peer.get(what)) for what, values in of.items()} for name, of in found.items()
+        name: {what: figures(values, peer(found, name).get(what)) for what, values in of.items()}
+        for name, of in found.items()
     }
     about = {"load": os.getloadavg()[0], "processors": os.cpu_count(), "options": vars(given)}
     if given.json:
