@@ -163,6 +163,28 @@ connections = { range = [1, 25, 1] }
     assert sorted(test["run"] for block in found["blocks"] for test in block["tests"]) == list(range(250))
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("", "; on each of 2 lines about 3.25 MB for each Mbit/s that it carries\n"),
+        (
+            'rate = "8 Mbit/s"',
+            "; fibre: about 3.25 MB for each Mbit/s that it carries; radio: about 26 MB at 8 Mbit/s\n",
+        ),
+    ],
+)
+def test_a_plan_of_lines_says_once_what_is_so_of_all(
+    more: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "two.toml"
+    lines = f'[[lines]]\nname = "fibre"\n[[lines]]\nname = "radio"\n{more}\n'
+    file.write_text(
+        f'[campaign]\nname = "two"\nserver = "192.0.2.1"\nrepetitions = 13\n{lines}[test]\nduration = "2 s"\n'
+    )
+    assert main(["measure", "plan", str(file)]) == 0
+    assert said in capsys.readouterr().out  # 26 s in all are 3.25 MB at 1 Mbit/s
+
+
 def test_much_data_over_a_metered_line_needs_a_yes(tmp_path: Path) -> None:
     with serving() as (_, address):
         small = ("place =", 'metered = true\nrate = "1 Mbit/s"\nplace =')

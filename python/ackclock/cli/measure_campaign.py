@@ -154,17 +154,22 @@ def _volume(campaign: Campaign) -> str:
     tests = len(campaign.points)
     long = {point.asked.duration_ns for point in campaign.points}
     each = f" x {campaigns.duration(next(iter(long)))}" if len(long) == 1 else ""
-    parts = []
+    parts: dict[str, list[str]] = {}
     for line in campaign.lines:
         rate = line.rate
         volume = campaigns.size(campaign.volume(line, 10**6 if rate is None else rate))
-        of = f"{line.name}: " if len(campaign.lines) > 1 else ""
         known = "for each Mbit/s that it carries" if rate is None else f"at {rate / 1e6:g} Mbit/s"
-        parts.append(f"{of}about {volume} {known}")
+        parts.setdefault(f"about {volume} {known}", []).append(line.name)
+    if len(parts) == 1 and len(campaign.lines) > 1:
+        volumes = [f"on each of {len(campaign.lines)} lines {next(iter(parts))}"]
+    elif len(parts) == 1:
+        volumes = list(parts)
+    else:
+        volumes = [f"{', '.join(names)}: {volume}" for volume, names in parts.items()]
     took = campaigns.duration(campaign.seconds() * 1e9)
     probes = sum(len(campaign.probes(line)) for line in campaign.lines) * campaign.header.repetitions
     more = f" and {probes} probes of {probe.CONNECTIONS} connections" if probes else ""
-    return f"{tests} x {campaign.header.repetitions}{each}{more}, pauses included {took}; {', '.join(parts)}"
+    return f"{tests} x {campaign.header.repetitions}{each}{more}, pauses included {took}; {'; '.join(volumes)}"
 
 
 def _json(campaign: Campaign) -> dict[str, object]:
