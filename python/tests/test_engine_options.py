@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,6 +127,7 @@ def test_a_key_is_said_to_have_no_effect_and_the_run_is_played(file: Path, capsy
     [
         (["--engines", "sim,kernel", "--kernel", "x"], "name kernel-vt in --engines, too, or leave it out"),
         (["--engines", "sim,kernel-vt", "--pin", HERE], "name kernel in --engines, too, or leave it out"),
+        (["--engines", "sim,kernel-vt", "--allow-late"], "name kernel in --engines, too, or leave it out"),
     ],
 )
 def test_of_several_engines_one_has_to_know_it(
@@ -153,9 +155,26 @@ def test_a_study_refuses_them_too(options: list[str], option: str, capsys: pytes
     assert line.startswith(f"ackclock: {option}: it belongs to engine kernel")
 
 
-def test_a_study_from_python_refuses_a_kernel_that_nothing_is_played_on() -> None:
-    with pytest.raises(InputError, match="kernel: it belongs to engine kernel-vt; choose engine kernel-vt"):
-        study.run("parallel-tcp", quick=True, kernel="x")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"kernel": "x"}, "kernel: it belongs to engine kernel-vt, and sim plays this; choose engine kernel-vt, or"),
+        ({"pin": int(HERE)}, "pin: it belongs to engine kernel, and sim plays this; choose engine kernel, or"),
+        ({"engine": "kernel-vt", "pin": int(HERE)}, "pin: it belongs to engine kernel, and kernel-vt plays this"),
+        ({"allow_late": True}, "allow_late: it belongs to engine kernel, and sim plays this; choose engine kernel, or"),
+    ],
+)
+def test_a_study_from_python_refuses_what_nobody_takes_notice_of(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        study.run("parallel-tcp", quick=True, **given)
+
+
+@pytest.mark.parametrize("given", [{"pin": int(HERE)}, {"allow_late": True}])
+def test_so_does_agreement_from_python(given: dict[str, Any], file: Path) -> None:
+    remedy = "and kernel-vt and sim play this; name kernel among the engines, too, or leave it out"
+    with pytest.raises(InputError, match=f"{next(iter(given))}: it belongs to engine kernel, {remedy}"):
+        ackclock.agree(file, ["sim", "kernel-vt"], out=file.parent / "out", **given)
+    assert not (file.parent / "out").exists(), "nothing was played"
 
 
 @pytest.mark.parametrize("engine", ["kernel", "kernel-vt"])

@@ -15,7 +15,7 @@ from ackclock.engines import page, text
 from ackclock.engines.agree import Pair, agree, plans
 from ackclock.errors import InputError
 from ackclock.files import unwritable
-from ackclock.sweeps.engines import ENGINES, VIRTUAL, check_kernel
+from ackclock.sweeps.engines import ENGINES, check_kernel
 
 PAGE = "agree.html"
 """The page, in the directory of the runs."""
@@ -51,7 +51,7 @@ def run(request: Request) -> int:
         raise InputError(f"'{wrong[0]}' is no engine", f"known are {', '.join(ENGINES)}", key="engines")
     effective(request.of_engine, names, "name {} in --engines, too, or leave it out")
     if request.kernel is not None:
-        check_kernel(request.kernel, VIRTUAL)
+        check_kernel(request.kernel)
     read(request.margins or None)
     out = request.out or Path("results") / f"{request.file.stem}-agree"
     asked = plans(request.file, names, set=request.changes, seed=request.seed, replications=request.replications)

@@ -45,7 +45,7 @@ def agree_command(
     from ackclock.cli.agree import Request, run
 
     changes = (*changes, *by_engine(None, None, allow_late=False, offload=offload, kernel=kernel))
-    given = by_engine(None, pin, allow_late=False, offload=offload, kernel=kernel)
+    given = by_engine(None, pin, allow_late=allow_late, offload=offload, kernel=kernel)
     return run(
         Request(file, engines, out, changes, seed, replications, margin, jobs, pin, allow_late, json, kernel, given)
     )

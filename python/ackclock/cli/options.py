@@ -69,12 +69,7 @@ def effective(
 
     given: changes of :func:`by_engine`. remedy: with a place for the engine that does.
     """
-    from ackclock.scenario.checks.no_effect import OF_ENGINES
+    from ackclock.sweeps.engines import check_noticed
 
-    for change in given:
-        key = change.partition("=")[0].removeprefix("run.")
-        knowing = OF_ENGINES.get(key)
-        if knowing and engines and set(engines).isdisjoint(knowing):
-            play = f"{' and '.join(sorted(engines))} {'plays' if len(engines) == 1 else 'play'}"
-            problem = f"it belongs to engine {' or '.join(knowing)}, and {play} this"
-            raise InputError(problem, remedy.format(knowing[0]), key=f"--{key.replace('_', '-')}")
+    keys = [change.partition("=")[0].removeprefix("run.") for change in given]
+    check_noticed(keys, engines, remedy, lambda key: f"--{key.replace('_', '-')}")

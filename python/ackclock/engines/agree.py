@@ -20,7 +20,7 @@ from ackclock.results import store, validity
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Plan, Point, load
 from ackclock.scenario.reading.override import Overrides
-from ackclock.sweeps.engines import SIM, played_by
+from ackclock.sweeps.engines import SIM, check_noticed, played_by
 from ackclock.sweeps.run import Progress, counted, in_memory
 from ackclock.sweeps.sweep import sweep
 
@@ -139,18 +139,21 @@ def agree(
     engines: names of engines, or :class:`Variant`. The others are compared with the first that can play.
     replications: of every engine; by default the scenario's, but at least :data:`LEAST`.
     margin: other margins, or of more metrics, as for :func:`ackclock.compare`; the usual ones are :data:`MARGINS`.
-    allow_late: use runs on a real kernel that are not valid, too.
-    pin: the processor that drives the path of runs in real time.
+    allow_late: use runs on a real kernel that are not valid, too. Refused where engine kernel is not among them.
+    pin: the processor that drives the path of runs in real time. Refused likewise.
     jobs: runs at a time, of engines in virtual time.
     out: a directory that keeps the runs of each engine as :func:`ackclock.sweep` does, so that nothing is played twice.
     progress: called with (finished, all) runs, over all engines.
 
     Raises :class:`ackclock.InputError` for what cannot be used; an engine that cannot play a point is no error.
     """
-    margins = _margins(margin)
+    margins, asked = _margins(margin), _variants(engines)
+    given = {"pin": pin, "allow_late": allow_late or None}
+    of_engines = [key for key, value in given.items() if value is not None]
+    check_noticed(of_engines, {variant.engine for variant in asked}, "name {} among the engines, too, or leave it out")
     if out is not None:
         store.check_none(Path(out))
-    todo = [(variant, _plan(scenario, variant, set, seed, replications, pin)) for variant in _variants(engines)]
+    todo = [(variant, _plan(scenario, variant, set, seed, replications, pin)) for variant in asked]
     total, done = sum(len(plan) for _, plan in todo), 0
     found = []
     for variant, plan in todo:

@@ -23,7 +23,7 @@ from ackclock.study.failures import Failure, reason
 from ackclock.study.model import Setting, Study
 from ackclock.study.runs import Results
 from ackclock.study.verdict import BETWEEN, Verdict
-from ackclock.sweeps.engines import check_kernel, played_by
+from ackclock.sweeps.engines import SIM, check_kernel, check_noticed, played_by
 from ackclock.sweeps.run import Progress, counted, in_memory
 from ackclock.sweeps.sweep import sweep
 
@@ -153,7 +153,7 @@ def run(
     cc: controllers beside those of the study: names, tables or classes.
     engine: who plays it instead of the simulator. What it cannot play is among :attr:`Report.failures` with the reason,
         all runs of scenarios that are captured among it, and so are runs that are not valid.
-    kernel, pin, allow_late: as under ``[run]`` of a scenario, of these engines.
+    kernel, pin, allow_late: as under ``[run]`` of a scenario, of these engines; refused where `engine` is another.
     jobs: as for :func:`ackclock.run`.
     keep: a directory that keeps the runs of each scenario as :func:`ackclock.sweep` does: those that are there are not
         played again. Without it they are only in memory.
@@ -164,8 +164,10 @@ def run(
     """
     loaded = study if isinstance(study, Loaded) else load(study)
     begun = time.monotonic()
+    given = {"kernel": kernel, "pin": pin, "allow_late": allow_late or None}
+    check_noticed([key for key, value in given.items() if value is not None], {engine or SIM})
     if kernel is not None:
-        check_kernel(kernel, engine)
+        check_kernel(kernel)
     added = extension.read(cc, loaded.study)
     full = plans(loaded.study, added=added)
     selections.check(loaded.study, full)

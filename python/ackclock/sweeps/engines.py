@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, get_args
 
 from ackclock import kernel
@@ -47,11 +48,27 @@ def played_by(plan: Plan, engine: str, **settings: Any) -> Plan:
     )
 
 
-def check_kernel(name: str, engine: str | None) -> None:
-    """Raise :class:`InputError` for a kernel of this name that is not there, or that `engine` does not play on."""
-    if engine != VIRTUAL:
-        raise InputError(f"it belongs to engine {VIRTUAL}", f"choose engine {VIRTUAL}, or leave it out", key="kernel")
+def check_kernel(name: str) -> None:
+    """Raise :class:`InputError` for a kernel of this name that is not there."""
     kept.named(name)
+
+
+def check_noticed(
+    given: Iterable[str],
+    engines: Collection[str],
+    remedy: str = "choose engine {}, or leave it out",
+    named: Callable[[str], str] = str,
+) -> None:
+    """Raise :class:`InputError` for a key of ``[run]`` that was given and that no engine that plays takes notice of.
+
+    remedy: with a place for the engine that does. named: what the key is called where it was given.
+    """
+    for key in given:
+        knowing = no_effect.OF_ENGINES.get(key)
+        if knowing and engines and set(engines).isdisjoint(knowing):
+            play = f"{' and '.join(sorted(engines))} {'plays' if len(engines) == 1 else 'play'}"
+            problem = f"it belongs to engine {' or '.join(knowing)}, and {play} this"
+            raise InputError(problem, remedy.format(knowing[0]), key=named(key))
 
 
 def _point(point: Point, settings: dict[str, Any]) -> Point:
