@@ -11,11 +11,12 @@ import pytest
 
 import ackclock
 from ackclock import InputError, Precision
+from ackclock.assembly.ledger import Ledger
 from ackclock.cli.app import main
 from ackclock.execution import batch
 from ackclock.execution.journal import Journal
 from ackclock.execution.scheduler import Event
-from ackclock.results import summary
+from ackclock.results import summary, validity
 from ackclock.sweeps import session
 from ackclock.sweeps.precision import PILOT
 
@@ -59,6 +60,26 @@ def test_it_begins_with_enough_to_see_a_spread(
     report = ackclock.sweep(scenario_file(), tmp_path / "out", replications=asked, precision=wish, jobs=1)
     assert (report.played, [point.n for point in report.result.points]) == (first, [first])
     assert report.imprecise == ()
+
+
+def test_runs_that_are_not_valid_tell_nothing_of_a_precision(
+    scenario_file: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = Ledger.add
+
+    def late(self: Ledger, job: Any, info: Mapping[str, Any], **more: int) -> None:
+        emulation = {"valid": job.replication > 1, "problems": ["a packet of link bottleneck was 9000 us late"]}
+        add(self, job, {**info, "emulation": emulation}, **more)
+
+    monkeypatch.setattr(Ledger, "add", late)
+    report = ackclock.sweep(
+        scenario_file(), tmp_path / "out", precision=Precision(0.0001, "goodput_bps", most=6), jobs=1
+    )
+    (told,), (point,) = report.imprecise, validity.only(report.result).points
+    found = point.metrics["goodput_bps"]
+    assert (told.replications, report.result.points[0].n, point.n) == (6, 6, 4)
+    assert found.mean is not None
+    assert told.relative == pytest.approx((found.ci95 or 0) / found.mean)
 
 
 def test_a_precision_that_is_not_reached_is_told(

@@ -13,8 +13,8 @@ _MOST = 3
 """Problems that are told one by one."""
 
 
-def warnings(emulation: Json | None) -> list[str]:
-    """What a reader must know of a run, by how it went."""
+def warnings(emulation: Json | None, *, pinned: bool = False) -> list[str]:
+    """What a reader must know of a run, by how it went. pinned: its path has had a processor of its own."""
     if emulation is None or not emulation["problems"]:
         return []
     problems = emulation["problems"]
@@ -22,4 +22,5 @@ def warnings(emulation: Json | None) -> list[str]:
     told = "; ".join(problems[:_MOST]) + more
     if emulation["valid"]:
         return [f"late, but allowed: {told}"]
-    return [f"NOT VALID: {told}; give the computer rest, --pin 1, or --allow-late"]
+    pin = "" if pinned else "--pin 1, "
+    return [f"NOT VALID: {told}; give the computer rest, {pin}or --allow-late"]

@@ -81,7 +81,7 @@ class Ledger:
         )
         point = points[number]
         measures = self._measures.get(at)
-        late = emulated.warnings(self._emulations.get(at))
+        late = emulated.warnings(self._emulations.get(at), pinned=point.scenario.run.pin is not None)
         return {
             "run": run,
             "point": number,

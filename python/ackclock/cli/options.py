@@ -7,8 +7,6 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from ackclock.errors import InputError
-
 
 def flag(text: str, name: str | None = None) -> Parameter:
     """An option without a value."""

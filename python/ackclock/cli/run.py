@@ -17,6 +17,7 @@ from ackclock.cli.options import effective
 from ackclock.errors import InputError, Interrupted
 from ackclock.files import figures_of
 from ackclock.results import text
+from ackclock.results.incomplete import BEHIND
 from ackclock.results.result import Result
 from ackclock.results.summary import to_json
 from ackclock.scenario.plan import Plan, load
@@ -88,13 +89,15 @@ def run(request: Request) -> int:
     return FAILED if not_valid(result) else OK
 
 
-def not_valid(result: Result) -> bool:
-    """Whether runs on a real kernel are not to be used; says how many."""
+def not_valid(result: Result, again: str = "") -> bool:
+    """Whether runs on a real kernel are not to be used; says how many, and what plays these `again`."""
     if "valid" not in result.runs.columns or result.runs["valid"].all():
         return False
     bad, n = int((~result.runs["valid"]).sum()), result.runs.height
-    which = "the run is" if n == 1 else f"{bad} of {n} runs {'is' if bad == 1 else 'are'}"
-    console.warn(f"{which} not valid: packets were later than its rates and RTTs tolerate; see docs/engines.md")
+    are = "is" if bad == 1 else "are"
+    which = "the run is not valid" if n == 1 else f"{bad} of {n} runs {are} not valid, and {are} in the tables"
+    more = f"{again} plays {'it' if bad == 1 else 'them'} again; " if again else ""
+    console.warn(f"{which}: {BEHIND}; {more}see docs/engines.md")
     return True
 
 

@@ -83,7 +83,7 @@ def run(request: Request) -> int:
         console.warn(f"run {item['run']} failed: {item['problem']}")
     if report.failed > _MOST_FAILURES:
         console.warn(f"{report.failed} runs failed; {out / 'manifest.json'} has the others under 'failed'")
-    invalid = not_valid(report.result)
+    invalid = not_valid(report.result, "the same command with --retry-failed")
     return FAILED if report.failed or invalid else OK
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from ackclock.results import validity
+from ackclock.results.incomplete import BEHIND
 from ackclock.results.result import Result
 
 
@@ -53,8 +54,9 @@ class Played:
             what = "this" if total == 1 else "any point" if len(points) == total else f"{len(points)} of {total} points"
             found.append(f"{self.name} cannot play {what}: {problem}")
         if bad := len(validity.runs(self.result)):
-            runs = f"{bad} of {self.result.runs.height} runs" if self.result.runs.height > 1 else "the run"
-            found.append(f"{self.name}: {runs} not valid, as packets were later than rates and RTTs tolerate")
+            of = self.result.runs.height
+            runs = f"{bad} of {of} runs {'is' if bad == 1 else 'are'}" if of > 1 else "the run is"
+            found.append(f"{self.name}: {runs} not valid, as {BEHIND}")
         return found
 
 

@@ -14,7 +14,9 @@ from ackclock.files import STOPPED
 from ackclock.results.manifest import INVALID, LATER_SWEEP, Manifest
 
 _PART = f"{STOPPED}.part"
-_LATE = "not valid and left out: packets were later than rates and RTTs tolerate"
+BEHIND = "the computer did not keep up"
+"""Why runs on a real kernel are not valid, whatever of them was late or lost (docs/engines.md)."""
+_LATE = f"not valid and left out: {BEHIND}"
 _WHY = (("missing", "missing: it was interrupted"), ("failed", ""), (INVALID, _LATE))
 
 
@@ -29,6 +31,17 @@ def notes(manifest: Manifest, source: str = "") -> list[str]:
             what = f"{'is' if count == 1 else 'are'} {why}" if why else "failed"
             found.append(f"{count} of {total} runs{whose} {what}")
     return found
+
+
+def used(manifest: Manifest) -> list[str]:
+    """A line for runs that are not valid and are in the tables all the same."""
+    runs = manifest["runs"]
+    count = sum(1 for entry in runs if not entry.get("emulation", {}).get("valid", True))
+    if not count:
+        return []
+    what = "the run is" if len(runs) == 1 else f"{count} of {len(runs)} runs {'is' if count == 1 else 'are'}"
+    remedy = "where run in (select run from runs where valid) leaves such runs out"
+    return [f"{what} not valid, as {BEHIND}: {remedy}"]
 
 
 def earlier(manifest: Manifest, source: str = "") -> str:

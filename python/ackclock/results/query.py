@@ -15,6 +15,7 @@ import duckdb
 from ackclock.errors import InputError, one_line
 from ackclock.results import incomplete, measures, store
 from ackclock.results.manifest import LATER, TABLES, Manifest, tables_of
+from ackclock.results.validity import VALID
 
 _NO_TABLE = re.compile(r'Table with name "?(.+?)"? does not exist')
 _HINTS = ("Candidate bindings", "Did you mean")
@@ -71,7 +72,8 @@ def query(path: str | os.PathLike[str], sql: str) -> Answer:
             connection.execute("SET allowed_directories = ?", [[str(folder)]])
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
-            return replace(_answer(connection, statements[0]), notes=(*incomplete.notes(manifest), *empty))
+            used = () if VALID in sql.casefold() else incomplete.used(manifest)
+            return replace(_answer(connection, statements[0]), notes=(*incomplete.notes(manifest), *used, *empty))
         except InputError:
             raise
         except Exception as error:  # of DuckDB, and of what it needs to turn a value into one of Python's

@@ -61,7 +61,7 @@ class Run(Model):
     pin: Annotated[int, Field(strict=True, ge=0)] | None = None
     """With engine kernel: the processor that drives the path; the applications get the others."""
     allow_late: Annotated[bool, Field(strict=True)] = False
-    """With engine kernel: a run whose packets were later than its rates and RTTs tolerate counts as valid."""
+    """With engine kernel: a run with which the computer did not keep up (docs/engines.md) counts as valid."""
     offload: Annotated[bool, Field(strict=True)] = False
     """With engine kernel and kernel-vt: hosts leave segmentation to the path, as to a network card (TSO, GRO): less
     work for the processor, and packets in bursts (docs/engines.md)."""

@@ -16,7 +16,7 @@ from ackclock.execution import scheduler as scheduling
 from ackclock.execution.keys import Texts
 from ackclock.execution.scheduler import Event
 from ackclock.execution.store import Store
-from ackclock.results import summary
+from ackclock.results import summary, validity
 from ackclock.results.result import Result
 from ackclock.scenario import settings
 from ackclock.scenario.plan import Plan, Point
@@ -130,7 +130,11 @@ class Session:
             if not runs:
                 continue
             tables = assembly.in_memory(plan, runs, lambda at: batch.tables(self._store.payload(at), without))
-            for point in summary.summarise(tables, manifest.build(plan, runs.records(plan))):
+            # With what is not valid nothing is known: who compares and ranks leaves it out.
+            used = validity.only(Result(tables, manifest.build(plan, runs.records(plan))))
+            if not used.runs.height:
+                continue
+            for point in summary.summarise(used.tables, used.manifest):
                 found = point.metrics.get(precision.metric)
                 if found is None or found.mean is None:
                     problem = f"'{precision.metric}' has no value in point {point.point}"
