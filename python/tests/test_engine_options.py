@@ -192,3 +192,22 @@ def test_what_is_captured_of_a_kernel_is_said_where_a_capture_is_refused(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("packets on a kernel are captured by: ackclock shell FILE --out DIR -- COMMAND")
     assert not capture.exists()
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "FILE", "--engine", "kernel"],
+        ["agree", "FILE", "--engines", "sim,kernel"],
+        ["study", "run", "parallel-tcp", "--quick", "--engine", "kernel"],
+    ],
+)
+@pytest.mark.parametrize("wrong", [["--jobs", "0"], ["--out", "FILE"]])
+def test_a_refusal_is_not_preceded_by_how_long_it_takes(
+    command: list[str], wrong: list[str], file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(file) if word == "FILE" else word for word in (*command, *wrong)]
+    assert main([*words, *([] if "--out" in wrong else ["--out", str(tmp_path / "out")])]) == BAD_INPUT
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "0 is too few" in line or "is a file, not a directory" in line

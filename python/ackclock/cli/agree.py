@@ -55,7 +55,6 @@ def run(request: Request) -> int:
     read(request.margins or None)
     out = request.out or Path("results") / f"{request.file.stem}-agree"
     asked = plans(request.file, names, set=request.changes, seed=request.seed, replications=request.replications)
-    lasting.announce(asked, refusing=True)
     with console.progress() as progress:
         found = agree(
             request.file,
@@ -68,7 +67,7 @@ def run(request: Request) -> int:
             pin=request.pin,
             jobs=request.jobs,
             out=out,
-            progress=progress,
+            progress=lasting.announced(asked, progress, refusing=True),
         )
     file = out / PAGE
     try:

@@ -8,6 +8,7 @@ from ackclock.cli import console
 from ackclock.execution import pace
 from ackclock.scenario.plan import Plan
 from ackclock.scenario.settings import in_real_time
+from ackclock.sweeps.run import Progress
 
 
 def announce(plans: Iterable[Plan], *, refusing: bool = False) -> None:
@@ -19,6 +20,20 @@ def announce(plans: Iterable[Plan], *, refusing: bool = False) -> None:
     settings = [point.scenario.run for plan in asked for point in plan.points]
     said(sum(in_real_time(run) * run.replications for run in settings), refusing=refusing)
     strained(asked)
+
+
+def announced(plans: Iterable[Plan], progress: Progress, *, refusing: bool = False) -> Progress:
+    """`progress`, which says as :func:`announce` does before its first call: what is refused is said without that."""
+    asked: list[Plan] | None = list(plans)
+
+    def report(finished: int, total: int) -> None:
+        nonlocal asked
+        if asked is not None:
+            announce(asked, refusing=refusing)
+            asked = None
+        progress(finished, total)
+
+    return report
 
 
 def strained(plans: Iterable[Plan]) -> None:

@@ -62,12 +62,11 @@ def run(request: Request) -> int:
     if capture is not None and any(point.scenario.run.engine != "sim" for point in plan.points):
         remedy = "leave it out; packets on a kernel are captured by: ackclock shell FILE --out DIR -- COMMAND"
         raise InputError("only simulated packets can be captured", remedy, key="--capture")
-    lasting.announce([plan])
     begun = time.monotonic()
     missing = 0
     try:
         with console.progress() as report:
-            result = sweeps.apart(plan, jobs=request.jobs, out=request.out, progress=report)
+            result = sweeps.apart(plan, jobs=request.jobs, out=request.out, progress=lasting.announced([plan], report))
     except Interrupted as interruption:
         result, missing = interruption.result, interruption.missing
     elapsed = time.monotonic() - begun

@@ -13,6 +13,7 @@ from rich.text import Text
 from ackclock.cli import console, lasting
 from ackclock.cli.exit_codes import FAILED, FINDING, INTERRUPTED, OK
 from ackclock.cli.options import by_engine, effective
+from ackclock.scenario.plan import Plan
 from ackclock.study import load, locate, measured, output, runner, selections, unplayed, warned, wording
 from ackclock.study.document import read
 from ackclock.study.failures import by_problem, grouped
@@ -116,11 +117,11 @@ def run(request: Request) -> int:
     loaded = load(request.name)
     on = [request.engine] if request.engine not in (None, SIM) else []
     default = Path("results") / "-".join([loaded.study.name, *(["quick"] if request.quick else []), *on])
+    asked: list[Plan] = []
     if on:
-        asked = plans(loaded.study, quick=request.quick)
-        for name in unplayed.scenarios(loaded.study, on[0]):
-            del asked[name]
-        lasting.announce((played_by(plan, on[0]) for plan in asked.values()), refusing=True)
+        left_out = unplayed.scenarios(loaded.study, on[0])
+        full = plans(loaded.study, quick=request.quick)
+        asked = [played_by(plan, on[0]) for name, plan in full.items() if name not in left_out]
     if request.measured is not None:
         measured.load(loaded, request.measured)  # what cannot be used is said before anything is played
     place = Place(request.out or default, loaded.study)
@@ -130,7 +131,8 @@ def run(request: Request) -> int:
 
             def tell(finished: int, total: int) -> None:
                 nonlocal there
-                there = f"{finished} of {total} runs are"
+                if finished:
+                    there = f"{finished} of {total} runs are"
                 progress(finished, total)
 
             report = runner.run(
@@ -143,7 +145,7 @@ def run(request: Request) -> int:
                 allow_late=request.allow_late,
                 jobs=request.jobs,
                 keep=place.runs,
-                progress=tell,
+                progress=lasting.announced(asked, tell, refusing=True),
             )
         beside = None if request.measured is None else measured.judged(loaded, report, request.measured)
 

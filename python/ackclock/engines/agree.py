@@ -20,6 +20,7 @@ from ackclock.results import store, validity
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Plan, Point, load
 from ackclock.scenario.reading.override import Overrides
+from ackclock.sweeps.arguments import checked_jobs
 from ackclock.sweeps.engines import SIM, check_noticed, played_by
 from ackclock.sweeps.run import Progress, counted, in_memory
 from ackclock.sweeps.sweep import sweep
@@ -143,7 +144,7 @@ def agree(
     pin: the processor that drives the path of runs in real time. Refused likewise.
     jobs: runs at a time, of engines in virtual time.
     out: a directory that keeps the runs of each engine as :func:`ackclock.sweep` does, so that nothing is played twice.
-    progress: called with (finished, all) runs, over all engines.
+    progress: called with (finished, all) runs, over all engines, first with 0 finished.
 
     Raises :class:`ackclock.InputError` for what cannot be used; an engine that cannot play a point is no error.
     """
@@ -154,7 +155,10 @@ def agree(
     if out is not None:
         store.check_none(Path(out))
     todo = [(variant, _plan(scenario, variant, set, seed, replications, pin)) for variant in asked]
+    checked_jobs(jobs)
     total, done = sum(len(plan) for _, plan in todo), 0
+    if progress is not None:
+        progress(0, total)
     found = []
     for variant, plan in todo:
 

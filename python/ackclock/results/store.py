@@ -290,7 +290,12 @@ def read(path: str | os.PathLike[str]) -> tuple[Tables, manifests.Manifest]:
 
 
 def check_none(folder: Path) -> None:
-    """Raise :class:`InputError` where a run or a sweep has its tables: other folders would lie among them."""
+    """Raise :class:`InputError` where a run or a sweep has its tables: other folders would lie among them.
+
+    So it does where a file is in its place.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError("is a file, not a directory", "give --out another name", source=str(folder))
     if any((folder / name).exists() for name in (MANIFEST, JOURNAL)):
         raise InputError("holds the result of a run or a sweep", "give --out another name", source=str(folder))
 

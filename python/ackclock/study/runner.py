@@ -23,6 +23,7 @@ from ackclock.study.failures import Failure, reason
 from ackclock.study.model import Setting, Study
 from ackclock.study.runs import Results
 from ackclock.study.verdict import BETWEEN, Verdict
+from ackclock.sweeps.arguments import checked_jobs
 from ackclock.sweeps.engines import SIM, check_kernel, check_noticed, played_by
 from ackclock.sweeps.run import Progress, counted, in_memory
 from ackclock.sweeps.sweep import sweep
@@ -157,7 +158,7 @@ def run(
     jobs: as for :func:`ackclock.run`.
     keep: a directory that keeps the runs of each scenario as :func:`ackclock.sweep` does: those that are there are not
         played again. Without it they are only in memory.
-    progress: called with (finished, all) runs, over all scenarios. One that is captured, too, is half finished when it
+    progress: called with (finished, all) runs, over all scenarios, first with 0 finished. One that is captured, too, is half finished when it
         is played: it is played again for that. By default a notebook shows a bar.
 
     A run that fails does not stop the others: :attr:`Report.failures` has it, and claims about it are inconclusive.
@@ -182,6 +183,9 @@ def run(
     seen_again = [setting.id for setting in loaded.study.settings if setting.captured and setting.id in todo]
     total, halves = sum(map(len, todo.values())), 0
     progress = progress or bar()
+    checked_jobs(jobs)
+    if progress is not None:
+        progress(0, total)
     for name, plan in todo.items():
         share = 1 if name in seen_again else 2
 
