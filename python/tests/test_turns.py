@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ackclock.cli import lasting
 from ackclock.errors import EngineError
 from ackclock.execution import turns
 
@@ -55,6 +56,21 @@ def test_one_waits_until_the_other_process_is_done(how: str) -> None:
             os.kill(other.pid, signal.SIGKILL)
         assert had.wait(30)
         waiting.join()
+
+
+def test_whoever_has_to_wait_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    lasting.said(1)
+    alone = capsys.readouterr().err.splitlines()
+    with holder() as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "mine\n"
+        lasting.said(0)
+        assert capsys.readouterr().err == ""
+        lasting.said(1)
+        line = "ackclock: another process plays in real time now: they wait until its run is over"
+        assert capsys.readouterr().err.splitlines() == [*alone, line]
+        other.communicate("\n")
+    assert not turns.busy()
 
 
 def test_what_is_no_file_is_no_lock(folder: Path) -> None:

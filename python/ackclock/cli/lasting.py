@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ackclock.cli import console
-from ackclock.execution import pace
+from ackclock.execution import pace, turns
 from ackclock.scenario.plan import Plan
 from ackclock.scenario.settings import in_real_time
 from ackclock.sweeps.run import Progress
@@ -43,10 +43,12 @@ def strained(plans: Iterable[Plan]) -> None:
 
 
 def said(seconds: float, *, refusing: bool = False) -> None:
-    """Say that runs in real time last so long together; of none nothing."""
+    """Say that runs in real time last so long together, and if they have to wait; of none nothing."""
     if seconds:
         least = f"{worded(seconds)} at least{', if all can be played there' if refusing else ''}"
         console.warn(f"runs on this computer's kernel are played one after the other, and take {least}")
+        if turns.busy():
+            console.warn("another process plays in real time now: they wait until its run is over")
 
 
 def worded(seconds: float) -> str:

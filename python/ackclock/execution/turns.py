@@ -34,6 +34,18 @@ def taken() -> Iterator[None]:
         os.close(handle)
 
 
+def busy() -> bool:
+    """Whether another process plays in real time now, so that :func:`taken` would wait."""
+    try:
+        handle = _opened(Path(tempfile.gettempdir()) / _NAME)
+    except EngineError:  # which whoever wants a turn is told
+        return False
+    try:
+        return not _free(handle)
+    finally:
+        os.close(handle)
+
+
 def _free(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -158,8 +158,8 @@ def run(
     jobs: as for :func:`ackclock.run`.
     keep: a directory that keeps the runs of each scenario as :func:`ackclock.sweep` does: those that are there are not
         played again. Without it they are only in memory.
-    progress: called with (finished, all) runs, over all scenarios, first with 0 finished. One that is captured, too, is half finished when it
-        is played: it is played again for that. By default a notebook shows a bar.
+    progress: called with (finished, all) runs, over all scenarios, first with 0 finished. One that is captured, too,
+        is half finished when it is played: it is played again for that. By default a notebook shows a bar.
 
     A run that fails does not stop the others: :attr:`Report.failures` has it, and claims about it are inconclusive.
     """
