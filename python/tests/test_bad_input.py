@@ -70,6 +70,8 @@ CASES = [
         'write { name = "cubic", beta = 0.8, variant = "linux" }',
     ),
     ('"cubic"', '"BBR"', "flows.0.cc: unknown controller 'BBR' (line 8); did you mean 'bbr1' or 'bbr3'?"),
+    ("count = 2", 'engine = "kernel"', "flows.0.engine: unknown key 'engine' (line 9); it is a key of [run]: write it"),
+    ("rate =", "pin = 0\nrate =", "topology.pin: unknown key 'pin' (line 3); it is a key of [run]: write it there"),
     ("count = 2", "cuont = 2", "flows.0.cuont: unknown key 'cuont' (line 9); did you mean 'count'?"),
     ("count = 2", "timestamps = false", "it is a TCP option: write it in tcp = { timestamps = ... }"),
     ("count = 2", "min_rto = 1", "flows.0.min_rto: 1 has no unit (line 9)"),

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from ackclock.errors import Problem, unknown
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.reading.expansion import Path
+from ackclock.scenario.settings import Run
 from ackclock.scenario.topology.topologies import KINDS
 from ackclock.scenario.traffic import application, web
 from ackclock.scenario.values.base import Model, fields
@@ -129,6 +130,8 @@ def _unknown_key(name: str, loc: Path) -> Problem:
     known = [*fields(owner), *(["sweep"] if owner is Scenario else [])]
     if owner is Flow and name in engine.catalogue().tcp_options:
         return Problem(f"unknown key '{name}'", f"it is a TCP option: write it in tcp = {{ {name} = ... }}")
+    if owner is not Run and name in fields(Run):
+        return Problem(f"unknown key '{name}'", "it is a key of [run]: write it there")
     return unknown("key", name, known)
 
 
