@@ -130,6 +130,58 @@ fn a_header_that_comes_byte_by_byte_has_no_more_time_than_another() {
     }
 }
 
+/// The longest head of a request that is read (`docs/proxy.md`).
+const LONGEST: usize = 8192;
+
+/// A request to `target` whose head has `length` bytes, the empty line at its end included.
+fn request(target: SocketAddr, length: usize) -> Vec<u8> {
+    let begin = format!("CONNECT {target} HTTP/1.1\r\nX: ");
+    [begin.as_bytes(), &vec![b'x'; length - begin.len() - 4], b"\r\n\r\n"].concat()
+}
+
+#[test]
+fn a_head_that_is_too_long_is_told_so_and_the_longest_is_taken() {
+    let server = echo();
+    let proxy = Proxy::start(asked(json!("http_connect"), json!({"allow_target": ["127.0.0.0/8"], "header_s": 60})));
+    let descriptors = proxy.descriptors();
+    let mut client = proxy.connect();
+    client.write_all(&[&request(server, LONGEST)[..], b"behind it"].concat()).unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(rest(&mut client), b"HTTP/1.1 200 Connection established\r\n\r\nbehind it");
+    assert_eq!(proxy.ended(1)[0]["why"], "finished");
+    let begun = &request(server, LONGEST)[..LONGEST - 4];
+    let many = [begun, &[b'x'; 40_000]].concat();
+    // One byte too many; what has no end by then, at once or in small parts; much more than is read.
+    let cases = [
+        (&request(server, LONGEST + 1)[..], usize::MAX),
+        (&many[..LONGEST], usize::MAX),
+        (&many[..LONGEST], 700),
+        (&many, usize::MAX),
+    ];
+    for (number, (bytes, part)) in cases.into_iter().enumerate() {
+        let mut client = proxy.connect();
+        client.set_nodelay(true).unwrap();
+        for of in bytes.chunks(part) {
+            client.write_all(of).unwrap();
+        }
+        // The answer is whole: it is not reset by bytes that nobody has read.
+        let answer = String::from_utf8(rest(&mut client)).unwrap();
+        let (status, length) = ("HTTP/1.1 431 Request Header Fields Too Large\r\n", bytes.len());
+        assert!(answer.starts_with(status) && answer.ends_with("\r\n\r\n"), "{length} bytes by {part}: {answer:?}");
+        drop(client);
+        let line = proxy.ended(number + 2).pop().unwrap();
+        assert_eq!(
+            (&line["why"], &line["closed_by"]),
+            (&json!("header_too_long"), &json!("proxy")),
+            "{length}: {line}"
+        );
+        assert_eq!(line["detail"], "more than 8192 bytes");
+        assert!(line["server"].is_null() && line["to_server_bytes"] == 0, "{line}");
+    }
+    assert_eq!(proxy.metric("connections_ended_total{why=\"header_too_long\"}"), 4.0);
+    proxy.is_at_rest(descriptors);
+}
+
 #[test]
 fn of_one_client_so_many_are_heard_at_a_time_and_no_more() {
     let proxy = Proxy::start(asked(json!("socks5"), json!({"per_client": 20, "header_s": 10.0})));
