@@ -33,6 +33,12 @@ def wait(until: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.01)
 
 
+def status(pid: int) -> dict[str, str]:
+    """What the kernel says of a process."""
+    rows = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    return dict(row.split(":\t", 1) for row in rows if ":\t" in row)
+
+
 @dataclass
 class Listening:
     """A proxy that listens, and what it has said until then."""
@@ -49,8 +55,7 @@ class Listening:
 
     def status(self) -> dict[str, str]:
         """What the kernel says of the process."""
-        rows = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8").splitlines()
-        return dict(row.split(":\t", 1) for row in rows if ":\t" in row)
+        return status(self.process.pid)
 
     def descriptors(self) -> int:
         """How many it has."""

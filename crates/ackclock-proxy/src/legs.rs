@@ -105,7 +105,10 @@ fn refusal(side: &str, name: &str, leg: &Leg, error: &io::Error) -> String {
         let has = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
         let allowed = fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
         let only = if error.kind() == io::ErrorKind::PermissionDenied {
-            format!("; who is not root may use {}", allowed.trim())
+            format!(
+                "; who is not root may use {}; add it to net.ipv4.tcp_allowed_congestion_control, or take --user root",
+                allowed.trim()
+            )
         } else {
             String::new()
         };

@@ -32,9 +32,7 @@ const RESERVED: usize = 8;
 /// It cannot be run; in one line.
 pub fn run(mut wanted: Wanted) -> Result<(), String> {
     let clients = door(wanted.listen, &wanted)?;
-    let server = server_socket(&wanted)?;
-    legs::check("server", &wanted.server, &server)?;
-    drop(server);
+    legs::check("server", &wanted.server, &server_socket(&wanted)?)?;
     let metrics =
         wanted.metrics.map(|at| TcpListener::bind(at).map_err(|e| format!("metrics: {at}: {e}"))).transpose()?;
     let to: Box<dyn Write + Send> = match &wanted.log {
@@ -49,6 +47,8 @@ pub fn run(mut wanted: Wanted) -> Result<(), String> {
     let mut routes =
         segments.map(Routes::begin).transpose().map_err(|e| format!("server initcwnd: cannot change routes: {e}"))?;
     give_up_rights(&wanted)?;
+    // Once more: connections have the rights that are left now, and root may set what others may not.
+    legs::check("server", &wanted.server, &server_socket(&wanted)?)?;
     // There is one thread until here, and others have what it has.
     let without = if wanted.confine { confine(&wanted) } else { Vec::new() };
     let pipes = Pipes::new(wanted.splice, wanted.buffer, wanted.max_buffer);

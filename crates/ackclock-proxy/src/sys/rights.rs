@@ -95,5 +95,7 @@ pub fn only_network(user: Option<(u32, u32)>) -> io::Result<()> {
         let _ = become_user(user, network);
     }
     set_capabilities(None, CapabilitySets { effective: network, permitted: network, inheritable: network })?;
-    Ok(configure_capability_in_ambient_set(network, true)?)
+    configure_capability_in_ambient_set(network, true)?;
+    // Where it is root still, what it starts would have all of root's rights again.
+    Ok(set_no_new_privs(true)?)
 }
