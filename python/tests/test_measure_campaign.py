@@ -389,3 +389,19 @@ def test_the_name_of_a_wireless_network_becomes_a_word(monkeypatch: pytest.Monke
     assert len(set(words)) == 4
     assert words[0] == context._network("wlan0", b"a")
     assert all(re.fullmatch(r"[0-9a-f]{16}", word or "") for word in words)
+
+
+def test_another_access_point_of_the_same_network_is_another_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = bytes.fromhex("02aabbccddee")
+
+    def ioctl(_: object, number: int, request: bytes) -> bytes:
+        assert number == 0x8B15  # SIOCGIWAP, linux/wireless.h
+        assert (len(request), request[:16].rstrip(b"\0")) == (32, b"wlan0")
+        return request[:16] + b"\1\0" + point + bytes(8)
+
+    monkeypatch.setattr(context, "_network", lambda *_: "a word")
+    monkeypatch.setattr(context.fcntl, "ioctl", ioctl)
+    before = context.identity("127.0.0.1", "wlan0", b"salt")
+    assert context.identity("127.0.0.1", "wlan0", b"salt") == before
+    point = bytes.fromhex("02aabbccddef")
+    assert context.identity("127.0.0.1", "wlan0", b"salt") != before

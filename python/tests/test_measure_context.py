@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from ackclock.errors import InputError
-from ackclock.measure import campaign, context, interfaces, modem, runner
+from ackclock.measure import campaign, context, interfaces, modem, routes, runner
 from ackclock.measure.journal import Journal
 from lines import Computer
 from measuring import serving
 
 SALT = b"of a campaign"
+
+ROUTES = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\n"
 
 # What no record of a test may have; nobody's.
 SECRETS = {
@@ -338,11 +340,8 @@ def test_a_modem_that_keeps_its_cell_to_itself_is_asked_for_it_once(computer: Co
 
 @pytest.mark.usefixtures("computer")
 def test_a_name_made_of_a_hardware_address_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = context.text
-    routes = (
-        "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\nenx02aabbccddee\t0\t010200C0\t3\t0\t0\t100\t0"
-    )
-    monkeypatch.setattr(context, "text", lambda file: routes if str(file) == "/proc/net/route" else real(file))
+    told = f"{ROUTES}enx02aabbccddee\t0\t010200C0\t3\t0\t0\t100\t0"
+    monkeypatch.setattr(routes, "text", lambda file: told if str(file) == "/proc/net/route" else None)
     found = context.gather("127.0.0.1", "enx02aabbccddee", SALT, keep_addresses=True)
     assert re.fullmatch(r"enx-[0-9a-f]{8}", found["interface"])
     assert found["default_route"] == f"{found['interface']} 192.0.2.1", "it is seen that the route goes by it"
@@ -351,3 +350,36 @@ def test_a_name_made_of_a_hardware_address_is_not_kept(monkeypatch: pytest.Monke
     assert other["interface"][4:] != found["interface"][4:]
     assert "02aabbccdde" not in json.dumps([found, other])
     assert context.identity("127.0.0.1", "enx02aabbccddee", SALT)[1] == "enx02aabbccddee", "this is not kept"
+
+
+@pytest.mark.usefixtures("computer")
+def test_of_a_named_interface_only_its_own_way_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = f"{ROUTES}eth0\t0\t010200C0\t3\t0\t0\t100\t0\nusb0\t0\t01016433\t3\t0\t0\t600\t0"
+    monkeypatch.setattr(routes, "text", lambda file: told if str(file) == "/proc/net/route" else None)
+    found = [context.gather("127.0.0.1", device, SALT, keep_addresses=True) for device in (None, "usb0", "none0")]
+    assert [item["default_route"] for item in found] == ["eth0 192.0.2.1", "usb0 51.100.1.1", None]
+    assert [item["address"] for item in found] == ["127.0.0.1", None, None], "not that of another interface"
+    before = context.identity("127.0.0.1", "usb0", SALT)
+    told = told.replace("010200C0", "020200C0")
+    assert context.identity("127.0.0.1", "usb0", SALT) == before, "the tests do not leave by that route"
+    told = told.replace("01016433", "02016433")
+    assert context.identity("127.0.0.1", "usb0", SALT) != before
+
+
+def test_the_default_route_is_that_of_the_version_of_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    none, least = "0" * 32, "0" * 31 + "1"
+    told = "".join(
+        f"{destination} {length} {none} 00 {gateway} {metric} 00000001 00000000 {flags} {name}\n"
+        for destination, length, gateway, metric, flags, name in (
+            ("fd00" + "0" * 28, "40", none, "00000100", "00000001", "eth0"),
+            (none, "00", "fe80" + "0" * 27 + "2", "00000400", "00000003", "wlan0"),
+            (none, "00", "fe80" + "0" * 27 + "1", "00000064", "00000003", "eth0"),
+            (none, "00", none, "00000001", "00200200", "lo"),
+            (least, "80", none, "00000000", "80200001", "lo"),
+        )
+    )
+    monkeypatch.setattr(routes, "text", lambda file: told if str(file) == "/proc/net/ipv6_route" else None)
+    assert routes.default(6) == ("eth0", "fe80::1")
+    assert routes.default(6, "wlan0") == ("wlan0", "fe80::2")
+    assert context.default_route("2001:db8::2", None) == "eth0 fe80::/48"
+    assert context.default_route("192.0.2.2", None) is None

@@ -28,6 +28,7 @@ gap = "0 s"
 
 [[lines]]
 name = "here"
+place = "52.516275,13.377704"
 
 [test]
 connections = [1, 3]
@@ -137,6 +138,8 @@ def test_neither_manifest_nor_tables_name_the_server(folder: Path) -> None:
     assert json.loads(text)["engine"]["name"] == "live"
     assert "127.0.0.1" not in text
     assert Journal(folder).state()["salt"] not in text
+    assert "52.516,13.378" in json.loads(text)["scenario"]["text"], "as it is kept of each test"
+    assert "52.5162" not in text
 
 
 def test_a_result_that_is_a_campaign_is_not_replaced_by_another(folder: Path, tmp_path: Path) -> None:

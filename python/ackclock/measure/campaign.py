@@ -212,6 +212,14 @@ class Campaign:
             wanted = len({test.connections for test, _ in own}) > 1
         return tuple(Probe(line, *each) for each in probe.of(own)) if wanted else ()
 
+    def public_text(self) -> str:
+        """What was written, with places no more precise than they are kept."""
+        text = self.text
+        for line, written in zip(self.lines, tomllib.loads(text)["lines"], strict=True):
+            if line.place is not None and (exact := str(written["place"])) != line.place:
+                text = text.replace(exact, line.place)
+        return text
+
     def run(self, point: Point, repetition: int) -> int:
         """The number of a run: points in order, the repetitions of each together."""
         return point.index * self.header.repetitions + repetition

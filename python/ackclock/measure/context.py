@@ -22,13 +22,14 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from ackclock.measure import interfaces, modem, sockets
+from ackclock.measure import interfaces, modem, routes, sockets
 from ackclock.measure.system import said, text
 
 _SETTINGS = Path("/proc/sys/net/ipv4")
 _SECRET = ("tcp_fastopen_key",)
 _SIOCGIFADDR = 0x8915
 _SIOCGIWESSID = 0x8B1B
+_SIOCGIWAP = 0x8B15
 _PREFIXES = {4: 24, 6: 48}
 _HARDWARE_NAME = re.compile(r"\b([a-z]{2}x)[0-9a-f]{12}\b")
 """What udev calls an interface by its hardware address, as it does at USB."""
@@ -36,7 +37,7 @@ _HARDWARE_NAME = re.compile(r"\b([a-z]{2}x)[0-9a-f]{12}\b")
 
 def gather(host: str, device: str | None, salt: bytes, *, keep_addresses: bool) -> dict[str, Any]:
     """The context of a test to `host`. What the system does not say is ``None``."""
-    local = _local(host)
+    local = routes.local(host, device)
     interface = device or (None if local is None else _interface_of(local))
     kind = None if interface is None else interfaces.kind(interface)
     now = dt.datetime.now().astimezone()
@@ -50,7 +51,7 @@ def gather(host: str, device: str | None, salt: bytes, *, keep_addresses: bool) 
         "speed_mbit": interfaces.number(interface, "speed"),
         "mtu": interfaces.number(interface, "mtu"),
         "qdisc": _qdisc(interface),
-        "default_route": _nameless(default_route(keep_addresses=keep_addresses), salt),
+        "default_route": _nameless(default_route(local, device, keep_addresses=keep_addresses), salt),
         "address": None if local is None else shown(local, keep=keep_addresses),
         "kernel": f"{platform.system()} {platform.release()}",
         "cc": text(_SETTINGS / "tcp_congestion_control"),
@@ -69,24 +70,23 @@ def shown(address: str, *, keep: bool) -> str:
     return str(ipaddress.ip_network(f"{plain}/{_PREFIXES[plain.version]}", strict=False))
 
 
-def default_route(*, keep_addresses: bool = False) -> str | None:
-    """The interface and the gateway of the default route: when it changes, the line is another one."""
-    best: tuple[int, str] | None = None
-    for line in (text(Path("/proc/net/route")) or "").splitlines()[1:]:
-        name, destination, gateway, _, _, _, metric, mask, *_ = line.split()
-        if int(destination, 16) == int(mask, 16) == 0:
-            via = socket.inet_ntoa(struct.pack("=I", int(gateway, 16)))
-            found = (int(metric), f"{name} {shown(via, keep=keep_addresses)}")
-            best = found if best is None or found < best else best
-    return None if best is None else best[1]
+def default_route(local: str | None, device: str | None, *, keep_addresses: bool = False) -> str | None:
+    """The interface and the gateway of the default route, of the version of an address: that of `device`, if any."""
+    version = 4 if local is None else ipaddress.ip_address(local.partition("%")[0]).version
+    found = routes.default(version, device)
+    return None if found is None else f"{found[0]} {shown(found[1], keep=keep_addresses)}"
 
 
 def identity(host: str, device: str | None, salt: bytes) -> tuple[str | None, ...]:
-    """What stays the same as long as a line is the same: address, interface, default route, wireless network."""
-    local = _local(host)
+    """What stays the same as long as a line is the same: address, interface, default route, wireless network.
+
+    Of the latter its access point, too: another one is another radio. None of it is kept.
+    """
+    local = routes.local(host, device)
     interface = device or (None if local is None else _interface_of(local))
     network = None if interface is None else _network(interface, salt)
-    return (local, interface, default_route(keep_addresses=True), network)
+    access = None if network is None or interface is None else _access_point(interface)
+    return (local, interface, default_route(local, device, keep_addresses=True), network, access)
 
 
 def metered(interface: str | None) -> bool:
@@ -108,18 +108,8 @@ def metered(interface: str | None) -> bool:
 
 def interface_to(host: str) -> str | None:
     """The interface by which packets to a host leave."""
-    local = _local(host)
+    local = routes.local(host)
     return None if local is None else _interface_of(local)
-
-
-def _local(host: str) -> str | None:
-    """The address that this computer has towards a host. Nothing is sent: only the route is looked up."""
-    with contextlib.suppress(OSError):
-        family, kind, _, _, place = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)[0]
-        with socket.socket(family, kind) as sock:
-            sock.connect(place)
-            return str(sock.getsockname()[0])
-    return None
 
 
 def _interface_of(address: str) -> str | None:
@@ -159,6 +149,15 @@ def _network(interface: str, salt: bytes) -> str | None:
         fcntl.ioctl(sock, _SIOCGIWESSID, request)
         found = name.tobytes().rstrip(b"\0")
         return _word(salt, found) if found else None
+    return None
+
+
+def _access_point(interface: str) -> str | None:
+    """The access point of a wireless network, by its hardware address: it is compared, and not kept."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        # struct iwreq: the name, and struct sockaddr, whose family takes two bytes.
+        answer = fcntl.ioctl(sock, _SIOCGIWAP, struct.pack("32s", interface.encode()))
+        return answer[18:24].hex()
     return None
 
 

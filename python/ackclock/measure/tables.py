@@ -111,7 +111,7 @@ class _Writer:
             entries.append(self._entry(run, test, notes.get(test["block"], {})))
             segments.setdefault(run // campaign.header.repetitions, _segment(test))
         return {
-            **about(campaign.source, self._without_servers(campaign.text)),
+            **about(campaign.source, self._without_servers(campaign.public_text())),
             "status": "complete" if len(done) == total else "interrupted",
             "missing": [run for run in range(total) if run not in done],
             "params": list(campaign.params),
