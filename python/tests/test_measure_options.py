@@ -169,6 +169,6 @@ def test_without_an_interface_no_connection_is_bound_to_one(seen: Seen, tmp_path
 
 def test_an_interface_that_is_not_there_is_no_other_one(seen: Seen, tmp_path: Path) -> None:
     found = seen.of(tmp_path, line='interface = "none0"')
-    assert "no such device" in found["problem"].lower()
+    assert "no connection by the interface none0 (no such device)" in found["problem"]
     assert seen.devices == []
     assert found["result"] is None

@@ -14,6 +14,7 @@ from ackclock.cli.app import main
 from ackclock.measure import sockets
 from ackclock.measure.campaign import parsed
 from ackclock.measure.journal import Journal
+from ackclock.measure.session import Terms
 from measuring import TOKEN, serving
 
 pytestmark = pytest.mark.real_time
@@ -110,6 +111,57 @@ def test_a_plan_says_what_is_not_here(
     file.write_text(text.replace('"here"', '"here"\nvia = "nothere.toml"'), encoding="utf-8")
     line = refused(capsys, "plan", file)
     assert f"{file}: lines.0.via: there is no file '{tmp_path / 'nothere.toml'}' (line 10); give a scenario" in line
+
+
+def test_a_plan_looks_into_the_scenario_of_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, file = tmp_path / "path.toml", tmp_path / "line.toml"
+    path.write_text('[topology]\nkind = "dumbel"\n', encoding="utf-8")
+    text = TEXT.format(port=1, campaign="", test="").replace('"here"', '"here"\nvia = "path.toml"')
+    file.write_text(text, encoding="utf-8")
+    assert f"{path}: topology.kind: unknown topology 'dumbel'" in refused(capsys, "plan", file)
+
+
+def test_a_plan_says_that_a_yes_is_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "line.toml"
+    text = TEXT.format(port=1, campaign="", test="")
+    asks = "measure run will ask: line 'here' is metered, and much may go over it"
+    for rate, said in (
+        ('rate = "10 Gbit/s"', ""),  # 125 MB
+        ('rate = "100 Tbit/s"', f"{asks} (about 1.25 TB); say that it may be: --yes"),
+        ("", f'{asks} (nobody has said what it carries); say what it carries, rate = "25 Mbit/s", or --yes'),
+    ):
+        file.write_text(text.replace('"here"', f'"here"\nmetered = true\n{rate}'), encoding="utf-8")
+        assert main(["measure", "plan", str(file)]) == 0
+        assert capsys.readouterr().err.removeprefix("ackclock: ").strip() == said
+
+
+def test_a_campaign_that_was_begun_in_vain_can_be_begun_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    text = TEXT.replace("repetitions = 1", "repetitions = 3").format(port="{port}", campaign="retries = 0", test="")
+    file = tmp_path / "line.toml"
+    with serving() as (_, address):
+        file.write_text(text.format(port=1), encoding="utf-8")
+        assert main(["measure", "run", str(file), "--out", str(out)]) == 1
+        assert "the first 3 tests have failed" in capsys.readouterr().err
+        file.write_text(text.format(port=address.port), encoding="utf-8")
+        with Journal(out).locked():
+            assert "another process is going on" in refused(capsys, "run", file, "--out", out)
+        assert main(["measure", "run", str(file), "--out", str(out)]) == 0
+        assert "a campaign is there; go on with" in refused(capsys, "run", file, "--out", out)
+
+
+def test_a_refusal_of_what_is_made_again_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    with serving(terms=Terms(bytes_of_test=1000, bytes_in_all=1500)) as (_, address):
+        file = written(tmp_path, address.port, "retries = 0")
+        assert main(["measure", "run", str(file), "--out", str(out)]) == 1
+        capsys.readouterr()
+        # All but the last bytes of the server went into it.
+        assert main(["measure", "resume", str(out), "--retry-failed"]) == 1
+        capsys.readouterr()
+        assert "has given all the bytes" in refused(capsys, "resume", out, "--retry-failed")
 
 
 def test_why_says_what_writes_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

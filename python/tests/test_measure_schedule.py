@@ -192,8 +192,8 @@ def test_two_processes_do_not_go_on_with_one(
     [
         ('"13:00"', '"25:00"', "schedule.at.0: '25:00' is not a time of the day"),
         ("at =", "when =", "schedule.when: unknown key 'when'"),
-        ('at = ["13:00", "08:00"]', 'at = ["13:00"]\ndays = ["monday"]', "schedule.days.0"),
-        ('at = ["13:00", "08:00"]', "at = []", "schedule.at"),
+        ('at = ["13:00", "08:00"]', 'at = ["13:00"]\ndays = ["monday"]', "schedule.days.0: unknown day 'monday'"),
+        ('at = ["13:00", "08:00"]', "at = []", 'write at = ["08:00", "20:00"]'),
     ],
 )
 def test_a_mistake_is_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -207,6 +207,14 @@ def test_a_daemon_needs_a_schedule(tmp_path: Path, capsys: pytest.CaptureFixture
     file = written(tmp_path, text=TEXT.partition("[schedule]")[0])
     assert main(["measure", "run", str(file), "--out", str(tmp_path / "out"), "--daemon"]) == 2
     assert "schedule: the campaign has no schedule" in capsys.readouterr().err
+
+
+def test_one_repetition_and_all_of_them_are_not_asked_for_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path)
+    assert main(["measure", "run", str(file), "--out", str(tmp_path / "out"), "--once", "--daemon"]) == 2
+    assert "--once: it ends after one repetition, and --daemon after the last" in capsys.readouterr().err
 
 
 def test_a_plan_says_the_schedule_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ackclock.cli import console, interrupts
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
+from ackclock.measure import amounts, foreseen, probe, runner
 from ackclock.measure import campaign as campaigns
-from ackclock.measure import foreseen, probe, runner
 from ackclock.measure.campaign import Campaign
 from ackclock.measure.client import RefusedError
 from ackclock.measure.journal import Journal
@@ -99,7 +99,7 @@ def _made(out: Path, make: Callable[[], runner.Made]) -> int:
         return INTERRUPTED
     except RefusedError as refused:
         console.warn(str(refused))
-        return BAD_INPUT if _ended_tests(out) == before else FAILED
+        return BAD_INPUT if _ended_tests(out) <= before else FAILED
     return _ended(out, made)
 
 
@@ -153,12 +153,12 @@ def _volume(campaign: Campaign) -> str:
     """How many tests, how long, how much data."""
     tests = len(campaign.points)
     long = {point.asked.duration_ns for point in campaign.points}
-    each = f" x {campaigns.duration(next(iter(long)))}" if len(long) == 1 else ""
+    each = f" x {amounts.duration(next(iter(long)))}" if len(long) == 1 else ""
     parts: dict[str, list[str]] = {}
     for line in campaign.lines:
         rate = line.rate
-        volume = campaigns.size(campaign.volume(line, 10**6 if rate is None else rate))
-        known = "for each Mbit/s that it carries" if rate is None else f"at {rate / 1e6:g} Mbit/s"
+        volume = amounts.size(campaign.volume(line, 10**6 if rate is None else rate))
+        known = "for each Mbit/s that it carries" if rate is None else f"at {amounts.rate(rate)}"
         parts.setdefault(f"about {volume} {known}", []).append(line.name)
     if len(parts) == 1 and len(campaign.lines) > 1:
         volumes = [f"on each of {len(campaign.lines)} lines {next(iter(parts))}"]
@@ -166,9 +166,9 @@ def _volume(campaign: Campaign) -> str:
         volumes = list(parts)
     else:
         volumes = [f"{', '.join(names)}: {volume}" for volume, names in parts.items()]
-    took = campaigns.duration(campaign.seconds() * 1e9)
+    took = amounts.duration(campaign.seconds() * 1e9)
     probes = sum(len(campaign.probes(line)) for line in campaign.lines) * campaign.header.repetitions
-    more = f" and {probes} probes of {probe.CONNECTIONS} connections" if probes else ""
+    more = f" and {probes} {'probe' if probes == 1 else 'probes'} of {probe.CONNECTIONS} connections" if probes else ""
     return f"{tests} x {campaign.header.repetitions}{each}{more}, pauses included {took}; {'; '.join(volumes)}"
 
 

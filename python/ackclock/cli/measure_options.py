@@ -77,7 +77,10 @@ def run_command(
 ) -> int:
     """Make the tests of a campaign, and keep each as it ends."""
     from ackclock.cli.measure_campaign import Request, keep_time, run
+    from ackclock.errors import InputError
 
+    if once and daemon:
+        raise InputError("it ends after one repetition, and --daemon after the last", "give one of them", key="--once")
     request = Request(lines, token, yes, virtual=virtual, kernel=kernel, once=once)
     return (keep_time if daemon else run)(file, out or Path("results") / file.stem, request)
 

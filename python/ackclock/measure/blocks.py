@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock.errors import AckclockError
-from ackclock.measure import client, context, iperf3
+from ackclock.measure import amounts, client, context, iperf3
 from ackclock.measure.campaign import Campaign, Line, Point, Probe
 from ackclock.measure.journal import Journal
 
@@ -153,7 +153,7 @@ def goodput(found: dict[str, Any]) -> float | None:
 def _said(found: dict[str, Any] | None) -> str:
     assert found is not None
     rate = goodput(found)
-    return "goodput is not known" if rate is None else f"{rate / 1e6:.3g} Mbit/s"
+    return "goodput is not known" if rate is None else amounts.rate(rate)
 
 
 def _name(campaign: Campaign, point: Point | Probe, job: Job) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -19,7 +20,6 @@ from ackclock.measure.order import Order, order
 from ackclock.measure.schedule import Schedule
 from ackclock.scenario.reading import diagnosis, expansion, repeated
 from ackclock.scenario.reading.line_numbers import line_of
-from ackclock.scenario.values import units
 from ackclock.scenario.values.base import Model, fields
 from ackclock.scenario.values.types import Duration, PositiveDuration, PositiveRate, PositiveSize, matching
 
@@ -93,6 +93,14 @@ class Line(Model):
         except ValueError:
             return value
         return f"{latitude:.3f},{longitude:.3f}"
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _words(cls, value: object) -> object:
+        for name, each in value.items() if isinstance(value, dict) else ():
+            if not isinstance(each, str | int | float) or (isinstance(each, float) and not math.isfinite(each)):
+                raise Problem(f"{each} is neither a word nor a number", "write it as moving = true or floor = 2", name)
+        return value
 
     @model_validator(mode="after")
     def _one_way(self) -> Line:
@@ -285,7 +293,9 @@ def parsed(text: str, source: str, folder: Path) -> Campaign:
         points: list[Point] = []
         for line in parts.lines:
             for params, current in expansion.points({"test": test}):
-                points.append(_point(len(points), line, params, current["test"], several=len(parts.lines) > 1))
+                point = _point(len(points), line, params, current["test"], several=len(parts.lines) > 1)
+                _new(point, points, params)
+                points.append(point)
     except (Problem, ValidationError) as error:
         raise _as_input(error, current, text, source) from None
     if (number := len(points) * parts.campaign.repetitions) > _MOST:
@@ -315,6 +325,13 @@ def _point(index: int, line: Line, params: Mapping[str, Any], raw: dict[str, Any
     return Point(index, line, {"line": line.name, **own} if several else own, asked_for, test.tool)
 
 
+def _new(point: Point, before: list[Point], params: Mapping[str, Any]) -> None:
+    """Refuse a test that is there: it would look like two of which one is the better. Raises :class:`Problem`."""
+    if any((other.line, other.asked, other.tool) == (point.line, point.asked, point.tool) for other in before):
+        values = ", ".join(f"{name.removeprefix('test.')} {value}" for name, value in params.items())
+        raise Problem(f"the test with {values} is there twice", "leave one out; repetitions says how often", "test")
+
+
 def _consistent(parts: Parts) -> None:
     names = [line.name for line in parts.lines]
     for number, line in enumerate(parts.lines):
@@ -340,22 +357,16 @@ def _finding(error: Problem | ValidationError, raw: Any, model: type[Model]) -> 
                 table = tables.get(str(inside[0]) if inside else "", model)
                 problem = unknown("key", str(name), fields(table))
                 return diagnosis.Finding(detail["loc"], problem.problem, problem.remedy)
-    return diagnosis.finding(error, raw)
+    found = diagnosis.finding(error, raw)
+    remedy = _MISSING.get(tuple(map(str, found.key))) if isinstance(error, ValidationError) else None
+    if remedy is not None and found.problem.startswith(("missing key", "'at' is empty")):
+        return diagnosis.Finding(found.key, found.problem, remedy)
+    return found
 
 
-def duration(nanoseconds: float) -> str:
-    """A time as people say it: "42 min", "3 h 5 min"."""
-    minutes, seconds = divmod(round(nanoseconds / 1e9), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
-
-
-def size(volume: float) -> str:
-    """Bytes as people say them: "7.81 GB"."""
-    for name in ("TB", "GB", "MB"):
-        unit = int(units.SIZE.units[name])
-        if volume >= unit:
-            return f"{volume / unit:.3g} {name}"
-    return f"{volume / 1000:.3g} kB"
+_MISSING = {
+    ("campaign",): 'write [campaign] with name = "home" and server = "192.0.2.1:5301"',
+    ("lines",): 'write [[lines]] with name = "fibre"',
+    ("schedule", "at"): 'write at = ["08:00", "20:00"]',
+}
+"""What a file has to have, by its keys."""

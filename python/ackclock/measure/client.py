@@ -134,8 +134,8 @@ def _as_errors(address: Address) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = reason(error)
-        raise MeasureError(f"{address}: no connection ({why})") from None
+        by = "" if address.device is None else f" by the interface {address.device}"
+        raise MeasureError(f"{address}: no connection{by} ({reason(error)})") from None
     except ProtocolError as error:
         raise MeasureError(f"{address}: {error}") from None
     except Problem as problem:

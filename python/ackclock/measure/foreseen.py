@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ackclock.errors import InputError
-from ackclock.measure import interfaces, secret, sockets
+from ackclock.measure import interfaces, runner, secret, sockets
 from ackclock.measure.campaign import Campaign
+from ackclock.scenario.plan import load
 from ackclock.scenario.reading.line_numbers import line_of
+from ackclock.sweeps import shell
 
 
 def check_paths(campaign: Campaign) -> None:
-    """Refuse a line whose scenario is not there. Raises :class:`InputError`."""
+    """Refuse a line whose scenario is not there, or no path of one line. Raises :class:`InputError`."""
     for number, line in enumerate(campaign.lines):
         if line.via is not None and not (campaign.folder / line.via).is_file():
             key = ("lines", str(number), "via")
@@ -20,11 +22,21 @@ def check_paths(campaign: Campaign) -> None:
                 key=".".join(key),
                 line=line_of(campaign.text, key),
             )
+        if line.via is not None:
+            shell.single(load(campaign.folder / line.via))
 
 
 def problems(campaign: Campaign) -> list[str]:
     """A line for each thing that is not here, and may be by the time that it is needed."""
-    return [*_token(campaign), *_interfaces(campaign), *_controllers(campaign)]
+    return [*_token(campaign), *_interfaces(campaign), *_controllers(campaign), *_costs(campaign)]
+
+
+def _costs(campaign: Campaign) -> list[str]:
+    try:
+        runner.affordable(campaign, campaign.lines, runner.Asked())
+    except InputError as error:
+        return [f"measure run will ask: {error}"]
+    return []
 
 
 def _token(campaign: Campaign) -> list[str]:

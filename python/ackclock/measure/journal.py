@@ -48,6 +48,9 @@ class Journal:
         """
         check_free(out)
         journal = cls(out)
+        if journal.folder.exists():  # nothing was measured in it
+            with journal.locked():
+                shutil.rmtree(journal.folder)
         journal._made = [folder for folder in (out, *out.parents) if not folder.exists()]
         state = {
             "folder": str(campaign.folder),
@@ -188,14 +191,19 @@ class Journal:
 
 
 def check_free(out: Path) -> None:
-    """Refuse a directory in which no campaign can begin: it is to be new or empty. Raises :class:`InputError`."""
-    if (out / FOLDER).exists():
+    """Refuse a directory in which no campaign can begin. Raises :class:`InputError`.
+
+    It is to be new or empty, but for a campaign that was begun in vain: its file may have been corrected since.
+    """
+    there = Journal(out)
+    vain = there.folder.is_dir() and not there.done() and not there.probed()
+    if there.folder.exists() and not vain:
         raise InputError("a campaign is there", f"go on with: ackclock measure resume {out}", source=str(out))
     another = "give --out another name"
     if out.exists() and not out.is_dir():
         raise InputError("is a file, not a directory", another, source=str(out))
     try:
-        others = sorted(item.name for item in out.iterdir()) if out.exists() else []
+        others = sorted(item.name for item in out.iterdir() if item.name != FOLDER) if out.exists() else []
     except OSError as error:
         raise unwritable(out, error) from None
     if others:

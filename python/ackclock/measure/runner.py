@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ackclock.errors import AckclockError, InputError
 from ackclock.execution import behind
-from ackclock.measure import blocks, context, inside, iperf3, refusals, schedule, secret, tables
+from ackclock.measure import amounts, blocks, context, inside, iperf3, refusals, schedule, secret, tables
 from ackclock.measure.blocks import Report
 from ackclock.measure.campaign import Block, Campaign, Line, Point, Probe
 from ackclock.measure.client import Address, RefusedError
@@ -64,7 +64,7 @@ def begin(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
     """Begin a campaign in a directory. Raises :class:`InputError` before anything is measured."""
     check_free(out)
     lines = _chosen(campaign, asked)
-    _affordable(campaign, lines, asked)
+    affordable(campaign, lines, asked)
     _token(campaign, lines, asked)
     _paths(campaign, lines)
     _time(lines, asked)
@@ -84,7 +84,7 @@ def go_on(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
     Raises :class:`InputError` where another one is.
     """
     journal = Journal(out)
-    if not journal.folder.exists():
+    if not journal.done() and not journal.probed():
         return begin(campaign, out, asked, report)
     if journal.campaign().text != campaign.text:
         problem, remedy = f"the campaign there is not that of {campaign.source}", "choose another directory"
@@ -127,7 +127,7 @@ def resume(out: Path, asked: Asked, report: Report) -> Made:
     campaign = journal.campaign()
     lines = _chosen(campaign, asked)
     asked = _as_begun(journal, campaign, lines, asked)
-    _affordable(campaign, lines, asked, journal.done())
+    affordable(campaign, lines, asked, journal.done())
     _token(campaign, lines, asked)
     _time(lines, asked)
     if asked.retry_failed:
@@ -296,7 +296,7 @@ def _chosen(campaign: Campaign, asked: Asked) -> list[Line]:
     return [line for line in campaign.lines if line.name in asked.lines]
 
 
-def _affordable(
+def affordable(
     campaign: Campaign, lines: Sequence[Line], asked: Asked, done: set[int] | frozenset[int] = frozenset()
 ) -> None:
     """Refuse much data over a line on which it costs money, until somebody says yes. Raises :class:`InputError`."""
@@ -307,8 +307,9 @@ def _affordable(
             continue
         volume = None if line.rate is None else share * campaign.volume(line, line.rate)
         if volume is None or volume > MUCH:
-            much = "nobody has said what it carries" if volume is None else f"about {volume / 1e9:.3g} GB"
-            remedy = "say that it may be: --yes"
+            known = volume is not None
+            much = f"about {amounts.size(volume)}" if volume is not None else "nobody has said what it carries"
+            remedy = "say that it may be: --yes" if known else 'say what it carries, rate = "25 Mbit/s", or --yes'
             raise InputError(f"line '{line.name}' is metered, and much may go over it ({much})", remedy)
 
 

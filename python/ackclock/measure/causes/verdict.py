@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ackclock.errors import InputError
+from ackclock.measure import amounts
 from ackclock.measure.causes import courses, shares
 from ackclock.measure.causes import line as lines
 from ackclock.measure.causes.courses import Course, Line
 from ackclock.measure.causes.shares import FILLED, Spent, State
-from ackclock.measure.causes.words import rate_in_words
 from ackclock.results.result import Result
 
 Mechanism = Literal[
@@ -132,14 +132,14 @@ def _found(line: Line, few: Sequence[Course], spent: Spent, share: float | None)
         return "host CPU", f"the busier end took {cpu:.0%} of a processor"
     # A line that is full is so whatever its senders were told.
     if (share is None or share < FILLED) and (paced := lines.paced(few)) is not None:
-        told = rate_in_words(paced)
+        told = amounts.rate(paced)
         return "application", f"each connection sends the {told} that it was told not to exceed (pacing)"
     if (policed := lines.policed(line)) is not None:
         rate = policed.rate
         after = (
             "rates had not come to rest"
             if rate is None
-            else f"later nothing passes {rate_in_words(rate)}, to {lines.EQUAL:.0%}"
+            else f"later nothing passes {amounts.rate(rate)}, to {lines.EQUAL:.0%}"
         )
         lost = f"{policed.burst:.0%} of a window were lost at once without a queue"
         return "policer", f"in {policed.tests} of {len(line.tests)} tests {lost}; {after}"
@@ -177,7 +177,7 @@ def _limited(line: Line, few: Sequence[Course], spent: Spent, share: float | Non
     queues = name in ("queued", "unexplained") or (name == "loss" and _queues(line, few))
     if queues and (common := lines.shared(line)) is not None:
         return "per-flow fair share", (
-            f"each connection gets {rate_in_words(common.rate)}, whether there are {few[0].count} or {common.up_to}"
+            f"each connection gets {amounts.rate(common.rate)}, whether there are {few[0].count} or {common.up_to}"
         )
     if name in _ENDS or name == "slow-start ramp":
         return _end(name, spent)

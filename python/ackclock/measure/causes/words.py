@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ackclock.measure import amounts
+
 if TYPE_CHECKING:
     from ackclock.measure.causes.verdict import Verdict
 
@@ -17,13 +19,8 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
     if verdict.share is not None and verdict.capacity_bps is not None:
         count = "1 connection" if verdict.connections == 1 else f"{verdict.connections} connections"
         tests = "1 test" if verdict.tests == 1 else f"{verdict.tests} tests"
-        yield f"  {count}, {tests}: {verdict.share:.0%} of {rate_in_words(verdict.capacity_bps)}"
+        yield f"  {count}, {tests}: {verdict.share:.0%} of {amounts.rate(verdict.capacity_bps)}"
     yield f"  of the time: {', '.join(f'{each.mechanism} {each.time:.0%}' for each in verdict.candidates)}"
     if verdict.missing:
         parts = [f"{tells} (without {name})" for name, tells in verdict.missing.items()]
         yield f"  cannot be told: {'; '.join(parts)}"
-
-
-def rate_in_words(value: float) -> str:
-    """Bit/s as people say them."""
-    return f"{value / 1e6:.3g} Mbit/s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,6 +52,8 @@ _EXAMPLES = {
 _WANTED = {
     "bool_type": ("a yes or no", "write true or false"),
     "int_type": ("a whole number", "write it without quotes and decimals"),
+    "int_parsing": ("a whole number", "write it without quotes and decimals"),
+    "bool_parsing": ("a yes or no", "write true or false"),
     "int_from_float": ("a whole number", "write it without decimals"),
     "float_parsing": ("a number", "write it without quotes and without a unit"),
     "float_type": ("a number", "write it without quotes and without a unit"),
@@ -61,6 +64,10 @@ _WANTED = {
     "dict_type": ("a table", "write it as { key = value }"),
     "tuple_type": ("a list", "write it as [ ... ], or [[header]] for each table"),
 }
+
+
+_FROM_TO = re.compile(r"\s*(\d+)\s*(?:\.\.\.?|-|–|:|to)\s*(\d+)\s*")
+"""What people write for all whole numbers from one to another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +110,13 @@ def _explain(kind: str, loc: Path, detail: Mapping[str, Any]) -> Problem:
         example = _EXAMPLES.get(name)
         return Problem(f"missing key '{name}'", f"add {example}" if example else "add it")
     if kind == "literal_error":
+        if isinstance(loc[-1], int):  # of a list: its entries are what its name says, each one of them
+            name = next(str(part) for part in reversed(loc) if isinstance(part, str)).removesuffix("s")
         return Problem(f"unknown {name} {value!r}", f"known: {context['expected'].replace(chr(39), '')}")
     if kind in _WANTED:
         wanted, remedy = _WANTED[kind]
+        if isinstance(value, str) and (ends := _FROM_TO.fullmatch(value)):
+            remedy = f"a range is {{ range = [{ends[1]}, {ends[2]}, 1] }}"
         return Problem(f"{_short(value)} is not {wanted}", remedy)
     words = {
         "greater_than": "more than",
