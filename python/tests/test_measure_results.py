@@ -189,3 +189,23 @@ def test_the_number_of_connections_that_gets_most_is_asked_of_the_total(folder: 
     """As docs/measure.md says: three connections, each paced alike, have three times as much together."""
     found = ackclock.rank(folder, by="connections", goal="total_goodput_bps up")
     assert found.best == ("3",)
+
+
+def test_numbers_of_connections_are_compared_by_what_all_have_together(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of each connection's own goodput the fewest have the most wherever they share a line."""
+    found = ackclock.rank(folder, by="connections")
+    assert found.best == ("3",)
+    assert str(found.goal) == "total_goodput_bps up"
+    assert found.axes["throughput"] == "total_goodput_bps"
+    assert any("3 tests of each number of connections make wide intervals" in note for note in found.notes)
+    assert str(ackclock.rank(folder, by="connections", goal="bulk").goal) == "goodput_bps up"
+    assert str(ackclock.rank(folder, by="cc").goal) == "goodput_bps up"
+    assert main(["compare", str(folder), "--by", "connections", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["metric"] for row in rows} >= {"total_goodput_bps", "goodput_bps"}
+    assert main(["compare", str(folder), "--by", "cc", "--json"]) == 0
+    assert "total_goodput_bps" not in capsys.readouterr().out
+    assert main(["plot", str(folder)]) == 0
+    assert "total goodput (Mbit/s) over connections" in capsys.readouterr().out

@@ -19,6 +19,8 @@ from ackclock.errors import InputError
 from ackclock.ranking.conditions import is_condition
 from ackclock.ranking.ranking import Ranking, rank
 from ackclock.results import excess
+from ackclock.results.live import TOTAL, counts
+from ackclock.results.store import manifest_of
 
 _MOST = 12
 """Rows that are printed one by one where no metric is named; of more it is counted what they say."""
@@ -73,7 +75,8 @@ def _metrics(request: Request) -> Sequence[str] | None:
     """The metrics to compare: those named, or the few that are looked at first; ``None`` is all."""
     if request.metrics or request.everything or request.agreement:
         return request.metrics or None
-    return list(dict.fromkeys([*HEADLINE, *(name for name in read(request.margins or None) if name)]))
+    together = [TOTAL] if request.by is not None and counts(manifest_of(request.a), request.by) else []
+    return list(dict.fromkeys([*together, *HEADLINE, *(name for name in read(request.margins or None) if name)]))
 
 
 def _key(found: Comparison) -> str:

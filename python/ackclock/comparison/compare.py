@@ -20,6 +20,7 @@ from ackclock.comparison.rows import Measured, Row
 from ackclock.comparison.values import chosen
 from ackclock.errors import InputError
 from ackclock.results import excess, incomplete, replications, unfinished, validity
+from ackclock.results.live import LIVE
 from ackclock.results.result import Result
 from ackclock.results.unfinished import Counted
 
@@ -164,6 +165,8 @@ def compare(
     if all(row.n < 2 for row in there if row.value is not None) and any(row.value is not None for row in there):
         problem = "one replication has no spread, so that nothing can be said of a difference"
         remedy = "run with --replications 10"
+        if all(side.engine == LIVE for side in sides):
+            problem, remedy = problem.replace("replication", "test of each"), "make several"
         if all(side.captured for side in sides):
             problem = "one capture of each has no spread, so that nothing can be said of a difference"
             remedy = "analyse several captures of each label"

@@ -10,13 +10,14 @@ from ackclock.drawing.swept import GROUP, Key
 from ackclock.metrics.capacity import rate_of
 from ackclock.results import groups
 from ackclock.results.legs import wholes
+from ackclock.results.live import TOTAL, counts
 
 GOODPUT = "goodput_bps"
 SHARE = "utilisation"
 SHARE_OF_GROUP = "goodput_share"
 LOAD_TIME = "mean_plt_s"
 _TIMES = ("p95_fct_s", "mean_fct_s")
-_OF_LINE = (GOODPUT, "total_goodput_bps")
+_OF_LINE = (GOODPUT, TOTAL)
 _ROUNDING = 1e-3
 
 
@@ -33,6 +34,8 @@ def metric(selection: Selection, *, share: bool = False) -> str:
         if times is not None:
             return times
     by = selection.by
+    if any(counts(selection.result.manifest, key.name) for key in selection.varying()) and selection.has(TOTAL):
+        return TOTAL
     rates = [key for key in selection.varying() if _is_rate(key) and (by is None or key.name != by.name)]
     name = SHARE_OF_GROUP if selection.grouped else SHARE
     return name if share and rates and selection.has(name) else GOODPUT

@@ -13,11 +13,9 @@ from ackclock import engine, host
 from ackclock.measure import blocks, iperf3, series
 from ackclock.measure.campaign import Campaign, Point
 from ackclock.measure.journal import Journal
+from ackclock.results.live import LIVE
 from ackclock.results.manifest import FORMAT, TABLES, Manifest
 from ackclock.results.store import SweepDirectory
-
-LIVE = "live"
-"""The engine of results that were measured on lines."""
 
 _S = 1e-9
 

@@ -12,6 +12,7 @@ from ackclock.comparison.pairing import Draw, Params, Point, Side
 from ackclock.comparison.values import Metrics
 from ackclock.errors import InputError
 from ackclock.ranking.conditions import is_condition, refused
+from ackclock.results.live import CONNECTIONS, LIVE
 
 LEAST = 2
 """Runs of a cell that make it one, of a sweep with several replications: a single one could not be compared."""
@@ -78,6 +79,15 @@ def key_of(side: Side, by: str | None, group: int | None = None) -> str:
     raise InputError("it is not clear what the candidates are", remedy, source=side.name)
 
 
+def more(side: Side, by: str) -> tuple[str, str]:
+    """What several runs of a candidate are, and how there come to be more of them: a number follows."""
+    if side.captured:
+        return f"captures of each {by}", "analyse"
+    if side.engine == LIVE:
+        return f"tests of each {'number of ' if by == CONNECTIONS else ''}{by}", "make"
+    return "replications", "run with --replications"
+
+
 def chosen(side: Side, by: str, known: Mapping[int, Metrics], wanted: Sequence[str], notes: list[str]) -> Cells:
     """The cells in which all `wanted` metrics have values. What is left out is noted.
 
@@ -103,11 +113,13 @@ def chosen(side: Side, by: str, known: Mapping[int, Metrics], wanted: Sequence[s
                     runs[draw, point, word] = run
                     there.setdefault((word, point), set()).add(draw)
     most = max(map(len, there.values()), default=0)
+    once = {word for word, _ in there}
     there = {cell: draws for cell, draws in there.items() if len(draws) >= min(LEAST, most)}
+    once -= {word for word, _ in there}
     candidates, points = _complete(words, list(places), there)
     if len(candidates) < 2:
         finished = {word for word, value in every.items() if side.runs(keys, {by: value})}
-        raise _nothing(side, by, wanted, there, [word for word in words if word not in finished])
+        raise _nothing(side, by, wanted, there, [word for word in words if word not in finished], sorted(once))
     unranked = {
         word: f"no finished run with {' and '.join(wanted)} at {missing} of {len(places)} points"
         for word in words
@@ -156,9 +168,14 @@ def _complete(words: list[str], points: list[Point], there: Mapping[Cell, object
 
 
 def _nothing(
-    side: Side, by: str, wanted: Sequence[str], there: Mapping[Cell, object], unfinished: Sequence[str]
+    side: Side,
+    by: str,
+    wanted: Sequence[str],
+    there: Mapping[Cell, object],
+    unfinished: Sequence[str],
+    once: Sequence[str],
 ) -> InputError:
-    """Why there are no two candidates: no run of one finished, it has no value, or they are not crossed."""
+    """Why there are no two candidates: no run of one finished, it has no value, only one, or they are not crossed."""
     if unfinished:
         which = f"no run of {by}={' or '.join(unfinished)}" if len(side.values(by)) > len(unfinished) else "no run"
         why = f" ({side.unfinished})" if side.unfinished else ""
@@ -171,6 +188,10 @@ def _nothing(
             remedy += "; completion times are of transfers: requests, files, or flows of given bytes"
         return InputError(f"no run has a value of {what}", remedy, source=side.name, key="goal")
     known = dict.fromkeys(word for word, _ in there)
+    if len(known) < 2 and once:
+        problem = f"of {by}={' and '.join(once)} there is one run with {what}, of others several: one cannot be ranked"
+        what_more, remedy = more(side, by)
+        return InputError(problem, f"as many {what_more} are needed: {remedy} {LEAST} or more", source=side.name)
     if len(known) < 2:
         problem = (
             f"no run has a value of {what} but those of {by}={next(iter(known))}, so that there are no two to rank"

@@ -13,6 +13,7 @@ from ackclock.errors import InputError
 from ackclock.ranking.cells import Cells
 from ackclock.ranking.goals import STANDS_IN, Aim, Goal, read
 from ackclock.results import times
+from ackclock.results.live import TOTAL, counts
 from ackclock.results.result import Result
 from ackclock.stats import Pairwise, pairwise
 
@@ -20,6 +21,9 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 FRONT = {"throughput": ("goodput_bps",), "delay": ("p95_queue_delay_s", "mean_rtt_s"), "fairness": ("jain",)}
 """What the trade-off is between: of each the first metric that has a value."""
+
+FRONT_TOGETHER = {**FRONT, "throughput": (TOTAL,)}
+"""The same of numbers of connections that share a line."""
 
 FRONT_OF_TRANSFERS = {"completion time": ("p95_fct_s", "mean_fct_s"), "delay": FRONT["delay"]}
 """The same where nothing sends without an end: goodput is what was asked for, and has no share that were fair."""
@@ -166,9 +170,11 @@ def _zero(metric: str, values: Array, cells: Cells, source: str) -> InputError:
     return InputError(f"{problem}has no ratio to others there", remedy, source=source, key="goal")
 
 
-def goal_of(known: Known, result: Result, given: str | Goal | None, notes: list[str]) -> Goal:
-    """The goal that is asked for, or the one that suits the traffic; what a preset lacks is stood in for."""
-    goal = given if isinstance(given, Goal) else read(_fitting(known, result) if given is None else given)
+def goal_of(known: Known, result: Result, by: str, given: str | Goal | None, notes: list[str]) -> Goal:
+    """The goal that is asked for, or the one that suits the traffic and what is ranked; what a preset lacks is stood in
+    for.
+    """
+    goal = given if isinstance(given, Goal) else read(_fitting(known, result, by) if given is None else given)
     if goal.preset is None:
         return goal
     aims = []
@@ -182,8 +188,10 @@ def goal_of(known: Known, result: Result, given: str | Goal | None, notes: list[
     return Goal(tuple(aims), goal.preset)
 
 
-def _fitting(known: Known, result: Result) -> str:
+def _fitting(known: Known, result: Result, by: str) -> str:
     """Where nothing sends as much as it can, goodput is what was asked for, and times are what differs."""
+    if counts(result.manifest, by) and known.has(TOTAL):
+        return f"{TOTAL} up"
     if not transfers_only(known, result):
         return "bulk"
     return "interactive" if known.has("p95_fct_s") else "mean_fct_s down"
@@ -214,14 +222,22 @@ def shown(known: Known, goal: Goal, metrics: Sequence[str] | None) -> tuple[str,
 
 def on_axes(known: Known) -> list[str]:
     """The metrics that may be an axis of the trade-off."""
-    names = {name: None for front in (FRONT, FRONT_OF_TRANSFERS) for metrics in front.values() for name in metrics}
+    names = {
+        name: None
+        for front in (FRONT, FRONT_TOGETHER, FRONT_OF_TRANSFERS)
+        for metrics in front.values()
+        for name in metrics
+    }
     return [name for name in names if known.has(name)]
 
 
-def axes(found: Mapping[str, Compared], *, transfers: bool) -> dict[str, str]:
-    """The metric of each axis of the trade-off; fairness only where it differs from 1."""
+def axes(found: Mapping[str, Compared], *, transfers: bool, together: bool = False) -> dict[str, str]:
+    """The metric of each axis of the trade-off; fairness only where it differs from 1.
+
+    together: candidates are numbers of connections.
+    """
     own = {}
-    for axis, metrics in (FRONT_OF_TRANSFERS if transfers else FRONT).items():
+    for axis, metrics in (FRONT_OF_TRANSFERS if transfers else FRONT_TOGETHER if together else FRONT).items():
         name = next((metric for metric in metrics if metric in found), None)
         if name is not None and not (name == "jain" and found[name].alone):
             own[axis] = name

@@ -38,6 +38,7 @@ from ackclock.ranking.measures import (
 from ackclock.ranking.played import NOBODY, Who
 from ackclock.ranking.standing import State, Told
 from ackclock.results import excess, incomplete, replications, validity
+from ackclock.results.live import counts
 from ackclock.results.manifest import captured
 from ackclock.results.result import Result
 from ackclock.results.times import METRICS as TIMES
@@ -251,7 +252,7 @@ def rank(
             f"metrics are of all flows of a run, not of those of flows.{table} alone: --group {table} ranks these"
         )
     known = Known(side.result, groups.NOT_OF_A_GROUP if number is not None else ())
-    wanted = goal_of(known, side.result, goal, notes)
+    wanted = goal_of(known, side.result, key, goal, notes)
     cells = places.chosen(side, key, known.runs, wanted.metrics, notes)
     horizons = known.restrict(cells)
     own = scores(known, cells, wanted, side.name)
@@ -277,13 +278,12 @@ def rank(
         )
     if not set(excess.METRICS).isdisjoint(found) and (above := excess.note(every_flow, set(cells.compared()))):
         notes.append(above)
-    trade = axes(every, transfers=transfers_only(known, side.result))
+    together = counts(side.result.manifest, key)
+    trade = axes(every, transfers=transfers_only(known, side.result), together=together)
     on = front(told, [(every[name], axis in MORE_IS_BETTER) for axis, name in trade.items()])
     shares = best_shares(own.mean(axis=1)) if told.state == "sampled" else None
     if told.state == "sampled" and len(cells.draws) < LEAST_RESAMPLED:
-        what, remedy = (
-            (f"captures of each {key}", "analyse") if side.captured else ("replications", "run with --replications")
-        )
+        what, remedy = places.more(side, key)
         more = " and no probability of being best" if len(cells.draws) < LEAST_SHARES else ""
         notes.append(f"{len(cells.draws)} {what} make wide intervals{more}; {remedy} {LEAST_RESAMPLED} or more")
     ranks = told.ranks()
