@@ -16,6 +16,7 @@ import pytest
 import ackclock
 from ackclock.cli.app import main
 from ackclock.errors import InputError
+from ackclock.measure.causes.verdict import explain
 from ackclock.measure.imports import mahimahi
 
 IPERF3 = Path(__file__).parent / "vectors" / "iperf3"
@@ -60,6 +61,8 @@ def test_both_ways_have_the_flow_of_the_server_first(tmp_path: Path) -> None:
     result = imported("iperf3", tmp_path / "out", IPERF3 / "both.json")
     [run] = result.runs.to_dicts()
     assert result.manifest["points"][0]["resolved"]["live"]["direction"] == "both"
+    groups = result.manifest["points"][0]["groups"]
+    assert groups == [{"first": 0, "count": 1, "label": "down"}, {"first": 1, "count": 1, "label": "up"}]
     down, up = result.flows.to_dicts()
     assert (down["retransmitted_segments"], up["retransmitted_segments"]) == (4, 1)
     assert run["goodput_bps"] == pytest.approx(down["goodput_bps"] + up["goodput_bps"])
@@ -118,8 +121,8 @@ def test_a_test_that_failed_is_said_and_the_others_are_there(
         ("iperf3", "[1, 2]", "it has no 'start'"),
         ("iperf3", "[" * 100_000, "no JSON at character 0"),
         ("iperf3", '{"start": {"test_start": {"protocol": "TCP"}}}', "not what iperf3 writes"),
-        ("iperf3", "", "nothing is to be read"),
-        ("flent", "{}", "no result of flent"),
+        ("iperf3", "", "log.iperf3: is empty; give what iperf3 --json has written"),
+        ("flent", "{}", "no result of flent (it has no 'metadata')"),
         ("mahimahi", "12 + many", "no line of a log of mahimahi or Pantheon"),
         ("pantheon", "12 ? 5", "is no event"),
         ("pantheon", "# nothing\n", "nothing came through the link"),
@@ -176,6 +179,33 @@ def test_flent(tmp_path: Path) -> None:
     assert result.series.filter(id="0", metric="delivered")["value"].to_list() == pytest.approx([1e6, 1.5e6])
     assert result.runs["began_unix_s"].to_list() == [1767323045.0]
     assert result.manifest["runs"][0]["told"] == {"Ping (ms) ICMP": {"p50_ms": 20.0, "p95_ms": 30.0, "max_ms": 30.0}}
+
+
+def test_flent_in_both_directions(tmp_path: Path) -> None:
+    rows = [{"t": 101.0, "val": 8.0, "dur": 1.0}]
+    names = ("TCP_upload__1", "TCP_upload__2", "TCP_download__1")
+    result = imported("flent", tmp_path / "out", flent(tmp_path, **dict.fromkeys(names, rows)))
+    groups = result.manifest["points"][0]["groups"]
+    assert groups == [{"first": 0, "count": 1, "label": "down"}, {"first": 1, "count": 2, "label": "up"}]
+
+
+def test_one_test_is_not_ranked_beside_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.json"
+    three = json.loads((IPERF3 / "down-3.json").read_text())
+    three["start"]["test_start"]["num_streams"] = 4
+    log.write_text((IPERF3 / "down-3.json").read_text() * 2 + json.dumps(three))
+    imported("iperf3", tmp_path / "out", log)
+    capsys.readouterr()
+    assert main(["rank", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert "of connections=4 there is one run with total_goodput_bps, of others several" in said
+    assert "as many tests of each number of connections are needed: make 2 or more" in said
+
+
+def test_why_says_which_end_records_what_arrives(tmp_path: Path) -> None:
+    imported("iperf3", tmp_path / "out", IPERF3 / "up-2.json")
+    with pytest.raises(InputError, match=r"the end that receives records it: of iperf3, .* iperf3 -s -J"):
+        explain(tmp_path / "out")
 
 
 LOG = """\

@@ -106,6 +106,16 @@ def test_pacing_is_the_senders_whatever_queues_look_like() -> None:
     assert judge(Line({}, full)).mechanism == "none"
 
 
+def test_a_pacing_rate_is_reached_where_segments_come_a_few_at_a_time() -> None:
+    # Large segments of a loopback: most steps have less than the mean, which is 12.
+    def lumps(at: int) -> Step:
+        return replace(FULL, rate=(30 if at % 10 >= 8 else 7.5) * MBIT)
+
+    tests = tuple(replace(course(count, lumps), paced=12 * MBIT) for count in (1, 4))
+    assert (tests[0].settled, tests[0].late) == pytest.approx((7.5 * MBIT, 12 * MBIT), rel=0.1)
+    assert judge(Line({}, tests)).mechanism == "application"
+
+
 def test_a_policer_drops_a_burst_without_a_queue() -> None:
     def dropped(rate: float, inflation: float, lost: float) -> Callable[[int], Step]:
         return lambda at: replace(
@@ -169,6 +179,61 @@ def test_what_is_not_known_is_said_and_not_invented() -> None:
     # That one connection has all that any number has can be seen from bytes alone.
     full = verdict(slow(**NOTHING, rate=19 * MBIT), slow(**NOTHING, rate=5 * MBIT))
     assert full.mechanism == "none"
+
+
+def test_a_rate_that_was_lower_at_first_is_no_ramp_where_nothing_else_is_known() -> None:
+    def rising(**changes: object) -> Callable[[int], Step]:
+        return lambda at: replace(
+            replace(PLAIN, rate=min(20, 2 + 0.5 * at) * MBIT, window=20e3 + 2e3 * at),
+            **changes,  # type: ignore[arg-type]
+        )
+
+    assert verdict(rising()).mechanism == "slow-start ramp"
+    for unknown in ("lost", "inflation", "window"):
+        found = verdict(rising(**{unknown: None}))
+        assert found.mechanism == "cannot be told", unknown
+        assert found.missing
+
+
+def test_samples_far_apart_do_not_tell_losses_from_each_other() -> None:
+    def found(sampled: float, make: Callable[[int], Step]) -> Verdict:
+        tests = (course(1, make), course(4, lambda _: replace(FULL, rate=5 * MBIT)))
+        return judge(Line({}, tuple(replace(test, sampled=sampled) for test in tests)))
+
+    def policed(at: int) -> Step:
+        return replace(PLAIN, rate=7 * MBIT, lost=25e3 if at == 4 else 500.0 if at % 15 == 0 else 0.0)
+
+    assert found(0.1, lossy(1.05)).mechanism == "random loss"
+    assert found(0.1, policed).mechanism in ("policer", "random loss")
+    for make in (lossy(1.05), policed):
+        judged = found(1.0, make)
+        assert judged.mechanism == "cannot be told"
+        assert judged.missing == {"a sample every 250 ms": "random loss, congestion loss, policer"}
+    # Round trips may be as long.
+    longer = tuple(replace(course(count, lossy(1.05)), sampled=0.5, base_rtt=0.6) for count in (1, 4))
+    assert "a sample every 250 ms" not in judge(Line({}, longer)).missing
+
+
+def test_a_verdict_on_little_says_so() -> None:
+    assert verdict(lossy(1.05)).caution is None
+
+    def short(steps: int, seconds: float, make: Callable[[int], Step]) -> Verdict:
+        whole = [course(1, make), course(4, lambda _: replace(FULL, rate=5 * MBIT))]
+        tests = [
+            replace(test, duration=seconds, connections=tuple(way[:steps] for way in test.connections))
+            for test in whole
+        ]
+        return judge(Line({}, tuple(tests)))
+
+    found = short(14, 1.4, lossy(1.05))
+    assert (
+        found.caution == "tests of 1.4 s are short, measure 2 s or more; 2 losses are few, measure longer or more often"
+    )
+    assert f"  little to go by: {found.caution}" in lines_of(found)
+    assert found.row()["caution"] == found.caution
+    assert short(5, 5.0, lambda _: FULL).caution == "5 samples of a test are few, sample more often"
+    far = [replace(course(count, lambda _: FULL), base_rtt=0.5) for count in (1, 4)]
+    assert judge(Line({}, tuple(far))).caution == "tests of 5 s are short, measure 10 s or more"
 
 
 def test_one_number_of_connections_says_less() -> None:

@@ -45,7 +45,7 @@ def port() -> Iterator[int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         found = free.getsockname()[1]
-    server = subprocess.Popen(["iperf3", "-s", "-p", str(found)], stdout=subprocess.DEVNULL)
+    server = subprocess.Popen(["iperf3", "-s", "-J", "-p", str(found)], stdout=subprocess.DEVNULL)
     while server.poll() is None:
         listening = subprocess.run(["ss", "-Hltn", f"sport = :{found}"], capture_output=True, text=True, check=True)
         if listening.stdout:
@@ -95,8 +95,10 @@ def test_behind_a_path_iperf3_listens_where_the_campaign_says(tmp_path: Path) ->
     file, out = tmp_path / "campaign.toml", tmp_path / "out"
     file.write_text(BEHIND_A_PATH, encoding="utf-8")
     assert main(["measure", "run", str(file), "--out", str(out)]) == 0
-    (goodput,) = ackclock.Result.load(out).runs["goodput_bps"]
+    result = ackclock.Result.load(out)
+    (goodput,) = result.runs["goodput_bps"]
     assert 5e6 < goodput < 10e6
+    assert set(result.series["metric"].to_list()) >= {"delivered", "srtt", "total_retrans"}, "what both ends recorded"
 
 
 def test_what_iperf3_says_when_it_fails_is_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

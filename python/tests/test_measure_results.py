@@ -185,6 +185,17 @@ cc = "cubic"
         assert entry["emulation"] is not None
 
 
+def test_both_directions_at_a_time_are_two_lines(tmp_path: Path) -> None:
+    with serving() as (_, address):
+        text = CAMPAIGN.format(port=address.port).replace('["cubic", "reno"]', '"reno"\ndirection = "both"')
+        text = text.replace("= 3\ngap", "= 1\nprobe = false\ngap").replace("[1, 3]", "[1, 2]")
+        out = tmp_path / "out"
+        runner.begin(campaign.parsed(text, "try.toml", tmp_path), out, runner.Asked(), lambda _: None)
+    found = courses.lines(Result.load(out))
+    assert [line.params for line in found] == [{"way": "down"}, {"way": "up"}]
+    assert [[test.count for test in line.tests] for line in found] == [[1, 2], [1, 2]]
+
+
 def test_the_number_of_connections_that_gets_most_is_asked_of_the_total(folder: Path) -> None:
     """As docs/measure.md says: three connections, each paced alike, have three times as much together."""
     found = ackclock.rank(folder, by="connections", goal="total_goodput_bps up")

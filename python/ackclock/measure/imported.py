@@ -135,13 +135,22 @@ def _told(test: Test) -> str:
     return f"{test.source}: {test.problem}"
 
 
+def _groups(test: Test) -> list[dict[str, Any]]:
+    """The flows of each direction."""
+    count = len(test.flows)
+    if test.downs is None:
+        return [{"first": 0, "count": count, "label": str(test.settings.get("direction", "flows"))}]
+    down, up = {"first": 0, "count": test.downs}, {"first": test.downs, "count": count - test.downs}
+    return [{**down, "label": "down"}, {**up, "label": "up"}]
+
+
 def _point(number: int, params: Mapping[str, Any], test: Test) -> dict[str, Any]:
     """A point as manifests have it: of the network nothing is known."""
     return {
         "point": number,
         "params": params,
         "numbers": {},
-        "groups": [{"first": 0, "count": len(test.flows), "label": str(test.settings.get("direction", "flows"))}],
+        "groups": _groups(test),
         "resolved": {
             "links": [],
             "flows": [

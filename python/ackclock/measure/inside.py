@@ -62,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 
 @contextlib.contextmanager
 def _iperf3(port: str) -> Iterator[None]:
-    other = subprocess.Popen(["iperf3", "-s", "-p", port], stdout=subprocess.DEVNULL)
+    other = subprocess.Popen(["iperf3", "-s", "-J", "-p", port], stdout=subprocess.DEVNULL)
     try:
         yield
     finally:

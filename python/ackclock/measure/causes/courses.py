@@ -22,6 +22,9 @@ SHORTEST_S = 0.1
 
 MOST_STEPS = 400
 
+COARSE_S = 0.25
+"""Between two samples: more of it, and a queue that was there at a loss may be gone in both."""
+
 _SMOOTHED_RTTS = 4
 """Round trips over which the rate of a line is taken."""
 
@@ -71,6 +74,8 @@ class Course:
     connections: tuple[tuple[Step, ...], ...]
     paced: float | None
     """The rate that each sender was told not to exceed, bit/s."""
+    sampled: float = 0.0
+    """Seconds between two samples, of the connection that has the fewest."""
     in_order: bool = True
     """Whether rates are of what has arrived in order: then what waits behind a loss comes all at once."""
 
@@ -99,6 +104,17 @@ class Course:
         return statistics.median(rates[len(rates) // 2 :])
 
     @property
+    def late(self) -> float:
+        """The mean rate of its second half."""
+        rates = self.rates
+        return statistics.fmean(rates[len(rates) // 2 :])
+
+    @property
+    def coarse(self) -> bool:
+        """Whether samples are too far apart to tell what a round trip was like when something was lost."""
+        return self.sampled > max(COARSE_S, self.base_rtt or 0.0)
+
+    @property
     def mean(self) -> float:
         """The same over all of it."""
         return sum(self.rates) / len(self.rates)
@@ -122,10 +138,33 @@ def lines(result: Result) -> list[Line]:
     found: dict[tuple[Any, ...], list[Course]] = {}
     for row in result.runs.iter_rows(named=True):
         rows = [flow for flow in flows.get(row["run"], []) if flow.get("relay") in (None, "none")]
-        test = _test(row, rows, tables, result.manifest["points"][row["point"]])
-        if test is not None:
-            found.setdefault(tuple(row[name] for name in others), []).append(test)
-    return [Line(dict(zip(others, key, strict=True)), tuple(tests)) for key, tests in found.items()]
+        point = result.manifest["points"][row["point"]]
+        for way, own in _ways(rows, point):
+            test = _test(row, own, tables, point)
+            if test is not None:
+                found.setdefault((*(row[name] for name in others), way), []).append(test)
+    names = [*others, WAY]
+    return [
+        Line(
+            {name: value for name, value in zip(names, key, strict=True) if (name, value) != (WAY, None)}, tuple(tests)
+        )
+        for key, tests in found.items()
+    ]
+
+
+WAY = "way"
+"""Of a measurement in both directions at a time: which of them. They are two lines, each with a rate of its own."""
+
+
+def _ways(rows: list[dict[str, Any]], point: Mapping[str, Any]) -> Iterator[tuple[str | None, list[dict[str, Any]]]]:
+    """The flows of a test, those of each direction by themselves if there are both."""
+    groups = point["groups"] if "live" in point["resolved"] else ()
+    if [group["label"] for group in groups] != ["down", "up"]:
+        yield None, rows
+        return
+    for group in groups:
+        own = {str(group["first"] + number) for number in range(group["count"])}
+        yield group["label"], [row for row in rows if row["id"] in own]
 
 
 def _grouped(series: pl.DataFrame) -> dict[tuple[int, str], dict[str, Series]]:
@@ -168,7 +207,8 @@ def _test(
     cpu = max((time / (end or 1.0) for time in times if time is not None), default=None)
     paced = ((point["resolved"].get("live") or {}).get("options") or {}).get("pacing")
     in_order = not all(_segments(series, size) for (_, series), size in zip(own, sizes, strict=True))
-    return Course(row["run"], row.get("block"), end - begin, base, cpu, steps, paced, in_order)
+    sampled = max(gaps, default=0.0)
+    return Course(row["run"], row.get("block"), end - begin, base, cpu, steps, paced, sampled, in_order)
 
 
 def _payload(flow: Mapping[str, Any], mss: int) -> float:

@@ -89,7 +89,7 @@ def paced(tests: Sequence[Course]) -> float | None:
     """The rate that each connection was told not to exceed, bit/s, where all of them come to it; None: they do not."""
     rates = {test.paced for test in tests}
     rate = rates.pop()
-    if rates or not rate or any(test.settled < _REACHED * rate * test.count for test in tests):
+    if rates or not rate or any(max(test.settled, test.late) < _REACHED * rate * test.count for test in tests):
         return None
     return rate
 
@@ -105,7 +105,7 @@ def random_losses(line: Line, tests: Sequence[Course]) -> tuple[int, int] | None
     """
     most = max((step.inflation or 0.0 for test in line.tests for way in test.connections for step in way), default=0.0)
     found = [episode for test in tests for way in test.connections for episode in episodes(way)]
-    if any(episode.inflation is None for episode in found):
+    if any(test.coarse for test in tests) or any(episode.inflation is None for episode in found):
         return None
     full = max(STANDING, 1 + _OVERFLOWS * (most - 1))
     return sum((episode.inflation or 0.0) < full for episode in found), len(found)
@@ -119,6 +119,8 @@ def policed(line: Line) -> Policed | None:
 
     And there is a rate that some keep later and none exceeds; where none has come to rest, all have lost a burst.
     """
+    if any(test.coarse for test in line.tests):
+        return None
     bursts = [(first, test) for test in line.tests if (first := _burst(test)) is not None]
     if 2 * len(bursts) <= len(line.tests):
         return None

@@ -15,6 +15,7 @@ from ackclock.measure.causes import courses, shares
 from ackclock.measure.causes import line as lines
 from ackclock.measure.causes.courses import Course, Line
 from ackclock.measure.causes.shares import FILLED, Spent, State
+from ackclock.results.live import LIVE
 from ackclock.results.result import Result
 
 Mechanism = Literal[
@@ -52,6 +53,7 @@ class Verdict:
 
     params: which line. connections: in each test that is judged; tests: how many those are. share: of what the line
     carries, `capacity_bps`; None where nobody knows that. missing: what is not in the tables, and what it would tell.
+    caution: why the verdict has little to go by, if it has.
     """
 
     params: Mapping[str, Any]
@@ -63,6 +65,7 @@ class Verdict:
     capacity_bps: float | None
     candidates: tuple[Candidate, ...]
     missing: Mapping[str, str]
+    caution: str | None = None
 
     def row(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -79,9 +82,11 @@ def explain(result: Result | str | os.PathLike[str]) -> list[Verdict]:
     known = courses.lines(found)
     if not known:
         problem = "the series 'delivered' of its flows is not there, and nothing tells how tests went"
-        raise InputError(
-            problem, 'record it: [probes] interval = "100 ms"', source=None if found is result else str(result)
-        )
+        remedy = 'record it: [probes] interval = "100 ms"'
+        if found.manifest["engine"]["name"] == LIVE:
+            remedy = "the end that receives records it: of iperf3, import its file, or have both: iperf3 -s -J"
+            remedy += " and --get-server-output"
+        raise InputError(problem, remedy, source=None if found is result else str(result))
     return [judge(line) for line in known]
 
 
@@ -109,6 +114,7 @@ def judge(line: Line) -> Verdict:
             if spent.time[name] >= _SMALL
         ),
         missing=missing,
+        caution=_caution(line, few, mechanism),
     )
 
 
@@ -179,6 +185,8 @@ def _limited(line: Line, few: Sequence[Course], spent: Spent, share: float | Non
         return "per-flow fair share", (
             f"each connection gets {amounts.rate(common.rate)}, whether there are {few[0].count} or {common.up_to}"
         )
+    if name == "slow-start ramp" and not _seen(few):
+        return "cannot be told", ""
     if name in _ENDS or name == "slow-start ramp":
         return _end(name, spent)
     if name == "loss":
@@ -188,6 +196,12 @@ def _limited(line: Line, few: Sequence[Course], spent: Spent, share: float | Non
             f"for {spent.time[name]:.0%} of the time a queue stood, and less passed than passes at other times"
         )
     return "cannot be told", ""
+
+
+def _seen(few: Sequence[Course]) -> bool:
+    """Whether losses, queues and windows are known, without all of which a ramp is only a rate that was lower."""
+    steps = [step for test in few for way in test.connections for step in way]
+    return all(any(getattr(step, name) is not None for step in steps) for name in ("lost", "inflation", "window"))
 
 
 def _end(name: State, spent: Spent) -> tuple[Mechanism, str]:
@@ -213,10 +227,34 @@ def _lost(line: Line, few: Sequence[Course], spent: Spent) -> tuple[Mechanism, s
     return "congestion loss", f"{time}, {of - alone} of {of} of which came with a queue"
 
 
+_SHORT_S, _SHORT_RTTS = 2.0, 20
+"""A test has at least so many seconds, and round trips, for its parts to tell more than its beginning does."""
+_FEW_LOSSES, _FEW_STEPS = 5, 10
+
+
+def _caution(line: Line, few: Sequence[Course], mechanism: Mechanism) -> str | None:
+    """Why a verdict may be another one when there is more to go by."""
+    test = max(few, key=lambda test: test.duration)
+    needed = max(_SHORT_S, _SHORT_RTTS * (test.base_rtt or 0.0))
+    found = []
+    if test.duration < needed:
+        found.append(f"tests of {amounts.duration(test.duration * 1e9)} are short, measure {needed:.3g} s or more")
+    elif (steps := len(test.connections[0])) < _FEW_STEPS:
+        found.append(f"{steps} samples of a test are few, sample more often")
+    if mechanism in ("random loss", "congestion loss"):
+        losses = lines.random_losses(line, few)
+        if losses is not None and losses[1] < _FEW_LOSSES:
+            what = "one loss is" if losses[1] == 1 else f"{losses[1]} losses are"
+            found.append(f"{what} few, measure longer or more often")
+    return "; ".join(found) or None
+
+
 def _missing(line: Line, few: Sequence[Course]) -> dict[str, str]:
     """What is not in the tables, and which mechanisms cannot be seen without."""
     steps = [step for test in few for way in test.connections for step in way]
     found = {name: tells for name, field, tells in _TELLS if all(getattr(step, field) is None for step in steps)}
+    if any(test.coarse for test in few) and not {"retransmitted", "srtt"} & found.keys():
+        found[f"a sample every {amounts.duration(courses.COARSE_S * 1e9)}"] = "random loss, congestion loss, policer"
     if len(lines.by_count(line)) == 1:
         found["tests with other numbers of connections"] = "per-flow fair share, and what the line carries"
     if all(test.cpu is None for test in few):

@@ -16,11 +16,14 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
     name = ", ".join(f"{key} {value}" for key, value in verdict.params.items()) or "the line"
     yield f"{name}: {'none (saturated)' if verdict.mechanism == 'none' else verdict.mechanism}"
     yield f"  {verdict.evidence}"
-    if verdict.share is not None and verdict.capacity_bps is not None:
-        count = "1 connection" if verdict.connections == 1 else f"{verdict.connections} connections"
-        tests = "1 test" if verdict.tests == 1 else f"{verdict.tests} tests"
-        yield f"  {count}, {tests}: {verdict.share:.0%} of {amounts.rate(verdict.capacity_bps)}"
+    count = "1 connection" if verdict.connections == 1 else f"{verdict.connections} connections"
+    tests = "1 test" if verdict.tests == 1 else f"{verdict.tests} tests"
+    known = verdict.share is not None and verdict.capacity_bps is not None
+    of = f": {verdict.share:.0%} of {amounts.rate(verdict.capacity_bps or 0.0)}" if known else ""
+    yield f"  {count}, {tests}{of}"
     yield f"  of the time: {', '.join(f'{each.mechanism} {each.time:.0%}' for each in verdict.candidates)}"
+    if verdict.caution is not None:
+        yield f"  little to go by: {verdict.caution}"
     if verdict.missing:
         parts = [f"{tells} (without {name})" for name, tells in verdict.missing.items()]
         yield f"  cannot be told: {'; '.join(parts)}"

@@ -36,9 +36,8 @@ def read(path: Path) -> list[Test]:
         metadata, series = document["metadata"], document["raw_values"]
         name, length = str(metadata["NAME"]), float(metadata["LENGTH"])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"no result of flent ({error!r})", "give a .flent or .flent.gz file", source=str(path)
-        ) from None
+        why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"no result of flent ({why})", "give a .flent or .flent.gz file", source=str(path)) from None
     try:
         return [_read(path.name, name, length, metadata, series)]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -82,7 +81,8 @@ def _read(source: str, name: str, length: float, metadata: Mapping[str, Any], se
     when = metadata.get("T0") or metadata.get("TIME")
     settings: dict[str, str | int | float] = {"test": name, "connections": len(ways), "direction": direction, "cc": cc}
     version = f"flent {metadata.get('FLENT_VERSION', '')}".strip()
-    return Test(source, version, settings, length, 0.0, _unix(when), flows, samples=samples, told=told)
+    downs = sum(way["way"] == "download" for way in ways) if direction == "both" else None
+    return Test(source, version, settings, length, 0.0, _unix(when), flows, samples=samples, told=told, downs=downs)
 
 
 def _samples(place: str, rows: Any, began: float) -> Iterator[Sample]:

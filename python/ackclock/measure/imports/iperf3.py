@@ -33,6 +33,8 @@ def read(path: Path) -> list[Test]:
 
 def _documents(path: Path) -> Iterator[Mapping[str, Any]]:
     text, at = text_of(path), 0
+    if not text.strip():
+        raise _wrong(path, "is empty")
     decoder = json.JSONDecoder()
     while (at := _next(text, at)) < len(text):
         try:
@@ -104,6 +106,7 @@ def _read(source: str, tool: str, document: Mapping[str, Any], asked: Mapping[st
         flows,
         samples=samples,
         notes=tuple(dict.fromkeys(notes)),
+        downs=sum(downs) if len(ways) > 1 else None,
     )
 
 

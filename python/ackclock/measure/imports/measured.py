@@ -38,6 +38,8 @@ class Test:
     notes: Sequence[str] = ()
     told: Mapping[str, Any] = field(default_factory=dict)
     problem: str | None = None
+    downs: int | None = None
+    """Of a test in both directions: how many of its flows, the first ones, go from the server to the client."""
 
     @property
     def goodput_bps(self) -> float | None:
