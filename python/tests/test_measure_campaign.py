@@ -83,6 +83,7 @@ def silent(_: str) -> None:
         ("\"8 Mbit/s\"", "\"1 bit/s\"", "test.pacing: '1 bit/s' is out of range (line 18); give at least 8 kbit/s"),
         ("pacing", "rcvbuf = \"2 GB\"\npacing", "test.rcvbuf: '2 GB' is out of range (line 18); give at most 1 GiB"),
         ("pacing", "mss = 40\npacing", "test.mss: 40 is out of range (line 18); give at least 88"),
+        ("pacing", "tos = 187\npacing", "test.tos: 187 has bits of ECN, which TCP sets by itself (line 18); give 184"),
         ("pacing", "cc = \"Cubic!\"\npacing", "test.cc: 'Cubic!' is no name of a controller (line 18)"),
         ("\"100 ms\"", "\"100 ms\"\nwarmup = \"1 s\"", "test.warmup: the warm-up leaves nothing of the test (line 17)"),
         ("server = \"127.0.0.1:", "server = \":", "campaign.server: ':"),

