@@ -55,6 +55,8 @@ pub struct Proxy {
     numbers: AtomicU64,
     /// Most connections that were there at a time since memory was given back.
     most: AtomicU64,
+    /// Whether some were still there when it was.
+    some_left: AtomicBool,
     /// Whether it was said that a client's, or a server's, connection begins with another window than is asked for.
     said: [AtomicBool; 2],
 }
@@ -74,8 +76,8 @@ impl Proxy {
         let known = !wanted.credentials.is_empty();
         let clients = Arc::new(Clients::new(wanted.allow.clone(), known, wanted.per_client));
         let (counts, numbers, most) = (Counts::default(), AtomicU64::new(0), AtomicU64::new(0));
-        let (stop, said) = (watch::Sender::new(false), Default::default());
-        Proxy { wanted, fixed, counts, pipes, journal, clients, stop, numbers, most, said }
+        let (stop, some_left, said) = (watch::Sender::new(false), AtomicBool::new(false), Default::default());
+        Proxy { wanted, fixed, counts, pipes, journal, clients, stop, numbers, most, some_left, said }
     }
 
     /// What becomes true when connections are to end.
@@ -148,12 +150,15 @@ impl Proxy {
         Ok(())
     }
 
-    /// What many connections have needed goes back to the system when half of them are gone, and their lines too.
+    /// What many connections have needed goes back to the system when half of them are gone, and their lines too; what the last of
+    /// them have when nobody is there any more, however few they were.
     fn give_back(&self) {
         let (open, most) = (self.counts.open.load(Relaxed), self.most.load(Relaxed));
-        if most >= MANY && open <= most / 2 && self.journal.held() <= FEW_LINES {
+        let last = open == 0 && most > 0 && self.some_left.load(Relaxed);
+        if (most >= MANY || last) && open <= most / 2 && self.journal.held() <= FEW_LINES {
             give_back();
             self.most.store(open, Relaxed);
+            self.some_left.store(open > 0, Relaxed);
         }
     }
 
