@@ -16,7 +16,7 @@ SPACE = ["unshare", "--user", "--map-root-user", "--net", "sh", "-ec"]
 SETUP = 'ip link set lo up; echo {allowed} > /proc/sys/net/ipv4/tcp_fastopen; exec {python} -c "$0" {arguments}'
 
 COMMON = """
-import json, socket, subprocess, sys, threading
+import atexit, json, socket, subprocess, sys, threading
 
 # The kernel knows servers by their addresses.
 TARGET = "127.0.0.2"
@@ -47,6 +47,7 @@ class Proxy:
         document |= {"client": {"fast_open": side}, "server": {"fast_open": True}}
         pipe = subprocess.PIPE
         self.process = subprocess.Popen([sys.argv[1], "run", "-"], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        atexit.register(self.process.kill)
         self.process.stdin.write(json.dumps(document))
         self.process.stdin.close()
         said = ""
