@@ -13,6 +13,7 @@ from ackclock import study
 from ackclock.errors import InputError
 from ackclock.measure import campaign, imported
 from ackclock.measure.imports.measured import Test as Measurement
+from ackclock.measure.journal import FOLDER
 from ackclock.models import fitted_keep, parallel_utilisation
 from ackclock.study import Results, measured
 from ackclock.study.runner import Loaded, Report
@@ -173,8 +174,32 @@ def test_least_squares_are_exact_where_the_formula_is() -> None:
 def test_a_study_without_a_measured_part_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'blbe-slow-start' has no measured part"):
         measured.load(study.load("blbe-slow-start"), tmp_path)
-    with pytest.raises(InputError, match=r"has no manifest\.json"):
+    with pytest.raises(InputError, match=r"has no manifest\.json; give a directory written by ackclock measure run or"):
         measured.load(study.load(NAME), tmp_path)
+    (tmp_path / FOLDER).mkdir()
+    with pytest.raises(InputError, match="is a campaign that has no tables yet; go on with: ackclock measure resume"):
+        measured.load(study.load(NAME), tmp_path)
+
+
+def test_each_direction_of_tests_in_both_is_a_line(loaded: Loaded, tmp_path: Path) -> None:
+    tests = [
+        Measurement(
+            source=f"{count} {block}", tool="made up", settings={"connections": count, "direction": "both"},
+            duration_s=10.0, downs=count,
+            flows=[
+                {"id": str(flow), "app": "bulk", "cc": "cubic", "start_s": 0.0,
+                 "goodput_bps": (1e8 if flow < count else 2e7) * formula(0.3)(count) / count}
+                for flow in range(2 * count)
+            ],
+        )
+        for block in range(3)
+        for count in (1, 4, 16)
+    ]  # fmt: skip
+    imported.write(tests, tmp_path / "in")
+    found = judged(loaded, tmp_path / "in")
+    rows = {name: cells for name, _, cells in found.tables}["curve"]
+    assert [row[:2] for row in rows[1:]] == [[way, count] for way in ("down", "up") for count in ("1", "4", "16")]
+    assert [row[2] for row in rows[1:] if row[1] == "1"] == [f"{mbit * formula(0.3)(1):.2f}" for mbit in (100, 20)]
 
 
 def test_the_lines_that_come_with_the_study_can_be_measured(loaded: Loaded) -> None:

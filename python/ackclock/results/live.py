@@ -22,3 +22,16 @@ def counts(manifest: Mapping[str, Any], key: str | None) -> bool:
     is what all of them have together.
     """
     return key == CONNECTIONS and manifest["engine"]["name"] == LIVE
+
+
+def ways(point: Mapping[str, Any]) -> dict[str | None, frozenset[str] | None]:
+    """Of the tests of a point of a manifest that were in both directions at a time: the flows of each.
+
+    Each has a line of its own. Of others all flows are one, without a name.
+    """
+    groups = point["groups"] if "live" in point["resolved"] else ()
+    if [group["label"] for group in groups] != ["down", "up"]:
+        return {None: None}
+    return {
+        group["label"]: frozenset(str(group["first"] + number) for number in range(group["count"])) for group in groups
+    }

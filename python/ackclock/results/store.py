@@ -213,6 +213,9 @@ def manifest_of(path: str | os.PathLike[str]) -> manifests.Manifest:
     try:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except OSError:
+        if (folder / f"{JOURNAL}.campaign").is_dir():
+            remedy = f"go on with: ackclock measure resume {folder}"
+            raise InputError("is a campaign that has no tables yet", remedy, source=str(folder)) from None
         if (folder / JOURNAL).exists():
             there = incomplete.stopped(folder)
             problem = f"is a sweep that has not finished{f': {there} are done' if there else ''}"

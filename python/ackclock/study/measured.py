@@ -18,6 +18,7 @@ from ackclock.drawing import curves
 from ackclock.drawing.curves import Chart, Curve, Panel, Scale
 from ackclock.errors import InputError
 from ackclock.results.result import Result
+from ackclock.results.store import MANIFEST
 from ackclock.study import code, tables
 from ackclock.study.code import Claim
 from ackclock.study.output import claim_cells
@@ -119,11 +120,21 @@ def load(loaded: Loaded, directory: Path) -> tuple[Result, tuple[Claim, ...], tu
     if not (folder / FILE).is_file():
         problem = f"the study '{loaded.study.name}' has no measured part"
         raise InputError(problem, "leave --measured out", key="--measured")
-    result = Result.load(directory)
+    result = _measured(directory)
     found = code.values(folder, folder / FILE)
     claims = tuple(dict.fromkeys(item for item in found if isinstance(item, Claim)))
     making = tuple(dict.fromkeys(item for item in found if isinstance(item, Making)))
     return result, claims, making, tuple(dict.fromkeys(item for item in found if isinstance(item, Drawing)))
+
+
+def _measured(directory: Path) -> Result:
+    try:
+        return Result.load(directory)
+    except InputError as error:
+        if (directory / MANIFEST).exists() or "resume" in error.remedy:
+            raise
+        remedy = "give a directory written by ackclock measure run or ackclock import"
+        raise InputError(error.problem, remedy, source=str(directory), key="--measured") from None
 
 
 def judged(loaded: Loaded, report: Report, directory: Path) -> Measured:

@@ -13,6 +13,7 @@ import polars as pl
 
 from ackclock.errors import InputError, Problem, unknown
 from ackclock.metrics.capacity import bottleneck
+from ackclock.results import live
 from ackclock.results.result import Result
 from ackclock.series import SERIES
 from ackclock.stats import Interval, mean_interval, median_interval, ratio_interval
@@ -85,6 +86,15 @@ class Run:
     def flows(self) -> list[dict[str, Any]]:
         """The rows of the table of flows (docs/results.md)."""
         return self._result.flows.filter(pl.col("run") == self.number).to_dicts()
+
+    @functools.cached_property
+    def ways(self) -> dict[str | None, list[dict[str, Any]]]:
+        """The flows of a measurement in both directions at a time by direction; of others all, without a name."""
+        point = next(entry for entry in self._result.manifest["points"] if entry["point"] == self.point)
+        return {
+            way: [flow for flow in self.flows if own is None or flow["id"] in own]
+            for way, own in live.ways(point).items()
+        }
 
     @functools.cached_property
     def legs(self) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from ackclock.results import live
 from ackclock.results.result import Result
 
 COUNTED = frozenset({"connections", "count"})
@@ -139,7 +140,8 @@ def lines(result: Result) -> list[Line]:
     for row in result.runs.iter_rows(named=True):
         rows = [flow for flow in flows.get(row["run"], []) if flow.get("relay") in (None, "none")]
         point = result.manifest["points"][row["point"]]
-        for way, own in _ways(rows, point):
+        for way, flows_of in live.ways(point).items():
+            own = [flow for flow in rows if flows_of is None or flow["id"] in flows_of]
             test = _test(row, own, tables, point)
             if test is not None:
                 found.setdefault((*(row[name] for name in others), way), []).append(test)
@@ -154,17 +156,6 @@ def lines(result: Result) -> list[Line]:
 
 WAY = "way"
 """Of a measurement in both directions at a time: which of them. They are two lines, each with a rate of its own."""
-
-
-def _ways(rows: list[dict[str, Any]], point: Mapping[str, Any]) -> Iterator[tuple[str | None, list[dict[str, Any]]]]:
-    """The flows of a test, those of each direction by themselves if there are both."""
-    groups = point["groups"] if "live" in point["resolved"] else ()
-    if [group["label"] for group in groups] != ["down", "up"]:
-        yield None, rows
-        return
-    for group in groups:
-        own = {str(group["first"] + number) for number in range(group["count"])}
-        yield group["label"], [row for row in rows if row["id"] in own]
 
 
 def _grouped(series: pl.DataFrame) -> dict[tuple[int, str], dict[str, Series]]:

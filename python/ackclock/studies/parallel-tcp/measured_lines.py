@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ackclock.stats import Interval
-from ackclock.study import Results, Run
+from ackclock.study import Results
 from ackclock.study.measured import MEASURED
 
 FULL = 0.85
@@ -152,11 +152,6 @@ def probed(blocks: Sequence[Block]) -> float | None:
     return statistics.fmean(found) if found else None
 
 
-def goodput(run: Run) -> float:
-    """Payload of all connections between warm-up and end, bit/s."""
-    return sum(float(flow["goodput_bps"] or 0.0) for flow in run.flows)
-
-
 def lines(results: Results) -> list[Line]:
     """What was measured, line by line."""
     result = results.results[MEASURED]
@@ -166,10 +161,15 @@ def lines(results: Results) -> list[Line]:
     labels: dict[str, Mapping[str, object]] = {}
     for run in results[MEASURED]:
         own = {key: value for key, value in run.params.items() if key not in ("connections", "count")}
-        name, count, probe = ", ".join(map(str, own.values())) or "the line", len(run.flows), probes.get(run.number)
-        block = blocks.setdefault(name, {}).get(run.replication, Block({}))
-        more = {count: probe} if probe else {}
-        blocks[name][run.replication] = Block({**block.goodput, count: goodput(run)}, {**block.probes, **more})
         said = (entries[run.number].get("context") or {}).get("labels") or {}
-        labels.setdefault(name, {**own, **said})
+        for way, flows in run.ways.items():
+            # A line for each direction; a probe in both is of the two together.
+            of_way = {**own, **({"way": way} if way else {})}
+            rates = [float(flow["goodput_bps"] or 0.0) for flow in flows]
+            name, count = ", ".join(map(str, of_way.values())) or "the line", len(rates)
+            probe = None if way else probes.get(run.number)
+            block = blocks.setdefault(name, {}).get(run.replication, Block({}))
+            more = {count: probe} if probe else {}
+            blocks[name][run.replication] = Block({**block.goodput, count: sum(rates)}, {**block.probes, **more})
+            labels.setdefault(name, {**of_way, **said})
     return [Line(name, labels[name], tuple(found.values())) for name, found in blocks.items()]
