@@ -15,8 +15,9 @@ from ackclock.measure import campaign, imported
 from ackclock.measure.imports.measured import Test as Measurement
 from ackclock.measure.journal import FOLDER
 from ackclock.models import fitted_keep, parallel_utilisation
-from ackclock.study import Results, measured
-from ackclock.study.runner import Loaded, Report
+from ackclock.study import measured
+from ackclock.study.runner import Loaded
+from judging import judged
 
 NAME = "parallel-tcp"
 NUMBERS = (1, 2, 4, 8, 16, 25)
@@ -54,15 +55,6 @@ def made(folder: Path, lines: Mapping[str, tuple[Share, Mapping[str, str]]], noi
 @pytest.fixture(scope="module")
 def loaded() -> Loaded:
     return study.load(NAME)
-
-
-def judged(loaded: Loaded, folder: Path) -> measured.Measured:
-    """Beside a study of which nothing was played but two runs."""
-    setting = next(item for item in loaded.study.settings if item.id == "saturated")
-    small = {"cc": ["cubic"], "count": [1, 4], "run.replications": 1, "run.duration": "2 s"}
-    played = ackclock.run(setting.content, set={**setting.changes, **small}, jobs=1)
-    report = Report(loaded.study, loaded.code, Results({"saturated": played}), (), quick=True, wall_s=0.0)
-    return measured.judged(loaded, report, folder)
 
 
 def outcomes(found: measured.Measured) -> dict[str, str]:
