@@ -273,6 +273,8 @@ def test_the_command_has_the_options_in_units(tmp_path: Path) -> None:
         (["--max", "17"], "give 1 to 16"),
         (["--checksum", "md5=0"], "sha256 and sha512 are"),
         (["--header", "x"], "write 'NAME: VALUE'"),
+        (["--cookie", "x"], "--cookie: 'x' is no cookie; write NAME=VALUE"),
+        (["--cookie", "a=b\nc"], "is no cookie; write NAME=VALUE"),
         (["--header", "Range: bytes=0-1"], "the download's own"),
         (["--limit-rate", "fast"], "--limit-rate"),
         (["--name", "../x"], "is not the name of a file"),
@@ -282,6 +284,32 @@ def test_the_command_has_the_options_in_units(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert said in done.stderr
+
+
+def test_a_file_of_the_folder_that_one_is_in_is_said_by_its_name(tmp_path: Path) -> None:
+    data = content(MB)
+
+    def said(*more: str) -> str:
+        command = [COMMAND, "get", f"{server.url}/file", *more]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment(),
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+        )
+        return done.stderr
+
+    with serving(Wish(data)) as server:
+        assert said("--checksum", f"sha256={'0' * 64}").endswith("; file.part is kept; remove it to download again\n")
+        (tmp_path / "file.part").unlink()
+        assert said().startswith("ackclock: file: 1 MB in ")
+        assert said() == "ackclock: file is there already; --force overwrites it\n"
+        assert f"{tmp_path / 'b'}.part is kept" in said(
+            "--dir", str(tmp_path), "--name", "b", "--checksum", f"sha256={'0' * 64}"
+        )
 
 
 def test_no_descriptor_is_needed_beyond_those_of_connections(tmp_path: Path) -> None:

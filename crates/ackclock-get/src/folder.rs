@@ -36,7 +36,21 @@ impl Folder {
 
     /// Where the file will be.
     pub fn place(&self) -> PathBuf {
-        self.path.join(&self.name)
+        self.inside(&self.name)
+    }
+
+    /// Where the bytes are until then.
+    pub fn part_place(&self) -> PathBuf {
+        self.inside(&self.part())
+    }
+
+    /// A file of the folder as people write it: here its name alone.
+    fn inside(&self, name: &str) -> PathBuf {
+        if self.path == Path::new(".") {
+            PathBuf::from(name)
+        } else {
+            self.path.join(name)
+        }
     }
 
     fn part(&self) -> String {
@@ -48,7 +62,7 @@ impl Folder {
     }
 
     fn wrong(&self, name: &str, error: impl std::fmt::Display) -> Problem {
-        Problem::failed(format!("{}: {error}", self.path.join(name).display()))
+        Problem::failed(format!("{}: {error}", self.inside(name).display()))
     }
 
     fn there(&self, name: &str) -> bool {

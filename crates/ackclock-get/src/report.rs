@@ -181,9 +181,33 @@ fn bytes(count: u64) -> String {
     let mut size = count as f64;
     for unit in ["B", "kB", "MB", "GB"] {
         if size < 999.5 {
-            return if unit == "B" { format!("{count} B") } else { format!("{size:.3} {unit}").replace(".000", "") };
+            return if unit == "B" { format!("{count} B") } else { format!("{} {unit}", plain(size)) };
         }
         size /= 1000.0;
     }
-    format!("{size:.3} TB")
+    format!("{} TB", plain(size))
+}
+
+/// Three decimals at most, and no zeros at their end.
+fn plain(size: f64) -> String {
+    format!("{size:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn bytes_are_said_without_zeros_that_say_nothing() {
+        for (count, text) in [
+            (999, "999 B"),
+            (1000, "1 kB"),
+            (10_000_000, "10 MB"),
+            (4_700_000_000, "4.7 GB"),
+            (1_234_567, "1.235 MB"),
+            (100_000_000_000_000, "100 TB"),
+        ] {
+            assert_eq!(bytes(count), text);
+        }
+    }
 }

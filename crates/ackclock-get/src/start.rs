@@ -242,8 +242,9 @@ fn checked(wanted: &Wanted, part: &File, folder: &Folder) -> Result<Option<Strin
     if found.eq_ignore_ascii_case(expected) {
         return Ok(Some(format!("{algorithm}={found}")));
     }
-    let kept = format!("{}.part is kept; remove it to download again", folder.name);
-    Err(Problem::failed(format!("{}: its {algorithm} is {found}, not {expected}; {kept}", folder.name)))
+    let kept = format!("{} is kept; remove it to download again", folder.part_place().display());
+    let file = folder.place();
+    Err(Problem::failed(format!("{}: its {algorithm} is {found}, not {expected}; {kept}", file.display())))
 }
 
 fn digest<D: Digest>(file: &File) -> std::io::Result<String> {

@@ -47,7 +47,7 @@ def get_command(
     """Download a file over as many connections as make it faster, decided while it runs; go on where it ended."""
     from ackclock import get
 
-    cookies = [("Cookie", "; ".join(cookie))] if cookie else []
+    cookies = [("Cookie", "; ".join(map(_cookie, cookie)))] if cookie else []
     get.become(
         {
             "url": url,
@@ -83,6 +83,13 @@ def _header(text: str) -> tuple[str, str]:
     if not colon or not name.strip():
         raise InputError(f"{text!r} is no header", "write 'NAME: VALUE'", key="--header")
     return name.strip(), value.strip()
+
+
+def _cookie(text: str) -> str:
+    name, equals, _ = text.partition("=")
+    if not equals or not name.strip() or not text.isprintable():
+        raise InputError(f"{text!r} is no cookie", "write NAME=VALUE", key="--cookie")
+    return text.strip()
 
 
 def _checksum(text: str) -> tuple[str, str]:
