@@ -14,6 +14,7 @@ import pytest
 
 from ackclock.measure import client, clock, sockets, tcp_info, transfer
 from ackclock.measure.asked import Asked
+from ackclock.measure.client import Address
 from ackclock.measure.sockets import Options
 from measuring import serving
 
@@ -243,6 +244,29 @@ def test_idle_round_trips_are_those_of_handshakes() -> None:
         times = client.handshakes(address, 10)
     assert len(times) == 10
     assert 0 < min(times) < SECOND
+
+
+def test_a_name_is_asked_once_and_its_answer_is_no_part_of_a_round_trip(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, asked = socket.getaddrinfo, []
+
+    def slow(host: str, *more: Any, **named: Any) -> Any:
+        asked.append(host)
+        if host != "measured.test":
+            return real(host, *more, **named)
+        time.sleep(0.1)
+        # The first of two computers of this name is not there any more.
+        return [way for own in ("127.0.0.9", "127.0.0.1") for way in real(own, *more, **named)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    with serving() as (_, address):
+        named = Address("measured.test", address.port)
+        found = client.handshakes(named)
+        assert asked == ["measured.test"]
+        test = client.measure(named, None, Asked(connections=3, duration_ns=100_000_000))
+    assert len(found) == 10
+    assert min(found) < 50_000_000
+    assert asked[1:] == ["measured.test", *["127.0.0.1"] * 3], "all connections go to the same computer"
+    assert len(test["ends"]["server"]["connections"]) == 3
 
 
 def test_a_server_that_is_not_there_is_said_so() -> None:

@@ -58,7 +58,7 @@ class Seen:
         self.server: list[dict[str, Any]] = []
         self.devices: list[str] = []
         self.port = 0
-        run, connect = transfer.Transfer.run, client.connect
+        run, dialled = transfer.Transfer.run, client._dialled
 
         def running(own: transfer.Transfer) -> transfer.Outcome:
             for connection in own._all:
@@ -68,13 +68,13 @@ class Seen:
                 end.append(found | {"interface": device(sock)})
             return run(own)
 
-        def connecting(address: client.Address, options: Options | None = None) -> socket.socket:
-            sock = connect(address, options)
+        def connecting(way: tuple[Any, ...], name: str | None, options: Options | None = None) -> socket.socket:
+            sock = dialled(way, name, options)
             self.devices.append(device(sock))
             return sock
 
         monkeypatch.setattr(transfer.Transfer, "run", running)
-        monkeypatch.setattr(client, "connect", connecting)
+        monkeypatch.setattr(client, "_dialled", connecting)
 
     def of(self, folder: Path, line: str = "", test: str = "") -> dict[str, Any]:
         """Make a campaign of one test, two connections each way."""

@@ -11,7 +11,7 @@ import pytest
 
 import ackclock
 from ackclock.cli.app import main
-from ackclock.measure import campaign, runner
+from ackclock.measure import campaign, runner, transfer
 from ackclock.measure.causes import courses
 from ackclock.measure.journal import Journal
 from ackclock.results.result import Result
@@ -183,6 +183,36 @@ cc = "cubic"
     assert set(result.flows["cc"]) == {"cubic"}
     for entry in result.manifest["runs"]:
         assert entry["emulation"] is not None
+
+
+def test_where_only_bytes_and_times_can_be_had_the_rest_is_null(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(transfer, "_INFO", None)  # as on a system that has no TCP_INFO
+    with serving() as (_, address):
+        text = CAMPAIGN.format(port=address.port).replace('["cubic", "reno"]', '"reno"').replace("= 3\ngap", "= 1\ngap")
+        out = tmp_path / "out"
+        made = runner.begin(campaign.parsed(text, "try.toml", tmp_path), out, runner.Asked(), lambda _: None)
+    assert (made.done, dict(made.failed)) == (2, {})
+    result = Result.load(out)
+    known = {"goodput_bps", "goodput_bytes", "path_rtt_s"}  # of what was read, and of handshakes
+    for name in known:
+        assert result.flows[name].null_count() == 0, name
+    for name in (
+        "sent_bytes",
+        "retransmitted_bytes",
+        "sent_segments",
+        "timeouts",
+        "mean_rtt_s",
+        "min_rtt_s",
+        "mean_cwnd_bytes",
+    ):
+        assert result.flows[name].null_count() == result.flows.height, name
+    assert set(result.series["metric"].cast(pl.String)) == {"delivered"}
+    assert main(["measure", "why", str(out)]) == 0
+    said = capsys.readouterr().out
+    for name in ("rwnd_limited", "sndbuf_limited", "busy_time", "retransmitted", "srtt", "cwnd"):
+        assert f"(without {name})" in said
 
 
 def test_both_directions_at_a_time_are_two_lines(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def plan(file: Path, *, as_json: bool) -> int:
     out = console.stdout()
     for text in _lines(campaign):
         console.say(out, text)
-    if any(line.rate is None for line in campaign.lines):
+    if any(line.rate is None and line.via is None for line in campaign.lines):
         console.say(
             out, 'with rate = "25 Mbit/s", or what you think it is, in [[lines]] the plan has the volume in all'
         )
