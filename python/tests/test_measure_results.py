@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import statistics
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import ackclock
 from ackclock.cli.app import main
-from ackclock.measure import campaign, runner, transfer
+from ackclock.measure import campaign, inside, runner, transfer
 from ackclock.measure.causes import courses
 from ackclock.measure.journal import Journal
 from ackclock.results.result import Result
+from ackclock.sweeps import shell
 from measuring import serving
 
 pytestmark = pytest.mark.real_time
@@ -183,6 +185,43 @@ cc = "cubic"
     assert set(result.flows["cc"]) == {"cubic"}
     for entry in result.manifest["runs"]:
         assert entry["emulation"] is not None
+
+
+def test_a_path_that_was_late_is_said_of_its_block_and_wherever_it_counts(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    problem = "packets of link bottleneck were late: the 99th percentile is 9 ms"
+    late = {"valid": False, "problems": [problem, "one", "two"]}
+
+    def played(_: object, request: Any) -> shell.Ended:
+        inside.main(request.command[3:])
+        return shell.Ended({"exit": 0}, (), late if request.command[5] == "0" else {"valid": True, "problems": []}, ())
+
+    (tmp_path / "path.toml").write_text(PATH, encoding="utf-8")
+    monkeypatch.setattr(runner.shell, "play", played)
+    monkeypatch.setenv(inside.SERVER, "127.0.0.1")
+    out, file = tmp_path / "out", tmp_path / "campaign.toml"
+    text = CAMPAIGN.replace('server = "127.0.0.1:{port}"', "probe = false").replace(
+        'place = "52.516275,13.377704"', 'via = "path.toml"'
+    )
+    file.write_text(text.replace('["cubic", "reno"]', '"reno"'), encoding="utf-8")
+    with serving() as (_, address):
+        monkeypatch.setattr(inside.server, "PORT", address.port)
+        assert main(["measure", "run", str(file), "--out", str(out)]) == 0
+    said = "the emulated path was late (packets of link bottleneck were late: the 99th percentile is 9 ms; one): give"
+    assert f"here: block 0: {said}" in capsys.readouterr().out
+    assert [said in " ".join(entry["warnings"]) for entry in Result.load(out).manifest["runs"]] == [
+        True,
+        False,
+        False,
+    ] * 2
+    note = "2 of 6 runs were measured behind an emulated path that was late (docs/engines.md)"
+    for command in (["why"], ["rank", "--by", "connections"], ["compare", "--by", "connections"], ["plot"]):
+        first, *more = command
+        assert main([*(["measure"] if first == "why" else []), first, str(out), *more]) == 0
+        assert note in capsys.readouterr().err, first
+    assert main(["measure", "why", str(folder)]) == 0
+    assert not capsys.readouterr().err, "a line that is no path is not late"
 
 
 def test_where_only_bytes_and_times_can_be_had_the_rest_is_null(

@@ -10,7 +10,8 @@ from ackclock.errors import InputError
 from ackclock.measure.causes.verdict import explain
 from ackclock.measure.causes.words import lines_of
 from ackclock.measure.journal import FOLDER, Journal
-from ackclock.results.store import MANIFEST
+from ackclock.results import incomplete
+from ackclock.results.store import MANIFEST, manifest_of
 
 
 def why(directory: Path, *, as_json: bool) -> int:
@@ -24,6 +25,8 @@ def why(directory: Path, *, as_json: bool) -> int:
     for verdict in found:
         for text in lines_of(verdict):
             console.say(out, text)
+    for note in incomplete.notes(manifest_of(directory)):
+        console.warn(note)
     return OK
 
 

@@ -248,7 +248,7 @@ def _block(campaign: Campaign, journal: Journal, block: Block, means: Means, rep
     if not left:
         return []
     if block.line.via is not None:
-        return _behind(campaign, journal, block, left, means)
+        return _behind(campaign, journal, block, left, means, report)
     place = campaign.server_of(block.line)
     assert place is not None, "a line without a path has a server: the campaign was checked"
     address = Address(*place, device=block.line.interface)
@@ -259,7 +259,9 @@ def _block(campaign: Campaign, journal: Journal, block: Block, means: Means, rep
         raise refusals.explained(refused, campaign, means.token_file) from None
 
 
-def _behind(campaign: Campaign, journal: Journal, block: Block, left: Left, means: Means) -> list[Point]:
+def _behind(
+    campaign: Campaign, journal: Journal, block: Block, left: Left, means: Means, report: Report
+) -> list[Point]:
     """A block on a line that is a scenario's path: both ends run behind it, for all of its tests."""
     own = [sys.executable, "-m", "ackclock.measure.inside"]
     tools = {probe.tool for probe in left.probes} | {point.tool for point in left.points}
@@ -273,7 +275,9 @@ def _behind(campaign: Campaign, journal: Journal, block: Block, left: Left, mean
     ended = shell.play(load(_path(campaign, block.line)), request)
     warnings = list(ended.warnings)
     if not ended.emulation.get("valid", True):
-        warnings.append("the emulated path was late: see docs/engines.md, when a run is valid")
+        late = "; ".join(ended.emulation["problems"][:2])
+        warnings.append(f"the emulated path was late ({late}): give the computer rest, or --virtual (docs/engines.md)")
+        report(f"{block.line.name}: block {block.number}: {warnings[-1]}")
     journal.put_block(block.number, {"warnings": warnings, "emulation": dict(ended.emulation)})
     code = ended.shell["exit"]
     if code in _STOPPED:

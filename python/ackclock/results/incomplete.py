@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ackclock.files import STOPPED
 from ackclock.results.manifest import INVALID, LATER_SWEEP, Manifest
@@ -30,18 +32,27 @@ def notes(manifest: Manifest, source: str = "") -> list[str]:
         if count := counts[key]:
             what = f"{'is' if count == 1 else 'are'} {why}" if why else "failed"
             found.append(f"{count} of {total} runs{whose} {what}")
+    if late := sum(not entry["emulation"]["valid"] for entry in manifest["runs"] if measured_behind(entry)):
+        what = f"{'was' if late == 1 else 'were'} measured behind an emulated path that was late (docs/engines.md)"
+        found.append(f"{late} of {total} runs{whose} {what}: rates and round trips are this computer's, too")
     return found
 
 
 def used(manifest: Manifest) -> list[str]:
     """A line for runs that are not valid and are in the tables all the same."""
     runs = manifest["runs"]
-    count = sum(1 for entry in runs if not entry.get("emulation", {}).get("valid", True))
+    played = [entry.get("emulation") or {} for entry in runs if not measured_behind(entry)]
+    count = sum(not emulation.get("valid", True) for emulation in played)
     if not count:
         return []
     what = "the run is" if len(runs) == 1 else f"{count} of {len(runs)} runs {'is' if count == 1 else 'are'}"
     remedy = "where run in (select run from runs where valid) leaves such runs out"
     return [f"{what} not valid, as {BEHIND}: {remedy}"]
+
+
+def measured_behind(entry: Mapping[str, Any]) -> bool:
+    """Whether a run is a test of a measurement behind an emulated path: it stays, whether that was late or not."""
+    return "context" in entry and bool(entry.get("emulation"))
 
 
 def earlier(manifest: Manifest, source: str = "") -> str:
