@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import time
@@ -16,6 +17,7 @@ from ackclock.cli.app import main
 from ackclock.errors import InputError
 from ackclock.measure import blocks, campaign, iperf3
 from ackclock.measure.client import Address
+from ackclock.measure.journal import Journal
 from measuring import serving
 
 pytestmark = pytest.mark.real_time
@@ -67,6 +69,12 @@ def test_a_campaign_by_both_tools(tmp_path: Path, port: int) -> None:
     # Two flows of 20 Mbit/s, which the one has the kernel keep to, and the other keeps to by itself.
     for goodput in result.runs["goodput_bps"]:
         assert 30e6 < goodput < 44e6
+    kept = [json.dumps(test["result"]) for _, test in Journal(out).tests() if test["result"].get("tool") == "iperf3"]
+    for text in kept:
+        assert "127.0.0.0/24" in text, "as the context has addresses"
+        assert "127.0.0.1" not in text
+        assert f"Linux {os.uname().nodename} " not in text
+        assert '"server_output_json"' in text, "both ends"
     theirs = result.flows.filter(tool="iperf3")
     assert theirs["id"].to_list() == ["0", "1"] * 2
     assert theirs["goodput_bytes"].is_not_null().all()
@@ -86,6 +94,25 @@ via = "path.toml"
 tool = "iperf3"
 duration = "2 s"
 """
+
+
+def test_what_a_server_says_of_its_client_is_no_address() -> None:
+    said = {
+        "start": {
+            "system_info": "Linux jane-laptop 6.1.0 #1 SMP x86_64",
+            "connected": [{"local_host": "2001:db8:1:2::3"}],
+        },
+        "server_output_json": {"start": {"accepted_connection": {"host": "::ffff:203.0.113.77", "port": 4000}}},
+        "server_output_text": "Accepted connection from 203.0.113.77, port 4\n[  5]   0.00-1.00   sec  1.2 MBytes\n",
+        "error": "stopped",
+    }
+    assert iperf3._nameless(said, keep=False) == {
+        "start": {"system_info": "Linux 6.1.0 #1 SMP x86_64", "connected": [{"local_host": "2001:db8:1::/48"}]},
+        "server_output_json": {"start": {"accepted_connection": {"host": "203.0.113.0/24", "port": 4000}}},
+        "server_output_text": "Accepted connection from 203.0.113.0/24, port 4\n[  5]   0.00-1.00   sec  1.2 MBytes\n",
+        "error": "stopped",
+    }
+    assert "203.0.113.77, port" in iperf3._nameless(said, keep=True)["server_output_text"]
 
 
 def test_behind_a_path_iperf3_listens_where_the_campaign_says(tmp_path: Path) -> None:

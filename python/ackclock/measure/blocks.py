@@ -79,7 +79,8 @@ def _tried(campaign: Campaign, journal: Journal, job: Job, point: Point | Probe,
         found: dict[str, Any] | None = None
         try:
             if point.tool == iperf3.TOOL:
-                found = iperf3.measure(job.address, header.iperf3_port, point.asked)
+                kept = header.keep_addresses
+                found = iperf3.measure(job.address, header.iperf3_port, point.asked, keep_addresses=kept)
             else:
                 found = client.measure(job.address, job.token, point.asked)
             problem = _broken(found)

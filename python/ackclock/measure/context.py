@@ -65,6 +65,7 @@ def gather(host: str, device: str | None, salt: bytes, *, keep_addresses: bool) 
 def shown(address: str, *, keep: bool) -> str:
     """An address as it is kept: its /24, or /48 of version 6."""
     plain = ipaddress.ip_address(address.partition("%")[0])
+    plain = getattr(plain, "ipv4_mapped", None) or plain  # as a socket of IPv6 says one of IPv4
     if keep:
         return str(plain)
     return str(ipaddress.ip_network(f"{plain}/{_PREFIXES[plain.version]}", strict=False))

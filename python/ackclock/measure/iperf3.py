@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from typing import Any
 
 from ackclock.errors import Problem
+from ackclock.measure import context
 from ackclock.measure.asked import Asked
 from ackclock.measure.client import Address, MeasureError, RefusedError
 from ackclock.measure.imports.iperf3 import of_document
@@ -54,8 +56,8 @@ def command(address: Address, port: int, asked: Asked) -> list[str]:
     return found
 
 
-def measure(address: Address, port: int, asked: Asked) -> dict[str, Any]:
-    """Make a test; what a campaign keeps of it.
+def measure(address: Address, port: int, asked: Asked, *, keep_addresses: bool = False) -> dict[str, Any]:
+    """Make a test; what a campaign keeps of it: addresses as those of its context, and no names of computers.
 
     Raises :class:`MeasureError` if it did not come about or broke, :class:`RefusedError` where iperf3 is not installed.
     """
@@ -72,11 +74,41 @@ def measure(address: Address, port: int, asked: Asked) -> dict[str, Any]:
         document = json.loads(done.stdout)
     except ValueError:
         document = {"error": done.stderr.strip() or f"it ended with exit code {done.returncode}"}
-    found = {"tool": TOOL, "asked": asked.model_dump(), "document": document}
+    found = {"tool": TOOL, "asked": asked.model_dump(), "document": _nameless(document, keep=keep_addresses)}
     test = of(found)
     if test.problem is not None:
         raise MeasureError(f"{address.host} port {port}: {test.problem}")
     return found
+
+
+_HOSTS = ("host", "local_host", "remote_host")
+_ADDRESS = re.compile(r"[0-9A-Fa-f:.]{3,}")
+_NAMED = re.compile(r"^(\S+) \S+")
+"""What iperf3 says of its system: that of ``uname -a``, whose second word is the computer's name."""
+
+
+def _nameless(told: Any, *, keep: bool) -> Any:
+    """What iperf3 says, without whose it was. A server says which public address its client had."""
+    if isinstance(told, list):
+        return [_nameless(each, keep=keep) for each in told]
+    if not isinstance(told, dict):
+        return told
+    found = {}
+    for key, value in told.items():
+        if key == "system_info":
+            found[key] = _NAMED.sub(r"\1", str(value))
+        elif isinstance(value, str) and (key in _HOSTS or key == "server_output_text"):
+            found[key] = _ADDRESS.sub(lambda text: _shown(text[0], keep=keep), value)
+        else:
+            found[key] = _nameless(value, keep=keep)
+    return found
+
+
+def _shown(text: str, *, keep: bool) -> str:
+    try:
+        return context.shown(text, keep=keep)
+    except ValueError:  # a number of something else, or a name
+        return text
 
 
 def made(found: dict[str, Any] | None) -> bool:
