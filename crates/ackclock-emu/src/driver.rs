@@ -28,6 +28,11 @@ pub trait Beside {
     /// A host is given `packet`.
     fn given(&mut self, _host: usize, _at: Time, _packet: &[u8]) {}
 
+    /// When it wants to look again at the latest, whether or not anything is due by then.
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+
     /// Everything that was due at `now` has been done.
     fn done(&mut self, _network: &mut Network, _now: Time) {}
 }
@@ -87,7 +92,7 @@ pub fn drive(
     while now < end {
         now = clock.space_out(woke, now);
         driven.gaps.took(now.since(woke));
-        let due = network.next_due().min(series.due()).min(end);
+        let due = network.next_due().min(series.due()).min(beside.next()).min(end);
         let wait = timespec(due.since(now).0);
         let ready = match epoll::wait(&poll, &mut events, Some(&wait)) {
             Ok((ready, _)) => ready,

@@ -125,7 +125,8 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
     let clock = Clock::ahead(AHEAD, orders.time_stands_still).spaced(spacing);
     let mut agent = Agent::new(run, (orders.family, clock), &hosts, options, &splits)?;
     let end = Time(run.duration_ns);
-    let applications = Waits::own().filter(|_| !orders.time_stands_still);
+    let applications =
+        if orders.time_stands_still { Vec::new() } else { Waits::own().into_iter().chain(proxies.waits()).collect() };
     let driven = std::thread::scope(|scope| {
         let path = scope.spawn(|| {
             if let Some(processor) = orders.pin {

@@ -3,7 +3,9 @@
 //! A packet is late if the path had none. If the applications had none no packet is late, and yet the flow is slower: while a thread
 //! that holds a socket is put aside, the kernel leaves what comes for that socket until it runs again. The system adds up how long
 //! a thread waited, and does so when the wait is over. So it is asked in short stretches: of many short waits, behind the path
-//! on the same processor, a stretch has no more than its length, and what is more was one long wait.
+//! on the same processor, a stretch has no more than its length, and what is more was one long wait. While nothing passes the path
+//! that is asked less often, but not so seldom that the short waits of seconds add up to what is no single one. Programs of relays
+//! are asked like the applications: they hold sockets, too.
 
 use crate::driver::Beside;
 use crate::lateness::{Lateness, Summary, Tolerance};
@@ -16,6 +18,8 @@ use serde::Serialize;
 const LONGEST: Span = Span::from_millis(1);
 /// Shortest: asking takes time itself.
 const SHORTEST: Span = Span::from_micros(100);
+/// Longest where nothing passes the path.
+const IDLE: Span = Span::from_millis(10);
 /// Share of the time that may be spent in waits longer than a stretch.
 const SHARE: f64 = 0.02;
 
@@ -25,25 +29,25 @@ pub struct Starved {
     every: Span,
     last: Time,
     begun: bool,
-    watched: Option<Waits>,
+    watched: Vec<Waits>,
     waited: Lateness,
     long: u64,
 }
 
-/// What was found of the applications' thread.
+/// What was found of the applications' threads.
 #[derive(Clone, Debug, Serialize)]
 pub struct Found {
     /// How long a stretch is, seconds.
     pub every_s: f64,
-    /// How long it waited for a processor in each stretch.
+    /// How long the one that waited longest waited for a processor in each stretch.
     pub waited: Summary,
     /// Share of the run in waits that were longer than a stretch.
     pub share: f64,
 }
 
 impl Starved {
-    /// Watches the thread of `applications`, if there is something to watch, in a run that tolerates this much.
-    pub fn new(applications: Option<Waits>, tolerance: &Tolerance) -> Starved {
+    /// Watches `applications`, threads of this program and of others, in a run that tolerates this much.
+    pub fn new(applications: Vec<Waits>, tolerance: &Tolerance) -> Starved {
         let half = Span::from_secs_f64(tolerance.worst_s / 2.0);
         let every = half.clamp(SHORTEST, LONGEST);
         Starved { every, last: Time::ZERO, begun: false, watched: applications, waited: Lateness::default(), long: 0 }
@@ -84,13 +88,22 @@ impl Found {
 }
 
 impl Beside for Starved {
+    fn next(&self) -> Time {
+        if self.watched.is_empty() {
+            Time::NEVER
+        } else {
+            self.last + IDLE
+        }
+    }
+
     fn done(&mut self, _network: &mut Network, now: Time) {
         let stretch = now.since(self.last);
         if self.begun && stretch < self.every {
             return;
         }
         self.last = now;
-        let Some(waited) = self.watched.as_mut().and_then(Waits::since) else { return };
+        // Who is gone waits no more.
+        let Some(waited) = self.watched.iter_mut().filter_map(Waits::since).max() else { return };
         // What was before the begin is of no interest.
         if self.begun {
             self.waited(stretch, waited);
@@ -105,7 +118,7 @@ mod tests {
 
     fn found(waits: &[(u64, u64)]) -> (Found, Tolerance) {
         let tolerance = Tolerance::new(0.02, 12e-6);
-        let mut starved = Starved::new(None, &tolerance);
+        let mut starved = Starved::new(Vec::new(), &tolerance);
         for (stretch, waited) in waits {
             starved.waited(Span::from_micros(*stretch), Span::from_micros(*waited));
         }

@@ -4,6 +4,7 @@ use super::told::Told;
 use super::Split;
 use crate::agent::Trouble;
 use crate::host::Host;
+use crate::sys::waits::Waits;
 use crate::sys::{process, realtime};
 use rustix::process::{kill_process, Pid, Signal};
 use std::env;
@@ -78,6 +79,11 @@ impl Proxies {
             all.0.push(Running { child, of, lines, words });
         }
         Ok(all)
+    }
+
+    /// How long each waits for a processor: its one thread that holds sockets is its first.
+    pub fn waits(&self) -> impl Iterator<Item = Waits> + '_ {
+        self.0.iter().filter_map(|running| Waits::of(&format!("/proc/{}/schedstat", running.child.id())))
     }
 
     /// Ends them; what they have said.

@@ -297,7 +297,7 @@ impl Stage<'_> {
             0
         });
         // Whether the programs had a processor when they needed one nobody watches: they are the user's.
-        let waited = Starved::new(None, &tolerance).found(until);
+        let waited = Starved::new(Vec::new(), &tolerance).found(until);
         let emulation =
             play::emulation(&run, orders, (&driven, granted, cpu_s, waited), (&network, Vec::new(), limits, 0));
         let count = |way: &watch::Way| [way.bytes.load(Relaxed), way.packets.load(Relaxed)];

@@ -18,7 +18,8 @@ impl Waits {
         Waits::of("/proc/thread-self/schedstat")
     }
 
-    fn of(path: &str) -> Option<Waits> {
+    /// Of the thread whose file this is; none where there is no such file.
+    pub fn of(path: &str) -> Option<Waits> {
         let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
         let mut waits = Waits { file, before: 0 };
         waits.since().map(|_| waits)
