@@ -145,9 +145,30 @@ def test_standard_input_is_what_a_pipe_had(place: Path) -> None:
 
 
 def test_what_is_not_there_is_said_as_in_real_time(place: Path) -> None:
-    said = shell("--quiet", "--", "no-such-program", code=127).stderr
+    said = shell("--", "no-such-program", code=127).stderr
     assert "no-such-program: there is no such program" in said
     assert said.count("\n") == 1
+    refused = shell("--with-flows", "--set", "cc=prague", "--", "true", code=2).stderr
+    assert "has no controller 'prague'" in refused
+    assert refused.count("\n") == 1
+
+
+def test_where_the_other_end_is_comes_before_what_programs_say(place: Path) -> None:
+    outputs = ("echo one; sleep 1; echo two >&2", "true")
+    for script in outputs:
+        done = subprocess.run(
+            command("--", "sh", "-c", script),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=True,
+        )
+        first, *others = done.stdout.splitlines()
+        assert first.startswith("ackclock: you are the client; the server is 100.64.0.1")
+        assert not any("you are the client" in line for line in others)
+        assert ("one" in others) == (script == outputs[0])
     assert "it may not be run" in shell("--quiet", "--", "./scenario.toml", code=126).stderr
     broken = shell("--quiet", "--server", "echo broken >&2; exit 3", "--", "true", code=2)
     assert "the server ended at once with status 3: broken" in broken.stderr

@@ -98,7 +98,8 @@ def scenario(tmp_path: Path) -> Path:
 
 def command(scenario: Path, *arguments: str) -> list[str]:
     """The command; late is allowed: whether this computer has other things to do is not what is tested here."""
-    return [sys.executable, "-m", "ackclock", "shell", str(scenario), "--allow-late", *arguments]
+    late = [] if "--virtual" in arguments else ["--allow-late"]
+    return [sys.executable, "-m", "ackclock", "shell", str(scenario), *late, *arguments]
 
 
 def shell(scenario: Path, *arguments: str, code: int = 0, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -242,16 +243,27 @@ def test_the_program_keeps_what_it_has_and_its_exit_code_is_the_commands(scenari
     [
         (["--", "no-such-program"], 127, "no-such-program: there is no such program"),
         (["--", "/etc/hosts"], 126, "/etc/hosts: it may not be run"),
+        (["--", "/etc"], 126, "/etc: it may not be run"),
         (["--server", "echo broken >&2; exit 3", "--", "true"], 2, "the server ended at once with status 3: broken"),
+        (["--server", " ", "--", "true"], 2, "--server: it is no command line; write what is to run at the other end"),
+        (["--with-flows", "--set", "flows.0.profile=rfc", "--", "true"], 2, "flows.0.profile: a kernel is no 'rfc'"),
         (["--flow", "2", "--", "true"], 2, "--flow: there is no flow 2; they are numbered from 0 to 1"),
         (["--duration", "5", "--", "true"], 2, "--duration: '5' has no unit"),
         (["--set", "topology.rtt=[\"10 ms\", \"20 ms\"]", "--", "true"], 2, "a shell is behind one path, not 2"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_is_said_in_a_line(scenario: Path, arguments: list[str], code: int, said: str) -> None:
-    done = shell(scenario, "--quiet", *arguments, code=code)
+    done = shell(scenario, *arguments, code=code)
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_network_that_does_not_forward_is_all_that_is_said(scenario: Path) -> None:
+    alone = ["unshare", "--user", "--map-root-user", "--net"]
+    asked = command(scenario, "--nat", "--", "true")
+    done = subprocess.run([*alone, *asked], capture_output=True, text=True, timeout=60, check=False)
+    said = "--nat: this system does not forward packets; allow it: sysctl -w net.ipv4.ip_forward=1"
+    assert (done.returncode, done.stderr) == (2, f"ackclock: {said}\n")
 
 
 @pytest.mark.parametrize(
@@ -260,6 +272,7 @@ def test_what_cannot_be_had_is_said_in_a_line(scenario: Path, arguments: list[st
         (["--virtual"], "--virtual: a shell to type in needs real time; give a program behind --"),
         (["--virtual", "--nat", "--", "true"], "--nat: in virtual time there is no network around the shell"),
         (["--virtual", "--pin", "0", "--", "true"], "--pin: a guest has one processor"),
+        (["--virtual", "--allow-late", "--", "true"], "--allow-late: nothing is late in virtual time; leave it out"),
         (["--virtual", "--write", "none", "--", "true"], "--write: there is no folder 'none'; make it"),
         (["--virtual", "--write", "/", "--", "true"], "--write: '/' is not a folder that programs in a guest"),
         (["--virtual", "--write", "/proc/self", "--", "true"], "is not a folder that programs in a guest could have"),
@@ -290,15 +303,16 @@ def test_without_a_device_or_a_scenario_a_line_says_so(scenario: Path, tmp_path:
     assert "no such file" in missing.stderr
     hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev && exec "$@"', "-"]
     done = subprocess.run(
-        [*hidden, *command(scenario, "--quiet", "--", "true")], capture_output=True, text=True, timeout=60, check=False
+        [*hidden, *command(scenario, "--", "true")], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 2
     assert "/dev/net/tun cannot be used" in done.stderr
     assert "modprobe tun" in done.stderr
+    assert done.stderr.count("\n") == 1
     none = ["unshare", "--user", "--map-root-user", "sh", "-c"]
     none += ['echo 0 > /proc/sys/user/max_net_namespaces && exec "$@"', "-"]
     done = subprocess.run(
-        [*none, *command(scenario, "--quiet", "--", "true")], capture_output=True, text=True, timeout=60, check=False
+        [*none, *command(scenario, "--", "true")], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 2
     assert "a network namespace cannot be made" in done.stderr

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from ackclock import kernel
 from ackclock.cli.app import main
-from ackclock.execution import behind
 
 
 @pytest.fixture
@@ -22,30 +22,35 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("found", "arguments", "said"),
-    [
-        ({"right": None, "problems": ["networks cannot be made: no"]}, [], "networks cannot be made: no"),
-        ({"hosts": [False, True], "problems": ["no device; get one"]}, [], "no device; get one"),
-        ({"right": "user_namespace"}, ["--nat"], "--nat: who is not root may not change the network around the shell"),
-        ({}, ["--nat"], "--nat: this system does not forward packets; allow it: sysctl -w net.ipv4.ip_forward=1"),
-    ],
-)
-def test_a_refusal_is_all_that_is_said(
-    found: dict[str, object],
-    arguments: list[str],
-    said: str,
+PROGRAM = """#!{python}
+import os, sys
+asked, tell = map(int, sys.argv[2:])
+with os.fdopen(asked) as orders, os.fdopen(tell, "w") as told:
+    wanted, run = orders.readline(), orders.readline()
+    if {ready}:
+        print(file=told, flush=True)
+        assert orders.read(1)
+    told.write('{{"error": "no device; get one", "exit": 2}}')
+"""
+"""In place of the program that plays: what it is asked for it refuses."""
+
+
+@pytest.mark.parametrize(("ready", "lines"), [(False, 1), (True, 3)])
+def test_nothing_is_said_before_nothing_is_refused_any_more(
+    ready: bool,
+    lines: int,
     file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "forwards").write_text("0\n", encoding="ascii")
-    monkeypatch.setattr(behind, "_FORWARDS", tmp_path / "forwards")
-    monkeypatch.setattr(kernel, "found", lambda: {"right": "own", "hosts": [True, True], "problems": []} | found)
-    assert main(["shell", str(file), *arguments, "--", "true"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"ackclock: {said}")
+    program = tmp_path / "program"
+    program.write_text(PROGRAM.format(python=sys.executable, ready=ready), encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(kernel, "program", lambda: str(program))
+    assert main(["shell", str(file), "--", "true"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert (said[-1], len(said)) == ("ackclock: no device; get one", lines)
 
 
 def test_its_usage_and_options_are_those_of_a_shell(capsys: pytest.CaptureFixture[str]) -> None:

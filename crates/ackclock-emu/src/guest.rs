@@ -112,7 +112,7 @@ fn played(orders: impl Fn(&Run) -> Result<Orders, String>) -> Result<(), String>
     let Programs { wanted, inside } = serde_json::from_str(&text).map_err(|e| format!("{PROGRAMS}: {e}"))?;
     // Whoever waits for a guest ends it when they do not any more.
     let life = eventfd(0, EventfdFlags::CLOEXEC).map_err(|e| e.to_string())?;
-    match shell::play(run, &wanted, &orders, (&life, Some(&inside))) {
+    match shell::play(run, &wanted, &orders, (&life, Some(&inside)), || Ok(())) {
         Ok(played) => keep(&played),
         Err((error, exit)) => keep(&serde_json::json!({"error": error, "exit": exit})),
     }

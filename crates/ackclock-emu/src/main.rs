@@ -83,12 +83,19 @@ fn command(arguments: &[String]) -> Result<(), String> {
 }
 
 /// Plays programs behind the path of a run. What is wrong is told as the result, for standard error is the programs'.
+///
+/// Where nothing is wrong an empty line comes first, before the program is started, which waits until a byte has come for it:
+/// whoever asked has something to say by then, and what is wrong is said alone.
 fn shell(from: &str, to: &str, options: &[String]) -> Result<(), String> {
     let life = inherited(from)?;
     let mut to = BufWriter::new(File::from(inherited(to)?));
     let result = asked(&life).and_then(|(wanted, run)| {
         let orders = orders(options, &run).map_err(|e| (e, 2))?;
-        ackclock_emu::shell::play(run, &wanted, &orders, (&life, None))
+        let ready = || {
+            to.write_all(b"\n").and_then(|()| to.flush())?;
+            File::from(life.try_clone()?).read_exact(&mut [0])
+        };
+        ackclock_emu::shell::play(run, &wanted, &orders, (&life, None), ready)
     });
     let written = match result {
         Ok(played) => serde_json::to_writer(&mut to, &played),

@@ -81,16 +81,20 @@ def shell_command(
     from ackclock.scenario.plan import load
 
     if virtual:
-        _checked(command, pin)
+        _checked(command, pin, allow_late=allow_late)
     elif (given := "--kernel" if kernel else "--write" if write else None) is not None:
         raise InputError("it belongs to virtual time", "give --virtual, too, or leave it out", key=given)
+    if server is not None and not server.strip():
+        raise InputError(
+            "it is no command line", "write what is to run at the other end, or leave it out", key="--server"
+        )
     more = by_engine(None, pin, allow_late=allow_late, offload=offload)
     plan = load(file, set=(*changes, *more), seed=seed)
     guest = Guest(kernel, write) if virtual else None
     return run(plan, Asked(command, end, server, flow, with_flows, nat, duration, out, capture, quiet, guest))
 
 
-def _checked(command: Sequence[str], pin: int | None) -> None:
+def _checked(command: Sequence[str], pin: int | None, *, allow_late: bool) -> None:
     """Raise :class:`InputError` for what virtual time has not."""
     if not command:
         raise InputError(
@@ -98,6 +102,8 @@ def _checked(command: Sequence[str], pin: int | None) -> None:
         )
     if pin is not None:
         raise InputError("a guest has one processor", "leave it out; nothing is late in virtual time", key="--pin")
+    if allow_late:
+        raise InputError("nothing is late in virtual time", "leave it out, or leave --virtual out", key="--allow-late")
 
 
 @dataclass(frozen=True, slots=True)

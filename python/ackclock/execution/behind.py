@@ -7,8 +7,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
@@ -20,7 +19,9 @@ LEVEL = "ACKCLOCK_LEVEL"
 """Of the environment of programs behind a path: which of the networks of shells it has, from 0."""
 
 _MOST = 255
-_FORWARDS = Path("/proc/sys/net/ipv4/ip_forward")
+_READY = b"\n"
+"""What the program says when everything is made: its answer begins otherwise."""
+_GO_ON = b"\n"
 
 
 class NotStartedError(EngineError):
@@ -45,25 +46,10 @@ def level() -> int:
     return found
 
 
-def check(*, ip: int, nat: bool) -> None:
-    """Raise :class:`NotStartedError` for what this computer does not allow, before anything is said or started."""
-    found = kernel.found()
-    if found["right"] is None or not found["hosts"][ip == 6]:
-        raise NotStartedError(next(iter(found["problems"]), "no hosts can be made here; see ackclock doctor"), 2)
-    if not nat:
-        return
-    if found["right"] != "own":
-        problem = "--nat: who is not root may not change the network around the shell; run it as root"
-        raise NotStartedError(problem, 2)
-    with contextlib.suppress(OSError):  # who cannot read it is told by the program
-        if _FORWARDS.read_text(encoding="ascii").strip() == "0":
-            problem = "--nat: this system does not forward packets; allow it: sysctl -w net.ipv4.ip_forward=1"
-            raise NotStartedError(problem, 2)
-
-
-def play(document: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def play(document: str, wanted: Mapping[str, Any], begins: Callable[[], None] = lambda: None) -> dict[str, Any]:
     """Play a resolved run with programs behind its path (docs/shell.md); what the program says of it.
 
+    `begins` is called when everything is made, before the program is started: who is refused hears of nothing else.
     The programs have this process's terminal, and its signals of a terminal are theirs. Whatever ends this process
     ends them, too. Raises :class:`NotStartedError`.
     """
@@ -80,7 +66,13 @@ def play(document: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
             try:
                 with contextlib.suppress(BrokenPipeError):  # it says itself why it does not listen
                     _write(orders, f"{json.dumps(dict(wanted))}\n{document}\n".encode())
-                answer = answers.read()
+                answer = answers.readline()
+                if answer == _READY:
+                    begins()
+                    with contextlib.suppress(BrokenPipeError):
+                        _write(orders, _GO_ON)
+                    answer = b""
+                answer += answers.read()
                 process.wait()
             finally:
                 process.kill()
@@ -94,9 +86,11 @@ def play(document: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def play_virtual(document: str, wanted: Mapping[str, Any], asked: programs.Asked) -> dict[str, Any]:
+def play_virtual(
+    document: str, wanted: Mapping[str, Any], asked: programs.Asked, begins: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
     """As :func:`play`, in a guest with virtual time. Raises :class:`EngineError`, too, if it comes to no end."""
-    found = programs.play(document, wanted, asked)
+    found = programs.play(document, wanted, asked, begins)
     if "error" in found:
         raise NotStartedError(found["error"], found["exit"])
     return found

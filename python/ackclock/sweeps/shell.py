@@ -94,7 +94,8 @@ def play(
 ) -> Ended:
     """Let programs run behind the path of a plan with one point; the tables of what passed go to `out`.
 
-    `begins` is called when all that was asked for has been looked at, before anything starts.
+    `begins` is called when all that was asked for has been looked at, before the program starts; in virtual time as
+    soon as it writes something, or has run for a while.
     Raises :class:`InputError` for what cannot be had, and :class:`ackclock.execution.behind.NotStartedError`.
     """
     (point,) = single(plan).points
@@ -102,15 +103,13 @@ def play(
         _checked(request, request.virtual, point.scenario.run.kernel)
     else:
         kernel.check_pin(point.scenario.run.pin, "run.pin", plan.source)
-        behind.check(ip=point.scenario.run.ip, nat=request.nat)
     scenario = _with_shell(point.scenario, request, recorded=out is not None)
     document = _document(point.scenario, scenario)
     place = store.OutputDirectory(out) if out is not None else None
     try:
         wanted = _wanted(request, place.partial if place is not None else None, plan)
-        begins()
         begun = time.monotonic()
-        played = _played(document, wanted, request, scenario)
+        played = _played(document, wanted, request, scenario, begins)
         if place is not None:
             _keep(plan, point, scenario, played, request, place, time.monotonic() - begun)
     finally:
@@ -142,9 +141,15 @@ def _checked(request: Request, virtual: Virtual, kernel: str | None) -> None:
     programs.usable(virtual.kernel or kernel)
 
 
-def _played(document: dict[str, Any], wanted: dict[str, Any], request: Request, scenario: Scenario) -> dict[str, Any]:
+def _played(
+    document: dict[str, Any],
+    wanted: dict[str, Any],
+    request: Request,
+    scenario: Scenario,
+    begins: Callable[[], None],
+) -> dict[str, Any]:
     if request.virtual is None:
-        return behind.play(resolved_text(document), wanted)
+        return behind.play(resolved_text(document), wanted, begins)
     capture = wanted["capture"]
     if capture is not None:
         wanted = {**wanted, "capture": programs.PACKETS}
@@ -153,7 +158,7 @@ def _played(document: dict[str, Any], wanted: dict[str, Any], request: Request, 
         limit_s=programs.limit_s(scenario.run.wall_limit, request.duration, document),
         capture=None if capture is None else Path(capture),
     )
-    return behind.play_virtual(resolved_text(document), wanted, asked)
+    return behind.play_virtual(resolved_text(document), wanted, asked, begins)
 
 
 def _with_shell(scenario: Scenario, request: Request, *, recorded: bool) -> Scenario:

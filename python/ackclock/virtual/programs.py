@@ -7,7 +7,8 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,8 @@ _PLACES = ("host", "written", "upper", "whole")
 """In the folder of a guest: the computer's files, the folder that is written to, memory, and all of that together."""
 _STREAMS = ("stdout", "stderr")
 _PART = 1 << 20
+_SOON_S = 3.0
+"""Of the computer's time: a guest that has not refused anything by then has started its programs."""
 _OWN = ("/proc", "/sys", "/dev")
 """What a guest has of its own."""
 
@@ -80,10 +83,13 @@ def writable(folder: Path | None) -> Path | None:
     return whole
 
 
-def play(document: str, wanted: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+def play(
+    document: str, wanted: Mapping[str, Any], asked: Asked, begins: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
     """Play a resolved run with programs behind its path, in a guest; what the guest says of it.
 
-    What they write to standard output and standard error is written to this process's while they run.
+    What they write to standard output and standard error is written to this process's while they run. `begins` is
+    called before that, or when they have run for a while, and not at all if the guest does not start them.
     Raises :class:`EngineError` with what the guest says, or if they are stuck.
     """
     run = json.loads(document)
@@ -100,7 +106,17 @@ def play(document: str, wanted: Mapping[str, Any], asked: Asked) -> dict[str, An
         for stream in streams:
             opened.callback(stream.close)
 
+        told, soon = False, time.monotonic() + _SOON_S
+
+        def begun() -> None:
+            nonlocal told
+            if not told:
+                told = True
+                begins()
+
         def pass_on() -> None:
+            if time.monotonic() > soon or any(stream.waits() for stream in streams):
+                begun()
             for stream in streams:
                 stream.pass_on()
 
@@ -111,6 +127,7 @@ def play(document: str, wanted: Mapping[str, Any], asked: Asked) -> dict[str, An
         found: dict[str, Any] = json.loads(guest.taken(place, memory))
         if "error" in found:
             return found
+        begun()
         found["emulation"] |= {"virtual": guest.which(chosen, number, place), "guest_cpu_s": cpu_s}
         packets = place / PACKETS.removeprefix("/")
         if asked.capture is not None and packets.exists():
@@ -157,6 +174,13 @@ class Stream:
     def __init__(self, file: Path, to: Any) -> None:
         self._file, self._to = file, getattr(to, "buffer", None)
         self._from: IO[bytes] | None = None
+
+    def waits(self) -> bool:
+        """Whether something has come that was not written yet."""
+        try:
+            return self._file.stat().st_size > (0 if self._from is None else self._from.tell())
+        except OSError:  # it is not there yet
+            return False
 
     def pass_on(self) -> None:
         """Write what has come since."""

@@ -96,12 +96,8 @@ fn host(wanted: &Wanted, end: End, offload: bool) -> Result<(Namespace, Device, 
     for (name, value) in VERSION_6.iter().filter(|_| version_6) {
         settings::set(name, value)?;
     }
-    let device = tun::open_device(tun::NAME, offload).map_err(|e| {
-        format!(
-            "/dev/net/tun cannot be used: {e}; load the module (modprobe tun), give the container the device (--device \
-             /dev/net/tun), or give yourself the right to open it"
-        )
-    })?;
+    let device =
+        tun::open_device(tun::NAME, offload).map_err(|e| with_remedy(&format!("/dev/net/tun cannot be used: {e}")))?;
     let mut number = 0;
     for address in addresses(wanted.level, end).into_iter().take(1 + usize::from(version_6)) {
         let fault = |e| format!("the device of {address} cannot be set up: {e}");

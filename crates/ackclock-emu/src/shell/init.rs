@@ -9,13 +9,15 @@ use crate::sys::signals::{everybody, ignore, unblock, OF_TERMINALS};
 use crate::sys::{clock, mounts};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fd::OwnedFd;
-use rustix::fs::{memfd_create, MemfdFlags};
+use rustix::fs::{access, memfd_create, Access, MemfdFlags};
+use rustix::io::Errno;
 use rustix::process::{pidfd_open, wait, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{exit, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -136,6 +138,8 @@ pub fn be(wanted: &Wanted, hosts: &[Namespace; 2], stream: UnixStream, around: A
         None => Ok((None, own_view(names, right))),
     };
     let (guest, ready) = match found {
+        // In a guest programs look elsewhere, and there what is wrong comes alone anyway.
+        Ok((None, missing)) => (None, absent(&wanted.command).unwrap_or(News::Ready(missing))),
         Ok((guest, missing)) => (guest, News::Ready(missing)),
         Err(why) => (None, News::NotStarted(why, 2)),
     };
@@ -143,6 +147,42 @@ pub fn be(wanted: &Wanted, hosts: &[Namespace; 2], stream: UnixStream, around: A
     // Who does not listen any more is gone, and everybody here with it.
     let ended = world.tell(&ready).and_then(|()| world.live());
     exit(i32::from(ended.is_err()))
+}
+
+/// What is to be told if the program of `command` is not there: nothing is started then, a server neither.
+fn absent(command: &[String]) -> Option<News> {
+    let program = command.first()?;
+    found(program).err().map(|error| not_started(program, &error.into()))
+}
+
+/// Looks for a program where it would be looked for to start it.
+fn found(program: &str) -> Result<(), Errno> {
+    let may_run = |file: &Path| {
+        access(file, Access::EXEC_OK).and_then(|()| if file.is_dir() { Err(Errno::ACCESS) } else { Ok(()) })
+    };
+    if program.contains('/') {
+        return may_run(Path::new(program));
+    }
+    let Some(path) = std::env::var_os("PATH") else { return Ok(()) };
+    let mut why = Errno::NOENT;
+    for folder in std::env::split_paths(&path) {
+        match may_run(&folder.join(program)) {
+            Ok(()) => return Ok(()),
+            Err(Errno::ACCESS) => why = Errno::ACCESS,
+            Err(_) => {}
+        }
+    }
+    Err(why)
+}
+
+/// That a program was not started, with what a shell's exit code for that is.
+fn not_started(name: &str, error: &io::Error) -> News {
+    let (why, code) = match error.kind() {
+        io::ErrorKind::NotFound => ("there is no such program".to_owned(), 127),
+        io::ErrorKind::PermissionDenied => ("it may not be run".to_owned(), 126),
+        _ => (error.to_string(), 126),
+    };
+    News::NotStarted(format!("{name}: {why}"), code)
 }
 
 /// Has this process see its own world. What of it the system does not allow.
@@ -207,7 +247,7 @@ impl World<'_> {
                 self.command = Some(program);
                 Ok(())
             }
-            Err(error) => self.not_started(&self.wanted.command[0].clone(), &error),
+            Err(error) => self.tell(&not_started(&self.wanted.command[0], &error)),
         }
     }
 
@@ -224,7 +264,7 @@ impl World<'_> {
         self.said = Some(said);
         match started {
             Ok(program) => self.server = Some(program),
-            Err(error) => return self.not_started(&words[0].clone(), &error),
+            Err(error) => return self.tell(&not_started(&words[0], &error)),
         }
         let until = Instant::now() + Duration::from_nanos(self.wanted.server_wait_ns);
         while Instant::now() < until && self.server.is_some() && !listens() {
@@ -255,15 +295,6 @@ impl World<'_> {
         let child = command.spawn()?;
         let pid = Pid::from_child(&child);
         Ok(Program { pid, fd: pidfd_open(pid, PidfdFlags::empty())? })
-    }
-
-    fn not_started(&mut self, name: &str, error: &io::Error) -> io::Result<()> {
-        let (why, code) = match error.kind() {
-            io::ErrorKind::NotFound => ("there is no such program".to_owned(), 127),
-            io::ErrorKind::PermissionDenied => ("it may not be run".to_owned(), 126),
-            _ => (error.to_string(), 126),
-        };
-        self.tell(&News::NotStarted(format!("{name}: {why}"), code))
     }
 
     /// Takes note of everybody who has ended.

@@ -45,7 +45,7 @@ use rustix::process::Signal;
 use serde::Serialize;
 use status::Status;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{channel, Receiver};
@@ -93,7 +93,7 @@ const MERCY: u64 = 2_000_000_000;
 const AHEAD: u64 = 5_000_000;
 
 /// Plays `run` with programs in the place of its last flow, as `wanted`, and `inside` if this is a guest. `life` can be read when
-/// nobody waits for it any more.
+/// nobody waits for it any more. `ready` is called when all is made and the program is the next to be started.
 ///
 /// # Errors
 /// What the host cannot do of it, or what was not started, and the exit code for that.
@@ -102,6 +102,7 @@ pub fn play(
     wanted: &Wanted,
     orders: &Orders,
     (life, inside): (&OwnedFd, Option<&Inside>),
+    ready: impl FnOnce() -> io::Result<()>,
 ) -> Result<Played, (String, i32)> {
     let trouble = |e: Trouble| (e.to_string(), 2);
     let refused = |e: String| (e, 2);
@@ -115,6 +116,7 @@ pub fn play(
     process::many_files();
 
     // What cannot be had is said before anything is started.
+    wanted.nat.then(|| nat::allowed(right)).transpose().map_err(refused)?;
     let flows = Run { flows: if wanted.with_flows { run.flows[..last].to_vec() } else { Vec::new() }, ..run.clone() };
     let options = prepare::options(&flows, &Kernel::here(orders.time_stands_still)).map_err(|e| trouble(e.into()))?;
     play::set_parameters(&options).map_err(trouble)?;
@@ -132,8 +134,7 @@ pub fn play(
     let (hosts, mut devices) = play::hosts(&flows, orders, &options, &[]).map_err(trouble)?;
     let mut ends = Ends::new(wanted, run.engine.offload).map_err(refused)?;
     devices.extend(std::mem::take(&mut ends.devices).into_iter().map(Some));
-    let way_out =
-        if wanted.nat { Some(nat::open(wanted.level, &ends, &outside, right).map_err(refused)?) } else { None };
+    let way_out = if wanted.nat { Some(nat::open(wanted.level, &ends, &outside).map_err(refused)?) } else { None };
 
     let (ours, theirs) = UnixStream::pair().map_err(|e| refused(e.to_string()))?;
     let environment = environment(wanted, ends.version_6);
@@ -153,9 +154,9 @@ pub fn play(
     drop((theirs, outputs));
     let takers = sources.map(Takers::new);
     let mut init = Init::new(ours);
-    let ready =
+    let made =
         init.news().map_err(|_| refused("the programs' own world of processes did not come about".to_owned()))?;
-    let missing = match ready {
+    let missing = match made {
         News::Ready(missing) => missing,
         News::NotStarted(why, code) => return Err((why, code)),
         _ => Vec::new(),
@@ -166,6 +167,7 @@ pub fn play(
             return Err((format!("--server: {why}"), if code == 127 { 127 } else { 2 }));
         }
     }
+    ready().map_err(|e| refused(format!("nobody waits for it: {e}")))?;
     let stage = Stage { run, wanted, orders, last, network, series, devices, missing, controller: ends.controller };
     let agent = |clock| -> Result<Option<Agent<'_>>, Trouble> {
         if flows.flows.is_empty() {

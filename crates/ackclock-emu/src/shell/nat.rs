@@ -44,21 +44,39 @@ fn side(network: &[u8], own: u8) -> Side {
     Side { own: host(own), other: host(3 - own), bits: 8 * network.len() as u8 }
 }
 
+/// Whether it can be had of the network that the calling thread is in, with the rights that there are.
+///
+/// # Errors
+/// Why not, and what to do.
+pub fn allowed(right: Right) -> Result<(), String> {
+    refused(right, forwards("ipv4/ip_forward")).map_or(Ok(()), |why| Err(why.to_owned()))
+}
+
+fn refused(right: Right, forwards: bool) -> Option<&'static str> {
+    match (right, forwards) {
+        (Right::UserNamespace, _) => {
+            Some("--nat: who is not root may not change the network around the shell; run it as root")
+        }
+        (Right::Own, false) => {
+            Some("--nat: this system does not forward packets; allow it: sysctl -w net.ipv4.ip_forward=1")
+        }
+        (Right::Own, true) => None,
+    }
+}
+
+/// Whether packets are forwarded where the calling thread is, by the name of the setting.
+fn forwards(name: &str) -> bool {
+    fs::read_to_string(format!("/proc/sys/net/{name}")).is_ok_and(|v| v.trim() != "0")
+}
+
 /// Opens it from the server of `ends` to `outside`. The calling thread is in the server's network afterwards.
 ///
 /// # Errors
 /// Why it cannot be had, and what to do.
-pub fn open(level: u8, ends: &Ends, outside: &Namespace, right: Right) -> Result<WayOut, String> {
-    if right == Right::UserNamespace {
-        return Err("--nat: who is not root may not change the network around the shell; run it as root".to_owned());
-    }
+pub fn open(level: u8, ends: &Ends, outside: &Namespace) -> Result<WayOut, String> {
     let failed = |what: &'static str| move |e| format!("--nat: {what}: {e}");
     let server = &ends.namespaces[End::Server.place()];
     outside.enter().map_err(failed("the network around the shell"))?;
-    let forwards = |name: &str| fs::read_to_string(format!("/proc/sys/net/{name}")).is_ok_and(|v| v.trim() != "0");
-    if !forwards("ipv4/ip_forward") {
-        return Err("--nat: this system does not forward packets; allow it: sysctl -w net.ipv4.ip_forward=1".to_owned());
-    }
     let process = std::process::id();
     let index = (1 << 24) + process % (1 << 24);
     pair(&format!("ack{}", process % 10_000_000), index, server).map_err(failed("a pair of devices"))?;
@@ -88,6 +106,22 @@ pub fn open(level: u8, ends: &Ends, outside: &Namespace, right: Right) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_in_the_way_is_said_with_what_to_do() {
+        for (right, forwards, remedy) in [
+            (Right::UserNamespace, true, Some("; run it as root")),
+            (Right::UserNamespace, false, Some("; run it as root")),
+            (Right::Own, false, Some("; allow it: sysctl -w net.ipv4.ip_forward=1")),
+            (Right::Own, true, None),
+        ] {
+            let said = refused(right, forwards);
+            assert_eq!(said.is_some(), remedy.is_some());
+            assert!(said
+                .zip(remedy)
+                .is_none_or(|(said, remedy)| said.starts_with("--nat: ") && said.ends_with(remedy)));
+        }
+    }
 
     #[test]
     fn every_process_has_a_network() {
