@@ -167,7 +167,9 @@ def test_what_is_missing_is_one_line(bench: ModuleType, monkeypatch: pytest.Monk
     with pytest.raises(SystemExit, match=r"^netem: --over .*: there is no folder usr in it"):
         bench.main(["--over", str(tmp_path)])
     monkeypatch.setenv("ACKCLOCK_KERNELS", str(tmp_path))
-    with pytest.raises(SystemExit, match=r"^netem: .*no kernel is built for it; build one with: ackclock"):
+    with pytest.raises(
+        SystemExit, match=r"^netem: .*no kernel is built for engine kernel-vt; build one with: ackclock"
+    ):
         bench.main([])
 
 

@@ -278,7 +278,7 @@ def test_a_network_that_does_not_forward_is_all_that_is_said(scenario: Path) -> 
         (["--virtual", "--write", "/proc/self", "--", "true"], "is not a folder that programs in a guest could have"),
         (["--kernel", "mine", "--", "true"], "--kernel: it belongs to virtual time; give --virtual, too"),
         (["--write", ".", "--", "true"], "--write: it belongs to virtual time; give --virtual, too"),
-        (["--virtual", "--", "true"], "no kernel is built for it; build one with: ackclock kernel build"),
+        (["--virtual", "--", "true"], "no kernel is built for engine kernel-vt; build one with: ackclock kernel build"),
     ],
 )
 def test_what_virtual_time_has_not_is_said_in_a_line(

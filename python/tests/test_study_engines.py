@@ -260,7 +260,7 @@ def test_a_study_without_a_kernel_for_it_says_so_in_one_line(
     command = ["study", "run", str(write_study(tmp_path)), "--engine", "kernel-vt", "--out", str(tmp_path / "o")]
     assert main(command) == 2
     said = capsys.readouterr().err
-    assert said.count("no kernel is built for it; build one with: ackclock kernel build") == 1
+    assert said.count("no kernel is built for engine kernel-vt; build one with: ackclock kernel build") == 1
     assert not (tmp_path / "o").exists()
 
 

@@ -87,6 +87,8 @@ def test_the_newest_kernel_is_meant_where_none_is_named(tmp_path: Path) -> None:
         InputError, match=re.escape("no kernel 'b' is built for engine kernel-vt; there is c, a; or: ackclock kernel b")
     ):
         kept.named("b")
+    with pytest.raises(InputError, match=r"no kernel '\.\./b' is built for engine kernel-vt; there is c, a$"):
+        kept.named("../b")  # which none could be called
 
 
 def test_where_kernels_differ_one_has_to_be_named(tmp_path: Path) -> None:
@@ -114,7 +116,9 @@ def test_names_that_are_none(name: str) -> None:
 
 
 def test_a_scenario_without_its_kernel_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match=r"run\.engine: no kernel is built for it; build one with: ackclock kernel b"):
+    with pytest.raises(
+        InputError, match=r"run\.engine: no kernel is built for engine kernel-vt; build one with: ackclock kernel b"
+    ):
         ackclock.run(RUN)
     file = tmp_path / "a.toml"
     path = 'rate = "1 Mbit/s"\nrtt = "9 ms"\nqueue = { kind = "droptail", limit = "9 packets" }\n'
@@ -123,7 +127,9 @@ def test_a_scenario_without_its_kernel_gets_one_line(tmp_path: Path, capsys: pyt
     for command in ("run", "show", "sweep"):
         assert main([command, str(file)]) == 2, "nothing was played"
         (said,) = capsys.readouterr().err.splitlines()
-        assert said.startswith(f"ackclock: {file}: run.engine: no kernel is built for it (line 10); build one with: ")
+        assert said.startswith(
+            f"ackclock: {file}: run.engine: no kernel is built for engine kernel-vt (line 10); build one with: "
+        )
     file.write_text(text, encoding="utf-8")
     kept_kernel(tmp_path, one("a"))
     assert main(["run", str(file), "--engine", "kernel-vt", "--kernel", "mine"]) == 2
@@ -148,7 +154,7 @@ def test_where_no_guest_can_begin_nothing_is_begun(tmp_path: Path, monkeypatch: 
 
 
 def test_a_kernel_that_is_gone_by_then_fails_its_run(tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="engine kernel-vt: no kernel is built for it; build one with"):
+    with pytest.raises(EngineError, match="engine kernel-vt: no kernel is built for engine kernel-vt; build one with"):
         guest.asked_for({"engine": {"kernel": ["a", "0" * 64]}})
 
 
@@ -160,6 +166,29 @@ def test_what_a_build_lacks_is_said_with_the_package(tmp_path: Path, monkeypatch
     assert "ld is missing: apt-get install binutils" in lines
     with pytest.raises(InputError, match="a kernel cannot be built here; gcc is missing: apt-get install gcc; make"):
         build.build(build.Request(source=tree(tmp_path / "linux")), lambda _: None)
+
+
+@pytest.mark.parametrize("lacking", ["no tracing here", "the guest ended without results", None])
+def test_a_kernel_that_is_built_is_asked_what_it_has(
+    lacking: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that scenarios are refused when they are read; one that cannot be started here is built all the same."""
+    asked: list[str] = []
+
+    def facts(kernel: Kernel) -> dict[str, Any]:
+        asked.append(kernel.name)
+        if lacking is not None:
+            raise EngineError(lacking)
+        return {}
+
+    monkeypatch.setattr(build, "build", lambda *_: (one("a"), True))
+    monkeypatch.setattr(guest, "unable", lambda: lacking if lacking and "here" in lacking else None)
+    monkeypatch.setattr(guest, "facts", facts)
+    assert main(["kernel", "build"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("kernel a: Linux 6.12.1, built in 1 s")
+    assert asked == ([] if lacking and "here" in lacking else ["a"])
+    assert (f"ackclock: it is built, and was not started here: {lacking}" in said.err) == (lacking is not None)
 
 
 def test_what_are_no_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,8 +268,15 @@ def test_a_patch_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     ):
         with pytest.raises(InputError, match=said):
             build.build(request, pytest.fail)  # before anything is unpacked
-    with pytest.raises(EngineError, match=r"^mine\.patch does not fit: .*tcp_cubic\.c"):
-        patches.apply(BETA.replace("717", "718"), linux, "mine.patch does not fit")
+    for wrong, where in (
+        (BETA.replace("717", "718"), "tcp_cubic"),
+        (BETA.replace("tcp_cubic", "tcp_none"), "tcp_none"),
+    ):
+        with pytest.raises(InputError) as found:
+            patches.apply_given(wrong, linux, patch, "linux-source-6.12")
+        remedy = "make it of these sources, as diff -u or git diff writes it"
+        said = f"{patch}: --patch: it does not fit linux-source-6.12 in net/ipv4/{where}.c; {remedy}"
+        assert str(found.value) == said
     patches.apply(BETA, linux, "mine.patch does not fit")
     assert (linux / "net/ipv4/tcp_cubic.c").read_text(encoding="utf-8") == "static int beta = 900;\n"
 

@@ -52,11 +52,22 @@ def build_command(
 ) -> int:
     """Build a kernel; a few minutes, and seconds once little has changed."""
     from ackclock.cli import console
+    from ackclock.errors import EngineError
     from ackclock.virtual import build as building
+    from ackclock.virtual import guest
 
     request = building.Request(source, package, config, name, patch)
+    unstarted = guest.unable()
     with _telling() as say:
         kernel, new = building.build(request, say)
+        if unstarted is None:
+            say("asking it what it has")  # by which scenarios are refused when they are read
+            try:
+                guest.facts(kernel)
+            except EngineError as error:
+                unstarted = str(error)
+    if unstarted is not None:
+        console.warn(f"it is built, and was not started here: {unstarted}")
     if json:
         console.print_json({"built": new, **_as_json(kernel)})
         return OK

@@ -103,7 +103,7 @@ def build(request: Request, say: Say) -> tuple[Kernel, bool]:
             say(f"unpacking {archive}")
             tree = sources.unpack(archive, Path(temporary))
             if request.patch is not None and own is not None:
-                patches.apply(own, tree, f"{request.patch} does not fit {origin}")
+                patches.apply_given(own, tree, request.patch, origin)
                 origin = f"{origin} with {request.patch.name}"
         return _built(request, (tree, origin), place, say, begun)
 

@@ -19,6 +19,7 @@ WORK = ".work"
 """Where sources are unpacked and built, beside the folders of kernels."""
 BUILD = "ackclock kernel build"
 LIST = "ackclock kernel list"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def named(name: str | None) -> Kernel:
     """
     found = all_of_them()
     if not found:
-        raise InputError("no kernel is built for it", f"build one with: {BUILD}", key="run.engine")
+        raise InputError("no kernel is built for engine kernel-vt", f"build one with: {BUILD}", key="run.engine")
     if name is None:
         if len({kernel.digest for kernel in found}) > 1:
             there = ", ".join(kernel.name for kernel in found)
@@ -90,12 +91,13 @@ def named(name: str | None) -> Kernel:
             return kernel
     there = ", ".join(kernel.name for kernel in found)
     problem = f"no kernel '{name}' is built for engine kernel-vt"
-    raise InputError(problem, f"there is {there}; or: {BUILD} --name {name}", key="run.kernel")
+    build = f"; or: {BUILD} --name {name}" if _NAME.fullmatch(name) else ""
+    raise InputError(problem, f"there is {there}{build}", key="run.kernel")
 
 
 def checked(name: str) -> str:
     """`name`, if a kernel may be called so. Raises :class:`InputError`."""
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}", name):
+    if _NAME.fullmatch(name):
         return name
     raise InputError(f"'{name}' is no name for a kernel", "write letters, digits, and . _ + - between", key="--name")
 

@@ -67,6 +67,16 @@ def apply(patch: str, tree: Path, failed: str) -> None:
         raise EngineError(f"{failed}: {said}")
 
 
+def apply_given(patch: str, tree: Path, file: Path, origin: str) -> None:
+    """As :func:`apply`, a patch of the user, which `file` has. Raises :class:`InputError` where it does not apply."""
+    done = _run(patch, tree, "-s")
+    if done.returncode:
+        where = ", ".join(re.findall(r"(\S+)\.rej\b", done.stdout) or sorted(files(patch)))
+        problem = f"it does not fit {origin} in {where}"
+        remedy = "make it of these sources, as diff -u or git diff writes it"
+        raise InputError(problem, remedy, source=str(file), key="--patch")
+
+
 def _apart(patch: str) -> tuple[str, dict[str, str]]:
     """What is said before the first file, and the part for each."""
     starts = [*_PART.finditer(patch)]
