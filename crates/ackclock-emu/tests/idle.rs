@@ -35,7 +35,7 @@ fn idle(watched: Vec<Waits>) -> (Found, u64) {
 fn who_is_watched_is_asked_every_ten_milliseconds() {
     let (found, wakes) = idle(vec![Waits::own().unwrap()]);
     // Fewer where the computer is busy; the first only begins.
-    assert!((20..=50).contains(&wakes), "{wakes}");
+    assert!((5..=50).contains(&wakes), "{wakes}");
     assert!(wakes - found.waited.count <= 2, "{wakes}: {:?}", found.waited);
 }
 
