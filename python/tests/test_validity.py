@@ -108,6 +108,16 @@ def test_whoever_has_pinned_the_path_is_not_told_to() -> None:
     assert line.endswith("; give the computer rest, or --allow-late")
 
 
+def test_a_candidate_with_one_run_left_is_not_said_to_have_none(
+    played: Callable[[list[int]], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = played([5, 6, 7])
+    assert main(["rank", folder]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"ackclock: {folder}: of cc=reno there is one run with goodput_bps (3 not valid")
+    assert said.endswith("one cannot be ranked; have 2 runs of each that can be used, or more")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_is_concluded_from_late_runs_alone(
     command: list[str], played: Callable[[list[int]], str], capsys: pytest.CaptureFixture[str]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ackclock.comparison import names
 from ackclock.errors import InputError
-from ackclock.results.manifest import captured
+from ackclock.results.manifest import INVALID, captured
 from ackclock.results.result import Result
 
 SEED = "run.seed"
@@ -53,6 +53,7 @@ class Side:
         counts = {
             "failed": len(self.result.manifest.get("failed", ())),
             "missing, as it was interrupted": len(self.result.manifest.get("missing", ())),
+            "not valid": len(self.result.manifest.get(INVALID, ())),
         }
         return ", ".join(f"{count} {why}" for why, count in counts.items() if count)
 

@@ -189,9 +189,13 @@ def _nothing(
         return InputError(f"no run has a value of {what}", remedy, source=side.name, key="goal")
     known = dict.fromkeys(word for word, _ in there)
     if len(known) < 2 and once:
-        problem = f"of {by}={' and '.join(once)} there is one run with {what}, of others several: one cannot be ranked"
+        why = f" ({side.unfinished})" if side.unfinished else ""
+        single = f"of {by}={' and '.join(once)} there is one run with {what}{why}"
         what_more, remedy = more(side, by)
-        return InputError(problem, f"as many {what_more} are needed: {remedy} {LEAST} or more", source=side.name)
+        needed = f"as many {what_more} are needed: {remedy} {LEAST} or more"
+        if side.unfinished:
+            needed = f"have {LEAST} runs of each that can be used, or more"
+        return InputError(f"{single}, of others several: one cannot be ranked", needed, source=side.name)
     if len(known) < 2:
         problem = (
             f"no run has a value of {what} but those of {by}={next(iter(known))}, so that there are no two to rank"
