@@ -125,8 +125,9 @@ pub fn play(run: &Run, orders: &Orders) -> Result<Played, Trouble> {
     let clock = Clock::ahead(AHEAD, orders.time_stands_still).spaced(spacing);
     let mut agent = Agent::new(run, (orders.family, clock), &hosts, options, &splits)?;
     let end = Time(run.duration_ns);
-    let applications =
-        if orders.time_stands_still { Vec::new() } else { Waits::own().into_iter().chain(proxies.waits()).collect() };
+    // Opened in virtual time, too, where nobody waits: what a guest has opened moves the random numbers of its kernel, which bbr draws.
+    let watched = Waits::own().into_iter().chain(proxies.waits());
+    let applications = watched.filter(|_| !orders.time_stands_still).collect();
     let driven = std::thread::scope(|scope| {
         let path = scope.spawn(|| {
             if let Some(processor) = orders.pin {
