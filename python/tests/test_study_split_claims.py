@@ -65,12 +65,12 @@ def test_a_quick_run_refutes_nothing_and_supports_what_needs_few_runs(loaded: Lo
     found = {item.claim.id: item for item in report.claims}
     assert [(name, item.verdict.detail) for name, item in found.items() if item.broken] == []
     # Two or three replications leave wide intervals, and one of the regions of D12 is not played at all.
-    supported = {"D1", "D2", "D5", "D7", "D8", "D9", "D11", "X1"}
-    open_ = {"D3", "D4", "D6", "D10", "D12", "X2", "X3"}
+    supported = {"D1", "D3", "D4", "D5", "D7", "D8", "D9", "D10", "D11", "X1"}
+    open_ = {"D2", "D6", "D12", "X2", "X3"}
     assert {name: item.verdict.outcome for name, item in found.items()} == (
         dict.fromkeys(supported, "pass") | dict.fromkeys(open_, "inconclusive")
     )
-    # D6, which the full run refutes, is below what is asked for here too.
+    # D6, which the full run refutes, is below the trial's 0.19 here too.
     assert found["D6"].verdict.value is not None
-    assert found["D6"].verdict.value < 0.10
+    assert found["D6"].verdict.value < 0.15
     assert found["D2"].verdict.value == pytest.approx(0.434, abs=0.005), "two regions far from S1, two near"

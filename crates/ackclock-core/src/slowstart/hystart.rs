@@ -22,13 +22,32 @@ pub enum Form {
 }
 
 impl Form {
+    /// The time that its clock shows: Linux's has microseconds. What comes out of a radio comes at whole milliseconds, but for the
+    /// time that a packet took elsewhere, so that much is just as long as a threshold or some nanoseconds longer.
+    fn clock(self, now: Time) -> Time {
+        match self {
+            Form::Linux => Time(whole(now.0)),
+            Form::Ns3 => now,
+        }
+    }
+
+    /// The round trip that ends `now`, by that clock.
+    fn round_trip(self, now: Time, rtt: Span) -> Span {
+        self.clock(now).since(self.clock(Time(now.0.saturating_sub(rtt.0))))
+    }
+
     /// How far the round's minimum must rise above the connection's.
     pub fn delay_threshold(self, min_rtt: Span) -> Span {
         match self {
-            Form::Linux => Span(min_rtt.0 / 8).clamp(DELAY_MIN, Span::from_millis(16)),
+            Form::Linux => Span(whole(min_rtt.0 / 8)).clamp(DELAY_MIN, Span::from_millis(16)),
             Form::Ns3 => min_rtt.clamp(DELAY_MIN, Span::from_secs(1)),
         }
     }
+}
+
+/// Without what is less than a microsecond.
+fn whole(ns: u64) -> u64 {
+    ns - ns % 1000
 }
 
 /// Standard slow start with two ways out.
@@ -61,7 +80,7 @@ pub(super) const ENTRY: SlowStartEntry = SlowStartEntry {
             kind: Kind::Choice(&["linux", "ns3"]),
             default: Default::Text("linux"),
             range: None,
-            doc: "linux: a train of half of the minimum RTT, of all of it where segments are paced, a delay of an eighth of it within 4 and 16 ms; ns3: the minimum RTT for \
+            doc: "linux: a train of half of the minimum RTT, of all of it where segments are paced, a delay of an eighth of it within 4 and 16 ms, in whole microseconds; ns3: the minimum RTT for \
                   both, the delay within 4 ms and 1 s",
         },
         ParamSpec {
@@ -129,20 +148,21 @@ impl HyStart {
         let offload = Span::from_secs_f64(4.0 * self.burst_bytes / rate).min(self.ack_delay_max);
         // Acknowledgments of what left in a burst span half of the round when the pipe is full; pacing in slow start, at
         // twice the window per round trip, spreads a burst over half of one already.
-        let whole = self.min_rtt + offload;
+        let span = self.min_rtt + Span(whole(offload.0));
         if self.paced {
-            whole
+            span
         } else {
-            Span(whole.0 / 2)
+            Span(whole(span.0 / 2))
         }
     }
 
     /// Whether the pipe looks full on this acknowledgment.
     fn full(&mut self, cx: &Cx<'_>, ack: &Ack, w: &Window) -> bool {
+        let now = self.form.clock(cx.now);
         if self.round != Some(ack.round) {
             self.round = Some(ack.round);
-            self.round_start = cx.now;
-            self.last_ack = cx.now;
+            self.round_start = now;
+            self.last_ack = now;
             self.round_rtt = Span::MAX;
             self.samples = 0;
         }
@@ -150,11 +170,12 @@ impl HyStart {
             return false;
         }
         let mut full = false;
-        if cx.now.since(self.last_ack) <= self.ack_delta {
-            self.last_ack = cx.now;
-            full = cx.now.since(self.round_start) > self.train_threshold(cx, w);
+        if now.since(self.last_ack) <= self.ack_delta {
+            self.last_ack = now;
+            full = now.since(self.round_start) > self.train_threshold(cx, w);
         }
         if let Some(rtt) = ack.rtt {
+            let rtt = self.form.round_trip(cx.now, rtt);
             self.round_rtt = self.round_rtt.min(rtt);
             if self.samples < MIN_SAMPLES {
                 self.samples += 1;
@@ -178,7 +199,7 @@ impl SlowStart for HyStart {
     fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window) {
         // The sample is judged with the window that was in force when it was taken, before this growth.
         if let Some(rtt) = ack.rtt {
-            self.min_rtt = self.min_rtt.min(rtt);
+            self.min_rtt = self.min_rtt.min(self.form.round_trip(cx.now, rtt));
             if !self.found && self.full(cx, ack, w) {
                 self.found = true;
                 w.ssthresh = w.cwnd.max(2.0);
@@ -242,6 +263,45 @@ mod tests {
                 })
             });
             assert_eq!(ends, Some(last), "{variant}, paced: {paced}");
+        }
+    }
+
+    /// hystart_update of Linux 6.12 reckons in microseconds: of round trips of 100 ms and then 112.5 ms, at the threshold of 12.5 ms,
+    /// 900 ns more do not exceed it, and a microsecond does.
+    #[test]
+    fn linux_knows_of_no_nanoseconds() {
+        for (more, ends) in [(900, false), (1900, true)] {
+            let mut h = HyStart::new(&Params::new(ENTRY.params, &[]).unwrap());
+            crate::cc::testing::with_cx(1000, |cx| {
+                let mut w = Window { cwnd: 200.0, ssthresh: f64::INFINITY };
+                let mut at = |h: &mut HyStart, ns: u64, rtt: u64, round: u64| {
+                    cx.now = Time(1_000_000_000 + ns);
+                    let ack = Ack { rtt: Some(Span(rtt)), round, ..crate::cc::testing::ack(1.0) };
+                    h.observe(cx, &ack, &mut w);
+                };
+                at(&mut h, 0, 100_000_000, 1);
+                // Further apart than a train's are.
+                (1..=9).for_each(|n| at(&mut h, n * 10_000_000 + more, 112_500_000 + more, 2));
+                assert_eq!(w.ssthresh.is_finite(), ends, "{more} ns");
+            });
+        }
+    }
+
+    /// Two milliseconds apart but for some nanoseconds they are one train.
+    #[test]
+    fn a_train_of_linux_may_be_some_nanoseconds_slower() {
+        for (variant, ends) in [("linux", true), ("ns3", false)] {
+            let given = [("variant".to_owned(), crate::params::Value::Text(variant.to_owned()))];
+            let mut h = HyStart::new(&Params::new(ENTRY.params, &given).unwrap());
+            crate::cc::testing::with_cx(1000, |cx| {
+                let mut w = Window { cwnd: 200.0, ssthresh: f64::INFINITY };
+                let ack = Ack { rtt: Some(Span::from_millis(20)), ..crate::cc::testing::ack(1.0) };
+                for n in 0..30 {
+                    cx.now = Time(1_000_000_000 + n * 2_000_042);
+                    h.observe(cx, &ack, &mut w);
+                }
+                assert_eq!(w.ssthresh.is_finite(), ends, "{variant}");
+            });
         }
     }
 }

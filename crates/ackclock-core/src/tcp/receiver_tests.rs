@@ -404,6 +404,33 @@ fn linux_acknowledges_what_came_at_once_when_it_is_read_where_its_window_is_limi
     }
 }
 
+/// So does what is said of the window: the second of three at a moment leaves room for what is behind it only as far as two are
+/// unread, and as much is free when the next second comes. On Linux 6.12, to whose phone of 144 KiB a radio brings two and three
+/// segments in turns, the first 29 are acknowledged when the thirtieth is not.
+#[test]
+fn linux_says_a_window_in_which_all_that_came_at_once_is_unread() {
+    let mut config = Config::profile(Profile::Linux);
+    config.set("receive_buffer", &Value::Int(144 << 10)).unwrap();
+    let mut r = Receiver::new(&config, 1448);
+    r.open(0);
+    r.comes_in_blocks();
+    answer(&mut r, 0);
+    let mut acknowledged = Vec::new();
+    for segment in 1..=30u64 {
+        // Five in two milliseconds.
+        let now = Time(1_000_000_000 + (segment * 2 - 1) / 5 * 1_000_000);
+        let at = r.nxt();
+        r.on_header(1448, false, 0);
+        r.on_data(now, at, 1448, false);
+        if r.wants_ack_now() {
+            answer(&mut r, now.0);
+            acknowledged.push(segment);
+        }
+        assert_ne!(r.ack_wait(), Some(AckWait::READ), "{segment}");
+    }
+    assert_eq!(acknowledged, [(1..=27).collect(), vec![29]].concat());
+}
+
 /// tcp_data_queue of Linux 6.12 opens the window before it moves what a hole had held back, which takes memory until it is
 /// read. So the segment that fills the hole finds no room for what the window lacks, and the next one opens it and is
 /// acknowledged at once (in a trace: segments 769 lost, 770 to 799 held, 800 acknowledged alone).

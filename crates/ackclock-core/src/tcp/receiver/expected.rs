@@ -50,7 +50,7 @@ impl Receiver {
         let Some(l) = &mut self.linux else { return };
         l.in_order(now);
         let held = if self.by_hand { l.window.hold(from, end, self.nxt) } else { 0 };
-        if l.window.in_order(now, end, held, disorder) {
+        if l.window.in_order(now, end, held, disorder, l.at_once) {
             l.opened();
         }
         if !self.by_hand {
@@ -61,7 +61,7 @@ impl Receiver {
         let shrunk = shrunk || crowded || (self.by_hand && held > 0 && l.unread(waiting, held));
         if l.in_order_due(waiting, shrunk) || (disorder && self.ooo_bytes == 0) {
             self.ack_now = true;
-            l.window.acknowledged_unread();
+            l.window.acknowledged_unread(l.at_once);
         } else if crowded && !disorder && l.reads_at_once(now) {
             self.ack_now = true;
         } else {
@@ -71,7 +71,7 @@ impl Receiver {
             self.wait = wait;
             // What was pushed is read first.
             if due && wait.is_none() {
-                l.window.acknowledged_unread();
+                l.window.acknowledged_unread(l.at_once);
             }
         }
     }

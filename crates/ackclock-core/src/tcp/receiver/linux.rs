@@ -66,7 +66,7 @@ pub(super) struct Linux {
     delay: Span,
     last_data: Time,
     /// Segments that have come in order at that moment, one unless they come in blocks: nothing of them has been read.
-    at_once: u64,
+    pub at_once: u64,
     /// More may follow at the same moment, so that nothing is read before the moment is over.
     pub in_blocks: bool,
     /// A delayed acknowledgment is due by then, if one is.

@@ -220,11 +220,11 @@ impl Window {
         }
     }
 
-    /// What has just come in order is acknowledged before the application reads it, which is why a window that the buffer
-    /// limits is a segment smaller than that.
+    /// What has just come in order, so many `segments` at this moment, is acknowledged before the application reads it, which is
+    /// why a window that the buffer limits is so much smaller than that.
     #[inline]
-    pub fn acknowledged_unread(&mut self) {
-        self.beside_fresh = self.clamp.saturating_sub(self.fresh_room);
+    pub fn acknowledged_unread(&mut self, segments: u64) {
+        self.beside_fresh = self.clamp.saturating_sub(segments * self.fresh_room);
     }
 
     /// The window that the buffer allows.
@@ -243,10 +243,11 @@ impl Window {
         room > 0
     }
 
-    /// A segment came in order and moved the stream to `nxt`, while `held` of memory is unread; `disorder`: data was held
-    /// behind it, and what it has joined of that still takes its memory. True when the window opened.
+    /// A segment came in order and moved the stream to `nxt`, while `held` of memory is unread, or so many `segments` that came at
+    /// this moment; `disorder`: data was held behind it, and what it has joined of that still takes its memory. True when the
+    /// window opened.
     #[inline]
-    pub fn in_order(&mut self, now: Time, nxt: u64, held: u64, disorder: bool) -> bool {
+    pub fn in_order(&mut self, now: Time, nxt: u64, held: u64, disorder: bool, segments: u64) -> bool {
         self.measure();
         if nxt >= self.round_end {
             if let Some(start) = self.round_start {
@@ -259,7 +260,7 @@ impl Window {
             return false;
         }
         let units = self.units + if disorder { self.unread } else { 0 };
-        self.grow(units * OUT_OF_ORDER_UNIT + held.max(self.mss + OVERHEAD))
+        self.grow(units * OUT_OF_ORDER_UNIT + held.max(segments * (self.mss + OVERHEAD)))
     }
 
     /// A segment `pos..end` is kept out of order. True when the window opened.
