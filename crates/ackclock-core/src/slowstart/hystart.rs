@@ -45,9 +45,12 @@ impl Form {
     }
 }
 
+/// In nanoseconds.
+const MICROSECOND: u64 = 1000;
+
 /// Without what is less than a microsecond.
 fn whole(ns: u64) -> u64 {
-    ns - ns % 1000
+    ns - ns % MICROSECOND
 }
 
 /// Standard slow start with two ways out.
@@ -199,7 +202,10 @@ impl SlowStart for HyStart {
     fn observe(&mut self, cx: &Cx<'_>, ack: &Ack, w: &mut Window) {
         // The sample is judged with the window that was in force when it was taken, before this growth.
         if let Some(rtt) = ack.rtt {
-            self.min_rtt = self.min_rtt.min(self.form.round_trip(cx.now, rtt));
+            // By a clock of microseconds a round trip is less than one of them shorter, so that most need not be reckoned.
+            if rtt.0 < self.min_rtt.0.saturating_add(MICROSECOND) {
+                self.min_rtt = self.min_rtt.min(self.form.round_trip(cx.now, rtt));
+            }
             if !self.found && self.full(cx, ack, w) {
                 self.found = true;
                 w.ssthresh = w.cwnd.max(2.0);
