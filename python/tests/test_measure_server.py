@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import ipaddress
 import json
 import re
@@ -110,6 +111,20 @@ def test_no_newcomer_is_told_more_than_it_has_said(said: bytes) -> None:
             sock.sendall(said)
             assert len(rest(sock)) <= len(said)
         assert client.measure(address, None, SHORT)["ends"]["server"]["ended"] is None
+
+
+@pytest.mark.parametrize("bind", ["127.0.0.1", "::1", "::"])
+def test_a_test_knows_how_the_computer_is_set_that_sends_it(bind: str) -> None:
+    with serving(bind=bind, token=TOKEN) as (_, address):
+        place = dataclasses.replace(address, host="127.0.0.1" if bind == "::" else bind)
+        found = client.measure(place, TOKEN, SHORT)["server"]
+    own = Path("/proc/sys/net/ipv4")
+    assert found["mtu"] == int(Path("/sys/class/net/lo/mtu").read_text())
+    assert found["default_qdisc"] == Path("/proc/sys/net/core/default_qdisc").read_text().strip()
+    assert found["default_cc"] == (own / "tcp_congestion_control").read_text().strip()
+    assert found["sysctl"]["tcp_wmem"].split() == (own / "tcp_wmem").read_text().split()
+    assert "tcp_fastopen_key" not in found["sysctl"], "it is a secret of that computer"
+    assert len(found["load"]) == 3
 
 
 def test_nothing_is_said_before_anything_was_heard_and_slow_ones_lose_their_place(
@@ -312,7 +327,8 @@ def test_a_server_never_connects_and_opens_no_file_that_a_client_names() -> None
     done = subprocess.run([sys.executable, "-c", _WATCHED], capture_output=True, text=True, timeout=60, check=True)
     seen = json.loads(done.stdout)
     assert {event for event, _ in seen} <= {"open"}
-    others = [name for _, name in seen if not re.search(r"^/proc/sys/net/ipv4/|\.pyc?$|^/etc/|/encodings/|^\d+$", name)]
+    own = r"^/proc/sys/net/(ipv4/|core/default_qdisc$|if_inet6$)|^/sys/class/net/lo/|\.pyc?$|^/etc/|/encodings/|^\d+$"
+    others = [name for _, name in seen if not re.search(own, name)]
     assert others == []
 
 

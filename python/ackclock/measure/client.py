@@ -20,6 +20,8 @@ CONNECT_S = 10.0
 """A connection that is not there after this time will not come."""
 
 _ANSWER_S = 15.0
+_OF_SERVER = ("kernel", "cc", "rate", "bytes", "default_cc", "speed_mbit", "mtu", "default_qdisc", "sysctl", "load")
+"""What is kept of a server's welcome; of one that does not say it, ``None``."""
 _PADDED = 512
 """Bytes of a hello: a server says no more to a newcomer than it has heard of it."""
 
@@ -138,7 +140,7 @@ def measure(address: Address, token: bytes | None, asked: Asked) -> dict[str, An
         _part(control)
     return {
         "asked": asked.model_dump(),
-        "server": {key: welcome[key] for key in ("kernel", "cc", "rate", "bytes")},
+        "server": {key: welcome.get(key) for key in _OF_SERVER},
         "cc": {"client": own_cc, "server": there["cc"]},
         "clock": [{"offset_ns": item.offset_ns, "uncertainty_ns": item.uncertainty_ns} for item in (before, after)],
         "ends": {

@@ -26,6 +26,7 @@ from ackclock.measure import interfaces, modem, routes, sockets
 from ackclock.measure.system import said, text
 
 _SETTINGS = Path("/proc/sys/net/ipv4")
+_DEFAULT_QDISC = Path("/proc/sys/net/core/default_qdisc")
 _SECRET = ("tcp_fastopen_key",)
 _SIOCGIFADDR = 0x8915
 _SIOCGIWESSID = 0x8B1B
@@ -59,6 +60,23 @@ def gather(host: str, device: str | None, salt: bytes, *, keep_addresses: bool) 
         "sysctl": _sysctl(),
         "load": list(os.getloadavg()),
         "power": _power(),
+    }
+
+
+def of_server(address: str) -> dict[str, Any]:
+    """What a server says of the computer that sends from an address: of most tests it is the sender.
+
+    By files of the kernel alone: a server starts no program.
+    """
+    interface = _interface_of(address)
+    return {
+        "kernel": f"{platform.system()} {platform.release()}",
+        "default_cc": text(_SETTINGS / "tcp_congestion_control"),
+        "speed_mbit": interfaces.number(interface, "speed"),
+        "mtu": interfaces.number(interface, "mtu"),
+        "default_qdisc": text(_DEFAULT_QDISC),
+        "sysctl": _sysctl(),
+        "load": list(os.getloadavg()),
     }
 
 
@@ -114,7 +132,8 @@ def interface_to(host: str) -> str | None:
 
 
 def _interface_of(address: str) -> str | None:
-    wanted = ipaddress.ip_address(address.partition("%")[0])
+    plain = ipaddress.ip_address(address.partition("%")[0])
+    wanted = getattr(plain, "ipv4_mapped", None) or plain  # as a socket of IPv6 says one of IPv4
     if wanted.version == 6:
         for line in (text(Path("/proc/net/if_inet6")) or "").splitlines():
             number, *_, name = line.split()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import platform
 import secrets
 import socket
 import struct
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ackclock.errors import Problem
-from ackclock.measure import asked, frames, sockets, transfer
+from ackclock.measure import asked, context, frames, sockets, transfer
 from ackclock.measure.frames import Message, ProtocolError
 
 IDLE_S = 10.0
@@ -158,7 +157,7 @@ class Session:
             "type": "welcome",
             "version": frames.VERSION,
             "proof": self._proof,
-            "kernel": f"{platform.system()} {platform.release()}",
+            **context.of_server(self._sock.getsockname()[0]),
             "cc": sockets.controllers(),
             "rate": self._terms.rate,
             "bytes": self._terms.bytes_of_test,
