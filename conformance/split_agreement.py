@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import functools
 import io
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from pathlib import Path
 
 import ackclock
 import split_gone
+import split_real_time
 from ackclock.study import mean_interval
-from split_kernel import MEANS, PLAYED, REPLICATIONS, STUDY, given, rates
+from split_kernel import COLUMNS, MEANS, PLAYED, REPLICATIONS, STUDY, given, rates
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "conformance" / "split" / "agreement.csv"
@@ -33,6 +35,8 @@ ON = {"proxy": ("third", "two-thirds", "pep", "buffer-100k", "buffer-400k", "iw-
 TITLES = {
     "mean": "LTE at the mean pings",
     "3g": "3G at the mean pings",
+    "regions": "LTE at the pings of the regions",
+    "3g-regions": "3G at the pings of the regions, up to 1 MB",
     "outages": "a radio that goes away",
     "window": "the phone's window",
     "rates": "the rate of 3G",
@@ -44,8 +48,22 @@ SAME = ("modern", "proxy")
 """Scenarios in which nothing is drawn but the start: a run more is the same run later (`test_split_kernel.py`)."""
 SERVERS = {"105 ms": "S1", "52.5 ms": "S1", "15 ms": "S2", "7.5 ms": "S2"}
 """By what the scenarios have for the way to a server, a round trip or one way of it: the server."""
+REGIONS = {
+    "S1": ("125 ms", "130 ms", "155 ms", "126 ms", "135 ms", "30 ms", "34 ms"),
+    "S2": ("3 ms", "5 ms", "7 ms", "4 ms", "6 ms", "40 ms", "39 ms"),
+}
+"""By server the round trips of R1 to R7, as the figures of `study.toml` have them."""
+SERVERS |= {rtt: f"R{number}, {server}" for server, rtts in REGIONS.items() for number, rtt in enumerate(rtts, 1)}
+NAMES = SERVERS | {"0.0": "none lost"}
+"""What the page has for parts of the names of cells."""
 LARGE = ("rate_5m", "rate_10m", "rate_20m")
 """Columns of 5 MB and more."""
+WEIGHTED = "weighted"
+"""A column beside those of the sizes: the gain over all of them, as figure 29 draws it."""
+WEIGHTS = dict(zip(COLUMNS.values(), (0.15, 0.15, 0.15, 0.30, 0.125, 0.125), strict=True))
+"""Those of `measures.py` of the study."""
+FEW = {2: "3g", 3: "regions"}
+"""Few runs, and the scenario whose large files have so many."""
 Rates = dict[tuple[str, int], dict[str, float]]
 """Bit/s by the name of a row and a replication, and by column."""
 
@@ -71,6 +89,11 @@ class Cell:
         if max(map(abs, ends)) <= MARGIN:
             return "equal"
         return "open" if min(ends) <= MARGIN and max(ends) >= -MARGIN else "different"
+
+    @property
+    def is_large(self) -> bool:
+        """Of 5 MB and more, or of all sizes, which these are part of."""
+        return self.column in (*LARGE, WEIGHTED)
 
     def words(self) -> list[str]:
         """As the table has it: three significant digits are more than is known of a gain."""
@@ -125,18 +148,26 @@ def of(name: str, linux: Rates, ours: Rates) -> Iterator[Cell]:
     for row in cells_of(linux):
         begin = f"{row}, " if row else ""
         for relay in ON.get(name, ("pep",)):
-            for column in linux[begin + OFF, 0]:
+            columns = list(linux[begin + OFF, 0])
+            for column in [*columns, WEIGHTED] if set(columns) == set(WEIGHTS) else columns:
                 pairs = [[gain(each, begin, relay, column, number) for each in (ours, linux)] for number in numbers]
                 apart = mean_interval(one - two for one, two in pairs)
                 one, two = (sum(side) / len(side) for side in zip(*pairs, strict=True))
+                low, high = apart.low, apart.high
+                if low is None and len(numbers) > 1:
+                    # All are the same.
+                    low = high = one - two
                 cell = row if name not in ON else relay
-                yield Cell(scenario, cell, column, len(numbers), one, two, one - two, apart.low, apart.high)
+                yield Cell(scenario, cell, column, len(numbers), one, two, one - two, low, high)
 
 
 def gain(found: Rates, begin: str, relay: str, column: str, number: int) -> float:
     """By how many per cent a download is faster with the proxy."""
-    on, off = (found[begin + name, number][column] for name in (relay, OFF))
-    return 100 * (on / off - 1)
+    on, off = (found[begin + name, number] for name in (relay, OFF))
+    if column == WEIGHTED:
+        ratio: float = math.prod((on[each] / off[each]) ** weight for each, weight in WEIGHTS.items())
+        return 100 * (ratio - 1)
+    return 100 * (on[column] / off[column] - 1)
 
 
 def table(cells: list[Cell]) -> str:
@@ -159,11 +190,11 @@ def page(cells: list[Cell]) -> str:
         parts += ["| cell | download | runs | simulated | Linux | difference | 95 % interval | |", "|" + "---|" * 8]
         for cell in own:
             _, raw, column, runs, ours, linux, apart, low, high, verdict = cell.words()
-            where = ", ".join(SERVERS.get(word, word) for word in raw.split(", "))
+            where = ", ".join(NAMES.get(word, word) for word in raw.split(", "))
             name, interval = SIZES[column], f"{low} to {high}" if low else ""
             parts.append(f"| {where} | {name} | {runs} | {ours} % | {linux} % | {apart} | {interval} | {verdict} |")
         parts.append("")
-    return "\n".join(parts + split_gone.page())
+    return "\n".join(parts + split_gone.page() + split_real_time.page())
 
 
 def how_many(cells: list[Cell]) -> str:
@@ -171,13 +202,17 @@ def how_many(cells: list[Cell]) -> str:
     once = [cell for cell in cells if cell.runs == 1]
     assert all(cell.scenario in SAME for cell in once), "a gain that is drawn rests on a single run"
     often = [cell for cell in cells if cell.runs > 1]
-    two = [cell for cell in often if cell.runs == 2]
-    assert all(cell.scenario == "3g" and cell.column in LARGE for cell in two)
-    fewest = min(cell.runs for cell in often if cell.runs > 2)
+    few = {runs: [cell for cell in often if cell.runs == runs] for runs in FEW}
+    assert all(cell.scenario == FEW[runs] and cell.is_large for runs, own in few.items() for cell in own)
+    two, three = few.values()
+    rest = [cell for cell in often if cell.runs not in FEW]
+    fewest = min(cell.runs for cell in rest)
     return (
         f"{len(often)} of them have intervals, {len(two)} of these of two runs of each engine (5 MB and more over 3G, "
-        f"which hardly differ), {len(often) - len(two)} of {fewest} at least. The other {len(once)} are one run of "
-        f"each, of paths where nothing is drawn but the start (`{'`, `'.join(SAME)}`): another run says the same."
+        f"which hardly differ), {len(three)} of three (5 MB and more over LTE at the pings of the regions), in "
+        f"both with what is weighted with them, and {len(rest)} of {fewest} at least. The other {len(once)} are one "
+        f"run of each, of paths where nothing is drawn but the start (`{'`, `'.join(SAME)}`): "
+        f"another run says the same."
     )
 
 
@@ -196,6 +231,7 @@ SIZES = {
     "rate_5m": "5 MB",
     "rate_10m": "10 MB",
     "rate_20m": "20 MB",
+    WEIGHTED: "all, weighted",
     "only": "",
 }
 

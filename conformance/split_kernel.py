@@ -7,7 +7,10 @@ plays scenarios of the study, some replications of each point, into folders of W
 writes their rates to `expected/linux-SCENARIO.csv` of the study, which has them beside the simulator's. `short` is
 `mean` without its large files, and more often: what the radio draws for single packets is much of a short one's time;
 so is `3g-short` of `3g`. `often` and `five` are those of its cells whose runs scatter most, more often still; `away`,
-`3g-near` and `window-far` are such cells of `outages`, `3g` and `window`.
+`3g-near` and `window-far` are such cells of `outages`, `3g` and `window`. `regions` and `3g-regions` are `lte` and
+`hspa` at the pings of each region, of `hspa` without its large files, and those of their cells that scatter most more
+often: `regions-short`, `regions-near`, `regions-often`, `regions-large`, `regions-mid`. `loss-others` is what `loss`
+leaves out.
 
 `--again` plays the first N replications anew, with `--set` of some points only, and says how far their rates are from
 those that are recorded, also in the record itself.
@@ -35,6 +38,10 @@ LOSSES = {
     "topology.hops.0.delay": ["52.5 ms"], "topology.hops.0.loss": [0.00015, 0.0005], "run.duration": "40 s",
 }  # fmt: skip
 """Of one server two of its five rates of losses."""
+LOSSES_ELSE = [("52.5 ms", loss) for loss in (0, 0.00005, 0.001)] + [
+    ("7.5 ms", loss) for loss in (0, 0.00005, 0.00015, 0.0005, 0.001)
+]
+"""Server and losses of all others."""
 PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     "mean": ("lte.toml", {"topology.rtt": FAR_AND_NEAR}),
     "short": ("lte.toml", {"topology.rtt": FAR_AND_NEAR, "run.duration": "31 s"}),
@@ -50,20 +57,46 @@ PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     "proxy": ("proxy.toml", {"flows.0.relay": PROXIES}),
     "rates": ("rates.toml", {"run.duration": "90 s"}),
     "loss": ("loss.toml", LOSSES),
+    "loss-others": ("loss.toml", {"run.duration": "40 s"}),
     "modern": ("modern.toml", {"flows.0.cc": "cubic"}),
+    "regions": ("lte.toml", {}),
+    "regions-large": ("lte.toml", {}),
+    "regions-mid": ("lte.toml", {}),
+    "regions-short": ("lte.toml", {"run.duration": "31 s"}),
+    "regions-near": ("lte.toml", {"run.duration": "70 s"}),
+    "regions-often": ("lte.toml", {"run.duration": "31 s"}),
+    "3g-regions": ("hspa.toml", {"run.duration": "31 s"}),
 }
 """By name the file of the study, and what is different: what no kernel plays is left out."""
 REPLICATIONS = {
     "mean": 12, "short": 30, "often": 100, "five": 30, "3g": 2, "3g-short": 6, "3g-near": 12,
     "outages": 30, "away": 60, "window": 6, "window-far": 12, "rates": 6, "loss": 30,
+    "loss-others": 8, "regions": 3, "regions-short": 12, "regions-near": 40, "regions-large": 8, "regions-mid": 24,
+    "regions-often": 120, "3g-regions": 6,
 }  # fmt: skip
 """Of those that are played more than once."""
 SHORT = 3
 """Flows with files of up to 1 MB."""
-FLOWS = {"short": SHORT, "five": 4, "3g-short": SHORT, "3g-near": SHORT, "away": SHORT}
+FLOWS = {
+    "short": SHORT, "five": 4, "3g-short": SHORT, "3g-near": SHORT, "away": SHORT,
+    "regions-short": SHORT, "regions-near": 4, "regions-often": SHORT, "3g-regions": SHORT,
+}  # fmt: skip
 """The first flows of those that have not all."""
+PLACES = ("topology.rtt", "topology.profile")
+PAIRS: dict[str, tuple[tuple[str, str], list[tuple[Any, Any]]]] = {
+    "regions-near": (PLACES, [(f"{ms} ms", "near") for ms in (3, 4, 5, 6, 7, 30, 40)]),
+    "regions-large": (
+        PLACES,
+        [("6 ms", "near"), ("34 ms", "mid"), ("39 ms", "mid"), ("40 ms", "mid"), ("34 ms", "far")],
+    ),
+    "regions-mid": (PLACES, [("40 ms", "mid")]),
+    "regions-often": (PLACES, [("6 ms", "near"), ("7 ms", "near")]),
+    "loss-others": (("topology.hops.0.delay", "topology.hops.0.loss"), LOSSES_ELSE),
+}
+"""Of those that have not all combinations of two keys: the keys, and their values."""
 CELLS = ["topology.rtt", "topology.profile", "flows.0.relay"]
 WINDOWS = ["topology.rtt", "tcp.receive_buffer", "relay"]
+LOST = ["topology.hops.0.delay", "topology.hops.0.loss", "relay"]
 KEYS = {
     "mean": CELLS,
     "short": CELLS,
@@ -78,8 +111,16 @@ KEYS = {
     "window-far": WINDOWS,
     "proxy": ["relay"],
     "rates": ["topology.rtt", "topology.rate", "relay"],
-    "loss": ["topology.hops.0.delay", "topology.hops.0.loss", "relay"],
+    "loss": LOST,
+    "loss-others": LOST,
     "modern": ["topology.hops.0.delay", "app.size", "topology.hops.1.rate", "cc", "relay"],
+    "regions": CELLS,
+    "regions-short": CELLS,
+    "regions-near": CELLS,
+    "regions-large": CELLS,
+    "regions-mid": CELLS,
+    "regions-often": CELLS,
+    "3g-regions": CELLS,
 }
 """What rows are called after."""
 MEANS = {
@@ -87,11 +128,13 @@ MEANS = {
     "3g": ("3g", "3g-short", "3g-near"),
     "outages": ("outages", "away"),
     "window": ("window", "window-far"),
+    "loss": ("loss", "loss-others"),
+    "regions": ("regions", "regions-large", "regions-mid", "regions-short", "regions-near", "regions-often"),
 }
 """What makes the means of a scenario: where several have a cell, the last counts, which has most runs."""
-NO_TABLE = ("3g", "loss")
+NO_TABLE = ("3g", "loss", "regions", "3g-regions")
 """Those of whose means the study has no table."""
-ONE_SIZE = ("window", "window-far", "proxy", "rates", "loss", "modern")
+ONE_SIZE = ("window", "window-far", "proxy", "rates", "loss", "loss-others", "modern")
 """Those whose runs are of one download each."""
 AGAIN = "# Played again, "
 COLUMNS = {
@@ -105,11 +148,18 @@ def given(name: str, **run: Any) -> tuple[Path | dict[str, Any], dict[str, Any]]
     file, changes = PLAYED[name]
     run = {"replications": REPLICATIONS.get(name, 1)} | run
     changes = changes | {f"run.{key}": value for key, value in run.items()}
-    if name not in FLOWS:
+    if name not in FLOWS and name not in PAIRS:
         return STUDY / file, changes
     document = tomllib.loads((STUDY / file).read_text(encoding="utf-8"))
-    document["flows"] = document["flows"][: FLOWS[name]]
-    document["sweep"] = {"zip": [[f"flows.{flow}.relay" for flow in range(FLOWS[name])]]}
+    together = document.get("sweep", {}).get("zip", [])
+    if name in FLOWS:
+        document["flows"] = document["flows"][: FLOWS[name]]
+        together = [[f"flows.{flow}.relay" for flow in range(FLOWS[name])]]
+    if name in PAIRS:
+        keys, values = PAIRS[name]
+        together = [*together, list(keys)]
+        changes |= dict(zip(keys, map(list, zip(*values, strict=True)), strict=True))
+    document["sweep"] = {"zip": together}
     return document, changes
 
 
@@ -218,12 +268,12 @@ def read(name: str) -> pl.DataFrame:
     return pl.read_csv(STUDY / "expected" / f"{name}.csv", comment_prefix="#")
 
 
-def by(result: Result) -> str:
+def by(result: Result, time: str = "virtual time") -> str:
     """What has played, and when."""
     (kernel,) = {run["emulation"]["kernel"] for run in result.manifest["runs"]}
     engine, day = result.manifest["engine"], result.manifest["created"][:10]
     version = f"ackclock {engine['version']} (commit {engine['commit']})"
-    return f"Linux {kernel.split('-')[0]} in virtual time, {version}, {day}"
+    return f"Linux {kernel.split('-')[0]} in {time}, {version}, {day}"
 
 
 def to_file(name: str, what: str, found: pl.DataFrame) -> None:
