@@ -1,8 +1,9 @@
 //! One direction of a connection: bytes from one socket into the other, and then its end.
 
-use crate::pipes::{Filled, Held, Pipes};
-use rustix::net::{shutdown, Shutdown};
+use crate::pipes::{Filled, Held, Pipes, FEW};
+use rustix::net::{recv, send, shutdown, RecvFlags, SendFlags, Shutdown};
 use std::io;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 use tokio::io::Interest;
@@ -112,15 +113,16 @@ pub async fn carry(
 ) -> Result<(), Broken> {
     begin(to, &first, way).await.map_err(Broken::Sink)?;
     drop(first);
+    // Requests, and the beginnings of answers, are short as a rule.
+    let mut few = true;
     loop {
         let ready = from.ready(Interest::READABLE).await.map_err(Broken::Source)?;
         let mut held = pipes.take().await;
-        if ready.is_read_closed() {
-            held.expect_few();
-        }
-        if burst((from, to), &mut held, way, pulse).await? {
+        let before = way.moved();
+        if burst((from, to), &mut held, few || ready.is_read_closed(), way, pulse).await? {
             return Ok(());
         }
+        few = way.moved() - before < FEW as u64;
     }
 }
 
@@ -143,14 +145,23 @@ async fn begin(to: &TcpStream, mut first: &[u8], way: &Way) -> io::Result<()> {
 async fn burst(
     (from, to): (&TcpStream, &TcpStream),
     held: &mut Held<'_>,
+    mut few: bool,
     way: &Way,
     pulse: &Pulse,
 ) -> Result<bool, Broken> {
     let (mut more, mut blocked, mut turns) = (true, false, 0);
     loop {
         if more {
-            match held.fill(from).map_err(Broken::Source)? {
-                Filled::Bytes(_) => pulse.beat(),
+            let filled = match few && held.bytes() == 0 {
+                true => hand_over((from, to), held, way)?,
+                false => held.fill(from).map_err(Broken::Source)?,
+            };
+            match filled {
+                Filled::Bytes(n) => {
+                    pulse.beat();
+                    few = n < FEW;
+                    turns += 1;
+                }
                 Filled::Nothing => more = false,
                 Filled::End => {
                     way.ended.store(true, Relaxed);
@@ -168,6 +179,7 @@ async fn burst(
             if !more {
                 return Ok(way.ended());
             }
+            let_others(&mut turns).await;
             continue;
         }
         let passed = held.drain(to).map_err(Broken::Sink)?;
@@ -189,10 +201,39 @@ async fn burst(
         }
         way.passed(passed);
         pulse.beat();
-        turns += 1;
-        if turns == TURNS {
-            turns = 0;
-            yield_now().await;
-        }
+        let_others(&mut turns).await;
     }
+}
+
+async fn let_others(turns: &mut u32) {
+    if *turns >= TURNS {
+        *turns = 0;
+        yield_now().await;
+    }
+}
+
+/// Takes few bytes and gives them on at once, if there are any: two calls that cost less than splicing them into a pipe and out of
+/// it. What is not taken for now is held.
+fn hand_over((from, to): (&TcpStream, &TcpStream), held: &mut Held<'_>, way: &Way) -> Result<Filled, Broken> {
+    let mut room = [MaybeUninit::uninit(); FEW];
+    let bytes = match from.try_io(Interest::READABLE, || Ok(recv(from, &mut room, RecvFlags::DONTWAIT)?)) {
+        Ok(((bytes, _), _)) if bytes.is_empty() => return Ok(Filled::End),
+        Ok(((bytes, _), _)) => bytes,
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(Filled::Nothing),
+        Err(error) => return Err(Broken::Source(error)),
+    };
+    let given = to.try_io(Interest::WRITABLE, || Ok(send(to, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?));
+    let given = match given {
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => 0,
+        Err(error) => {
+            way.held.store(bytes.len() as u64, Relaxed);
+            return Err(Broken::Sink(error));
+        }
+        Ok(given) => given,
+    };
+    way.passed(given);
+    if given < bytes.len() {
+        held.put(&bytes[given..]).map_err(Broken::Source)?;
+    }
+    Ok(Filled::Bytes(bytes.len()))
 }

@@ -8,10 +8,12 @@ use crate::opening::{open, Known, Opened};
 use crate::proxy::Proxy;
 use crate::sys::options::{reset_when_closed, unacknowledged, unread};
 use crate::wanted::seconds;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
@@ -42,8 +44,10 @@ pub async fn serve(proxy: Arc<Proxy>, client: TcpStream, peer: SocketAddr, _plac
             up.passed(sent);
             let split = Split { proxy: &proxy, client: &client, server: &server, up: &up, down: &down, pulse: &pulse };
             let ending = split.run(first, &mut stop, &line).await;
+            let age = pulse.age();
+            behind_others().await;
             split.told(&mut line, &ending);
-            line.end(&proxy, &ending, pulse.age());
+            line.end(&proxy, &ending, age);
             if ending.why != Why::Finished {
                 reset_when_closed(&server);
                 reset_when_closed(&client);
@@ -65,6 +69,20 @@ async fn failed(stream: &TcpStream) -> io::Error {
         Ok(_) => stream.take_error().ok().flatten().unwrap_or_else(|| io::ErrorKind::ConnectionReset.into()),
         Err(error) => error,
     }
+}
+
+/// Lets those go first who have something to carry by now. Closing two sockets takes longer than passing a request on, and while it
+/// lasts the answer to that comes, which then need not be waited for in a sleep. It takes no system call.
+async fn behind_others() {
+    let mut first = true;
+    poll_fn(|context| {
+        if !std::mem::take(&mut first) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 async fn over(stop: &mut watch::Receiver<bool>) {

@@ -28,7 +28,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const MOST_AT_ONCE: usize = 1 << 30;
 
 /// Less than a page, which is the least that a pipe holds and writes at once (pipe(7)), are few bytes.
-const FEW: usize = 4096;
+pub const FEW: usize = 4096;
 
 #[derive(Debug)]
 struct Pipe {
@@ -111,7 +111,7 @@ impl Pipes {
         } else {
             Room::Memory(vec![0; crate::wanted::LEAST_BUFFER], 0)
         };
-        let mut held = Held { room: Some(found), bytes: 0, size: 0, base: 0, few: false, pipes: self };
+        let mut held = Held { room: Some(found), bytes: 0, size: 0, base: 0, pipes: self };
         let size = held.room.as_ref().map_or(0, Room::size);
         held.base = size;
         held.claim(size).then_some(held)
@@ -161,8 +161,6 @@ pub struct Held<'a> {
     /// What of the limit it has claimed, and what it had when it was new.
     size: usize,
     base: usize,
-    /// The next bytes are expected to be few, or none.
-    few: bool,
     pipes: &'a Pipes,
 }
 
@@ -208,9 +206,21 @@ impl Held<'_> {
         grown
     }
 
-    /// Few bytes are expected, or none.
-    pub fn expect_few(&mut self) {
-        self.few = true;
+    /// Holds `few` bytes, where it holds none yet.
+    ///
+    /// # Errors
+    /// It takes less, which no pipe does that is empty.
+    pub fn put(&mut self, few: &[u8]) -> io::Result<()> {
+        match &mut self.room {
+            Some(Room::Memory(bytes, start)) => {
+                *start = 0;
+                bytes[..few.len()].copy_from_slice(few);
+            }
+            Some(Room::Pipe(pipe)) => written(few, pipe)?,
+            None => {}
+        }
+        self.bytes = few.len();
+        Ok(())
     }
 
     /// Takes bytes out of `from`.
@@ -218,9 +228,9 @@ impl Held<'_> {
     /// # Errors
     /// Its connection failed.
     pub fn fill(&mut self, from: &TcpStream) -> io::Result<Filled> {
-        let (held, few) = (self.bytes, self.few);
+        let held = self.bytes;
         let found = from.try_io(Interest::READABLE, || match &mut self.room {
-            Some(Room::Pipe(pipe)) => spliced(from, pipe, held, few),
+            Some(Room::Pipe(pipe)) => spliced(from, pipe, held),
             Some(Room::Memory(bytes, start)) => read(from, bytes, start, held),
             None => Ok(Filled::Full),
         });
@@ -228,7 +238,6 @@ impl Held<'_> {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(Filled::Nothing),
             Ok(Filled::Bytes(n)) => {
                 self.bytes += n;
-                self.few = n < FEW;
                 Ok(Filled::Bytes(n))
             }
             other => other,
@@ -263,10 +272,7 @@ impl Held<'_> {
     }
 }
 
-fn spliced(from: &TcpStream, pipe: &mut Pipe, held: usize, few: bool) -> io::Result<Filled> {
-    if few && held == 0 {
-        return read_few(from, pipe);
-    }
+fn spliced(from: &TcpStream, pipe: &mut Pipe, held: usize) -> io::Result<Filled> {
     match splice(from, None, &pipe.write, None, MOST_AT_ONCE, SpliceFlags::NONBLOCK | SpliceFlags::MOVE) {
         // Nothing is there, or the end, or an urgent byte: that looks like nothing, or like the end where a FIN came behind it.
         Ok(0) | Err(Errno::AGAIN) if held == 0 => read_few(from, pipe),
@@ -293,12 +299,15 @@ fn behind_full(from: &TcpStream) -> io::Result<Filled> {
 /// behind it. One call tells nothing from the end, for which splice takes a second one.
 fn read_few(from: &TcpStream, pipe: &mut Pipe) -> io::Result<Filled> {
     let mut room = [MaybeUninit::uninit(); FEW];
-    let ((bytes, _), _) = recv(from, &mut room, RecvFlags::DONTWAIT)?;
-    if bytes.is_empty() {
-        return Ok(Filled::End);
+    match recv(from, &mut room, RecvFlags::DONTWAIT)?.0 .0 {
+        [] => Ok(Filled::End),
+        bytes => written(bytes, pipe).map(|()| Filled::Bytes(bytes.len())),
     }
+}
+
+fn written(bytes: &[u8], pipe: &Pipe) -> io::Result<()> {
     match rustix::io::write(&pipe.write, bytes) {
-        Ok(n) if n == bytes.len() => Ok(Filled::Bytes(n)),
+        Ok(n) if n == bytes.len() => Ok(()),
         said => Err(io::Error::other(format!("a pipe that is empty took {said:?} bytes of {}", bytes.len()))),
     }
 }
