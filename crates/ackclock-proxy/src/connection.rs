@@ -6,6 +6,7 @@ use crate::ending::{By, Ending, Why};
 use crate::line::{Line, Sample};
 use crate::opening::{open, Known, Opened};
 use crate::proxy::Proxy;
+use crate::sys::info::{info, Info};
 use crate::sys::options::{reset_when_closed, unacknowledged, unread};
 use crate::wanted::seconds;
 use std::future::poll_fn;
@@ -233,22 +234,26 @@ impl Split<'_> {
 
     /// What is to be told of it.
     fn told(&self, line: &mut Line, ending: &Ending) {
+        let (finished, lines) = (ending.why == Why::Finished, self.proxy.wanted.lines);
+        let said = |of: &TcpStream| if lines { info(of).ok() } else { None };
+        let (client, server) = (said(self.client), said(self.server));
         let fin = |way: &Way| u64::from(way.finished());
         // Acknowledged to who sent it, but not read by us, in our pipe, or not acknowledged by who it is for.
-        let lost = |from: &TcpStream, way: &Way, to: &TcpStream| {
+        let lost = |from: &TcpStream, way: &Way, to: &TcpStream, said: &Option<Info>| {
+            if finished && said.as_ref().map_or(!lines, Info::all_acknowledged) {
+                return 0;
+            }
             let taken = if way.ended() { 0 } else { unread(from) };
             taken + way.held() + unacknowledged(to).saturating_sub(fin(way))
         };
-        let both = match (ending.why, self.proxy.wanted.lines) {
-            (Why::Finished, false) => (0, 0),
-            _ => (lost(self.client, self.up, self.server), lost(self.server, self.down, self.client)),
-        };
-        line.carried((self.up, self.down), both, (self.client, self.server), self.proxy.wanted.lines);
+        let up = lost(self.client, self.up, self.server, &server);
+        let down = lost(self.server, self.down, self.client, &client);
+        line.carried((self.up, self.down), (up, down), (client, server));
         let counts = &self.proxy.counts;
         counts.to_server.fetch_add(self.up.moved(), Relaxed);
         counts.to_client.fetch_add(self.down.moved(), Relaxed);
-        if ending.why != Why::Finished {
-            counts.undelivered.fetch_add(both.0 + both.1, Relaxed);
+        if !finished {
+            counts.undelivered.fetch_add(up + down, Relaxed);
         }
     }
 }

@@ -10,6 +10,9 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpStream;
 
+/// Longer than most lines.
+const USUAL: usize = 2048;
+
 /// One connection. Times are seconds; a handshake of the client is what the kernel measured between its answer and the
 /// acknowledgment of that.
 #[derive(Debug, Serialize)]
@@ -76,19 +79,16 @@ impl Line {
         }
     }
 
-    /// What was carried up and down, what of it was not delivered, and by the sockets of which sides.
+    /// What was carried up and down, what of it was not delivered, and what the kernel said then of the sockets of both sides.
     pub fn carried(
         &mut self,
         (up, down): (&Way, &Way),
         undelivered: (u64, u64),
-        (client, server): (&TcpStream, &TcpStream),
-        infos: bool,
+        (client, server): (Option<Info>, Option<Info>),
     ) {
         (self.to_server_bytes, self.to_client_bytes) = (up.moved(), down.moved());
         (self.undelivered_to_server_bytes, self.undelivered_to_client_bytes) = undelivered;
-        if infos {
-            (self.client_tcp, self.server_tcp) = (info(client).ok(), info(server).ok());
-        }
+        (self.client_tcp, self.server_tcp) = (client, server);
     }
 
     /// It has ended so, after this time; which is counted and told.
@@ -139,5 +139,9 @@ impl Sample {
 }
 
 fn text(of: &impl Serialize) -> String {
-    serde_json::to_string(of).unwrap_or_default()
+    let mut text = Vec::with_capacity(USUAL);
+    match serde_json::to_writer(&mut text, of) {
+        Ok(()) => String::from_utf8(text).unwrap_or_default(),
+        Err(_) => String::new(),
+    }
 }

@@ -230,7 +230,8 @@ impl Proxy {
         self.most.fetch_max(open, Relaxed);
         let proxy = Arc::clone(self);
         tokio::spawn(async move {
-            serve(Arc::clone(&proxy), client, peer, place).await;
+            // What is spawned is copied several times: only this is large.
+            Box::pin(serve(Arc::clone(&proxy), client, peer, place)).await;
             proxy.counts.open.fetch_sub(1, Relaxed);
             drop(permit);
         });

@@ -18,6 +18,11 @@ const SYN_DATA: u8 = 32;
 pub struct Info {
     #[serde(skip)]
     pub state: u8,
+    /// Segments, a FIN's included, that the other end has not acknowledged, and bytes that were not sent yet.
+    #[serde(skip)]
+    pub unacked: u32,
+    #[serde(skip)]
+    pub notsent_bytes: u32,
     /// Whether data that came, or went, with the SYN were taken (RFC 7413).
     pub syn_data: bool,
     pub rtt: u32,
@@ -68,6 +73,8 @@ pub fn info(socket: &impl AsFd) -> io::Result<Info> {
     // Offsets of linux/tcp.h.
     Ok(Info {
         state: bytes[0],
+        unacked: small(24),
+        notsent_bytes: small(144),
         syn_data: bytes[5] & SYN_DATA != 0,
         rtt: small(68),
         rttvar: small(72),
@@ -94,6 +101,11 @@ pub fn info(socket: &impl AsFd) -> io::Result<Info> {
 }
 
 impl Info {
+    /// Whether the other end has acknowledged all, of a connection that did not fail.
+    pub fn all_acknowledged(&self) -> bool {
+        self.unacked == 0 && self.notsent_bytes == 0
+    }
+
     /// How long the handshake took of which this end answered the first segment, of a connection that is new: what the kernel
     /// measured between its SYN and the acknowledgment. Microseconds; nothing if that has not come yet, for the client's SYN had
     /// data, or cannot be told.
