@@ -227,8 +227,8 @@ impl Split<'_> {
 
     fn sample(&self, line: &Line) {
         if self.proxy.wanted.sample_s.is_some() {
-            let text = Sample::new(line.id, self.pulse.age(), (self.up, self.down), (self.client, self.server));
-            self.proxy.journal.line(&text.text());
+            let sample = Sample::new(line.id, self.pulse.age(), (self.up, self.down), (self.client, self.server));
+            self.proxy.journal.json(&sample);
         }
     }
 

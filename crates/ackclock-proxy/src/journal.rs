@@ -1,5 +1,6 @@
 //! Lines about connections. A thread of its own writes them, so that whoever reads slowly holds up nobody.
 
+use serde::Serialize;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -68,17 +69,30 @@ impl Journal {
 
     /// Adds a line.
     pub fn line(&self, line: &str) {
+        self.add(|text| text.extend_from_slice(line.as_bytes()));
+    }
+
+    /// Adds a line of JSON, which is written where it waits.
+    pub fn json(&self, of: &impl Serialize) {
+        self.add(|text| {
+            // It fails for keys that are no text, and for nothing else that is written into memory.
+            let _ = serde_json::to_writer(text, of);
+        });
+    }
+
+    fn add(&self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut waiting = self.shared.waiting();
-        if waiting.text.len() + line.len() >= MOST {
+        let before = waiting.text.len();
+        write(&mut waiting.text);
+        if waiting.text.len() >= MOST {
+            waiting.text.truncate(before);
             self.shared.dropped.fetch_add(1, Relaxed);
             return;
         }
-        let first = waiting.text.is_empty();
-        waiting.text.extend_from_slice(line.as_bytes());
         waiting.text.push(b'\n');
-        self.shared.held.fetch_add(line.len() + 1, Relaxed);
+        self.shared.held.fetch_add(waiting.text.len() - before, Relaxed);
         drop(waiting);
-        if first {
+        if before == 0 {
             self.shared.news.notify_one();
         }
     }

@@ -10,9 +10,6 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpStream;
 
-/// Longer than most lines.
-const USUAL: usize = 2048;
-
 /// One connection. Times are seconds; a handshake of the client is what the kernel measured between its answer and the
 /// acknowledgment of that.
 #[derive(Debug, Serialize)]
@@ -102,7 +99,7 @@ impl Line {
         self.closed_by = Some(ending.by);
         self.why = ending.why.word();
         self.detail.clone_from(&ending.detail);
-        proxy.journal.line(&text(&self));
+        proxy.journal.json(&self);
     }
 }
 
@@ -130,18 +127,5 @@ impl Sample {
             client_tcp: info(client).ok(),
             server_tcp: info(server).ok(),
         }
-    }
-
-    /// Its line.
-    pub fn text(&self) -> String {
-        text(self)
-    }
-}
-
-fn text(of: &impl Serialize) -> String {
-    let mut text = Vec::with_capacity(USUAL);
-    match serde_json::to_writer(&mut text, of) {
-        Ok(()) => String::from_utf8(text).unwrap_or_default(),
-        Err(_) => String::new(),
     }
 }

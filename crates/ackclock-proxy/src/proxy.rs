@@ -177,7 +177,7 @@ impl Proxy {
                 "to_client_bytes": down, "undelivered_bytes": counts.undelivered.load(Relaxed),
                 "lines_dropped": self.journal.dropped(),
             });
-            self.journal.line(&line.to_string());
+            self.journal.json(&line);
         }
         eprintln!("ackclock proxy: {accepted} connections, {up} bytes to servers, {down} to clients; {cut} were cut off at the end");
     }
