@@ -217,7 +217,7 @@ async fn let_others(turns: &mut u32) {
 fn hand_over((from, to): (&TcpStream, &TcpStream), held: &mut Held<'_>, way: &Way) -> Result<Filled, Broken> {
     let mut room = [MaybeUninit::uninit(); FEW];
     let bytes = match from.try_io(Interest::READABLE, || Ok(recv(from, &mut room, RecvFlags::DONTWAIT)?)) {
-        Ok(((bytes, _), _)) if bytes.is_empty() => return Ok(Filled::End),
+        Ok((([], _), _)) => return Ok(Filled::End),
         Ok(((bytes, _), _)) => bytes,
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(Filled::Nothing),
         Err(error) => return Err(Broken::Source(error)),
@@ -236,4 +236,73 @@ fn hand_over((from, to): (&TcpStream, &TcpStream), held: &mut Held<'_>, way: &Wa
         held.put(&bytes[given..]).map_err(Broken::Source)?;
     }
     Ok(Filled::Bytes(bytes.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream as Plain};
+
+    /// A connection: the end that others have, and ours.
+    fn pair() -> (Plain, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let theirs = Plain::connect(listener.local_addr().unwrap()).unwrap();
+        let ours = listener.accept().unwrap().0;
+        ours.set_nonblocking(true).unwrap();
+        (theirs, TcpStream::from_std(ours).unwrap())
+    }
+
+    #[tokio::test]
+    async fn few_bytes_that_are_not_taken_are_held_and_follow() {
+        for spliced in [true, false] {
+            let ((mut writes, from), (mut reads, to)) = (pair(), pair());
+            let pipes = Pipes::new(spliced, 1 << 16, 1 << 20);
+            let (way, mut held) = (Way::default(), pipes.take().await);
+            writes.write_all(b"one").unwrap();
+            from.readable().await.unwrap();
+            to.writable().await.unwrap();
+            assert_eq!(hand_over((&from, &to), &mut held, &way).unwrap(), Filled::Bytes(3));
+            assert_eq!((held.bytes(), way.moved()), (0, 3));
+            // There may be more: only who asks in vain waits for what comes.
+            assert_eq!(hand_over((&from, &to), &mut held, &way).unwrap(), Filled::Nothing);
+            let mut full = 0;
+            while let Ok(n) = to.try_write(&[0; 65_536]) {
+                full += n;
+            }
+            writes.write_all(b"two").unwrap();
+            from.readable().await.unwrap();
+            assert_eq!(hand_over((&from, &to), &mut held, &way).unwrap(), Filled::Bytes(3));
+            assert_eq!((held.bytes(), way.moved()), (3, 3));
+            let mut got = vec![0; 3 + full];
+            reads.read_exact(&mut got).unwrap();
+            while held.bytes() > 0 {
+                to.writable().await.unwrap();
+                held.drain(&to).unwrap();
+            }
+            reads.read_exact(&mut got[..3]).unwrap();
+            assert_eq!(&got[..3], b"two", "spliced {spliced}");
+            writes.shutdown(std::net::Shutdown::Write).unwrap();
+            from.readable().await.unwrap();
+            assert_eq!(hand_over((&from, &to), &mut held, &way).unwrap(), Filled::End);
+        }
+    }
+
+    #[tokio::test]
+    async fn few_bytes_that_a_dead_end_does_not_take_are_said_to_be_held() {
+        let ((mut writes, from), (reads, to)) = (pair(), pair());
+        drop(reads);
+        let pipes = Pipes::new(true, 1 << 16, 1 << 20);
+        let (way, mut held) = (Way::default(), pipes.take().await);
+        // The first is answered with a reset.
+        to.writable().await.unwrap();
+        while to.try_write(b"x").is_ok() {
+            tokio::task::yield_now().await;
+        }
+        writes.write_all(b"gone").unwrap();
+        from.readable().await.unwrap();
+        to.writable().await.unwrap();
+        assert!(matches!(hand_over((&from, &to), &mut held, &way), Err(Broken::Sink(_))));
+        assert_eq!((way.held(), way.moved()), (4, 0));
+    }
 }

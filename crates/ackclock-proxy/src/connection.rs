@@ -257,3 +257,28 @@ impl Split<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::behind_others;
+    use std::sync::{Arc, Mutex};
+
+    #[tokio::test]
+    async fn who_is_done_lets_those_go_first_who_are_ready() {
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let task = |name, done| {
+            let order = Arc::clone(&order);
+            tokio::spawn(async move {
+                if done {
+                    behind_others().await;
+                }
+                order.lock().unwrap().push(name);
+            })
+        };
+        let (first, second, third) = (task("ended", true), task("carries", false), task("carries, too", false));
+        for task in [first, second, third] {
+            task.await.unwrap();
+        }
+        assert_eq!(*order.lock().unwrap(), ["carries", "carries, too", "ended"]);
+    }
+}

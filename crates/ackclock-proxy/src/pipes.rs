@@ -207,7 +207,6 @@ impl Held<'_> {
     }
 
     /// Holds `few` bytes, where it holds none yet.
-    ///
     /// # Errors
     /// It takes less, which no pipe does that is empty.
     pub fn put(&mut self, few: &[u8]) -> io::Result<()> {
