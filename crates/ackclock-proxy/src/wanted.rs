@@ -131,7 +131,7 @@ pub struct Wanted {
     /// Servers get a header of the PROXY protocol.
     #[serde(default)]
     pub proxy_out: Option<Announced>,
-    /// Payload stays in the kernel: splice(2).
+    /// Payload stays in the kernel, but for few bytes at a time: splice(2).
     #[serde(default = "yes")]
     pub splice: bool,
     /// Servers see the client's address.

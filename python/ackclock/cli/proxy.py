@@ -72,7 +72,11 @@ def proxy_command(
         Literal["v1", "v2"] | None, Parameter(help="Servers get a header of the PROXY protocol.")
     ] = None,
     splice: Annotated[
-        bool, Parameter(negative="--no-splice", help="Leave payload in the kernel, instead of copying it.")
+        bool,
+        Parameter(
+            negative="--no-splice",
+            help="Leave payload in the kernel, instead of copying it; up to 4096 bytes at a time are copied either way.",
+        ),
     ] = True,
     keep_source: Annotated[bool, flag("With --transparent: servers see the client's address.")] = False,
 ) -> int:
