@@ -75,7 +75,7 @@ def proxy_command(
         bool,
         Parameter(
             negative="--no-splice",
-            help="Leave payload in the kernel, instead of copying it; up to 4096 bytes at a time are copied either way.",
+            help="Leave payload in the kernel, instead of copying it; up to 4096 bytes at once are copied either way.",
         ),
     ] = True,
     keep_source: Annotated[bool, flag("With --transparent: servers see the client's address.")] = False,
