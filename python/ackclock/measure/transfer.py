@@ -59,8 +59,9 @@ class Limits:
     most: int | None = None
 
 
-_LITTLE, _GATHER_NS = 1 << 16, 10**6
-"""A reader that found less than so many bytes looks again after this time: not once for each packet of a slow line."""
+_LITTLE, _ENOUGH, _GATHER_NS = 1 << 16, 1 << 18, 10**6
+"""A reader that found less than little waits until there is enough, at most so long: each packet of a slow line wakes it
+otherwise. Where it waits longer than that takes, a fast sender finds its buffer full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,21 @@ class Outcome:
     took: int
     cpu_s: float
     ended: str | None
+
+
+class Gathering:
+    """Whether a reader waits before it looks again. Times in ns."""
+
+    def __init__(self, begun: int) -> None:
+        self._since, self._moved, self._pause = begun, 0, _GATHER_NS
+
+    def pause(self, now: int, moved: int, found: int) -> int:
+        """For how long, after `found` bytes that make `moved` of the whole test."""
+        took = now - self._since
+        if took >= _GATHER_NS:
+            self._pause = min(_GATHER_NS, _ENOUGH * took // max(1, moved - self._moved))
+            self._since, self._moved = now, moved
+        return self._pause if found < _LITTLE else 0
 
 
 class Transfer:
@@ -103,6 +119,7 @@ class Transfer:
             poll.register(number, select.POLLOUT if connection.sends else select.POLLIN)
         end = self._begun + self._limits.duration
         going, reads_only = True, not any(connection.sends for connection in self._all)
+        gathering = Gathering(self._begun)
         while True:
             now = self._sampled(time.monotonic_ns()) if going else time.monotonic_ns()
             if going and (now >= end or self._ended is not None):
@@ -127,8 +144,10 @@ class Transfer:
                     poll.unregister(number)
                 if self._ended is not None or time.monotonic_ns() >= self._next or self._ahead(time.monotonic_ns()):
                     break
-            if reads_only and self._moved - before < _LITTLE:
-                time.sleep(min(_GATHER_NS, max(0, until - time.monotonic_ns())) / 1e9)
+            now = time.monotonic_ns()
+            pause = gathering.pause(now, self._moved, self._moved - before) if reads_only else 0
+            if pause:
+                time.sleep(min(pause, max(0, until - now)) / 1e9)
         if going:
             self._sample(time.monotonic_ns())
         for connection in self._all:
