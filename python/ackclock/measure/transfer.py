@@ -60,8 +60,8 @@ class Limits:
 
 
 _LITTLE, _ENOUGH, _GATHER_NS = 1 << 16, 1 << 18, 10**6
-"""A reader that found less than little waits until there is enough, at most so long: each packet of a slow line wakes it
-otherwise. Where it waits longer than that takes, a fast sender finds its buffer full."""
+"""A reader that found less than little waits until there is enough, at most so long: each packet of a slow line would
+wake it. Where it waits longer than that takes, a fast sender finds its buffer full."""
 
 
 @dataclass(frozen=True, slots=True)
