@@ -22,6 +22,7 @@ import split_gone
 import split_real_time
 from ackclock.study import mean_interval
 from split_kernel import COLUMNS, MEANS, PLAYED, REPLICATIONS, STUDY, given, rates
+from split_words import NAMES, SIZES, WEIGHTED, tenths
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "conformance" / "split" / "agreement.csv"
@@ -46,20 +47,8 @@ TITLES = {
 }
 SAME = ("modern", "proxy")
 """Scenarios in which nothing is drawn but the start: a run more is the same run later (`test_split_kernel.py`)."""
-SERVERS = {"105 ms": "S1", "52.5 ms": "S1", "15 ms": "S2", "7.5 ms": "S2"}
-"""By what the scenarios have for the way to a server, a round trip or one way of it: the server."""
-REGIONS = {
-    "S1": ("125 ms", "130 ms", "155 ms", "126 ms", "135 ms", "30 ms", "34 ms"),
-    "S2": ("3 ms", "5 ms", "7 ms", "4 ms", "6 ms", "40 ms", "39 ms"),
-}
-"""By server the round trips of R1 to R7, as the figures of `study.toml` have them."""
-SERVERS |= {rtt: f"R{number}, {server}" for server, rtts in REGIONS.items() for number, rtt in enumerate(rtts, 1)}
-NAMES = SERVERS | {"0.0": "none lost"}
-"""What the page has for parts of the names of cells."""
 LARGE = ("rate_5m", "rate_10m", "rate_20m")
 """Columns of 5 MB and more."""
-WEIGHTED = "weighted"
-"""A column beside those of the sizes: the gain over all of them, as figure 29 draws it."""
 WEIGHTS = dict(zip(COLUMNS.values(), (0.15, 0.15, 0.15, 0.30, 0.125, 0.125), strict=True))
 """Those of `measures.py` of the study."""
 FEW = {2: "3g", 3: "regions"}
@@ -97,13 +86,9 @@ class Cell:
 
     def words(self) -> list[str]:
         """As the table has it: three significant digits are more than is known of a gain."""
-        ends = [_tenths(end) if end is not None else "" for end in (self.low, self.high)]
-        numbers = [_tenths(value) for value in (self.ours, self.linux, self.apart)]
+        ends = [tenths(end) if end is not None else "" for end in (self.low, self.high)]
+        numbers = [tenths(value) for value in (self.ours, self.linux, self.apart)]
         return [self.scenario, self.cell, self.column, str(self.runs), *numbers, *ends, self.verdict]
-
-
-def _tenths(value: float) -> str:
-    return f"{round(value, 1) + 0.0:.1f}"  # no -0.0
 
 
 HEAD = ["scenario", "cell", "download", "runs", "simulated", "linux", "difference", "low", "high", "verdict"]
@@ -222,18 +207,6 @@ def how_often(cells: list[Cell]) -> str:
     if once in (0, len(cells)):
         return f"{'none' if once else 'all'} of them played more than once"
     return f"{len(cells) - once} of them played more than once and {once} once"
-
-
-SIZES = {
-    "rate_100k": "100 kB",
-    "rate_500k": "500 kB",
-    "rate_1m": "1 MB",
-    "rate_5m": "5 MB",
-    "rate_10m": "10 MB",
-    "rate_20m": "20 MB",
-    WEIGHTED: "all, weighted",
-    "only": "",
-}
 
 
 def main(*words: str) -> None:

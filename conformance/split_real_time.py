@@ -21,6 +21,7 @@ from ackclock.scenario.plan import load
 from ackclock.study import mean_interval
 from ackclock.sweeps.sweep import sweep
 from split_kernel import KEYS, by, given, rates
+from split_words import SERVERS, SIZES, tenths
 
 FILE = Path(__file__).parent / "split" / "real-time.csv"
 SHORT = {"topology.profile": ["near"], "run.replications": 6}
@@ -36,8 +37,6 @@ PLAYED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "modern-offload": ("the same with `--offload`", "modern", MODERN | {"run.offload": True}),
 }
 """By name what the page calls it, what of `split_kernel.py` it is, and what is different."""
-SERVERS = {"105 ms": "S1", "52.5 ms": "S1", "15 ms": "S2", "7.5 ms": "S2"}
-SIZES = {"rate_100k": "100 kB", "rate_500k": "500 kB", "rate_1m": "1 MB", "only": ""}
 HEAD = ["played", "row", "replication", "column", "rate", "valid"]
 Found = dict[tuple[str, str, int, str], tuple[float, bool]]
 """Bit/s, and whether its run was valid, by what was played, the name of a row, a replication and a column."""
@@ -79,7 +78,11 @@ def simulated(name: str) -> Found:
 def page() -> list[str]:
     """As Markdown, a table of gains."""
     parts = ["### In real time", ""]
-    parts += ["Gains of pairs of runs that are both valid; each was played once.", ""]
+    parts += [
+        "Gains of pairs of runs, with the proxy and without, that are both valid. Of each are six replications; "
+        "none was repeated because it was not valid.",
+        "",
+    ]
     parts += ["| played | cell | download | valid runs | simulated | real time | difference | 95 % interval |"]
     parts += ["|" + "---|" * 8]
     linux = recorded()
@@ -106,12 +109,8 @@ def _gains(name: str, both: list[str], column: str, numbers: list[int]) -> list[
     ]
     apart = mean_interval(one - two for one, two in zip(*sides, strict=True))
     means = [f"{sum(side) / len(side):.1f} %" for side in sides]
-    interval = "" if apart.low is None or apart.high is None else f"{_tenths(apart.low)} to {_tenths(apart.high)}"
-    return [*means, _tenths(apart.value), interval]
-
-
-def _tenths(value: float) -> str:
-    return f"{round(value, 1) + 0.0:.1f}"  # no -0.0
+    interval = "" if apart.low is None or apart.high is None else f"{tenths(apart.low)} to {tenths(apart.high)}"
+    return [*means, tenths(apart.value), interval]
 
 
 def main(work: Path) -> None:

@@ -16,9 +16,7 @@ from split_agreement import (
     MARGIN,
     ON,
     PAGE,
-    REGIONS,
     SAME,
-    WEIGHTED,
     WEIGHTS,
     Cell,
     Rates,
@@ -31,6 +29,7 @@ from split_agreement import (
     table,
 )
 from split_kernel import MEANS, NO_TABLE, PLAYED, REPLICATIONS, STUDY, file_of, given, means, rates, read
+from split_words import REGIONS, WEIGHTED
 
 RATE = 0.03
 """How far rates of 10 MB may be apart, as a share, where a window limits both."""
@@ -170,11 +169,19 @@ def test_without_a_proxy_downloads_over_lte_take_the_time_that_they_take_on_linu
     assert same >= 1400, same
 
 
-def test_in_real_time_gains_are_the_same_where_runs_are_valid() -> None:
-    """All of the interval within a tenth of the margin of the record in virtual time, or 2 points over 3G."""
-    rows = [[word.strip() for word in line.split("|")[1:-1]] for line in split_real_time.page() if "% |" in line]
-    assert {row[0] for row in rows} == {title for title, _, _ in split_real_time.PLAYED.values()}
-    for row in rows:
+def test_in_real_time_gains_are_the_simulator_s_where_runs_are_valid() -> None:
+    """All of the interval within a tenth of the margin, or 2 points over 3G."""
+    rows = [[word.strip() for word in line.split("|")[1:-1]] for line in split_real_time.page() if line.startswith("|")]
+    known = [row for row in rows[2:] if row[-1]]
+    # Without --offload packets that come right behind one another are late: half of the runs, so that pairs are few.
+    assert [row[:3] for row in rows[2:] if not row[-1]] == [
+        ["windows that do not limit", "S1, 5 MB, 25 Mbit/s", ""],
+        ["windows that do not limit", "S2, 1 MB, 25 Mbit/s", ""],
+        ["windows that do not limit", "S2, 5 MB, 25 Mbit/s", ""],
+    ]
+    assert len(known) == 11
+    for row in known:
+        assert int(row[3].split()[0]) >= 9, row
         low, high = map(float, row[-1].split(" to "))
         margin = 2 if row[0] == "3G" else MARGIN / 10
         assert -margin <= low <= high <= margin, row

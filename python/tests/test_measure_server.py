@@ -19,7 +19,7 @@ import pytest
 
 from ackclock.cli.app import main
 from ackclock.errors import InputError
-from ackclock.measure import client, frames, secret, server
+from ackclock.measure import client, frames, secret, server, welcome
 from ackclock.measure.asked import Asked
 from ackclock.measure.server import Settings
 from ackclock.measure.session import Terms
@@ -125,6 +125,31 @@ def test_a_test_knows_how_the_computer_is_set_that_sends_it(bind: str) -> None:
     assert found["sysctl"]["tcp_wmem"].split() == (own / "tcp_wmem").read_text().split()
     assert "tcp_fastopen_key" not in found["sysctl"], "it is a secret of that computer"
     assert len(found["load"]) == 3
+
+
+def test_what_a_server_says_of_itself_is_checked_and_an_older_one_says_less() -> None:
+    plain = {
+        "type": "welcome",
+        "version": 1,
+        "proof": "",
+        "kernel": "Linux 6.1",
+        "cc": ["cubic"],
+        "rate": None,
+        "bytes": 7,
+    }
+    assert welcome.heard(plain).model_dump() == {
+        **dict.fromkeys(("default_cc", "default_qdisc", "speed_mbit", "mtu", "sysctl", "load")),
+        **{key: plain[key] for key in ("kernel", "cc", "rate", "bytes")},
+    }
+    del plain["kernel"]
+    for wrong, key in (
+        (plain, "kernel"),
+        ({**plain, "kernel": "x" * 201}, "kernel"),
+        ({**plain, "kernel": "Linux", "sysctl": {str(number): "" for number in range(501)}}, "sysctl"),
+        ({**plain, "kernel": "Linux", "mtu": "large"}, "mtu"),
+    ):
+        with pytest.raises(frames.ProtocolError, match=f"says of itself what cannot be: {key}"):
+            welcome.heard(wrong)
 
 
 def test_nothing_is_said_before_anything_was_heard_and_slow_ones_lose_their_place(

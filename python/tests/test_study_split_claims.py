@@ -72,5 +72,5 @@ def test_a_quick_run_refutes_nothing_and_supports_what_needs_few_runs(loaded: Lo
     )
     # D6, which the full run refutes, is below the trial's 0.19 here too.
     assert found["D6"].verdict.value is not None
-    assert found["D6"].verdict.value < 0.15
+    assert found["D6"].verdict.value < 0.19
     assert found["D2"].verdict.value == pytest.approx(0.434, abs=0.005), "two regions far from S1, two near"

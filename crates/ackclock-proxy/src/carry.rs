@@ -182,6 +182,8 @@ async fn burst(
             let_others(&mut turns).await;
             continue;
         }
+        // Where draining fails, all of it is lost.
+        way.held.store(held.bytes() as u64, Relaxed);
         let passed = held.drain(to).map_err(Broken::Sink)?;
         way.held.store(held.bytes() as u64, Relaxed);
         blocked = passed == 0;
@@ -231,11 +233,17 @@ fn hand_over((from, to): (&TcpStream, &TcpStream), held: &mut Held<'_>, way: &Wa
         }
         Ok(given) => given,
     };
-    way.passed(given);
-    if given < bytes.len() {
-        held.put(&bytes[given..]).map_err(Broken::Source)?;
-    }
+    keep_rest(bytes, given, held, way).map_err(Broken::Source)?;
     Ok(Filled::Bytes(bytes.len()))
+}
+
+/// Of `bytes` the first are given on, and the others follow.
+fn keep_rest(bytes: &[u8], given: usize, held: &mut Held<'_>, way: &Way) -> io::Result<()> {
+    way.passed(given);
+    match &bytes[given..] {
+        [] => Ok(()),
+        rest => held.put(rest),
+    }
 }
 
 #[cfg(test)]
@@ -285,6 +293,42 @@ mod tests {
             writes.shutdown(std::net::Shutdown::Write).unwrap();
             from.readable().await.unwrap();
             assert_eq!(hand_over((&from, &to), &mut held, &way).unwrap(), Filled::End);
+        }
+    }
+
+    #[tokio::test]
+    async fn of_few_bytes_the_rest_follows_what_was_taken() {
+        for spliced in [true, false] {
+            let (mut reads, to) = pair();
+            let pipes = Pipes::new(spliced, 1 << 16, 1 << 20);
+            let (way, mut held) = (Way::default(), pipes.take().await);
+            keep_rest(b"abcdef", 2, &mut held, &way).unwrap();
+            assert_eq!((held.bytes(), way.moved()), (4, 2));
+            to.writable().await.unwrap();
+            assert_eq!(held.drain(&to).unwrap(), 4, "spliced {spliced}");
+            let mut got = [0; 4];
+            reads.read_exact(&mut got).unwrap();
+            assert_eq!(&got, b"cdef");
+        }
+    }
+
+    /// What was just taken counts, too, when the other end does not take it.
+    #[tokio::test]
+    async fn all_that_a_dead_end_does_not_take_is_said_to_be_held() {
+        for few in [true, false] {
+            let ((mut writes, from), (reads, to)) = (pair(), pair());
+            drop(reads);
+            to.writable().await.unwrap();
+            while to.try_write(b"x").is_ok() {
+                tokio::task::yield_now().await;
+            }
+            let pipes = Pipes::new(true, 1 << 16, 1 << 20);
+            let (way, pulse, mut held) = (Way::default(), Pulse::new(), pipes.take().await);
+            writes.write_all(&[1; 3000]).unwrap();
+            from.readable().await.unwrap();
+            to.writable().await.unwrap();
+            assert!(matches!(burst((&from, &to), &mut held, few, &way, &pulse).await, Err(Broken::Sink(_))));
+            assert_eq!((way.held(), way.moved()), (3000, 0), "few {few}");
         }
     }
 

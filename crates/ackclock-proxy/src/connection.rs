@@ -73,7 +73,8 @@ async fn failed(stream: &TcpStream) -> io::Error {
 }
 
 /// Lets those go first who have something to carry by now. Closing two sockets takes longer than passing a request on, and while it
-/// lasts the answer to that comes, which then need not be waited for in a sleep. It takes no system call.
+/// lasts the answer to that comes, which then need not be waited for in a sleep. It takes no system call, unlike `yield_now` of tokio,
+/// which goes on only after the kernel was asked for events.
 async fn behind_others() {
     let mut first = true;
     poll_fn(|context| {

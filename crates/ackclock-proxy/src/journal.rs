@@ -75,8 +75,11 @@ impl Journal {
     /// Adds a line of JSON, which is written where it waits.
     pub fn json(&self, of: &impl Serialize) {
         self.add(|text| {
+            let before = text.len();
             // It fails for keys that are no text, and for nothing else that is written into memory.
-            let _ = serde_json::to_writer(text, of);
+            if serde_json::to_writer(&mut *text, of).is_err() {
+                text.truncate(before);
+            }
         });
     }
 

@@ -12,16 +12,15 @@ from typing import Any
 
 from ackclock.errors import AckclockError, Problem
 from ackclock.files import reason
-from ackclock.measure import clock, frames, secret, sockets, transfer
+from ackclock.measure import clock, frames, secret, sockets, transfer, welcome
 from ackclock.measure.asked import Asked
 from ackclock.measure.frames import Message, ProtocolError
+from ackclock.measure.welcome import Welcome
 
 CONNECT_S = 10.0
 """A connection that is not there after this time will not come."""
 
 _ANSWER_S = 15.0
-_OF_SERVER = ("kernel", "cc", "rate", "bytes", "default_cc", "speed_mbit", "mtu", "default_qdisc", "sysctl", "load")
-"""What is kept of a server's welcome; of one that does not say it, ``None``."""
 _PADDED = 512
 """Bytes of a hello: a server says no more to a newcomer than it has heard of it."""
 
@@ -121,7 +120,7 @@ def measure(address: Address, token: bytes | None, asked: Asked) -> dict[str, An
         control = until.enter_context(connect(address))
         control.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         place = _same(control, address)
-        welcome = _introduced(control, token or b"")
+        greeting = _introduced(control, token or b"")
         before = _clocks(control)
         _say(control, {"type": "test", **asked.model_dump()})
         cookie = bytes.fromhex(_hear(control, "ready")["cookie"])
@@ -140,7 +139,7 @@ def measure(address: Address, token: bytes | None, asked: Asked) -> dict[str, An
         _part(control)
     return {
         "asked": asked.model_dump(),
-        "server": {key: welcome.get(key) for key in _OF_SERVER},
+        "server": greeting.model_dump(),
         "cc": {"client": own_cc, "server": there["cc"]},
         "clock": [{"offset_ns": item.offset_ns, "uncertainty_ns": item.uncertainty_ns} for item in (before, after)],
         "ends": {
@@ -175,7 +174,7 @@ def _as_errors(address: Address) -> Iterator[None]:
         raise MeasureError(f"{address}: the server says what no server of this kind does ({error})") from None
 
 
-def _introduced(control: socket.socket, token: bytes) -> Message:
+def _introduced(control: socket.socket, token: bytes) -> Welcome:
     """Prove the token, and have it proven; what the server says of itself."""
     own = secret.nonce()
     hello = {"type": "hello", "version": frames.VERSION, "nonce": own.hex(), "padding": ""}
@@ -186,10 +185,10 @@ def _introduced(control: socket.socket, token: bytes) -> Message:
     if len(theirs) != secret.NONCE:
         raise ProtocolError("the challenge of the server is too short")
     _say(control, {"type": "proof", "proof": secret.proof(token, "client", theirs, own)})
-    welcome = _hear(control, "welcome")
-    if not secret.proven(token, "server", theirs, own, welcome.get("proof")):
+    said = _hear(control, "welcome")
+    if not secret.proven(token, "server", theirs, own, said.get("proof")):
         raise RefusedError("the server does not know the token", "token")
-    return welcome
+    return welcome.heard(said)
 
 
 def _say(control: socket.socket, message: Message) -> None:

@@ -58,7 +58,7 @@ def gather(host: str, device: str | None, salt: bytes, *, keep_addresses: bool) 
         "cc": text(_SETTINGS / "tcp_congestion_control"),
         "controllers": sockets.controllers(),
         "sysctl": _sysctl(),
-        "load": list(os.getloadavg()),
+        "load": _load(),
         "power": _power(),
     }
 
@@ -76,7 +76,7 @@ def of_server(address: str) -> dict[str, Any]:
         "mtu": interfaces.number(interface, "mtu"),
         "default_qdisc": text(_DEFAULT_QDISC),
         "sysctl": _sysctl(),
-        "load": list(os.getloadavg()),
+        "load": _load(),
     }
 
 
@@ -188,6 +188,12 @@ def _qdisc(interface: str | None) -> str | None:
     told = said([program, "-j", "qdisc", "show", "dev", interface, "root"])
     with contextlib.suppress(ValueError, LookupError, TypeError):
         return str(json.loads(told or "")[0]["kind"])
+    return None
+
+
+def _load() -> list[float] | None:
+    with contextlib.suppress(OSError):  # where /proc is hidden
+        return list(os.getloadavg())
     return None
 
 

@@ -153,7 +153,7 @@ class _Writer:
             "block": test["block"],
             "place": test["place"],
             "idle_rtt_s": None if idle is None else min(idle) * _S,
-            "load": test["context"]["load"][0],
+            "load": (test["context"]["load"] or [None])[0],
             "attempts": len(test["attempts"]) + 1,
             "goodput_bps": blocks.goodput(found),
             "probe_bps": self._probes.get((test["block"], asked["direction"]), {}).get("goodput_bps"),
