@@ -113,14 +113,15 @@ def test_no_newcomer_is_told_more_than_it_has_said(said: bytes) -> None:
         assert client.measure(address, None, SHORT)["ends"]["server"]["ended"] is None
 
 
-@pytest.mark.parametrize("bind", ["127.0.0.1", "::1", "::"])
+@pytest.mark.parametrize("bind", ["127.0.0.1", "::"])
 def test_a_test_knows_how_the_computer_is_set_that_sends_it(bind: str) -> None:
     with serving(bind=bind, token=TOKEN) as (_, address):
-        place = dataclasses.replace(address, host="127.0.0.1" if bind == "::" else bind)
+        place = dataclasses.replace(address, host="127.0.0.1")
         found = client.measure(place, TOKEN, SHORT)["server"]
     own = Path("/proc/sys/net/ipv4")
     assert found["mtu"] == int(Path("/sys/class/net/lo/mtu").read_text())
-    assert found["default_qdisc"] == Path("/proc/sys/net/core/default_qdisc").read_text().strip()
+    qdisc = Path("/proc/sys/net/core/default_qdisc")  # which only the first network namespace has
+    assert found["default_qdisc"] == (qdisc.read_text().strip() if qdisc.exists() else None)
     assert found["default_cc"] == (own / "tcp_congestion_control").read_text().strip()
     assert found["sysctl"]["tcp_wmem"].split() == (own / "tcp_wmem").read_text().split()
     assert "tcp_fastopen_key" not in found["sysctl"], "it is a secret of that computer"
