@@ -41,6 +41,8 @@ struct Pipe {
 #[derive(Debug)]
 pub struct Pipes {
     free: Mutex<Vec<Pipe>>,
+    /// So many are there at least, in use or not.
+    reserved: AtomicUsize,
     spliced: bool,
     /// Most bytes that one direction holds, and that all do.
     each: usize,
@@ -54,8 +56,8 @@ impl Pipes {
     /// None yet; `spliced` says whether they are pipes, `each` and `all` how many bytes they may hold.
     pub fn new(spliced: bool, each: usize, all: usize) -> Pipes {
         let free = Mutex::new(Vec::new());
-        let (lent, waiting, back) = (AtomicUsize::new(0), AtomicUsize::new(0), Notify::new());
-        Pipes { free, spliced, each, all, lent, waiting, back }
+        let [reserved, lent, waiting] = [0; 3].map(AtomicUsize::new);
+        Pipes { free, reserved, spliced, each, all, lent, waiting, back: Notify::new() }
     }
 
     /// Room for bytes that is lent.
@@ -82,7 +84,18 @@ impl Pipes {
             most
         });
         self.list().extend(made);
+        self.reserved.store(count, Relaxed);
         Ok(most)
+    }
+
+    /// One is not used any more. What was given up is replaced where few are left, so that the reserve does not melt away.
+    fn give_back(&self, pipe: Option<Pipe>) {
+        let mut free = self.list();
+        let few = free.len() < self.reserved.load(Relaxed);
+        let pipe = pipe.or_else(|| if few { make().ok() } else { None });
+        if free.len() < KEPT {
+            free.extend(pipe);
+        }
     }
 
     fn list(&self) -> std::sync::MutexGuard<'_, Vec<Pipe>> {
@@ -329,11 +342,8 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         self.pipes.lent.fetch_sub(self.size, Relaxed);
         // What has bytes in it is nobody else's, and what has grown is not for who needs little.
-        if let (0, true, Some(Room::Pipe(pipe))) = (self.bytes, self.size == self.base, self.room.take()) {
-            let mut free = self.pipes.list();
-            if free.len() < KEPT {
-                free.push(pipe);
-            }
+        if let Some(Room::Pipe(pipe)) = self.room.take() {
+            self.pipes.give_back((self.bytes == 0 && self.size == self.base).then_some(pipe));
         }
         if self.pipes.waiting.load(Relaxed) > 0 {
             self.pipes.back.notify_one();
@@ -342,59 +352,4 @@ impl Drop for Held<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-    use std::net::{Shutdown, TcpListener, TcpStream as Plain};
-
-    /// A connection: who writes, and who is spliced from.
-    fn pair() -> (Plain, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let writes = Plain::connect(listener.local_addr().unwrap()).unwrap();
-        writes.set_nodelay(true).unwrap();
-        let read = listener.accept().unwrap().0;
-        read.set_nonblocking(true).unwrap();
-        (writes, TcpStream::from_std(read).unwrap())
-    }
-
-    /// What the next fill has that has something: what was written may come a moment later.
-    async fn filled(held: &mut Held<'_>, from: &TcpStream) -> Filled {
-        let something = async {
-            loop {
-                from.readable().await.unwrap();
-                match held.fill(from).unwrap() {
-                    Filled::Nothing => tokio::task::yield_now().await,
-                    filled => return filled,
-                }
-            }
-        };
-        tokio::time::timeout(std::time::Duration::from_secs(30), something).await.unwrap()
-    }
-
-    #[tokio::test]
-    async fn the_end_behind_a_full_pipe_is_seen() {
-        for spliced in [true, false] {
-            let (mut writes, from) = pair();
-            let pipes = Pipes::new(spliced, 4096, 1 << 20);
-            let mut held = pipes.take().await;
-            // Each is in a page of its own in a pipe, of which there are 16; memory has room for more.
-            let pages = 16;
-            for number in 0..pages {
-                writes.write_all(b"x").unwrap();
-                assert_eq!((filled(&mut held, &from).await, number + 1), (Filled::Bytes(1), held.bytes()));
-            }
-            assert_eq!(held.fill(&from).unwrap(), Filled::Nothing);
-            writes.write_all(b"y").unwrap();
-            let more = filled(&mut held, &from).await;
-            assert_eq!(more, if spliced { Filled::Full } else { Filled::Bytes(1) });
-            if spliced {
-                // What was one too many is taken out, and the end comes behind what just fits.
-                recv(&from, &mut [0u8; 1], RecvFlags::DONTWAIT).unwrap();
-                assert_eq!(held.fill(&from).unwrap(), Filled::Nothing);
-            }
-            writes.shutdown(Shutdown::Write).unwrap();
-            // Else whoever waits for it to be readable would be told at once, and find nothing, again and again.
-            assert_eq!(filled(&mut held, &from).await, Filled::End);
-        }
-    }
-}
+mod tests;
