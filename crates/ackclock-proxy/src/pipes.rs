@@ -41,7 +41,7 @@ struct Pipe {
 #[derive(Debug)]
 pub struct Pipes {
     free: Mutex<Vec<Pipe>>,
-    /// So many are there at least, in use or not.
+    /// So many are kept at least, as far as descriptors allow.
     reserved: AtomicUsize,
     spliced: bool,
     /// Most bytes that one direction holds, and that all do.
