@@ -183,6 +183,8 @@ def main() -> None:
     parser.add_argument("--again", type=int, metavar="N")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=LIST", dest="some")
     asked = parser.parse_intermixed_args()
+    if wrong := [name for name in asked.names if name not in PLAYED]:
+        parser.error(f"no scenario {wrong[0]}; there are: {', '.join(PLAYED)}")
     if asked.some and asked.again is None:
         parser.error("a record has all points: --set is for --again")
     some = {
