@@ -319,3 +319,35 @@ def test_a_full_window_of_the_receiver_counts(
     series = {name: ([0.05], [value]) for name, value in samples.items()}
     assert courses._receive(series, 0.0, 0.1, limited) == pytest.approx(share)
     assert courses._receive({}, 0.0, 0.1, limited) == (None if limited is None else pytest.approx(limited / 0.1))
+
+
+_SIZE = courses._Segment(full=65e3, mean=50e3)
+
+
+def _counted(**values: list[float]) -> dict[str, courses.Series]:
+    return {name: ([0.1 * at for at in range(len(counts))], counts) for name, counts in values.items()}
+
+
+def _rates(series: dict[str, courses.Series]) -> list[float]:
+    edges = [0.1 * at for at in range(len(series["delivered_segments"][0]))]
+    return [step.rate for step in courses._steps(series, edges, None, _SIZE)]
+
+
+def test_rates_are_of_bytes_where_segments_grow_during_a_test() -> None:
+    # As over a loopback interface with pacing: four segments of 32 kB in a step, then two of 64 kB.
+    segments = [0.0, 4, 8, 12, 16, 18, 20, 22, 24]
+    acked = [128e3 * at for at in range(9)]
+    found = _rates(_counted(delivered_segments=segments, bytes_acked=acked, sacked=[0.0] * 9))
+    assert found == pytest.approx([8 * 128e4] * 8)
+
+
+def test_rates_have_what_arrived_beyond_a_gap_at_its_time() -> None:
+    # Of each step's two segments of 50 kB the first of the second step is lost; it is repaired in the fourth.
+    segments = [0.0, 2, 3, 5, 8, 10]
+    acked = [0.0, 100e3, 100e3, 100e3, 400e3, 500e3]
+    beyond = [0.0, 0, 1, 3, 0, 0]
+    right = [8 * 10 * size for size in (100e3, 50e3, 100e3, 150e3, 100e3)]
+    series = _counted(delivered_segments=segments, bytes_acked=acked, sacked=[count * _SIZE.full for count in beyond])
+    assert _rates(series) == pytest.approx(right)
+    # Without the bytes it is the segments, of the mean size.
+    assert _rates(_counted(delivered_segments=segments)) == pytest.approx(right)

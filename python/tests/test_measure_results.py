@@ -14,6 +14,7 @@ import ackclock
 from ackclock.cli.app import main
 from ackclock.measure import campaign, inside, runner, transfer
 from ackclock.measure.causes import courses
+from ackclock.measure.causes.verdict import explain
 from ackclock.measure.journal import Journal
 from ackclock.results.result import Result
 from ackclock.sweeps import shell
@@ -263,6 +264,20 @@ def test_both_directions_at_a_time_are_two_lines(tmp_path: Path) -> None:
     found = courses.lines(Result.load(out))
     assert [line.params for line in found] == [{"way": "down"}, {"way": "up"}]
     assert [[test.count for test in line.tests] for line in found] == [[1, 2], [1, 2]]
+
+
+def test_pacing_is_what_limits_a_line_that_is_memory(tmp_path: Path) -> None:
+    # Segments of the loopback interface grow during such a test: by their mean the second half would seem to have
+    # less than the pacing rate.
+    with serving() as (_, address):
+        text = CAMPAIGN.format(port=address.port).replace('cc = ["cubic", "reno"]\n', "")
+        text = text.replace("= 3\ngap", "= 1\nprobe = false\ngap").replace("[1, 3]", "[1, 2]")
+        text = text.replace('"400 ms"\nwarmup = "100 ms"\ninterval = "50 ms"', '"3 s"').replace("16 Mbit", "10 Mbit")
+        runner.begin(campaign.parsed(text, "try.toml", tmp_path), tmp_path / "out", runner.Asked(), lambda _: None)
+    (found,) = explain(tmp_path / "out")
+    assert found.mechanism == "application", found
+    assert found.evidence == "each connection sends the 10 Mbit/s that it was told not to exceed (pacing)"
+    assert found.caution is None
 
 
 def test_the_number_of_connections_that_gets_most_is_asked_of_the_total(folder: Path) -> None:

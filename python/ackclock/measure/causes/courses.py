@@ -30,8 +30,8 @@ _SMOOTHED_RTTS = 4
 """Round trips over which the rate of a line is taken."""
 
 _NEEDED = (
-    "delivered", "delivered_segments", "srtt", "cwnd", "sent", "retransmitted", "busy_time", "busy", "rwnd_limited",
-    "sndbuf_limited", "delivery_rate_app_limited", "in_flight", "snd_wnd", "pacing_rate",
+    "delivered", "delivered_segments", "bytes_acked", "sacked", "srtt", "cwnd", "sent", "retransmitted", "busy_time",
+    "busy", "rwnd_limited", "sndbuf_limited", "delivery_rate_app_limited", "in_flight", "snd_wnd", "pacing_rate",
 )  # fmt: skip
 
 Series = tuple[Sequence[float], Sequence[float]]
@@ -192,7 +192,7 @@ def _test(
     count = max(2, int((end - begin) / length))
     edges = [begin + (end - begin) * at / count for at in range(count + 1)]
     mss = [flow["mss"] for flow in point["resolved"]["flows"]]
-    sizes = [_payload(flow, mss[min(number, len(mss) - 1)]) for number, (flow, _) in enumerate(own)]
+    sizes = [_Segment.of(flow, mss[min(number, len(mss) - 1)]) for number, (flow, _) in enumerate(own)]
     steps = tuple(tuple(_steps(series, edges, base, size)) for (_, series), size in zip(own, sizes, strict=True))
     times = [row.get(name) for name in ("client_cpu_s", "server_cpu_s")]
     cpu = max((time / (end or 1.0) for time in times if time is not None), default=None)
@@ -202,15 +202,38 @@ def _test(
     return Course(row["run"], row.get("block"), end - begin, base, cpu, steps, paced, sampled, in_order)
 
 
-def _payload(flow: Mapping[str, Any], mss: int) -> float:
-    """Bytes of a segment in the mean: not full where a sender is paced, or interfaces take large ones."""
-    sent, segments = flow.get("sent_bytes"), flow.get("sent_segments")
-    return min(mss, sent / segments) if sent and segments else mss
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """Bytes of a segment of a connection: of a full one, and in the mean of those that were sent."""
+
+    full: float
+    mean: float
+
+    @classmethod
+    def of(cls, flow: Mapping[str, Any], mss: int) -> _Segment:
+        """Those of a flow. They are not full where a sender is paced, or interfaces take large ones."""
+        sent, segments = flow.get("sent_bytes"), flow.get("sent_segments")
+        return cls(mss, min(mss, sent / segments) if sent and segments else mss)
 
 
-def _segments(series: Mapping[str, Series], mss: float) -> Series | None:
+def _segments(series: Mapping[str, Series], size: _Segment) -> Series | None:
     """The kernel's count of segments has those that came beyond a gap, too: it does not stop at losses."""
-    return series.get("delivered_segments") if mss > 1 else None
+    return series.get("delivered_segments") if size.full > 1 else None
+
+
+def _arrived(series: Mapping[str, Series], edges: Sequence[float], size: _Segment) -> list[float]:
+    """Bytes that had arrived at these times, with those beyond a gap if the kernel tells of them."""
+    segments = _segments(series, size)
+    if segments is None:
+        return _at(series["delivered"], edges)
+    acked, beyond = series.get("bytes_acked"), series.get("sacked")
+    if acked is None or beyond is None:
+        return [size.mean * count for count in _at(segments, edges)]
+    # A paced sender's segments grow during a test, so that a mean over all of it would be too large for its beginning
+    # and too small for its end. Up to a gap the kernel counts bytes; only of what lies beyond it, segments.
+    share = size.mean / size.full
+    found = (low + share * more for low, more in zip(_at(acked, edges), _at(beyond, edges), strict=True))
+    return list(itertools.accumulate(found, max))
 
 
 def _gap(series: Mapping[str, Series]) -> float | None:
@@ -219,10 +242,9 @@ def _gap(series: Mapping[str, Series]) -> float | None:
     return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None
 
 
-def _steps(series: Mapping[str, Series], edges: Sequence[float], base: float | None, mss: float) -> Iterator[Step]:
+def _steps(series: Mapping[str, Series], edges: Sequence[float], base: float | None, size: _Segment) -> Iterator[Step]:
     """The steps of a connection."""
-    segments = _segments(series, mss)
-    arrived = [value * mss for value in _at(segments, edges)] if segments else _at(series["delivered"], edges)
+    arrived = _arrived(series, edges, size)
     counted = {
         name: _at(series[name], edges)
         for name in ("sent", "retransmitted", "rwnd_limited", "sndbuf_limited")
