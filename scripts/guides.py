@@ -30,6 +30,8 @@ PAGES = (
 )
 KERNELS = (ROOT / "docs" / "howto" / "patch-the-kernel.md",)
 """Of these the pages that build kernels, which takes minutes: make kernel-vt-test plays them."""
+TIMED = (ROOT / "docs" / "howto" / "measure-a-line.md",)
+"""Those that measure by the clock of the computer, which nothing else may keep busy then."""
 
 LANGUAGES = ("python", "rust", "sh", "text", "toml")
 ELSEWHERE = re.compile(r"(make|cargo) |\. \.venv/bin/activate$|python3? -m venv |pip install ")

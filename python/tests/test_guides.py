@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import guides
 
 
-@pytest.mark.parametrize("page", sorted({*guides.PAGES} - {*guides.KERNELS}), ids=lambda page: page.stem)
+def _played() -> list[Any]:
+    """The pages; those that measure by the clock of the computer have it alone."""
+    return [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.real_time] if page in guides.TIMED else [])
+        for page in sorted({*guides.PAGES} - {*guides.KERNELS})
+    ]
+
+
+@pytest.mark.parametrize("page", _played())
 def test_every_block_of_a_page_runs_and_shows_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     assert guides.check(page, tmp_path) >= 2
 
