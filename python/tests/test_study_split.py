@@ -209,3 +209,15 @@ def test_what_is_wrong_with_gains_is_said(loaded: Loaded, tmp_path: Path) -> Non
     message = r"figures\.0\.series\.0\.steps\.R1\.topology\.rtt: unknown value of topology\.rtt '124 ms'"
     with pytest.raises(InputError, match=message):
         check(broken.study, plans(broken.study))
+    weights = "weights = { rate_100k = 0.15, "
+    for other, message in {
+        "weights = { rate_100k = -1, ": r"figures\.0\.series\.0\.weights: rate_100k = -1 is no weight",
+        f'data = "rate_5m", {weights}': r"figures\.0\.series\.0\.data: both 'data' and 'weights'",
+        "weights = { rate_100 = 0.15, ": r"figures\.0\.series\.0\.weights\.rate_100: unknown measure of claims.py 'rate_100'",
+    }.items():
+        (tmp_path / "study.toml").write_text(text.replace(weights, other, 1), encoding="utf-8")
+        with pytest.raises(InputError, match=message):
+            study.load(tmp_path)
+    (tmp_path / "study.toml").write_text(text.replace('against = { "flows.0.relay" = "none" }, weights', "weights", 1))
+    with pytest.raises(InputError, match=r"figures\.0\.series\.0\.against: missing key 'against'"):
+        study.load(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from pathlib import Path
 from typing import Any
 
@@ -170,11 +171,12 @@ def _axis(table: Table) -> Axis:
 
 def _series(table: Table) -> SeriesSpec:
     label, file = table.get("label", str, ""), table.optional("reference", str)
+    weights = _weights(table)
     found = SeriesSpec(
         label=label,
         scenario=table.get("scenario", str),
         where=table.scalars("where"),
-        data=table.get("data", str),
+        data=table.get("data", str, "") if weights else table.get("data", str),
         of=table.get("of", str, "0"),
         bin=table.get("bin", float, 1.0),
         over=table.get("over", str, ""),
@@ -183,13 +185,28 @@ def _series(table: Table) -> SeriesSpec:
         median=table.get("median", bool, False),
         steps=table.scalars("steps"),
         against=table.scalars("against"),
+        weights=weights,
         reference=None if file is None else Reference(label, _numbers(table.file("reference", file))),
     )
     table.end()
+    if weights and found.data:
+        raise table.wrong("data", "both 'data' and 'weights'", "remove one: weights name the measures of a gain")
+    if weights and not found.against:
+        raise table.wrong("against", "missing key 'against'", "add it: weights are of gains; or write data = MEASURE")
     if not found.label and not found.by:
         raise table.wrong("label", "missing key 'label'", 'add it, or by = "cc" for a line per swept value')
     if found.bin <= 0:
         raise table.wrong("bin", f"{found.bin} s is no width", "give more than 0, in seconds")
+    return found
+
+
+def _weights(table: Table) -> dict[str, float]:
+    """What the gains of several measures count, by their names."""
+    found = {}
+    for name, weight in table.scalars("weights").items():
+        if isinstance(weight, bool | str) or not 0 < weight < math.inf:
+            raise table.wrong("weights", f"{name} = {weight!r} is no weight", "give a number above zero")
+        found[name] = float(weight)
     return found
 
 

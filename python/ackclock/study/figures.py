@@ -42,7 +42,7 @@ def build(spec: FigureSpec, results: Results, measures: Mapping[str, Measure]) -
         for title, group in _panels(spec, series, runs):
             for label, part in _lines(series, group):
                 if series.reference is None:
-                    line: Curve = _swept(spec, series, label, part, measures[series.data], ticks)
+                    line: Curve = _swept(spec, series, label, part, measures, ticks)
                 else:
                     line = _referred(spec, series, label, part, ticks)
                 panels.setdefault(title, []).append(line)
@@ -126,7 +126,12 @@ def _over_time(spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs) -> 
 
 
 def _swept(
-    spec: FigureSpec, series: SeriesSpec, label: str, runs: Runs, measure: Measure, names: Sequence[str]
+    spec: FigureSpec,
+    series: SeriesSpec,
+    label: str,
+    runs: Runs,
+    measures: Mapping[str, Measure],
+    names: Sequence[str],
 ) -> Line:
     """Means or medians of a measure over a swept value, with their intervals where there are several replications.
 
@@ -135,7 +140,7 @@ def _swept(
     """
     x, found = [], []
     for name, step in _steps(series, runs):
-        value = _value(series, runs.where({series.over: step}), measure)
+        value = _value(series, runs.where({series.over: step}), measures)
         at = float(names.index(name)) if names else number(step)
         if at is not None and _height(value) is not None:
             x.append(at if names else at * spec.x.scale)
@@ -145,8 +150,12 @@ def _swept(
     return Line(label, tuple(x), tuple(y), low, high, tuple(value.value is None for value in found), bars=spec.bars)
 
 
-def _value(series: SeriesSpec, runs: Runs, measure: Measure) -> Interval:
+def _value(series: SeriesSpec, runs: Runs, measures: Mapping[str, Measure]) -> Interval:
     """What runs have together: a mean, a median, or by which share they have more than those that they are against."""
+    if series.weights:
+        weights = [(measures[name], weight) for name, weight in series.weights.items()]
+        return runs.gain(weights, runs.beside(series.against))
+    measure = measures[series.data]
     if not series.against:
         return runs.median(measure) if series.median else runs.interval(measure)
     ratio = runs.ratio(measure, runs.beside(series.against))

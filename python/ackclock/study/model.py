@@ -125,6 +125,8 @@ class SeriesSpec:
     """What steps of `over` are called at the axis, names first: only these are drawn. All, if there are none."""
     against: Where = field(default_factory=dict)
     """Swept values of runs that the selected ones are compared with: what is drawn is by which share they are more."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """In place of `data`, and with `against`: measures, and what the share of each counts in their weighted mean."""
 
 
 @dataclass(frozen=True, slots=True)

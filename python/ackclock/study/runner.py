@@ -294,6 +294,13 @@ def _measures_exist(study: Study, found: Code) -> None:
             for i, figure in enumerate(study.figures)
             if figure.kind == "sweep"
             for j, series in enumerate(figure.series)
+            if not series.weights
+        },
+        **{
+            f"figures.{i}.series.{j}.weights.{name}": name
+            for i, figure in enumerate(study.figures)
+            for j, series in enumerate(figure.series)
+            for name in series.weights
         },
     }
     for key, name in used.items():

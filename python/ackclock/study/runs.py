@@ -281,6 +281,14 @@ class Runs:
             return times.ratio(groups)
         return ratio_interval((kinds.quotient(found), 1.0) for found in zip(*groups, strict=True))
 
+    def gain(self, weights: Sequence[tuple[Quantity, float]], over: Runs) -> Interval:
+        """By which share quantities are more here than there, run by run, in the weighted mean of their shares."""
+        parts = [(weight, self._one_each(each), over._one_each(each)) for each, weight in weights]
+        common = set.intersection(*({n for n in ours if theirs.get(n)} for _, ours, theirs in parts))
+        total = math.fsum(weight for weight, _, _ in parts)
+        shares = ([weight * (ours[n] / theirs[n] - 1) for weight, ours, theirs in parts] for n in sorted(common))
+        return mean_interval(math.fsum(each) / total for each in shares)
+
     def difference(self, quantity: Quantity, minus: Runs, *, each: str = "") -> Interval:
         """The quantity here less that there, run by run; with `each` the mean over the values of that swept key."""
         groups = self._paired(quantity, minus, each)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -61,16 +60,6 @@ def _of(number: int, name: str) -> Measure:
 
 rate_100k, rate_500k, rate_1m = _of(0, "100k"), _of(1, "500k"), _of(2, "1m")
 rate_5m, rate_10m, rate_20m = _of(3, "5m"), _of(4, "10m"), _of(5, "20m")
-
-
-@measure(kind="amount")
-def weighted(run: Run) -> float | None:
-    """Geometric mean of the rates of all sizes with the weights of the trial, bit/s: its ratio weighs gains."""
-    rates = [rate(run, number) for number in range(len(SIZES))]
-    known = [value for value in rates if value is not None]
-    if len(known) < len(rates):
-        return None
-    return math.exp(math.fsum(weight * math.log(value) for weight, value in zip(WEIGHTS, known, strict=True)))
 
 
 def share(run: Run, part: str, whole: str, numbers: range) -> float | None:
