@@ -2,7 +2,7 @@
 """How ``ackclock get`` decides on the lines of the study parallel-tcp, beside fixed numbers, curl and aria2c.
 
     .venv/bin/python benches/get.py [--lines mobile-window,policed] [--seconds 40] [--fixed 1,2,4,8] [--peers] [--harm]
-        [--real-time]
+        [--real-time] [--record FILE]
 
 Each download is one of ``ackclock shell LINE --virtual``: a kernel in virtual time at both ends (``ackclock kernel
 build``), so that what else the computer does does not matter. A file is as long as the line takes in ``--seconds``.
@@ -10,12 +10,14 @@ Receive windows are the receive buffers of the client's sockets, which curl cann
 without such a limit. ``--harm``: beside a flow of CUBIC that began five seconds before; what it delivers while the
 download runs, with the decision, with one connection, and with peers. ``--real-time`` plays on this computer's own
 kernel, with segmentation left to the path, for lines of 1 Gbit/s, of which a guest makes a second in many; the computer
-has to do nothing else, and each row says whether the path was in time.
+has to do nothing else, and each row says whether the path was in time. ``--record`` adds each download in virtual time
+to a file such as ``conformance/get_lines.csv``, which the page on `get` and its test are made of.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import re
@@ -209,6 +211,21 @@ def settled(found: dict[str, Any]) -> float:
     return sum(half) / len(half) / 1e6 if half else float("nan")
 
 
+RECORDED = ["line", "seconds", "bytes", "way", "beside", "took_s", "settled_mbps", "other_mbps", "connections"]
+"""Columns of a record: the line, how long it takes for the file at its rate, how it was downloaded, and what came."""
+
+
+def note(file: Path, name: str, seconds: float, size: int, way: str, found: dict[str, Any]) -> None:
+    """Add a download to a record."""
+    settled_mbps = f"{settled(found):.1f}" if "windows" in found else ""
+    other = f"{found['other_mbps']:.1f}" if "other_mbps" in found else ""
+    steps = " ".join(str(step["connections"]) for step in found.get("connections", []))
+    took = f"{found['seconds']:.2f}"
+    row = [name, f"{seconds:g}", size, way, "cubic" if other else "", took, settled_mbps, other, steps]
+    with file.open("a", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerow(row)
+
+
 def one(name: str, given: argparse.Namespace) -> dict[str, Any]:
     """A line: every way to download on it."""
     line = LINES[name]
@@ -221,6 +238,8 @@ def one(name: str, given: argparse.Namespace) -> dict[str, Any]:
     for way, client in ways.items():
         with tempfile.TemporaryDirectory() as folder:
             found = play(line, size, client, Path(folder), real_time=given.real_time)
+        if given.record is not None:
+            note(given.record, name, given.seconds, size, way, found)
         row[way] = {"seconds": found["seconds"], "goodput_mbps": size * 8e-6 / found["seconds"]}
         if "valid" in found:
             row[way]["valid"] = found["valid"]
@@ -234,6 +253,8 @@ def one(name: str, given: argparse.Namespace) -> dict[str, Any]:
         for way in [way for way in ways if way in ("decided", "always 1", "curl", f"aria2c {given.most}")]:
             with tempfile.TemporaryDirectory() as folder:
                 found = play(line, size, ways[way], Path(folder), beside=True, real_time=given.real_time)
+            if given.record is not None:
+                note(given.record, name, given.seconds, size, way, found)
             row[f"beside {way}"] = {"seconds": found["seconds"], "other_mbps": found["other_mbps"]}
             if not given.json:
                 print(f"{name:18} beside {way}: {json.dumps(row[f'beside {way}'])}", flush=True)
@@ -255,7 +276,10 @@ def main() -> None:
     parser.add_argument("--harm", action="store_true")
     parser.add_argument("--real-time", action="store_true")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--record", type=Path)
     given = parser.parse_args()
+    if given.record is not None and given.real_time:
+        parser.error("a record is of virtual time: remove --real-time")
     for name in given.lines:
         row = one(name, given)
         if given.json:

@@ -2,8 +2,9 @@
 
     python conformance/split_agreement.py --write
 
-plays in the simulator what `split_kernel.py` recorded, and writes `split/agreement.csv` and the table of
-`docs/split-agreement.md`, which `test_split_kernel.py` holds against what it plays itself.
+plays in the simulator what `split_kernel.py` recorded, and writes `split/agreement.csv`, the table of
+`docs/split-agreement.md` and the summary in the README of the study, which `test_split_kernel.py` holds against what
+it plays itself.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from split_words import NAMES, SIZES, WEIGHTED, tenths
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "conformance" / "split" / "agreement.csv"
 PAGE = ROOT / "docs" / "split-agreement.md"
+README = STUDY / "README.md"
 BEGIN, END = "<!-- generated: split_agreement.py -->", "<!-- end -->"
 MARGIN = 10.0
 """Points of gain."""
@@ -37,7 +39,7 @@ TITLES = {
     "mean": "LTE at the mean pings",
     "3g": "3G at the mean pings",
     "regions": "LTE at the pings of the regions",
-    "3g-regions": "3G at the pings of the regions, up to 1 MB",
+    "3g-regions": "3G at the pings of the regions",
     "outages": "a radio that goes away",
     "window": "the phone's window",
     "rates": "the rate of 3G",
@@ -49,9 +51,16 @@ SAME = ("modern", "proxy")
 """Scenarios in which nothing is drawn but the start: a run more is the same run later (`test_split_kernel.py`)."""
 LARGE = ("rate_5m", "rate_10m", "rate_20m")
 """Columns of 5 MB and more."""
+PARTS = {
+    "100 kB to 1 MB": ("rate_100k", "rate_500k", "rate_1m"),
+    "5 to 20 MB": LARGE,
+    "all sizes, weighted": (WEIGHTED,),
+    "": ("only",),
+}
+"""Columns that the README has together."""
 WEIGHTS = dict(zip(COLUMNS.values(), (0.15, 0.15, 0.15, 0.30, 0.125, 0.125), strict=True))
 """Those of `measures.py` of the study."""
-FEW = {2: "3g", 3: "regions"}
+FEW = {3: "regions"}
 """Few runs, and the scenario whose large files have so many."""
 Rates = dict[tuple[str, int], dict[str, float]]
 """Bit/s by the name of a row and a replication, and by column."""
@@ -83,6 +92,11 @@ class Cell:
     def is_large(self) -> bool:
         """Of 5 MB and more, or of all sizes, which these are part of."""
         return self.column in (*LARGE, WEIGHTED)
+
+    @property
+    def where(self) -> str:
+        """Its name as pages have it."""
+        return ", ".join(NAMES.get(word, word) for word in self.cell.split(", "))
 
     def words(self) -> list[str]:
         """As the table has it: three significant digits are more than is known of a gain."""
@@ -147,11 +161,10 @@ def of(name: str, linux: Rates, ours: Rates) -> Iterator[Cell]:
 
 
 def gain(found: Rates, begin: str, relay: str, column: str, number: int) -> float:
-    """By how many per cent a download is faster with the proxy."""
+    """By how many per cent a download is faster with the proxy; of all sizes the weighted mean of their gains."""
     on, off = (found[begin + name, number] for name in (relay, OFF))
     if column == WEIGHTED:
-        ratio: float = math.prod((on[each] / off[each]) ** weight for each, weight in WEIGHTS.items())
-        return 100 * (ratio - 1)
+        return 100 * math.fsum(weight * (on[each] / off[each] - 1) for each, weight in WEIGHTS.items())
     return 100 * (on[column] / off[column] - 1)
 
 
@@ -174,12 +187,41 @@ def page(cells: list[Cell]) -> str:
         parts += [f"### {title[0].upper()}{title[1:]}", "", f"{equal} of {len(own)} equal, {how_often(own)}.", ""]
         parts += ["| cell | download | runs | simulated | Linux | difference | 95 % interval | |", "|" + "---|" * 8]
         for cell in own:
-            _, raw, column, runs, ours, linux, apart, low, high, verdict = cell.words()
-            where = ", ".join(NAMES.get(word, word) for word in raw.split(", "))
+            _, _, column, runs, ours, linux, apart, low, high, verdict = cell.words()
+            where = cell.where
             name, interval = SIZES[column], f"{low} to {high}" if low else ""
             parts.append(f"| {where} | {name} | {runs} | {ours} % | {linux} % | {apart} | {interval} | {verdict} |")
         parts.append("")
     return "\n".join(parts + split_gone.page() + split_real_time.page())
+
+
+def summary(cells: list[Cell]) -> str:
+    """As Markdown, a row for each scenario and kind of size: how many cells, and the one whose gains are most apart."""
+    several = [cell for cell in cells if cell.runs > 1]
+    parts = [
+        f"**In all {sum(abs(cell.apart) <= MARGIN for cell in cells)} of {len(cells)} cells the gains are within "
+        f"{MARGIN:.0f} points, in {sum(cell.verdict == 'equal' for cell in several)} of the {len(several)} that were "
+        f"played more than once with all of the 95 % interval; the other {len(cells) - len(several)} are of one run of "
+        "each engine, of paths where nothing is drawn and another run says the same.**",
+        "",
+        "| cells | | gains most apart |",
+        "|---|---|---|",
+    ]
+    for scenario, title in TITLES.items():
+        for part, columns in PARTS.items():
+            own = [cell for cell in cells if cell.scenario == scenario and cell.column in columns]
+            if not own:
+                continue
+            most, runs = max(own, key=lambda cell: abs(cell.apart)), sorted({cell.runs for cell in own})
+            often = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
+            ends = "" if most.low is None or most.high is None else f"; {tenths(most.low)} to {tenths(most.high)}"
+            place = ", ".join(word for word in (most.where, "" if len(columns) == 1 else SIZES[most.column]) if word)
+            name = ": ".join(word for word in (title, part) if word)
+            detail = f" ({(place + ends).removeprefix('; ')})" if place or ends else ""
+            parts.append(
+                f"| {name} | {len(own)}, of {often} run{'s' * (often != '1')} | {tenths(most.apart)} points{detail} |"
+            )
+    return "\n".join(parts)
 
 
 def how_many(cells: list[Cell]) -> str:
@@ -189,13 +231,13 @@ def how_many(cells: list[Cell]) -> str:
     often = [cell for cell in cells if cell.runs > 1]
     few = {runs: [cell for cell in often if cell.runs == runs] for runs in FEW}
     assert all(cell.scenario == FEW[runs] and cell.is_large for runs, own in few.items() for cell in own)
-    two, three = few.values()
+    (three,) = few.values()
     rest = [cell for cell in often if cell.runs not in FEW]
     fewest = min(cell.runs for cell in rest)
     return (
-        f"{len(often)} of them have intervals, {len(two)} of these of two runs of each engine (5 MB and more over 3G, "
-        f"which hardly differ), {len(three)} of three (5 MB and more over LTE at the pings of the regions), in "
-        f"both with what is weighted with them, and {len(rest)} of {fewest} at least. The other {len(once)} are one "
+        f"{len(often)} of them have intervals, {len(three)} of these of three runs of each engine (5 MB and more over "
+        f"LTE at the pings of the regions, and what is weighted with them) and {len(rest)} of {fewest} at least. The "
+        f"other {len(once)} are one "
         f"run of each, of paths where nothing is drawn but the start (`{'`, `'.join(SAME)}`): "
         f"another run says the same."
     )
@@ -216,8 +258,9 @@ def main(*words: str) -> None:
         print(table(cells))
         return
     FILE.write_text(table(cells), encoding="utf-8")
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(f"{head}{BEGIN}\n\n{page(cells)}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    for file, text in ((PAGE, page(cells)), (README, summary(cells))):
+        head, _, rest = file.read_text(encoding="utf-8").partition(BEGIN)
+        file.write_text(f"{head}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -65,14 +65,15 @@ PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     "regions-short": ("lte.toml", {"run.duration": "31 s"}),
     "regions-near": ("lte.toml", {"run.duration": "70 s"}),
     "regions-often": ("lte.toml", {"run.duration": "31 s"}),
+    "3g-regions-large": ("hspa.toml", {}),
     "3g-regions": ("hspa.toml", {"run.duration": "31 s"}),
 }
 """By name the file of the study, and what is different: what no kernel plays is left out."""
 REPLICATIONS = {
-    "mean": 12, "short": 30, "often": 100, "five": 30, "3g": 2, "3g-short": 6, "3g-near": 12,
+    "mean": 12, "short": 30, "often": 100, "five": 30, "3g": 6, "3g-short": 6, "3g-near": 12,
     "outages": 30, "away": 60, "window": 6, "window-far": 12, "rates": 6, "loss": 30,
     "loss-others": 8, "regions": 3, "regions-short": 12, "regions-near": 40, "regions-large": 8, "regions-mid": 24,
-    "regions-often": 120, "3g-regions": 6,
+    "regions-often": 120, "3g-regions-large": 6, "3g-regions": 6,
 }  # fmt: skip
 """Of those that are played more than once."""
 SHORT = 3
@@ -87,7 +88,14 @@ PAIRS: dict[str, tuple[tuple[str, str], list[tuple[Any, Any]]]] = {
     "regions-near": (PLACES, [(f"{ms} ms", "near") for ms in (3, 4, 5, 6, 7, 30, 40)]),
     "regions-large": (
         PLACES,
-        [("6 ms", "near"), ("34 ms", "mid"), ("39 ms", "mid"), ("40 ms", "mid"), ("34 ms", "far")],
+        [
+            ("6 ms", "near"),
+            ("30 ms", "near"),
+            ("34 ms", "mid"),
+            ("39 ms", "mid"),
+            ("40 ms", "mid"),
+            ("34 ms", "far"),
+        ],
     ),
     "regions-mid": (PLACES, [("40 ms", "mid")]),
     "regions-often": (PLACES, [("6 ms", "near"), ("7 ms", "near")]),
@@ -120,6 +128,7 @@ KEYS = {
     "regions-large": CELLS,
     "regions-mid": CELLS,
     "regions-often": CELLS,
+    "3g-regions-large": CELLS,
     "3g-regions": CELLS,
 }
 """What rows are called after."""
@@ -130,6 +139,7 @@ MEANS = {
     "window": ("window", "window-far"),
     "loss": ("loss", "loss-others"),
     "regions": ("regions", "regions-large", "regions-mid", "regions-short", "regions-near", "regions-often"),
+    "3g-regions": ("3g-regions-large", "3g-regions"),
 }
 """What makes the means of a scenario: where several have a cell, the last counts, which has most runs."""
 NO_TABLE = ("3g", "loss", "regions", "3g-regions")

@@ -1,4 +1,4 @@
-"""What the runs of the split-TCP study are measured by: every number is read from captures."""
+"""What the runs of the split-TCP study are measured by: captures, where a scenario is `captured`, or the own tables."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@
 //!
 //! * It starts with one, and waits until its rate does not grow by itself any more.
 //! * It doubles while the doubling before was worth it: the rate rose by more than a tenth, by a sequential test whose error is
-//!   5 % ([`evidence`]). It goes back where the gain is less than 3 %, or retransmissions more than doubled.
+//!   5 % ([`evidence`]). It goes back where the gain is less than 3 %, or where it is not worth it and retransmissions more
+//!   than doubled.
 //! * A smaller gain is told from the line's own changes by more windows, and by going back: half as many before and after.
 //! * What can be seen of the path has to explain why more should help ([`Limit`]): receive windows, losses at a low queue, or a
 //!   queue that stays empty. It adds none while round trips are more than 1.5 times the shortest one.

@@ -1,0 +1,42 @@
+"""What a download that chooses its number of connections costs, on a kernel in virtual time: the record of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from get_lines import DECIDED, HELPED, LINES, PAGE, alone, beside, table
+
+ALLOWED = 1.05
+"""Of the time that the best fixed number takes, in downloads of two minutes."""
+HARM = 0.10
+"""Of what one connection leaves to a flow beside it, which a download may take besides."""
+MINUTES = 120.0
+SATURATED = tuple(line for line in LINES if line not in HELPED)
+
+
+@pytest.mark.parametrize("line", HELPED)
+def test_downloads_of_two_minutes_take_hardly_longer_than_with_the_best_fixed_number(line: str) -> None:
+    decided, fixed = alone(line)
+    assert decided.took_s > MINUTES
+    assert {each.size for each in fixed} == {decided.size}
+    assert "always 8" in {each.way for each in fixed} or line == "mobile-window"
+    assert decided.took_s <= ALLOWED * fixed[0].took_s
+
+
+@pytest.mark.parametrize("line", SATURATED)
+def test_where_a_queue_limits_it_takes_the_time_of_one_connection(line: str) -> None:
+    decided, fixed = alone(line)
+    (one,) = (each for each in fixed if each.way == "always 1")
+    assert decided.took_s == one.took_s
+
+
+@pytest.mark.parametrize("line", SATURATED)
+def test_a_flow_beside_it_has_what_one_connection_leaves_and_much_less_beside_eight(line: str) -> None:
+    found = beside(line)
+    left = {way: each.other_mbps or 0.0 for way, each in found.items()}
+    assert left[DECIDED] >= (1 - HARM) * left["always 1"]
+    assert left["aria2c 8"] < 0.5 * left[DECIDED]
+
+
+def test_the_page_has_them() -> None:
+    assert table() in PAGE.read_text(encoding="utf-8")
