@@ -299,24 +299,6 @@ def test_a_test_that_breaks_is_made_again_so_often_and_then_recorded(
         assert (made.done, dict(made.failed)) == (6, {})
 
 
-def test_a_line_that_becomes_another_one_ends_its_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
-
-    def identity(*_: object) -> tuple[str]:
-        seen.append("")
-        return ("before",) if len(seen) < 3 else ("after",)  # at the begin, before the first test, then roaming
-
-    monkeypatch.setattr(context, "identity", identity)
-    said: list[str] = []
-    out = tmp_path / "out"
-    with serving() as (_, address):
-        found = campaign.load(written(tmp_path, address.port, ("repetitions = 3", "repetitions = 1")))
-        made = runner.begin(found, out, runner.Asked(), said.append)
-    assert (made.done, made.missing) == (2, 0)
-    assert sum("the line is another one now" in line for line in said) == 1
-    assert sorted(test["block"] for _, test in Journal(out).tests()) == [0, 1], "what was left is a block of its own"
-
-
 def test_what_the_server_refuses_ends_the_campaign_and_is_no_result(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_bytes(b"another token, which is long enough")

@@ -162,7 +162,8 @@ def test_another_line_has_a_probe_of_its_own(tmp_path: Path, monkeypatch: pytest
 
     def identity(*_: object) -> tuple[str]:
         seen.append("")
-        return ("before",) if len(seen) < 3 else ("after",)  # at the begin, before the first test, then roaming
+        # At the begin, before and after the probe and the first test; then roaming.
+        return ("before",) if len(seen) < 6 else ("after",)
 
     monkeypatch.setattr(context, "identity", identity)
     out = tmp_path / "out"

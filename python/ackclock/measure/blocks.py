@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock.errors import AckclockError
-from ackclock.measure import amounts, client, context, iperf3
+from ackclock.measure import amounts, client, context, iperf3, roaming
 from ackclock.measure.campaign import Campaign, Line, Point, Probe
 from ackclock.measure.journal import Journal
 
@@ -38,41 +38,49 @@ class Job:
 def play(campaign: Campaign, journal: Journal, job: Job, report: Report) -> list[Point]:
     """Make probes and tests, and keep each as it ends. Tests left as the line is another one now are returned.
 
-    Raises :class:`client.RefusedError` where the server does not want them.
+    The one during which it became another one is among them: it is of neither line. Raises
+    :class:`client.RefusedError` where the server does not want them.
     """
-    host, device = job.address.host, job.address.device
+    watch = roaming.Watch(job.address.host, job.address.device, journal.salt)
     idle: list[int] | None = None
-    begun = context.identity(host, device, journal.salt)
-    for probe in job.probes:
-        if idle is None and probe.tool != iperf3.TOOL:
-            idle = _idle(job.address)
-        found = _tried(campaign, journal, job, probe, report)
-        about = {"block": job.number, "repetition": job.repetition, "line": probe.line.name, "tool": probe.tool}
-        key = (job.number, probe.asked.direction)
-        journal.put_probe(*key, {**about, "asked": probe.asked.model_dump(), "idle_ns": idle, **found})
-        _somebody_there(journal, functools.partial(journal.forget_probe, *key), probe.line, found["problem"])
-    for place, point in enumerate(job.points):
-        if context.identity(host, device, journal.salt) != begun:
-            words = "the line is another one now (address, interface, route or network): the block ends here"
-            report(f"{point.line.name}: {words}")
-            journal.put_block(job.number, {"warnings": [words]})
-            return list(job.points[place:])
-        if idle is None and point.tool != iperf3.TOOL:  # its server takes a connection for a test
-            idle = _idle(job.address)
-        run = campaign.run(point, job.repetition)
-        test = _tried(campaign, journal, job, point, report)
-        journal.put(run, {"run": run, "block": job.number, "place": place, "idle_ns": idle, **test})
-        _somebody_there(journal, functools.partial(journal.forget, run), point.line, test["problem"])
+    place = 0
+    try:
+        for probe in job.probes:
+            if idle is None and probe.tool != iperf3.TOOL:
+                idle = _idle(job.address)
+            found = _tried(campaign, journal, job, probe, watch, report)
+            about = {"block": job.number, "repetition": job.repetition, "line": probe.line.name, "tool": probe.tool}
+            key = (job.number, probe.asked.direction)
+            journal.put_probe(*key, {**about, "asked": probe.asked.model_dump(), "idle_ns": idle, **found})
+            _somebody_there(journal, functools.partial(journal.forget_probe, *key), probe.line, found["problem"])
+        for place, point in enumerate(job.points):
+            if idle is None and point.tool != iperf3.TOOL:  # its server takes a connection for a test
+                idle = _idle(job.address)
+            run = campaign.run(point, job.repetition)
+            test = _tried(campaign, journal, job, point, watch, report)
+            journal.put(run, {"run": run, "block": job.number, "place": place, "idle_ns": idle, **test})
+            _somebody_there(journal, functools.partial(journal.forget, run), point.line, test["problem"])
+    except roaming.AnotherLineError as other:
+        report(f"{(job.points[0] if job.points else job.probes[0]).line.name}: {other}")
+        journal.end_block(job.number, str(other))
+        return list(job.points[place:])
     return []
 
 
-def _tried(campaign: Campaign, journal: Journal, job: Job, point: Point | Probe, report: Report) -> dict[str, Any]:
-    """One test or probe, made again if it breaks, at most as often as the campaign says."""
+def _tried(
+    campaign: Campaign, journal: Journal, job: Job, point: Point | Probe, watch: roaming.Watch, report: Report
+) -> dict[str, Any]:
+    """One test or probe, made again if it breaks, at most as often as the campaign says.
+
+    Raises :class:`roaming.AnotherLineError` where it is not of the line of its block.
+    """
     attempts: list[str] = []
     header = campaign.header
+    name = _name(campaign, point, job)
     while True:
         again = len(attempts)
         time.sleep(header.gap / 1e9 + _WAIT_S[min(again, len(_WAIT_S) - 1)])
+        watch.look(name if attempts else None)
         told = context.gather(job.address.host, job.address.device, journal.salt, keep_addresses=header.keep_addresses)
         told |= {"place": point.line.place, "labels": point.line.labels}
         problem: str | None = None
@@ -88,13 +96,20 @@ def _tried(campaign: Campaign, journal: Journal, job: Job, point: Point | Probe,
             raise
         except client.MeasureError as error:
             problem = str(error)
+        if problem is not None:
+            attempts.append(problem)
+            report(f"{name}: failed, attempt {len(attempts)} of {header.retries + 1}: {problem}")
+            if len(attempts) <= header.retries:
+                continue
+        watch.look(name)
         if problem is None:
-            report(f"{_name(campaign, point, job)}: {_said(found)}")
-            return {"problem": None, "attempts": attempts, "context": told, "result": found}
-        attempts.append(problem)
-        report(f"{_name(campaign, point, job)}: failed, attempt {len(attempts)} of {header.retries + 1}: {problem}")
-        if len(attempts) > header.retries:
-            return {"problem": problem, "attempts": attempts, "context": told, "result": None}
+            report(f"{name}: {_said(found)}")
+        return {
+            "problem": problem,
+            "attempts": attempts,
+            "context": told,
+            "result": found if problem is None else None,
+        }
 
 
 def _somebody_there(journal: Journal, forget: Callable[[], None], line: Line, problem: str | None) -> None:

@@ -150,6 +150,15 @@ class Journal:
         """Keep what is to be said of a block as a whole."""
         self._write(f"blocks/{number:06}.json", json.dumps(block, separators=(",", ":")).encode())
 
+    def end_block(self, number: int, why: str) -> None:
+        """A block has ended before its time, as its line has: what is left of it belongs to another block."""
+        self.put_block(number, {"warnings": [why], "ended": True})
+
+    def ended(self, number: int) -> bool:
+        """Whether a block has."""
+        file = self.folder / f"blocks/{number:06}.json"
+        return file.exists() and bool(json.loads(file.read_text(encoding="utf-8")).get("ended"))
+
     def blocks(self) -> dict[int, dict[str, Any]]:
         """What was said of blocks."""
         files = sorted((self.folder / "blocks").glob("*.json"))

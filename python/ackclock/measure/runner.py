@@ -135,7 +135,7 @@ def resume(out: Path, asked: Asked, report: Report) -> Made:
             journal.forget(run)
         planned = len(campaign.blocks())
         for block, direction in journal.failed_probes():
-            if block < planned:  # of others the line is gone
+            if block < planned and not journal.ended(block):  # of others the line is gone
                 journal.forget_probe(block, direction)
     return _go_on(campaign, journal, asked, report)
 
@@ -178,21 +178,32 @@ def _go_on(campaign: Campaign, journal: Journal, asked: Asked, report: Report) -
         pending = [block for block in campaign.blocks() if block.line in lines]
         if asked.once:
             pending = _next(campaign, journal, pending)
-        # Numbers of blocks that go on on another line: none whose probe is there already, and says of a third one.
-        number, again = max([len(campaign.blocks()), *(block + 1 for block, _ in journal.probed())]), 0
+        again = 0
         try:
             while pending:
                 block = pending.pop(0)
+                if journal.ended(block.number):
+                    (open_part,) = _left(campaign, journal, [block])
+                    if not open_part:
+                        continue
+                    block = _apart(campaign, journal, block, open_part)
                 left = _block(campaign, journal, block, means, report)
                 if left and again < _EVER_AGAIN:
                     again += 1
-                    pending.append(Block(number, block.line, block.repetition, tuple(left)))
-                    number += 1
+                    pending.append(block)
         finally:
             if journal.done():
                 tables.write(campaign, journal)
     done, total = journal.done(), len(campaign.points) * campaign.header.repetitions
     return Made(len(done), journal.failed(), total - len(done), journal.failed_probes())
+
+
+def _apart(campaign: Campaign, journal: Journal, block: Block, left: Left) -> Block:
+    """What is left of a block whose line is another one now, as a block of its own, with a number that none has."""
+    known = [*(number for number, _ in journal.probed()), *journal.blocks(), len(campaign.blocks()) - 1]
+    found = Block(max(known) + 1, block.line, block.repetition, tuple(left.points))
+    journal.put_block(found.number, {"of": block.number})
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,13 +220,13 @@ class Left:
 def _left(campaign: Campaign, journal: Journal, of: Sequence[Block]) -> list[Left]:
     """What is not there yet of each of these blocks."""
     done, probed = journal.done(), journal.probed()
-    return [
-        Left(
-            [point for point in block.points if campaign.run(point, block.repetition) not in done],
-            [probe for probe in campaign.probes(block.line) if (block.number, probe.asked.direction) not in probed],
-        )
-        for block in of
-    ]
+    found = []
+    for block in of:
+        points = [point for point in block.points if campaign.run(point, block.repetition) not in done]
+        probes = [probe for probe in campaign.probes(block.line) if (block.number, probe.asked.direction) not in probed]
+        # Where the line of a block is gone nothing finds out what it carried; the points have a block of their own.
+        found.append(Left(points, [] if journal.ended(block.number) else probes))
+    return found
 
 
 def _whole(journal: Journal) -> bool:
@@ -278,8 +289,10 @@ def _behind(
         late = "; ".join(ended.emulation["problems"][:2])
         warnings.append(f"the emulated path was late ({late}): give the computer rest, or --virtual (docs/engines.md)")
         report(f"{block.line.name}: block {block.number}: {warnings[-1]}")
-    journal.put_block(block.number, {"warnings": warnings, "emulation": dict(ended.emulation)})
     code = ended.shell["exit"]
+    noted = journal.blocks()[block.number] if code == inside.CHANGED else {}
+    warnings = [*noted.get("warnings", ()), *warnings]
+    journal.put_block(block.number, {**noted, "warnings": warnings, "emulation": dict(ended.emulation)})
     if code in _STOPPED:
         raise KeyboardInterrupt
     if code == inside.REFUSED:
