@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ackclock.errors import InputError
-from ackclock.measure import campaign, context, interfaces, modem, routes, runner
+from ackclock.measure import campaign, context, costs, interfaces, modem, routes, runner
 from ackclock.measure.journal import Journal
 from lines import Computer
 from measuring import serving
@@ -196,11 +196,11 @@ def test_a_phone_asks_for_a_yes_and_a_campaign_may_say_that_it_is_free(computer:
     computer.interface("lo", "ipheth")
     much = ('rate = "8 Mbit/s"', "")
     line = written(tmp_path, 1, much)
-    assert runner.costs(line, line.lines[0])
+    assert costs.metered(line, line.lines[0])
     with pytest.raises(InputError, match="line 'here' is metered, and much may go over it"):
         runner.begin(line, tmp_path / "out", runner.Asked(), print)
     free = written(tmp_path, 1, ('rate = "8 Mbit/s"', "metered = false"))
-    assert not runner.costs(free, free.lines[0])
+    assert not costs.metered(free, free.lines[0])
 
 
 def kept(folder: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ackclock.cli import console, interrupts
 from ackclock.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
-from ackclock.measure import amounts, foreseen, probe, runner
+from ackclock.measure import amounts, costs, foreseen, probe, runner
 from ackclock.measure import campaign as campaigns
 from ackclock.measure.campaign import Campaign
 from ackclock.measure.client import RefusedError
@@ -135,7 +135,7 @@ def _lines(campaign: Campaign) -> list[str]:
         place = campaign.server_of(line)
         way = f"the path of {line.via}" if line.via else f"to {place[0]} port {place[1]}" if place else ""
         more = [f"by {line.interface}"] if line.interface else []
-        more += ["metered"] if line.via is None and runner.costs(campaign, line) else []
+        more += ["metered"] if line.via is None and costs.metered(campaign, line) else []
         found.append(f"  {line.name}: {', '.join([way, *more])}")
     kinds = {"shuffled": "shuffled within each", "ascending": "as written", "latin": "a Latin square over"}
     found.append(f"order: {kinds[header.order]} of {header.repetitions} repetitions, seed {header.seed}")

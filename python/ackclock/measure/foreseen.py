@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ackclock.errors import InputError
-from ackclock.measure import interfaces, runner, secret, sockets
+from ackclock.measure import costs, interfaces, secret, sockets
 from ackclock.measure.campaign import Campaign
 from ackclock.scenario.plan import load
 from ackclock.scenario.reading.line_numbers import line_of
@@ -33,7 +33,7 @@ def problems(campaign: Campaign) -> list[str]:
 
 def _costs(campaign: Campaign) -> list[str]:
     try:
-        runner.affordable(campaign, campaign.lines, runner.Asked())
+        costs.check(campaign, campaign.lines)
     except InputError as error:
         return [f"measure run will ask: {error}"]
     return []

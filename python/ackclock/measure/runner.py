@@ -6,22 +6,19 @@ import dataclasses
 import shlex
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ackclock.errors import AckclockError, InputError
 from ackclock.execution import behind
-from ackclock.measure import amounts, blocks, context, inside, iperf3, refusals, schedule, secret, tables
+from ackclock.measure import blocks, costs, inside, iperf3, refusals, schedule, secret, tables
 from ackclock.measure.blocks import Report
 from ackclock.measure.campaign import Block, Campaign, Line, Point, Probe
 from ackclock.measure.client import Address, RefusedError
 from ackclock.measure.journal import Journal, check_free
 from ackclock.scenario.plan import load
 from ackclock.sweeps import shell
-
-MUCH = 10**9
-"""Bytes over a metered interface for which somebody has to say yes."""
 
 _STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 """Exit codes of tests behind a path that somebody has ended: the second is the path's own, which was asked to end."""
@@ -64,7 +61,7 @@ def begin(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
     """Begin a campaign in a directory. Raises :class:`InputError` before anything is measured."""
     check_free(out)
     lines = _chosen(campaign, asked)
-    affordable(campaign, lines, asked)
+    _affordable(campaign, lines, asked)
     _token(campaign, lines, asked)
     _paths(campaign, lines)
     _time(lines, asked)
@@ -127,11 +124,12 @@ def resume(out: Path, asked: Asked, report: Report) -> Made:
     campaign = journal.campaign()
     lines = _chosen(campaign, asked)
     asked = _as_begun(journal, campaign, lines, asked)
-    affordable(campaign, lines, asked, journal.done())
+    again = journal.failed() if asked.retry_failed else {}
+    _affordable(campaign, lines, asked, journal.done() - again.keys())
     _token(campaign, lines, asked)
     _time(lines, asked)
     if asked.retry_failed:
-        for run in journal.failed():
+        for run in again:
             journal.forget(run)
         planned = len(campaign.blocks())
         for block, direction in journal.failed_probes():
@@ -313,30 +311,10 @@ def _chosen(campaign: Campaign, asked: Asked) -> list[Line]:
     return [line for line in campaign.lines if line.name in asked.lines]
 
 
-def affordable(
-    campaign: Campaign, lines: Sequence[Line], asked: Asked, done: set[int] | frozenset[int] = frozenset()
-) -> None:
-    """Refuse much data over a line on which it costs money, until somebody says yes. Raises :class:`InputError`."""
-    every = len(campaign.points) * campaign.header.repetitions
-    share = 1 - len(done) / every
-    for line in lines:
-        if asked.yes or line.via is not None or not costs(campaign, line):
-            continue
-        volume = None if line.rate is None else share * campaign.volume(line, line.rate)
-        if volume is None or volume > MUCH:
-            known = volume is not None
-            much = f"about {amounts.size(volume)}" if volume is not None else "nobody has said what it carries"
-            remedy = "say that it may be: --yes" if known else 'say what it carries, rate = "25 Mbit/s", or --yes'
-            raise InputError(f"line '{line.name}' is metered, and much may go over it ({much})", remedy)
-
-
-def costs(campaign: Campaign, line: Line) -> bool:
-    """Whether the data of a line costs money."""
-    if line.metered is not None:
-        return line.metered
-    place = campaign.server_of(line)
-    interface = line.interface or (None if place is None else context.interface_to(place[0]))
-    return context.metered(interface)
+def _affordable(campaign: Campaign, lines: Sequence[Line], asked: Asked, done: Collection[int] = ()) -> None:
+    """Refuse much data that costs money, until somebody says yes. Raises :class:`InputError`."""
+    if not asked.yes:
+        costs.check(campaign, lines, done)
 
 
 def _token(campaign: Campaign, lines: Sequence[Line], asked: Asked) -> bytes | None:
