@@ -13,7 +13,7 @@ import pytest
 from ackclock.cli.app import main
 from ackclock.errors import AckclockError, InputError
 from ackclock.measure import blocks, campaign, runner, schedule
-from ackclock.measure.journal import FOLDER, Journal
+from ackclock.measure.journal import FOLDER, Journal, check_free
 from ackclock.measure.schedule import Schedule
 
 MONDAY = dt.datetime(2026, 11, 23, 7, 30)
@@ -161,6 +161,104 @@ def test_what_ends_a_repetition_does_not_end_the_daemon(tmp_path: Path, monkeypa
     with pytest.raises(InputError, match="another one"):
         runner.keep_time(campaign.load(written(tmp_path)), tmp_path / "out", runner.Asked(), said.append, Given(MONDAY))
     assert said.count("no line") == 2
+
+
+VIA = ('name = "here"', 'name = "here"\nvia = "line.toml"')
+PAID = ('name = "here"', 'name = "here"\nmetered = true')
+IPERF = ('duration = "100 ms"', 'duration = "1 s"\ntool = "iperf3"')
+
+
+@pytest.mark.parametrize(
+    ("more", "change", "options", "said"),
+    [
+        ("", PAID, {}, "line 'here' is metered, and much may go over it (nobody has said what it carries)"),
+        ('token = "nowhere"', None, {}, "nowhere: cannot be read (no such file"),
+        ("", None, {"token": Path("nowhere")}, "nowhere: cannot be read (no such file"),
+        ("", VIA, {}, "line.toml"),
+        ("", IPERF, {}, "test.tool: iperf3 is not installed here (line 13); apt-get install iperf3"),
+        ("", None, {"lines": ["there"]}, "line: there is no line 'there'"),
+        ("", None, {"virtual": True}, "--virtual: line 'here' is a real one"),
+        ("", None, {"kernel": "mine"}, "--kernel: it belongs to virtual time"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_daemon_does_not_wait_for_what_will_be_refused(
+    begun: bool,
+    more: str,
+    change: tuple[str, str] | None,
+    options: dict[str, Any],
+    said: str,
+    tmp_path: Path,
+    measured: list[tuple[int, int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = TEXT if change is None else TEXT.replace(*change)
+    found = campaign.load(written(tmp_path, more, text))
+    out, clock, told = tmp_path / "out", Given(MONDAY), list[str]()
+    if begun:
+        journal = Journal.begun(out, found)
+        journal.put(0, {"run": 0, "problem": None})
+        before = sorted(out.rglob("*"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    # It is what is said without --daemon.
+    with pytest.raises(InputError) as plain:
+        runner.go_on(found, out, runner.Asked(once=True, **options), told.append)
+    with pytest.raises(InputError) as error:
+        runner.keep_time(found, out, runner.Asked(**options), told.append, clock)
+    if "virtual" not in options or not begun:
+        assert said in str(error.value)
+    assert str(error.value) == str(plain.value)
+    assert (told, clock.time, measured) == ([], MONDAY, [])
+    assert sorted(out.rglob("*")) == (before if begun else []), "something was written"
+
+
+@pytest.mark.parametrize("place", ["file", "file/out", "full"])
+def test_a_daemon_does_not_wait_for_a_directory_that_it_cannot_have(
+    place: str, tmp_path: Path, measured: list[tuple[int, int]]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine")
+    found, told, clock = campaign.load(written(tmp_path)), list[str](), Given(MONDAY)
+    with pytest.raises(InputError) as error:
+        runner.keep_time(found, tmp_path / place, runner.Asked(), told.append, clock)
+    words = {"file": "is a file", "file/out": "not a directory", "full": "something other than a campaign"}
+    assert words[place] in str(error.value)
+    assert (told, clock.time, measured) == ([], MONDAY, [])
+
+
+def test_a_directory_that_takes_no_files_is_refused_before_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuses = tmp_path / "refuses"
+    refuses.mkdir()
+    monkeypatch.setattr("os.access", lambda place, _: Path(place) != refuses)
+    with pytest.raises(InputError, match=f"cannot write the results there .no file can be made in {refuses}"):
+        check_free(refuses / "new" / "out")
+    check_free(tmp_path / "new" / "out")
+
+
+def test_a_daemon_does_not_wait_for_the_end_of_another_campaign(
+    tmp_path: Path, measured: list[tuple[int, int]]
+) -> None:
+    """Not even where that one is whole: its end is not this one's."""
+    told, clock, out = list[str](), Given(MONDAY), tmp_path / "out"
+    runner.keep_time(campaign.load(written(tmp_path)), out, runner.Asked(), told.append, clock)
+    now, played = clock.time, list(measured)
+    other = campaign.load(written(tmp_path, "retries = 1"))
+    with pytest.raises(InputError, match="the campaign there is not that of"):
+        runner.keep_time(other, out, runner.Asked(), told.append, clock)
+    assert (clock.time, measured) == (now, played)
+
+
+def test_once_all_is_there_nothing_is_needed(tmp_path: Path, measured: list[tuple[int, int]]) -> None:
+    (tmp_path / "token").write_text("x" * 32)
+    (tmp_path / "token").chmod(0o600)
+    found, out = campaign.load(written(tmp_path, 'token = "token"')), tmp_path / "out"
+    assert runner.keep_time(found, out, runner.Asked(), lambda _: None, Given(MONDAY)) is not None
+    (tmp_path / "token").unlink()
+    assert runner.keep_time(found, out, runner.Asked(), lambda _: None, Given(MONDAY)) is None
+    assert len(measured) == 3
 
 
 def test_cron_calls_the_same_command_until_all_is_there(tmp_path: Path, measured: list[tuple[int, int]]) -> None:

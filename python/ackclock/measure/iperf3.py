@@ -56,12 +56,17 @@ def command(address: Address, port: int, asked: Asked) -> list[str]:
     return found
 
 
+def installed() -> bool:
+    """Whether this computer has it."""
+    return shutil.which("iperf3") is not None
+
+
 def measure(address: Address, port: int, asked: Asked, *, keep_addresses: bool = False) -> dict[str, Any]:
     """Make a test; what a campaign keeps of it: addresses as those of its context, and no names of computers.
 
     Raises :class:`MeasureError` if it did not come about or broke, :class:`RefusedError` where iperf3 is not installed.
     """
-    if shutil.which("iperf3") is None:
+    if not installed():
         raise RefusedError("iperf3 is not installed here: apt-get install iperf3, or leave tool out")
     run = command(address, port, asked)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import fcntl
 import gzip
 import hashlib
@@ -213,6 +214,11 @@ def check_free(out: Path) -> None:
         raise InputError("is a file, not a directory", another, source=str(out))
     try:
         others = sorted(item.name for item in out.iterdir() if item.name != FOLDER) if out.exists() else []
+        place = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+        if not place.is_dir():
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise OSError(errno.EACCES, f"no file can be made in {place}")
     except OSError as error:
         raise unwritable(out, error) from None
     if others:

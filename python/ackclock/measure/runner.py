@@ -18,6 +18,7 @@ from ackclock.measure.campaign import Block, Campaign, Line, Point, Probe
 from ackclock.measure.client import Address, RefusedError
 from ackclock.measure.journal import Journal, check_free
 from ackclock.scenario.plan import load
+from ackclock.scenario.reading.line_numbers import line_of
 from ackclock.sweeps import shell
 
 _STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
@@ -59,16 +60,10 @@ class Made:
 
 def begin(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
     """Begin a campaign in a directory. Raises :class:`InputError` before anything is measured."""
-    check_free(out)
-    lines = _chosen(campaign, asked)
-    _affordable(campaign, lines, asked)
-    _token(campaign, lines, asked)
-    _paths(campaign, lines)
-    _time(lines, asked)
-    kernel = _kernel(campaign, lines, asked) if asked.virtual else None
+    kernel = _fit_to_begin(campaign, out, asked)
     journal = Journal.begun(out, campaign, kernel)
     try:
-        return _go_on(campaign, journal, _as_begun(journal, campaign, lines, asked), report)
+        return _go_on(campaign, journal, _as_begun(journal, campaign, _chosen(campaign, asked), asked), report)
     except RefusedError:
         if not journal.done() and not journal.probed():
             journal.discard()
@@ -80,13 +75,18 @@ def go_on(campaign: Campaign, out: Path, asked: Asked, report: Report) -> Made:
 
     Raises :class:`InputError` where another one is.
     """
+    return begin(campaign, out, asked, report) if _there(campaign, out) is None else resume(out, asked, report)
+
+
+def _there(campaign: Campaign, out: Path) -> Journal | None:
+    """What was measured of a campaign. Raises :class:`InputError` where another one is."""
     journal = Journal(out)
     if not journal.done() and not journal.probed():
-        return begin(campaign, out, asked, report)
+        return None
     if journal.campaign().text != campaign.text:
         problem, remedy = f"the campaign there is not that of {campaign.source}", "choose another directory"
         raise InputError(problem, remedy, source=str(out))
-    return resume(out, asked, report)
+    return journal
 
 
 def keep_time(
@@ -94,7 +94,8 @@ def keep_time(
 ) -> Made | None:
     """Make a repetition at each time of the campaign's schedule, until all are there. None: nothing was left to make.
 
-    What ends a repetition does not end this: the next one is tried when its time comes.
+    What ends a repetition does not end this: the next one is tried when its time comes. What would keep all of them
+    from being measured is refused before the first wait. Raises :class:`InputError`.
     """
     if campaign.schedule is None:
         remedy = 'write [schedule] with at = ["08:00", "20:00"]'
@@ -112,8 +113,13 @@ def keep_time(
             return True
         return made.missing > 0
 
-    if Journal(out).folder.exists() and _whole(Journal(out)):
+    there = _there(campaign, out)
+    if there is None:
+        _fit_to_begin(campaign, out, asked)
+    elif _whole(there):
         return None
+    else:
+        _fit_to_go_on(there, there.campaign(), asked)
     schedule.keep(campaign.schedule, clock or schedule.Wall(), measure, report)
     return made
 
@@ -122,20 +128,49 @@ def resume(out: Path, asked: Asked, report: Report) -> Made:
     """Go on with the campaign of a directory: what is there is not made again."""
     journal = Journal(out)
     campaign = journal.campaign()
-    lines = _chosen(campaign, asked)
-    asked = _as_begun(journal, campaign, lines, asked)
-    again = journal.failed() if asked.retry_failed else {}
-    _affordable(campaign, lines, asked, journal.done() - again.keys())
-    _token(campaign, lines, asked)
-    _time(lines, asked)
+    asked = _fit_to_go_on(journal, campaign, asked)
     if asked.retry_failed:
-        for run in again:
+        for run in journal.failed():
             journal.forget(run)
         planned = len(campaign.blocks())
         for block, direction in journal.failed_probes():
             if block < planned and not journal.ended(block):  # of others the line is gone
                 journal.forget_probe(block, direction)
     return _go_on(campaign, journal, asked, report)
+
+
+def _fit_to_begin(campaign: Campaign, out: Path, asked: Asked) -> tuple[str, str] | None:
+    """Refuse what cannot begin here, with nothing sent and nothing written; the kernel of virtual time.
+
+    Raises :class:`InputError`.
+    """
+    check_free(out)
+    lines = _chosen(campaign, asked)
+    _fit(campaign, lines, asked)
+    return _kernel(campaign, lines, asked) if asked.virtual else None
+
+
+def _fit_to_go_on(journal: Journal, campaign: Campaign, asked: Asked) -> Asked:
+    """The same of a campaign that goes on; what is asked for, with the clock and the kernel that it began with."""
+    lines = _chosen(campaign, asked)
+    asked = _as_begun(journal, campaign, lines, asked)
+    again = journal.failed() if asked.retry_failed else {}
+    _fit(campaign, lines, asked, journal.done() - again.keys())
+    return asked
+
+
+def _fit(campaign: Campaign, lines: Sequence[Line], asked: Asked, done: Collection[int] = ()) -> None:
+    """Refuse much data that costs money until somebody says yes, and what is not here. Raises :class:`InputError`."""
+    if not asked.yes:
+        costs.check(campaign, lines, done)
+    _token(campaign, lines, asked)
+    _paths(campaign, lines)
+    _time(lines, asked)
+    if not iperf3.installed() and any(point.tool == iperf3.TOOL for point in campaign.points if point.line in lines):
+        key = ("test", "tool")
+        problem, remedy = "iperf3 is not installed here", "apt-get install iperf3, or leave tool out"
+        line = line_of(campaign.text, key)
+        raise InputError(problem, remedy, source=campaign.source, key=".".join(key), line=line)
 
 
 def _kernel(campaign: Campaign, lines: Sequence[Line], asked: Asked) -> tuple[str, str]:
@@ -309,12 +344,6 @@ def _chosen(campaign: Campaign, asked: Asked) -> list[Line]:
         if name not in names:
             raise InputError(f"there is no line '{name}'", f"there are: {', '.join(names)}", key="line")
     return [line for line in campaign.lines if line.name in asked.lines]
-
-
-def _affordable(campaign: Campaign, lines: Sequence[Line], asked: Asked, done: Collection[int] = ()) -> None:
-    """Refuse much data that costs money, until somebody says yes. Raises :class:`InputError`."""
-    if not asked.yes:
-        costs.check(campaign, lines, done)
 
 
 def _token(campaign: Campaign, lines: Sequence[Line], asked: Asked) -> bytes | None:
