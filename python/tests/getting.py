@@ -48,7 +48,8 @@ class Wish:
     cut: Callable[[int], int | None] | None = None
     """After how many bytes the connection of the nth answer is cut."""
     most: int | None = None
-    """Answers at a time; others get 503."""
+    """Answers at a time; others get `full`."""
+    full: int = 503
     before: Callable[[int], None] | None = None
     """Called with the number of an answer before it is given."""
 
@@ -70,6 +71,8 @@ class Served:
         self.url = url
         self.asked: list[Asked] = []
         self.active = 0
+        self.refused = 0
+        """Answers of no more connections."""
         self.sent = 0
         self.lock = threading.Lock()
 
@@ -118,11 +121,12 @@ def _handler(served: Served) -> type[http.server.BaseHTTPRequestHandler]:
                 served.asked.append(Asked(self.path, self.headers, self.client_address))
                 served.active += 1
                 full = wish.most is not None and served.active > wish.most
+                served.refused += full
             try:
                 if wish.before:
                     wish.before(number)
                 if full:
-                    self.empty(503)
+                    self.empty(wish.full)
                 elif self.path in wish.redirects:
                     self.empty(302, Location=wish.redirects[self.path])
                 elif self.path in wish.status:

@@ -73,8 +73,6 @@ class Wish2(Wish):
     """Sent instead of HTTP/2."""
     length: bool = True
     """Whether an answer says how long it is."""
-    full: int = 503
-    """What it answers to more than `most`."""
 
 
 class Served2(Served):
@@ -84,8 +82,6 @@ class Served2(Served):
         super().__init__(wish, url)
         self.wish: Wish2 = wish
         self.connections = 0
-        self.refused = 0
-        """Answers of no more connections."""
         self.at_a_time = 0
         """Most answers that one connection had under way."""
         self.allowed: list[int] = []

@@ -94,12 +94,24 @@ def test_a_server_that_always_cuts_ends_it_and_what_has_come_is_kept(tmp_path: P
     assert (tmp_path / "a").read_bytes() == data
 
 
-def test_a_server_that_refuses_more_connections_is_asked_for_no_more(tmp_path: Path) -> None:
+@pytest.mark.parametrize("full", [503, 429])
+def test_a_server_that_refuses_more_connections_is_asked_for_no_more(tmp_path: Path, full: int) -> None:
     data = content(12 * MB)
-    with serving(Wish(data, most=1, rate=6 * MB)) as server:
-        done = get(f"{server.url}/a", tmp_path, max=8, json=True)
+    with serving(Wish(data, most=1, full=full, rate=8 * MB)) as server:
+
+        def before(number: int) -> None:
+            # Others are answered when the first is at work.
+            while number and server.sent < 200_000:
+                time.sleep(0.005)
+
+        server.wish.before = before
+        done = get(f"{server.url}/a", tmp_path, connections=3, json=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "a").read_bytes() == data
+    assert server.refused > 0
+    steps = [(step["connections"], step["why"]) for step in json.loads(done.stdout)["connections"]]
+    assert (steps[0][0], steps[-1]) == (3, (1, "the other end gives no more"))
+    assert server.clients() == 3, "another connection was made after some were refused"
 
 
 def test_a_file_that_changes_meanwhile_starts_anew_and_says_so(tmp_path: Path) -> None:
