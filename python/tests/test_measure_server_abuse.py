@@ -19,7 +19,7 @@ from ackclock.measure.asked import Asked
 from ackclock.measure.client import Address
 from ackclock.measure.session import Terms
 from ackclock.measure.sockets import Options
-from measuring import commanded, heard, introduced, newcomer, serving
+from measuring import commanded, heard, introduced, newcomer, rest, serving
 
 pytestmark = pytest.mark.real_time
 
@@ -65,6 +65,33 @@ def waiting(address: Address) -> list[int]:
     rows = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
     sizes = [int(row[4].partition(":")[0], 16) for row in rows if row[1].endswith(f":{address.port:04X}")]
     return [size for size in sizes if size > 1]  # the end of a connection counts as one
+
+
+def test_a_data_connection_needs_the_cookie_of_the_test_that_waits_for_it() -> None:
+    with serving(clients=2) as (_, address), newcomer(address) as control, newcomer(address) as other:
+        cookies = []
+        for sock, connections in ((control, 2), (other, 1)):
+            introduced(sock)
+            asked = Asked(duration_ns=100_000_000, connections=connections)
+            sock.sendall(frames.pack({"type": "test", **asked.model_dump()}))
+            cookies.append(bytes.fromhex(heard(sock)["cookie"]))
+        own, others = cookies
+        assert own != others
+        assert len(own) == 32
+        flipped = own[:-1] + bytes([own[-1] ^ 1])
+        # Tests wait for numbers 0 and 1, and 0: none comes in by another cookie, a number that is not there, or twice.
+        wrong = [(bytes(32), 0), (os.urandom(32), 0), (flipped, 0), (flipped, 1), (others, 1), (own, 2), (own, 255)]
+        for cookie, number in wrong:
+            with newcomer(address) as data:
+                data.sendall(frames.DATA + cookie + bytes([number]))
+                assert rest(data) == b"", "it was not closed at once"
+        with newcomer(address) as first, newcomer(address) as twice, newcomer(address) as second:
+            first.sendall(frames.DATA + own + b"\0")
+            time.sleep(0.1)
+            twice.sendall(frames.DATA + own + b"\0")
+            assert rest(twice) == b""
+            second.sendall(frames.DATA + own + b"\1")
+            assert heard(control)["type"] == "all", "the test has lost its own connections to others"
 
 
 def test_who_reads_slowly_beyond_the_end_is_cut_and_nothing_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
