@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -287,3 +288,30 @@ def test_a_server_that_is_not_there_is_said_so() -> None:
         port = listener.getsockname()[1]
     with pytest.raises(client.MeasureError, match=rf"127.0.0.1:{port}: no connection \(connection refused\)"):
         client.measure(client.Address("127.0.0.1", port), None, Asked())
+
+
+def sent() -> bytes:
+    """What comes of a sender, a block and a half."""
+    limits = transfer.Limits(2 * SECOND, 0, SECOND // 10, most=transfer.BLOCK * 3 // 2)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as far:
+        near, _ = listener.accept()
+        with near:
+            sender = transfer.Transfer([transfer.Connection(near, sends=True)], limits)
+            thread = threading.Thread(target=sender.run)
+            thread.start()
+            found = bytearray()
+            while len(found) < transfer.BLOCK * 3 // 2 and (part := far.recv(1 << 16)):
+                found += part
+            far.close()
+            thread.join()
+    return bytes(found)
+
+
+def test_what_is_sent_is_random_so_that_nothing_on_the_way_can_compress_it() -> None:
+    first, second = sent(), sent()
+    assert len(first) == len(second) == transfer.BLOCK * 3 // 2
+    # What is random does not get smaller. One buffer is sent again and again, which is far longer than what links see.
+    for data in (first, first[: transfer.BLOCK], second):
+        assert len(zlib.compress(data, 9)) > len(data)
+    # Each test has bytes of its own: what was cached on the way is good for nothing.
+    assert first[:4096] not in second
