@@ -27,6 +27,7 @@ from ackclock.measure.system import said, text
 
 _SETTINGS = Path("/proc/sys/net/ipv4")
 _DEFAULT_QDISC = Path("/proc/sys/net/core/default_qdisc")
+_SUPPLIES = Path("/sys/class/power_supply")
 _SECRET = ("tcp_fastopen_key",)
 _SIOCGIFADDR = 0x8915
 _SIOCGIWESSID = 0x8B1B
@@ -209,7 +210,7 @@ def _sysctl() -> dict[str, str]:
 def _power() -> dict[str, Any]:
     """Whether the computer has power from outside, and how full its battery is."""
     found: dict[str, Any] = {"mains": None, "battery_percent": None}
-    for supply in sorted(Path("/sys/class/power_supply").glob("*")):
+    for supply in sorted(_SUPPLIES.glob("*")):
         kind = (text(supply / "type") or "").strip()
         if kind == "Mains":
             found["mains"] = (text(supply / "online") or "").strip() == "1"
