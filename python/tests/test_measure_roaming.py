@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from ackclock.measure import blocks, campaign, client, context, runner
+from ackclock.measure import blocks, campaign, client, context, inside, runner
 from ackclock.measure.journal import Journal
 from ackclock.results.result import Result
+from ackclock.sweeps import shell
 from measuring import serving
 
 pytestmark = pytest.mark.real_time
@@ -200,3 +201,40 @@ def test_what_is_left_is_a_block_of_its_own_after_an_end_without_warning_as_well
     # 0 has ended, and 1 is of the second line, on which nothing but its probe was made.
     assert where(journal) == [(2, "third"), (2, "third")]
     assert journal.probed() == ({(0, "down"), (1, "down"), (2, "down")} if more else set())
+
+
+PATH = """
+[topology]
+kind = "dumbbell"
+rate = "20 Mbit/s"
+rtt = "20 ms"
+queue = "1 BDP"
+[[flows]]
+cc = "cubic"
+[run]
+duration = "1 s"
+"""
+
+
+def test_behind_a_path_a_block_ends_as_well_and_says_both_that_and_that_it_was_late(
+    tmp_path: Path, roaming: Roaming, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = {"valid": False, "problems": ["a packet was late"]}
+
+    def played(_: object, request: Any) -> shell.Ended:
+        return shell.Ended({"exit": inside.main(request.command[3:])}, (), late, ())
+
+    monkeypatch.setattr(runner.shell, "play", played)
+    monkeypatch.setenv(inside.SERVER, "127.0.0.1")
+    (tmp_path / "path.toml").write_text(PATH, encoding="utf-8")
+    roaming.after[2] = roaming.becomes("second")
+    with serving() as (_, address):
+        monkeypatch.setattr(inside.server, "PORT", address.port)
+        text = TEXT.format(port=1, probe="false").replace('server = "127.0.0.1:1"', "")
+        plan = campaign.parsed(text.replace('"here"', '"here"\nvia = "path.toml"'), "roaming.toml", tmp_path)
+        assert runner.begin(plan, tmp_path / "out", runner.Asked(), print).missing == 0
+    journal = Journal(tmp_path / "out")
+    assert where(journal) == [(0, "first"), (1, "second")]
+    warnings = [journal.blocks()[block]["warnings"] for block in (0, 1)]
+    assert [[WORDS in said for said in block] for block in warnings] == [[True, False], [False]]
+    assert all("the emulated path was late" in block[-1] for block in warnings)

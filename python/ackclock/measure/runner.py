@@ -323,7 +323,7 @@ def _behind(
         warnings.append(f"the emulated path was late ({late}): give the computer rest, or --virtual (docs/engines.md)")
         report(f"{block.line.name}: block {block.number}: {warnings[-1]}")
     code = ended.shell["exit"]
-    noted = journal.blocks()[block.number] if code == inside.CHANGED else {}
+    noted = journal.blocks().get(block.number, {}) if code == inside.CHANGED else {}
     warnings = [*noted.get("warnings", ()), *warnings]
     journal.put_block(block.number, {**noted, "warnings": warnings, "emulation": dict(ended.emulation)})
     if code in _STOPPED:
