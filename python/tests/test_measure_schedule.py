@@ -120,6 +120,18 @@ def test_a_repetition_is_made_at_each_time(tmp_path: Path, measured: list[tuple[
     )
 
 
+def test_a_daemon_ends_when_the_lines_that_were_chosen_are_measured(
+    tmp_path: Path, measured: list[tuple[int, int]]
+) -> None:
+    file = written(tmp_path, text=TEXT.replace('name = "here"', 'name = "here"\n[[lines]]\nname = "there"'))
+    asked = runner.Asked(lines=("here",))
+    made = runner.keep_time(campaign.load(file), tmp_path / "out", asked, lambda _: None, Given(MONDAY))
+    assert measured == [(0, 2), (1, 2), (2, 2)]
+    assert made is not None
+    assert (made.done, made.missing) == (6, 6)
+    assert runner.keep_time(campaign.load(file), tmp_path / "out", asked, lambda _: None, Given(MONDAY)) is None
+
+
 def test_a_time_that_passes_meanwhile_is_left_out(tmp_path: Path) -> None:
     clock, begun = Given(MONDAY), list[dt.datetime]()
 

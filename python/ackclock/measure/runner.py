@@ -111,12 +111,13 @@ def keep_time(
         except AckclockError as error:
             report(str(error))
             return True
-        return made.missing > 0
+        return not _whole(Journal(out), lines)
 
+    lines = _chosen(campaign, asked)
     there = _there(campaign, out)
     if there is None:
         _fit_to_begin(campaign, out, asked)
-    elif _whole(there):
+    elif _whole(there, lines):
         return None
     else:
         _fit_to_go_on(there, there.campaign(), asked)
@@ -262,10 +263,10 @@ def _left(campaign: Campaign, journal: Journal, of: Sequence[Block]) -> list[Lef
     return found
 
 
-def _whole(journal: Journal) -> bool:
-    """Whether nothing is left of a campaign."""
-    campaign = journal.campaign()
-    return not any(_left(campaign, journal, campaign.blocks()))
+def _whole(journal: Journal, lines: Sequence[Line]) -> bool:
+    """Whether nothing is left of a campaign on some lines."""
+    campaign, names = journal.campaign(), {line.name for line in lines}
+    return not any(_left(campaign, journal, [each for each in campaign.blocks() if each.line.name in names]))
 
 
 def _next(campaign: Campaign, journal: Journal, blocks_left: list[Block]) -> list[Block]:
