@@ -8,8 +8,9 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,9 +58,13 @@ class Listening:
         """What the kernel says of the process."""
         return status(self.process.pid)
 
-    def descriptors(self) -> int:
-        """How many it has."""
-        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+    def descriptors(self) -> Counter[str]:
+        """How many of each kind it has: ``socket``, ``pipe`` and others."""
+        found: Counter[str] = Counter()
+        for link in Path(f"/proc/{self.process.pid}/fd").iterdir():
+            with suppress(FileNotFoundError):  # what is closed in the meantime is none
+                found[str(link.readlink()).partition(":[")[0]] += 1
+        return found
 
 
 class Hosts:

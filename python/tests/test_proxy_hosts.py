@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -102,9 +103,19 @@ def go_on(process: subprocess.Popen[str]) -> None:
     process.stdin.flush()
 
 
-def is_at_rest(of: spaces.Listening, descriptors: int) -> None:
-    """All but the pipes that are kept is given back."""
-    spaces.wait(lambda: of.descriptors() <= descriptors + 2 * 64)
+def is_at_rest(of: spaces.Listening, descriptors: Counter[str]) -> None:
+    """All is given back. What few connections need are pipes that were there before: not one is there more or less."""
+    found = descriptors
+
+    def is_back() -> bool:
+        nonlocal found
+        found = of.descriptors()
+        return found == descriptors
+
+    try:
+        spaces.wait(is_back)
+    except TimeoutError:
+        pytest.fail(f"it has {found}, not {descriptors} as before")
 
 
 @pytest.mark.parametrize("end", ["server", "client"])
@@ -129,11 +140,13 @@ def test_packets_that_may_only_be_small_from_now_on_cost_no_byte() -> None:
     with network() as net:
         net.python("server", SERVER)
         proxy = listening(net)
+        descriptors = proxy.descriptors()
         client = net.python("client", CLIENT, str(proxy.port), "6000000")
         net.sh("proxy", "ip link set eth2 mtu 600")
         go_on(client)
         assert said(client) == "same"
         assert proxy.line()["why"] == "finished"
+        is_at_rest(proxy, descriptors)
 
 
 def test_a_server_that_is_gone_without_a_word_is_given_up_and_its_client_told() -> None:
@@ -183,6 +196,7 @@ def test_processes_that_are_killed_at_either_end_are_heard_of_at_the_other() -> 
         assert said(server) in ("ConnectionResetError", "BrokenPipeError")
         assert (proxy.line()["why"], is_at_rest(proxy, descriptors)) == ("reset", None)
         proxy = listening(net)
+        descriptors = proxy.descriptors()
         client = net.python("client", CLIENT, str(proxy.port), "6000000")
         # With bytes that it has not read: then its end is a reset.
         server.send_signal(signal.SIGSTOP)

@@ -57,6 +57,7 @@ fn every_byte_comes_both_ways_at_once() {
 fn who_is_done_may_go_on_listening() {
     let (target, servers) = handed();
     let proxy = Proxy::start(to(target, json!({})));
+    let descriptors = proxy.descriptors();
     // The client is done, and gets its answer much later.
     let mut client = proxy.connect();
     client.write_all(b"question").unwrap();
@@ -83,6 +84,8 @@ fn who_is_done_may_go_on_listening() {
     assert_eq!(rest(&mut server), b"moremoremore");
     let by: Vec<_> = proxy.ended(2).iter().map(|line| line["closed_by"].clone()).collect();
     assert_eq!(by, ["client", "server"]);
+    drop(server);
+    proxy.is_at_rest(descriptors);
 }
 
 #[test]
@@ -162,6 +165,7 @@ fn an_answer_is_whole_although_its_server_resets_what_comes_after_it() {
         sleep(Duration::from_millis(100));
     });
     let proxy = Proxy::start(to(target, json!({})));
+    let descriptors = proxy.descriptors();
     let mut client = proxy.connect();
     client.write_all(&[0; 1000]).unwrap();
     sleep(Duration::from_millis(400));
@@ -171,6 +175,7 @@ fn an_answer_is_whole_although_its_server_resets_what_comes_after_it() {
     let line = proxy.ended(1).remove(0);
     assert_eq!((&line["why"], &line["closed_by"]), (&json!("reset"), &json!("server")), "{line}");
     assert_eq!(line["undelivered_to_client_bytes"], 0, "{line}");
+    proxy.is_at_rest(descriptors);
 }
 
 #[test]
@@ -185,6 +190,7 @@ fn what_was_acknowledged_and_is_lost_is_counted() {
         let _ = stream.read(&mut [0; 1]);
     });
     let proxy = Proxy::start(to(target, json!({"client": {"sndbuf": 16_384}})));
+    let descriptors = proxy.descriptors();
     let client = proxy.connect();
     sleep(Duration::from_millis(500));
     reset(client);
@@ -194,6 +200,7 @@ fn what_was_acknowledged_and_is_lost_is_counted() {
     let acknowledged = line["client_tcp"]["bytes_acked"].as_u64().unwrap();
     assert_eq!(lost + acknowledged, 300_000, "{line}");
     assert_eq!(proxy.metric("undelivered_bytes_total"), lost as f64);
+    proxy.is_at_rest(descriptors);
 }
 
 fn rustix_outq(stream: &TcpStream) -> u64 {
@@ -206,28 +213,35 @@ fn who_refuses_or_does_not_answer_is_not_connected_to() {
     let address = gone.local_addr().unwrap();
     drop(gone);
     let proxy = Proxy::start(to(address, json!({})));
+    let descriptors = proxy.descriptors();
     assert_reset(&mut proxy.connect());
     let line = proxy.ended(1).remove(0);
     assert_eq!((&line["why"], &line["closed_by"]), (&json!("refused"), &json!("server")));
+    proxy.is_at_rest(descriptors);
     let hole = hole();
     let address = hole.address;
     let proxy = Proxy::start(to(address, json!({"connect_s": 0.5})));
+    let descriptors = proxy.descriptors();
     let begin = Instant::now();
     assert_reset(&mut proxy.connect());
     assert!(begin.elapsed() >= Duration::from_millis(450), "{:?}", begin.elapsed());
     let line = proxy.ended(1).remove(0);
     assert_eq!((&line["why"], &line["server"]), (&json!("connect_timed_out"), &json!(address.to_string())));
+    proxy.is_at_rest(descriptors);
     // A client that goes while its server is awaited is gone at once.
     let proxy = Proxy::start(to(address, json!({"connect_s": 30})));
+    let descriptors = proxy.descriptors();
     reset(proxy.connect());
     let line = proxy.ended(1).remove(0);
     assert_eq!((&line["why"], &line["closed_by"]), (&json!("reset"), &json!("client")));
+    proxy.is_at_rest(descriptors);
 }
 
 #[test]
 fn silence_ends_after_its_time() {
     let (target, servers) = handed();
     let proxy = Proxy::start(to(target, json!({"idle_s": 0.6, "half_open_s": 0.3})));
+    let descriptors = proxy.descriptors();
     let begin = Instant::now();
     let mut client = proxy.connect();
     let _server = servers.recv().unwrap();
@@ -243,6 +257,7 @@ fn silence_ends_after_its_time() {
     assert_reset(&mut client);
     let why: Vec<_> = proxy.ended(2).iter().map(|line| line["why"].clone()).collect();
     assert_eq!(why, ["idle", "half_open"]);
+    proxy.is_at_rest(descriptors);
 }
 
 #[test]

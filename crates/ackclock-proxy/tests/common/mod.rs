@@ -14,6 +14,30 @@ use std::time::{Duration, Instant};
 /// Longer than anything here takes on a busy computer.
 pub const LONG: Duration = Duration::from_secs(40);
 
+/// Pipes that the proxy makes before anybody is there, and that it keeps at most.
+const RESERVED: usize = 8;
+const KEPT: usize = 64;
+
+/// How many descriptors of each kind a process has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Descriptors {
+    pub sockets: usize,
+    pub pipes: usize,
+    pub others: usize,
+}
+
+impl Descriptors {
+    pub fn all(self) -> usize {
+        self.sockets + self.pipes + self.others
+    }
+
+    /// Not one more or less than `before`, but for pipes that are kept for who comes next.
+    fn are_back_at(self, before: Descriptors) -> bool {
+        (self.sockets, self.others) == (before.sockets, before.others)
+            && self.pipes <= before.pipes + 2 * (KEPT - RESERVED)
+    }
+}
+
 pub struct Proxy {
     child: Child,
     pub address: SocketAddr,
@@ -89,8 +113,37 @@ impl Proxy {
         connect(self.address)
     }
 
-    pub fn descriptors(&self) -> usize {
-        fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    pub fn descriptors(&self) -> Descriptors {
+        let mut found = Descriptors::default();
+        for entry in fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap() {
+            // What is closed in the meantime is none.
+            let Ok(to) = entry.and_then(|entry| fs::read_link(entry.path())) else { continue };
+            let to = to.to_string_lossy();
+            let of = match to.split_once(":[") {
+                Some(("socket", _)) => &mut found.sockets,
+                Some(("pipe", _)) => &mut found.pipes,
+                _ => &mut found.others,
+            };
+            *of += 1;
+        }
+        found
+    }
+
+    /// It comes to have so many sockets: each that is one too many belongs to nobody.
+    pub fn has_sockets(&self, count: usize) {
+        self.comes_to(&format!("{count} sockets"), |now| now.sockets == count);
+    }
+
+    fn comes_to(&self, what: &str, so: impl Fn(Descriptors) -> bool) {
+        let begin = Instant::now();
+        loop {
+            let now = self.descriptors();
+            if so(now) {
+                return;
+            }
+            assert!(begin.elapsed() < LONG, "not after {LONG:?}: {what}; it has {now:?}");
+            sleep(Duration::from_millis(10));
+        }
     }
 
     /// Bytes of memory that are the process's own.
@@ -123,12 +176,12 @@ impl Proxy {
         self.lines.lock().unwrap().iter().filter(|line| line["event"] == event).cloned().collect()
     }
 
-    /// Everything is as before anybody was there: no connection, no room in use, and of descriptors none but the pipes that are
-    /// kept.
-    pub fn is_at_rest(&self, descriptors_before: usize) {
+    /// Everything is as before anybody was there: no connection, no room in use, not one socket more, and of other descriptors
+    /// none but the pipes that are kept.
+    pub fn is_at_rest(&self, before: Descriptors) {
         eventually("nothing is open", || (self.metric("connections_open") == 0.0).then_some(()));
         eventually("no room is in use", || (self.metric("buffer_bytes") == 0.0).then_some(()));
-        eventually("descriptors are given back", || (self.descriptors() <= descriptors_before + 2 * 64).then_some(()));
+        self.comes_to(&format!("descriptors as before, {before:?}"), |now| now.are_back_at(before));
     }
 
     pub fn signal(&self, signal: Signal) {
