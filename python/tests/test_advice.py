@@ -80,6 +80,19 @@ def test_the_buffer_that_is_advised_keeps_the_gain_where_losses_limit() -> None:
     assert by_size(advice)[2_000_000].played_gain.value == by_size(wide)[2_000_000].played_gain.value > 0.3
 
 
+@pytest.mark.parametrize(("buffer", "gain"), [("0.2 MB", -0.220), ("1.7 MB", 0.439)])
+def test_the_gain_by_buffer_is_the_one_of_the_page(
+    buffer: str, gain: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # docs/split-tcp.md: what the command says that is written there.
+    words = ["--rtt-core", "30 ms", "--rtt-access", "40 ms", "--rate", "100 Mbit/s", "--loss-access", "0.1%"]
+    assert main(["advise", "split", *words, "--sizes", "2 MB", "--buffer", buffer, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    (download,) = next(at for at in said["places"] if at["name"] == said["place"])["downloads"]
+    assert download["runs"]["n"] == 30
+    assert round(download["runs"]["gain"], 3) == gain
+
+
 def test_a_buffer_that_is_too_small_is_no_proxy_that_pays(capsys: pytest.CaptureFixture[str]) -> None:
     way = replace(far(window=6_000_000), proxy=Proxy(buffer=100_000))
     advice = advise(way.case(), [100_000, 10_000_000], jobs=1)
