@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from typing import Any
 
+import polars as pl
 import pytest
 
 from ackclock import study
@@ -17,6 +19,7 @@ MEASURED = re.compile(r"(-?[\d.]+)(?: %| points)?(?: [a-z ]+)? \((-?[\d.]+) to (
 """The first value that has an interval."""
 PERCENT = ("of the rate", "of the runs")
 """Units that README.md has as per cent, or points."""
+SIZES = ("100k", "500k", "1m", "5m", "10m", "20m")
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +60,23 @@ def test_the_readme_has_what_is_recorded(loaded: Loaded, record: dict[str, Any])
         for shown, value in zip(found.groups(), (claim["value"], *claim["interval"]), strict=True):
             digits = len(shown.partition(".")[2])
             assert float(shown) == round(scale * value, digits), f"{claim['id']}: {measured}"
+
+
+def test_d7_says_of_which_pings_it_is_and_at_those_of_the_regions_nothing_on_linux_is_faster(loaded: Loaded) -> None:
+    (claim,) = (each for each in loaded.code.claims if each.id == "D7")
+    page = (loaded.study.folder / "README.md").read_text(encoding="utf-8")
+    (row,) = (statement for name, statement, _, _ in ROW.findall(page) if name == "D7")
+    assert [text for text in (claim.statement, claim.short, row) if "at the mean pings" not in text.lower()] == []
+    claims = importlib.import_module("ackclock_study_split_tcp.claims")
+    shares, pings = [], set()
+    for path in (loaded.study.folder / "expected").glob("linux-regions*-runs.csv"):
+        for run in pl.read_csv(path, comment_prefix="#").iter_rows(named=True):
+            rtt, place, relay = run["row"].split(", ")
+            if relay == "pep":
+                pings.add(rtt)
+                shares += [run[f"rate_{size}"] / claims.SPEED[place] for size in SIZES if run.get(f"rate_{size}")]
+    assert pings == {rtt for server in claims.SERVERS.values() for rtt in server}
+    assert 0.9 < max(shares) <= 1.0
 
 
 def test_a_quick_run_refutes_nothing_and_supports_what_needs_few_runs(loaded: Loaded) -> None:
