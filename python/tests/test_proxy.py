@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import spaces
 from ackclock import proxy
 from ackclock.cli.app import main
 
@@ -75,6 +78,44 @@ def test_the_command_is_the_program_and_ends_with_a_report() -> None:
     connection, end = (json.loads(line) for line in out.splitlines())
     assert (connection["to_server_bytes"], connection["why"]) == (14, "finished")
     assert (end["event"], end["connections"]) == ("end", 1)
+
+
+def carried(which: str) -> str:
+    """What the kernel says of the only connection that is there of these ports."""
+    done = subprocess.run(["ss", "-Htino", "state", "established", which], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 2, done.stdout  # addresses, and what it knows
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("ss") is None, reason="without ss")
+@pytest.mark.parametrize(("client", "server"), [("reno", "cubic"), ("cubic", "reno")])
+def test_connections_that_are_carried_have_the_options_of_their_side(client: str, server: str) -> None:
+    # At least one of the two controllers is not what the kernel takes by itself.
+    ours = ["--client", f"cc={client}", "--client", "keepalive=100s", "--client", "pacing_rate=88Mbit/s"]
+    theirs = ["--server", f"cc={server}", "--server", "keepalive=1000s", "--server", "pacing_rate=99Mbit/s"]
+    with (
+        echo() as port,
+        started("--to", f"127.0.0.1:{port}", *ours, *theirs) as (_, at),
+        socket.create_connection(("127.0.0.1", at), timeout=20) as stream,
+    ):
+        stream.sendall(b"there and back")
+        answer = stream.makefile("rb")
+        assert answer.read(14) == b"there and back"
+        # The proxy's end of each connection: what it accepted, and what it made.
+        for which, cc, keepalive_s, rate in (
+            (f"sport = :{at}", client, 100, 88),
+            (f"dport = :{port}", server, 1000, 99),
+        ):
+            # While something waits for its acknowledgment that is the timer that is told of.
+            spaces.wait(lambda which=which: "timer:(keepalive," in carried(which), seconds=20)  # type: ignore[misc]
+            said = carried(which)
+            assert cc in said.split()
+            left = re.search(r"timer:\(keepalive,(?:(\d+)min)?(?:([\d.]+)sec)?", said)
+            assert left is not None, said
+            assert keepalive_s - 60 <= 60 * int(left[1] or 0) + float(left[2] or 0) <= keepalive_s, said
+            assert re.search(rf" pacing_rate \S+/{rate}(000000|(\.0+)?M)bps", said), said
+        stream.shutdown(socket.SHUT_WR)
+        assert answer.read() == b""
 
 
 @pytest.fixture

@@ -146,6 +146,10 @@ mod tests {
         assert_eq!(sockopt::socket_recv_buffer_size(&socket).unwrap(), 2 * 65_536);
         assert_eq!(sockopt::socket_send_buffer_size(&socket).unwrap(), 2 * 32_768);
         assert_eq!(sockopt::tcp_user_timeout(&socket).unwrap(), 7000);
+        assert_eq!(options::get::<libc::c_int>(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT), 16_384);
+        assert_eq!(options::get::<u64>(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), 1_000_000);
+        assert!(sockopt::socket_keepalive(&socket).unwrap());
+        assert_eq!(sockopt::tcp_keepcnt(&socket).unwrap(), 4);
         assert_eq!(sockopt::tcp_keepidle(&socket).unwrap(), Duration::from_secs(20));
         assert_eq!(sockopt::tcp_keepintvl(&socket).unwrap(), Duration::from_secs(5));
         assert!(!sockopt::tcp_nodelay(&socket).unwrap());

@@ -39,7 +39,7 @@ pub fn set(socket: &impl AsFd, what: Setting, value: u64) -> io::Result<()> {
 }
 
 /// A number that the kernel reads: plain, without padding.
-trait Plain: Copy {}
+pub trait Plain: Copy {}
 impl Plain for libc::c_int {}
 impl Plain for u64 {}
 
@@ -52,6 +52,18 @@ fn option<T: Plain>(socket: &impl AsFd, level: i32, name: i32, value: &T) -> io:
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// What the kernel has of `what` for `socket`, whose value is a `T`.
+#[cfg(test)]
+pub fn get<T: Plain + Default>(socket: &impl AsFd, level: i32, name: i32) -> T {
+    let mut value = T::default();
+    let mut length = size_of_val(&value) as libc::socklen_t;
+    let to = std::ptr::from_mut(&mut value).cast();
+    // SAFETY: the descriptor is open; the kernel writes at most `length` bytes, which is the size of the plain number at `to`.
+    let said = unsafe { libc::getsockopt(socket.as_fd().as_raw_fd(), level, name, to, &raw mut length) };
+    assert_eq!((said, length as usize), (0, size_of_val(&value)), "{}", io::Error::last_os_error());
+    value
 }
 
 fn asked(socket: &impl AsFd, what: libc::Ioctl) -> u64 {
