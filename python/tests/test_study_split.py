@@ -213,7 +213,7 @@ def test_what_is_wrong_with_gains_is_said(loaded: Loaded, tmp_path: Path) -> Non
     for other, message in {
         "weights = { rate_100k = -1, ": r"figures\.0\.series\.0\.weights: rate_100k = -1 is no weight",
         f'data = "rate_5m", {weights}': r"figures\.0\.series\.0\.data: both 'data' and 'weights'",
-        "weights = { rate_100 = 0.15, ": r"figures\.0\.series\.0\.weights\.rate_100: unknown measure of claims.py 'rate_100'",
+        "weights = { rate_100 = 0.15, ": r"figures\.0\.series\.0\.weights\.rate_100: unknown measure of claims",
     }.items():
         (tmp_path / "study.toml").write_text(text.replace(weights, other, 1), encoding="utf-8")
         with pytest.raises(InputError, match=message):
