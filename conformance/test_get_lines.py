@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from get_lines import DECIDED, HELPED, LINES, PAGE, alone, beside, table
+from get_lines import DECIDED, HELPED, LINES, PAGE, RATES, alone, beside, best_s, table
 
 ALLOWED = 1.05
 """Of the time that the best fixed number takes, in downloads of two minutes."""
@@ -18,9 +18,9 @@ SATURATED = tuple(line for line in LINES if line not in HELPED)
 def test_downloads_of_two_minutes_take_hardly_longer_than_with_the_best_fixed_number(line: str) -> None:
     decided, fixed = alone(line)
     assert decided.took_s > MINUTES
-    assert {each.size for each in fixed} == {decided.size}
-    assert "always 8" in {each.way for each in fixed} or line == "mobile-window"
-    assert decided.took_s <= ALLOWED * fixed[0].took_s
+    assert {each.size for each in fixed} <= {decided.size}
+    assert bool(fixed) == (line not in RATES)
+    assert decided.took_s <= ALLOWED * best_s(line)
 
 
 @pytest.mark.parametrize("line", SATURATED)
