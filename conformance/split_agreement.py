@@ -199,7 +199,7 @@ def summary(cells: list[Cell]) -> str:
     """As Markdown, a row for each scenario and kind of size: how many cells, and the one whose gains are most apart."""
     several = [cell for cell in cells if cell.runs > 1]
     parts = [
-        f"**In all {sum(abs(cell.apart) <= MARGIN for cell in cells)} of {len(cells)} cells the gains are within "
+        f"**In {sum(abs(cell.apart) <= MARGIN for cell in cells)} of {len(cells)} cells the gains are within "
         f"{MARGIN:.0f} points, in {sum(cell.verdict == 'equal' for cell in several)} of the {len(several)} that were "
         f"played more than once with all of the 95 % interval; the other {len(cells) - len(several)} are of one run of "
         "each engine, of paths where nothing is drawn and another run says the same.**",

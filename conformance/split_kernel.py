@@ -7,10 +7,10 @@ plays scenarios of the study, some replications of each point, into folders of W
 writes their rates to `expected/linux-SCENARIO.csv` of the study, which has them beside the simulator's. `short` is
 `mean` without its large files, and more often: what the radio draws for single packets is much of a short one's time;
 so is `3g-short` of `3g`. `often` and `five` are those of its cells whose runs scatter most, more often still; `away`,
-`3g-near` and `window-far` are such cells of `outages`, `3g` and `window`. `regions` and `3g-regions` are `lte` and
-`hspa` at the pings of each region, of `hspa` without its large files, and those of their cells that scatter most more
-often: `regions-short`, `regions-near`, `regions-often`, `regions-large`, `regions-mid`. `loss-others` is what `loss`
-leaves out.
+`3g-near` and `window-far` are such cells of `outages`, `3g` and `window`. `regions` and `3g-regions-large` are `lte`
+and `hspa` at the pings of each region, `3g-regions` is the latter without its large files, and those cells of `regions`
+that scatter most are there more often: `regions-short`, `regions-near`, `regions-often`, `regions-large`,
+`regions-mid`. `loss-others` is what `loss` leaves out.
 
 `--again` plays the first N replications anew, with `--set` of some points only, and says how far their rates are from
 those that are recorded, also in the record itself.
