@@ -254,6 +254,24 @@ def test_what_makes_no_sense_is_refused_in_a_line(changes: tuple[tuple[str, Any]
 
 
 @pytest.mark.parametrize(
+    ("key", "remedy"),
+    [
+        ("source.receive_buffer", "write it in source = { tcp = { receive_buffer = ... } }"),
+        ("sink.send_buffer", "write it in sink = { tcp = { send_buffer = ... } }"),
+        ("timestamps", "write it in source = { tcp = { timestamps = ... } } or sink = { tcp = { timestamps = ... } }"),
+        ("iw", "write it in source = { iw = ... } or sink = { iw = ... }"),
+        ("cc", "write it in source = { cc = ... } or sink = { cc = ... }"),
+    ],
+)
+def test_an_option_of_tcp_beside_its_table_is_shown_into_it(key: str, remedy: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ackclock.load(changed((f"relays.0.{key}", "6 MB")))
+    assert caught.value.key == f"relays.0.{key}"
+    assert caught.value.problem == f"unknown key '{key.rpartition('.')[2]}'"
+    assert caught.value.remedy.endswith(remedy)
+
+
+@pytest.mark.parametrize(
     ("key", "value", "problem"),
     [
         ("opening", "lazy", "a kernel answers the client of a proxy at once"),

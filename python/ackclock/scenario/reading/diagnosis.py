@@ -136,11 +136,18 @@ def _explain(kind: str, loc: Path, detail: Mapping[str, Any]) -> Problem:
 def _unknown_key(name: str, loc: Path) -> Problem:
     from ackclock import engine
     from ackclock.scenario.traffic.flow import Flow
+    from ackclock.scenario.traffic.relay import Leg, Relay
 
     owner = _model_at(loc[:-1])
     known = [*fields(owner), *(["sweep"] if owner is Scenario else [])]
-    if owner is Flow and name in engine.catalogue().tcp_options:
-        return Problem(f"unknown key '{name}'", f"it is a TCP option: write it in tcp = {{ {name} = ... }}")
+    option = name in engine.catalogue().tcp_options
+    table = f"tcp = {{ {name} = ... }}"
+    if owner is Relay and (option or name in fields(Leg)):  # of which leg nobody knows
+        own = f"{{ {name} = ... }}" if name in fields(Leg) else f"{{ {table} }}"
+        return Problem(f"unknown key '{name}'", f"it is one of a leg: write it in source = {own} or sink = {own}")
+    if option and owner in (Flow, Leg):
+        table = f"{loc[-2]} = {{ {table} }}" if owner is Leg else table
+        return Problem(f"unknown key '{name}'", f"it is a TCP option: write it in {table}")
     if owner is not Run and name in fields(Run):
         return Problem(f"unknown key '{name}'", "it is a key of [run]: write it there")
     return unknown("key", name, known)
