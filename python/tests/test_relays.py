@@ -253,6 +253,50 @@ def test_what_makes_no_sense_is_refused_in_a_line(changes: tuple[tuple[str, Any]
     assert "\n" not in str(caught.value)
 
 
+DUMBBELL = {"kind": "dumbbell", "rate": "20 Mbit/s", "rtt": "40 ms", "queue": "1 BDP"}
+NONE = "write a chain with several hops, or access links with a delay"
+
+
+@pytest.mark.parametrize(
+    ("topology", "position", "remedy"),
+    [
+        (DUMBBELL, 0, NONE),
+        (DUMBBELL, 1, NONE),
+        (DUMBBELL | {"access": {"loss": 0.01}}, 1, NONE),  # links in which nothing takes time
+        (DUMBBELL | {"access": {"delay": "5 ms", "side": "sender"}}, 1, "give position = 0"),
+        (DUMBBELL | {"access": {"delay": "5 ms", "side": "receiver"}}, 0, "give position = 1"),
+        (CHAIN["topology"] | {"hops": [CHAIN["topology"]["hops"][0]] * 3}, 3, "give position = 1 or 2"),
+    ],
+)
+def test_a_leg_without_time_is_answered_with_the_places_that_there_are(
+    topology: dict[str, Any], position: int, remedy: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        ackclock.load(changed(("topology", topology), ("relays.0.position", position)))
+    assert "takes time" in caught.value.problem
+    assert caught.value.remedy == remedy
+    if remedy is not NONE:
+        assert ackclock.load(changed(("topology", topology), ("relays.0.position", int(remedy[-1])))).points
+
+
+def test_the_places_that_are_named_are_those_of_all_flows_of_the_relay() -> None:
+    # A longer RTT is a delay at the source, which the first group has and the second has not.
+    longer, other = {"relay": "pep", "rtt": "80 ms"}, {"relay": "pep"}
+    for groups, remedy in (([longer, {}], "give position = 0"), ([longer, other], NONE)):
+        with pytest.raises(InputError) as caught:
+            ackclock.load(changed(("topology", DUMBBELL), ("flows", groups)))
+        assert (caught.value.key, caught.value.remedy) == ("relays.0", remedy)
+
+
+def test_a_leg_without_time_in_a_network_is_answered_with_its_links() -> None:
+    ends = (("s", "p", "10 ms"), ("p", "c", "0 s"))
+    links = [{"from": a, "to": b, "delay": delay, "rate": "unlimited", "both": True} for a, b, delay in ends]
+    network = changed(("topology", {"kind": "network", "links": links}), ("relays.0.position", "p"),
+                      ("flows.0", {"from": "s", "to": "c", "relay": "pep"}))  # fmt: skip
+    with pytest.raises(InputError, match="give a link there a rate or a delay, or the relay another node"):
+        ackclock.load(network)
+
+
 @pytest.mark.parametrize(
     ("key", "remedy"),
     [

@@ -56,12 +56,45 @@ def splits(topology: Shape, flows: Sequence[Flow], layout: Layout, known: tuple[
             continue
         out, back = _cut(topology, flow, route, known[number], (number, index))
         split = Split(number, out, back, _legs(flow, known[number], number))
-        for name, way in zip(LEGS, split.ways(route, "0"), strict=True):
-            if not any(map(_takes_time, (*way[0], *way[1]))):
-                problem = f"nothing on the way between it and the {name} of flows.{index} takes time"
-                raise Problem(problem, "give access links with a delay, or another position", "relays", number)
+        if short := _short(split, route):
+            problem = f"nothing on the way between it and the {short[0]} of flows.{index} takes time"
+            shared = [
+                (other, way)
+                for at, (other, way) in enumerate(zip(flows, layout.routes, strict=True))
+                if relays.of_flow(other, at, numbers) == number
+            ]
+            raise Problem(problem, _elsewhere(topology, shared, number), "relays", number)
         found.append(split)
     return found
+
+
+def _short(split: Split, route: Route) -> list[str]:
+    """The legs on whose way nothing takes time."""
+    ways = zip(LEGS, split.ways(route, "0"), strict=True)
+    return [name for name, way in ways if not any(map(_takes_time, (*way[0], *way[1])))]
+
+
+def _elsewhere(topology: Shape, split: Sequence[tuple[Flow, Route]], number: int) -> str:
+    """What would be right where a leg takes no time: a place where those of all flows do, or a topology with one."""
+    if isinstance(topology, Network):
+        return "give a link there a rate or a delay, or the relay another node"
+    most = max(_first(flow) + len(route.forward) for flow, route in split)
+    places = [place for place in range(most + 1) if all(_fits(place, *each, number) for each in split)]
+    if places:
+        return f"give position = {' or '.join(map(str, places))}"
+    return "write a chain with several hops, or access links with a delay"
+
+
+def _fits(place: int, flow: Flow, route: Route, number: int) -> bool:
+    before = place - _first(flow)
+    if not 0 <= before <= len(route.forward):
+        return False
+    return not _short(Split(number, before, len(route.reverse) - before, (flow, flow)), route)
+
+
+def _first(flow: Flow) -> int:
+    """The first hop that a flow crosses."""
+    return flow.over[0] if flow.over is not None else 0
 
 
 def _cut(topology: Shape, flow: Flow, route: Route, relay: Relay, at: tuple[int, int]) -> tuple[int, int]:
@@ -79,7 +112,7 @@ def _cut(topology: Shape, flow: Flow, route: Route, relay: Relay, at: tuple[int,
         remedy = f"write how many hops are before it, for instance position = {1}"
         said = "missing key 'position'" if place is None else f"{place!r} is no place in a {topology.kind}"
         raise Problem(said, remedy, *key)
-    first = flow.over[0] if flow.over is not None else 0
+    first = _first(flow)
     before = place - first
     if not 0 <= before <= len(route.forward):
         last = first + len(route.forward)
