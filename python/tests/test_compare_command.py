@@ -176,3 +176,45 @@ def test_every_option_is_described() -> None:
         for name in argument.names:
             if name.startswith("--"):
                 assert all(name in page for page in pages), name
+
+
+@pytest.mark.parametrize(("files", "metric"), [(6, "mean_fct_s"), (24, "p95_fct_s")])
+def test_completion_times_are_compared_of_few_transfers_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], files: int, metric: str
+) -> None:
+    scenario = {
+        "topology": {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "20 ms", "queue": "1 BDP"},
+        "flows": [{"bytes": "50 kB", "iw": [2, 10], "count": files, "start": {"uniform": ["0 s", "2 s"]}}],
+        "run": {"duration": "6 s"},
+    }
+    ackclock.run(scenario, replications=3, jobs=1, out=tmp_path / "few")
+    note = "mean_fct_s in place of p95_fct_s, which has no value: fewer than 20 transfers are done in some run"
+    assert main(["compare", str(tmp_path / "few"), "--by", "iw", "--json"]) == 0
+    out, err = capsys.readouterr()
+    told = json.loads(out)
+    assert [row["metric"] for row in told["rows"] if "fct" in row["metric"]] == [metric]
+    assert (note in err) is (metric == "mean_fct_s")
+    # What is named is what is compared.
+    code = main(["compare", str(tmp_path / "few"), "--by", "iw", "--metric", "p95_fct_s", "--metric", "jain", "--json"])
+    assert code == 0
+    named = {row["metric"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert named == ({"jain"} if files == 6 else {"jain", "p95_fct_s"})
+
+
+def test_the_mean_stands_in_only_at_points_without_the_percentile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = {
+        "topology": {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "20 ms", "queue": "1 BDP"},
+        "flows": [{"bytes": "50 kB", "iw": [2, 10], "count": [6, 24], "start": {"uniform": ["0 s", "2 s"]}}],
+        "run": {"duration": "6 s"},
+    }
+    ackclock.run(scenario, replications=3, jobs=1, out=tmp_path / "both")
+    assert main(["compare", str(tmp_path / "both"), "--by", "iw", "--margin", "p95_fct_s=5%", "--json"]) == 0
+    out, err = capsys.readouterr()
+    times = [row for row in json.loads(out)["rows"] if "fct" in row["metric"]]
+    assert {(row["params"]["count"], row["metric"], row["margin"]) for row in times} == {
+        (6, "mean_fct_s", 0.05),
+        (24, "p95_fct_s", 0.05),
+    }
+    assert "mean_fct_s in place of p95_fct_s, which has no value at 1 of 2 points: fewer than 20" in err

@@ -87,3 +87,18 @@ def test_a_controller_that_does_not_get_done_is_not_the_fastest(tmp_path: Path) 
     assert re.search(r"mean completion time, of which no more than (3\.9\d|4) s count,", found.sentence)
     means = result.summary()["mean_fct_s"].to_list()
     assert means[1] < 0.5  # what the summary has: of those that were done
+
+
+def test_of_few_transfers_beside_endless_flows_the_mean_is_shown() -> None:
+    result = ackclock.run(
+        {
+            "topology": {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "20 ms", "queue": "1 BDP"},
+            "flows": [{"cc": ["reno", "cubic"]}, {"bytes": "50 kB", "count": 3, "start": {"uniform": ["0 s", "2 s"]}}],
+            "run": {"duration": "5 s"},
+        },
+        replications=3,
+        jobs=1,
+    )
+    metrics = rank(result).candidates[0].metrics
+    assert "mean_fct_s" in metrics
+    assert "p95_fct_s" not in metrics

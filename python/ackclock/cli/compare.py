@@ -14,7 +14,7 @@ from ackclock.cli.exit_codes import FAILED, OK
 from ackclock.comparison import text
 from ackclock.comparison.compare import Comparison, compare
 from ackclock.comparison.margins import read
-from ackclock.comparison.values import HEADLINE
+from ackclock.comparison.values import HEADLINE, INSTEAD
 from ackclock.errors import InputError
 from ackclock.ranking.conditions import is_condition
 from ackclock.ranking.ranking import Ranking, rank
@@ -47,15 +47,17 @@ class Request:
 
 def run(request: Request) -> int:
     """Compare and print. The exit code is 1 if an agreement was asked for and is not shown."""
+    metrics = _metrics(request)
     found = compare(
         request.a,
         request.b,
         by=request.by,
         base=request.base,
-        metrics=_metrics(request),
+        metrics=metrics,
         margin=request.margins or None,
         agreement=request.agreement,
         allow_late=request.allow_late,
+        instead=None if request.metrics or metrics is None else INSTEAD,
     )
     notes = list(found.notes)
     ranking = _ranking(request, found, notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,7 @@ def compare(
     margin: Margin | Iterable[str] | None = None,
     agreement: bool = False,
     allow_late: bool = False,
+    instead: Mapping[str, str] | None = None,
 ) -> Comparison:
     """B against A, metric by metric, over runs with the same random numbers.
 
@@ -112,10 +113,14 @@ def compare(
         Metrics with a margin are also tested for equivalence.
     allow_late: use runs on a real kernel that are not valid, too.
     agreement: ask whether two engines agree: equivalence of goodput (5 %) and RTT (10 %), and of the order of points.
+    instead: for a metric the one that is compared in its place at points where one side has no value of it.
 
     Raises :class:`ackclock.InputError` if there is nothing to compare, or but one run of each.
     """
     wanted, margins_of = _asked(metrics, margin, agreement=agreement)
+    others = {name: other for name, other in (instead or {}).items() if name in wanted and other not in wanted}
+    for name, other in others.items():
+        margins_of[other] = margins_of[name]
     first = _side(a, "A" if b is not None else "the result", allow_late=allow_late)
     notes: list[str] = []
     if b is None:
@@ -145,7 +150,8 @@ def compare(
     if len(sides) > 1 and (note := differences.note(sides[0], sides[1], by, matches, agreement=agreement)):
         notes.append(note)
     known = unfinished.compared([side.result for side in sides], [(each.runs_a, each.runs_b) for each in matches])
-    found = _measured(matches, known, wanted, margins_of)
+    found = _measured(matches, known, wanted, margins_of, others)
+    notes += _replaced(found, others, len(matches))
     if not set(excess.METRICS).isdisjoint(item.row.metric for item in found if item.row.value is not None):
         for side, runs in zip(sides, _compared(matches, several=len(sides) > 1), strict=True):
             if note := excess.note(side.result, runs):
@@ -224,15 +230,32 @@ def _measured(
     values: Sequence[Counted],
     wanted: Sequence[str],
     margins_of: dict[str, float | None],
+    instead: Mapping[str, str],
 ) -> list[Measured]:
     """The rows, not yet judged. A metric that neither side has a value of has none."""
     ours, theirs = values[0], values[-1]
-    every = (
-        (match, rows.measure(match, metric, ours.runs, theirs.runs, margins_of[metric]))
-        for match in matches
-        for metric in wanted
-    )
+
+    def row(match: pairing.Match, metric: str) -> Measured | None:
+        found = rows.measure(match, metric, ours.runs, theirs.runs, margins_of[metric])
+        if metric not in instead or (found is not None and found.row.value is not None):
+            return found
+        other = row(match, instead[metric])
+        return found if other is None or other.row.value is None else other
+
+    every = ((match, row(match, metric)) for match in matches for metric in wanted)
     return [bounds.marked(item, match, ours, theirs) for match, item in every if item is not None]
+
+
+def _replaced(found: Iterable[Measured], instead: Mapping[str, str], points: int) -> list[str]:
+    """The metrics that another one is compared in place of."""
+    taken = Counter(item.row.metric for item in found)
+    return [
+        f"{other} in place of {name}, which has no value"
+        + (f" at {taken[other]} of {points} points" if points > 1 else "")
+        + (": fewer than 20 transfers are done in some run" if name == "p95_fct_s" else "")
+        for name, other in instead.items()
+        if taken[other]
+    ]
 
 
 def _left_out(found: Iterable[Measured]) -> list[str]:

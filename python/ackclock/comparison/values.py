@@ -14,6 +14,9 @@ from ackclock.results.single_runs import per_run as per_run
 HEADLINE = ("goodput_bps", "p95_queue_delay_s", "jain", "p95_fct_s")
 """The few that are looked at first: throughput, delay, fairness, and the times of transfers where there are some."""
 
+INSTEAD = {"p95_fct_s": "mean_fct_s"}
+"""What is looked at where one of these has no value: fewer than twenty transfers have no 95th percentile."""
+
 _AS_RATIOS = ("_bps", "_s", "_slowdown")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ackclock.comparison.values import HEADLINE, as_ratio, per_run
+from ackclock.comparison.values import HEADLINE, INSTEAD, as_ratio, per_run
 from ackclock.errors import InputError
 from ackclock.ranking.cells import Cells
 from ackclock.ranking.goals import STANDS_IN, Aim, Goal, read
@@ -216,7 +216,9 @@ def mixed(result: Result) -> bool:
 
 def shown(known: Known, goal: Goal, metrics: Sequence[str] | None) -> tuple[str, ...]:
     """The metrics of the table: those of the goal, then those named, or the default ones."""
-    others = HEADLINE if metrics is None else metrics
+    others = metrics
+    if others is None:
+        others = [name if known.has(name) else INSTEAD.get(name, name) for name in HEADLINE]
     return tuple(dict.fromkeys([*goal.metrics, *(name for name in others if known.has(name))]))
 
 
