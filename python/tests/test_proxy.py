@@ -175,6 +175,21 @@ def test_defaults_are_those_of_the_program(document: dict[str, Any], tmp_path: P
         (["--to", "a:1", "--idle", "-3 s"], "--idle: '-3 s' is negative; give a positive value"),
         (["--to", "a:1", "--connections", "0"], "--connections: 0 are none; give 1 or more"),
         (["--socks5", "--credentials", "no-such-file"], "--credentials: no-such-file: "),
+        (
+            ["--to", "a:1", "--listen", ":8941"],
+            "--listen: ':8941' is no address with a port; write an address and a port, as 127.0.0.1:1080 or [::1]:1080",
+        ),
+        (["--to", "a:1", "--listen", "8941"], "--listen: '8941' is no address with a port; write an address and a "),
+        (["--to", "a:1", "--listen", "::1:8941"], "--listen: '::1:8941' is no address with a port; write an address"),
+        (["--to", "a:1", "--listen", "[::1]"], "--listen: '[::1]' is no address with a port; write an address and a "),
+        (
+            ["--to", "a:1", "--listen", "localhost:8950"],
+            "--listen: 'localhost:8950' has a name for its address; write an address and a port, as 127.0.0.1:1080 or ",
+        ),
+        (["--to", "a:1", "--listen", "127.0.0.1:80x"], "--listen: '80x' of '127.0.0.1:80x' is no port; write 0 to 655"),
+        (["--to", "a:1", "--listen", "[::1]:65536"], "--listen: '65536' of '[::1]:65536' is no port; write 0 to 65535"),
+        (["--to", "a:1", "--listen", "[fe80::1%eth0]:80"], "--listen: 'eth0' of '[fe80::1%eth0]:80' is no interface's"),
+        (["--to", "a:1", "--metrics", "9100"], "--metrics: '9100' is no address with a port; write an address and a "),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,6 +198,19 @@ def test_what_cannot_be_is_said_in_one_line(options: list[str], said: str, capsy
     assert out == ""
     assert said in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "at", ["127.0.0.1:0", "[::1]:1080", "[::]:00080", "[::ffff:192.0.2.1]:80", "[fe80::1%2]:65535"]
+)
+def test_addresses_are_those_that_the_program_reads(at: str, document: dict[str, Any], tmp_path: Path) -> None:
+    main(["proxy", "--socks5", "--listen", at, "--metrics", at])
+    assert (document["listen"], document["metrics"]) == (at, at)
+    # Told a size that cannot be, it does not start, and has read the addresses before that.
+    given = tmp_path / "document.json"
+    given.write_text(json.dumps(document | {"connections": 0}), encoding="utf-8")
+    done = subprocess.run([proxy.program(), "run", str(given)], capture_output=True, text=True, check=False)
+    assert done.stderr.startswith("ackclock: --connections, --per-client: 0 of them"), done.stderr
 
 
 @pytest.mark.parametrize(

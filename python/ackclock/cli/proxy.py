@@ -18,7 +18,9 @@ _LEG = "cc, rcvbuf, sndbuf, notsent_lowat, pacing_rate, user_timeout, keepalive,
 
 def proxy_command(
     *,
-    listen: Annotated[str, Parameter(help="Where clients connect to.")] = "127.0.0.1:1080",
+    listen: Annotated[
+        str, Parameter(help="Where clients connect to: an address, no name, and a port.")
+    ] = "127.0.0.1:1080",
     to: Annotated[
         str | None, Parameter(help="Everybody goes here: a host and its port, looked up once, at the start.")
     ] = None,
@@ -86,6 +88,8 @@ def proxy_command(
     """
     from ackclock import proxy
 
+    listen = _address("--listen", listen, "127.0.0.1:1080 or [::1]:1080")
+    metrics = None if metrics is None else _address("--metrics", metrics, "127.0.0.1:9100 or [::1]:9100")
     mode = _mode(to, socks5=socks5, http_connect=http_connect, transparent=transparent)
     proxy.become(
         {
@@ -130,6 +134,36 @@ def _mode(to: str | None, *, socks5: bool, http_connect: bool, transparent: bool
         problem = f"{' and '.join(ways)} exclude each other" if ways else "it is not said where clients go"
         raise InputError(problem, "give one of --to HOST:PORT, --socks5, --http-connect, --transparent")
     return next(iter(ways.values()))
+
+
+def _address(option: str, text: str, such: str) -> str:
+    """An address and a port, as the program reads them; it would not say of which option they are."""
+    import ipaddress
+
+    host, _, port = text.rpartition(":")
+    whole = _number(port, 65535)
+    inner = host[1:-1] if host[:1] == "[" and host[-1:] == "]" else None
+    # A zone is a number there, that of an interface.
+    bare, percent, zone = (inner or "").partition("%")
+    try:
+        if inner is None:
+            ipaddress.IPv4Address(host)
+        else:
+            ipaddress.IPv6Address(bare)
+    except ValueError:
+        named = whole and ":" not in host and any(letter.isalpha() for letter in host)
+        problem = f"{text!r} has a name for its address" if named else f"{text!r} is no address with a port"
+        raise InputError(problem, f"write an address and a port, as {such}", key=option) from None
+    if not whole:
+        raise InputError(f"{port!r} of {text!r} is no port", "write 0 to 65535", key=option)
+    if percent and not _number(zone, 2**32 - 1):
+        raise InputError(f"{zone!r} of {text!r} is no interface's number", "ip link shows them", key=option)
+    return text
+
+
+def _number(text: str, most: int) -> bool:
+    """Whether it is a number of that size; more digits than twenty are not converted."""
+    return text.isascii() and text.isdecimal() and len(text) <= 20 and int(text) <= most
 
 
 def _ranges(option: str, given: Sequence[str]) -> list[str]:
