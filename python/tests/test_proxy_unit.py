@@ -13,15 +13,16 @@ from pathlib import Path
 
 import pytest
 
-UNIT = Path(__file__).resolve().parents[2] / "contrib" / "ackclock-proxy.service"
+ROOT = Path(__file__).resolve().parents[2]
+UNIT = ROOT / "contrib" / "ackclock-proxy.service"
 KNOWN = {
-    "Unit": {"Description", "Documentation", "After", "Wants"},
+    "Unit": {"Description", "Documentation", "After", "Wants", "StartLimitIntervalSec"},
     "Install": {"WantedBy"},
     "Service": {
-        "ExecStart", "KillSignal", "TimeoutStopSec", "Restart", "DynamicUser", "LimitNOFILE", "AmbientCapabilities",
-        "CapabilityBoundingSet", "NoNewPrivileges", "ProtectSystem", "ProtectHome", "PrivateTmp", "PrivateDevices",
-        "ProtectKernelTunables", "ProtectControlGroups", "RestrictAddressFamilies", "RestrictNamespaces",
-        "LockPersonality", "SystemCallArchitectures",
+        "ExecStart", "KillSignal", "TimeoutStopSec", "Restart", "RestartSec", "DynamicUser", "LimitNOFILE",
+        "AmbientCapabilities", "CapabilityBoundingSet", "NoNewPrivileges", "ProtectSystem", "ProtectHome", "PrivateTmp",
+        "PrivateDevices", "ProtectKernelTunables", "ProtectControlGroups", "RestrictAddressFamilies",
+        "RestrictNamespaces", "LockPersonality", "SystemCallArchitectures",
     },
 }  # fmt: skip
 """Keys of systemd.unit(5), systemd.service(5) and systemd.exec(5) that it has."""
@@ -44,11 +45,36 @@ def test_what_it_runs_is_a_document_that_the_proxy_takes(unit: configparser.Conf
     assert (Path(program).is_absolute(), Path(program).name, words[0]) == (True, "ackclock", "proxy")
     # Told a file that cannot be, it does not start, and everything before that was right.
     command = [sys.executable, "-m", "ackclock", *words, "--log", "/dev/null/no"]
-    command[command.index("example.com:80")] = "127.0.0.1:9"
+    command[command.index("server.invalid:80")] = "127.0.0.1:9"
     command[command.index("127.0.0.1:8080")] = "127.0.0.1:0"
     command[command.index("127.0.0.1:9100")] = "127.0.0.1:0"
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr.splitlines()[-1][:29]) == (2, "ackclock: --log: /dev/null/no"), done.stderr
+
+
+def test_started_before_it_is_changed_it_serves_nobody(unit: configparser.ConfigParser) -> None:
+    words = shlex.split(unit["Service"]["ExecStart"])
+    host, _, _ = words[words.index("--to") + 1].rpartition(":")
+    # RFC 2606 §2: no name server knows such a name.
+    assert host.endswith(".invalid")
+    # Nor do the steps that it tells start it before it is changed.
+    steps = re.findall(r"^#     (\S+ \S+)", UNIT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert steps == ["cp contrib/ackclock-proxy.service", "systemctl edit", "systemctl enable"]
+
+
+def test_it_is_started_again_until_its_server_has_a_name(unit: configparser.ConfigParser) -> None:
+    # systemd's own, five starts in ten seconds and 100 ms between them, would be used up while a name server boots.
+    assert unit["Service"]["Restart"] == "on-failure"
+    assert int(unit["Service"]["RestartSec"]) >= 1
+    assert unit["Unit"]["StartLimitIntervalSec"] == "0"
+    assert {"network-online.target", "nss-lookup.target"} <= set(unit["Unit"]["After"].split())
+
+
+def test_the_page_says_how_the_command_comes_to_where_it_is_started(unit: configparser.ConfigParser) -> None:
+    program = shlex.split(unit["Service"]["ExecStart"])[0]
+    assert f"ln -s /opt/ackclock/bin/ackclock {program}\n" in (ROOT / "docs" / "proxy.md").read_text(encoding="utf-8")
+    # What is beneath these the unit does not see.
+    assert not program.startswith(("/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/"))
 
 
 def test_it_waits_for_longer_than_the_proxy_drains_and_gives_it_its_descriptors(
