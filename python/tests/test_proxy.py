@@ -80,6 +80,22 @@ def test_the_command_is_the_program_and_ends_with_a_report() -> None:
     assert (end["event"], end["connections"]) == ("end", 1)
 
 
+def test_who_is_one_too_many_of_a_client_has_no_line_and_is_counted() -> None:
+    """What docs/proxy.md says of lines and the last one."""
+    with echo() as port, started("--to", f"127.0.0.1:{port}", "--per-client", "1") as (process, at):
+        with socket.create_connection(("127.0.0.1", at), timeout=20) as stream:
+            stream.sendall(b"here")
+            assert stream.recv(4) == b"here"
+            for _ in range(3):
+                with pytest.raises(ConnectionResetError), socket.create_connection(stream.getpeername(), 20) as more:
+                    more.recv(1)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=20)
+    connection, end = (json.loads(line) for line in out.splitlines())
+    assert (connection["id"], connection["to_server_bytes"]) == (0, 4)
+    assert (end["connections"], end["ended"]) == (4, {connection["why"]: 1, "too_many": 3})
+
+
 def carried(which: str) -> str:
     """What the kernel says of the only connection that is there of these ports."""
     done = subprocess.run(["ss", "-Htino", "state", "established", which], capture_output=True, text=True, check=True)
