@@ -290,7 +290,8 @@ def test_the_command_prints_what_json_says(capsys: pytest.CaptureFixture[str]) -
     assert cost.startswith(
         f"a buffer of {own['buffer_needed_bytes'] / 1e6:.3g} MB for each download at a time (twice the rate for both "
         f"round trips), held {own['most_buffered_bytes'] / 1e6:.3g} of its 4 MB at most in the runs; "
-        "what it holds when a client goes away is acknowledged and not delivered"
+        "what it holds when a client goes away is acknowledged and not delivered. So is what the proxy's two sockets "
+        "hold beside it, which may be far more: --server rcvbuf and --client sndbuf of ackclock proxy limit it"
     )
 
 

@@ -132,7 +132,9 @@ def _cost(at: At) -> str:
     most = f", held {_mega(at.most_buffered)} of its {_mega(had)} MB at most in the runs" if at.most_buffered else ""
     return (
         f"cost: a buffer of {_mega(at.buffer_needed)} MB for each download at a time (twice the rate for both round "
-        f"trips){most}; what it holds when a client goes away is acknowledged and not delivered"
+        f"trips){most}; what it holds when a client goes away is acknowledged and not delivered. So is what the "
+        "proxy's two sockets hold beside it, which may be far more: --server rcvbuf and --client sndbuf of ackclock "
+        "proxy limit it"
     )
 
 
