@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import ackclock
@@ -184,6 +185,76 @@ def test_losses_of_a_full_queue_are_told_from_those_of_the_medium() -> None:
     assert found["loss1"] == pytest.approx(0.01, rel=0.3)
 
 
+SEVERAL = """\
+[topology]
+kind = "chain"
+hops = [
+  { rate = "1 Gbit/s", delay = "20 ms", queue = { kind = "droptail", limit = "4000 packets" } },
+  { rate = "20 Mbit/s", delay = "10 ms", queue = { kind = "droptail", limit = "2000 packets" }, loss = "0.5 %" },
+]
+
+[[flows]]
+app = { kind = "files", arrivals = { every = "3 s" }, size = "1 MB", most = 4 }
+cc = "cubic"
+
+[[flows]]
+app = { kind = "files", arrivals = { every = "3 s" }, size = "0.95 MB", most = 1 }
+start = "13 s"
+cc = "cubic"
+
+[run]
+duration = "20 s"
+seed = 3
+"""
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A capture of four files of one size between two hosts, and one between others that is about as large."""
+    folder = tmp_path_factory.mktemp("several")
+    (folder / "several.toml").write_text(SEVERAL)
+    assert main(["run", str(folder / "several.toml"), "--capture", str(folder / "several.pcapng")]) == 0
+    return folder / "several.pcapng"
+
+
+def share(rows: Any) -> float:
+    lost = rows["retransmitted_segments"].sum() - rows["spurious_segments"].sum()
+    return float(lost / rows["sent_segments"].sum())
+
+
+def test_losses_are_those_of_all_connections_of_the_same_ends(several: Path) -> None:
+    flows = ackclock.pcap(several).flows.filter(pl.col("main")).sort("connection")
+    same = flows.filter(pl.col("dst") == flows["dst"][0])
+    assert (flows.height, same.height) == (5, 4)
+    found = observed.path(several, rate=None, window=None, proxy=Proxy(), queue=1.0)
+    ways = [found.path, *([] if found.otherwise is None else [found.otherwise])]
+    every = max(way.pieces[-1].loss for way in ways)
+    # 0.1 % of one segment in hundreds is chance: of the first alone it would be another number.
+    assert every == pytest.approx(share(same)) != share(same[:1])
+    assert found.path.rtt == pytest.approx(same["min_rtt_s"].min())
+    ends = f"from {same['src'][0]} to {same['dst'][0]}"
+    first, of_all, others, *_ = found.notes
+    assert first == (
+        f"connection {same['id'][0]} of {several}, 1 MB, is one of 5 with most data, or nearly as much; "
+        "--connection takes another"
+    )
+    assert of_all.startswith(f"losses and round trips are those of all 4 connections {ends}, 4 MB: ")
+    low, high = (f"{100 * end(share(same[at]) for at in range(4)):.2g}" for end in (min, max))
+    assert of_all.endswith(f": {low} to {high} % of the segments of each were sent again")
+    lost = f"{100 * share(flows[4:]):.2g} % of the segments"
+    assert others.startswith("1 connection between other ends, or seen from another place, has as much data, or nearly")
+    assert lost in others
+
+
+def test_a_connection_that_is_asked_for_counts_alone(several: Path) -> None:
+    flows = ackclock.pcap(several).flows.filter(pl.col("main")).sort("connection")
+    for name in (flows["id"][2], str(flows["connection"][2])):
+        found = observed.path(several, rate=None, window=None, proxy=Proxy(), queue=1.0, connection=name)
+        ways = [found.path, *([] if found.otherwise is None else [found.otherwise])]
+        assert max(way.pieces[-1].loss for way in ways) == pytest.approx(share(flows[2:3]))
+        assert found.notes[0] == f"connection {flows['id'][2]} of {several}, 1 MB, alone, as was asked for"
+
+
 @pytest.mark.parametrize(
     ("grown", "loss", "other"), [(1.05, 0.02, None), (1.2, 0.02, 0.0), (1.3, 0.0, 0.02), (2.0, 0.0, None)]
 )
@@ -321,6 +392,18 @@ def test_the_command_prints_what_json_says(capsys: pytest.CaptureFixture[str]) -
         ([SCENARIO, "--window", "64 KiB"], "--window: a scenario says it itself"),
         ([SCENARIO, "--opening", "lazy"], "--opening: a scenario says it itself"),
         (["--from-capture", "x.pcap", "--loss-core", "1 %"], "--loss-core: of a capture it is what the capture says"),
+        (
+            [*NUMBERS, "--connection", "0.0"],
+            "--connection: there is no capture to choose from; give --from-capture, too",
+        ),
+        (
+            [SCENARIO, "--connection", "0.0"],
+            "--connection: there is no capture to choose from; give --from-capture, too",
+        ),
+        (
+            ["--from-capture", str(KERNEL / "loss1.sender.pcap.gz"), "--connection", "7"],
+            "loss1.sender.pcap.gz carries data; give one of 0.0; ackclock pcap shows them",
+        ),
         (["--from-capture", "x.pcap", "--set", "run.seed=2"], "--set: there is no scenario to change"),
         (["missing.toml"], "missing.toml"),
         ([str(ROOT / "scenarios" / "compare.toml")], "it sweeps"),

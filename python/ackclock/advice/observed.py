@@ -1,10 +1,15 @@
-"""A capture as a path: what it tells of the connection with most data, and what it cannot tell."""
+"""A capture as a path: what it tells of the connection with most data, or of one asked for, and what it cannot tell.
+
+Losses and round trips scatter between connections: they are those of all between the same two ends.
+"""
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -25,6 +30,13 @@ _SHORT = 150_000
 """Bytes: what a sender with an initial window of 10 segments has sent after three round trips, in slow start still."""
 _HIGH = 0.9
 """Of the rates of stretches this quantile: in some the window was the limit."""
+_AS_MUCH = 0.9
+"""A connection with this share of the data of the one that has most could as well be the one."""
+_ENDS = ("src", "dst", "interface", "vantage")
+"""What connections have in common that go the same way and are seen from the same place. Ports may differ."""
+_COUNTED = ("sent_segments", "retransmitted_segments", "spurious_segments")
+_SHOWN = 8
+"""As many connections are named where one is asked for that there is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +53,31 @@ class Observed:
 
 
 def path(
-    file: str | os.PathLike[str], *, rate: float | None, window: int | None, proxy: Proxy, queue: float
+    file: str | os.PathLike[str],
+    *,
+    rate: float | None,
+    window: int | None,
+    proxy: Proxy,
+    queue: float,
+    connection: str | None = None,
 ) -> Observed:
     """What it tells of a path.
 
-    `rate`, bit/s of the line, and `window` are in place of those that are seen. Raises :class:`InputError`.
+    `rate`, bit/s of the line, and `window` are in place of those that are seen. `connection` is one by its id or its
+    number: then others are not looked at. Raises :class:`InputError`.
     """
     result = pcap(os.fspath(file), series=True)
-    rows = carrying(result.flows.lazy()).sort("goodput_bytes", descending=True).collect()
+    rows = carrying(result.flows.lazy()).sort("goodput_bytes", descending=True, maintain_order=True).collect()
     if rows.is_empty():
         raise InputError("no connection in it carries data", "give a capture of a download", source=str(file))
-    row = rows.row(0, named=True)
-    beyond, before = row["min_rtt_s"] or row["handshake_rtt_s"], row["up_rtt_s"]
+    notes: list[str] = []
+    same = _of_one(rows, connection, file, notes) if connection is not None else _of_most(rows, file, notes)
+    row, all_of_them = same[0], _together(same)
+    beyond, before = all_of_them["min_rtt_s"] or row["handshake_rtt_s"], all_of_them["up_rtt_s"]
     if beyond is None:
         raise InputError("it tells of no round trip", "capture both directions from the SYN on", source=str(file))
-    notes = [f"connection {row['id']} of {file}, {row['goodput_bytes'] / 1e6:.3g} MB, is the one with most data"]
     notes += result.warnings
-    loss, other = _loss(row, notes)
+    loss, other = _loss(all_of_them, notes)
     seen = _rate(result, row)
     if rate is None:
         rate = seen
@@ -89,6 +109,77 @@ def path(
     return Observed(made(loss), place, tuple(notes), None if other is None else made(other))
 
 
+def _of_one(
+    rows: pl.DataFrame, connection: str, file: str | os.PathLike[str], notes: list[str]
+) -> Sequence[dict[str, Any]]:
+    """The one that is asked for."""
+    own = rows.filter((pl.col("id") == connection) | (pl.col("connection").cast(pl.String) == connection))
+    if own.is_empty():
+        ids = rows["id"].to_list()
+        known = f"{', '.join(ids[:_SHOWN])}{', ...' if len(ids) > _SHOWN else ''}"
+        problem = f"no connection {connection!r} of {file} carries data"
+        raise InputError(problem, f"give one of {known}; ackclock pcap shows them", key="--connection")
+    row = own.row(0, named=True)
+    notes.append(f"connection {row['id']} of {file}, {_mega(row)} MB, alone, as was asked for")
+    return [row]
+
+
+def _of_most(rows: pl.DataFrame, file: str | os.PathLike[str], notes: list[str]) -> Sequence[dict[str, Any]]:
+    """The one with most data, and behind it the others between the same ends."""
+    row = rows.row(0, named=True)
+    alike = pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name], rows.schema[name])) for name in _ENDS)
+    much = pl.col("goodput_bytes") >= _AS_MUCH * row["goodput_bytes"]
+    same = rows.filter(alike).to_dicts()
+    said = f"connection {row['id']} of {file}, {_mega(row)} MB, is the one with most data"
+    if (equal := rows.filter(much).height) > 1:
+        said = f"connection {row['id']} of {file}, {_mega(row)} MB, is one of {equal} with most data, or nearly as much"
+    notes.append(f"{said}; --connection takes another" if rows.height > 1 else said)
+    if len(same) > 1:
+        ends, data = f"from {row['src']} to {row['dst']}", _mega(_together(same))
+        notes.append(
+            f"losses and round trips are those of all {len(same)} connections {ends}, {data} MB: {_again(same)}"
+        )
+    if others := rows.filter(much & ~alike).to_dicts():
+        has, are = ("connection", "has") if len(others) == 1 else ("connections", "have")
+        notes.append(f"{len(others)} {has} between other ends, or seen from another place, {are} as much data, or "
+                     f"nearly, and do not count: {_again(others)}")  # fmt: skip
+    return same
+
+
+def _together(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The first, with the losses and round trips of all: sums, the least, and a mean weighted by what was sent."""
+    found = dict(rows[0])
+    for name in ("goodput_bytes", *_COUNTED):
+        found[name] = sum(row[name] or 0 for row in rows)
+    for name in ("min_rtt_s", "up_rtt_s"):
+        found[name] = min((row[name] for row in rows if row[name] is not None), default=None)
+    high = [(row["p95_rtt_s"], row["sent_segments"]) for row in rows if row["p95_rtt_s"] and row["sent_segments"]]
+    if high:
+        found["p95_rtt_s"] = math.fsum(rtt * sent for rtt, sent in high) / sum(sent for _, sent in high)
+    return found
+
+
+def _again(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What of the segments of each was sent again."""
+    shares = sorted(rows, key=_share)
+    low, high = _percent(shares[0]), _percent(shares[-1])
+    return f"{low if low == high else f'{low} to {high}'} % of the segments of each were sent again"
+
+
+def _share(row: Mapping[str, Any]) -> float:
+    """Of the segments that were sent those that were lost: sent again, and not for nothing."""
+    sent, again, needless = (float(row[name] or 0) for name in _COUNTED)
+    return max(0.0, again - needless) / sent if sent else 0.0
+
+
+def _percent(row: Mapping[str, Any]) -> str:
+    return f"{100 * _share(row):.2g}"
+
+
+def _mega(row: Mapping[str, Any]) -> str:
+    return f"{row['goodput_bytes'] / 1e6:.3g}"
+
+
 def _made(
     pieces: tuple[Piece, ...], last: int, name: str, window: int, initial: int, queue: float, proxy: Proxy
 ) -> Path:
@@ -102,9 +193,7 @@ def _loss(row: dict[str, object], notes: list[str]) -> tuple[float, float | None
 
     And what it is otherwise, where it can hardly be told.
     """
-    sent, again = (float(str(row[f"{name}_segments"] or 0)) for name in ("sent", "retransmitted"))
-    needless = float(str(row["spurious_segments"] or 0))
-    share = max(0.0, again - needless) / sent if sent else 0.0
+    share = _share(row)
     if row["vantage"] == "receiver":
         notes.append("taken at the receiver: losses are incomplete")
     if not share:

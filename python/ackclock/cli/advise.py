@@ -98,6 +98,9 @@ def split_command(
     /,
     *,
     from_capture: Annotated[Path | None, Parameter(help="Or a capture: of its connection with most data.")] = None,
+    connection: Annotated[
+        str | None, Parameter(help="Of a capture this connection, as ackclock pcap numbers them: 1.1. It alone counts.")
+    ] = None,
     rtt_core: Annotated[
         str | None, Parameter(help="Or numbers: the round trip between server and proxy, without queues.")
     ] = None,
@@ -151,14 +154,16 @@ def split_command(
     given = {
         "--rate": rate, "--rate-core": rate_core, "--loss-core": loss_core, "--loss-access": loss_access,
         "--window": window, "--proxy-window": proxy_window, "--iw": iw, "--iw-proxy": iw_proxy, "--queue": queue,
-        "--opening": opening, "--cc": cc, "--set": changes or None,
+        "--opening": opening, "--cc": cc, "--set": changes or None, "--connection": connection,
     }  # fmt: skip
+    if from_capture is None:
+        _refuse(given, set(given) - {"--connection"}, "there is no capture to choose from", "give --from-capture, too")
     if scenario is None:
         _refuse(given, set(given) - {"--set"}, "there is no scenario to change", "leave it out")
     if scenario is not None:
         _refuse(given, {"--set"}, "a scenario says it itself", "write it there or change it with --set")
     elif from_capture is not None:
-        known = {"--rate", "--window", "--proxy-window", "--iw-proxy", "--queue", "--opening", "--set"}
+        known = {"--rate", "--window", "--proxy-window", "--iw-proxy", "--queue", "--opening", "--set", "--connection"}
         _refuse(given, known, "of a capture it is what the capture says", f"leave it out, or give {_NUMBERS} instead")
     wanted = tuple(dict.fromkeys(_quantity("--sizes", text.strip(), SIZE) for text in sizes.split(",")))
     held = None if buffer is None else _quantity("--buffer", buffer, SIZE)
@@ -175,7 +180,9 @@ def split_command(
     if scenario is not None:
         case = resolved.case(scenario, changes, held)
     elif from_capture is not None:
-        seen = observed.path(from_capture, rate=line, window=offered, proxy=proxy, queue=queue or 1.0)
+        seen = observed.path(
+            from_capture, rate=line, window=offered, proxy=proxy, queue=queue or 1.0, connection=connection
+        )
         case = seen.path.case(seen.place, seen.notes, seen.otherwise)
     else:
         missing = [name for name, value in {**numbers, "--rate": rate}.items() if value is None]
