@@ -24,9 +24,6 @@ const KEPT: usize = 64;
 /// A pipe may be back without anybody being told: when descriptors were what was missing.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// More than any pipe holds: how much is moved is limited by what is there and by room.
-const MOST_AT_ONCE: usize = 1 << 30;
-
 /// Less than a page, which is the least that a pipe holds and writes at once (pipe(7)), are few bytes.
 pub const FEW: usize = 4096;
 
@@ -241,8 +238,11 @@ impl Held<'_> {
     /// Its connection failed.
     pub fn fill(&mut self, from: &TcpStream) -> io::Result<Filled> {
         let held = self.bytes;
+        // A pipe counts buffers, not bytes, and one that comes from a socket may be many pages: what it is made for is no limit.
+        let room = self.pipes.each.saturating_sub(held);
         let found = from.try_io(Interest::READABLE, || match &mut self.room {
-            Some(Room::Pipe(pipe)) => spliced(from, pipe, held),
+            Some(Room::Pipe(_)) if room == 0 => behind(from),
+            Some(Room::Pipe(pipe)) => spliced(from, pipe, held, room),
             Some(Room::Memory(bytes, start)) => read(from, bytes, start, held),
             None => Ok(Filled::Full),
         });
@@ -284,23 +284,25 @@ impl Held<'_> {
     }
 }
 
-fn spliced(from: &TcpStream, pipe: &mut Pipe, held: usize) -> io::Result<Filled> {
-    match splice(from, None, &pipe.write, None, MOST_AT_ONCE, SpliceFlags::NONBLOCK | SpliceFlags::MOVE) {
+fn spliced(from: &TcpStream, pipe: &mut Pipe, held: usize, room: usize) -> io::Result<Filled> {
+    match splice(from, None, &pipe.write, None, room, SpliceFlags::NONBLOCK | SpliceFlags::MOVE) {
         // Nothing is there, or the end, or an urgent byte: that looks like nothing, or like the end where a FIN came behind it.
         Ok(0) | Err(Errno::AGAIN) if held == 0 => read_few(from, pipe),
         Ok(0) if !at_urgent(from) => Ok(Filled::End),
         Ok(0) => Ok(Filled::Full),
         Ok(n) => Ok(Filled::Bytes(n)),
         // The kernel says the same of a pipe that is full and of a socket that is empty.
-        Err(Errno::AGAIN) if unread(from) > 0 || at_urgent(from) => Ok(Filled::Full),
-        Err(Errno::AGAIN) => behind_full(from),
+        Err(Errno::AGAIN) => behind(from),
         Err(error) => Err(error.into()),
     }
 }
 
 /// What is behind bytes that may fill their pipe to the last: with the end there, a socket is ready for ever, and splice does
 /// not get to it.
-fn behind_full(from: &TcpStream) -> io::Result<Filled> {
+fn behind(from: &TcpStream) -> io::Result<Filled> {
+    if unread(from) > 0 || at_urgent(from) {
+        return Ok(Filled::Full);
+    }
     match recv(from, &mut [0u8; 1], RecvFlags::DONTWAIT | RecvFlags::PEEK)? {
         (_, 0) => Ok(Filled::End),
         _ => Ok(Filled::Full),

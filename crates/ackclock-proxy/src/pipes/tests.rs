@@ -68,3 +68,29 @@ fn pipes_that_are_given_up_are_made_anew_where_few_are_left() {
     let Some(Room::Pipe(new)) = &pipes.at_once().unwrap().room else { panic!("no pipe") };
     assert_eq!(rustix::io::read(&new.read, &mut [0; 8]), Err(Errno::AGAIN), "it is empty");
 }
+
+/// A buffer of a pipe may be many pages of a socket: 64 of them are 2 MB.
+#[tokio::test]
+async fn a_pipe_holds_no_more_than_a_direction_may() {
+    const EACH: usize = 1 << 18;
+    let (mut writes, from) = pair();
+    let writer = std::thread::spawn(move || drop(writes.write_all(&vec![7; 1 << 22])));
+    let pipes = Pipes::new(true, EACH, 1 << 20);
+    let mut held = pipes.take().await;
+    loop {
+        match filled(&mut held, &from).await {
+            Filled::Bytes(_) => assert!(held.bytes() <= EACH, "{}", held.bytes()),
+            Filled::Full if held.grow() => {}
+            Filled::Full => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(held.bytes() > 0);
+    // What is behind it comes when there is room.
+    let (_reads, to) = pair();
+    to.writable().await.unwrap();
+    assert!(held.drain(&to).unwrap() > 0);
+    assert!(matches!(filled(&mut held, &from).await, Filled::Bytes(_)));
+    drop(from);
+    let _ = writer.join();
+}
