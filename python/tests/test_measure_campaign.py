@@ -112,6 +112,10 @@ def test_a_mistake_is_one_line(tmp_path: Path, old: str, new: str, said: str | N
         ("example.org:80", ("example.org", 80)),
         ("2001:db8::1", ("2001:db8::1", 5301)),
         ("[2001:db8::1]:80", ("2001:db8::1", 80)),
+        ("[::ffff:192.0.2.1]", ("::ffff:192.0.2.1", 5301)),
+        ("fe80::1%eth0", ("fe80::1%eth0", 5301)),
+        ("my_server-2.example", ("my_server-2.example", 5301)),
+        ("bücher.example:80", ("bücher.example", 80)),
     ],
 )
 def test_addresses_of_servers(text: str, place: tuple[str, int]) -> None:

@@ -135,6 +135,32 @@ def test_a_plan_says_that_a_yes_is_needed(tmp_path: Path, capsys: pytest.Capture
         assert capsys.readouterr().err.removeprefix("ackclock: ").strip() == said
 
 
+@pytest.mark.parametrize("key", ["campaign", "lines"])
+@pytest.mark.parametrize(
+    ("server", "remedy"),
+    [
+        ("http://127.0.0.1:5391", 'write it as "192.0.2.1:5301", without http:// and what comes after the port'),
+        ("https://example.com/", 'write it as "192.0.2.1:5301", without https:// and what comes after the port'),
+        ("example.com/test", 'write it as "192.0.2.1:5301"'),
+        ("two words:5301", 'write it as "192.0.2.1:5301"'),
+        ("a:b:5301", 'write it as "192.0.2.1:5301"'),
+    ],
+)
+def test_a_server_that_cannot_be_one_is_refused_where_the_campaign_is_read(
+    key: str, server: str, remedy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "line.toml"
+    text = TEXT.format(port=1, campaign="", test="")
+    if key == "campaign":
+        file.write_text(text.replace("127.0.0.1:1", server), encoding="utf-8")
+    else:
+        file.write_text(text.replace('"here"', f'"here"\nserver = "{server}"'), encoding="utf-8")
+    where = "campaign.server" if key == "campaign" else "lines.0.server"
+    line = refused(capsys, "plan", file)
+    assert f"{file}: {where}: '{server}' is no address (line {4 if key == 'campaign' else 10}); {remedy}" in line
+    assert line.endswith(remedy)
+
+
 def test_a_campaign_that_was_begun_in_vain_can_be_begun_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,7 +170,9 @@ def test_a_campaign_that_was_begun_in_vain_can_be_begun_again(
     with serving() as (_, address):
         file.write_text(text.format(port=1), encoding="utf-8")
         assert main(["measure", "run", str(file), "--out", str(out)]) == 1
-        assert "the first 3 tests have failed" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "the first 3 tests have failed" in said
+        assert "correct the campaign and call ackclock measure run again, or, when server and line are there" in said
         file.write_text(text.format(port=address.port), encoding="utf-8")
         with Journal(out).locked():
             assert "another process is going on" in refused(capsys, "run", file, "--out", out)

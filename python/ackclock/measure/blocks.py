@@ -124,9 +124,12 @@ def _somebody_there(journal: Journal, forget: Callable[[], None], line: Line, pr
     if len(journal.vain) == _FIRST_BROKEN:
         for each in journal.vain:
             each()
+        # Nothing is kept, so that the same directory takes a file that was corrected; resume would not read it.
+        anew = not (journal.done() or journal.probed())
+        correct = "correct the campaign and call ackclock measure run again, or, " if anew else ""
         raise AckclockError(
             f"{line.name}: the first {_FIRST_BROKEN} tests have failed, so that this ends: {problem};"
-            " when server and line are there, go on with ackclock measure resume"
+            f" {correct}when server and line are there, go on with ackclock measure resume"
         )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -257,9 +259,21 @@ def address(text: str) -> tuple[str, int]:
     if not colon or (":" in host and not host.endswith("]")):
         host, port = text, "5301"
     host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-        raise Problem(f"'{text}' is no address", 'write it as "192.0.2.1:5301"')
+    if not _is_host(host) or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        scheme, is_url, _ = text.partition("://")
+        of_url = f", without {scheme}:// and what comes after the port" if is_url else ""
+        raise Problem(f"'{text}' is no address", f'write it as "192.0.2.1:5301"{of_url}')
     return host, int(port)
+
+
+def _is_host(text: str) -> bool:
+    """Whether this can be a name or an address; that of IPv6 may have a zone."""
+    if ":" not in text:
+        return re.fullmatch(r"[\w.-]+", text) is not None
+    try:
+        return ipaddress.ip_address(text).version == 6
+    except ValueError:
+        return False
 
 
 def load(file: str | os.PathLike[str]) -> Campaign:
