@@ -167,7 +167,7 @@ def test_a_connection_that_is_not_there_yet_has_no_window_to_differ() -> None:
     [
         (["--engines", "sim"], "one engine has nothing to agree with; name two, as sim,kernel"),
         (["--engines", "sim,sim"], "'sim' is named twice"),
-        (["--engines", "sim,ns3"], "'ns3' is no engine; known are sim, kernel"),
+        (["--engines", "sim,ns3"], "ackclock: --engines: 'ns3' is no engine; known are sim, kernel"),
         (["--replications", "1"], "one replication has no spread"),
         (["--margin", "goodput=1%"], "goodput"),
     ],

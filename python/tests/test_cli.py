@@ -349,11 +349,14 @@ def test_plot_draws_the_same_bytes_into_the_named_file(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--format", "gif"], "format: unknown format 'gif'"),
-        (["--out", "figure.jpg"], "out: 'figure.jpg' is of no known format"),
+        (["--format", "gif"], "ackclock: --format: unknown format 'gif'"),
+        (["--out", "figure.jpg"], "ackclock: --out: 'figure.jpg' is of no known format"),
         (["--facet", "nope"], "facet: 'nope' was not swept"),
-        (["--format", "pdf", "--out", "a.png"], "out: 'a.png' is no pdf; give one of --format and the ending"),
-        (["--where", "rtt"], "where: 'rtt' is no KEY=VALUE"),
+        (
+            ["--format", "pdf", "--out", "a.png"],
+            "ackclock: --out: 'a.png' is no pdf; give one of --format and the ending",
+        ),
+        (["--where", "rtt"], "ackclock: --where: 'rtt' is no KEY=VALUE"),
         (["--out", "nowhere/a.png"], "nowhere: cannot write a figure there: no such directory"),
     ],
 )

@@ -253,4 +253,4 @@ def test_the_command_takes_users(probed: Result, tmp_path: Any, capsys: pytest.C
     assert "user_rate rate of a user, bit/s time" in listed
     assert "rb_share share of resource blocks users of a map" in listed
     assert main(["plot", str(tmp_path / "out"), "--user", "x"]) == 2
-    assert capsys.readouterr().err == "ackclock: user: 'x' is no number of a user; users are numbered from 0\n"
+    assert capsys.readouterr().err == "ackclock: --user: 'x' is no number of a user; users are numbered from 0\n"

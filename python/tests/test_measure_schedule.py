@@ -188,7 +188,7 @@ IPERF = ('duration = "100 ms"', 'duration = "1 s"\ntool = "iperf3"')
         ("", None, {"token": Path("nowhere")}, "nowhere: cannot be read (no such file"),
         ("", VIA, {}, "line.toml"),
         ("", IPERF, {}, "test.tool: iperf3 is not installed here (line 13); apt-get install iperf3"),
-        ("", None, {"lines": ["there"]}, "line: there is no line 'there'"),
+        ("", None, {"lines": ["there"]}, "--line: there is no line 'there'"),
         ("", None, {"virtual": True}, "--virtual: line 'here' is a real one"),
         ("", None, {"kernel": "mine"}, "--kernel: it belongs to virtual time"),
     ],

@@ -256,7 +256,7 @@ def test_the_rate_is_of_all_clients_together() -> None:
         (way,) = end["connections"]
         # 1 MB in a second, 20 ms ahead and a part that was begun.
         assert 0.6e6 < way["moved"] < 1e6 * end["took_ns"] / 1e9 + 2 * 20_000
-    with pytest.raises(InputError, match="max-rate: 100000 bit/s among 2 clients are too little"):
+    with pytest.raises(InputError, match="--max-rate: 100000 bit/s among 2 clients are too little"):
         Settings(clients=2, terms=Terms(rate=100_000)).checked()
 
 
@@ -267,7 +267,7 @@ def test_the_command_says_what_each_client_has(capsys: pytest.CaptureFixture[str
     assert main([*command, "1"]) == 0
     assert "each of" not in capsys.readouterr().out
     assert main([*command, "1000"]) == 2
-    assert "max-rate: 16000000 bit/s among 1000 clients are too little" in capsys.readouterr().err
+    assert "ackclock: --max-rate: 16000000 bit/s among 1000 clients are too little" in capsys.readouterr().err
 
 
 def test_a_capped_rate_is_shared_by_the_connections_of_a_test() -> None:

@@ -63,7 +63,7 @@ def test_a_refusal_is_exit_code_2_and_a_line_for_a_shell_too() -> None:
     command = [sys.executable, "-m", "ackclock", "measure", "serve", "--bind", "0.0.0.0", "--port", "0"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (BAD_INPUT, "")
-    assert done.stderr.startswith("ackclock: bind: anybody could have data sent from 0.0.0.0; give --token FILE")
+    assert done.stderr.startswith("ackclock: --bind: anybody could have data sent from 0.0.0.0; give --token FILE")
     assert done.stderr.count("\n") == 1
 
 
@@ -95,10 +95,11 @@ def test_a_signal_ends_a_test_that_is_under_way() -> None:
     ("option", "value", "why"),
     [
         ("--max-rate", "100 apples", "unknown unit 'apples'"),
-        ("--max-rate", "100", "max-rate"),
-        ("--max-rate", "0 Mbit/s", "max-rate"),
+        ("--max-rate", "100", "has no unit"),
+        ("--max-rate", "0 Mbit/s", "0 Mbit/s"),
+        ("--max-rate", "1 kbit/s", "too little"),
         ("--max-bytes", "1 s", "unknown unit 's'"),
-        ("--max-total", "-1 GB", "max-total"),
+        ("--max-total", "-1 GB", "-1 GB"),
         ("--expire", "1 Mbit/s", "unknown unit 'Mbit/s'"),
         ("--allow", "192.0.2.1/24", "host bits"),
         ("--bind", "localhost", "no address"),
@@ -109,7 +110,7 @@ def test_a_signal_ends_a_test_that_is_under_way() -> None:
 )
 def test_what_means_nothing_is_refused_in_a_line(option: str, value: str, why: str, refused: Refused) -> None:
     line = refused(*(() if option == "--port" else ("--port", "0")), option, value)
-    assert line.startswith("ackclock: ")
+    assert line.startswith("ackclock: nowhere: " if option == "--token" else f"ackclock: {option}: ")
     assert why in line
 
 

@@ -83,7 +83,7 @@ def test_the_command_prints_tables_json_and_csv(result: Path, capsys: pytest.Cap
 
 def test_one_form_of_output_is_asked_for(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["query", str(result), "select 1", "--csv", "--json"]) == 2
-    assert "csv: it is printed in one form; leave out --json or --csv" in capsys.readouterr().err
+    assert "ackclock: --csv: it is printed in one form; leave out --json or --csv" in capsys.readouterr().err
 
 
 def test_json_is_whole_whatever_the_values(result: Path, capsys: pytest.CaptureFixture[str]) -> None:

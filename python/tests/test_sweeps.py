@@ -147,12 +147,12 @@ def test_a_process_that_dies_costs_only_the_run_that_killed_it(scenario_file: Wr
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--precision", "5"], "precision: '5' is not a percentage; write 5%"),
-        (["--precision", "0.05"], "precision: '0.05' is not a percentage; write 5%, or 0.05%"),
-        (["--precision", "ten"], "precision: 'ten' is not a percentage; write 5%"),
-        (["--precision", "500"], "precision: '500' is not between 0% and 100%; write 5%"),
-        (["--precision", "0%"], "precision: '0%' is not between 0% and 100%; write 5%"),
-        (["--precision", "nan%"], "precision: 'nan%' is not between 0% and 100%; write 5%"),
+        (["--precision", "5"], "ackclock: --precision: '5' is not a percentage; write 5%"),
+        (["--precision", "0.05"], "ackclock: --precision: '0.05' is not a percentage; write 5%, or 0.05%"),
+        (["--precision", "ten"], "ackclock: --precision: 'ten' is not a percentage; write 5%"),
+        (["--precision", "500"], "ackclock: --precision: '500' is not between 0% and 100%; write 5%"),
+        (["--precision", "0%"], "ackclock: --precision: '0%' is not between 0% and 100%; write 5%"),
+        (["--precision", "nan%"], "ackclock: --precision: 'nan%' is not between 0% and 100%; write 5%"),
         (["--precision", "5%", "--metric", "goodput"], "unknown metric 'goodput'; did you mean 'goodput_bps'?"),
         (["--max-replications", "5"], "max_replications: has no meaning without a precision"),
         (["--jobs", "0"], "jobs: 0 is too few"),

@@ -48,7 +48,7 @@ def run(request: Request) -> int:
     """Play, judge, write the page and print. The exit code is 1 if agreement is not shown."""
     names = [name.strip() for name in request.engines.split(",") if name.strip()]
     if wrong := [name for name in names if name not in ENGINES]:
-        raise InputError(f"'{wrong[0]}' is no engine", f"known are {', '.join(ENGINES)}", key="engines")
+        raise InputError(f"'{wrong[0]}' is no engine", f"known are {', '.join(ENGINES)}", key="--engines")
     effective(request.of_engine, names, "name {} in --engines, too, or leave it out")
     if request.kernel is not None:
         check_kernel(request.kernel)

@@ -55,7 +55,7 @@ def proxy_command(*files: Path, out: Out = None) -> int:
     """Lines of ackclock proxy, as tables of connections and of their samples."""
     if out is None or not files:
         problem = "no directory for the tables is given" if out is None else "nothing is to be read"
-        key = "out" if out is None else "files"
+        key = "--out" if out is None else "files"
         raise InputError(problem, "write ackclock import proxy FILE... --out DIR", key=key)
     from ackclock.cli import console
     from ackclock.cli.exit_codes import OK
@@ -72,7 +72,7 @@ def _run(tool: str, files: Sequence[Path], out: Path | None, labels: Sequence[st
     """Read, write, and say what is there."""
     if out is None:
         problem = "no directory for the tables is given"
-        raise InputError(problem, f"write ackclock import {tool} FILE... --out DIR", key="out")
+        raise InputError(problem, f"write ackclock import {tool} FILE... --out DIR", key="--out")
     import dataclasses
 
     from ackclock.cli import console
@@ -109,7 +109,7 @@ def _chosen(files: Sequence[Path], labels: Sequence[str]) -> Iterator[tuple[str 
     for text in labels:
         name, equals, patterns = text.partition("=")
         if not equals or not name.strip() or not patterns:
-            raise InputError(f"'{text}' is no group", "write it as fibre=a.json,b.json", key="label")
+            raise InputError(f"'{text}' is no group", "write it as fibre=a.json,b.json", key="--label")
         for pattern in patterns.split(","):
             place = Path(pattern)
             # A name without a file is said to be none when it is read.

@@ -37,11 +37,11 @@ class Serving:
 def serve(asked: Serving) -> int:
     """Serve until the time is up, Ctrl-C, or SIGTERM: either is a way to end it, and no failure."""
     terms = Terms(
-        quantity(units.RATE, asked.rate, "max-rate"),
-        quantity(units.SIZE, asked.bytes_of_test, "max-bytes"),
-        quantity(units.SIZE, asked.bytes_in_all, "max-total"),
+        quantity(units.RATE, asked.rate, "--max-rate"),
+        quantity(units.SIZE, asked.bytes_of_test, "--max-bytes"),
+        quantity(units.SIZE, asked.bytes_in_all, "--max-total"),
     )
-    expire = quantity(units.DURATION, asked.expire, "expire")
+    expire = quantity(units.DURATION, asked.expire, "--expire")
     token = None if asked.token is None else secret.read(asked.token)
     allow = tuple(_network(text) for text in asked.allow)
     seconds = None if expire is None else expire / 1e9
@@ -90,4 +90,4 @@ def _network(text: str) -> Network:
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
-        raise InputError(f"{error}", "give one as 192.0.2.0/24 or 2001:db8::/32", key="allow") from None
+        raise InputError(f"{error}", "give one as 192.0.2.0/24 or 2001:db8::/32", key="--allow") from None

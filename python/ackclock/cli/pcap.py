@@ -175,23 +175,23 @@ def _drawn(done: Session, request: Request) -> Figure | None:
 def _fits(request: Request, found: Sequence[inputs.Input]) -> None:
     """Refuse what does not go together, before anything is read."""
     if len(request.tables) > 1 and request.out is None:
-        raise InputError("one table is printed at a time", "give one of them, or keep them: --out DIR", key="flows")
+        raise InputError("one table is printed at a time", "give one of them, or keep them: --out DIR", key="--flows")
     if request.truth is not None and not request.check:
-        raise InputError("is what a capture is checked against", "say that too: --check", key="truth")
+        raise InputError("is what a capture is checked against", "say that too: --check", key="--truth")
     if request.most < 1:
-        raise InputError(f"{request.most} connections cannot be shown", "give a number above 0", key="most")
+        raise InputError(f"{request.most} connections cannot be shown", "give a number above 0", key="--most")
     labels = {source.label for source in found}
     if request.base is not None and request.base not in labels:
         known = ", ".join(str(label) for label in labels if label is not None)
         raise InputError(
-            f"no captures have the label '{request.base}'", f"there are {known or 'no labels'}", key="base"
+            f"no captures have the label '{request.base}'", f"there are {known or 'no labels'}", key="--base"
         )
     if request.weights is not None:
         from ackclock.pcaps import weights
 
         weights.read(request.weights)
         if labels == {None}:
-            raise InputError("they are of groups", "give groups: --label off=FOLDER --label on=FOLDER", key="weights")
+            raise InputError("they are of groups", "give groups: --label off=FOLDER --label on=FOLDER", key="--weights")
 
 
 def _check(request: Request, found: Sequence[inputs.Input]) -> int:

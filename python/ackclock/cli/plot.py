@@ -125,12 +125,12 @@ def _format(request: Request) -> str:
     ending = request.out.suffix.removeprefix(".") if request.out is not None else ""
     known = ending if ending in FORMATS else None
     if ending.lower() in _OTHER_FORMATS:
-        raise InputError(f"'{request.out}' is of no known format", f"known are {', '.join(FORMATS)}", key="out")
+        raise InputError(f"'{request.out}' is of no known format", f"known are {', '.join(FORMATS)}", key="--out")
     if request.format is not None and request.format not in FORMATS:
         problem = unknown("format", request.format, FORMATS)
-        raise InputError(problem.problem, problem.remedy, key="format")
+        raise InputError(problem.problem, problem.remedy, key="--format")
     if request.format is not None and known is not None and request.format != known:
-        raise InputError(f"'{request.out}' is no {request.format}", "give one of --format and the ending", key="out")
+        raise InputError(f"'{request.out}' is no {request.format}", "give one of --format and the ending", key="--out")
     return request.format or known or "svg"
 
 
@@ -138,7 +138,7 @@ def _pair(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
     if not sign:
         raise InputError(
-            f"'{text}' is no KEY=VALUE", 'write for instance cc=cubic or "topology.rtt=20 ms"', key="where"
+            f"'{text}' is no KEY=VALUE", 'write for instance cc=cubic or "topology.rtt=20 ms"', key="--where"
         )
     return key.strip(), value.strip()
 
@@ -148,7 +148,7 @@ def connections(given: Sequence[str]) -> tuple[str, ...]:
     names = tuple(each.strip() for part in given for each in part.split(","))
     for name in names:
         if name != EVERY and not _CONNECTION.fullmatch(name):
-            raise InputError(f"'{name}' is no connection", f"write 3, 0,3 or {EVERY}", key="connection")
+            raise InputError(f"'{name}' is no connection", f"write 3, 0,3 or {EVERY}", key="--connection")
     return names
 
 
@@ -164,7 +164,7 @@ def seconds(text: str | None, key: str) -> float | None:
 
 def _number(text: str) -> int:
     if not text.strip().isdecimal():
-        raise InputError(f"'{text.strip()}' is no number of a user", "users are numbered from 0", key="user")
+        raise InputError(f"'{text.strip()}' is no number of a user", "users are numbered from 0", key="--user")
     return int(text)
 
 

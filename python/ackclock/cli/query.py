@@ -25,7 +25,7 @@ _MOST_SHOWN = 200
 def run(directory: Path, sql: str, *, as_json: bool, as_csv: bool) -> int:
     """Ask and print. Returns the exit code."""
     if as_json and as_csv:
-        raise InputError("it is printed in one form", "leave out --json or --csv", key="csv")
+        raise InputError("it is printed in one form", "leave out --json or --csv", key="--csv")
     answer = query(directory, sql)
     if as_json:
         _distinct(answer.columns)

@@ -117,13 +117,13 @@ def _share(text: str) -> float:
     try:
         number = float(text.removesuffix("%"))
     except ValueError:
-        raise InputError(f"'{text}' is not a percentage", "write 5%", key="precision") from None
+        raise InputError(f"'{text}' is not a percentage", "write 5%", key="--precision") from None
     if text.endswith("%") and 0 < number < 100:
         return number / 100
     if text.endswith("%") or not 0 < number < 100:
-        raise InputError(f"'{text}' is not between 0% and 100%", "write 5%", key="precision")
+        raise InputError(f"'{text}' is not between 0% and 100%", "write 5%", key="--precision")
     meant = f"{100 * number:g}%, or {number:g}%" if number < 1 else f"{number:g}%"
-    raise InputError(f"'{text}' is not a percentage", f"write {meant}", key="precision")
+    raise InputError(f"'{text}' is not a percentage", f"write {meant}", key="--precision")
 
 
 def _imprecise(report: Report, precision: Precision | None) -> Iterator[str]:

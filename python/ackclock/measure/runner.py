@@ -343,7 +343,7 @@ def _chosen(campaign: Campaign, asked: Asked) -> list[Line]:
     names = [line.name for line in campaign.lines]
     for name in asked.lines:
         if name not in names:
-            raise InputError(f"there is no line '{name}'", f"there are: {', '.join(names)}", key="line")
+            raise InputError(f"there is no line '{name}'", f"there are: {', '.join(names)}", key="--line")
     return [line for line in campaign.lines if line.name in asked.lines]
 
 

@@ -56,18 +56,18 @@ class Settings:
             address = ipaddress.ip_address(self.bind)
         except ValueError:
             raise InputError(
-                f"'{self.bind}' is no address", "give one in numbers, such as 0.0.0.0", key="bind"
+                f"'{self.bind}' is no address", "give one in numbers, such as 0.0.0.0", key="--bind"
             ) from None
         if not address.is_loopback and self.token is None and not self.allow:
             remedy = "give --token FILE, or say who may come: --allow 192.0.2.0/24"
-            raise InputError(f"anybody could have data sent from {address}", remedy, key="bind")
+            raise InputError(f"anybody could have data sent from {address}", remedy, key="--bind")
         if not 0 <= self.port < 1 << 16:
-            raise InputError(f"{self.port} is no port", "give one from 1 to 65535", key="port")
+            raise InputError(f"{self.port} is no port", "give one from 1 to 65535", key="--port")
         if self.clients < 1:
-            raise InputError(f"{self.clients} clients are none", "give a number above 0", key="max-clients")
+            raise InputError(f"{self.clients} clients are none", "give a number above 0", key="--max-clients")
         if self.terms.rate is not None and self.terms.rate < LEAST_RATE * self.clients:
             problem = f"{self.terms.rate} bit/s among {self.clients} clients are too little to measure anything"
-            raise InputError(problem, f"give at least {LEAST_RATE // 1000} kbit/s for each of them", key="max-rate")
+            raise InputError(problem, f"give at least {LEAST_RATE // 1000} kbit/s for each of them", key="--max-rate")
         return self
 
 
