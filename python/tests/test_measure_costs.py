@@ -109,7 +109,7 @@ def test_what_is_there_is_not_paid_twice(tmp_path: Path, monkeypatch: pytest.Mon
 def test_plan_and_run_ask_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = tmp_path / "two.toml", tmp_path / "out"
     file.write_text(TEXT.format(standing=PAID, moving=PAID), encoding="utf-8")
-    assert main(["measure", "plan", str(file), "--json"]) == 0
+    assert main(["measure", "plan", str(file), "--json"]) == 1, "there is no usb0"
     words = "lines 'standing' and 'moving' go over one metered interface (usb0), and much may go over it"
     asks = [problem for problem in json.loads(capsys.readouterr().out)["problems"] if words in problem]
     assert len(asks) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -95,12 +96,16 @@ def test_a_plan_says_what_is_not_here(
     text = TEXT.format(port=1, campaign="", test='cc = ["cubic", "foobar", "reno"]')
     file = tmp_path / "line.toml"
     file.write_text(text.replace('"here"', '"here"\ninterface = "usb9"'), encoding="utf-8")
-    assert main(["measure", "plan", str(file)]) == 0
+    assert main(["measure", "plan", str(file)]) == 1
     said = capsys.readouterr()
     absent, controller = said.err.splitlines()
     assert "there is no interface 'usb9' now; there are: " in absent
     assert "this computer's kernel has no controller 'foobar' (it has: bbr, cubic, reno)" in controller
     assert 'with rate = "25 Mbit/s"' in said.out
+    assert main(["measure", "plan", str(file), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["problems"] == [
+        each.removeprefix("ackclock: ") for each in (absent, controller)
+    ]
 
     file.write_text(text.replace('"here"', '"here"\ninterface = "lo"\nrate = "1 Mbit/s"').replace("foobar", "bbr"))
     assert main(["measure", "plan", str(file)]) == 0

@@ -329,11 +329,11 @@ def test_one_repetition_and_all_of_them_are_not_asked_for_at_once(
 
 def test_a_plan_says_the_schedule_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, 'token = "token"')
-    assert main(["measure", "plan", str(file)]) == 0
+    assert main(["measure", "plan", str(file)]) == 1
     told = capsys.readouterr()
     assert "schedule: one repetition at 08:00, 13:00, every day" in told.out
     assert f"measure run will need the token: {tmp_path / 'token'}: cannot be read (no such file" in told.err
-    assert main(["measure", "plan", str(file), "--json"]) == 0
+    assert main(["measure", "plan", str(file), "--json"]) == 1
     assert len(json.loads(capsys.readouterr().out)["problems"]) == 1
     (tmp_path / "token").write_text("x" * 32)
     (tmp_path / "token").chmod(0o600)

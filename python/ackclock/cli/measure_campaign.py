@@ -39,12 +39,17 @@ class Request:
 
 
 def plan(file: Path, *, as_json: bool) -> int:
-    """Say what a campaign is, how long it takes, and how much data: nothing is sent."""
+    """Say what a campaign is, how long it takes, and how much data: nothing is sent.
+
+    It fails where something is not here that ``measure run`` needs, so that a script does not go on to that.
+    """
     campaign = campaigns.load(file)
     foreseen.check_paths(campaign)
+    lacking, to_be_asked = foreseen.lacking(campaign), foreseen.to_be_asked(campaign)
+    code = FAILED if lacking else OK
     if as_json:
-        console.print_json(_json(campaign))
-        return OK
+        console.print_json({**_json(campaign), "problems": [*lacking, *to_be_asked]})
+        return code
     out = console.stdout()
     for text in _lines(campaign):
         console.say(out, text)
@@ -52,9 +57,9 @@ def plan(file: Path, *, as_json: bool) -> int:
         console.say(
             out, 'with rate = "25 Mbit/s", or what you think it is, in [[lines]] the plan has the volume in all'
         )
-    for problem in foreseen.problems(campaign):
+    for problem in (*lacking, *to_be_asked):
         console.warn(problem)
-    return OK
+    return code
 
 
 def run(file: Path, out: Path, request: Request) -> int:
@@ -178,7 +183,6 @@ def _json(campaign: Campaign) -> dict[str, object]:
         "tests": len(campaign.points) * campaign.header.repetitions,
         "seconds": campaign.seconds(),
         "bytes": {line.name: line.rate and campaign.volume(line, line.rate) for line in campaign.lines},
-        "problems": foreseen.problems(campaign),
         "schedule": None if campaign.schedule is None else campaign.schedule.model_dump(),
         "params": list(campaign.params),
         "seed": campaign.header.seed,

@@ -51,7 +51,10 @@ Lines = Annotated[tuple[str, ...], repeatable("Only this line. Repeatable.", nam
 
 @measure_app.command(name="plan", help_epilogue=example("measure plan"))
 def plan_command(file: CampaignFile, /, *, json: Json = False) -> int:
-    """Say what a campaign does, how long it takes and how much data it needs; nothing is sent."""
+    """Say what a campaign does, how long it takes and how much data it needs; nothing is sent.
+
+    The exit code is 1 where something is not here that measure run needs: token, interface, controller.
+    """
     from ackclock.cli.measure_campaign import plan
 
     return plan(file, as_json=json)

@@ -26,12 +26,13 @@ def check_paths(campaign: Campaign) -> None:
             shell.single(load(campaign.folder / line.via))
 
 
-def problems(campaign: Campaign) -> list[str]:
+def lacking(campaign: Campaign) -> list[str]:
     """A line for each thing that is not here, and may be by the time that it is needed."""
-    return [*_token(campaign), *_interfaces(campaign), *_controllers(campaign), *_costs(campaign)]
+    return [*_token(campaign), *_interfaces(campaign), *_controllers(campaign)]
 
 
-def _costs(campaign: Campaign) -> list[str]:
+def to_be_asked(campaign: Campaign) -> list[str]:
+    """A line if somebody has to say yes to what a campaign costs, which an option of ``measure run`` does."""
     try:
         costs.check(campaign, campaign.lines)
     except InputError as error:
