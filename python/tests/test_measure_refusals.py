@@ -12,7 +12,8 @@ import pytest
 
 import ackclock
 from ackclock.cli.app import main
-from ackclock.measure import sockets
+from ackclock.errors import InputError
+from ackclock.measure import foreseen, sockets
 from ackclock.measure.campaign import parsed
 from ackclock.measure.journal import Journal
 from ackclock.measure.session import Terms
@@ -75,16 +76,50 @@ def test_a_token_that_is_not_the_servers_is_said_of_its_file(
 
 
 def test_a_controller_that_a_kernel_has_not_is_said_of_its_key(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving() as (_, address):
         file, out = written(tmp_path, address.port, test='cc = "nonesuch"'), tmp_path / "out"
-        line = refused(capsys, "run", file, "--out", out)
-        assert f"{file}: test.cc: {address}: the server refuses: the kernel has no controller 'nonesuch' (line" in line
-        assert "(line 12); it allows: " in line
-        assert "modprobe tcp_nonesuch" in line
-        assert "no such file" not in line
-        assert not out.exists()
+        for who in ("this computer", f"{address}: the server refuses"):
+            line = refused(capsys, "run", file, "--out", out)
+            assert f"{file}: test.cc: {who}: the kernel has no controller 'nonesuch' (line 12); it allows: " in line
+            assert "modprobe tcp_nonesuch" in line
+            assert "no such file" not in line
+            assert not out.exists()
+            # As on a computer that has it: then the server says it.
+            monkeypatch.setattr(foreseen, "check_options", lambda *_: None)
+
+
+def test_what_this_kernel_does_not_take_is_known_before_anything_is_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = int(Path("/proc/sys/net/core/rmem_max").read_text(encoding="ascii"))
+    text = f'connections = [1, 2]\nrcvbuf = ["64 kB", "{most + 1} B"]'
+    said = f"test.rcvbuf: this computer: rcvbuf = {most + 1} is more than the kernel allows (line 13); at most {most} "
+    file, out = written(tmp_path, 1, test=text), tmp_path / "out"
+    assert main(["measure", "plan", str(file)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{file}: {said}(net.core.rmem_max)" in line
+    # Nobody is there: whoever tried to connect would say that.
+    assert f"{file}: {said}" in refused(capsys, "run", file, "--out", out)
+    assert not out.exists()
+
+    # What only the server's kernel does not take is known when it is asked: the probe is made, and kept.
+    monkeypatch.setattr(foreseen, "check_options", lambda *_: None)
+    with serving() as (_, address):
+        file = written(tmp_path, address.port, test=text.replace('"64 kB", ', ""))
+        assert main(["measure", "run", str(file), "--out", str(out)]) == 1
+        assert "test.rcvbuf: " in capsys.readouterr().err
+        assert len(Journal(out).probed()) == 1
+        assert "the server refuses" in refused(capsys, "resume", out)
+
+
+def test_options_of_tests_that_are_done_count_no_more(tmp_path: Path) -> None:
+    campaign = parsed(TEXT.format(port=1, campaign="", test='cc = ["reno", "nonesuch"]'), "a.toml", tmp_path)
+    with pytest.raises(InputError, match="nonesuch"):
+        foreseen.check_options(campaign, campaign.lines, {0})
+    foreseen.check_options(campaign, campaign.lines, {1})
+    foreseen.check_options(campaign, (), ())
 
 
 def test_a_plan_says_what_is_not_here(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ackclock.errors import InputError
-from ackclock.measure import costs, interfaces, secret, sockets
-from ackclock.measure.campaign import Campaign
+from collections.abc import Collection, Sequence
+
+from ackclock.errors import InputError, Problem
+from ackclock.measure import costs, interfaces, iperf3, refusals, secret, sockets
+from ackclock.measure.campaign import Campaign, Line
 from ackclock.scenario.plan import load
 from ackclock.scenario.reading.line_numbers import line_of
 from ackclock.sweeps import shell
@@ -26,9 +28,22 @@ def check_paths(campaign: Campaign) -> None:
             shell.single(load(campaign.folder / line.via))
 
 
+def check_options(campaign: Campaign, lines: Sequence[Line], done: Collection[int] = ()) -> None:
+    """Refuse options that this computer's kernel does not take for its own end. Raises :class:`InputError`.
+
+    Of a line behind a path another kernel may be asked, and iperf3 sets its options itself. Runs that are done count
+    no more.
+    """
+    repetitions = range(campaign.header.repetitions)
+    for point in campaign.points:
+        left = any(campaign.run(point, each) not in done for each in repetitions)
+        if left and point.line in lines and point.line.via is None and point.tool != iperf3.TOOL:
+            _check(campaign, point.asked.options)
+
+
 def lacking(campaign: Campaign) -> list[str]:
     """A line for each thing that is not here, and may be by the time that it is needed."""
-    return [*_token(campaign), *_interfaces(campaign), *_controllers(campaign)]
+    return [*_token(campaign), *_interfaces(campaign), *_controllers(campaign), *_options(campaign)]
 
 
 def to_be_asked(campaign: Campaign) -> list[str]:
@@ -73,3 +88,23 @@ def _controllers(campaign: Campaign) -> list[str]:
         for name, behind in wanted.items()
         if there and name not in there
     ]
+
+
+def _options(campaign: Campaign) -> list[str]:
+    """Of all options but the controller, which a kernel may load until then: the first that is refused of each kind."""
+    found: dict[str | None, str] = {}
+    for point in campaign.points:
+        if point.line.via is None and point.tool != iperf3.TOOL:
+            try:
+                _check(campaign, point.asked.options.model_copy(update={"cc": None}))
+            except InputError as error:
+                found.setdefault(error.key, str(error))
+    return list(found.values())
+
+
+def _check(campaign: Campaign, options: sockets.Options) -> None:
+    try:
+        sockets.check(options)
+    except Problem as problem:
+        key = ("test", str(problem.key[0]))
+        raise refusals.at(campaign, key, f"this computer: {problem.problem}", problem.remedy) from None

@@ -18,7 +18,7 @@ def explained(refused: RefusedError, campaign: Campaign, token: Path | None = No
         return RefusedError(str(_token(refused, campaign, token)), refused.key)
     if refused.key in Trial.model_fields:
         problem, _, remedy = str(refused).partition("; ")
-        return RefusedError(str(_at(campaign, ("test", refused.key), problem, remedy or "change it")), refused.key)
+        return RefusedError(str(at(campaign, ("test", refused.key), problem, remedy or "change it")), refused.key)
     return refused
 
 
@@ -28,10 +28,11 @@ def _token(refused: RefusedError, campaign: Campaign, token: Path | None) -> Inp
     key, name = ("campaign", "token"), campaign.header.token
     if name is None:
         problem = f"{refused}: the campaign has none"
-        return _at(campaign, key, problem, 'write token = "FILE" in [campaign], or give --token FILE')
-    return _at(campaign, key, f"{refused} (read from {campaign.folder / name})", f"{_TOKEN_REMEDY}, here or as --token")
+        return at(campaign, key, problem, 'write token = "FILE" in [campaign], or give --token FILE')
+    return at(campaign, key, f"{refused} (read from {campaign.folder / name})", f"{_TOKEN_REMEDY}, here or as --token")
 
 
-def _at(campaign: Campaign, key: tuple[str, str], problem: str, remedy: str) -> InputError:
+def at(campaign: Campaign, key: tuple[str, str], problem: str, remedy: str) -> InputError:
+    """What is wrong, of a key of the campaign file and its line."""
     line = line_of(campaign.text, key)
     return InputError(problem, remedy, source=campaign.source, key=".".join(key), line=line)

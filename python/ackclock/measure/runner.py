@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ackclock.errors import AckclockError, InputError
 from ackclock.execution import behind
-from ackclock.measure import blocks, costs, inside, iperf3, refusals, schedule, secret, tables
+from ackclock.measure import blocks, costs, foreseen, inside, iperf3, refusals, schedule, secret, tables
 from ackclock.measure.blocks import Report
 from ackclock.measure.campaign import Block, Campaign, Line, Point, Probe
 from ackclock.measure.client import Address, RefusedError
@@ -167,6 +167,7 @@ def _fit(campaign: Campaign, lines: Sequence[Line], asked: Asked, done: Collecti
     _token(campaign, lines, asked)
     _paths(campaign, lines)
     _time(lines, asked)
+    foreseen.check_options(campaign, lines, done)
     if not iperf3.installed() and any(point.tool == iperf3.TOOL for point in campaign.points if point.line in lines):
         key = ("test", "tool")
         problem, remedy = "iperf3 is not installed here", "apt-get install iperf3, or leave tool out"
