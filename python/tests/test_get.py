@@ -248,6 +248,25 @@ def test_a_signal_keeps_what_has_come(tmp_path: Path, number: int, code: int) ->
     assert (tmp_path / "a").read_bytes() == data
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_what_a_kill_leaves_of_a_download_without_pieces_needs_force(tmp_path: Path, number: int) -> None:
+    data = content(8 * MB)
+    with serving(Wish(data, rate=2 * MB, ranges=False, etag=None)) as server:
+        process = started(document(f"{server.url}/a", tmp_path, quiet=True))
+        while server.sent < MB:
+            time.sleep(0.02)
+        process.send_signal(number)
+        process.wait(timeout=60)
+        server.wish.rate = None
+        if number == signal.SIGKILL:
+            assert names(tmp_path) == ["a.part"]
+            for _ in range(2):
+                done = get(f"{server.url}/a", tmp_path)
+                assert (done.returncode, "remove it, or --force overwrites it" in done.stderr) == (1, True)
+        assert get(f"{server.url}/a", tmp_path, force=number == signal.SIGKILL).returncode == 0
+    assert (tmp_path / "a").read_bytes() == data
+
+
 def test_two_downloads_do_not_write_one_file(tmp_path: Path) -> None:
     with serving(Wish(content(20 * MB), rate=MB)) as server:
         first = started(document(f"{server.url}/a", tmp_path, quiet=True))
