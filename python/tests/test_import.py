@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,28 @@ def test_tests_in_which_settings_differ_are_points_and_others_replications(tmp_p
     assert result.runs.select("point", "replication").rows() == [(0, 0), (0, 1), (1, 0)]
     assert len(result.points) == 2
     assert main(["plot", str(tmp_path / "out"), "--x", "connections", "--y", "total_goodput_bps"]) == 0
+
+
+def test_an_older_result_is_replaced_and_anything_else_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert imported("iperf3", out, IPERF3 / "up-2.json").flows.height == 2
+    assert imported("iperf3", out, IPERF3 / "down-3.json").flows.height == 3
+    (out / "notes.txt").touch()
+    assert main(["import", "iperf3", str(IPERF3 / "up-2.json"), "--out", str(out)]) == 2
+    assert f"{out}: holds something other than a result ('notes.txt')" in capsys.readouterr().err
+    assert ackclock.Result.load(out).flows.height == 3
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "shell", "pcap", *(f"import {tool}" for tool in ("iperf3", "flent", "mahimahi", "proxy"))]
+)
+def test_the_help_of_out_says_that_it_replaces(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command.split(), "--help"]) == 0
+    # Without what frames the text, and where its lines end.
+    words = " ".join(re.sub(r"[│╭╮╰╯─]", " ", capsys.readouterr().out).split()).casefold()
+    assert "an older result there is replaced" in words
 
 
 def test_groups_are_a_column(tmp_path: Path) -> None:

@@ -56,7 +56,10 @@ def run_command(
     file: File,
     /,
     *,
-    out: Annotated[Path | None, Parameter(help="Write Parquet tables and a manifest to this directory.")] = None,
+    out: Annotated[
+        Path | None,
+        Parameter(help="Write Parquet tables and a manifest to this directory; an older result there is replaced."),
+    ] = None,
     changes: Changes = (),
     seed: Seed = None,
     replications: Replications = None,

@@ -19,7 +19,9 @@ import_app = App(
 )
 
 Files = Annotated[tuple[Path, ...], Parameter(help="Files of the tool, gzipped or not; a test each, or several.")]
-Out = Annotated[Path | None, Parameter(help="Directory for the tables; it has to be given.")]
+Out = Annotated[
+    Path | None, Parameter(help="Directory for the tables; it has to be given. An older result there is replaced.")
+]
 Labels = Annotated[
     tuple[str, ...],
     repeatable("Files of a group: fibre=a.json,b.json or fibre=FOLDER/*.json. Repeatable.", name="--label"),

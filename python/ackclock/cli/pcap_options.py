@@ -28,7 +28,10 @@ def pcap_command(
     flows: Annotated[bool, flag("Print the row of every direction of every connection, as CSV.")] = False,
     series: Annotated[bool, flag("Print samples over time, as CSV; with --out also keep them.")] = False,
     events: Annotated[bool, flag("Print what happened to each packet, as CSV; with --out also keep it.")] = False,
-    out: Annotated[Path | None, Parameter(help="Write Parquet tables and a manifest to this directory.")] = None,
+    out: Annotated[
+        Path | None,
+        Parameter(help="Write Parquet tables and a manifest to this directory; an older result there is replaced."),
+    ] = None,
     label: Annotated[
         tuple[str, ...], repeatable("A group of captures: off=a.pcap,b.pcap or off=FOLDER. Repeatable.", name="--label")
     ] = (),

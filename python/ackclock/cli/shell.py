@@ -37,7 +37,12 @@ def shell_command(
     with_flows: Annotated[bool, flag("Play the scenario's flows as well, as cross traffic.")] = False,
     nat: Annotated[bool, flag("Reach the network around the shell, through the path.")] = False,
     duration: Annotated[str | None, Parameter(help="End the program after this time, with exit code 124.")] = None,
-    out: Annotated[Path | None, Parameter(help="Write tables, series of links and packets to this directory.")] = None,
+    out: Annotated[
+        Path | None,
+        Parameter(
+            help="Write tables, series of links and packets to this directory; an older result there is replaced."
+        ),
+    ] = None,
     capture: Annotated[
         bool, Parameter(negative="--no-capture", help="With --out: packets as seen at both ends, as a capture.")
     ] = True,
