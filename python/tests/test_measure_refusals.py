@@ -179,7 +179,7 @@ def test_a_plan_says_that_a_yes_is_needed(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("server", "remedy"),
     [
-        ("http://127.0.0.1:5391", 'write it as "192.0.2.1:5301", without http:// and what comes after the port'),
+        ("http://example.com:5391", 'write it as "192.0.2.1:5301", without http:// and what comes after the port'),
         ("https://example.com/", 'write it as "192.0.2.1:5301", without https:// and what comes after the port'),
         ("example.com/test", 'write it as "192.0.2.1:5301"'),
         ("two words:5301", 'write it as "192.0.2.1:5301"'),

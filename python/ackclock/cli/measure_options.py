@@ -53,7 +53,7 @@ Lines = Annotated[tuple[str, ...], repeatable("Only this line. Repeatable.", nam
 def plan_command(file: CampaignFile, /, *, json: Json = False) -> int:
     """Say what a campaign does, how long it takes and how much data it needs; nothing is sent.
 
-    The exit code is 1 where something is not here that measure run needs: token, interface, controller, room for a buffer.
+    The exit code is 1 where something that measure run needs is not here: token, interface, controller, buffer size.
     """
     from ackclock.cli.measure_campaign import plan
 
