@@ -19,9 +19,9 @@ PAGE = ROOT / "docs" / "get.md"
 BEGIN, END = "<!-- generated: get_lines.py -->", "<!-- end -->"
 LINES = {
     "mobile-window": "60 Mbit/s on average, 60 ms, receive buffers of 256 kB",
-    "mobile-loss": "the same, one packet in a thousand lost",
+    "mobile-loss": "60 Mbit/s on average, 60 ms, one packet in a thousand lost",
     "fibre-window": "1 Gbit/s, 8 ms, receive buffers of 512 kB",
-    "fibre-loss": "the same, one packet in 20,000 lost",
+    "fibre-loss": "1 Gbit/s, 8 ms, one packet in 20,000 lost",
     "policed": "1 Gbit/s, 20 ms, policed to 100 Mbit/s",
     "saturated-mobile": "30 Mbit/s, 60 ms, a queue of 1 BDP",
     "saturated-fibre": "100 Mbit/s, 10 ms, a queue of 1 BDP",
