@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from get_lines import DECIDED, HELPED, LINES, PAGE, RATES, alone, beside, best_s, table
+from get_lines import DECIDED, HELPED, LINES, PAGE, PAYLOAD, RATES, alone, beside, best_s, table
 
 ALLOWED = 1.05
 """Of the time that the best fixed number takes, in downloads of two minutes."""
@@ -21,6 +21,14 @@ def test_downloads_of_two_minutes_take_hardly_longer_than_with_the_best_fixed_nu
     assert {each.size for each in fixed} <= {decided.size}
     assert bool(fixed) == (line not in RATES)
     assert decided.took_s <= ALLOWED * best_s(line)
+
+
+@pytest.mark.parametrize("line", RATES)
+def test_no_download_is_faster_than_what_stands_for_the_line(line: str) -> None:
+    """What its second half of windows carried comes within a hundredth, and never above."""
+    decided, _ = alone(line)
+    assert decided.settled_mbps is not None
+    assert 0.99 < decided.settled_mbps / (RATES[line] * PAYLOAD / 1e6) < 1.0005
 
 
 @pytest.mark.parametrize("line", SATURATED)

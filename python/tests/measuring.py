@@ -19,6 +19,19 @@ from ackclock.measure.server import Server, Settings
 
 TOKEN = b"sixteen bytes or more"
 
+LINE = """
+[topology]
+kind = "dumbbell"
+rate = "20 Mbit/s"
+rtt = "20 ms"
+queue = "1 BDP"
+[[flows]]
+cc = "cubic"
+[run]
+duration = "1 s"
+"""
+"""A line of a campaign that is a scenario's path."""
+
 
 @contextlib.contextmanager
 def serving(**settings: Any) -> Iterator[tuple[Server, Address]]:

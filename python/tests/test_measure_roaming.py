@@ -13,7 +13,7 @@ from ackclock.measure import blocks, campaign, client, context, inside, runner
 from ackclock.measure.journal import Journal
 from ackclock.results.result import Result
 from ackclock.sweeps import shell
-from measuring import serving
+from measuring import LINE, serving
 
 pytestmark = pytest.mark.real_time
 
@@ -203,19 +203,6 @@ def test_what_is_left_is_a_block_of_its_own_after_an_end_without_warning_as_well
     assert journal.probed() == ({(0, "down"), (1, "down"), (2, "down")} if more else set())
 
 
-PATH = """
-[topology]
-kind = "dumbbell"
-rate = "20 Mbit/s"
-rtt = "20 ms"
-queue = "1 BDP"
-[[flows]]
-cc = "cubic"
-[run]
-duration = "1 s"
-"""
-
-
 def test_behind_a_path_a_block_ends_as_well_and_says_both_that_and_that_it_was_late(
     tmp_path: Path, roaming: Roaming, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,7 +213,7 @@ def test_behind_a_path_a_block_ends_as_well_and_says_both_that_and_that_it_was_l
 
     monkeypatch.setattr(runner.shell, "play", played)
     monkeypatch.setenv(inside.SERVER, "127.0.0.1")
-    (tmp_path / "path.toml").write_text(PATH, encoding="utf-8")
+    (tmp_path / "path.toml").write_text(LINE, encoding="utf-8")
     roaming.after[2] = roaming.becomes("second")
     with serving() as (_, address):
         monkeypatch.setattr(inside.server, "PORT", address.port)

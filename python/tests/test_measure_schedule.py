@@ -15,6 +15,7 @@ from ackclock.errors import AckclockError, InputError
 from ackclock.measure import blocks, campaign, runner, schedule
 from ackclock.measure.journal import FOLDER, Journal, check_free
 from ackclock.measure.schedule import Schedule
+from measuring import LINE
 
 MONDAY = dt.datetime(2026, 11, 23, 7, 30)
 TEXT = """
@@ -31,17 +32,6 @@ connections = [1, 2]
 duration = "100 ms"
 [schedule]
 at = ["13:00", "08:00"]
-"""
-PATH = """
-[topology]
-kind = "dumbbell"
-rate = "20 Mbit/s"
-rtt = "20 ms"
-queue = "1 BDP"
-[[flows]]
-cc = "cubic"
-[run]
-duration = "1 s"
 """
 
 
@@ -379,7 +369,7 @@ def test_a_campaign_keeps_the_clock_it_began_with(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "line.toml").write_text(PATH, encoding="utf-8")
+    (tmp_path / "line.toml").write_text(LINE, encoding="utf-8")
     text = written(tmp_path).read_text(encoding="utf-8").replace('name = "here"', 'name = "here"\nvia = "line.toml"')
     (tmp_path / "via.toml").write_text(text, encoding="utf-8")
     Journal.begun(tmp_path / "out", campaign.load(tmp_path / "via.toml"), began)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -103,7 +102,6 @@ def carried(which: str) -> str:
     return done.stdout
 
 
-@pytest.mark.skipif(shutil.which("ss") is None, reason="without ss")
 @pytest.mark.parametrize(("client", "server"), [("reno", "cubic"), ("cubic", "reno")])
 def test_connections_that_are_carried_have_the_options_of_their_side(client: str, server: str) -> None:
     # At least one of the two controllers is not what the kernel takes by itself.
