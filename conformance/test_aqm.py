@@ -1,6 +1,6 @@
 """Queue disciplines under TCP: agreement with recorded runs of ns-3 3.37 and ns-2.35.
 
-The same disciplines without TCP, packet by packet: crates/ackclock-core/tests/aqm_peers.rs.
+The same disciplines without TCP, packet by packet: crates/ackclock-core/tests/all/aqm_peers.rs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 //! Any bytes as headers, beside an independent reader: both read the same, or both refuse.
 #![no_main]
 
-#[path = "../../crates/ackclock-core/tests/beside/mod.rs"]
+#[path = "../../crates/ackclock-core/tests/all/beside/mod.rs"]
 mod beside;
 
 use ackclock_core::packet::wire::{set_ecn, Ip, Ipv4, Options, MOST_OPTION_BYTES};

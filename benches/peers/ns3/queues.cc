@@ -1,4 +1,4 @@
-// A queue disc of ns-3 by itself, on arrivals that crates/ackclock-core/tests/aqm_peers.rs computes as well: CSV on stdout.
+// A queue disc of ns-3 by itself, on arrivals that crates/ackclock-core/tests/all/aqm_peers.rs computes as well: CSV on stdout.
 //
 // Nothing is sent through a network. A driver offers packets to the disc at given times and takes one out whenever the link, which
 // serves a byte per tick of 1024 ns (7.8125 Mbit/s), is free. All times are whole ticks, so that ns-3's CoDel, which cuts nanoseconds to

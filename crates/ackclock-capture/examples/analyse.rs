@@ -9,7 +9,7 @@ mod made;
 
 use ackclock_capture::analysis::rows::FlowRow;
 use ackclock_capture::analysis::sink::Sink;
-use ackclock_capture::drive::{analyse, Options, Summary};
+use ackclock_capture::drive::{Options, Summary, analyse};
 use made::Made;
 use std::fs::File;
 use std::io::Read;

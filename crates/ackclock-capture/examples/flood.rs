@@ -3,7 +3,7 @@
 //!     cargo run --release -p ackclock-capture --example flood PACKETS CONNECTIONS OPEN > FILE
 use ackclock_capture::write::{LinkType, Seen, Truth, Writer};
 use ackclock_core::packet::{Family, FourTuple, Packet};
-use ackclock_core::tcp::segment::{flags, Segment};
+use ackclock_core::tcp::segment::{Segment, flags};
 use ackclock_core::time::Time;
 use std::io::{self, BufWriter};
 use std::process::ExitCode;

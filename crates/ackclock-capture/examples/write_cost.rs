@@ -4,7 +4,7 @@
 //!     cargo run --release -p ackclock-capture --example write_cost
 use ackclock_capture::write::{LinkType, Seen, Truth, Writer};
 use ackclock_core::packet::{Family, FourTuple, Packet};
-use ackclock_core::tcp::segment::{flags, SackBlock, Segment};
+use ackclock_core::tcp::segment::{SackBlock, Segment, flags};
 use ackclock_core::time::Time;
 use std::hint::black_box;
 use std::io;

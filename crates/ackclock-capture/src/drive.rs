@@ -3,7 +3,7 @@
 use crate::analysis::sink::Sink;
 use crate::analysis::{Analyzer, Segment, Settings, TOGETHER};
 use crate::reader::order::Order;
-use crate::reader::{blank, Capture, Cut, Decoder, Fault, Interface, Record, Skip, MOST_INTERFACES};
+use crate::reader::{Capture, Cut, Decoder, Fault, Interface, MOST_INTERFACES, Record, Skip, blank};
 use std::io::Read;
 
 /// How a file is read and analysed.

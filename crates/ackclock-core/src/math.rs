@@ -64,11 +64,7 @@ pub fn cbrt(x: f64) -> f64 {
         y *= (y3 + 2.0 * a) / (2.0 * y3 + a);
     }
     y -= (y * y * y - a) / (3.0 * y * y);
-    if x < 0.0 {
-        -y
-    } else {
-        y
-    }
+    if x < 0.0 { -y } else { y }
 }
 
 /// Natural logarithm; within a few units in the last place. NaN below zero, minus infinity at zero.

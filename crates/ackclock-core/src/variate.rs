@@ -116,9 +116,10 @@ impl Variate {
                 of.check()?;
                 (*min >= 0.0 && min < max && max.is_finite(), "a distribution is clipped to 0 <= min < max")
             }
-            Variate::Pareto { shape, min } => {
-                (positive(*shape) && positive(*min), "a Pareto distribution has a shape and a smallest value above zero")
-            }
+            Variate::Pareto { shape, min } => (
+                positive(*shape) && positive(*min),
+                "a Pareto distribution has a shape and a smallest value above zero",
+            ),
             Variate::BoundedPareto { shape, min, max } => (
                 positive(*shape) && positive(*min) && max.is_finite() && max > min,
                 "a bounded Pareto distribution has a shape above zero and 0 < min < max",
@@ -134,11 +135,7 @@ impl Variate {
                 (rising && sane && ends, "values and cumulative probabilities rise, and the last probability is 1")
             }
         };
-        if ok.0 {
-            Ok(())
-        } else {
-            Err(ok.1)
-        }
+        if ok.0 { Ok(()) } else { Err(ok.1) }
     }
 
     /// The value that is not exceeded with probability `u`, which is in [0, 1).

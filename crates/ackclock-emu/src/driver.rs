@@ -4,7 +4,7 @@ use crate::lateness::Lateness;
 use crate::path::Network;
 use crate::ports::Ports;
 use crate::series::LinkSeries;
-use crate::sys::clock::{timespec, Clock};
+use crate::sys::clock::{Clock, timespec};
 use crate::sys::tun::Device;
 use ackclock_core::time::Time;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};

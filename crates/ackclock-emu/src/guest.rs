@@ -7,8 +7,8 @@
 //! which can be written but those of one folder that was named for it; where that cannot be guaranteed there are none.
 
 use crate::kernel::Kernel;
-use crate::play::{play, Orders};
-use crate::probe::{probe, Found};
+use crate::play::{Orders, play};
+use crate::probe::{Found, probe};
 use crate::shell;
 use crate::shell::inside::Inside;
 use crate::shell::wanted::Wanted;
@@ -16,7 +16,7 @@ use crate::sys::guest::{allow_networks, become_kernel, mount_systems, power_off,
 use crate::sys::host_files::Files;
 use crate::sys::process::end_with_parent;
 use ackclock_run::Run;
-use rustix::event::{eventfd, EventfdFlags};
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::getppid;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};

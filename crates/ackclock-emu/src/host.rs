@@ -1,6 +1,6 @@
 //! A host: a network namespace with a device, of which the path holds the other end.
 
-use crate::sys::counters::{device_drops, tcp, Counters};
+use crate::sys::counters::{Counters, device_drops, tcp};
 use crate::sys::namespace::Namespace;
 use crate::sys::netlink::Metric;
 use crate::sys::tun::Device;

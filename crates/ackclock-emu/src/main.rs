@@ -15,8 +15,8 @@
 use ackclock_core::packet::Family;
 use ackclock_core::time::Time;
 use ackclock_emu::guest::{boot, guest};
-use ackclock_emu::path::{replay, Network};
-use ackclock_emu::play::{play, Orders};
+use ackclock_emu::path::{Network, replay};
+use ackclock_emu::play::{Orders, play};
 use ackclock_emu::prepare::refusal;
 use ackclock_emu::probe::probe;
 use ackclock_emu::shell::wanted::Wanted;

@@ -2,12 +2,12 @@
 
 use crate::agent::options::Options;
 use crate::agent::{Agent, Report, Trouble};
-use crate::driver::{drive, Driven};
+use crate::driver::{Driven, drive};
 use crate::host::Host;
 use crate::kernel::Kernel;
 use crate::lateness::{Summary, Tolerance};
 use crate::path::{Addresses, Network};
-use crate::prepare::{prepare, Prepared};
+use crate::prepare::{Prepared, prepare};
 use crate::probe::with_remedy;
 use crate::relay::{Proxies, Split};
 use crate::series::LinkSeries;
@@ -23,7 +23,7 @@ use ackclock_run::others::Other;
 use ackclock_run::output::{LinkRow, Measure};
 use ackclock_run::series::{CELL_METRICS, FIRST_OF_CELLS, USER_METRICS};
 use ackclock_run::spec::Sampling;
-use ackclock_run::{cells, ways, Output, Run};
+use ackclock_run::{Output, Run, cells, ways};
 use serde::Serialize;
 
 /// How a run is to be played.

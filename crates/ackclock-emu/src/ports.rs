@@ -2,11 +2,11 @@
 //! super-packets that are split and joined here.
 
 use crate::driver::{Beside, Driven};
-use crate::path::{complete, Delivered, Joining, Network, Offload, Split, OFFLOAD_HEADER};
+use crate::path::{Delivered, Joining, Network, OFFLOAD_HEADER, Offload, Split, complete};
 use crate::sys::clock::Clock;
 use crate::sys::tun::Device;
 use ackclock_core::time::Time;
-use rustix::io::{read, write, writev, Errno};
+use rustix::io::{Errno, read, write, writev};
 use std::io::IoSlice;
 
 /// Reads of one host before others are looked at.

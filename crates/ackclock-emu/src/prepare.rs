@@ -4,10 +4,10 @@
 use crate::agent::options::Options;
 use crate::kernel::Kernel;
 use crate::path::Network;
-use crate::play::{cells_every, Orders};
+use crate::play::{Orders, cells_every};
 use crate::probe::Found;
 use crate::relay::program::program;
-use crate::relay::{splits, Split};
+use crate::relay::{Split, splits};
 use crate::series::LinkSeries;
 use ackclock_core::packet::Family;
 use ackclock_run::{Run, SpecError};

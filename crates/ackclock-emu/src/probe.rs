@@ -2,8 +2,8 @@
 
 use crate::host::{Host, Wanted};
 use crate::kernel::Kernel;
-use crate::sys::process::{may_make_networks, Right};
-use crate::sys::realtime::{ask, Granted};
+use crate::sys::process::{Right, may_make_networks};
+use crate::sys::realtime::{Granted, ask};
 use ackclock_core::packet::{Address, Family};
 use serde::{Deserialize, Serialize};
 

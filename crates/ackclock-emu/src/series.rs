@@ -2,7 +2,7 @@
 
 use crate::path::Network;
 use ackclock_core::time::Time;
-use ackclock_run::series::{Sample, FLOW_METRICS, LINK_METRICS};
+use ackclock_run::series::{FLOW_METRICS, LINK_METRICS, Sample};
 use ackclock_run::spec::Sampling;
 use ackclock_run::{Run, SpecError};
 

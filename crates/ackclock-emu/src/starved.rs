@@ -89,11 +89,7 @@ impl Found {
 
 impl Beside for Starved {
     fn next(&self) -> Time {
-        if self.watched.is_empty() {
-            Time::NEVER
-        } else {
-            self.last + IDLE
-        }
+        if self.watched.is_empty() { Time::NEVER } else { self.last + IDLE }
     }
 
     fn done(&mut self, _network: &mut Network, now: Time) {

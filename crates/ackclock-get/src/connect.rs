@@ -1,14 +1,14 @@
 //! One connection to the server, by a proxy where the environment says so: TCP, TLS, HTTP/1.1 or HTTP/2.
 
 use crate::address::Address;
-use crate::problem::{reasons, Problem};
-use crate::sys::info::{info, Info};
+use crate::problem::{Problem, reasons};
+use crate::sys::info::{Info, info};
 use crate::wanted::Wanted;
 use bytes::Bytes;
 use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
-use hyper::header::{HeaderValue, HOST, PROXY_AUTHORIZATION};
+use hyper::header::{HOST, HeaderValue, PROXY_AUTHORIZATION};
 use hyper::rt::{Read, Write};
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
@@ -19,9 +19,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::ClientConfig;
+use tokio_rustls::rustls::pki_types::ServerName;
 
 /// Bytes that HTTP/2 lets the server send without being asked: the receive window of TCP has to be what limits.
 const MOST_WINDOW: u32 = 64 << 20;

@@ -46,11 +46,7 @@ impl Folder {
 
     /// A file of the folder as people write it: here its name alone.
     fn inside(&self, name: &str) -> PathBuf {
-        if self.path == Path::new(".") {
-            PathBuf::from(name)
-        } else {
-            self.path.join(name)
-        }
+        if self.path == Path::new(".") { PathBuf::from(name) } else { self.path.join(name) }
     }
 
     fn part(&self) -> String {

@@ -4,7 +4,7 @@
 //! ackclock-get run FILE|-
 //! ```
 
-use ackclock_get::problem::{Problem, BAD_INPUT};
+use ackclock_get::problem::{BAD_INPUT, Problem};
 use ackclock_get::start::run;
 use ackclock_get::wanted::Wanted;
 use std::io::Read;

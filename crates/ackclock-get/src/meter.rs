@@ -6,7 +6,7 @@
 
 use crate::connect::Watched;
 use crate::sys::info::Info;
-use ackclock_core::app::parallel::{evidence::LOW, Window};
+use ackclock_core::app::parallel::{Window, evidence::LOW};
 use ackclock_core::time::Span;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use crate::address::{Address, REDIRECTS};
 use crate::connect::{Connector, Link};
-use crate::problem::{reasons, Problem};
+use crate::problem::{Problem, reasons};
 use crate::ranges::Piece;
 use crate::wanted::Wanted;
 use bytes::Bytes;

@@ -12,16 +12,16 @@ use crate::request::{self, Asking, First};
 use crate::single;
 use crate::supervisor::{Outcome, Supervisor};
 use crate::wanted::Wanted;
-use crate::worker::{Begun, Shared, State, CHUNK};
-use hyper::header::ACCEPT_RANGES;
+use crate::worker::{Begun, CHUNK, Shared, State};
 use hyper::StatusCode;
+use hyper::header::ACCEPT_RANGES;
 use sha2::{Digest, Sha256, Sha512};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
-use tokio::signal::unix::{signal, SignalKind};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Times that a file may change while it is downloaded.
 const CHANGES: u32 = 3;

@@ -6,7 +6,7 @@ use crate::meter::Meter;
 use crate::problem::Problem;
 use crate::report::Report;
 use crate::wanted::Wanted;
-use crate::worker::{work, Begun, End, Member, Shared};
+use crate::worker::{Begun, End, Member, Shared, work};
 use ackclock_core::app::parallel::{self, Parallel, Why};
 use ackclock_core::time::Span;
 use std::future::Future;

@@ -77,7 +77,7 @@ impl Wanted {
                 "sha256" => 64,
                 "sha512" => 128,
                 _ => {
-                    return Err(Problem::input(format!("--checksum: {algorithm} is not known; sha256 and sha512 are")))
+                    return Err(Problem::input(format!("--checksum: {algorithm} is not known; sha256 and sha512 are")));
                 }
             };
             if digits.len() != length || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {

@@ -1,7 +1,7 @@
 //! One direction of a connection: bytes from one socket into the other, and then its end.
 
-use crate::pipes::{Filled, Held, Pipes, FEW};
-use rustix::net::{recv, send, shutdown, RecvFlags, SendFlags, Shutdown};
+use crate::pipes::{FEW, Filled, Held, Pipes};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

@@ -1,11 +1,11 @@
 //! What the process can do no more once it runs, whatever somebody makes it do: landlock(7) and seccomp(2).
 
-use crate::wanted::{host_and_port, Mode, Wanted};
+use crate::wanted::{Mode, Wanted, host_and_port};
 use landlock::{
-    path_beneath_rules, Access, AccessFs, AccessNet, NetPort, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, RulesetError, RulesetStatus, ABI,
+    ABI, Access, AccessFs, AccessNet, NetPort, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, path_beneath_rules,
 };
-use seccompiler::{apply_filter, BpfProgram, SeccompAction, SeccompFilter};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
 use std::path::{Path, PathBuf};

@@ -1,25 +1,25 @@
 //! The life of a connection: opened, carried both ways, ended, told.
 
-use crate::carry::{carry, Broken, Pulse, Way};
+use crate::carry::{Broken, Pulse, Way, carry};
 use crate::clients::Place;
 use crate::ending::{By, Ending, Why};
 use crate::line::{Line, Sample};
-use crate::opening::{open, Known, Opened};
+use crate::opening::{Known, Opened, open};
 use crate::proxy::Proxy;
-use crate::sys::info::{info, Info};
+use crate::sys::info::{Info, info};
 use crate::sys::options::{reset_when_closed, unacknowledged, unread};
 use crate::wanted::seconds;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{sleep, sleep_until, Instant};
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// How often it is looked whether an end has acknowledged all when the other one is gone.
 const LOOK: Duration = Duration::from_millis(20);

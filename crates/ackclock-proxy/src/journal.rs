@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{sleep, spawn, JoinHandle};
+use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
 
 /// Lines wait so long for others to be written with them.
@@ -46,23 +46,25 @@ impl Journal {
     pub fn new(mut to: Box<dyn Write + Send>) -> Journal {
         let shared = Arc::new(Shared::default());
         let of = Arc::clone(&shared);
-        let thread = spawn(move || loop {
-            let (text, over) = {
-                let mut waiting = of.waiting();
-                while waiting.text.is_empty() && !waiting.over {
-                    waiting = of.news.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        let thread = spawn(move || {
+            loop {
+                let (text, over) = {
+                    let mut waiting = of.waiting();
+                    while waiting.text.is_empty() && !waiting.over {
+                        waiting = of.news.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                    }
+                    (std::mem::take(&mut waiting.text), waiting.over)
+                };
+                if to.write_all(&text).and_then(|()| to.flush()).is_err() {
+                    of.dropped.fetch_add(text.iter().filter(|byte| **byte == b'\n').count() as u64, Relaxed);
                 }
-                (std::mem::take(&mut waiting.text), waiting.over)
-            };
-            if to.write_all(&text).and_then(|()| to.flush()).is_err() {
-                of.dropped.fetch_add(text.iter().filter(|byte| **byte == b'\n').count() as u64, Relaxed);
+                of.held.fetch_sub(text.len(), Relaxed);
+                drop(text);
+                if over {
+                    return;
+                }
+                sleep(TOGETHER);
             }
-            of.held.fetch_sub(text.len(), Relaxed);
-            drop(text);
-            if over {
-                return;
-            }
-            sleep(TOGETHER);
         });
         Journal { shared, thread: Mutex::new(Some(thread)) }
     }
@@ -124,7 +126,7 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc::{channel, Sender};
+    use std::sync::mpsc::{Sender, channel};
 
     struct Slow(Sender<Vec<u8>>, Duration);
 

@@ -82,14 +82,12 @@ fn fast_open(side: &str, socket: &impl AsFd) -> Result<(), String> {
 pub fn check(side: &str, leg: &Leg, socket: &impl AsFd) -> Result<(), String> {
     prepare(socket, leg).map_err(|(name, error)| refusal(side, name, leg, &error))?;
     // The kernel doubles both, for what it needs itself, and keeps silent about what is beyond its limit (socket(7)).
-    let kept = |name, asked: Option<usize>, has: rustix::io::Result<usize>, limit| {
-        match (asked, has) {
+    let kept = |name, asked: Option<usize>, has: rustix::io::Result<usize>, limit| match (asked, has) {
         (Some(asked), Ok(has)) if has < 2 * asked => Err(format!(
             "{side} {name}: {asked} bytes are more than the kernel gives, {}; raise net.core.{limit}, or leave it to the kernel",
             has / 2
         )),
         _ => Ok(()),
-    }
     };
     kept("rcvbuf", leg.rcvbuf, sockopt::socket_recv_buffer_size(socket), "rmem_max")?;
     kept("sndbuf", leg.sndbuf, sockopt::socket_send_buffer_size(socket), "wmem_max")?;

@@ -4,7 +4,7 @@ use crate::carry::Way;
 use crate::ending::{By, Ending};
 use crate::opening::Known;
 use crate::proxy::Proxy;
-use crate::sys::info::{info, Info};
+use crate::sys::info::{Info, info};
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,24 +1,24 @@
 //! A client's wish heard, and the server's side of its connection opened.
 
 use crate::early;
-use crate::ending::{without_descriptors, By, Ending, Why};
-use crate::header::{connect, proxied, socks5, Heard, Wish};
+use crate::ending::{By, Ending, Why, without_descriptors};
+use crate::header::{Heard, Wish, connect, proxied, socks5};
 use crate::legs;
 use crate::proxy::Proxy;
-use crate::sys::options::{set, Setting};
-use crate::targets::{resolve, Nowhere};
-use crate::wanted::{seconds, Announced, Mode};
+use crate::sys::options::{Setting, set};
+use crate::targets::{Nowhere, resolve};
+use crate::wanted::{Announced, Mode, seconds};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_reuseaddr;
-use rustix::net::{bind, ipproto, socket_with, AddressFamily, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, ipproto, socket_with};
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout, timeout_at, Instant as At};
+use tokio::time::{Instant as At, sleep, timeout, timeout_at};
 
 /// What a refused client may still send before it is gone, and how long that may take.
 const LAST_BYTES: usize = 64 << 10;

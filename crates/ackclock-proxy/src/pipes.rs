@@ -6,8 +6,8 @@
 use crate::sys::options::{at_urgent, unread};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{recv, send, RecvFlags, SendFlags};
-use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice, PipeFlags, SpliceFlags};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice};
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -313,7 +313,7 @@ fn behind(from: &TcpStream) -> io::Result<Filled> {
 /// behind it. One call tells nothing from the end, for which splice takes a second one.
 fn read_few(from: &TcpStream, pipe: &mut Pipe) -> io::Result<Filled> {
     let mut room = [MaybeUninit::uninit(); FEW];
-    match recv(from, &mut room, RecvFlags::DONTWAIT)?.0 .0 {
+    match recv(from, &mut room, RecvFlags::DONTWAIT)?.0.0 {
         [] => Ok(Filled::End),
         bytes => written(bytes, pipe).map(|()| Filled::Bytes(bytes.len())),
     }

@@ -1,7 +1,7 @@
 //! What this computer can do for the proxy.
 
 use crate::pipes::Pipes;
-use crate::sys::options::{set, Setting};
+use crate::sys::options::{Setting, set};
 use crate::sys::rights;
 use serde::Serialize;
 use std::fs;

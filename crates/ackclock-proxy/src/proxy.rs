@@ -2,22 +2,22 @@
 
 use crate::clients::Clients;
 use crate::connection::serve;
-use crate::ending::{without_descriptors, By, Why};
+use crate::ending::{By, Why, without_descriptors};
 use crate::journal::Journal;
 use crate::metrics::{self, Counts};
 use crate::pipes::Pipes;
-use crate::sys::info::{info, Info};
+use crate::sys::info::{Info, info};
 use crate::sys::memory::give_back;
 use crate::sys::options::reset_when_closed;
-use crate::wanted::{seconds, Wanted};
+use crate::wanted::{Wanted, seconds};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{signal, Signal, SignalKind};
-use tokio::sync::{watch, OwnedSemaphorePermit, Semaphore};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 /// Between two lines about the same trouble, and before the next try where descriptors are missing.
@@ -104,7 +104,8 @@ impl Proxy {
         if let Some(asked) = leg.initcwnd.filter(|asked| *asked != found.snd_cwnd && !said.swap(true, Relaxed)) {
             eprintln!(
                 "ackclock proxy: {name} initcwnd: a connection to {} begins with {} segments, not {asked}: its route has no other; ip route change ... initcwnd {asked}",
-                peer.ip(), found.snd_cwnd
+                peer.ip(),
+                found.snd_cwnd
             );
         }
         Some(found)
@@ -179,7 +180,9 @@ impl Proxy {
             });
             self.journal.json(&line);
         }
-        eprintln!("ackclock proxy: {accepted} connections, {up} bytes to servers, {down} to clients; {cut} were cut off at the end");
+        eprintln!(
+            "ackclock proxy: {accepted} connections, {up} bytes to servers, {down} to clients; {cut} were cut off at the end"
+        );
     }
 
     /// Accepts for ever. Whoever has no room waits in the queue of the socket.

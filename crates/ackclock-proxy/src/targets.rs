@@ -1,6 +1,6 @@
 //! Where clients may go: names resolved once, and addresses that are refused.
 
-use crate::cidr::{special, Cidr};
+use crate::cidr::{Cidr, special};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use tokio::net::lookup_host;

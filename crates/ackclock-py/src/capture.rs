@@ -2,7 +2,7 @@
 
 use crate::controller::{self, Maker};
 use ackclock_capture::write::{LinkType, Seen, Truth, Writer};
-use ackclock_sim::tap::{points, Sight, Tap};
+use ackclock_sim::tap::{Sight, Tap, points};
 use ackclock_sim::{Run, Sim};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;

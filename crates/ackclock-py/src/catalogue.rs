@@ -1,14 +1,14 @@
 //! The engine's names, kinds, defaults and sources as JSON.
 
-use ackclock_core::cc::registry::{self, Builder, Controller, CONTROLLERS, OUTSIDE};
 use ackclock_core::cc::EcnUse;
+use ackclock_core::cc::registry::{self, Builder, CONTROLLERS, Controller, OUTSIDE};
 use ackclock_core::params::{Kind, ParamSpec, Value as Param};
 use ackclock_core::queue::registry::DISCIPLINES;
 use ackclock_core::slowstart::{self, SLOW_STARTS};
 use ackclock_core::tcp::config::OPTIONS;
 use ackclock_core::tcp::{Config, Profile};
 use ackclock_sim::probe::{CELL_METRICS, FLOW_METRICS, LINK_METRICS, USER_METRICS};
-use serde_json::{json, Map, Value};
+use serde_json::{Map, Value, json};
 
 fn value(v: &Param) -> Value {
     match v {

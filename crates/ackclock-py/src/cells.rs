@@ -1,8 +1,8 @@
 //! The tables of cells and of their users. What belongs to the uplink has `up_` in its name.
 
-use crate::tables::{floats, ints, some_floats, table, text, Table, BY_REASON};
-use ackclock_sim::cells::{CellRow, DirectionRow, UserDirectionRow, UserRow};
+use crate::tables::{BY_REASON, Table, floats, ints, some_floats, table, text};
 use ackclock_sim::Output;
+use ackclock_sim::cells::{CellRow, DirectionRow, UserDirectionRow, UserRow};
 use arrow_array::{ArrayRef, UInt64Array};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -102,13 +102,7 @@ pub fn users(outs: &[Output]) -> PyResult<Table> {
         ("shadowing_db", floats(r().map(|u| u.shadowing_db)), false),
     ];
     for up in [false, true] {
-        let d = move |u: &'_ UserRow| -> UserDirectionRow {
-            if up {
-                u.up.clone()
-            } else {
-                u.down.clone()
-            }
-        };
+        let d = move |u: &'_ UserRow| -> UserDirectionRow { if up { u.up.clone() } else { u.down.clone() } };
         let rows: Vec<UserDirectionRow> = r().map(d).collect();
         let wait = |i: usize| some_floats(rows.iter().map(move |d| d.wait_s.map(|w| w[i])));
         let count = |of: &dyn Fn(&UserDirectionRow) -> u64| ints(rows.iter().map(of));

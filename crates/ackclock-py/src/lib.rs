@@ -19,7 +19,7 @@ mod tables;
 
 use ackclock_sim::spec::Flow;
 use ackclock_sim::{Output, Run, Sim, SpecError};
-use controller::{views, ControllerFailure, Failure, Maker, Recording};
+use controller::{ControllerFailure, Failure, Maker, Recording, views};
 use events::Event;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;

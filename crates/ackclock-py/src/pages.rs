@@ -1,6 +1,6 @@
 //! The tables of web pages and their objects.
 
-use crate::tables::{floats, ints, some_floats, table, text, Table};
+use crate::tables::{Table, floats, ints, some_floats, table, text};
 use ackclock_core::app::web::report::{Object, Page, Split};
 use ackclock_core::time::{Span, Time};
 use ackclock_sim::Output;

@@ -12,7 +12,7 @@ use arrow_schema::ArrowError;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
-use serde_json::{json, Map, Value};
+use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! What the summary of a capture shows, found while the capture is read: no table is written for it.
 
-use crate::pcap_rows::{flows, Names, Row};
+use crate::pcap_rows::{Names, Row, flows};
 use ackclock_capture::analysis::rows::FlowRow;
 use ackclock_capture::analysis::sink::{Event, Sample, Sink};
 use ackclock_core::packet::Address;
@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType};
-use serde_json::{json, Map, Value};
+use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

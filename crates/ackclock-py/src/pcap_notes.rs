@@ -1,6 +1,6 @@
 //! What a capture says besides its packets: how many of TCP passed each interface, and what the simulator says happened.
 
-use crate::pcap_streams::{Stream, MANY};
+use crate::pcap_streams::{MANY, Stream};
 use ackclock_capture::analysis::Segment;
 use ackclock_capture::drive::Notes;
 use ackclock_capture::reader::Record;

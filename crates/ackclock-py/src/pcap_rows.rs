@@ -7,8 +7,8 @@ use ackclock_capture::analysis::{Cause, Proof};
 use ackclock_core::packet::{Address, Family};
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    new_null_array, ArrayRef, BooleanArray, DictionaryArray, Int64Array, Int8Array, RecordBatch, StringArray,
-    UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+    new_null_array,
 };
 use arrow_schema::{ArrowError, DataType};
 use std::collections::BTreeMap;

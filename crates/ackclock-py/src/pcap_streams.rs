@@ -1,11 +1,11 @@
 //! Rows of captures on their way to files: in batches, so that no table is ever in memory.
 
-use crate::pcap_rows::{events, flows, series, Names, Row};
+use crate::pcap_rows::{Names, Row, events, flows, series};
 use ackclock_capture::analysis::rows::FlowRow;
 use ackclock_capture::analysis::sink::{Event, FlowId, Sample, Sink};
 use arrow_array::RecordBatch;
-use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::ArrowError;
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! Writing down what a controller is told, and telling it to another one.
 
-use crate::events::{threshold, Ack, Call, Context, Event};
+use crate::events::{Ack, Call, Context, Event, threshold};
 use ackclock_core::cc::{
     self, CongestionControl, Control, Cx, Decision, Interval, Lost, Needs, PacketPair, Restart, Signal, StartEstimate,
 };

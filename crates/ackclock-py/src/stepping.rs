@@ -2,11 +2,11 @@
 
 use crate::controller::{self, Failure, Maker};
 use crate::tables::{self, Table};
-use crate::{build, interrupted, value_error, RunOutput};
+use crate::{RunOutput, build, interrupted, value_error};
 use ackclock_core::cc::{Decision, Pacing};
 use ackclock_core::time::Time;
 use ackclock_run::spec::relay::legs;
-use ackclock_sim::probe::{metric_name, Owner};
+use ackclock_sim::probe::{Owner, metric_name};
 use ackclock_sim::snapshot::{FlowState, LinkState};
 use ackclock_sim::step::{Refused, Stop};
 use ackclock_sim::{Run, Sim};
@@ -146,14 +146,16 @@ impl Stepper {
     fn play(&self, py: Python<'_>, until: Option<u64>, wakes: bool) -> PyResult<(&'static str, Option<usize>)> {
         let until = until.map_or(Time::NEVER, Time);
         let mut signal = None;
-        let stop = self.with(py, |sim| loop {
-            let stop = sim.play_until(until, || {
-                signal = Python::attach(|py| py.check_signals().err());
-                signal.is_some() || self.failure.happened()
-            });
-            match stop {
-                Ok(Stop::Wake(_) | Stop::Closed(_)) if !wakes => {}
-                other => return other,
+        let stop = self.with(py, |sim| {
+            loop {
+                let stop = sim.play_until(until, || {
+                    signal = Python::attach(|py| py.check_signals().err());
+                    signal.is_some() || self.failure.happened()
+                });
+                match stop {
+                    Ok(Stop::Wake(_) | Stop::Closed(_)) if !wakes => {}
+                    other => return other,
+                }
             }
         })?;
         Ok(match stop.map_err(|_| signal.unwrap_or_else(interrupted))? {

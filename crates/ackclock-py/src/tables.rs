@@ -3,8 +3,8 @@
 use ackclock_core::queue::Reason;
 use ackclock_run::output::FlowRow;
 use ackclock_run::rows::{DatagramRow, TransfersRow};
-use ackclock_sim::probe::{metric_name, Owner, Sample, METRICS};
 use ackclock_sim::Output;
+use ackclock_sim::probe::{METRICS, Owner, Sample, metric_name};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int8Type;
 use arrow_array::{

@@ -6,7 +6,7 @@ use ackclock_core::impair::{Reorder, ScriptedDrop};
 use ackclock_core::path::{
     self, Bucket, Element, JitterParams, LinkParams, LossParams, Pace, QueueParams, Refusal, Setting,
 };
-use ackclock_core::queue::{registry, Limits, Step};
+use ackclock_core::queue::{Limits, Step, registry};
 use ackclock_core::time::{Span, Time};
 
 fn loss(loss: Option<&spec::Loss>, run: &Run, at: &str) -> Result<LossParams, SpecError> {

@@ -3,7 +3,7 @@
 //! gives a line: its name, the hash of its tables, and its packets. `scripts/same_runs.py` compares two of such lists.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a program for developers: a wrong argument may panic
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/all/common/mod.rs"]
 mod common;
 
 use ackclock_core::cc::registry::CONTROLLERS;
@@ -11,7 +11,7 @@ use ackclock_core::rng::Stream;
 use common::applications::random_run;
 use common::rich::rich_document;
 use common::{hash, pick, play, random_document, tables};
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 
 /// Random networks of each kind.
 const EACH: u64 = 80;

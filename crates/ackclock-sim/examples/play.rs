@@ -5,7 +5,7 @@
 //! the time a hash of all its tables: equal hashes are equal bytes.
 
 use ackclock_sim::{Output, Run, Sim};
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Instant;
 

@@ -21,7 +21,7 @@ use ackclock_core::path::{DelayLine, Port};
 use ackclock_core::time::{Span, Time};
 use ackclock_run::check::check;
 use ackclock_run::others::Others;
-use ackclock_run::ways::{drawn_as, Stops};
+use ackclock_run::ways::{Stops, drawn_as};
 
 /// Numbers what routes pass: links first, then every port of the other elements, then the probe points, then one delay line
 /// per distinct delay.

@@ -6,7 +6,7 @@ use crate::endpoint::Make;
 use crate::engine::Sim;
 use crate::links;
 use crate::marking;
-use crate::network::{Network, NO_CAP};
+use crate::network::{NO_CAP, Network};
 use crate::probe::Probes;
 use crate::spec::{Flow, Link, Run, SpecError};
 use ackclock_run::check;

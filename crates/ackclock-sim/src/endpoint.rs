@@ -1,7 +1,7 @@
 //! From a flow of the resolved run to the options, controller and slow start of its endpoints.
 
 use crate::spec::{self, SpecError};
-use ackclock_core::cc::{registry, CongestionControl};
+use ackclock_core::cc::{CongestionControl, registry};
 use ackclock_core::params::{Kind, Value};
 use ackclock_core::slowstart::{self, SlowStart};
 use ackclock_core::tcp::config::OPTIONS;

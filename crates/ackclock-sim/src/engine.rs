@@ -6,8 +6,8 @@ use crate::flow::{Conn, Flow, Side};
 use crate::host::{Maker, Talk, Work};
 use crate::one_way::OneWay;
 use crate::probe::Probes;
-use crate::routes::{Routes, END};
-use crate::slab::{Slab, NONE};
+use crate::routes::{END, Routes};
+use crate::slab::{NONE, Slab};
 use crate::tap::Taps;
 use crate::wire::Link;
 use ackclock_core::app::relay::Node;
@@ -317,11 +317,7 @@ impl Sim {
     fn side_due(&self, side: usize) -> Time {
         // The bound was made exact when the timers ran; at worst it wakes the endpoint once too often.
         let endpoint = self.sides[side].endpoint.as_deref().map_or(Time::NEVER, Endpoint::deadline_bound);
-        if side & 1 == 0 {
-            endpoint.min(self.conns[side / 2].due)
-        } else {
-            endpoint
-        }
+        if side & 1 == 0 { endpoint.min(self.conns[side / 2].due) } else { endpoint }
     }
 
     #[inline]

@@ -15,7 +15,7 @@
 mod few;
 
 use ackclock_core::time::Time;
-use few::{Few, FEW};
+use few::{FEW, Few};
 
 const ARITY: usize = 4;
 
@@ -275,7 +275,7 @@ mod tests {
             }
             for _ in 0..2 {
                 let i = rng.below(n as u64 + 1) as usize;
-                let at = Time(last.0 .0 + rng.below(40));
+                let at = Time(last.0.0 + rng.below(40));
                 // Later deadlines are set without telling the queue.
                 due[i] = at;
                 if i == n {

@@ -3,14 +3,14 @@
 use crate::host::{Blueprint, Datagrams};
 use crate::routes::Route;
 use crate::slab::Stamp;
-use ackclock_core::app::relay::Relay;
 use ackclock_core::app::Application;
-use ackclock_core::tcp::sender::SenderStats;
+use ackclock_core::app::relay::Relay;
 use ackclock_core::tcp::Endpoint;
+use ackclock_core::tcp::sender::SenderStats;
 use ackclock_core::time::Time;
 pub use ackclock_run::check::MAX_FLOWS;
 use ackclock_run::periods::Periods;
-pub use ackclock_run::ways::{Path, MAX_HOPS};
+pub use ackclock_run::ways::{MAX_HOPS, Path};
 
 /// One side of a connection and the route of what it sends.
 pub struct Side {

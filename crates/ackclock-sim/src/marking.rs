@@ -174,7 +174,9 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
         } else if name == "dctcp" {
             format!("no queue marks: {name} behaves like reno; give the bottleneck's queue a mark_above")
         } else {
-            format!("no queue marks: ECN does nothing for {name}; give the bottleneck's queue a mark_above or an AQM with ecn = true")
+            format!(
+                "no queue marks: ECN does nothing for {name}; give the bottleneck's queue a mark_above or an AQM with ecn = true"
+            )
         });
     }
     if uses.iter().all(|how| *how == Use::None) {

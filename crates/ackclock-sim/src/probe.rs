@@ -9,7 +9,7 @@ use ackclock_core::time::{Span, Time};
 use ackclock_run::cells;
 use ackclock_run::series::FIRST_OF_CELLS;
 pub use ackclock_run::series::{
-    metric_name, Owner, Sample, CELL_METRICS, FLOW_METRICS, LINK_METRICS, METRICS, USER_METRICS,
+    CELL_METRICS, FLOW_METRICS, LINK_METRICS, METRICS, Owner, Sample, USER_METRICS, metric_name,
 };
 use std::collections::BTreeMap;
 
@@ -129,7 +129,7 @@ impl Probes {
             };
             match *sampling {
                 Sampling::Every { every_ns: 0 } => {
-                    return Err(SpecError::new(path(), "an interval must be above zero"))
+                    return Err(SpecError::new(path(), "an interval must be above zero"));
                 }
                 Sampling::Every { every_ns } => probes.timed.push((metric as u8, every_ns, Time::ZERO)),
                 mode if flow.is_some() => probes.flow_events.push((metric as u8, mode == Sampling::OnChange)),
@@ -138,7 +138,7 @@ impl Probes {
                     return Err(SpecError::new(
                         path(),
                         "of the link series only queue can follow events; give an interval",
-                    ))
+                    ));
                 }
             }
         }

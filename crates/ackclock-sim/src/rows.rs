@@ -1,7 +1,7 @@
 //! From what flows have counted to the rows of datagrams, transfers and pages.
 
 use crate::engine::Sim;
-use crate::flow::{snapshot, Flow, Side, Snapshot, Transfer};
+use crate::flow::{Flow, Side, Snapshot, Transfer, snapshot};
 use crate::host::Datagrams;
 use ackclock_run::rows::{DatagramRow, ObjectRow, PageRow, TransferRow};
 

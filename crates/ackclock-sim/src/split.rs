@@ -2,7 +2,7 @@
 
 use crate::engine::Sim;
 use crate::flow::{Snapshot, Split};
-use crate::network::{Network, NO_CAP};
+use crate::network::{NO_CAP, Network};
 use crate::spec::{Run, SpecError};
 use ackclock_core::app::relay::Relay;
 use ackclock_core::time::Time;

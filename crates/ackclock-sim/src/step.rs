@@ -3,7 +3,7 @@
 //! Stopping changes nothing: however a run is cut into steps, it yields the same tables to the last byte. Only
 //! decisions do.
 
-use crate::engine::{Interrupted, Sim, INTERRUPT_INTERVAL};
+use crate::engine::{INTERRUPT_INTERVAL, Interrupted, Sim};
 use ackclock_core::cc::Decision;
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;

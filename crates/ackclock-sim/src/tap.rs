@@ -18,8 +18,8 @@ use ackclock_core::tcp::Cause;
 use ackclock_core::time::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-pub use doors::{points, MOST_POINTS};
 pub(crate) use doors::{Door, Doors};
+pub use doors::{MOST_POINTS, points};
 
 /// A packet at a probe point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use ackclock_capture::write::{LinkType, Seen, Truth, Writer};
 use ackclock_core::packet::{Family, FourTuple, Packet};
-use ackclock_core::tcp::segment::{flags, SackBlock, Segment};
+use ackclock_core::tcp::segment::{SackBlock, Segment, flags};
 use ackclock_core::time::Time;
 
 const MSS: u32 = 1448;

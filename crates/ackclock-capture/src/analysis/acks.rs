@@ -3,10 +3,10 @@
 use super::connection::{Connection, Context, RttRule};
 use super::coverage::Covered;
 use super::limits::View;
-use super::pieces::{Kind, Piece, NEVER};
+use super::pieces::{Kind, NEVER, Piece};
 use super::repairs::{Cause, Open, Proof, Repair};
 use super::rtt::older;
-use super::segment::{unwrapped, Segment};
+use super::segment::{Segment, unwrapped};
 use super::sink::{Event, Happening, Metric, Sink};
 use ackclock_core::packet::wire::flags;
 

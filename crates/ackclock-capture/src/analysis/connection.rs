@@ -7,10 +7,10 @@ use super::moment::Moment;
 use super::packing::{self, Coder, Reader, Writer};
 use super::repairs::{Cause, Proof};
 use super::rtt::LONGEST;
-use super::segment::{unwrapped, Segment};
+use super::segment::{Segment, unwrapped};
 use super::sink::{Event, FlowId, Happening, Metric, Sample, Sink};
-use ackclock_core::packet::wire::flags;
 use ackclock_core::packet::Address;
+use ackclock_core::packet::wire::flags;
 
 const MS: i64 = 1_000_000;
 /// Round trip time while nothing is known.

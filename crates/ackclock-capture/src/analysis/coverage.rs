@@ -1,8 +1,8 @@
 //! What an acknowledgment covers for the first time: cumulatively, and by SACK blocks.
 
 use super::direction::Direction;
-use super::pieces::{Kind, Piece, NEVER};
-use super::segment::{unwrapped, Segment};
+use super::pieces::{Kind, NEVER, Piece};
+use super::segment::{Segment, unwrapped};
 use ackclock_core::tcp::segment::SackBlock;
 
 /// Sending times of the segments that one acknowledgment covers newly, of those that were sent once, and what else it

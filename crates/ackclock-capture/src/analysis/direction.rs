@@ -3,7 +3,7 @@
 use super::counts::{Counts, Volume};
 use super::limits::Limits;
 use super::moment::Moment;
-use super::pieces::{Kind, Pieces, NEVER};
+use super::pieces::{Kind, NEVER, Pieces};
 use super::ranges::Ranges;
 use super::recent::Recent;
 use super::repairs::{Episode, Open, Repairs};
@@ -246,11 +246,7 @@ impl Direction {
     /// Segments of so many bytes.
     #[inline]
     pub fn segments(&self, bytes: u64, mss: u32) -> u64 {
-        if bytes <= u64::from(mss) {
-            1
-        } else {
-            bytes.div_ceil(u64::from(mss.max(1)))
-        }
+        if bytes <= u64::from(mss) { 1 } else { bytes.div_ceil(u64::from(mss.max(1))) }
     }
 
     /// Takes down how much is out: after every change.

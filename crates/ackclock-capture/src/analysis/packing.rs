@@ -7,7 +7,7 @@
 mod bytes;
 
 use super::moment::Moment;
-pub use bytes::{last, number, Reader, Writer};
+pub use bytes::{Reader, Writer, last, number};
 
 /// Writes numbers, or reads them back in the same order.
 pub trait Coder {

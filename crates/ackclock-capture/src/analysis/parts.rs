@@ -2,7 +2,7 @@
 //! so that none can be left out.
 
 use super::counts::Volume;
-use super::direction::{Direction, Ending, Loss, Offer, Rounds, Sending, ABOVE, KEPT};
+use super::direction::{ABOVE, Direction, Ending, KEPT, Loss, Offer, Rounds, Sending};
 use super::limits::Limits;
 use super::packing::Coder;
 use super::repairs::Episode;

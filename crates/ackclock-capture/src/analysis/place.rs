@@ -53,11 +53,7 @@ impl Place {
     /// The sender of direction 0, that of direction 1.
     pub fn ends(&self) -> [End; 2] {
         let [low, high] = self.key.ends();
-        if self.forward {
-            [low, high]
-        } else {
-            [high, low]
-        }
+        if self.forward { [low, high] } else { [high, low] }
     }
 
     /// Its connection, if that is awake.

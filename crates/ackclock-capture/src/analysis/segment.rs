@@ -1,7 +1,7 @@
 //! A TCP segment as it was captured: all that the analysis knows of a packet.
 
-use ackclock_core::packet::wire::{flags, Options};
 use ackclock_core::packet::Address;
+use ackclock_core::packet::wire::{Options, flags};
 
 /// Headers of one packet, with when and where it was captured. Its payload is never kept.
 #[derive(Clone, Debug)]

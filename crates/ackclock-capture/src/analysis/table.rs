@@ -3,7 +3,7 @@
 use super::connection::{Context, RttRule};
 use super::index::{Index, Named};
 use super::key::Key;
-use super::place::{Place, Places, ANY_TAGS, GENERAL, OTHER, OWN};
+use super::place::{ANY_TAGS, GENERAL, OTHER, OWN, Place, Places};
 use super::segment::Segment;
 use super::sink::Sink;
 use ackclock_core::packet::wire::flags;

@@ -5,8 +5,8 @@
 //! with what it has; what comes later is then told of as more data of the same segment.
 
 use crate::analysis::Segment;
-use ackclock_core::packet::wire::Fragment;
 use ackclock_core::packet::Address;
+use ackclock_core::packet::wire::Fragment;
 
 /// Packets whose fragments are remembered.
 pub const MOST: usize = 1024;

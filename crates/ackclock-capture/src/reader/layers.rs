@@ -1,8 +1,8 @@
 //! What stands before IP in a frame: headers of links, tags, tunnels.
 
 use super::Skip;
-use ackclock_core::packet::wire::{protocol, Ip};
 use ackclock_core::packet::Address;
+use ackclock_core::packet::wire::{Ip, protocol};
 
 /// Most VLAN tags and MPLS labels of a packet.
 const MOST_TAGS: u8 = 4;
@@ -49,20 +49,12 @@ impl Stack {
     fn tag(&mut self, kind: u16, number: u32) -> Result<(), Skip> {
         self.tags += 1;
         self.mix(u64::from(kind) << 32 | u64::from(number));
-        if self.tags > MOST_TAGS {
-            Err(Skip::Tags)
-        } else {
-            Ok(())
-        }
+        if self.tags > MOST_TAGS { Err(Skip::Tags) } else { Ok(()) }
     }
 
     fn tunnel(&mut self) -> Result<(), Skip> {
         self.tunnels += 1;
-        if self.tunnels > MOST_TUNNELS {
-            Err(Skip::Tunnels)
-        } else {
-            Ok(())
-        }
+        if self.tunnels > MOST_TUNNELS { Err(Skip::Tunnels) } else { Ok(()) }
     }
 
     fn address(&mut self, address: &Address) {
@@ -155,11 +147,7 @@ fn first(link: u16, bytes: &[u8]) -> Result<(Layer, usize), Skip> {
 }
 
 fn cooked(kind: u16) -> Layer {
-    if kind == ether::LLC {
-        Layer::Llc
-    } else {
-        Layer::Type(kind)
-    }
+    if kind == ether::LLC { Layer::Llc } else { Layer::Type(kind) }
 }
 
 /// Steps over headers until IP begins.
@@ -172,11 +160,7 @@ fn behind(mut layer: Layer, mut at: usize, bytes: &[u8], stack: &mut Stack) -> R
             Layer::Ethernet => {
                 let kind = half(bytes, at + 12)?;
                 at += 14;
-                if kind < ether::LEAST {
-                    Layer::Llc
-                } else {
-                    Layer::Type(kind)
-                }
+                if kind < ether::LEAST { Layer::Llc } else { Layer::Type(kind) }
             }
             Layer::Llc => match (half(bytes, at)?, byte(bytes, at + 2)?) {
                 (0xaaaa, 3) => {

@@ -26,7 +26,7 @@ use capture::Found;
 pub use capture::{Capture, Record};
 pub use fault::{Cut, Fault, Why};
 pub use interface::{Interface, MOST_INTERFACES};
-pub use packet::{blank, Decoder, Skip};
+pub use packet::{Decoder, Skip, blank};
 
 /// Most bytes of a packet that any capture has.
 const MOST_CAPTURED: u32 = 262_144;
@@ -35,19 +35,11 @@ const MOST_CAPTURED: u32 = 262_144;
 #[inline]
 fn word(bytes: &[u8], at: usize, big: bool) -> u32 {
     let word = bytes.get(at..at + 4).and_then(|w| w.try_into().ok()).unwrap_or_default();
-    if big {
-        u32::from_be_bytes(word)
-    } else {
-        u32::from_le_bytes(word)
-    }
+    if big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
 }
 
 #[inline]
 fn half(bytes: &[u8], at: usize, big: bool) -> u16 {
     let half = bytes.get(at..at + 2).and_then(|w| w.try_into().ok()).unwrap_or_default();
-    if big {
-        u16::from_be_bytes(half)
-    } else {
-        u16::from_le_bytes(half)
-    }
+    if big { u16::from_be_bytes(half) } else { u16::from_le_bytes(half) }
 }

@@ -49,11 +49,7 @@ impl Order {
     /// Takes a segment; gives the earliest if there are too many.
     pub fn take(&mut self, s: Segment) -> Option<Segment> {
         self.waiting.push(Waiting(s));
-        if self.waiting.len() > self.most {
-            self.earliest()
-        } else {
-            None
-        }
+        if self.waiting.len() > self.most { self.earliest() } else { None }
     }
 
     /// The earliest.

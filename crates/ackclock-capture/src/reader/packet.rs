@@ -3,10 +3,10 @@
 use super::capture::Record;
 use super::fragments::{Fragments, Whole};
 use super::interface::{Interface, MOST_INTERFACES};
-use super::layers::{network, tunnelled, Stack};
+use super::layers::{Stack, network, tunnelled};
 use super::plain;
 use crate::analysis::Segment;
-use ackclock_core::packet::wire::{protocol, Fault, Ip, Options, Tcp};
+use ackclock_core::packet::wire::{Fault, Ip, Options, Tcp, protocol};
 use ackclock_core::packet::{Address, Ecn};
 use std::collections::BTreeMap;
 
@@ -177,11 +177,7 @@ impl Decoder {
             Some(fragment) => {
                 let of = whole(&ip, fragment.id, s);
                 let told = self.fragments.first(of, tcp.header_len as u32, s);
-                if told {
-                    Ok(())
-                } else {
-                    Err(Skip::Fragment)
-                }
+                if told { Ok(()) } else { Err(Skip::Fragment) }
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::fault::{Fault, Stop, Why};
 use super::interface::Unit;
 use super::source::Source;
-use super::{word, Found, MOST_CAPTURED};
+use super::{Found, MOST_CAPTURED, word};
 use std::io::Read;
 
 /// Bytes of the file's header.

@@ -1,10 +1,10 @@
 //! pcapng (draft-ietf-opsawg-pcapng): blocks in sections, each with its byte order and its interfaces.
 
 use super::fault::{Fault, Stop, Why};
-use super::interface::{Described, Interface, Unit, MOST_INTERFACES};
+use super::interface::{Described, Interface, MOST_INTERFACES, Unit};
 use super::options::Options;
 use super::source::Source;
-use super::{half, word, Found, MOST_CAPTURED};
+use super::{Found, MOST_CAPTURED, half, word};
 use std::io::Read;
 
 /// What a section begins with, the same in both orders.

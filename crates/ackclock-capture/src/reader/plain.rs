@@ -2,7 +2,7 @@
 //! captured whole. Everything else takes the way through the layers, which reads these the same.
 
 use crate::analysis::Segment;
-use ackclock_core::packet::wire::{protocol, Tcp};
+use ackclock_core::packet::wire::{Tcp, protocol};
 use ackclock_core::packet::{Address, Ecn};
 
 /// Bytes of a header of IP version 4 without options.

@@ -1,7 +1,7 @@
 //! A simulated packet as the bytes of its headers.
 
 use super::Seen;
-use ackclock_core::packet::wire::{protocol, Ipv4, Ipv6, Options, Sum, Tcp, Udp, MOST_OPTION_BYTES};
+use ackclock_core::packet::wire::{Ipv4, Ipv6, MOST_OPTION_BYTES, Options, Sum, Tcp, Udp, protocol};
 use ackclock_core::packet::{Address, Ecn, Family, Packet};
 use ackclock_core::tcp::segment::Segment;
 

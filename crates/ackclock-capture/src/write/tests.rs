@@ -1,10 +1,10 @@
 //! Blocks as the format's draft has them, and packets as our own codec reads them.
 
 use super::*;
-use ackclock_core::packet::wire::{flags, Ip, Ipv4, Tcp, Udp};
+use ackclock_core::packet::wire::{Ip, Ipv4, Tcp, Udp, flags};
 use ackclock_core::packet::{Datagram, Ecn};
-use ackclock_core::tcp::segment::{flags as bits, SackBlock};
 use ackclock_core::tcp::Segment;
+use ackclock_core::tcp::segment::{SackBlock, flags as bits};
 use proptest::prelude::*;
 
 fn word(bytes: &[u8], at: usize) -> u32 {

@@ -1,6 +1,6 @@
 //! Bulk data: as fast as the transport allows, without end or so many bytes.
 
-use super::params::{optional, Given, Kind, Problem};
+use super::params::{Given, Kind, Problem, optional};
 use super::registry::Entry;
 use super::{Application, Conn, Connections, End, Failure, Host, Made, Reading, Setup};
 use crate::time::{Span, Time};

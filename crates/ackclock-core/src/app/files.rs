@@ -2,7 +2,7 @@
 //!
 //! Each is drawn when it is due, from streams of its own: what arrives does not depend on what happens.
 
-use super::params::{optional, required, Arrivals, Draws, Given, Kind, Problem};
+use super::params::{Arrivals, Draws, Given, Kind, Problem, optional, required};
 use super::registry::Entry;
 use super::{Application, Conn, Connections, End, Failure, Host, Made, Setup};
 use crate::time::Time;
@@ -90,11 +90,7 @@ impl Clock {
         };
         let at = u128::from(since.0) + waited.saturating_sub(self.passed);
         let at = u64::try_from(at).map_or(Time::NEVER, Time);
-        if self.left == 0 || at >= self.until {
-            Time::NEVER
-        } else {
-            at
-        }
+        if self.left == 0 || at >= self.until { Time::NEVER } else { at }
     }
 
     fn advance(&mut self) {

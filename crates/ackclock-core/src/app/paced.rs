@@ -1,6 +1,6 @@
 //! Packets of one size at a given rate, always (`cbr`) or while on (`on_off`): datagrams, or writes into a connection.
 
-use super::params::{optional, required, Given, Kind, Param, Problem};
+use super::params::{Given, Kind, Param, Problem, optional, required};
 use super::pulse::{Pulse, Turns};
 use super::registry::Entry;
 use super::{Application, Conn, Connections, Datagram, End, Host, Made, Setup};
@@ -123,11 +123,7 @@ impl Application for Paced {
     }
 
     fn due(&self) -> Time {
-        if self.active {
-            self.pulse.next
-        } else {
-            Time::NEVER
-        }
+        if self.active { self.pulse.next } else { Time::NEVER }
     }
 
     fn on_due(&mut self, host: &mut dyn Host) {

@@ -1,7 +1,7 @@
 //! Parameters of applications: how each is written in the resolved run, and its value.
 
-use super::web::page::Planned;
 use super::Setup;
+use super::web::page::Planned;
 use crate::rng::Stream;
 use crate::variate::Variate;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The list of applications.
 
 use super::params::{Given, Param, Problem};
-use super::{bulk, files, paced, requests, video, web, Made, Setup};
+use super::{Made, Setup, bulk, files, paced, requests, video, web};
 
 /// An application.
 #[derive(Clone, Copy, Debug)]

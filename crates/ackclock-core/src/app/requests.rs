@@ -1,6 +1,6 @@
 //! Requests and answers over one connection, one after the other. The sink asks: the answers take the way out.
 
-use super::params::{optional, required, Draws, Given, Kind, Problem};
+use super::params::{Draws, Given, Kind, Problem, optional, required};
 use super::registry::Entry;
 use super::{Application, Conn, Connections, End, Failure, Host, Made, Setup};
 use crate::time::{Span, Time};

@@ -6,7 +6,7 @@
 //! of the last five chunks, the rate-based rule of Jiang, Sekar and Zhang (2012, FESTIVE) without its delays; the first
 //! is the smallest. A chunk has exactly its bitrate times its duration.
 
-use super::params::{optional, required, Given, Kind, Problem};
+use super::params::{Given, Kind, Problem, optional, required};
 use super::registry::Entry;
 use super::requests::Server;
 use super::{Application, Conn, Connections, End, Failure, Host, Made, Setup};

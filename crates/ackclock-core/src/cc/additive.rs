@@ -1,7 +1,7 @@
 //! Additive increase: one segment per so many acknowledged, for laws that fall back to Reno's growth.
 
-use super::reno::add_per;
 use super::Window;
+use super::reno::add_per;
 
 /// One segment per `per` segments acknowledged: in real numbers, or in whole segments as Linux counts them.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! of Linux and ns-3 are [`super::BicCount`].
 
 use super::registry::{Builder, Controller};
-use super::reno::{Base, BASE};
+use super::reno::{BASE, Base};
 use super::{Ack, Avoidance, BicCount, Cx, Signal, Window};
 use crate::params::{Default, Kind, ParamSpec, Params};
 

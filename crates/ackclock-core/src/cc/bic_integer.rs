@@ -95,11 +95,7 @@ impl BicCount {
         } else {
             linear
         };
-        if self.last_max == 0 {
-            per.min(FIRST_COUNT)
-        } else {
-            per
-        }
+        if self.last_max == 0 { per.min(FIRST_COUNT) } else { per }
     }
 
     fn is_low(&self, w: u64) -> bool {

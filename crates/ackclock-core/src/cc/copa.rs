@@ -9,7 +9,7 @@ use super::registry::{Builder, Controller};
 use super::{Ack, CongestionControl, Control, Cx, Needs, Pacing, RecoveryBy, Restart, Signal, Undo};
 use crate::estimator::windowed_filter::{WindowedMax, WindowedMin};
 use crate::math::{float, whole};
-use crate::params::{self, count, Default, Kind, ParamSpec, Params};
+use crate::params::{self, Default, Kind, ParamSpec, Params, count};
 use crate::time::Span;
 
 /// Parameters of `copa`.

@@ -3,7 +3,7 @@
 //! Known deviation: none from RFC 9438. The integer form that Linux runs is [`super::CubicInteger`].
 
 use super::registry::{Builder, Controller};
-use super::reno::{kept, Base, ABE, BASE};
+use super::reno::{ABE, BASE, Base, kept};
 use super::{Ack, Avoidance, CubicInteger, CubicNs3, Cx, Signal, Window};
 use crate::math::cbrt;
 use crate::params::{Default, Kind, ParamSpec, Params};
@@ -77,8 +77,7 @@ pub(super) const ENTRY: Controller = Controller {
     family: "loss",
     source: "RFC 9438",
     summary: "window as a cubic function of the time since the last loss",
-    differences:
-        "Linux counts whole segments with fixed-point constants, looks one minimum RTT ahead, forgets W_max on \
+    differences: "Linux counts whole segments with fixed-point constants, looks one minimum RTT ahead, forgets W_max on \
         a timeout and starts with HyStart (variant linux); ns-3 is the Linux form in floating point and leaves \
         HyStart later",
     params: PARAMS,

@@ -135,11 +135,7 @@ impl CubicInteger {
         let delta = (cube >> (10 + 3 * HZ_BITS)).min(u128::from(u32::MAX)) as u64;
         let target = if t < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta };
         let per = if target > w { w / (target - w) } else { 100 * w };
-        if self.last_max == 0 {
-            per.min(FIRST_COUNT)
-        } else {
-            per
-        }
+        if self.last_max == 0 { per.min(FIRST_COUNT) } else { per }
     }
 
     fn follow_reno(&mut self, w: u64) {

@@ -11,9 +11,9 @@
 
 use super::additive::Additive;
 use super::registry::{Builder, Controller};
-use super::reno::{Base, BASE};
+use super::reno::{BASE, Base};
 use super::{Ack, Avoidance, Cx, EcnUse, Needs, Signal, Window};
-use crate::params::{flag, Default, Kind, ParamSpec, Params};
+use crate::params::{Default, Kind, ParamSpec, Params, flag};
 
 const PARAMS: &[ParamSpec] = &[
     ParamSpec {
@@ -96,11 +96,7 @@ impl Dctcp {
 
     /// The present estimate, a fraction of one.
     pub fn alpha(&self) -> f64 {
-        if self.linux {
-            self.scaled as f64 / ONE as f64
-        } else {
-            self.alpha
-        }
+        if self.linux { self.scaled as f64 / ONE as f64 } else { self.alpha }
     }
 
     fn count(&mut self, ack: &Ack) {

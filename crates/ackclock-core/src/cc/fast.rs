@@ -6,7 +6,7 @@
 //! Known deviations: the paper's pacing of bursts within a round-trip time is left to the acknowledgments.
 
 use super::registry::{Builder, Controller};
-use super::reno::{Base, BASE};
+use super::reno::{BASE, Base};
 use super::{Ack, Avoidance, Cx, FastNs2, Needs, Phase, Signal, Window};
 use crate::params::{Default, Kind, ParamSpec, Params};
 use crate::slowstart::SlowStart;
@@ -86,8 +86,7 @@ pub(super) const ENTRY: Controller = Controller {
     family: "loss and delay",
     source: "Jin, Wei and Low 2004",
     summary: "keeps alpha of its packets in queues; half on loss",
-    differences:
-        "Linux and ns-3 have no FAST; the ns-2 module updates every 10 ms and averages the RTT more (variant ns2)",
+    differences: "Linux and ns-3 have no FAST; the ns-2 module updates every 10 ms and averages the RTT more (variant ns2)",
     params: PARAMS,
     builder: Builder::Law(|p| match p.text("variant") {
         "ns2" => Box::new(FastNs2::new(p)),
@@ -146,11 +145,7 @@ impl Estimate {
     /// baseRTT/RTT; 1 before the first sample.
     #[inline]
     pub fn ratio(&self) -> f64 {
-        if self.mean_rtt > self.base_rtt {
-            self.base_rtt / self.mean_rtt
-        } else {
-            1.0
-        }
+        if self.mean_rtt > self.base_rtt { self.base_rtt / self.mean_rtt } else { 1.0 }
     }
 
     /// α for a flow with window `w`.

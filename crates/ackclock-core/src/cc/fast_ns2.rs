@@ -4,7 +4,7 @@
 //! simulation, which keeps a flow that starts late out of the exponential growth for hundreds of acknowledgments; here
 //! the first sample is taken. The window after a timeout is 1 segment, in the module 2. Recovery is the endpoint's.
 
-use super::fast::{target, Estimate};
+use super::fast::{Estimate, target};
 use super::{Ack, Avoidance, Cx, Signal, Window};
 use crate::params::Params;
 use crate::ring::Ring;

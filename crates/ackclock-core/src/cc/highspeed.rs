@@ -4,7 +4,7 @@
 //! beyond High_Window b(w) keeps falling, but not below 0.01. In the form of Linux a table takes the place of the curve.
 
 use super::registry::{Builder, Controller};
-use super::reno::{Base, BASE};
+use super::reno::{BASE, Base};
 use super::{Ack, Avoidance, Cx, Phase, Signal, Window};
 use crate::math::{exp, ln};
 use crate::params::{Default, Kind, ParamSpec, Params};
@@ -71,8 +71,7 @@ pub(super) const ENTRY: Controller = Controller {
     family: "loss",
     source: "RFC 3649",
     summary: "Reno up to 38 segments; beyond, faster growth and smaller cuts as the window rises",
-    differences:
-        "Linux takes a and b from the table of appendix B, counts acknowledgments, not segments, and looks the \
+    differences: "Linux takes a and b from the table of appendix B, counts acknowledgments, not segments, and looks the \
         row up in congestion avoidance only: the first loss halves the window, however large it is",
     params: PARAMS,
     builder: Builder::Law(|p| match p.text("variant") {

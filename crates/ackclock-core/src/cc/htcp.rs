@@ -5,7 +5,7 @@
 //! form of Linux is [`super::HtcpInteger`].
 
 use super::registry::{Builder, Controller};
-use super::reno::{Base, BASE};
+use super::reno::{BASE, Base};
 use super::{Ack, Avoidance, Cx, HtcpInteger, Needs, Phase, Signal, Window};
 use crate::params::{Default, Kind, ParamSpec, Params};
 use crate::time::{Span, Time};
@@ -17,8 +17,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         kind: Kind::Choice(&["paper", "linux"]),
         default: Default::Text("paper"),
         range: None,
-        doc:
-            "paper; linux (integer arithmetic of Linux 6.12: clock ticks, whole segments, growth scaled with the RTT, \
+        doc: "paper; linux (integer arithmetic of Linux 6.12: clock ticks, whole segments, growth scaled with the RTT, \
               a maximum RTT that fades, one careful cut after each change of throughput). Profile linux: linux",
     },
     BASE,
@@ -72,8 +71,7 @@ pub(super) const ENTRY: Controller = Controller {
     family: "loss",
     source: "Leith and Shorten 2004",
     summary: "growth by the time since the last congestion; cut by the ratio of smallest to largest RTT",
-    differences:
-        "Linux scales growth with the RTT, computes growth when the window moves only, keeps half for one more \
+    differences: "Linux scales growth with the RTT, computes growth when the window moves only, keeps half for one more \
         congestion after throughput has changed and lets the largest RTT fade; ns-3 leaves beta unbounded, compares \
         throughput by a division of integers and has no RTT scaling",
     params: PARAMS,

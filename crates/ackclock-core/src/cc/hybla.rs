@@ -5,11 +5,11 @@
 //! `pacing`, its bandwidth estimate for the first threshold is not there.
 
 use super::registry::{Builder, Controller};
-use super::reno::{add_per, Base, BASE};
+use super::reno::{BASE, Base, add_per};
 use super::{Ack, Avoidance, Cx, Phase, Signal, Window};
 use crate::math::exp2;
 use crate::params::{Default, Kind, ParamSpec, Params};
-use crate::slowstart::{grow_to_ssthresh, SlowStart};
+use crate::slowstart::{SlowStart, grow_to_ssthresh};
 use crate::time::Span;
 
 /// Parameters of `hybla`, both variants.
@@ -19,8 +19,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         kind: Kind::Choice(&["paper", "linux"]),
         default: Default::Text("paper"),
         range: None,
-        doc:
-            "paper; linux (integer arithmetic of Linux 6.12: growth per acknowledgment, Reno unless nothing is wrong, \
+        doc: "paper; linux (integer arithmetic of Linux 6.12: growth per acknowledgment, Reno unless nothing is wrong, \
               an initial window of rho segments). Profile linux: linux",
     },
     BASE,
@@ -263,7 +262,7 @@ impl Avoidance for HyblaInteger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::{testing, RttView};
+    use crate::cc::{RttView, testing};
     use crate::slowstart;
 
     /// Window after one acknowledgment of one segment, from `cwnd`, with round-trip time `ms`.

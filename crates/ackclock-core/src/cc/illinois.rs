@@ -5,10 +5,10 @@
 //! Known deviation: none known.
 
 use super::registry::{Builder, Controller};
-use super::reno::{Base, BASE};
+use super::reno::{BASE, Base};
 use super::{Ack, Avoidance, Cx, Needs, Phase, Signal, Window};
 use crate::estimator::round_rtt::RoundRtt;
-use crate::params::{float, Default, Kind, ParamSpec, Params};
+use crate::params::{Default, Kind, ParamSpec, Params, float};
 use crate::slowstart::SlowStart;
 
 const PARAMS: &[ParamSpec] = &[
@@ -161,11 +161,7 @@ impl Illinois {
             return self.beta_max;
         }
         let line = (self.beta_min * d3 - self.beta_max * d2 + (self.beta_max - self.beta_min) * da) / (d3 - d2);
-        if self.linux {
-            (line * BETA_ONE + 1e-9).floor() / BETA_ONE
-        } else {
-            line
-        }
+        if self.linux { (line * BETA_ONE + 1e-9).floor() / BETA_ONE } else { line }
     }
 
     fn as_reno(&mut self) {
@@ -213,11 +209,7 @@ impl Avoidance for Illinois {
             self.adjust(ack, w);
         }
         let left = opening.on_ack(cx, ack, w, acked);
-        if self.linux {
-            0.0
-        } else {
-            left
-        }
+        if self.linux { 0.0 } else { left }
     }
 
     #[inline]

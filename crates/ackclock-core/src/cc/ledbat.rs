@@ -4,7 +4,7 @@
 //! Known deviation: without the timestamp option there is no one-way delay, and the round-trip time takes its place.
 
 use super::registry::{Builder, Controller};
-use super::reno::{Base, BASE};
+use super::reno::{BASE, Base};
 use super::{Ack, Avoidance, Cx, Needs, Signal, Window};
 use crate::params::{Default, Kind, ParamSpec, Params};
 use crate::slowstart::SlowStart;

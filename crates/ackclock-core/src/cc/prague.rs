@@ -16,7 +16,7 @@
 use super::registry::{Builder, Controller};
 use super::{Ack, CongestionControl, Control, Cx, EcnUse, Needs, Pacing, Phase, Restart, Signal, Undo};
 use crate::math::{float, whole};
-use crate::params::{count, float as real, time, ParamSpec, Params};
+use crate::params::{ParamSpec, Params, count, float as real, time};
 use crate::time::{Span, Time};
 
 /// Parameters of `prague`.
@@ -41,10 +41,8 @@ pub(super) const ENTRY: Controller = Controller {
     name: "prague",
     family: "marks",
     source: "draft-briscoe-iccrg-prague-congestion-control",
-    summary:
-        "DCTCP for the Internet: paced, with ECT(1), a fractional window and growth that does not depend on short RTTs",
-    differences:
-        "Linux (out of tree) moves the window by a segment per acknowledgment and keeps the rate when it is small",
+    summary: "DCTCP for the Internet: paced, with ECT(1), a fractional window and growth that does not depend on short RTTs",
+    differences: "Linux (out of tree) moves the window by a segment per acknowledgment and keeps the rate when it is small",
     params: PARAMS,
     builder: Builder::Whole(|p| Box::new(Prague::new(p))),
 };

@@ -1,5 +1,5 @@
-use super::super::testing;
 use super::super::RateSample;
+use super::super::testing;
 use super::*;
 use crate::params::Value;
 

@@ -1,8 +1,8 @@
 //! The list of controllers: name, source, parameters, builder.
 
 use super::{
-    bbr1, bbr3, bic, copa, cubic, dctcp, external, fast, highspeed, htcp, hybla, illinois, ledbat, prague, reno,
-    scalable, tahoe, vegas, veno, westwood, westwood_plus, yeah, Avoidance, CongestionControl, WindowBased,
+    Avoidance, CongestionControl, WindowBased, bbr1, bbr3, bic, copa, cubic, dctcp, external, fast, highspeed, htcp,
+    hybla, illinois, ledbat, prague, reno, scalable, tahoe, vegas, veno, westwood, westwood_plus, yeah,
 };
 use crate::params::{ParamError, ParamSpec, Params, Value};
 use crate::slowstart::SlowStart;

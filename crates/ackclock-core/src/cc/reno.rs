@@ -10,8 +10,7 @@ pub(super) const BASE: ParamSpec = ParamSpec {
     kind: Kind::Choice(&["flight", "cwnd", "pipe"]),
     default: Default::Text("flight"),
     range: None,
-    doc:
-        "what congestion reduces: the bytes outstanding (RFC 5681 eq. 4), at most the window; the window (Linux, ns-2), or the outstanding \
+    doc: "what congestion reduces: the bytes outstanding (RFC 5681 eq. 4), at most the window; the window (Linux, ns-2), or the outstanding \
           bytes that are neither delivered nor lost (ns-3). Profiles linux, ns2: cwnd; ns3: pipe",
 };
 
@@ -27,11 +26,7 @@ pub(super) const ABE: ParamSpec = ParamSpec {
 
 /// The fraction that congestion leaves of the window: `beta`, or on a mark what [`ABE`] says.
 pub(super) fn kept(signal: Signal, beta: f64, abe: f64) -> f64 {
-    if abe > 0.0 && matches!(signal, Signal::Ecn { .. }) {
-        abe
-    } else {
-        beta
-    }
+    if abe > 0.0 && matches!(signal, Signal::Ecn { .. }) { abe } else { beta }
 }
 
 /// Parameters of `reno` and `newreno`.

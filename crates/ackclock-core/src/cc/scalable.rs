@@ -3,7 +3,7 @@
 //! Known deviation: the legacy window's value 16 is that of Kelly's implementation as commonly quoted.
 
 use super::registry::{Builder, Controller};
-use super::reno::{add_per, Base, BASE};
+use super::reno::{BASE, Base, add_per};
 use super::{Ack, Avoidance, Cx, Phase, Signal, Window};
 use crate::params::{Default, Kind, ParamSpec, Params};
 

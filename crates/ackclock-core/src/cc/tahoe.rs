@@ -1,7 +1,7 @@
 //! Tahoe (Jacobson 1988): Reno's growth, but every loss restarts slow start from one segment.
 
 use super::registry::{Builder, Controller};
-use super::{reno, Ack, Avoidance, Cx, Needs, RecoveryBy, Reno, Signal, Window};
+use super::{Ack, Avoidance, Cx, Needs, RecoveryBy, Reno, Signal, Window, reno};
 use crate::params::Params;
 
 pub(super) const ENTRY: Controller = Controller {

@@ -7,7 +7,7 @@
 
 use super::additive::Additive;
 use super::registry::{Builder, Controller};
-use super::reno::{Base, BASE};
+use super::reno::{BASE, Base};
 use super::{Ack, Avoidance, Cx, Needs, Phase, Signal, Window};
 use crate::estimator::round_rtt::RoundRtt;
 use crate::params::{Default, Kind, ParamSpec, Params};

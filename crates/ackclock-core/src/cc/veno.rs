@@ -6,7 +6,7 @@
 
 use super::additive::Additive;
 use super::registry::{Builder, Controller};
-use super::reno::{Base, BASE};
+use super::reno::{BASE, Base};
 use super::vegas::MIN_SAMPLES;
 use super::{Ack, Avoidance, Cx, Needs, Phase, Signal, Window};
 use crate::estimator::round_rtt::RoundRtt;
@@ -218,11 +218,7 @@ impl Avoidance for Veno {
             false => self.random_loss_keep,
         };
         // 1e-9 hides that 0.8 is no binary fraction.
-        if self.linux {
-            (keep * w.cwnd + 1e-9).floor()
-        } else {
-            keep * now
-        }
+        if self.linux { (keep * w.cwnd + 1e-9).floor() } else { keep * now }
     }
 
     fn phase(&mut self, cx: &Cx<'_>, _w: &mut Window) {

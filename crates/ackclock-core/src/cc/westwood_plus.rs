@@ -50,8 +50,7 @@ pub(super) const ENTRY: Controller = Controller {
     family: "loss",
     source: "Ferorelli et al. 2002",
     summary: "Reno's growth; after a loss the bandwidth-delay product measured, a sample per round trip",
-    differences:
-        "Linux (module westwood) samples over at least 50 ms, filters twice, halves the window in recovery and \
+    differences: "Linux (module westwood) samples over at least 50 ms, filters twice, halves the window in recovery and \
         sets it to the product afterwards; ns-3 samples by a timer of one RTT and averages two samples",
     params: PARAMS,
     builder: Builder::Law(|p| match p.text("variant") {

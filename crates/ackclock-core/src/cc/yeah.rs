@@ -5,7 +5,7 @@
 
 use super::additive::Additive;
 use super::registry::{Builder, Controller};
-use super::reno::{Base, BASE};
+use super::reno::{BASE, Base};
 use super::vegas::MIN_SAMPLES;
 use super::{Ack, Avoidance, Cx, Needs, Phase, Signal, Window};
 use crate::estimator::round_rtt::RoundRtt;
@@ -106,11 +106,7 @@ impl Yeah {
     }
 
     fn whole(&self, x: f64) -> f64 {
-        if self.linux {
-            x.floor()
-        } else {
-            x
-        }
+        if self.linux { x.floor() } else { x }
     }
 
     /// A round with enough samples is over.

@@ -3,13 +3,13 @@
 use super::adaptation::Adaptation;
 use super::background::Background;
 use super::downlink::{self, Downlink};
-use super::fading::{doppler_hz, Band, Channel};
+use super::fading::{Band, Channel, doppler_hz};
 use super::grid::Grid;
 use super::harq::Model;
 use super::params::{CellParams, Place, Refusal, UserParams};
 use super::promotion::Connections;
 use super::radio::{Medium, Radio};
-use super::rlc::{ttis, Bearer, Timing, NEVER};
+use super::rlc::{Bearer, NEVER, Timing, ttis};
 use super::scheduler::Scheduler;
 use super::series::Series;
 use super::sinr::{decibel, noise_dbm, snr_db};

@@ -10,10 +10,10 @@ use super::alarms::Alarms;
 use super::background::Background;
 use super::harq::{Block, Flights, PROCESSES, ROUND};
 use super::radio::{Medium, Radio};
-use super::rlc::{begin, Bearer, NEVER};
+use super::rlc::{Bearer, NEVER, begin};
 use super::scheduler::{Discipline, Scheduler};
 use super::stats::{DirectionStats, Window};
-use super::tables::{bits, SCHEMES};
+use super::tables::{SCHEMES, bits};
 use super::turns::Turns;
 use crate::path::{Out, Store};
 use crate::ring::Ring;
@@ -46,11 +46,7 @@ impl User {
     /// In how many of the last seven TTIs it was sent a block.
     fn recent(&self, tick: u64) -> u32 {
         let passed = tick - self.latest;
-        if passed > 63 {
-            0
-        } else {
-            ((self.history << passed) & 0xff).count_ones()
-        }
+        if passed > 63 { 0 } else { ((self.history << passed) & 0xff).count_ones() }
     }
 
     fn sent(&mut self, tick: u64) {

@@ -46,7 +46,7 @@ use crate::ring::Ring;
 use crate::time::Time;
 use downlink::Downlink;
 use promotion::Connections;
-use rlc::{begin, NEVER};
+use rlc::{NEVER, begin};
 use series::Series;
 use stats::{CellStats, DirectionStats, Signal, UserReport, Window};
 use uplink::Uplink;
@@ -190,11 +190,7 @@ impl Cell {
 
     /// A direction.
     pub fn direction(&self, uplink: bool) -> &DirectionStats {
-        if uplink {
-            &self.up.stats
-        } else {
-            &self.down.stats
-        }
+        if uplink { &self.up.stats } else { &self.down.stats }
     }
 
     /// User `i`.
@@ -239,11 +235,7 @@ impl Cell {
 /// When TTI number `tick` begins, if ever.
 #[inline]
 fn begin_of(tick: u64) -> Time {
-    if tick == NEVER {
-        Time::NEVER
-    } else {
-        begin(tick)
-    }
+    if tick == NEVER { Time::NEVER } else { begin(tick) }
 }
 
 impl Element for Cell {

@@ -1,12 +1,12 @@
 //! The channel between the base station and a user in one direction: SNR, what the user reported of it, and the scheme that follows.
 
+use super::TTI;
 use super::adaptation::Adaptation;
-use super::fading::{effective_db, Band, Channel};
+use super::fading::{Band, Channel, effective_db};
 use super::grid::Grid;
 use super::harq::{Known, Model};
 use super::sinr::linear;
-use super::tables::{bits, SCHEMES};
-use super::TTI;
+use super::tables::{SCHEMES, bits};
 use crate::rng::Stream;
 
 /// What the channels of all users have in common.

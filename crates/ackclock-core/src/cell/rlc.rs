@@ -10,9 +10,9 @@
 mod receiver;
 mod sender;
 
+use super::TTI;
 use super::params::{Mode, Rlc};
 use super::stats::{BearerStats, Window};
-use super::TTI;
 use crate::packet::Parcel;
 use crate::path::{Port, Store};
 use crate::queue::{Backlog, Queue, Reason, Sink};
@@ -210,11 +210,7 @@ impl Bearer {
         let again: u32 = again.map(|a| self.pdus.get(a.1).again).sum();
         let headers = self.timing.block_overhead + self.timing.packet_overhead * waiting.packets.min(1 << 16) as u32;
         let bytes = waiting.bytes.min(1 << 24) as u32 + self.left + again;
-        if bytes == 0 {
-            0
-        } else {
-            bytes + headers
-        }
+        if bytes == 0 { 0 } else { bytes + headers }
     }
 
     /// When the receiver stops waiting for a missing block; [`NEVER`] while it does not wait.

@@ -1,8 +1,8 @@
 //! What happened in a cell over time.
 
+use super::TTI;
 use super::downlink::Downlink;
 use super::uplink::Uplink;
-use super::TTI;
 use crate::time::{Span, Time};
 
 /// The cell in an interval.

@@ -13,7 +13,7 @@ use super::alarms::Alarms;
 use super::background::Background;
 use super::harq::{Block, Flights, ROUND};
 use super::radio::{Medium, Radio};
-use super::rlc::{begin, Bearer, NEVER};
+use super::rlc::{Bearer, NEVER, begin};
 use super::scheduler::Scheduler;
 use super::stats::{DirectionStats, Window};
 use super::turns::Turns;

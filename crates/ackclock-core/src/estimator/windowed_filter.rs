@@ -35,11 +35,7 @@ impl<const MAX: bool> Windowed<MAX> {
 
     #[inline]
     fn reaches(value: u64, other: u64) -> bool {
-        if MAX {
-            value >= other
-        } else {
-            value <= other
-        }
+        if MAX { value >= other } else { value <= other }
     }
 
     /// Takes `value` at `at`, not before the samples already taken, with a window of length `window`.

@@ -80,11 +80,7 @@ impl GilbertElliott {
 
 /// The share of the bad state; a chain that never moves stays good.
 fn stationary(p: f64, r: f64) -> f64 {
-    if p + r > 0.0 {
-        p / (p + r)
-    } else {
-        0.0
-    }
+    if p + r > 0.0 { p / (p + r) } else { 0.0 }
 }
 
 /// Independent bit errors.

@@ -4,7 +4,7 @@
 //! the others do. So switching one on changes nothing in the others: the packets that survive a loss have the delays
 //! they would have had without it. That includes order: a packet that is lost still holds back those behind it.
 
-use super::{probability, Jitter, Loss};
+use super::{Jitter, Loss, probability};
 use crate::packet::Parcel;
 use crate::params::ParamError;
 use crate::rng::Stream;

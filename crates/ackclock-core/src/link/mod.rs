@@ -10,4 +10,4 @@ pub use schedule::{RateSchedule, ScheduleError};
 pub use serializer::Serializer;
 pub use server::Server;
 pub use token_bucket::{BucketError, Policer, Shaper};
-pub use trace::{Trace, TraceError, TraceLink, OPPORTUNITY};
+pub use trace::{OPPORTUNITY, Trace, TraceError, TraceLink};

@@ -1,6 +1,6 @@
 //! A link whose rate changes at known instants: steps, cycles, on and off.
 
-use super::serializer::{Serializer, BIT_NANOS};
+use super::serializer::{BIT_NANOS, Serializer};
 use crate::time::{Span, Time};
 use std::fmt;
 
@@ -85,14 +85,14 @@ impl RateSchedule {
             return Err(ScheduleError::NotAscending(i + 2));
         }
         let period = period.map_or(u64::MAX, |p| p.0);
-        if steps.last().is_some_and(|s| s.0 .0 >= period) {
+        if steps.last().is_some_and(|s| s.0.0 >= period) {
             return Err(ScheduleError::ShortPeriod);
         }
         if steps.iter().all(|s| s.1 == 0) {
             return Err(ScheduleError::AlwaysOff);
         }
         let mut schedule = RateSchedule {
-            begins: steps.iter().map(|s| s.0 .0).collect(),
+            begins: steps.iter().map(|s| s.0.0).collect(),
             rates: steps.iter().map(|s| s.1).collect(),
             period,
             cycle_work: 0,
@@ -126,11 +126,7 @@ impl RateSchedule {
 
     /// The stretch after `p`, which does not last for ever.
     fn after(&self, p: Piece) -> Piece {
-        if p.index + 1 < self.begins.len() {
-            self.nth(p.index + 1, p.cycle)
-        } else {
-            self.nth(0, p.end)
-        }
+        if p.index + 1 < self.begins.len() { self.nth(p.index + 1, p.cycle) } else { self.nth(0, p.end) }
     }
 
     fn free_at(&self) -> u64 {

@@ -3,7 +3,7 @@
 //! A bucket of `b` bytes fills at rate `r` and starts full; a packet of `len` bytes needs as many tokens (RFC 2697,
 //! RFC 3290 §5.1.3; Linux `tbf`). All arithmetic is in whole units of bit/s times nanoseconds, so that nothing drifts.
 
-use super::serializer::{Serializer, BIT_NANOS};
+use super::serializer::{BIT_NANOS, Serializer};
 use crate::time::{Span, Time};
 use std::fmt;
 
@@ -222,7 +222,7 @@ mod tests {
     fn idle_time_fills_the_bucket_to_its_brim() {
         let mut s = Shaper::new(1_000_000, 3000, 1_000_000_000).unwrap();
         for now in [0, 1000 * MS, 9000 * MS] {
-            let starts: Vec<u64> = (0..3).map(|_| s.transmit(Time(now), 1500).0 .0 - now).collect();
+            let starts: Vec<u64> = (0..3).map(|_| s.transmit(Time(now), 1500).0.0 - now).collect();
             // Two at once, 12 us apart by the line; the third waits until 4500 B have come in less the 3000.
             assert_eq!(starts, [0, 12_000, 12 * MS]);
         }

@@ -45,7 +45,7 @@ pub fn cos_sin(turns: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{cos_sin, TAU};
+    use super::{TAU, cos_sin};
 
     #[test]
     fn they_agree_with_the_library() {

@@ -77,7 +77,7 @@ impl Element for Aggregate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{pushed, Nobody};
+    use super::super::testing::{Nobody, pushed};
     use super::*;
     use crate::params::Value;
     use crate::path::registry;

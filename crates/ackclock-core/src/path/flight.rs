@@ -51,11 +51,7 @@ impl Eq for Entry {}
 impl Flight {
     /// Nothing on the way.
     pub fn new(in_order: bool) -> Flight {
-        if in_order {
-            Flight::InOrder(Ring::default())
-        } else {
-            Flight::Any { heap: BinaryHeap::new(), entered: 0 }
-        }
+        if in_order { Flight::InOrder(Ring::default()) } else { Flight::Any { heap: BinaryHeap::new(), entered: 0 } }
     }
 
     /// Whether they come out as they went in.

@@ -4,7 +4,7 @@
 //! tell the difference before the packet is out, propagation included. So transmissions begin late, in one go, whenever a
 //! packet arrives or comes out, each with the time that was its own: they cost no events.
 
-use super::{just_before, Element, Flight, LinkStats, Out, Port, Store};
+use super::{Element, Flight, LinkStats, Out, Port, Store, just_before};
 use crate::impair::Medium;
 use crate::link::{Policer, Server};
 use crate::packet::Parcel;
@@ -202,11 +202,7 @@ impl Link {
     /// [`Link::next_due`] if it [is known](Link::is_sure), otherwise never.
     #[inline]
     pub fn sure_due(&self) -> Time {
-        if self.ideal {
-            self.wire.next_due()
-        } else {
-            Time::NEVER
-        }
+        if self.ideal { self.wire.next_due() } else { Time::NEVER }
     }
 
     /// A parcel arrives; its length has no framing.

@@ -1,6 +1,6 @@
 //! Path elements by name, besides links and delays: what a scenario can put into a route.
 
-use super::{aggregate, half_duplex, Element};
+use super::{Element, aggregate, half_duplex};
 use crate::params::{ParamError, ParamSpec, Params, Value};
 
 /// A kind of element.

@@ -7,9 +7,9 @@
 //! same arithmetic, drops also with `mtu` bytes left, and counts the time to what follows a mark from the mark.
 
 use super::registry::{Discipline, Site};
-use super::{mark, Backlog, Limits, Queue, Reason, Sink};
+use super::{Backlog, Limits, Queue, Reason, Sink, mark};
 use crate::packet::Parcel;
-use crate::params::{choice, flag, time, Default as Preset, Kind, ParamError, ParamSpec, Params};
+use crate::params::{Default as Preset, Kind, ParamError, ParamSpec, Params, choice, flag, time};
 use crate::ring::Ring;
 use crate::time::{Span, Time};
 
@@ -57,8 +57,7 @@ const PARAMS: &[ParamSpec] = &[
 /// The entry of the registry. Linux's limit is 1000 packets; RFC 8289 has none.
 pub(super) const ENTRY: Discipline = Discipline {
     name: "codel",
-    source:
-        "K. Nichols, V. Jacobson, A. McGregor, J. Iyengar: Controlled Delay Active Queue Management, RFC 8289, 2018",
+    source: "K. Nichols, V. Jacobson, A. McGregor, J. Iyengar: Controlled Delay Active Queue Management, RFC 8289, 2018",
     summary: "FIFO that drops from its head while packets have waited longer than a target for an interval or more",
     params: PARAMS,
     default_limit: Some(1000),

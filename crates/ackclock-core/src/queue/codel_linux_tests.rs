@@ -1,7 +1,7 @@
 //! The `linux` variants against what the functions of Linux 6.12 decide: its `codel_dequeue` and the enqueueing and
 //! dequeueing of `sch_fq_codel.c`, compiled outside the kernel and given the same packets. Only their answers are here.
 
-use super::registry::{build, Site};
+use super::registry::{Site, build};
 use super::{Backlog, Limits, Reason, Sink};
 use crate::packet::{Ecn, Parcel};
 use crate::params::Value;

@@ -1,6 +1,6 @@
 //! CoDel's control law, state machine and behaviour under overload.
 
-use super::super::registry::{build, Site};
+use super::super::registry::{Site, build};
 use super::super::{Backlog, Kept, Limits};
 use super::*;
 use crate::packet::Ecn;

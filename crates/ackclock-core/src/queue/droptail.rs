@@ -5,9 +5,9 @@
 mod options;
 
 use super::registry::{Discipline, Site};
-use super::{mark, Backlog, Queue, Reason, Sink};
+use super::{Backlog, Queue, Reason, Sink, mark};
 use crate::packet::{Ecn, Parcel};
-use crate::params::{choice, time, ParamError, Params, Value};
+use crate::params::{ParamError, Params, Value, choice, time};
 use crate::ring::Ring;
 use crate::time::{Span, Time};
 use options::{Sacrificing, Victim};

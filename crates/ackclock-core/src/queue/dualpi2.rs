@@ -4,9 +4,9 @@
 //! 2016).
 
 use super::registry::{Discipline, Site};
-use super::{mark, Backlog, Limits, Queue, Reason, Sink};
+use super::{Backlog, Limits, Queue, Reason, Sink, mark};
 use crate::packet::{Ecn, Parcel};
-use crate::params::{choice, count, float, time, Default as Preset, Kind, ParamError, ParamSpec, Params};
+use crate::params::{Default as Preset, Kind, ParamError, ParamSpec, Params, choice, count, float, time};
 use crate::ring::Ring;
 use crate::rng::Stream;
 use crate::time::{Span, Time};
@@ -67,8 +67,7 @@ const fn micros(name: &'static str, us: u64, doc: &'static str) -> ParamSpec {
 /// The entry of the registry. The limit is Linux's; the RFC has the bytes of 250 ms.
 pub(super) const ENTRY: Discipline = Discipline {
     name: "dualpi2",
-    source:
-        "K. De Schepper, B. Briscoe, G. White: Dual-Queue Coupled Active Queue Management (AQM) for L4S, RFC 9332, 2023",
+    source: "K. De Schepper, B. Briscoe, G. White: Dual-Queue Coupled Active Queue Management (AQM) for L4S, RFC 9332, 2023",
     summary: "two coupled queues, for classic and for scalable (L4S) congestion controls",
     params: PARAMS,
     default_limit: Some(10_000),

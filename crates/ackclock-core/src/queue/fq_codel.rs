@@ -7,12 +7,12 @@
 //! Deviations: Linux's memory limit (32 MB with the kernel's overhead per packet) is a limit in bytes of the scenario,
 //! and its hash another one.
 
-use super::codel::{CodelState, Law, CE_THRESHOLD, INTERVAL, MTU, TARGET, VARIANT};
+use super::codel::{CE_THRESHOLD, CodelState, INTERVAL, Law, MTU, TARGET, VARIANT};
 use super::fattest::Sizes;
 use super::registry::{Discipline, Site};
 use super::{Backlog, Limits, Queue, Reason, Sink};
 use crate::packet::Parcel;
-use crate::params::{choice, count, flag, Default as Preset, Kind, ParamError, ParamSpec, Params};
+use crate::params::{Default as Preset, Kind, ParamError, ParamSpec, Params, choice, count, flag};
 use crate::time::Time;
 
 const PARAMS: &[ParamSpec] = &[
@@ -46,8 +46,7 @@ const PARAMS: &[ParamSpec] = &[
 /// The entry of the registry.
 pub(super) const ENTRY: Discipline = Discipline {
     name: "fq_codel",
-    source:
-        "T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet: The Flow Queue CoDel Packet Scheduler \
+    source: "T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet: The Flow Queue CoDel Packet Scheduler \
              and Active Queue Management Algorithm, RFC 8290, 2018",
     summary: "a queue per flow, served in turn by bytes and each under CoDel; flows with little to send go first",
     params: PARAMS,

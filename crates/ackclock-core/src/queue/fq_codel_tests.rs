@@ -1,7 +1,7 @@
 //! FQ-CoDel: who goes first, shares, and what is dropped when there is no room.
 
-use super::super::registry::{build, Site};
 use super::super::Kept;
+use super::super::registry::{Site, build};
 use super::*;
 use crate::packet::Ecn;
 use crate::params::Value;

@@ -5,9 +5,9 @@
 
 use super::departure_rate::DepartureRate;
 use super::registry::{Discipline, Site};
-use super::{mark, Backlog, Limits, Queue, Reason, Sink};
+use super::{Backlog, Limits, Queue, Reason, Sink, mark};
 use crate::packet::Parcel;
-use crate::params::{choice, count, flag, float, time, Default, Kind, ParamError, ParamSpec, Params};
+use crate::params::{Default, Kind, ParamError, ParamSpec, Params, choice, count, flag, float, time};
 use crate::ring::Ring;
 use crate::rng::Stream;
 use crate::time::{Span, Time};
@@ -54,8 +54,7 @@ const PARAMS: &[ParamSpec] = &[
     choice("variant", &["rfc", "linux", "ns3"], "whose decisions hold where implementations differ from the RFC"),
 ];
 
-const DELAY_DOC: &str =
-    "the delay at an update: how long the head of the queue has waited (RFC 8033 §4), how long the \
+const DELAY_DOC: &str = "the delay at an update: how long the head of the queue has waited (RFC 8033 §4), how long the \
      last packet that left had (Linux, ns-3), or bytes over the measured rate of departures (RFC 8033 §5)";
 
 /// The entry of the registry. The limit is Linux's; the RFC has none.

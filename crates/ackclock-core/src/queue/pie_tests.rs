@@ -1,5 +1,5 @@
-use super::super::registry::build;
 use super::super::Kept;
+use super::super::registry::build;
 use super::*;
 use crate::math::ln;
 use crate::packet::Ecn;

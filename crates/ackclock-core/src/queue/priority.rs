@@ -4,7 +4,7 @@
 use super::registry::{Discipline, Site};
 use super::{Backlog, Limits, Queue, Reason, Sink};
 use crate::packet::Parcel;
-use crate::params::{choice, count, Params};
+use crate::params::{Params, choice, count};
 use crate::ring::Ring;
 use crate::time::Time;
 
@@ -118,8 +118,8 @@ impl Queue for Priority {
 
 #[cfg(test)]
 mod tests {
-    use super::super::registry::build;
     use super::super::Kept;
+    use super::super::registry::build;
     use super::*;
     use crate::params::Value;
     use crate::rng::Stream;

@@ -15,14 +15,14 @@ mod settings;
 mod tests;
 
 use super::registry::{Discipline, Site};
-use super::{mark, Backlog, Limits, Queue, Reason, Sink};
+use super::{Backlog, Limits, Queue, Reason, Sink, mark};
 use crate::math::{exp, ln, powu};
 use crate::packet::Parcel;
 use crate::params::{ParamError, Params};
 use crate::ring::Ring;
 use crate::rng::Stream;
 use crate::time::Time;
-use law::{spread, Curve};
+use law::{Curve, spread};
 use settings::Settings;
 
 /// The entry of the registry.
@@ -178,11 +178,7 @@ impl Red {
             return Verdict::Pass;
         }
         self.restart();
-        if self.s.ecn && pb <= self.s.mark_p {
-            Verdict::Mark
-        } else {
-            Verdict::Drop(Reason::Early)
-        }
+        if self.s.ecn && pb <= self.s.mark_p { Verdict::Mark } else { Verdict::Drop(Reason::Early) }
     }
 
     /// Nothing has passed since the last drop.

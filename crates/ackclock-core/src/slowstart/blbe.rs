@@ -5,8 +5,8 @@
 //! estimate is multiplied with is that of the second packet of the pair, or the smoothed one; the paper's is that of a
 //! packet of one MSS.
 
-use super::standard::{Standard, ABC_LIMIT};
-use super::{grow_to_ssthresh, SlowStart, SlowStartEntry};
+use super::standard::{ABC_LIMIT, Standard};
+use super::{SlowStart, SlowStartEntry, grow_to_ssthresh};
 use crate::cc::{Ack, Cx, PacketPair, Signal, StartEstimate, Window};
 use crate::params::{Default, Kind, ParamError, ParamSpec, Params};
 use crate::time::Span;
@@ -111,11 +111,7 @@ pub fn threshold(rate_bps: f64, rtt: Span, mss: u32) -> f64 {
 
 impl SlowStart for Blbe {
     fn on_ack(&mut self, _cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64) -> f64 {
-        if ack.window_limited {
-            grow_to_ssthresh(w, self.standard.grant(acked))
-        } else {
-            0.0
-        }
+        if ack.window_limited { grow_to_ssthresh(w, self.standard.grant(acked)) } else { 0.0 }
     }
 
     fn pairs(&self) -> bool {

@@ -1,8 +1,8 @@
 //! HyStart: leaves slow start before the queue overflows, by acknowledgment trains and delay increase
 //! (Ha and Rhee 2011, in the form Linux gives it for CUBIC).
 
-use super::standard::{Standard, ABC_LIMIT};
-use super::{grow_to_ssthresh, SlowStart, SlowStartEntry};
+use super::standard::{ABC_LIMIT, Standard};
+use super::{SlowStart, SlowStartEntry, grow_to_ssthresh};
 use crate::cc::{Ack, Cx, Signal, Window};
 use crate::params::{Default, Kind, ParamSpec, Params};
 use crate::time::{Span, Time};
@@ -152,11 +152,7 @@ impl HyStart {
         // Acknowledgments of what left in a burst span half of the round when the pipe is full; pacing in slow start, at
         // twice the window per round trip, spreads a burst over half of one already.
         let span = self.min_rtt + Span(whole(offload.0));
-        if self.paced {
-            span
-        } else {
-            Span(whole(span.0 / 2))
-        }
+        if self.paced { span } else { Span(whole(span.0 / 2)) }
     }
 
     /// Whether the pipe looks full on this acknowledgment.
@@ -214,11 +210,7 @@ impl SlowStart for HyStart {
     }
 
     fn on_ack(&mut self, _cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64) -> f64 {
-        if ack.window_limited {
-            grow_to_ssthresh(w, self.standard.grant(acked))
-        } else {
-            0.0
-        }
+        if ack.window_limited { grow_to_ssthresh(w, self.standard.grant(acked)) } else { 0.0 }
     }
 
     fn on_congestion(&mut self, cx: &Cx<'_>, signal: Signal) {

@@ -2,8 +2,8 @@
 //!
 //! Known deviations: none. It acts in the first slow start only (RFC 9406 §4.3); later ones are standard.
 
-use super::standard::{Standard, ABC_LIMIT};
-use super::{grow_to_ssthresh, SlowStart, SlowStartEntry};
+use super::standard::{ABC_LIMIT, Standard};
+use super::{SlowStart, SlowStartEntry, grow_to_ssthresh};
 use crate::cc::{Ack, Cx, Signal, Window};
 use crate::params::{Default, Kind, ParamSpec, Params};
 use crate::time::Span;

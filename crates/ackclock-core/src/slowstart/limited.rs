@@ -1,7 +1,7 @@
 //! Limited slow start for large windows (RFC 3742).
 
-use super::standard::{Standard, ABC_LIMIT};
-use super::{grow_to_ssthresh, SlowStart, SlowStartEntry};
+use super::standard::{ABC_LIMIT, Standard};
+use super::{SlowStart, SlowStartEntry, grow_to_ssthresh};
 use crate::cc::{Ack, Cx, Signal, Window};
 use crate::params::{Default, Kind, ParamSpec, Params};
 
@@ -39,11 +39,7 @@ impl Limited {
     /// Growth per segment acknowledged at window `w` (RFC 3742 §2): 1 up to max_ssthresh, then 1/K with
     /// K = int(w / (0.5 max_ssthresh)).
     pub fn increment(&self, w: f64) -> f64 {
-        if w <= self.max_ssthresh {
-            1.0
-        } else {
-            1.0 / (w / (0.5 * self.max_ssthresh)).floor()
-        }
+        if w <= self.max_ssthresh { 1.0 } else { 1.0 / (w / (0.5 * self.max_ssthresh)).floor() }
     }
 }
 

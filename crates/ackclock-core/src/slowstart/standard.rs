@@ -1,6 +1,6 @@
 //! Standard slow start (RFC 5681 §3.1) with appropriate byte counting (RFC 3465).
 
-use super::{grow_to_ssthresh, SlowStart, SlowStartEntry};
+use super::{SlowStart, SlowStartEntry, grow_to_ssthresh};
 use crate::cc::{Ack, Cx, Signal, Window};
 use crate::params::{Default, Kind, ParamSpec, Params};
 
@@ -49,11 +49,7 @@ impl Standard {
 
 impl SlowStart for Standard {
     fn on_ack(&mut self, _cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64) -> f64 {
-        if ack.window_limited {
-            grow_to_ssthresh(w, self.grant(acked))
-        } else {
-            0.0
-        }
+        if ack.window_limited { grow_to_ssthresh(w, self.grant(acked)) } else { 0.0 }
     }
 
     fn on_congestion(&mut self, _cx: &Cx<'_>, signal: Signal) {
@@ -64,7 +60,7 @@ impl SlowStart for Standard {
 #[cfg(test)]
 mod tests {
     use super::super::build;
-    use crate::cc::{testing, Signal, Window};
+    use crate::cc::{Signal, Window, testing};
     use crate::params::Value;
 
     fn grow(l: u64, w: f64, acked: f64, after_timeout: bool) -> (f64, f64) {

@@ -4,14 +4,14 @@ mod choices;
 
 mod profile;
 
-use crate::params::{check, Kind, ParamError, Value};
+use crate::params::{Kind, ParamError, Value, check};
 use crate::time::Span;
 
 pub use profile::Profile;
 
 pub use choices::*;
 use choices::{
-    Field, ACK_POLICIES, APP_LIMITED_RULES, ECN_RULES, IDLE_RULES, IW_BOUNDS, LOSS_DETECTIONS, NAGLE_RULES,
+    ACK_POLICIES, APP_LIMITED_RULES, ECN_RULES, Field, IDLE_RULES, IW_BOUNDS, LOSS_DETECTIONS, NAGLE_RULES,
     PACING_RULES, PRR_RULES, REARM_RULES, RECOVERIES, RTO_RULES, WINDOW_UNITS,
 };
 

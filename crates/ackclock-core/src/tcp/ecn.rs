@@ -6,7 +6,7 @@
 //! the count at once, and not the ECN field of the SYN, ACK (§3.2.2.1); a mark on it is in both.
 
 use super::config::{Config, EcnRule};
-use super::segment::{flags, Segment};
+use super::segment::{Segment, flags};
 use crate::cc::{Ack, EcnUse, Needs};
 use crate::packet::Ecn;
 
@@ -104,11 +104,7 @@ const MOST_IN_ACE: u8 = 7;
 
 /// What the ECN-capable packets of this controller carry.
 pub(super) fn codepoint(needs: &Needs) -> Ecn {
-    if needs.ect1 {
-        Ecn::Ect1
-    } else {
-        Ecn::Ect0
-    }
+    if needs.ect1 { Ecn::Ect1 } else { Ecn::Ect0 }
 }
 
 impl Marks {

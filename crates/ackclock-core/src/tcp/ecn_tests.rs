@@ -1,6 +1,6 @@
 //! ECN segment by segment: negotiation, the receiver's three kinds of feedback, the sender's reactions.
 
-use super::recovery::{after, numbers, sack, text, windows, NONE};
+use super::recovery::{NONE, after, numbers, sack, text, windows};
 use super::*;
 use crate::tcp::sender::Phase;
 

@@ -13,7 +13,7 @@ use super::config::Config;
 use super::output::Output;
 use super::prediction::Reading;
 use super::receiver::{AckWait, Receiver};
-use super::segment::{flags, seq_before, unwrap_seq, Segment};
+use super::segment::{Segment, flags, seq_before, unwrap_seq};
 use super::sender::Sender;
 use super::timers::{Timer, Timers};
 use crate::cc::CongestionControl;

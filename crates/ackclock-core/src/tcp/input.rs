@@ -4,7 +4,7 @@ use super::config::RtoRule;
 use super::control_block::ControlBlock;
 use super::recovery::{AckEvent, Recovery};
 use super::scoreboard::Delivery;
-use super::segment::{flags, unwrap_seq, Segment};
+use super::segment::{Segment, flags, unwrap_seq};
 use super::sender::Sender;
 use super::timers::Timers;
 use crate::cc::Ack;

@@ -7,7 +7,7 @@
 
 use super::endpoint::Endpoint;
 use super::scoreboard::Delivery;
-use super::segment::{flags, seq_before, Segment};
+use super::segment::{Segment, flags, seq_before};
 use super::sender::Sender;
 use super::timers::{Timer, Timers};
 use crate::cc::Ack;

@@ -1,7 +1,7 @@
 //! Tail loss probes and the reordering window: vectors worked out by hand from RFC 8985.
 //! Segments have 1000 bytes and numbers from 1.
 
-use super::recovery::{after, numbers, sack, sender, text, windows, NONE};
+use super::recovery::{NONE, after, numbers, sack, sender, text, windows};
 use super::*;
 use crate::tcp::segment::SackBlock;
 use crate::tcp::sender::Phase;

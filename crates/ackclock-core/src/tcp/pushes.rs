@@ -193,11 +193,7 @@ impl Rule {
         }
         self.later.clear();
         (self.end, self.begun) = (self.taken, false);
-        if self.bound == 0 {
-            at.sent
-        } else {
-            self.taken.max(at.sent)
-        }
+        if self.bound == 0 { at.sent } else { self.taken.max(at.sent) }
     }
 
     /// What was pushed and is acknowledged will not be asked for.

@@ -1,7 +1,7 @@
 //! SACK blocks as they arrive (RFC 2018 §3): in the order of the stream, and each once.
 
 use super::scoreboard::{Delivery, Scoreboard};
-use super::segment::{unwrap_seq, SackBlock, Segment, MAX_SACK_BLOCKS};
+use super::segment::{MAX_SACK_BLOCKS, SackBlock, Segment, unwrap_seq};
 
 /// The SACK blocks of the last acknowledgment. A receiver repeats them; what they report is known.
 #[derive(Clone, Copy, Debug, Default)]

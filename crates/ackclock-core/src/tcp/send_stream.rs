@@ -67,11 +67,7 @@ impl SendStream {
 
     /// Bytes offered so far; `u64::MAX` while the source is unbounded.
     pub fn written(&self) -> u64 {
-        if self.end == u64::MAX {
-            u64::MAX
-        } else {
-            self.end - 1
-        }
+        if self.end == u64::MAX { u64::MAX } else { self.end - 1 }
     }
 
     /// A FIN follows what was written.

@@ -1,6 +1,6 @@
 //! Controllers that ask to be woken, and decisions from outside.
 
-use super::recovery::{after, numbers, sack, sender, windows, NONE};
+use super::recovery::{NONE, after, numbers, sack, sender, windows};
 use super::*;
 use crate::cc::{Ack, Control, Cx, Decision, Needs, Pacing, Phase, RecoveryBy, Restart, Signal, Undo};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
 //! Idle times, closed and small windows, short segments (RFC 9293 §3.8.6, RFC 5681 §4.1).
 
-use super::recovery::{after, numbers, sack, sender, text, windows, NONE};
+use super::recovery::{NONE, after, numbers, sack, sender, text, windows};
 use super::*;
 use crate::cc::Signal;
 use crate::tcp::peer_window::PeerWindow;

@@ -1,6 +1,6 @@
 //! Applications that write now and then: what is pushed, what Nagle's algorithm holds, whose fault a small sample is.
 
-use super::recovery::{after, numbers, sack, sender, text, windows, NONE};
+use super::recovery::{NONE, after, numbers, sack, sender, text, windows};
 use super::*;
 
 fn pushed(segments: &[Segment]) -> Vec<(u32, bool)> {

@@ -139,11 +139,7 @@ fn lognormal_after(mean: f64, sd: f64, min: f64, max: f64) -> Variate {
     let Variate::Lognormal { mu, sigma, .. } = &made else { return refused };
     let (first, variance) = lognormal_moments(*mu, *sigma, min, max);
     // The normal distribution function is good to some 1e-15; what it is divided by may be small.
-    if (first / mean - 1.0).abs() < 1e-9 && (variance / (sd * sd) - 1.0).abs() < 1e-6 {
-        made
-    } else {
-        refused
-    }
+    if (first / mean - 1.0).abs() < 1e-9 && (variance / (sd * sd) - 1.0).abs() < 1e-6 { made } else { refused }
 }
 
 /// The mean of the smaller of a value and `x`, of the distributions that are clipped.

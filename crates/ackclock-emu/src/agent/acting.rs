@@ -4,7 +4,7 @@ use super::{Agent, Work};
 use crate::sys::tcp;
 use ackclock_core::app::{Conn, Datagram, Host};
 use ackclock_core::time::Time;
-use rustix::net::{send, SendFlags};
+use rustix::net::{SendFlags, send};
 
 /// The name of a connection that could not be opened; those that could have their number in place of it.
 const NOWHERE: u64 = u64::MAX >> 1;

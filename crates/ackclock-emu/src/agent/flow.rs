@@ -6,7 +6,7 @@ use ackclock_core::time::Time;
 use ackclock_run::others::Others;
 use ackclock_run::periods::Periods;
 use ackclock_run::ways::{self, Path};
-use ackclock_run::{spec, Run, SpecError};
+use ackclock_run::{Run, SpecError, spec};
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 

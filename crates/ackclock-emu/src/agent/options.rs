@@ -7,9 +7,9 @@ use crate::kernel::Kernel;
 use ackclock_core::params::Value;
 use ackclock_core::tcp::config::OPTIONS;
 use ackclock_core::tcp::{Config, Profile};
+use ackclock_run::SpecError;
 use ackclock_run::given::given;
 use ackclock_run::spec::Flow;
-use ackclock_run::SpecError;
 
 /// How the endpoints of a flow are set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -216,7 +216,7 @@ impl Options {
                 return Ok(());
             }
             "delayed_ack" => {
-                return Err(format!("the kernel has 1 and 2, not {}; write 1, or leave it out", to.delayed_ack))
+                return Err(format!("the kernel has 1 and 2, not {}; write 1, or leave it out", to.delayed_ack));
             }
             "delayed_ack_timeout" | "quick_acks" | "ack_policy" => {
                 return Err("the kernel decides by itself how long it delays acknowledgments; leave it out".to_owned());

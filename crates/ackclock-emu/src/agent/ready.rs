@@ -1,6 +1,6 @@
 //! The loop: waits for sockets, applications and samples.
 
-use super::sockets::{failure, Of};
+use super::sockets::{Of, failure};
 use super::{Agent, Trouble, Work};
 use crate::sys::clock::timespec;
 use crate::sys::udp;

@@ -4,7 +4,7 @@ use super::{Agent, Report};
 use crate::path::Tally;
 use crate::relay::told::Told;
 use ackclock_core::time::Time;
-use ackclock_run::output::{delays, FlowRow};
+use ackclock_run::output::{FlowRow, delays};
 use ackclock_run::rows::{ObjectRow, PageRow, TransferRow, TransfersRow};
 
 impl Agent<'_> {

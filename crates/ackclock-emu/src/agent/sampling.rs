@@ -1,10 +1,10 @@
 //! What is asked of the kernel at fixed times: series, and what means are taken over.
 
-use super::totals::Totals;
 use super::Agent;
+use super::totals::Totals;
 use crate::sys::tcp::{self, Info};
 use ackclock_core::time::Time;
-use ackclock_run::series::{Sample, FLOW_METRICS};
+use ackclock_run::series::{FLOW_METRICS, Sample};
 use ackclock_run::spec::Sampling;
 use ackclock_run::{Run, SpecError};
 

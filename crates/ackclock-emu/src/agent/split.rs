@@ -1,8 +1,8 @@
 //! Rows of flows that are split, and of their legs.
 
 use super::Agent;
-use crate::relay::told::{Leg, Told};
 use crate::relay::Split;
+use crate::relay::told::{Leg, Told};
 use ackclock_run::output::FlowRow;
 
 impl Agent<'_> {

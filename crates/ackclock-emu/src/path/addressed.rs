@@ -1,6 +1,6 @@
 //! Whose a packet is: every end of every flow has an address of its own, so the addresses say it, of fragments too.
 
-use ackclock_core::packet::wire::{protocol, Ip, Tcp};
+use ackclock_core::packet::wire::{Ip, Tcp, protocol};
 use ackclock_core::packet::{Address, Ecn, Family, FourTuple};
 
 /// Bytes of a UDP header.

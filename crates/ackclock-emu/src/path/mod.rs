@@ -17,8 +17,8 @@ mod tally;
 
 pub use addressed::{Addressed, Addresses};
 pub use network::{Delivered, Network};
-pub use offload::{complete, Joining, Offload, Split, HEADER as OFFLOAD_HEADER};
+pub use offload::{HEADER as OFFLOAD_HEADER, Joining, Offload, Split, complete};
 pub use packets::Packets;
-pub use replay::{replay, Record};
+pub use replay::{Record, replay};
 pub use streams::Streams;
 pub use tally::Tally;

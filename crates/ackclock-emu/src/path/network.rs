@@ -8,8 +8,8 @@ use ackclock_core::packet::Family;
 use ackclock_core::path::{DelayLine, Element, Link, Out, Pace, Port};
 use ackclock_core::time::{Span, Time};
 use ackclock_run::others::{Other, Others};
-use ackclock_run::ways::{drawn, Stops};
-use ackclock_run::{links, spec, Run, SpecError};
+use ackclock_run::ways::{Stops, drawn};
+use ackclock_run::{Run, SpecError, links, spec};
 use std::collections::VecDeque;
 
 /// Behind the last element of a route.

@@ -5,8 +5,8 @@
 //! the identification of version 4 count up, FIN and PSH stay with the last segment, CWR with the first (RFC 3168 §6.1.2), all
 //! other fields and the options are the same in all. Joined is only what splitting gives back to the byte.
 
-use ackclock_core::packet::wire::{flags, protocol, Ip, Sum, Tcp};
 use ackclock_core::packet::Address;
+use ackclock_core::packet::wire::{Ip, Sum, Tcp, flags, protocol};
 
 /// What comes with a packet from a host (`struct virtio_net_hdr` of the Virtio specification 1.2, §5.1.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

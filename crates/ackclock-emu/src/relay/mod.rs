@@ -9,4 +9,4 @@ pub mod split;
 pub mod told;
 
 pub use program::Proxies;
-pub use split::{splits, Split};
+pub use split::{Split, splits};

@@ -1,18 +1,18 @@
 //! The program of a relay: begun in the relay's host before the run, ended behind it, and what it says meanwhile.
 
-use super::told::Told;
 use super::Split;
+use super::told::Told;
 use crate::agent::Trouble;
 use crate::host::Host;
 use crate::sys::waits::Waits;
 use crate::sys::{process, realtime};
-use rustix::process::{kill_process, Pid, Signal};
+use rustix::process::{Pid, Signal, kill_process};
 use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::thread::{spawn, JoinHandle};
+use std::thread::{JoinHandle, spawn};
 
 /// Its name; it lies beside this program.
 pub const PROGRAM: &str = "ackclock-proxy";

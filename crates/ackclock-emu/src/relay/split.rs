@@ -1,14 +1,14 @@
 //! Which flows of a run are split, what of their relays a proxy on a kernel can be, and how its host is set up.
 
-use crate::agent::options::{Options, BUFFERS};
+use crate::agent::options::{BUFFERS, Options};
 use crate::host::Wanted;
 use crate::path::Addresses;
 use crate::sys::socket_address;
 use ackclock_core::packet::Family;
 use ackclock_run::others::Others;
 use ackclock_run::spec::relay;
-use ackclock_run::{spec, ways, Run, SpecError};
-use serde_json::{json, Value};
+use ackclock_run::{Run, SpecError, spec, ways};
+use serde_json::{Value, json};
 
 /// Where proxies, and those behind them, accept connections.
 pub const PORT: u16 = 5001;

@@ -4,21 +4,21 @@
 use super::inside::{Guest, Inside, Outputs};
 use super::wanted::Wanted;
 use crate::sys::namespace::Namespace;
-use crate::sys::process::{end_with_parent, hand_down_rights, Right};
-use crate::sys::signals::{everybody, ignore, unblock, OF_TERMINALS};
+use crate::sys::process::{Right, end_with_parent, hand_down_rights};
+use crate::sys::signals::{OF_TERMINALS, everybody, ignore, unblock};
 use crate::sys::{clock, mounts};
-use rustix::event::{poll, PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
-use rustix::fs::{access, memfd_create, Access, MemfdFlags};
+use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use rustix::io::Errno;
-use rustix::process::{pidfd_open, wait, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open, wait};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{exit, Command, Stdio};
+use std::process::{Command, Stdio, exit};
 use std::time::{Duration, Instant};
 
 /// What it can be told to do.

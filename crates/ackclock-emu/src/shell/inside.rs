@@ -3,7 +3,7 @@
 use crate::sys::mounts::own_files;
 use crate::sys::process::{hand_down_rights, keep_rights};
 use crate::sys::realtime;
-use rustix::pipe::{pipe_with, PipeFlags};
+use rustix::pipe::{PipeFlags, pipe_with};
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread::{spawn, JoinHandle};
+use std::thread::{JoinHandle, spawn};
 
 /// In the folder of the guest: what they may read from standard input, and what they have written.
 const INPUT: &str = "/stdin";

@@ -8,7 +8,7 @@ use super::ends::Ends;
 use super::wanted::End;
 use crate::sys::namespace::Namespace;
 use crate::sys::process::Right;
-use crate::sys::way_out::{address, hide, pair, towards, Side, INSIDE};
+use crate::sys::way_out::{INSIDE, Side, address, hide, pair, towards};
 use rustix::fd::OwnedFd;
 use std::fs;
 
@@ -117,9 +117,9 @@ mod tests {
         ] {
             let said = refused(right, forwards);
             assert_eq!(said.is_some(), remedy.is_some());
-            assert!(said
-                .zip(remedy)
-                .is_none_or(|(said, remedy)| said.starts_with("--nat: ") && said.ends_with(remedy)));
+            assert!(
+                said.zip(remedy).is_none_or(|(said, remedy)| said.starts_with("--nat: ") && said.ends_with(remedy))
+            );
         }
     }
 

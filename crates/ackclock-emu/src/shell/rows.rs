@@ -2,7 +2,7 @@
 
 use crate::path::Tally;
 use ackclock_core::time::Time;
-use ackclock_run::output::{delays, FlowRow};
+use ackclock_run::output::{FlowRow, delays};
 use ackclock_run::spec::Flow;
 
 /// The row of `flow`, whose way programs have had until `end`. What they do is theirs: of their connections nothing is known

@@ -3,7 +3,7 @@
 
 use super::watch::{Live, Way};
 use crate::sys::terminal::is_terminal;
-use std::io::{stderr, stdin, stdout, Write};
+use std::io::{Write, stderr, stdin, stdout};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 

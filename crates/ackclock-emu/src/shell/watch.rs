@@ -4,13 +4,13 @@ use crate::driver::Beside;
 use crate::path::{Addressed, Network};
 use ackclock_capture::write::Writer;
 use ackclock_core::time::Time;
-use ackclock_run::spec::Hop;
 use ackclock_run::Run;
+use ackclock_run::spec::Hop;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
-use std::sync::Arc;
 
 /// Of one direction of the path, as it is now.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use ackclock_core::time::{Span, Time};
 use rustix::thread::clock_nanosleep_absolute;
-use rustix::time::{clock_gettime, ClockId, Timespec};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -64,11 +64,7 @@ impl Clock {
 
     /// The time after some work, before which it was `then`.
     pub fn after_work(&self, then: Time) -> Time {
-        if self.stands_still {
-            then
-        } else {
-            self.now()
-        }
+        if self.stands_still { then } else { self.now() }
     }
 
     /// Whether work takes no time by it.

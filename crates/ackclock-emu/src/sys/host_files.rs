@@ -3,7 +3,7 @@
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::CWD;
 use rustix::io::Errno;
-use rustix::mount::{mount, move_mount, open_tree, MountFlags, MoveMountFlags, OpenTreeFlags};
+use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, move_mount, open_tree};
 use std::ffi::CStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -98,9 +98,5 @@ fn change(tree: &OwnedFd, set: u64, clear: u64, all: bool) -> io::Result<()> {
     let done = unsafe {
         libc::syscall(libc::SYS_mount_setattr, tree.as_raw_fd(), c"".as_ptr(), flags, &raw const attributes, size)
     };
-    if done == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

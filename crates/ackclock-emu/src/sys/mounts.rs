@@ -4,7 +4,7 @@
 use super::host_files::{HOST, WRITTEN};
 use super::namespace::own_mounts;
 use rustix::io::Errno;
-use rustix::mount::{mount, mount_bind, unmount, MountFlags, UnmountFlags};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
 use rustix::process::{chdir, pivot_root};
 use std::fs;
 use std::io;

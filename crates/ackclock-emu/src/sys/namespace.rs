@@ -1,10 +1,10 @@
 //! Network namespaces: a host each. They have no name; the last process that uses one takes it away with it.
 
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{open, Mode, OFlags};
-use rustix::mount::{mount_change, MountPropagationFlags};
-use rustix::process::{getegid, geteuid, Pid};
-use rustix::thread::{move_into_link_name_space, unshare_unsafe, LinkNameSpaceType, UnshareFlags};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::process::{Pid, getegid, geteuid};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::fs;
 use std::io;
 

@@ -3,7 +3,7 @@
 use ackclock_core::packet::Address;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{recv, send, socket_with, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 use std::io;
 
 /// Bytes of `struct nlmsghdr`.

@@ -2,10 +2,10 @@
 
 use super::namespace::become_master;
 use rustix::io::Errno;
-use rustix::process::{getrlimit, set_parent_process_death_signal, setrlimit, Resource, Rlimit, Signal};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use rustix::thread::configure_capability_in_ambient_set as ambient;
-use rustix::thread::{capabilities, remove_capability_from_bounding_set, set_capabilities, CapabilitySet};
-use rustix::thread::{set_capabilities_secure_bits, CapabilitiesSecureBits};
+use rustix::thread::{CapabilitiesSecureBits, set_capabilities_secure_bits};
+use rustix::thread::{CapabilitySet, capabilities, remove_capability_from_bounding_set, set_capabilities};
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;

@@ -1,9 +1,9 @@
 //! A thread that must not be late.
 
 use rustix::io::Errno;
-use rustix::mm::{mlockall, MlockAllFlags};
+use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::Pid;
-use rustix::thread::{sched_getaffinity, sched_setaffinity, set_current_timer_slack, CpuSet};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZeroU64;
 
 /// Low among real-time priorities: above everything ordinary, below what the kernel runs at its own.

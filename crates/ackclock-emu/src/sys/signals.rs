@@ -1,8 +1,8 @@
 //! Signals: which are left alone, and those that are read like anything else.
 
 use rustix::fd::{FromRawFd, OwnedFd};
-use rustix::io::{read, Errno};
-use rustix::process::{getpid, Pid, Signal};
+use rustix::io::{Errno, read};
+use rustix::process::{Pid, Signal, getpid};
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::ptr;

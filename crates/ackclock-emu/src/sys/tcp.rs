@@ -152,11 +152,7 @@ fn bytes(socket: &impl AsFd, what: libc::Ioctl) -> u64 {
     let mut found: libc::c_int = 0;
     // SAFETY: the descriptor is open; both requests of this file write one int, to which the pointer is.
     let said = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), what, &raw mut found) };
-    if said == 0 {
-        found.max(0) as u64
-    } else {
-        0
-    }
+    if said == 0 { found.max(0) as u64 } else { 0 }
 }
 
 /// Bytes that `socket` was given and has not sent yet.

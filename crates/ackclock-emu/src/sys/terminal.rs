@@ -1,9 +1,9 @@
 //! The terminal that a program is given, and gets back to who had it.
 
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{open, Mode, OFlags};
-use rustix::process::{getpgrp, Pid};
-use rustix::termios::{isatty, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp, OptionalActions, Termios};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{Pid, getpgrp};
+use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp};
 
 /// What a terminal was like.
 #[derive(Debug)]

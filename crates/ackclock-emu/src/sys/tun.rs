@@ -2,9 +2,9 @@
 
 use ackclock_core::packet::Address;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use rustix::fs::{open, Mode, OFlags};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
-use rustix::net::{bind, socket_with, AddressFamily, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use std::io;
 use std::mem::zeroed;
 use std::net::{IpAddr, SocketAddr};

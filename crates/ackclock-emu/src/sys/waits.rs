@@ -2,7 +2,7 @@
 
 use ackclock_core::time::Span;
 use rustix::fd::OwnedFd;
-use rustix::fs::{open, Mode, OFlags};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::pread;
 
 /// A thread that is watched.

@@ -3,11 +3,11 @@
 
 use super::namespace::Namespace;
 use super::netlink::{
-    ask, attribute, message, say, AF_INET, AF_INET6, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, RTA_DST, RTA_OIF,
-    RTM_NEWLINK, RTM_NEWROUTE, RTN_UNICAST, RTPROT_STATIC, RT_SCOPE_LINK, RT_TABLE_MAIN,
+    AF_INET, AF_INET6, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, RT_SCOPE_LINK, RT_TABLE_MAIN, RTA_DST, RTA_OIF,
+    RTM_NEWLINK, RTM_NEWROUTE, RTN_UNICAST, RTPROT_STATIC, ask, attribute, message, say,
 };
 use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::net::{netlink, socket_with, AddressFamily, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, netlink, socket_with};
 use std::io;
 
 const NLM_F_EXCL: u16 = 0x200;
@@ -53,11 +53,7 @@ pub struct Side {
 
 impl Side {
     fn family(&self) -> u8 {
-        if self.own.len() == 4 {
-            AF_INET
-        } else {
-            AF_INET6
-        }
+        if self.own.len() == 4 { AF_INET } else { AF_INET6 }
     }
 }
 

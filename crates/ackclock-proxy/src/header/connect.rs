@@ -1,6 +1,6 @@
 //! The method CONNECT of HTTP/1.1 (RFC 9110 §9.3.6, RFC 9112 §3.2.3), with names and passwords (RFC 7617).
 
-use super::{say, Heard, Parsed, Wish};
+use super::{Heard, Parsed, Wish, say};
 use crate::ending::{By, Ending, Why};
 use crate::wanted::host_and_port;
 use tokio::net::TcpStream;

@@ -1,6 +1,6 @@
 //! SOCKS 5 (RFC 1928) with names and passwords (RFC 1929): only its command CONNECT.
 
-use super::{say, Heard, Parsed, Wish};
+use super::{Heard, Parsed, Wish, say};
 use crate::ending::{By, Ending, Why};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use tokio::net::TcpStream;

@@ -1,9 +1,9 @@
 //! Descriptors, and whose rights the process has.
 
-use rustix::process::{geteuid, getrlimit, setrlimit, Resource, Rlimit};
+use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 use rustix::thread::{
-    capabilities, configure_capability_in_ambient_set, set_capabilities, set_keep_capabilities, set_no_new_privs,
-    CapabilitySet, CapabilitySets,
+    CapabilitySet, CapabilitySets, capabilities, configure_capability_in_ambient_set, set_capabilities,
+    set_keep_capabilities, set_no_new_privs,
 };
 use std::fs;
 use std::io;

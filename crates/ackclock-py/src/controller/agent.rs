@@ -4,7 +4,7 @@
 
 use super::bridge::{Bridge, Call};
 use crate::stepping::decision;
-use ackclock_core::cc::{self, registry, CongestionControl, Control, Needs};
+use ackclock_core::cc::{self, CongestionControl, Control, Needs, registry};
 use ackclock_core::params::Value;
 use ackclock_core::slowstart::SlowStart;
 use ackclock_core::time::Span;

@@ -26,18 +26,18 @@ pub struct Failure(Arc<(AtomicBool, Mutex<Option<Failed>>)>);
 impl Failure {
     /// Whether there is one.
     pub fn happened(&self) -> bool {
-        self.0 .0.load(Ordering::Relaxed)
+        self.0.0.load(Ordering::Relaxed)
     }
 
     /// Takes it.
     pub fn take(&self) -> Option<Failed> {
-        self.0 .1.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.1.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Notes it, if it is the first.
     pub fn note(&self, failed: Failed) {
-        if !self.0 .0.swap(true, Ordering::Relaxed) {
-            *self.0 .1.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
+        if !self.0.0.swap(true, Ordering::Relaxed) {
+            *self.0.1.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
         }
     }
 }

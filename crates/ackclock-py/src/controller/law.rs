@@ -1,7 +1,7 @@
 //! A Python class that is a law of the window: `ackclock.WindowBased`. The frame, its slow start and its rounding are
 //! the engine's own.
 
-use super::bridge::{number, Bridge, Call};
+use super::bridge::{Bridge, Call, number};
 use super::views::{Lent, Signal};
 use ackclock_core::cc::{self, Avoidance, CongestionControl, Control, Needs, Pacing, Window, WindowBased};
 use ackclock_core::slowstart::SlowStart;

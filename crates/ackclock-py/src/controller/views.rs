@@ -390,9 +390,5 @@ pub struct Lost {
 
 /// Bytes as Python sees them: no threshold is infinity.
 pub fn threshold(bytes: u64) -> f64 {
-    if bytes == u64::MAX {
-        f64::INFINITY
-    } else {
-        bytes as f64
-    }
+    if bytes == u64::MAX { f64::INFINITY } else { bytes as f64 }
 }

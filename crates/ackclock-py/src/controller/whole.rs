@@ -1,7 +1,7 @@
 //! A Python class that is a whole controller: `ackclock.CongestionControl`.
 
 use super::bridge::{Bridge, Call};
-use super::views::{threshold, Lost, Restart, Signal, Undo};
+use super::views::{Lost, Restart, Signal, Undo, threshold};
 use ackclock_core::cc::{self, CongestionControl, Control, Needs};
 use ackclock_core::time::{Span, Time};
 use pyo3::prelude::*;

@@ -1,8 +1,8 @@
 //! From the parameters of a cell in the resolved run to those of the core.
 
 use crate::links::queue;
-use crate::spec::cell::{Errors, Params};
 use crate::spec::SpecError;
+use crate::spec::cell::{Errors, Params};
 use ackclock_core::cell::Thresholds;
 use ackclock_core::cell::{self, Area, CellParams, Discipline, Fading, Mode, PathLoss, PowerControl, Profile};
 use ackclock_core::cell::{Promotion, Rlc};

@@ -1,8 +1,8 @@
 //! Series of cells and of their users.
 
-use crate::series::{Sample, CELL_METRICS, FIRST_OF_CELLS, USER_METRICS};
-use ackclock_core::cell::series::{Row, UserRow};
+use crate::series::{CELL_METRICS, FIRST_OF_CELLS, Sample, USER_METRICS};
 use ackclock_core::cell::Cell;
+use ackclock_core::cell::series::{Row, UserRow};
 use ackclock_core::time::Span;
 
 const TTI: f64 = ackclock_core::cell::TTI as f64;

@@ -3,7 +3,7 @@
 use super::distribution::Dist;
 use super::{Flow, Run, SpecError};
 use ackclock_core::app::params::{Arrivals, Given, Kind, Value};
-use ackclock_core::app::registry::{self, Entry, APPLICATIONS};
+use ackclock_core::app::registry::{self, APPLICATIONS, Entry};
 use ackclock_core::app::web::page::Planned;
 use ackclock_core::app::{Made, Setup};
 use ackclock_core::time::{Span, Time};

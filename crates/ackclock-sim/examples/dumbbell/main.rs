@@ -6,7 +6,7 @@
 //! and measurements (see [`tape`]).
 mod tape;
 
-use ackclock_sim::{endpoint, Output, Run, Sim};
+use ackclock_sim::{Output, Run, Sim, endpoint};
 use serde_json::json;
 use std::time::Instant;
 use tape::{Player, Recorder, Tapes};

@@ -1,6 +1,6 @@
 //! The deadlines of a few elements that are visited all the time, in order.
 
-use super::{key, Key, NOTHING};
+use super::{Key, NOTHING, key};
 use ackclock_core::time::Time;
 
 /// Most elements whose deadlines are kept in order one by one.

@@ -1,7 +1,7 @@
 //! When applications are called, and what their calls leave to be done.
 
-use super::virtual_host::{name, VirtualHost};
 use super::NO_SIDE;
+use super::virtual_host::{VirtualHost, name};
 use crate::engine::Sim;
 use ackclock_core::app::{Application, Arrival, Conn, Failure, Host};
 use ackclock_core::packet::{Ecn, Packet};
@@ -69,11 +69,7 @@ impl Sim {
     fn app_due(&self, now: Time, f: usize) -> Time {
         let flow = &self.flows[f];
         let due = flow.due();
-        if due <= now && flow.periods.due() > now {
-            Time(now.0 + 1)
-        } else {
-            due
-        }
+        if due <= now && flow.periods.due() > now { Time(now.0 + 1) } else { due }
     }
 
     /// Something may have happened at `side` that its application is to know. True when its endpoint may have something to
@@ -167,11 +163,7 @@ impl Sim {
             0
         } else if talk.by_hand {
             // What it waits for it reads itself.
-            if talk.hungry {
-                endpoint.rx.stats.delivered + 1
-            } else {
-                u64::MAX
-            }
+            if talk.hungry { endpoint.rx.stats.delivered + 1 } else { u64::MAX }
         } else {
             talk.mark.unwrap_or(u64::MAX).min(talk.messages.front().map_or(u64::MAX, |m| m.0))
         };

@@ -3,7 +3,7 @@
 use super::Talk;
 use crate::endpoint;
 use crate::engine::Sim;
-use crate::flow::{snapshot, Conn, Side, MAX_FLOWS};
+use crate::flow::{Conn, MAX_FLOWS, Side, snapshot};
 use crate::output::failure_text;
 use crate::slab::Stamp;
 use crate::spec::{self, SpecError};

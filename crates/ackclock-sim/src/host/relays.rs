@@ -1,7 +1,7 @@
 //! Flows that a relay splits: its two hosts, whose application is at which side of a leg, what the relay is told.
 
-use super::virtual_host::{name, VirtualHost};
 use super::Relayed;
+use super::virtual_host::{VirtualHost, name};
 use crate::engine::Sim;
 use crate::flow::Split;
 use ackclock_core::app::relay::{Leg, Legs, News, Node, Relay};

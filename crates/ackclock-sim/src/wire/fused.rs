@@ -1,11 +1,11 @@
 //! A DropTail link solved on arrival: queue, transmission and propagation in one ring.
 
 use super::{InFlight, Outcome};
-use crate::slab::{Slab, NONE};
+use crate::slab::{NONE, Slab};
 use ackclock_core::impair::Loss;
 use ackclock_core::link::Serializer;
 use ackclock_core::packet::Parcel;
-use ackclock_core::path::{just_before, Common};
+use ackclock_core::path::{Common, just_before};
 use ackclock_core::queue::{Backlog, Limits, Reason, Step};
 use ackclock_core::ring::Ring;
 use ackclock_core::time::Time;
@@ -60,11 +60,7 @@ impl FusedLink {
     /// Transmissions that end by then have left the queue when a packet arrives at `now`.
     #[inline]
     fn gone(&self, now: Time) -> Time {
-        if self.departures_first {
-            Time(now.0.saturating_add(1))
-        } else {
-            just_before(now)
-        }
+        if self.departures_first { Time(now.0.saturating_add(1)) } else { just_before(now) }
     }
 
     /// Packets whose transmission has ended by `now` leave the queue.
@@ -221,11 +217,7 @@ impl FusedLink {
         self.ring.push(InFlight { exit: Time(end.0.saturating_add(self.common.delay)), id, len });
         self.queued_bytes += u64::from(wire);
         self.common.stats.carries(now, (start, end), wire);
-        if lost {
-            Outcome::Lost
-        } else {
-            Outcome::Taken
-        }
+        if lost { Outcome::Lost } else { Outcome::Taken }
     }
 
     /// Whether the medium loses the packet in slot `id`, whose `len` bytes on the wire end at `end`.

@@ -20,8 +20,8 @@ mod tests;
 
 use crate::math::{exp, float, ln};
 use crate::time::Span;
-pub use evidence::{Gain, Limit, Sample};
 use evidence::{BACK, ENOUGH, LOOKS, NOTHING, WORTH};
+pub use evidence::{Gain, Limit, Sample};
 
 /// How long a decision holds.
 pub const HOLD: Span = Span::from_secs(30);

@@ -1,11 +1,11 @@
 //! The client: it begins pages, opens connections, requests objects and notes what comes when.
 
+use super::MOST_FAILURES;
 use super::load::Load;
 use super::page::{Pages, Plan};
 use super::policy::{Policy, Received, View};
 use super::report::{Object, Outcome, Page};
 use super::server::{answer, request};
-use super::MOST_FAILURES;
 use crate::app::{Application, Conn, Failure, Host};
 use crate::time::{Span, Time};
 

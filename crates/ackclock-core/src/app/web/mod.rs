@@ -21,7 +21,7 @@ pub mod policy;
 pub mod report;
 pub mod server;
 
-use super::params::{optional, required, Given, Kind, Problem};
+use super::params::{Given, Kind, Problem, optional, required};
 use super::registry::Entry;
 use super::{Application, Connections, End, Made, Setup};
 use crate::time::Span;

@@ -4,8 +4,8 @@
 //! objects, time to the next page, bytes of the objects. So the page with a given number is the same whatever the
 //! controller, the connections and the pages before it are, and a size is the same whatever the convention of counting is.
 
-use crate::app::params::{Given, Problem};
 use crate::app::Setup;
+use crate::app::params::{Given, Problem};
 use crate::rng::Stream;
 use crate::time::Span;
 use crate::variate::Variate;

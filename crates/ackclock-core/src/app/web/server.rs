@@ -168,11 +168,7 @@ mod tests {
             let mut seen = [false; 3];
             let expected = order.map(|n: u64| {
                 let begun = std::mem::replace(&mut seen[n as usize], true);
-                if begun {
-                    rest(n)
-                } else {
-                    first(n)
-                }
+                if begun { rest(n) } else { first(n) }
             });
             assert_eq!(host.did, expected.concat());
         }

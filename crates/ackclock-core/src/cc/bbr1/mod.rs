@@ -16,17 +16,16 @@ use super::registry::{Builder, Controller};
 use super::{Ack, CongestionControl, Control, Cx, Needs, Pacing, Phase, RecoveryBy, Restart, Signal, Undo};
 use crate::params::Params;
 use crate::time::Time;
-use path::{bandwidth, mul_div, Path, BW_SHIFT, NO_RTT};
+use path::{BW_SHIFT, NO_RTT, Path, bandwidth, mul_div};
 use policer::{Policer, Sample, Sums};
-use settings::{Settings, GAIN_UNIT, PARAMS};
+use settings::{GAIN_UNIT, PARAMS, Settings};
 
 pub(super) const ENTRY: Controller = Controller {
     name: "bbr1",
     family: "model",
     source: "draft-cardwell-iccrg-bbr-congestion-control-00",
     summary: "paces at the bottleneck's bandwidth, keeps twice the bandwidth-delay product in flight",
-    differences:
-        "Linux counts segments, paces 1 % below the estimate, allows for aggregated acknowledgments and detects \
+    differences: "Linux counts segments, paces 1 % below the estimate, allows for aggregated acknowledgments and detects \
         policers; ns-3 has neither margin nor detection",
     params: PARAMS,
     builder: Builder::Whole(|p| Box::new(Bbr1::new(p))),

@@ -3,7 +3,7 @@
 //! Amounts of data are whole *units*: segments in variant linux, bytes in variant draft. A bandwidth is in units per
 //! microsecond, shifted left by 24 bits as Linux has it.
 
-use super::settings::{Settings, GAIN_UNIT};
+use super::settings::{GAIN_UNIT, Settings};
 use crate::estimator::windowed_filter::WindowedMax;
 
 pub(super) const BW_SHIFT: u32 = 24;
@@ -109,11 +109,7 @@ impl Path {
     /// Units of so many bytes.
     #[inline]
     pub fn units(&self, bytes: u64) -> u64 {
-        if self.unit == 1 {
-            bytes
-        } else {
-            bytes.div_ceil(self.unit)
-        }
+        if self.unit == 1 { bytes } else { bytes.div_ceil(self.unit) }
     }
 
     /// Bytes of a number of units.

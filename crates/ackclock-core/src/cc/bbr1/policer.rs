@@ -1,8 +1,8 @@
 //! BBRv1's detection of token-bucket policers (Flach et al., "An Internet-Wide Analysis of Traffic Policing",
 //! SIGCOMM 2016; Linux's long-term bandwidth): two intervals in a row with heavy loss and the same rate.
 
-use super::path::{bandwidth, mul_div, Path};
-use super::settings::{Settings, GAIN_UNIT};
+use super::path::{Path, bandwidth, mul_div};
+use super::settings::{GAIN_UNIT, Settings};
 
 /// Sums of the connection at one instant.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,6 @@
 //! Parameters of BBRv1 and what they become: whole numbers in the units of the variant.
 
-use crate::params::{count, float, time, Default, Kind, ParamSpec, Params};
+use crate::params::{Default, Kind, ParamSpec, Params, count, float, time};
 
 /// Gains are fixed-point numbers with sixteen fractional bits: exact for Linux, which has eight.
 pub(super) const GAIN_UNIT: u64 = 1 << 16;
@@ -42,10 +42,16 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         (-1.0, 0.5),
         "share of the estimated bandwidth that pacing leaves free; below zero the variant's own: draft 0, linux 0.01",
     ),
-    switch("ack_aggregation", "adds the excess of aggregated acknowledgments to the window; auto is on in variant linux"),
+    switch(
+        "ack_aggregation",
+        "adds the excess of aggregated acknowledgments to the window; auto is on in variant linux",
+    ),
     count("extra_acked_rounds", 5, (1.0, 31.0), "half of the window of the filter of that excess, round trips"),
     time("extra_acked_max", 100, (0.0, 10.0), "most that is added, as time at the estimated bandwidth"),
-    switch("policer_detection", "takes the long-term rate of a policed path for the bandwidth; auto is on in variant linux"),
+    switch(
+        "policer_detection",
+        "takes the long-term rate of a policed path for the bandwidth; auto is on in variant linux",
+    ),
     count("policer_min_rounds", 4, (1.0, 31.0), "shortest interval that may show a policer, round trips"),
     float("policer_loss", 0.1953125, (0.0, 1.0), "lost / delivered of such an interval (Linux: 50/256)"),
     float("policer_ratio", 0.125, (0.0, 1.0), "largest relative difference of the rates of two such intervals"),

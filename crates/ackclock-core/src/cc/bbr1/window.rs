@@ -1,7 +1,7 @@
 //! BBRv1's window: towards its target as data is delivered, with the caution of recovery.
 
-use super::path::{mul_div, BW_SHIFT};
-use super::{losing, Bbr1, Mode};
+use super::path::{BW_SHIFT, mul_div};
+use super::{Bbr1, Mode, losing};
 use crate::cc::{Ack, Cx, Phase};
 
 impl Bbr1 {

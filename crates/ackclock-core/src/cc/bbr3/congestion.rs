@@ -1,7 +1,7 @@
 //! BBRv3's answer to loss (draft-ietf-ccwg-bbr §5.5.10, §5.5.11): the short-term bounds, the long-term bound, and how
 //! an unfounded answer is taken back.
 
-use super::{Bbr3, State, INFINITE};
+use super::{Bbr3, INFINITE, State};
 use crate::cc::{Ack, Cx, Lost, Phase, RateSample};
 
 /// What the last round trip delivered, and whether it lost.

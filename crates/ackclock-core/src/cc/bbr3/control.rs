@@ -1,6 +1,6 @@
 //! BBRv3's pacing rate and window (draft-ietf-ccwg-bbr §5.6).
 
-use super::{Bbr3, State, INFINITE};
+use super::{Bbr3, INFINITE, State};
 use crate::cc::{Cx, Phase};
 use crate::time::Span;
 

@@ -22,7 +22,7 @@ use crate::time::{Span, Time};
 use congestion::{Saved, Signals};
 use full_pipe::FullPipe;
 use probe_bw::Acks;
-use settings::{Settings, PARAMS};
+use settings::{PARAMS, Settings};
 
 pub(super) const ENTRY: Controller = Controller {
     name: "bbr3",

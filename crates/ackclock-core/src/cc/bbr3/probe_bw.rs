@@ -1,6 +1,6 @@
 //! BBRv3's bandwidth probing (draft-ietf-ccwg-bbr §5.3.3): DOWN, CRUISE, REFILL, UP, and around again.
 
-use super::{Bbr3, State, INFINITE};
+use super::{Bbr3, INFINITE, State};
 use crate::cc::{Ack, Cx};
 use crate::math::{float, whole};
 use crate::time::Span;

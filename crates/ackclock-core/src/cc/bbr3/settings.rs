@@ -1,6 +1,6 @@
 //! Parameters of BBRv3.
 
-use crate::params::{count, float, time, Default, Kind, ParamSpec, Params};
+use crate::params::{Default, Kind, ParamSpec, Params, count, float, time};
 use crate::time::Span;
 
 /// Parameters of `bbr3`; the draft's name of each stands in its sentence.

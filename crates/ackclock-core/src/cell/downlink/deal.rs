@@ -1,7 +1,7 @@
 //! Dealing out groups of resource blocks one by one: in turn, or each to the user for whom it is worth most.
 
 use super::{Discipline, Downlink};
-use crate::cell::tables::{bits, SCHEMES};
+use crate::cell::tables::{SCHEMES, bits};
 use crate::path::Store;
 
 /// What has been dealt out in a TTI.

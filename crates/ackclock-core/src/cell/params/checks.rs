@@ -1,9 +1,9 @@
 //! What makes no sense in the description of a cell.
 
+use super::super::TTI;
 use super::super::grid::BANDWIDTHS;
 use super::super::rlc::ttis;
 use super::super::tables::bits;
-use super::super::TTI;
 use super::{CellParams, Errors, Place, Refusal, Thresholds};
 use crate::time::Span;
 

@@ -1,6 +1,6 @@
 //! The receiver of RLC: gives out packets in order.
 
-use super::{begin, Bearer, Mode, NEVER};
+use super::{Bearer, Mode, NEVER, begin};
 use crate::path::{Out, Store};
 use crate::ring::Ring;
 use crate::time::Time;

@@ -1,6 +1,6 @@
 //! The sender of RLC: fills blocks.
 
-use super::{begin, Bearer, Consequences, Pdu};
+use super::{Bearer, Consequences, Pdu, begin};
 use crate::cell::params::Mode;
 use crate::path::Store;
 use crate::time::Time;

@@ -44,11 +44,7 @@ impl<'a> Reader<'a> {
     pub const fn number(&mut self) -> f64 {
         let (negative, tenthousandths) = self.fixed();
         let size = tenthousandths as f64 / 10_000.0;
-        if negative {
-            -size
-        } else {
-            size
-        }
+        if negative { -size } else { size }
     }
 
     const fn fixed(&mut self) -> (bool, u32) {

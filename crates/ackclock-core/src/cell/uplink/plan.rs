@@ -4,7 +4,7 @@ use crate::cell::params::Rlc;
 use crate::cell::radio::Medium;
 use crate::cell::scheduler::{Discipline, Scheduler};
 use crate::cell::sinr::decibel;
-use crate::cell::tables::{bits, SCHEMES};
+use crate::cell::tables::{SCHEMES, bits};
 
 /// Resource blocks, a scheme, and what they carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

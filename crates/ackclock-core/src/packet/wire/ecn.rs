@@ -1,7 +1,7 @@
 //! Marks rewritten in the bytes of a packet, as a router does it.
 
 use super::super::Ecn;
-use super::{updated, Fault};
+use super::{Fault, updated};
 
 /// Sets the ECN field of the IP header that `packet` begins with; of version 4 with the header's checksum, which stays as
 /// right or wrong as it was (RFC 1624).

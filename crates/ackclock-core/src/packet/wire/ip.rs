@@ -1,7 +1,7 @@
 //! An IP packet of either version, as far as it was captured.
 
 use super::super::{Address, Ecn};
-use super::{protocol, Extensions, Fault, Ipv4, Ipv6, Sum};
+use super::{Extensions, Fault, Ipv4, Ipv6, Sum, protocol};
 
 /// Which part of a larger packet a fragment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

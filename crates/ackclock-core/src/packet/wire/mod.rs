@@ -18,13 +18,13 @@ mod options;
 mod tcp;
 mod udp;
 
-pub use checksum::{updated, Sum};
+pub use checksum::{Sum, updated};
 pub use ecn::set_ecn;
 pub use ip::{Fragment, Ip};
 pub use ipv4::Ipv4;
 pub use ipv6::{Extensions, Ipv6};
-pub use options::{Options, SackList, MOST_OPTION_BYTES};
-pub use tcp::{flags, Tcp};
+pub use options::{MOST_OPTION_BYTES, Options, SackList};
+pub use tcp::{Tcp, flags};
 pub use udp::Udp;
 
 /// Protocol numbers of what IP carries.

@@ -1,6 +1,6 @@
 //! The options of a TCP header: MSS (RFC 9293 §3.7.1), window scale and timestamps (RFC 7323), SACK (RFC 2018).
 
-use crate::tcp::segment::{self, SackBlock, Segment, MAX_SACK_BLOCKS};
+use crate::tcp::segment::{self, MAX_SACK_BLOCKS, SackBlock, Segment};
 
 /// Most that a header has room for.
 pub const MOST_OPTION_BYTES: usize = 40;

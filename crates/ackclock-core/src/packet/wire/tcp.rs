@@ -1,6 +1,6 @@
 //! The header of a TCP segment (RFC 9293).
 
-use super::{Fault, Options, Sum, MOST_OPTION_BYTES};
+use super::{Fault, MOST_OPTION_BYTES, Options, Sum};
 use crate::tcp::Segment;
 
 /// The flags as they stand in the header, the three reserved bits above them.

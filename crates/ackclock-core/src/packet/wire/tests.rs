@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::packet::{Address, Ecn, Family, FourTuple};
-use crate::tcp::segment::{flags as bits, SackBlock, Segment};
+use crate::tcp::segment::{SackBlock, Segment, flags as bits};
 
 /// RFC 1071 §3's example, and RFC 1624 §4's of a header whose sum becomes zero.
 #[test]

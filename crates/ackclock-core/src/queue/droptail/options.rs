@@ -3,7 +3,7 @@
 //! Dropping from the front: T. V. Lakshman, A. Neidhardt and T. J. Ott, The drop from front strategy in TCP and in TCP
 //! over ATM, INFOCOM 1996; at random: RFC 2309 §2. Age: the discard timer of 3GPP TS 36.323 §5.4.
 
-use super::super::{mark, Backlog, Limits, Queue, Reason, Sink};
+use super::super::{Backlog, Limits, Queue, Reason, Sink, mark};
 use super::Step;
 use crate::packet::Parcel;
 use crate::ring::Ring;

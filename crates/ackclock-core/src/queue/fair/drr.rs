@@ -4,8 +4,8 @@
 //! rest if it still waits; a flow that has nothing left loses it. The work per packet is constant if the quantum is at
 //! least the largest packet.
 
-use super::flows::{reach, Flows};
-use super::{Discipline, Fair, Scheduler, DROP, DROP_END, PER_FLOW_LIMIT};
+use super::flows::{Flows, reach};
+use super::{DROP, DROP_END, Discipline, Fair, PER_FLOW_LIMIT, Scheduler};
 use crate::packet::Parcel;
 use crate::params::{Default as Or, Kind, ParamSpec};
 use crate::queue::registry::Site;

@@ -4,8 +4,8 @@
 //! that left are used again, so nothing is allocated per packet once the queue has been as long as it gets.
 
 use crate::packet::Parcel;
-use crate::queue::fattest::Sizes;
 use crate::queue::Backlog;
+use crate::queue::fattest::Sizes;
 
 const NONE: u32 = u32::MAX;
 
@@ -62,11 +62,7 @@ impl Flows {
     /// The bytes of `flow`.
     #[inline]
     pub fn bytes(&self, flow: u32) -> u64 {
-        if (flow as usize) < self.flows.len() {
-            self.sizes.get(flow as usize)
-        } else {
-            0
-        }
+        if (flow as usize) < self.flows.len() { self.sizes.get(flow as usize) } else { 0 }
     }
 
     /// The flow with the most bytes, and its bytes.

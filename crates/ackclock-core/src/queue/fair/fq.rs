@@ -7,10 +7,10 @@
 //!
 //! With weights, n is the sum of the weights of the flows that wait over the weight of the flow (ns-2 has none).
 
-use super::flows::{reach, Flows};
+use super::flows::{Flows, reach};
 use super::gps::work;
 use super::weights::{Share, Weights};
-use super::{per_flow_limit, Discipline, Fair, Scheduler, DROP, DROP_END};
+use super::{DROP, DROP_END, Discipline, Fair, Scheduler, per_flow_limit};
 use crate::packet::Parcel;
 use crate::time::Time;
 

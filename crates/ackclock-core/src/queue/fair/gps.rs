@@ -10,7 +10,7 @@
 
 use super::flows::reach;
 use super::heap::Heap;
-use super::weights::{gcd, Share, Weights};
+use super::weights::{Share, Weights, gcd};
 use crate::params::ParamError;
 use crate::queue::registry::Site;
 use crate::time::Time;

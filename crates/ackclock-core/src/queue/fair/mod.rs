@@ -17,7 +17,7 @@ mod wfq;
 use super::registry::{Discipline, Site};
 use super::{Backlog, Limits, Queue, Reason, Sink};
 use crate::packet::Parcel;
-use crate::params::{choice, count, ParamError, ParamSpec, Params};
+use crate::params::{ParamError, ParamSpec, Params, choice, count};
 use crate::time::Time;
 use flows::Flows;
 

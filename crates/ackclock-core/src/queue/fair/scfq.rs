@@ -1,10 +1,10 @@
 //! Self-clocked fair queueing (Golestani, A self-clocked fair queueing scheme for broadband applications, INFOCOM 1994):
 //! virtual time is the finish tag of the packet in service, F = max(F', V) + L/w, and the least F is next.
 
-use super::flows::{reach, Flows};
+use super::flows::{Flows, reach};
 use super::heap::Heap;
 use super::weights::{Share, Weights};
-use super::{Discipline, Fair, Scheduler, DROP, DROP_END, PER_FLOW_LIMIT};
+use super::{DROP, DROP_END, Discipline, Fair, PER_FLOW_LIMIT, Scheduler};
 use crate::packet::Parcel;
 use crate::time::Time;
 

@@ -1,6 +1,6 @@
 use super::super::registry::{self, Site};
 use super::super::{Backlog, Kept, Limits};
-use super::testing::{build, order, play, site, text, Sent};
+use super::testing::{Sent, build, order, play, site, text};
 use crate::packet::Parcel;
 use crate::params::Value;
 use crate::rng::Stream;

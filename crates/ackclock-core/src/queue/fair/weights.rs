@@ -40,11 +40,7 @@ const LARGEST_MULTIPLE: u64 = 1 << 24;
 const RANGE: (f64, f64) = (0.001, 1000.0);
 
 pub(super) fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 {
-        a
-    } else {
-        gcd(b, a % b)
-    }
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl Weights {

@@ -5,7 +5,7 @@ use super::gps::Gps;
 use super::heap::Heap;
 use super::weights::Weights;
 use super::wfq::{ByTags, Order, Tags};
-use super::{Discipline, Fair, DROP, DROP_END, PER_FLOW_LIMIT};
+use super::{DROP, DROP_END, Discipline, Fair, PER_FLOW_LIMIT};
 use crate::time::Time;
 
 pub(super) const ENTRY: Discipline = Discipline {

@@ -3,18 +3,17 @@
 //! Demers, Keshav and Shenker, Analysis and simulation of a fair queueing algorithm, SIGCOMM 1989 (equal weights, "bit
 //! rounds"); Parekh and Gallager 1993 (packet GPS). Virtual time is exact: `gps.rs`.
 
-use super::flows::{reach, Flows};
+use super::flows::{Flows, reach};
 use super::gps::Gps;
 use super::heap::Heap;
 use super::weights::{Share, Weights};
-use super::{Discipline, Fair, Scheduler, DROP, DROP_END, PER_FLOW_LIMIT};
+use super::{DROP, DROP_END, Discipline, Fair, PER_FLOW_LIMIT, Scheduler};
 use crate::packet::Parcel;
 use crate::time::Time;
 
 pub(super) const ENTRY: Discipline = Discipline {
     name: "wfq",
-    source:
-        "Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager, IEEE/ACM Transactions on Networking 1(3), 1993",
+    source: "Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager, IEEE/ACM Transactions on Networking 1(3), 1993",
     summary: "packet GPS: the packet that would leave a fluid fair server first is next",
     params: &[DROP, DROP_END, PER_FLOW_LIMIT],
     default_limit: None,

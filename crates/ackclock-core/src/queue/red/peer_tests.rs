@@ -6,7 +6,7 @@
 //! samples: between two seeds of ours they differ by up to 1.4 %, and by that 3 % are allowed.
 
 use super::super::{Backlog, Kept, Limits, Queue};
-use super::{Parcel, Red, Time, ENTRY};
+use super::{ENTRY, Parcel, Red, Time};
 use crate::math::ln;
 use crate::params::{Params, Value};
 use crate::queue::registry::Site;

@@ -1,7 +1,7 @@
 //! RED's parameters: what the scenario says, over a preset, over what follows from the link.
 
 use crate::math::exp;
-use crate::params::{choice, count, flag, float, time, ParamError, ParamSpec, Params};
+use crate::params::{ParamError, ParamSpec, Params, choice, count, flag, float, time};
 use crate::queue::registry::Site;
 use crate::time::Span;
 
@@ -24,12 +24,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         (0.0, 1e12),
         "average from which packets are dropped or marked; 0 is the preset's: 5 packets or by the link",
     ),
-    float(
-        "max",
-        0.0,
-        (0.0, 1e12),
-        "average where the probability is max_p; 0 is the preset's: 15 packets or 3 min",
-    ),
+    float("max", 0.0, (0.0, 1e12), "average where the probability is max_p; 0 is the preset's: 15 packets or 3 min"),
     choice(
         "thresholds_from",
         &["preset", "link"],
@@ -77,12 +72,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ),
     choice("adaptive", &["preset", "on", "off"], "max_p follows the average (Floyd et al. 2001); preset: off, ared on"),
     time("interval", 500, (1e-3, 3600.0), "adaptive: time between steps of max_p"),
-    float(
-        "alpha",
-        0.01,
-        (0.0, 1.0),
-        "adaptive: largest step up of max_p, which is never more than a quarter of it",
-    ),
+    float("alpha", 0.01, (0.0, 1.0), "adaptive: largest step up of max_p, which is never more than a quarter of it"),
     float("beta", 0.9, (0.0, 1.0), "adaptive: factor by which max_p goes down"),
     float("bottom", 0.01, (1e-9, 1.0), "adaptive: below this max_p goes down no further"),
     float("top", 0.5, (0.0, 1.0), "adaptive: above this max_p goes up no further"),

@@ -1,7 +1,7 @@
 //! Vectors: the laws by hand from their formulas, the averages from (1 - w)^n, the gaps from their distribution.
 
-use super::law::{spread, Curve};
-use super::settings::{Settings, PARAMS};
+use super::law::{Curve, spread};
+use super::settings::{PARAMS, Settings};
 use super::*;
 use crate::packet::Ecn;
 use crate::params::Value;

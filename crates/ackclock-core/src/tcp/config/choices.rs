@@ -11,11 +11,7 @@ pub(super) trait Field: Sized {
 
 impl Field for bool {
     fn from_value(v: &Value) -> Option<Self> {
-        if let Value::Bool(b) = v {
-            Some(*b)
-        } else {
-            None
-        }
+        if let Value::Bool(b) = v { Some(*b) } else { None }
     }
     fn to_value(&self) -> Value {
         Value::Bool(*self)
@@ -24,11 +20,7 @@ impl Field for bool {
 
 impl Field for u64 {
     fn from_value(v: &Value) -> Option<Self> {
-        if let Value::Int(n) = v {
-            Some(*n)
-        } else {
-            None
-        }
+        if let Value::Int(n) = v { Some(*n) } else { None }
     }
     fn to_value(&self) -> Value {
         Value::Int(*self)
@@ -37,11 +29,7 @@ impl Field for u64 {
 
 impl Field for Span {
     fn from_value(v: &Value) -> Option<Self> {
-        if let Value::Duration(s) = v {
-            Some(*s)
-        } else {
-            None
-        }
+        if let Value::Duration(s) = v { Some(*s) } else { None }
     }
     fn to_value(&self) -> Value {
         Value::Duration(*self)

@@ -63,11 +63,7 @@ impl Profile {
 
     /// The slow start used when the scenario names none, for controller `cc`.
     pub fn default_slow_start(self, cc: &str) -> &'static str {
-        if matches!(self, Profile::Linux | Profile::Ns3) && cc == "cubic" {
-            "hystart"
-        } else {
-            "standard"
-        }
+        if matches!(self, Profile::Linux | Profile::Ns3) && cc == "cubic" { "hystart" } else { "standard" }
     }
 
     /// RFC 3465's limit L under this profile; 0 is none.

@@ -1,7 +1,7 @@
 //! The end of a connection, in order and before its time, and what its owner is to know of it.
 
 use super::{Endpoint, State};
-use crate::tcp::segment::{flags, Segment};
+use crate::tcp::segment::{Segment, flags};
 
 impl Endpoint {
     /// Both directions are closed and acknowledged.

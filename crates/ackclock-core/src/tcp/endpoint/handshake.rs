@@ -3,10 +3,10 @@
 use super::{Endpoint, Failure, State};
 use crate::cc::EcnUse;
 use crate::tcp::config::RtoRule;
-use crate::tcp::ecn::{codepoint, Feedback, Marks};
+use crate::tcp::ecn::{Feedback, Marks, codepoint};
 use crate::tcp::peer_window::PeerWindow;
 use crate::tcp::prediction::Reading;
-use crate::tcp::segment::{flags, Segment};
+use crate::tcp::segment::{Segment, flags};
 use crate::tcp::timers::Timer;
 use crate::time::{Span, Time};
 

@@ -1,7 +1,7 @@
 //! A handshake that waits for its owner: the peer's SYN, or its answer to ours, is kept until it is released.
 
 use super::{Endpoint, State};
-use crate::tcp::segment::{flags, Segment};
+use crate::tcp::segment::{Segment, flags};
 use crate::time::Time;
 
 /// What is held.

@@ -2,7 +2,7 @@
 
 use super::Endpoint;
 use crate::tcp::output::Output;
-use crate::tcp::segment::{flags, Segment};
+use crate::tcp::segment::{Segment, flags};
 
 impl Endpoint {
     /// A segment at `pos` came on a connection with ECN.

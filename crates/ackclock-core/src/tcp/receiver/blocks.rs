@@ -1,6 +1,6 @@
 //! What a receiver says of the data it holds out of order: SACK blocks (RFC 2018, RFC 2883).
 
-use crate::tcp::segment::{SackBlock, Segment, MAX_SACK_BLOCKS};
+use crate::tcp::segment::{MAX_SACK_BLOCKS, SackBlock, Segment};
 
 /// Intervals to report, most recent first; empty ones end the list.
 pub(super) type Report = [(u64, u64); MAX_SACK_BLOCKS];
@@ -31,11 +31,7 @@ impl Blocks {
     pub fn joined(&self, pos: u64, end: u64) -> (u64, u64) {
         let touching = |a: (u64, u64), r: &(u64, u64)| {
             let apart = r.1 == r.0 || r.1 < a.0 || a.1 < r.0;
-            if apart {
-                a
-            } else {
-                (a.0.min(r.0), a.1.max(r.1))
-            }
+            if apart { a } else { (a.0.min(r.0), a.1.max(r.1)) }
         };
         self.recent.iter().fold((pos, end), touching)
     }

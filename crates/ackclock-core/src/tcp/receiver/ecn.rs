@@ -2,8 +2,8 @@
 
 use super::Receiver;
 use crate::packet::Ecn;
-use crate::tcp::ecn::{Feedback, FIRST_COUNT};
-use crate::tcp::segment::{flags, Segment};
+use crate::tcp::ecn::{FIRST_COUNT, Feedback};
+use crate::tcp::segment::{Segment, flags};
 
 /// Marked packets after which an acknowledgment leaves at once when marks are counted (RFC 9768 §3.2.2.5.1).
 const MOST_UNREPORTED: u32 = 2;

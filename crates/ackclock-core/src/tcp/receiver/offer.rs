@@ -14,11 +14,7 @@ impl Receiver {
     /// Bytes that are there to be read by [`Receiver::read`]; none while they are read for the application, at once or at
     /// `app_read_rate`.
     pub fn unread(&self) -> u64 {
-        if self.by_hand {
-            self.unread
-        } else {
-            0
-        }
+        if self.by_hand { self.unread } else { 0 }
     }
 
     /// The application reads up to `most` bytes; returns how many there were. It may make an acknowledgment due: of what

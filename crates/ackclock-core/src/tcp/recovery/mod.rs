@@ -201,11 +201,7 @@ impl Recovery {
     /// (RFC 6675 §2), without it nothing but itself: number and window `repeated` (RFC 5681 §2).
     #[inline]
     pub fn is_duplicate(&self, d: &Delivery, repeated: bool) -> bool {
-        if self.is_selective() {
-            d.sacked > 0
-        } else {
-            repeated
-        }
+        if self.is_selective() { d.sacked > 0 } else { repeated }
     }
 
     /// Takes what an acknowledgment delivered (RFC 8985 §6.2).

@@ -8,7 +8,7 @@
 use super::super::config::Config;
 use super::super::control_block::ControlBlock;
 use super::super::scoreboard::{Delivery, Scoreboard};
-use super::super::segment::{seq_before, unwrap_seq, Segment};
+use super::super::segment::{Segment, seq_before, unwrap_seq};
 use super::{AckEvent, Recovery};
 use crate::cc;
 use crate::cc::Phase;

@@ -1,6 +1,6 @@
 //! The scoreboard recomputed from scratch: what tests and fuzzers hold the incremental counters against.
 
-use super::{Scoreboard, EVER, FORGOTTEN, LOST, RETRANS, SACKED};
+use super::{EVER, FORGOTTEN, LOST, RETRANS, SACKED, Scoreboard};
 use crate::time::Time;
 
 /// What the sender knows of one outstanding segment.

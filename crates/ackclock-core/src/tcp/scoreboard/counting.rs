@@ -11,11 +11,7 @@ impl Scoreboard {
     /// What a segment of `len` positions counts.
     #[inline]
     pub fn count(&self, len: u32) -> u64 {
-        if self.unit > 0 {
-            self.unit
-        } else {
-            u64::from(len)
-        }
+        if self.unit > 0 { self.unit } else { u64::from(len) }
     }
 
     /// What of a record of which `len` positions are acknowledged, not all of them if `cut`, counts as delivered: as long

@@ -1,6 +1,6 @@
 //! What one acknowledgment delivered, as the scoreboard finds it.
 
-use super::{Record, EVER};
+use super::{EVER, Record};
 use crate::time::{Span, Time};
 
 /// A microsecond, in nanoseconds.

@@ -1,6 +1,6 @@
 //! Which outstanding segments are lost: by counting (RFC 6675), by transmission time (RFC 8985), by timeout.
 
-use super::{RackSegment, Record, Scoreboard, Stamps, EVER, FORGOTTEN, LOST, RETRANS, SACKED};
+use super::{EVER, FORGOTTEN, LOST, RETRANS, RackSegment, Record, SACKED, Scoreboard, Stamps};
 use crate::time::{Span, Time};
 
 impl Scoreboard {

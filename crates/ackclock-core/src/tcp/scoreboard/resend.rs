@@ -1,6 +1,6 @@
 //! What to send again, and in which order (RFC 6675 `NextSeg`).
 
-use super::{Hole, Scoreboard, EVER, LOST, RETRANS, SACKED};
+use super::{EVER, Hole, LOST, RETRANS, SACKED, Scoreboard};
 use crate::estimator::delivery_rate::Totals;
 use crate::time::Time;
 

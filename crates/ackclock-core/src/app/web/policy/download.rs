@@ -7,7 +7,7 @@
 //! the shortest handshake.
 
 use super::{Policy, Received, View};
-use crate::app::parallel::{evidence::LOW, length, Parallel, Window};
+use crate::app::parallel::{Parallel, Window, evidence::LOW, length};
 use crate::math::float;
 use crate::time::{Span, Time};
 

@@ -1,0 +1,15 @@
+//! All integration tests of ackclock-core, as one program: linked once.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod aqm_peers;
+mod aqm_rfc;
+mod beside;
+mod elements;
+mod fair;
+mod fair_peers;
+mod histories;
+mod invariants;
+mod net;
+mod queues;
+mod transfers;
+mod wire;
