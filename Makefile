@@ -2,52 +2,97 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CRATES := -p ackclock-core -p ackclock-run -p ackclock-sim -p ackclock-capture -p ackclock-emu -p ackclock-proxy -p ackclock-get
+# Compiled Python is kept: without it, each of some hundred processes of the tests compiles the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
+# One profile for all that is not measured: programs, extension and tests share what they depend on.
+CARGO := cargo build --quiet --locked --profile ci
+PROGRAMS := ackclock-emu ackclock-get ackclock-proxy
+# Our own crates are tested with assertions and checks of overflow; other crates are those of the build.
+RUST_TEST := CARGO_PROFILE_CI_DEBUG_ASSERTIONS=true CARGO_PROFILE_CI_OVERFLOW_CHECKS=true cargo test --quiet --locked --profile ci
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
+EXTENSION := python/ackclock/_ackclock.abi3.so
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := -n auto --dist worksteal
+KERNEL_VT := $(wildcard python/tests/kernel_vt*.py)
 
-.PHONY: help build demo test kernel-vt-test bench lint docs instructions fuzz clean
+.PHONY: help build demo test test-all test-slow test-guides test-conformance test-studies test-kernel-vt test-real-time \
+	test-rust test-rust-more test-times bench lint lint-rust lint-python docs instructions fuzz release clean
 
 help:            ## this list
-	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z_-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-$(VENV)/.installed: constraints-dev.txt
+$(VENV)/.runtime: constraints.txt constraints-build.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r constraints-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r constraints.txt -r constraints-build.txt
 	touch $@
 
-build: $(VENV)/.installed  ## create .venv with the release extension; then .venv/bin/ackclock is the command
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet > /dev/null
-	cargo build --quiet --profile program -p ackclock-emu -p ackclock-get
-	cargo build --quiet --release -p ackclock-proxy
-	install target/program/ackclock-emu target/release/ackclock-proxy target/program/ackclock-get $(BIN)
+$(VENV)/.installed: constraints-dev.txt $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r constraints-dev.txt
+	touch $@
 
-demo: build      ## three controllers on a long fat pipe: table, Parquet and figure in results/demo
+$(VENV)/.extension: $(VENV)/.runtime $(RUST_SOURCES) pyproject.toml
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --locked --profile ci --quiet > /dev/null
+	touch $@
+
+build: $(VENV)/.installed $(VENV)/.extension  ## create .venv with the extension and the programs; then .venv/bin/ackclock is the command
+	$(CARGO) $(addprefix -p ,$(PROGRAMS))
+	install $(addprefix target/ci/,$(PROGRAMS)) $(BIN)
+
+demo: $(VENV)/.extension  ## three controllers on a long fat pipe: table, Parquet and figure in results/demo
 	rm -rf results/demo
 	$(BIN)/ackclock run scenarios/high-bdp.toml --out results/demo --plot
 
-test: build      ## all tests: Rust, Python, conformance
-	cargo test --quiet $(CRATES)
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not real_time" python/tests conformance
-	$(BIN)/python -m pytest -m real_time python/tests
+test: build test-rust  ## the tests to run before every commit, and one of each slower tier
+	$(PYTEST) $(PARALLEL) -m "quick and not real_time" python/tests conformance
+	$(PYTEST) -m "quick and real_time" python/tests
+	@echo "make test: passed. The slower tiers are left out: make test-all runs everything, .ci/run those that a change needs"
 
-kernel-vt-test: build  ## runs on a kernel in virtual time, which is built if there is none (minutes): see docs/engines.md
+test-all: build test-rust-more  ## all tests of all tiers, a kernel in virtual time, fuzzing and instruction counts
+	$(PYTEST) $(PARALLEL) -m "not real_time" python/tests conformance
+	$(PYTEST) -m real_time python/tests
+	$(MAKE) test-kernel-vt fuzz instructions
+
+test-slow test-guides test-conformance test-studies: test-%: build  ## tests of one tier
+	$(PYTEST) $(PARALLEL) -m "$* and not real_time" python/tests conformance
+
+test-real-time: build  ## tests that measure by the clock of the host, one at a time
+	$(PYTEST) -m real_time python/tests
+
+test-kernel-vt: build  ## runs on a kernel in virtual time, which is built if there is none (minutes): see docs/engines.md
 	$(BIN)/ackclock kernel build
-	$(BIN)/python -m pytest -n auto --dist loadfile python/tests/kernel_vt.py python/tests/kernel_vt_options.py python/tests/kernel_vt_shell.py python/tests/kernel_vt_measure.py python/tests/kernel_vt_get.py python/tests/kernel_vt_proxy.py
-	$(BIN)/python -m pytest --engine kernel-vt python/tests/test_kernel_timed.py
+	$(PYTEST) $(PARALLEL) $(KERNEL_VT)
+	$(PYTEST) --engine kernel-vt python/tests/test_kernel_timed.py
+
+test-rust:       ## tests in Rust
+	$(RUST_TEST) --workspace --tests
+	$(RUST_TEST) --doc -p ackclock-core
+
+test-rust-more:  ## tests in Rust with ten times as many random cases
+	ACKCLOCK_MORE=10 $(RUST_TEST) --workspace --tests
+	$(RUST_TEST) --doc -p ackclock-core
+
+test-times: build  ## measure the CPU time of all Python tests and renew the list of slow ones (20 minutes)
+	$(PYTEST) $(PARALLEL) -m "not real_time" --cpu-times target/times.tsv python/tests conformance
+	$(BIN)/python scripts/slow_tests.py target/times.tsv
 
 bench: build     ## speed and memory against ns-3 and ns-2, where they are installed
 	$(BIN)/python benches/bench.py
 
 instructions:    ## instructions per packet against the committed baseline (needs valgrind)
-	cargo build --quiet --release -p ackclock-sim --example dumbbell --example play
-	cargo build --quiet --release -p ackclock-capture --example analyse
+	cargo build --quiet --locked --release -p ackclock-sim --example dumbbell --example play
+	cargo build --quiet --locked --release -p ackclock-capture --example analyse
 	$(PYTHON) benches/instructions.py
 
 fuzz:            ## FUZZ_S seconds (20) of hostile input for each target of fuzz/, beginning with its corpus
 	bash scripts/fuzz.sh
 
-lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy, architecture rules
+lint: lint-rust lint-python  ## formatting, clippy, ruff, mypy, architecture rules
+
+lint-rust:
 	cargo fmt --check
-	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	cargo clippy --quiet --locked --profile ci --workspace --all-targets -- -D warnings
+
+lint-python: $(VENV)/.installed
 	$(BIN)/ruff check python conformance benches scripts contrib
 	$(BIN)/ruff format --check python conformance benches scripts contrib
 	$(BIN)/mypy
@@ -59,4 +104,4 @@ docs: build      ## regenerate what is generated: schema, CLI reference, validat
 	$(BIN)/python scripts/validation.py
 
 clean:           ## remove what was built
-	rm -rf $(VENV) target results
+	rm -rf $(VENV) target results $(EXTENSION)

@@ -29,7 +29,7 @@ PAGES = (
     *sorted((ROOT / "docs" / "howto").glob("*.md")),
 )
 KERNELS = (ROOT / "docs" / "howto" / "patch-the-kernel.md",)
-"""Of these the pages that build kernels, which takes minutes: make kernel-vt-test plays them."""
+"""Of these the pages that build kernels, which takes minutes: make test-kernel-vt plays them."""
 TIMED = (ROOT / "docs" / "howto" / "measure-a-line.md",)
 """Those that measure by the clock of the computer, which nothing else may keep busy then."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A kernel in virtual time for .ci/run: `kernel_vt.sh build` makes it, beside other work, `kernel_vt.sh test` plays on it.
+# A kernel in virtual time for .ci/run: `kernel_vt.sh build` makes it, beside other work, `kernel_vt.sh test [FILE...]` plays on it.
 # Where the computer cannot do that at all (another architecture, no ptrace, no sources to be had) this says NOT TESTED and why.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,12 +31,14 @@ case "${1:-}" in
     fi
     make build
     "$python" -m ackclock kernel build
-    # The figures of the how-to page are of one build of a kernel, and a patched one takes minutes: make kernel-vt-test plays it.
-    "$python" -m pytest -n auto --dist loadfile python/tests/kernel_vt.py python/tests/kernel_vt_options.py python/tests/kernel_vt_shell.py python/tests/kernel_vt_measure.py python/tests/kernel_vt_get.py python/tests/kernel_vt_proxy.py -k "not page_runs"
+    shift
+    [ $# -gt 0 ] || set -- python/tests/kernel_vt*.py
+    # The figures of the how-to page are of one build of a kernel, and a patched one takes minutes: make test-kernel-vt plays it.
+    "$python" -m pytest -n auto --dist worksteal "$@" -k "not page_runs"
     "$python" -m pytest --engine kernel-vt python/tests/test_kernel_timed.py
     ;;
   *)
-    echo "usage: kernel_vt.sh build | test" >&2
+    echo "usage: kernel_vt.sh build | test [FILE...]" >&2
     exit 2
     ;;
 esac

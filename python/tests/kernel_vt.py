@@ -1,4 +1,4 @@
-"""Runs on a kernel in virtual time: make kernel-vt-test. Without such a kernel they fail, and say so.
+"""Runs on a kernel in virtual time: make test-kernel-vt. Without such a kernel they fail, and say so.
 
 They are no part of make test, for a kernel takes minutes to build; what such runs gave is compared there.
 """

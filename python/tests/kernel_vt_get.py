@@ -1,4 +1,4 @@
-"""``ackclock get`` behind lines in virtual time: make kernel-vt-test. Without a kernel they fail, and say so."""
+"""``ackclock get`` behind lines in virtual time: make test-kernel-vt. Without a kernel they fail, and say so."""
 
 from __future__ import annotations
 

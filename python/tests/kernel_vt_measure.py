@@ -1,4 +1,4 @@
-"""Campaigns on a path in virtual time: make kernel-vt-test. Client, server and kernel are the real ones."""
+"""Campaigns on a path in virtual time: make test-kernel-vt. Client, server and kernel are the real ones."""
 
 from __future__ import annotations
 

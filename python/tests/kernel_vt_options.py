@@ -1,6 +1,6 @@
 """Options of endpoints take effect on a kernel: of each two values are played, and what tells them apart is looked at.
 
-Runs in virtual time (make kernel-vt-test), so that a lost packet, a timer and a counter are the same each time. What is
+Runs in virtual time (make test-kernel-vt), so that a lost packet, a timer and a counter are the same each time. What is
 looked at is what packets, counters of the hosts and TCP_INFO say, not what was asked for.
 """
 

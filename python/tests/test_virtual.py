@@ -1,6 +1,6 @@
 """Kernels for virtual time without one: what is built of what, what they are called, what is said where one is missing.
 
-What needs such a kernel is in kernel_vt.py (make kernel-vt-test); what such runs have given is compared with the
+What needs such a kernel is in kernel_vt.py (make test-kernel-vt); what such runs have given is compared with the
 simulator in conformance/test_virtual_time.py.
 """
 
