@@ -149,7 +149,9 @@ def commands(chosen: Iterable[str]) -> list[list[str]]:
     quick_pages = [name for name in pages if name not in timed]
     nodes = [f"python/tests/test_guides.py::{PLAYED}[{name}]" for name in quick_pages]
     if files or nodes or notebook:
-        ordered.append([*parallel, "-m", "(slow or conformance or studies or guides) and not quick", *files, *notebook, *nodes])
+        ordered.append(
+            [*parallel, "-m", "(slow or conformance or studies or guides) and not quick", *files, *notebook, *nodes]
+        )
     alone = [f"python/tests/{name}" for name in by_tier.pop("real_time", [])]
     alone += [f"python/tests/test_guides.py::{PLAYED}[{name}]" for name in pages if name in timed]
     if alone:

@@ -39,7 +39,8 @@ def main() -> int:
     chosen = parser.parse_args()
     with chosen.times.open(encoding="utf-8") as file:
         rows = [
-            (row["test"], float(row["cpu_s"]), float(row["set_up_cpu_s"])) for row in csv.DictReader(file, delimiter="\t")
+            (row["test"], float(row["cpu_s"]), float(row["set_up_cpu_s"]))
+            for row in csv.DictReader(file, delimiter="\t")
         ]
     found = slow(rows, chosen.threshold)
     lines = [f"{node}\t{cpu:.1f}\n" for node, cpu in found.items()]

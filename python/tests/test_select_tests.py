@@ -59,7 +59,9 @@ def test_paths_select_what_they_touch(changed: str, selected: set[str], not_sele
 
 
 def test_every_pattern_of_the_map_matches_a_file_and_a_unit() -> None:
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     known = select_tests.units()
     tiers_used = {*tiers.TIERS, *select_tests.COMMANDS}
     for rule in select_tests.rules():
@@ -111,7 +113,10 @@ def test_the_change_is_counted_from_a_commit_four_hours_before(tmp_path: Path, m
 def test_the_script_prints_what_it_selects() -> None:
     script = ROOT / "scripts" / "select_tests.py"
     done = subprocess.run(
-        [sys.executable, str(script), "--base", "HEAD", "--date", "2026-11-30"], capture_output=True, text=True, check=True
+        [sys.executable, str(script), "--base", "HEAD", "--date", "2026-11-30"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     first, *_, last = done.stdout.splitlines()
     assert first.startswith("slower tests for 0 files changed since ")

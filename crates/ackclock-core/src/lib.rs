@@ -29,6 +29,9 @@ pub mod packet;
 pub mod params;
 pub mod path;
 pub mod queue;
+#[cfg(test)]
+#[path = "../../testing/cases.rs"]
+mod random_cases;
 pub mod ring;
 pub mod rng;
 pub mod slowstart;

@@ -1,6 +1,7 @@
 //! Tests of trace-driven links.
 
 use super::*;
+use crate::random_cases::{cases, seed};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -113,14 +114,10 @@ fn naive(ms: &[u64], bytes: u32, packets: &[(u64, u32)]) -> Vec<u64> {
     out
 }
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |v| v.parse().unwrap())
-}
-
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: number("ACKCLOCK_CASES", 3000) as u32,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(number("ACKCLOCK_SEED", 1)),
+        cases: cases(3000) as u32,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(seed()),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -205,9 +202,9 @@ impl Emulator<'_> {
 fn packets_leave_as_from_mahimahi() {
     use crate::rng::Stream;
     let (mut carried, mut wrapped) = (0, 0);
-    let cases = number("ACKCLOCK_CASES", 5000);
+    let cases = cases(5000);
     for case in 0..cases {
-        let mut rng = Stream::named(number("ACKCLOCK_SEED", 1), case, "mahimahi");
+        let mut rng = Stream::named(seed(), case, "mahimahi");
         // Dense, sparse and bursty; some begin at 0.
         let (gap, mut ms, mut t) = ([1, 2, 30][rng.below(3) as usize], Vec::new(), 0);
         for _ in 0..=rng.below(60) {

@@ -6,11 +6,8 @@
 use super::super::Kept;
 use super::*;
 use crate::params::Value;
+use crate::random_cases::{cases, seed};
 use std::collections::VecDeque;
-
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |v| v.parse().unwrap())
-}
 
 /// What a probability is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -270,8 +267,8 @@ impl Both {
 #[test]
 fn every_probability_and_every_packet_is_that_of_the_rfc() {
     let (mut saturated, mut packets) = (0, 0);
-    for case in 0..number("ACKCLOCK_CASES", 4000) {
-        let mut rng = Stream::named(number("ACKCLOCK_SEED", 1), case, "dualpi2 rfc");
+    for case in 0..cases(4000) {
+        let mut rng = Stream::named(seed(), case, "dualpi2 rfc");
         let mut both = Both::new(&mut rng, false);
         saturated += both.play(&mut rng, 600);
         packets += 600;
@@ -283,8 +280,8 @@ fn every_probability_and_every_packet_is_that_of_the_rfc() {
 #[test]
 fn draws_mark_and_drop_as_often_as_the_probabilities_say() {
     let mut sums = [Tally::default(); 3];
-    for case in 0..number("ACKCLOCK_CASES", 4000) {
-        let mut rng = Stream::named(number("ACKCLOCK_SEED", 1), case, "dualpi2 draws");
+    for case in 0..cases(4000) {
+        let mut rng = Stream::named(seed(), case, "dualpi2 draws");
         let mut both = Both::new(&mut rng, true);
         both.play(&mut rng, 600);
         for (sum, tally) in sums.iter_mut().zip(both.tallies) {
@@ -295,7 +292,7 @@ fn draws_mark_and_drop_as_often_as_the_probabilities_say() {
     }
     for sum in sums {
         // Five standard deviations: by chance once in two million.
-        assert!(sum.expected > 1000.0 || number("ACKCLOCK_CASES", 4000) < 1000, "{sum:?}");
+        assert!(sum.expected > 1000.0 || cases(4000) < 1000, "{sum:?}");
         assert!((sum.yes - sum.expected).abs() <= 5.0 * sum.variance.sqrt() + 1e-9, "{sum:?}");
     }
 }

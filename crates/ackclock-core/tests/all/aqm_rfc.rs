@@ -12,12 +12,9 @@ use ackclock_core::rng::Stream;
 use ackclock_core::time::{Span, Time};
 use std::collections::VecDeque;
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |v| v.parse().expect(variable))
-}
-
+/// Cases of a test.
 fn cases() -> u64 {
-    number("ACKCLOCK_CASES", 3000)
+    crate::random_cases::cases(3000)
 }
 
 const MS: u64 = 1_000_000;
@@ -288,7 +285,7 @@ fn site(rng: &Stream) -> Site {
 fn play(name: &str, mut one: impl FnMut(&mut Stream) -> Met) {
     let (mut dropped, mut marked) = (0, 0);
     for case in 0..cases() {
-        let met = one(&mut Stream::named(number("ACKCLOCK_SEED", 1), case, name));
+        let met = one(&mut Stream::named(crate::random_cases::seed(), case, name));
         dropped += met.dropped;
         marked += met.marked;
     }

@@ -8,6 +8,7 @@
 use crate::net::case::{Action, BEFORE_WRAP, Case, EndCase, any_case};
 use crate::net::path::Order;
 use crate::net::{Net, Report, last_steps};
+use crate::random_cases::{self, seed};
 use ackclock_core::params::Value;
 use ackclock_core::tcp::config::UNLIMITED_WINDOW;
 use ackclock_core::time::Span;
@@ -15,15 +16,11 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
 use std::cell::{Cell, RefCell};
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |v| v.parse().expect(variable))
-}
-
 /// Plays transfers drawn from `cases`, each checked by `and` as well, and returns what they went through in all.
 fn property(cases: impl Strategy<Value = Case>, and: impl Fn(&Case, &Report) -> Result<(), String>) -> Report {
     let config = Config {
-        cases: number("ACKCLOCK_CASES", 2500) as u32,
-        rng_seed: RngSeed::Fixed(number("ACKCLOCK_SEED", 1)),
+        cases: random_cases::cases(2500) as u32,
+        rng_seed: RngSeed::Fixed(seed()),
         failure_persistence: None,
         max_shrink_iters: 600,
         ..Config::default()

@@ -11,5 +11,7 @@ mod histories;
 mod invariants;
 mod net;
 mod queues;
+#[path = "../../../testing/cases.rs"]
+mod random_cases;
 mod transfers;
 mod wire;

@@ -5,6 +5,7 @@
 //! others.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use crate::random_cases::{self, seed};
 use ackclock_core::packet::{Ecn, Parcel};
 use ackclock_core::params::{Kind, ParamSpec, Params, Value};
 use ackclock_core::queue::registry::{DISCIPLINES, Discipline, Site};
@@ -15,10 +16,6 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |v| v.parse().expect(variable))
-}
 
 /// A packet on its way: time since the one before (in thousandths of the transmission of 1500 bytes), bytes, flow, class,
 /// ECN.
@@ -305,8 +302,8 @@ fn contract(discipline: &Discipline, case: &Case, met: &mut Met) -> Result<(), S
 #[test]
 fn every_discipline_keeps_the_contract() {
     let config = Config {
-        cases: number("ACKCLOCK_CASES", 3000) as u32,
-        rng_seed: RngSeed::Fixed(number("ACKCLOCK_SEED", 1)),
+        cases: random_cases::cases(3000) as u32,
+        rng_seed: RngSeed::Fixed(seed()),
         failure_persistence: None,
         max_shrink_iters: 2000,
         ..Config::default()

@@ -12,6 +12,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use crate::beside::{extensions_agree, ipv4_agrees, ipv6_agrees, tcp_agrees, their_options, udp_agrees};
+use crate::random_cases::{cases, seed};
 use ackclock_core::packet::wire::{
     Ip, Ipv4, Ipv6, MOST_OPTION_BYTES, Options, SackList, Sum, Tcp, Udp, protocol, set_ecn,
 };
@@ -22,14 +23,10 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |v| v.parse().expect(variable))
-}
-
 fn config() -> Config {
     Config {
-        cases: number("ACKCLOCK_CASES", 20_000) as u32,
-        rng_seed: RngSeed::Fixed(number("ACKCLOCK_SEED", 1)),
+        cases: cases(20_000) as u32,
+        rng_seed: RngSeed::Fixed(seed()),
         failure_persistence: None,
         ..Config::default()
     }

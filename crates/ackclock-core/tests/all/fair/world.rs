@@ -7,18 +7,14 @@ use ackclock_core::queue::{Backlog, Kept, Limits};
 use ackclock_core::rng::Stream;
 use ackclock_core::time::{Span, Time};
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |v| v.parse().expect(variable))
-}
-
 /// How many cases a test plays.
 pub fn cases() -> u64 {
-    number("ACKCLOCK_CASES", 5000)
+    crate::random_cases::cases(5000)
 }
 
 /// A stream for each case.
 pub fn streams(name: &str) -> impl Iterator<Item = (u64, Stream)> + '_ {
-    let seed = number("ACKCLOCK_SEED", 1);
+    let seed = crate::random_cases::seed();
     (0..cases()).map(move |case| (case, Stream::named(seed, case, name)))
 }
 

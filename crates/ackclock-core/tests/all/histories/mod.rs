@@ -13,6 +13,7 @@ mod pauses;
 mod reno;
 mod world;
 
+use crate::random_cases::{cases, seed};
 use ackclock_core::cc::registry::{self, Builder};
 use ackclock_core::cc::{Control, Pacing, RecoveryBy};
 use choice::{Choice, forms};
@@ -22,10 +23,9 @@ use world::{End, Step, World, step};
 
 /// Plays `default` or `ACKCLOCK_CASES` cases.
 fn property<S: Strategy>(default: u32, draws: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
-    let number = |variable, default| std::env::var(variable).map_or(default, |v| v.parse().expect(variable));
     let config = Config {
-        cases: number("ACKCLOCK_CASES", u64::from(default)) as u32,
-        rng_seed: RngSeed::Fixed(number("ACKCLOCK_SEED", 1)),
+        cases: cases(u64::from(default)) as u32,
+        rng_seed: RngSeed::Fixed(seed()),
         failure_persistence: None,
         ..Config::default()
     };

@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 
 pub const MS: u64 = 1_000_000;
 
-/// How many random documents a test plays: `default`, or as many as `ACKCLOCK_CASES` says.
-pub fn cases(default: u64) -> u64 {
-    std::env::var("ACKCLOCK_CASES").map_or(default, |v| v.parse().unwrap())
-}
+#[path = "../../../../testing/cases.rs"]
+mod random_cases;
+#[allow(unused_imports)] // an example shares this file and draws no cases
+pub use random_cases::cases;
 
 /// A document over these links and flows.
 pub fn document(duration_ms: u64, links: Vec<Value>, flows: Vec<Value>) -> Value {
