@@ -5,8 +5,9 @@
     python scripts/mutations.py apply 3 --seed 1      # makes the third of them in the working tree
     git checkout crates python                        # takes it back
 
-Lines are drawn from the sources of the package and of the crates, without tests, comments, messages and type signatures. After
-`apply`, run `make test` and what scripts/select_tests.py selects for the file: one of them must fail.
+Lines are drawn from the sources of the package and of the crates, without tests, comments, messages and type
+signatures. After `apply`, run `make test` and what scripts/select_tests.py selects for the file: one of them must
+fail.
 """
 
 from __future__ import annotations

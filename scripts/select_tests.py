@@ -5,16 +5,17 @@
     python scripts/select_tests.py --run           # runs them (needs `make build`)
     python scripts/select_tests.py --base COMMIT --date 2026-11-29
 
-The quick tests (`make test`) are not selected here: they always run. A unit is a file of tests of a slower tier, or `rust` (more
-random cases), `fuzz`, `instructions`. `.ci/tiers.toml` maps changed paths to units. Every unit that the change does not need is run
-on one day of the week, so that a run each day covers all of them weekly. The change is everything since `--base`, or since the
-environment's ACKCLOCK_CI_BASE, or else since the last commit that is four hours older than HEAD.
+The quick tests (`make test`) are not selected here: they always run. A unit is a file of tests of a slower tier, or
+`rust` (more random cases), `fuzz`, `instructions`. `.ci/tiers.toml` maps changed paths to units. Every unit that the
+change does not need is run on one day of the week, so that a run each day covers all of them weekly. The change is
+everything since `--base`, or since the environment's ACKCLOCK_CI_BASE, or else since the last commit that is four
+hours older than HEAD.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
+import datetime as dt
 import os
 import subprocess
 import sys
@@ -56,7 +57,7 @@ def units() -> dict[str, float]:
     """Every unit with about its CPU time in seconds."""
     found = dict(COSTS)
     for node, cost in tiers.slow_tests().items():
-        path, _, test = node.partition("::")
+        path, _, _test = node.partition("::")
         tier = tiers.slow_tier(node)
         name = Path(path).name
         if tier == "guides" and name == "test_guides.py":
@@ -103,7 +104,7 @@ def day_of_week(known: Mapping[str, float]) -> dict[str, int]:
     return days
 
 
-def selection(changed: Iterable[str], date: datetime.date) -> dict[str, str]:
+def selection(changed: Iterable[str], date: dt.date) -> dict[str, str]:
     """The units to run, each with the reason."""
     known = units()
     chosen = units_for_change(changed, rules(), known)
@@ -176,7 +177,7 @@ def main() -> int:
     parser.add_argument("--run", action="store_true", help="run the units")
     parser.add_argument("--uses", metavar="TIER", help="print nothing; exit with 0 if a unit of this tier is selected")
     parser.add_argument("--base", default=os.environ.get("ACKCLOCK_CI_BASE"), help="first commit before the change")
-    parser.add_argument("--date", type=datetime.date.fromisoformat, default=datetime.datetime.now(datetime.UTC).date())
+    parser.add_argument("--date", type=dt.date.fromisoformat, default=dt.datetime.now(dt.UTC).date())
     chosen = parser.parse_args()
     base, changed = changed_since(chosen.base)
     selected = selection(changed, chosen.date)

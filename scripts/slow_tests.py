@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Renews the list of slow tests from measured CPU times: python scripts/slow_tests.py target/times.tsv.
 
-The input is what `pytest --cpu-times` wrote. A test is slow if it needs more than a second of CPU time. A file whose fixtures
-need more than a second is slow as a whole: otherwise its next test would pay for them.
+The input is what `pytest --cpu-times` wrote. A test is slow if it needs more than a second of CPU time. A file whose
+fixtures need more than a second is slow as a whole: otherwise its next test would pay for them.
 """
 
 from __future__ import annotations

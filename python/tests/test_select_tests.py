@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import os
 import subprocess
 import sys
@@ -12,14 +12,14 @@ import pytest
 
 import select_tests
 import tiers
-from select_tests import Rule, commands, day_of_week, units_for_change, selection
+from select_tests import Rule, commands, day_of_week, selection, units_for_change
 from shared import ROOT
 
-MONDAY = datetime.date(2026, 11, 30)
+MONDAY = dt.date(2026, 11, 30)
 
 
 def test_every_unit_is_selected_within_a_week_without_any_change() -> None:
-    week = [selection([], MONDAY + datetime.timedelta(days=day)) for day in range(7)]
+    week = [selection([], MONDAY + dt.timedelta(days=day)) for day in range(7)]
     assert sorted(unit for day in week for unit in day) == sorted(select_tests.units())
     assert {reason for day in week for reason in day.values()} == set(select_tests.DAYS)
 

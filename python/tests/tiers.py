@@ -1,8 +1,9 @@
 """Tiers of tests: which tests `make test` runs, which it leaves out, and what each costs. A plugin of pytest.
 
-A test that needs more than a second of CPU time is listed in `slow.tsv` beside this file, with its cost. The plugin marks it with
-the tier of its place: `guides`, `conformance`, `studies`, else `slow`. Tests that need a kernel in virtual time are marked
-`kernel_vt`; tests that measure by the clock of the host are marked `real_time` in their source. All others are quick.
+A test that needs more than a second of CPU time is listed in `slow.tsv` beside this file, with its cost. The plugin
+marks it with the tier of its place: `guides`, `conformance`, `studies`, else `slow`. Tests that need a kernel in
+virtual time are marked `kernel_vt`; tests that measure by the clock of the host are marked `real_time` in their
+source. All others are quick.
 
     pytest -m quick                # quick tests, and the tests of every tier that are marked `smoke`
     pytest -m conformance          # one tier
