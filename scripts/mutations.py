@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws deliberate mistakes, to see whether the tests catch them: one operator, number or keyword of one line is changed.
+"""Draws deliberate mistakes, to see whether the tests catch them: one operator or word of a line is changed.
 
     python scripts/mutations.py draw 5 --seed 1       # prints five mistakes: file, line, before, after
     python scripts/mutations.py apply 3 --seed 1      # makes the third of them in the working tree
@@ -80,9 +80,9 @@ def mutations(path: Path) -> list[Mutation]:
             continue
         code = re.split(r"\s(?://|#) ", line)[0]
         for pattern, new in SWAPS:
-            for match in re.finditer(pattern, code):
-                if code[: match.start()].count('"') % 2 == 0:
-                    found.append(Mutation(path, number, line, line[: match.start()] + new + line[match.end() :]))
+            places = (match for match in re.finditer(pattern, code) if code[: match.start()].count('"') % 2 == 0)
+            changed = (line[: match.start()] + new + line[match.end() :] for match in places)
+            found.extend(Mutation(path, number, line, after) for after in changed)
     return found
 
 
@@ -114,9 +114,8 @@ def main() -> int:
         drawn = drawn[-1:]
         apply(drawn[0])
     for mutation in drawn:
-        print(
-            f"{mutation.path.relative_to(ROOT)}:{mutation.number}\n- {mutation.before.strip()}\n+ {mutation.after.strip()}"
-        )
+        print(f"{mutation.path.relative_to(ROOT)}:{mutation.number}")
+        print(f"- {mutation.before.strip()}\n+ {mutation.after.strip()}")
     return 0
 
 

@@ -18,7 +18,7 @@ THRESHOLD_S = 1.0
 
 
 def slow(rows: Iterable[tuple[str, float, float]], threshold: float) -> dict[str, float]:
-    """Slow tests and files with their CPU time, from rows of node id, CPU time and the part of it before the test began."""
+    """Slow tests and files with their CPU time, from rows of node id, CPU time, and CPU time before the test began."""
     rows = list(rows)
     whole: dict[str, float] = {}
     shared: dict[str, float] = {}
