@@ -13,7 +13,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,10 @@ from maturin import (  # noqa: F401
 )
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS = {"ackclock-emu": "program", "ackclock-get": "program", "ackclock-proxy": "release"}
-"""Each with the profile of `Cargo.toml` by which it is built."""
+PROGRAMS = {"ackclock-emu": "ci", "ackclock-get": "ci", "ackclock-proxy": "release"}
+"""Each with its profile of `Cargo.toml`: programs that wait for the system nearly all their time need no optimisation
+at link time. `--profile` among maturin's arguments (MATURIN_PEP517_ARGS) takes the place of all: then a wheel is packed
+out of what `make build` has built, and nothing is compiled again."""
 SCRIPTS = ROOT / "ackclock._ackclock.data/scripts"
 """Where maturin takes scripts from: a folder beside `pyproject.toml` that has the name of the extension."""
 
@@ -39,7 +41,7 @@ Settings = Mapping[str, Any] | None
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
     """A wheel with the programs in it; its name."""
-    with _programs_in_place():
+    with _programs_in_place(config_settings):
         return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
@@ -47,41 +49,55 @@ def build_editable(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     """A wheel that leads to this folder, with the programs in it; its name."""
-    with _programs_in_place():
+    with _programs_in_place(config_settings):
         return str(maturin.build_editable(wheel_directory, config_settings, metadata_directory))
 
 
 @contextmanager
-def _programs_in_place() -> Iterator[None]:
+def _programs_in_place(settings: Settings) -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    _join_workspace(ROOT / "Cargo.toml")
-    built = _build()
+    joined = _join_workspace(ROOT / "Cargo.toml")
+    profiles = _profiles(maturin.get_maturin_pep517_args(settings))
+    # In a source distribution Cargo.lock lacks the members that have just joined.
+    built = _build(profiles, [] if joined else ["--locked"])
     SCRIPTS.mkdir(parents=True, exist_ok=True)
     try:
-        for program, profile in PROGRAMS.items():
+        for program, profile in profiles.items():
             shutil.copy(built / profile / program, SCRIPTS / program)
         yield
     finally:
         shutil.rmtree(SCRIPTS.parent)
 
 
-def _join_workspace(manifest: Path) -> None:
-    """In a source distribution the workspace has only what the extension needs: these programs are none of it."""
+def _profiles(arguments: Sequence[str]) -> dict[str, str]:
+    """The profile of each program."""
+    if "--profile" not in arguments:
+        return PROGRAMS
+    return dict.fromkeys(PROGRAMS, arguments[arguments.index("--profile") + 1])
+
+
+def _join_workspace(manifest: Path) -> bool:
+    """In a source distribution the workspace has only what the extension needs: adds the programs; whether it did."""
+    joined = False
     text = manifest.read_text(encoding="utf-8")
     for member in (f"crates/{program}" for program in PROGRAMS):
         if member not in text:
             text = text.replace("members = [", f'members = ["{member}", ', 1)
             manifest.write_text(text, encoding="utf-8")
+            joined = True
+    return joined
 
 
-def _build() -> Path:
+def _build(profiles: Mapping[str, str], options: Sequence[str]) -> Path:
     """Builds the programs; the folder that has one for each profile."""
     target = f"{platform.machine()}-unknown-linux-musl"
     static = ["--target", target] if _has(target) else []
-    for program, profile in PROGRAMS.items():
-        subprocess.run(["cargo", "build", "--profile", profile, "-p", program, *static], cwd=ROOT, check=True)
+    for profile in sorted(set(profiles.values())):
+        # One call for all programs of a profile: cargo then compiles what they share once, with the features of all.
+        packages = [word for program, of in profiles.items() if of == profile for word in ("-p", program)]
+        subprocess.run(["cargo", "build", "--profile", profile, *packages, *static, *options], cwd=ROOT, check=True)
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return folder / (target if static else "")
 

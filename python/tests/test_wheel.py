@@ -18,9 +18,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_what_is_installed_from_a_wheel_has_the_programs(tmp_path: Path) -> None:
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        # What `make build` has built, so that nothing is compiled twice.
+        "MATURIN_PEP517_ARGS": "--locked --profile ci",
+    }
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    # With the profiles of `make build`, so that nothing is compiled twice.
     made = [*pip, "wheel", "--no-deps", "--no-build-isolation"]
     subprocess.run([*made, "--wheel-dir", str(tmp_path), str(ROOT)], check=True, env=environment)
     (wheel,) = tmp_path.glob("ackclock-*.whl")
