@@ -90,6 +90,7 @@ lint: lint-rust lint-python  ## formatting, clippy, ruff, mypy, architecture rul
 
 lint-rust:
 	cargo fmt --check
+	$(PYTHON) scripts/shared_features.py
 	cargo clippy --quiet --locked --profile ci --workspace --all-targets -- -D warnings
 
 lint-python: $(VENV)/.installed
