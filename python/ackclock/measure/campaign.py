@@ -6,7 +6,6 @@ import ipaddress
 import math
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +14,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ackclock.errors import InputError, Problem, unknown
-from ackclock.files import reason
+from ackclock.files import read_text, reason
 from ackclock.measure import asked, bounds, iperf3, probe, sockets
 from ackclock.measure.asked import Asked, Direction
 from ackclock.measure.order import Order, order
 from ackclock.measure.schedule import Schedule
-from ackclock.scenario.reading import diagnosis, expansion, repeated
+from ackclock.scenario.reading import diagnosis, expansion, toml
 from ackclock.scenario.reading.line_numbers import line_of
 from ackclock.scenario.values.base import Model, fields
 from ackclock.scenario.values.types import Duration, PositiveDuration, PositiveRate, PositiveSize, matching
@@ -225,7 +224,7 @@ class Campaign:
     def public_text(self) -> str:
         """What was written, with places no more precise than they are kept."""
         text = self.text
-        for line, written in zip(self.lines, tomllib.loads(text)["lines"], strict=True):
+        for line, written in zip(self.lines, toml.parse(text, self.source)["lines"], strict=True):
             if line.place is not None and (exact := str(written["place"])) != line.place:
                 text = text.replace(exact, line.place)
         return text
@@ -280,7 +279,7 @@ def load(file: str | os.PathLike[str]) -> Campaign:
     """Read a campaign file. Raises :class:`InputError`, with file, key, problem and remedy."""
     path = Path(file)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(reason(error), "give a campaign in TOML", source=str(path)) from None
     return parsed(text, str(path), path.resolve().parent)
@@ -288,12 +287,7 @@ def load(file: str | os.PathLike[str]) -> Campaign:
 
 def parsed(text: str, source: str, folder: Path) -> Campaign:
     """The same of a text."""
-    try:
-        raw = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        if (twice := repeated.found(text, error, source)) is not None:
-            raise twice from None
-        raise InputError(f"not valid TOML: {error}", "correct it", source=source) from None
+    raw = toml.parse(text, source)
     current: Any = raw
     try:
         for key in raw:
@@ -304,16 +298,16 @@ def parsed(text: str, source: str, folder: Path) -> Campaign:
             raise Problem("the test is a table", "write [test] with connections = 4", "test")
         parts = Parts.model_validate({key: value for key, value in raw.items() if key != "test"})
         _consistent(parts)
+        _check_number(expansion.foreseen({"test": test})[0] * len(parts.lines) * parts.campaign.repetitions)
         points: list[Point] = []
+        before: set[tuple[str, str, str]] = set()
         for line in parts.lines:
             for params, current in expansion.points({"test": test}):
                 point = _point(len(points), line, params, current["test"], several=len(parts.lines) > 1)
-                _new(point, points, params)
+                _new(point, before, params)
                 points.append(point)
     except (Problem, ValidationError) as error:
         raise _as_input(error, current, text, source) from None
-    if (number := len(points) * parts.campaign.repetitions) > _MOST:
-        raise InputError(f"{number} tests are too many", f"at most {_MOST}", source=source, key="campaign.repetitions")
     names = tuple(points[0].params)
     return Campaign(source, text, folder, parts.campaign, parts.lines, tuple(points), names, parts.schedule)
 
@@ -339,9 +333,18 @@ def _point(index: int, line: Line, params: Mapping[str, Any], raw: dict[str, Any
     return Point(index, line, {"line": line.name, **own} if several else own, asked_for, test.tool)
 
 
-def _new(point: Point, before: list[Point], params: Mapping[str, Any]) -> None:
+def _check_number(tests: int) -> None:
+    """Refuse more tests than a campaign may have, before the first is made."""
+    if tests > _MOST:
+        raise Problem(f"{tests} tests are too many", f"at most {_MOST}", "campaign", "repetitions")
+
+
+def _new(point: Point, before: set[tuple[str, str, str]], params: Mapping[str, Any]) -> None:
     """Refuse a test that is there: it would look like two of which one is the better. Raises :class:`Problem`."""
-    if any((other.line, other.asked, other.tool) == (point.line, point.asked, point.tool) for other in before):
+    key = (point.line.name, point.asked.model_dump_json(), point.tool)
+    if key not in before:
+        before.add(key)
+    else:
         values = ", ".join(f"{name.removeprefix('test.')} {value}" for name, value in params.items())
         raise Problem(f"the test with {values} is there twice", "leave one out; repetitions says how often", "test")
 

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import json
 import os
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
@@ -17,11 +16,11 @@ from pydantic import ValidationError
 from ackclock import engine
 from ackclock.controllers import loading
 from ackclock.errors import EngineError, InputError, Problem
-from ackclock.files import reason
+from ackclock.files import check_depth, parse_toml, read_text, reason
 from ackclock.scenario import compile as compiler
 from ackclock.scenario.checks import fit, no_effect, refusal, repeats
 from ackclock.scenario.model import Scenario
-from ackclock.scenario.reading import expansion, override, repeated
+from ackclock.scenario.reading import expansion, override, toml
 from ackclock.scenario.reading.diagnosis import finding
 from ackclock.scenario.reading.line_numbers import line_of
 from ackclock.scenario.traffic.flow import Flow
@@ -157,6 +156,7 @@ def _loaded(
     points: list[Point] = []
     documents: list[bytes] = []
     try:
+        _check_runs(expansion.foreseen(raw)[1])
         for index, (params, current) in enumerate(itertools.islice(expansion.points(raw), most)):
             checked = Scenario.model_validate(current, context={"folder": folder})
             point, document = _checked(index, params, checked, changed)
@@ -179,14 +179,15 @@ def _loaded(
     plan = Plan(source, text, tuple(points), folder, _recorded(record, seed, replications))
     if total == len(points):
         runs = len(plan)
-    if runs > MOST_RUNS:
-        raise InputError(
-            f"{runs} runs are more than one result can hold",
-            f"sweep less or replicate less: at most {MOST_RUNS} runs",
-            source=source,
-            key="run.replications",
-        )
     return Beginning(plan, total, runs)
+
+
+def _check_runs(runs: int) -> None:
+    """Refuse more runs than a result can hold, before the first point is made."""
+    if runs > MOST_RUNS:
+        problem = f"{expansion.shown(runs)} runs are more than one result can hold"
+        remedy = f"sweep less or replicate less: at most {MOST_RUNS} runs"
+        raise Problem(problem, remedy, "run", "replications")
 
 
 def _given(key: expansion.Path, changed: Set[str], text: str) -> bool:
@@ -194,7 +195,7 @@ def _given(key: expansion.Path, changed: Set[str], text: str) -> bool:
     name = expansion.dotted(key)
     below = any(path.startswith(f"{name}.") for path in changed)
     return any(f"{name}.".startswith(f"{path}.") for path in changed) or (
-        below and not expansion.present(tomllib.loads(text), list(map(str, key)))
+        below and not expansion.present(parse_toml(text), list(map(str, key)))
     )
 
 
@@ -271,29 +272,29 @@ def _read(scenario: Scenario | Mapping[str, Any] | str | FilePath) -> tuple[str,
         raise InputError(problem, "give the path of a TOML file, the same content as a mapping, or a Scenario")
     source = str(scenario)
     try:
-        text = FilePath(scenario).read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
+        text = read_text(FilePath(scenario), encoding="utf-8-sig")  # some editors begin a file with a mark
     except UnicodeDecodeError:
         raise InputError("not a text file", "give a scenario in TOML, encoded in UTF-8", source=source) from None
     except (OSError, ValueError) as error:  # the latter of a path with a zero byte
         raise InputError(reason(error), "give the path of a scenario file", source=source) from None
-    try:
-        return source, text, tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        if (twice := repeated.found(text, error, source)) is not None:
-            raise twice from None
-        remedy = 'correct it; text needs quotes, as in rate = "100 Mbit/s"'
-        raise InputError(f"not valid TOML: {error}", remedy, source=source) from None
-    except ValueError:  # of Python's own conversion
-        problem, remedy = "a number has thousands of digits", "write it with an exponent, as in 1e9"
-        raise InputError(problem, remedy, source=source) from None
-    except RecursionError:
-        raise InputError("brackets are nested too deeply", "correct it", source=source) from None
+    return source, text, toml.parse(text, source, 'correct it; text needs quotes, as in rate = "100 Mbit/s"')
 
 
 def json_copy(value: Any) -> Any:
-    """A deep copy of plain data, tuples as lists and controllers' classes as names: like a file's content."""
+    """A deep copy of plain data, tuples as lists and controllers' classes as names: like a file's content.
+
+    Raises :class:`InputError` for data that is nested too deeply.
+    """
+    try:
+        check_depth(value)
+    except Problem as error:
+        raise InputError(error.problem, error.remedy, source="scenario") from None
+    return _copied(value)
+
+
+def _copied(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): json_copy(item) for key, item in value.items()}
+        return {str(key): _copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [json_copy(item) for item in value]
+        return [_copied(item) for item in value]
     return loading.name_of(value) if loading.is_class(value) else value

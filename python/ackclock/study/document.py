@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.errors import InputError, unknown
+from ackclock.files import read_text, reason
 from ackclock.study.extension import PLACES
 from ackclock.study.model import (
     Axis,
@@ -247,9 +248,11 @@ def _cells(path: Path) -> dict[str, dict[str, Any]]:
             raise InputError(problem, f"write [{flat}] with measure = number below it", source=str(path))
         return content
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("not a text file", "give CSV, encoded in UTF-8", source=str(path)) from None
+    except OSError as error:
+        raise InputError(reason(error), "give a smaller file", source=str(path)) from None
     rows = list(csv.DictReader(line for line in text.splitlines() if line.strip() and not line.startswith("#")))
     first = next(iter(rows[0])) if rows else "row"
     for row in rows:

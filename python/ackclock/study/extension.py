@@ -7,14 +7,14 @@ figures and tables, then has it; claims name whom they are about and stay as the
 from __future__ import annotations
 
 import copy
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ackclock.errors import InputError
+from ackclock.files import parse_toml, read_text
 from ackclock.scenario.plan import json_copy, resolved_flow
-from ackclock.scenario.reading import expansion, override
+from ackclock.scenario.reading import expansion, override, toml
 from ackclock.scenario.traffic.flow import Flow
 from ackclock.study.model import Setting, Study
 
@@ -54,7 +54,7 @@ def lists(setting: Setting, changes: Mapping[str, Any], added: Sequence[Added]) 
     if not any(wanted.values()):
         return {}
     content = setting.content
-    raw = copy.deepcopy(dict(content)) if isinstance(content, Mapping) else tomllib.loads(content.read_text("utf-8"))
+    raw = copy.deepcopy(dict(content)) if isinstance(content, Mapping) else toml.parse(read_text(content), str(content))
     override.apply(raw, json_copy(changes))
     found: dict[str, list[Any]] = {}
     for place, keys in setting.extend.items():
@@ -69,8 +69,8 @@ def _read(given: Any) -> Added:
     value = json_copy(given)
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
-            value = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError as error:
+            value = parse_toml(f"value = {value}")["value"]
+        except ValueError as error:
             remedy = 'write for instance { name = "bic", beta = 0.8 }'
             raise InputError(f"not a table in TOML: {error}", remedy, source=OPTION) from None
     resolved_flow({"cc": value}, OPTION)  # refuses what is no controller

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ackclock.errors import InputError, unknown
-from ackclock.files import reason
-from ackclock.scenario.reading import repeated
+from ackclock.files import read_text, reason
+from ackclock.scenario.reading import toml
 from ackclock.scenario.reading.line_numbers import line_of
 
 T = TypeVar("T")
@@ -35,14 +34,12 @@ class Source:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.text = path.read_text(encoding="utf-8-sig")
-            self.raw = tomllib.loads(self.text)
+            self.text = read_text(path, encoding="utf-8-sig")
         except OSError as error:
             raise InputError(reason(error), "a study is a directory with a study.toml", source=str(path)) from None
-        except (ValueError, RecursionError) as error:
-            if (twice := repeated.found(self.text, error, str(path))) is not None:
-                raise twice from None
-            raise InputError(f"not valid TOML: {error}", "correct it", source=str(path)) from None
+        except UnicodeDecodeError:
+            raise InputError("not a text file", "write it in TOML, encoded in UTF-8", source=str(path)) from None
+        self.raw = toml.parse(self.text, str(path))
 
     def table(self) -> Table:
         """The whole file."""

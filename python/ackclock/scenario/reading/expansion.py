@@ -11,15 +11,14 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from ackclock.controllers import loading
 from ackclock.errors import Problem, unknown
-from ackclock.scenario.values.units import DURATION, RATE, SIZE, split
-
-Raw = dict[str, Any]
-Path = tuple[str | int, ...]
+from ackclock.scenario.reading import ranges
+from ackclock.scenario.reading.ranges import MOST_VALUES, UNCOUNTED
+from ackclock.scenario.reading.ranges import Path as Path
+from ackclock.scenario.reading.ranges import Raw as Raw
 
 # Keys whose value is a list by nature: for them a sweep is a list of lists.
 _LISTS = frozenset(
@@ -46,7 +45,6 @@ _LISTS = frozenset(
         "zip",
     }
 )
-_MOST_POINTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,39 +75,95 @@ def label(value: Any) -> str | int | float | bool:
     return ", ".join(str(label(item)) for item in value) if isinstance(value, Sequence) else str(value)
 
 
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A swept key before its values are made: where it is, the list or range that is written, how many values it has.
+
+    `number` may be one off for a logrange of whole numbers, of which several round to the same.
+    """
+
+    name: str
+    paths: tuple[Path, ...]
+    written: Any
+    number: int
+
+    def values(self) -> list[Any]:
+        """The values, made anew."""
+        return _values(self.written, self.paths[-1])
+
+
 def axes(raw: Raw) -> list[Axis]:
-    """The axes of a scenario as read from a file, in its order. Raises :class:`Problem`."""
-    single: dict[str, Axis] = {}
-    several = len(raw["flows"]) > 1 if isinstance(raw.get("flows"), list) else False
-    for path, values in _swept(raw, ()):
-        name = _name(path, several)
-        steps = tuple((value,) for value in values)
-        if name in single:  # one value for every group of flows, from --set cc=[...]
-            single[name] = Axis((name,), ((*single[name].paths[0], path),), steps)
-        else:
-            single[name] = Axis((name,), ((path,),), steps)
-    return _zipped(single, raw)
+    """The axes of a scenario as read from a file, in its order. Raises :class:`Problem`, before values are made."""
+    groups = _groups(raw)
+    _check_points(_total(groups))
+    return [_axis(group) for group in groups]
 
 
 def counts(raw: Raw) -> tuple[int, int]:
     """How many points and runs a sweep has. Replications that are no number count as one: they are refused later."""
-    found, run = axes(raw), raw.get("run")
-    values = [run.get("replications") if isinstance(run, dict) else None]
-    for axis in found:
+    values = _replications(raw)
+    for axis in (found := axes(raw)):
         if "run.replications" in axis.names:
             place = axis.names.index("run.replications")
             values = [step[place] for step in axis.steps]
-    each = [value if type(value) is int and value > 0 else 1 for value in values]
-    total = math.prod(len(axis.steps) for axis in found)
+    return _counted(math.prod(len(axis.steps) for axis in found), values)
+
+
+def foreseen(raw: Raw) -> tuple[int, int]:
+    """The same before values are made; a logrange of whole numbers may count one off. Raises :class:`Problem`."""
+    values, groups = _replications(raw), _groups(raw)
+    total = _total(groups)
+    _check_points(total)
+    for key in (key for group in groups for key in group):
+        if key.name == "run.replications":
+            values = key.values()
+    return _counted(total, values)
+
+
+def _replications(raw: Raw) -> list[Any]:
+    run = raw.get("run")
+    return [run.get("replications") if isinstance(run, dict) else None]
+
+
+def _counted(total: int, replications: list[Any]) -> tuple[int, int]:
+    each = [value if type(value) is int and value > 0 else 1 for value in replications]
     return total, total // len(each) * sum(each)
+
+
+def _groups(raw: Raw) -> list[list[_Key]]:
+    """The swept keys, each with those that are zipped to it."""
+    single: dict[str, _Key] = {}
+    several = len(raw["flows"]) > 1 if isinstance(raw.get("flows"), list) else False
+    for path, written in _swept(raw, ()):
+        name = _name(path, several)
+        before = single[name].paths if name in single else ()  # of another group of flows, from --set cc=[...]
+        single[name] = _Key(name, (*before, path), written, _number(written, path))
+    return _zipped(single, raw)
+
+
+def _total(groups: list[list[_Key]]) -> int:
+    """How many points there are, or a number beyond :data:`UNCOUNTED`."""
+    total = 1
+    for group in groups:
+        if total > UNCOUNTED:
+            break
+        total *= max(key.number for key in group)
+    return total
+
+
+def shown(number: int) -> str:
+    """A number for a message."""
+    return f"more than {UNCOUNTED}" if number > UNCOUNTED else str(number)
+
+
+def _check_points(total: int) -> None:
+    if total > MOST_VALUES:
+        raise Problem(f"the sweep has {shown(total)} points", f"at most {MOST_VALUES}; shorten its lists", "sweep")
 
 
 def points(raw: Raw) -> Iterator[tuple[dict[str, Any], Raw]]:
     """Every point of a sweep: what is particular to it, and the whole scenario with lists replaced."""
     found = axes(raw)
-    total = math.prod(len(axis.steps) for axis in found)
-    if total > _MOST_POINTS:
-        raise Problem(f"the sweep has {total} points", f"at most {_MOST_POINTS}; shorten its lists", "sweep")
     base = copy.deepcopy({key: value for key, value in raw.items() if key != "sweep"})
     for path in (path for axis in found for paths in axis.paths for path in paths):
         _put(base, path, None)  # a list of many values is not copied for every one of them
@@ -123,7 +177,8 @@ def points(raw: Raw) -> Iterator[tuple[dict[str, Any], Raw]]:
         yield params, point
 
 
-def _swept(node: Any, path: Path) -> Iterator[tuple[Path, list[Any]]]:
+def _swept(node: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Every swept key: where it is, and the list or range that is written there."""
     key = path[-1] if path else None
     if path == ("sweep",):
         return
@@ -134,18 +189,46 @@ def _swept(node: Any, path: Path) -> Iterator[tuple[Path, list[Any]]]:
         elif not node:
             raise Problem("an empty list", "give at least one value", *path)
         else:
-            yield path, [value for item in node for value in _unfolded(item, key)]
+            yield path, node
     elif isinstance(node, dict):
         if "range" in node or "logrange" in node:
-            yield path, _generated(node, path)
+            yield path, node
         else:
             for name, item in node.items():
                 yield from _swept(item, (*path, name))
 
 
+def _values(written: Any, path: Path) -> list[Any]:
+    """The values of a list or range."""
+    if isinstance(written, list):
+        return [value for item in written for value in _unfolded(item, path[-1])]
+    return ranges.values(written, path)
+
+
+def _number(written: Any, path: Path) -> int:
+    """How many values a list or range has, without making them."""
+    if isinstance(written, list):
+        return sum(_combinations(item, path[-1]) for item in written)
+    return ranges.number(written, path)
+
+
+def _combinations(item: Any, key: str | int) -> int:
+    """How many values one entry of a list stands for."""
+    if not isinstance(item, dict | list):
+        return 1
+    total = 1
+    for path, written in _swept({key: item}, ()):
+        total *= min(_number(written, path), UNCOUNTED)
+        if total > UNCOUNTED:
+            return total
+    return total
+
+
 def _unfolded(item: Any, key: str | int | None) -> list[Any]:
     """The values one entry of a list stands for: more than one if it holds lists itself."""
-    inner = list(_swept({key: item}, ()))
+    if not isinstance(item, dict | list):
+        return [item]
+    inner = [(path, _values(written, path)) for path, written in _swept({key: item}, ())]
     result = []
     for combination in itertools.product(*(values for _, values in inner)):
         holder = {key: copy.deepcopy(item)}
@@ -155,71 +238,6 @@ def _unfolded(item: Any, key: str | int | None) -> list[Any]:
     return result
 
 
-def _generated(node: Raw, path: Path) -> list[Any]:
-    if len(node) != 1:
-        raise Problem("a range stands alone", "write { range = [first, last, step] }", *path)
-    kind, bounds = next(iter(node.items()))
-    if not isinstance(bounds, list) or len(bounds) != 3:
-        shape = "[first, last, step]" if kind == "range" else "[first, last, n]"
-        raise Problem(f"a {kind} has three values", f"write {{ {kind} = {shape} }}", *path, kind)
-    return _linear(bounds, (*path, kind)) if kind == "range" else _logarithmic(bounds, (*path, kind))
-
-
-def _linear(bounds: list[Any], path: Path) -> list[Any]:
-    (first, last, step), unit = _same_unit(bounds, path)
-    if step <= 0 or last < first:
-        raise Problem("a range goes upwards", "give first <= last and a positive step", *path)
-    number = int((last - first) / step) + 1
-    if number > _MOST_POINTS:
-        raise Problem(f"the range has {number} values", "give a larger step", *path)
-    return [_written(first + index * step, unit, bounds) for index in range(number)]
-
-
-def _logarithmic(bounds: list[Any], path: Path) -> list[Any]:
-    (first, last), unit = _same_unit(bounds[:2], path)
-    number = bounds[2]
-    if type(number) is not int or not 2 <= number <= _MOST_POINTS:
-        raise Problem(f"{number!r} is not a number of values", "give a whole number of at least 2", *path)
-    if first <= 0 or last <= first:
-        raise Problem("a logrange goes upwards from above zero", "give 0 < first < last", *path)
-    ratio = float(last / first) ** (1 / (number - 1))
-    whole = all(isinstance(bound, int) for bound in bounds[:2])
-    values: list[Decimal] = []
-    for index in range(number):
-        exact = last if index == number - 1 else first * Decimal(ratio) ** index
-        value = exact.quantize(Decimal(1)) if whole else Decimal(f"{exact:.6g}")
-        if not values or value != values[-1]:
-            values.append(value)
-    return [_written(value, unit, bounds[:2]) for value in values]
-
-
-def _same_unit(bounds: Sequence[Any], path: Path) -> tuple[list[Decimal], str]:
-    """The numbers of `bounds`, all in the unit of the first."""
-    parts = []
-    for bound in bounds:
-        plain = isinstance(bound, int | float) and not isinstance(bound, bool)
-        number, unit = split(str(bound)) if plain or isinstance(bound, str) else (None, "")
-        if number is None:
-            raise Problem(f"{bound!r} is not a number", 'write for instance ["10 ms", "50 ms", "10 ms"]', *path)
-        parts.append((number, unit))
-    target = parts[0][1]
-    return [number if unit == target else _converted(number, unit, target, path) for number, unit in parts], target
-
-
-def _converted(number: Decimal, unit: str, target: str, path: Path) -> Decimal:
-    for quantity in (DURATION, RATE, SIZE):
-        if unit in quantity.units and target in quantity.units:
-            ratio = quantity.units[unit] / quantity.units[target]
-            return number * ratio.numerator / ratio.denominator
-    raise Problem(f"the units '{unit}' and '{target}' do not go together", "write all values in one unit", *path)
-
-
-def _written(value: Decimal, unit: str, bounds: Sequence[Any]) -> Any:
-    if unit:
-        return f"{value.normalize():f} {unit}"
-    return int(value) if all(isinstance(bound, int) for bound in bounds) else float(value)
-
-
 def _name(path: Path, several: bool) -> str:
     """The column of a swept key: what ``--set`` calls it. A key of the only group of flows needs no index."""
     if path[0] == "flows" and not several and len(path) > 2:
@@ -227,7 +245,8 @@ def _name(path: Path, several: bool) -> str:
     return dotted(path)
 
 
-def _zipped(single: dict[str, Axis], raw: Raw) -> list[Axis]:
+def _zipped(single: dict[str, _Key], raw: Raw) -> list[list[_Key]]:
+    """The swept keys in groups that vary together."""
     sweep = raw.get("sweep", {})
     if not isinstance(sweep, dict):
         raise Problem("the sweep is a table", 'write [sweep] with zip = [["key", "key"]]', "sweep")
@@ -247,22 +266,16 @@ def _zipped(single: dict[str, Axis], raw: Raw) -> list[Axis]:
             if key in group_of:
                 raise Problem(f"'{name}' is zipped twice", "name it once", "sweep", "zip")
             group_of[key] = index
-    result: list[Axis] = []
-    done: set[int] = set()
-    for name, axis in single.items():
-        number = group_of.get(name)
-        if number is None:
-            result.append(axis)
-        elif number not in done:
-            done.add(number)
-            result.append(_tied([single[other] for other in single if group_of.get(other) == number]))
-    return result
+    result: dict[str | int, list[_Key]] = {}  # by its own name, or by the number of its group
+    for name, found in single.items():
+        result.setdefault(group_of.get(name, name), []).append(found)
+    return list(result.values())
 
 
-def _axis_named(single: dict[str, Axis], raw: Raw, name: Any) -> str | None:
+def _axis_named(single: dict[str, _Key], raw: Raw, name: Any) -> str | None:
     """The axis of a zipped key, or ``None`` if the key is there but has a single value."""
-    for key, axis in single.items():
-        if name == key or name in (dotted(path) for path in axis.paths[0]):
+    for key, swept in single.items():
+        if name == key or name in (dotted(path) for path in swept.paths):
             return key
     guess = unknown("swept key", str(name), single)
     parts = str(name).split(".")
@@ -282,15 +295,16 @@ def present(node: Any, parts: Sequence[str]) -> bool:
     return node is not None
 
 
-def _tied(members: list[Axis]) -> Axis:
-    lengths = {len(axis.steps) for axis in members}
-    if len(lengths) > 1:
-        detail = ", ".join(f"{axis.names[0]} has {len(axis.steps)}" for axis in members)
+def _axis(members: list[_Key]) -> Axis:
+    """The values of keys that vary together."""
+    values = [key.values() for key in members]
+    if len({len(each) for each in values}) > 1:
+        detail = ", ".join(f"{key.name} has {len(each)}" for key, each in zip(members, values, strict=True))
         raise Problem(f"zipped keys differ in length: {detail}", "give each as many values", "sweep", "zip")
     return Axis(
-        tuple(axis.names[0] for axis in members),
-        tuple(axis.paths[0] for axis in members),
-        tuple(tuple(axis.steps[step][0] for axis in members) for step in range(lengths.pop())),
+        tuple(key.name for key in members),
+        tuple(key.paths for key in members),
+        tuple(zip(*values, strict=True)),
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ackclock.errors import Problem, nearest
+from ackclock.files import MOST_PARTS, parse_toml
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.reading.expansion import Path, Raw
 from ackclock.scenario.settings import Probes, Run
@@ -17,6 +17,8 @@ from ackclock.scenario.values.base import Model, fields
 _SECTIONS = (*Scenario.model_fields, "sweep")
 # An algorithm written as a bare name becomes a table under this key when one of its parameters is set.
 _NAME_KEYS = {"cc": "name", "slow_start": "kind"}
+_LONGEST_KEY = 60
+"""Characters of a key that a message repeats."""
 
 Overrides = Mapping[str, Any] | Iterable[str]
 
@@ -40,8 +42,8 @@ def parse(text: str) -> tuple[str, Any]:
     if not equals or not key.strip():
         raise Problem(f"'{text}' is not of the form key=value", 'write for instance --set run.duration="10 s"')
     try:
-        document = tomllib.loads(f"value = {value.strip()}")
-    except (ValueError, RecursionError):  # also of a number with thousands of digits, or as many brackets
+        document = parse_toml(f"value = {value.strip()}")
+    except ValueError:  # also of a number with thousands of digits, or as many brackets
         return key.strip(), value.strip()
     # A value such as '1\nx=2' would smuggle in a second key; it is text then.
     return key.strip(), document["value"] if len(document) == 1 else value.strip()
@@ -67,6 +69,9 @@ def _pairs(overrides: Overrides) -> list[tuple[str, Any]]:
 
 def _targets(raw: Raw, key: str) -> list[Path]:
     head, *rest = key.split(".")
+    if len(rest) >= MOST_PARTS:
+        problem = f"the key '{key[:_LONGEST_KEY]}...' has {len(rest) + 1} parts"
+        raise Problem(problem, f"at most {MOST_PARTS} are possible")
     if not all((head, *rest)):
         raise Problem(f"'{key}' is no key", "write for instance topology.rtt", *key.split("."))
     if head in _SECTIONS:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import PlainSerializer, PlainValidator, ValidationInfo, WithJsonSchema
 
 from ackclock.errors import Problem, unknown
+from ackclock.files import MOST_TRACE, read_text
 from ackclock.scenario.values import units
 from ackclock.scenario.values.base import Model
 from ackclock.scenario.values.types import MOST_BURST, Burst
@@ -135,8 +136,8 @@ def _trace(value: Mapping[str, Any], folder: Any) -> VaryingRate:
         raise Problem("a trace is the name of a file", 'write for instance trace = "cell.trace"', "trace")
     path = Path(name) if folder is None else Path(folder) / name
     try:
-        lines = path.read_text(encoding="utf-8").rstrip().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_text(path, MOST_TRACE).rstrip().splitlines()
+    except (OSError, UnicodeDecodeError, ValueError) as error:  # the last of a path with a zero byte
         reason = getattr(error, "strerror", None) or "it is not text"
         raise Problem(f"cannot read '{name}' ({reason.lower()})", "give a file beside the scenario", "trace") from None
     times = _times(name, lines)

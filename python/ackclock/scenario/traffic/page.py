@@ -19,8 +19,7 @@ parse = "5 ms"
 
 from __future__ import annotations
 
-import json
-import tomllib
+import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +28,7 @@ from typing import Annotated, Any
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
 from ackclock.errors import Problem, unknown
+from ackclock.files import NestedTooDeeply, parse_json, parse_toml, read_text
 from ackclock.scenario.values.units import DURATION, SIZE
 
 MOST_OBJECTS = 2**20
@@ -85,13 +85,16 @@ def read(value: Any, folder: str | None) -> Page:
 
 def _content(name: str, path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
-        found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        text = read_text(path)
+        found = parse_json(text) if path.suffix == ".json" else parse_toml(text)
     except OSError as error:
         reason = (error.strerror or "unreadable").lower()
         raise Problem(f"cannot read '{name}' ({reason})", "give a manifest beside the scenario") from None
     except UnicodeDecodeError:
         raise Problem(f"cannot read '{name}' (it is not text)", "give a manifest in TOML or JSON") from None
+    except NestedTooDeeply as problem:
+        at = f", line {problem.line}" if problem.line else ""
+        raise Problem(f"'{name}'{at}: {problem.problem}", problem.remedy) from None
     except ValueError as error:  # of both parsers; the message has the line
         kind = "JSON" if path.suffix == ".json" else "TOML"
         raise Problem(f"'{name}' is not {kind} ({error})", f"a manifest is {kind}: {_EXAMPLE}") from None
@@ -138,30 +141,41 @@ def _within(key: str, parse: Any) -> int:
 
 def _ordered(file: str, items: Sequence[_Item]) -> list[Mapping[str, Any]]:
     """The objects as the engine reads them: the main one first, each behind its parents, else as they are listed."""
-    names = [item.name for item in items]
-    main = names[0]
+    numbers: dict[str, int] = {}
+    for index, item in enumerate(items):
+        numbers.setdefault(item.name, index)
+    main = items[0].name
     for index, item in enumerate(items):
         place = f"objects.{index}"
-        if item.name in names[:index]:
+        if numbers[item.name] < index:
             raise _at(file, place, Problem(f"two objects are named '{item.name}'", "give each a name", "name"))
         if index == 0 and item.parents:
             problem = Problem("the first object is the main one, which nothing refers to", "remove parents", "parents")
             raise _at(file, place, problem)
         for parent in item.parents:
-            if parent not in names:
-                raise _at(file, place, unknown("object", parent, names, "parents"))
-    placed: dict[str, int] = {main: 0}
-    rows: list[Mapping[str, Any]] = [_row(items[0], ())]
-    left = list(items[1:])
-    while left:
-        ready = next((item for item in left if all(parent in placed for parent in item.parents)), None)
-        if ready is None:
-            cycle = _cycle(left, placed)
-            text = " -> ".join(cycle)
-            raise Problem(f"'{file}': objects wait for each other ({text})", f"remove a parent of '{cycle[0]}'")
-        rows.append(_row(ready, sorted({placed[parent] for parent in ready.parents or (main,)})))
-        placed[ready.name] = len(placed)
-        left.remove(ready)
+            if parent not in numbers:
+                raise _at(file, place, unknown("object", parent, numbers, "parents"))
+    # Of the objects whose parents are all placed, the first of the list is next.
+    missing = [len(set(item.parents)) for item in items]
+    children: dict[str, list[int]] = {}
+    for index, item in enumerate(items):
+        for parent in dict.fromkeys(item.parents):
+            children.setdefault(parent, []).append(index)
+    ready = [index for index, count in enumerate(missing) if count == 0]  # in order, and so a heap
+    placed: dict[str, int] = {}
+    rows: list[Mapping[str, Any]] = []
+    while ready:
+        item = items[heapq.heappop(ready)]
+        rows.append(_row(item, sorted({placed[parent] for parent in item.parents or (main,)}) if rows else ()))
+        placed[item.name] = len(placed)
+        for index in children.get(item.name, ()):
+            missing[index] -= 1
+            if missing[index] == 0:
+                heapq.heappush(ready, index)
+    if len(rows) < len(items):
+        cycle = _cycle([item for item in items if item.name not in placed], placed)
+        text = " -> ".join(cycle)
+        raise Problem(f"'{file}': objects wait for each other ({text})", f"remove a parent of '{cycle[0]}'")
     return rows
 
 
@@ -175,12 +189,13 @@ def _cycle(left: Sequence[_Item], placed: Mapping[str, int]) -> list[str]:
     waits = {
         item.name: next(parent for parent in item.parents if parent not in placed) for item in left if item.parents
     }
-    seen: list[str] = []
+    seen: dict[str, None] = {}
     name = left[0].name
     while name not in seen:
-        seen.append(name)
+        seen[name] = None
         name = waits[name]
-    return [*seen[seen.index(name) :], name]
+    names = list(seen)
+    return [*names[names.index(name) :], name]
 
 
 PageField = Annotated[
