@@ -119,11 +119,18 @@ class Problem(ValueError):  # noqa: N818 - a finding on its way to becoming an e
         super().__init__(f"{problem}; {remedy}")
 
 
+_MOST_NAMES = 200
+"""Names that a message lists."""
+_MOST_COMPARED = 10_000
+"""Names that a mistyped one is compared with: a network or a page may have far more, and a comparison takes 10 us."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word a mistyped one most resembles, or ``None``."""
     import difflib
+    import itertools
 
-    names = list(known)
+    names = list(itertools.islice(known, _MOST_COMPARED))
     folded = {name.casefold(): name for name in names}
     exact = folded.get(word.casefold())
     if exact is not None:
@@ -153,7 +160,8 @@ def unknown(what: str, word: str, known: Iterable[str], *key: str | int) -> Prob
     elif guess is not None:
         remedy = f"did you mean '{guess}'?"
     elif names:
-        remedy = f"known: {', '.join(names)}"
+        more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        remedy = f"known: {', '.join(names[:_MOST_NAMES])}{more}"
     else:
         remedy = "remove it"
     shown = word if len(word) <= 60 else f"{word[:57]}..."

@@ -84,7 +84,7 @@ def _check_regular(found: os.stat_result, most: int) -> None:
 
 
 def _too_large(most: int) -> OSError:
-    return OSError(errno.EFBIG, f"larger than {most >> 20} MiB, the most that is read")
+    return OSError(errno.EFBIG, f"larger than {most:,} bytes")
 
 
 class NestedTooDeeply(Problem):

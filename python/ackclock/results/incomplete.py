@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ackclock.files import STOPPED
+from ackclock.files import STOPPED, parse_json
 from ackclock.results.manifest import INVALID, LATER_SWEEP, Manifest
 
 _PART = f"{STOPPED}.part"
@@ -85,7 +85,7 @@ def stopped(folder: Path) -> str:
     Of one that was killed, or is still playing, it is ``at least 5 of 24 runs``.
     """
     try:
-        known = json.loads((folder / STOPPED).read_text(encoding="utf-8"))
+        known = parse_json((folder / STOPPED).read_text(encoding="utf-8"))
         least = "at least " if known.get("playing") else ""
         return f"{least}{int(known['finished'])} of {int(known['runs'])} runs"
     except (OSError, ValueError, KeyError, TypeError):

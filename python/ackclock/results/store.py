@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import polars as pl
 
 from ackclock.errors import AckclockError, InputError
-from ackclock.files import JOURNAL, STOPPED, reason, to_disk, unwritable
+from ackclock.files import JOURNAL, STOPPED, parse_json, reason, to_disk, unwritable
 from ackclock.results import incomplete, pages
 from ackclock.results import manifest as manifests
 from ackclock.results.manifest import CAPTURED, TABLES, tables_of
@@ -211,7 +211,7 @@ def manifest_of(path: str | os.PathLike[str]) -> manifests.Manifest:
     folder = Path(path)
     remedy = _REMEDY
     try:
-        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = parse_json((folder / MANIFEST).read_text(encoding="utf-8"))
     except OSError:
         if (folder / f"{JOURNAL}.campaign").is_dir():
             remedy = f"go on with: ackclock measure resume {folder}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from ackclock import engine, kernel
 from ackclock.controllers import loading
+from ackclock.errors import Problem
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.settings import Run
 from ackclock.scenario.topology import resolved
@@ -25,6 +26,8 @@ from ackclock.scenario.values.options import convert
 from ackclock.virtual import guest
 
 FORMAT = 1
+MOST_STEPS = 2_000_000
+"""Links and delays on the routes of all flows of a run, there and back: 100,000 flows over ten links each way."""
 _TIMESTAMPS = 12  # bytes of the option, padded
 
 Document = dict[str, Any]
@@ -95,6 +98,7 @@ def full_packet(flow: Flow) -> int:
 
 def _flows(scenario: Scenario, layout: Layout) -> tuple[list[Document], list[Link]]:
     """Every flow with its route, and the links that are its own."""
+    _check_steps(scenario, layout)
     result: list[Document] = []
     legs: list[Document] = []
     own: list[Link] = []
@@ -118,6 +122,17 @@ def _flows(scenario: Scenario, layout: Layout) -> tuple[list[Document], list[Lin
                     legs.append(leg | {"id": name, "forward": _hops(out, user), "reverse": _hops(back, user)})
                 result[-1]["relay"] = _relay(scenario.relays[split.number], names)
     return [*result, *legs], own
+
+
+def _check_steps(scenario: Scenario, layout: Layout) -> None:
+    """Refuse routes of all flows together that would fill the memory, before the first is written down."""
+    steps = sum(
+        flow.count * (len(route.forward) + len(route.reverse))
+        for flow, route in zip(scenario.flows, layout.routes, strict=True)
+    )
+    if steps > MOST_STEPS:
+        problem = f"the routes of all flows have {steps} links and delays"
+        raise Problem(problem, f"at most {MOST_STEPS} are possible: use fewer flows or hops", "flows")
 
 
 def _relay(relay: Relay, legs: list[str]) -> Document:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.errors import InputError
-from ackclock.files import JOURNAL, unwritable
+from ackclock.files import JOURNAL, parse_json, unwritable
 from ackclock.study.captured import SUFFIX
 from ackclock.study.model import Study
 
@@ -118,7 +118,7 @@ class Place:
 
     def _read(self, name: str) -> dict[str, Any]:
         try:
-            found = json.loads((self.path / name).read_text(encoding="utf-8"))
+            found = parse_json((self.path / name).read_text(encoding="utf-8"))
         except ValueError:
             found = None
         if not isinstance(found, dict) or not isinstance(found.get("study"), str):

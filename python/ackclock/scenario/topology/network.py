@@ -12,6 +12,9 @@ from ackclock.scenario.topology.link import LinkKeys
 from ackclock.scenario.values.base import Model
 from ackclock.scenario.values.types import Count, Duration
 
+MOST_NODES = 10_000
+"""Of a network: routes are found with all their nodes, which take as much memory as the square of these."""
+
 _NAME = re.compile(r"[\w.-]+")
 
 
@@ -84,6 +87,8 @@ class Network(Model):
                     problem = f"a second link from '{ends[0]}' to '{ends[1]}'"
                     raise Problem(problem, f"links.{seen[ends]} is the first; remove one", "links", index)
                 seen[ends] = index
+        if len(self.names) > MOST_NODES:
+            raise Problem(f"a network of {len(self.names)} nodes", f"at most {MOST_NODES} are possible", "links")
         return self
 
     @property

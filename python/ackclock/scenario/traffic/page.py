@@ -35,6 +35,8 @@ MOST_OBJECTS = 2**20
 """Of a page: requests number them."""
 MOST_BYTES = 2**40
 """Of an object."""
+_MOST_NAMED = 8
+"""Objects that a message names."""
 
 _KEYS = ("name", "size", "parents", "parse")
 _ABOUT = ("title", "description", "source")
@@ -174,7 +176,7 @@ def _ordered(file: str, items: Sequence[_Item]) -> list[Mapping[str, Any]]:
                 heapq.heappush(ready, index)
     if len(rows) < len(items):
         cycle = _cycle([item for item in items if item.name not in placed], placed)
-        text = " -> ".join(cycle)
+        text = " -> ".join(cycle if len(cycle) <= _MOST_NAMED else [*cycle[: _MOST_NAMED - 1], "...", cycle[-1]])
         raise Problem(f"'{file}': objects wait for each other ({text})", f"remove a parent of '{cycle[0]}'")
     return rows
 
