@@ -11,6 +11,7 @@ import io
 import json
 import os
 import resource
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from ackclock.study import document
 
 MEMORY = 2 << 30
 CPU_S = 10
+HANGING_S = 300
 
 
 def outcome(kind: str, arguments: list[Any]) -> dict[str, Any]:
@@ -63,6 +65,7 @@ def limited(kind: str, arguments: list[Any]) -> dict[str, Any]:
         used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+        signal.alarm(HANGING_S)  # of one that waits for a pipe, which takes no CPU time
         os.write(writing, json.dumps(outcome(kind, arguments)).encode())
         os._exit(0)
     os.close(writing)
