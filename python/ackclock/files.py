@@ -49,7 +49,7 @@ def unwritable(folder: Path, error: OSError, remedy: str = "give --out a directo
 MOST_TEXT = 8 << 20
 """Bytes of a text in TOML, JSON or CSV. 100,000 groups of flows, more than a run has, take half of it.
 
-The TOML library needs about a second and up to 200 MB of memory for each MB.
+The TOML library needs 0.5 to 4 CPU seconds and up to 350 MB of memory for each MB, depending on what the text holds.
 """
 MOST_TRACE = 64 << 20
 """Bytes of a recorded trace: a day at 1 Mbit/s, or 18 minutes at 100 Mbit/s."""
