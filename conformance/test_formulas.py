@@ -1,6 +1,7 @@
 """Agreement with the formulas of the literature, and with arithmetic.
 
-The queue itself is compared with M/D/1, M/M/1 and their finite versions in crates/ackclock-sim/tests/all/queue_theory.rs.
+The queue itself is compared with M/D/1, M/M/1 and their finite versions in
+crates/ackclock-sim/tests/all/queue_theory.rs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import sys
+import tomllib
+from collections import defaultdict
 from pathlib import Path
 from types import ModuleType
 
@@ -280,3 +284,57 @@ def test_nothing_of_one_machine(tmp_path: Path, text: str, ok: bool) -> None:
 def test_binary_files_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\xff\xfe" + bytes([47]) + b"home/x")
     assert architecture.check(tmp_path) == []
+
+
+def modules_of_tests(root: Path) -> dict[str, list[Path]]:
+    """The modules that tests import by their bare names: all of the folders of `pythonpath`, by name."""
+    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    found = defaultdict(list)
+    for folder in settings["tool"]["pytest"]["ini_options"]["pythonpath"]:
+        for path in sorted((root / folder).glob("*.py")):
+            found[path.stem].append(path)
+    return found
+
+
+def ambiguous(root: Path) -> list[str]:
+    """Names of modules that several files have, or one file and the standard library."""
+    modules = modules_of_tests(root)
+    return [name for name, paths in modules.items() if len(paths) > 1 or name in sys.stdlib_module_names]
+
+
+def imports_of_tests(root: Path) -> list[str]:
+    """Imports of modules that have tests."""
+    parsed = {
+        path: ast.parse(path.read_text(encoding="utf-8")) for paths in modules_of_tests(root).values() for path in paths
+    }
+    with_tests = {
+        path.stem
+        for path, tree in parsed.items()
+        if any(isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name.startswith("test") for node in tree.body)
+    }
+    found = []
+    for path, tree in parsed.items():
+        for node in ast.walk(tree):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                names = [node.module]
+            found += [f"{path.name}:{node.lineno}: imports {name}" for name in names if name in with_tests]
+    return found
+
+
+def test_modules_of_tests_have_names_of_their_own_and_tests_import_no_tests(tmp_path: Path) -> None:
+    """Which module a bare name means must not depend on the order of folders."""
+    assert ambiguous(ROOT) == []
+    assert imports_of_tests(ROOT) == []
+    for name, text in {
+        "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["one", "two"]\n',
+        "one/test_a.py": "def test_it() -> None:\n    pass\n",
+        "one/kernels.py": "def test_it() -> None:\n    import test_a\n",
+        "two/test_a.py": "from helper import test_me\n",
+        "two/helper.py": "from kernels import test_it\n",
+        "two/json.py": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert ambiguous(tmp_path) == ["test_a", "json"]
+    assert imports_of_tests(tmp_path) == ["kernels.py:2: imports test_a", "helper.py:1: imports kernels"]

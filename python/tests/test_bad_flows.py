@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from test_bad_input import refused
+from command_line import refused
 
 FLOW = 'cc = "cubic"\ncount = 2\nstart = { uniform = ["0 s", "100 ms"] }'
 FILES = 'app = { kind = "files", size = "10 kB", arrivals = '

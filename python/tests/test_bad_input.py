@@ -11,24 +11,12 @@ from typing import Any, cast
 import pytest
 
 from ackclock import engine, host, load, run
-from ackclock.cli.app import main
-from ackclock.cli.exit_codes import BAD_INPUT
 from ackclock.errors import InputError
+from command_line import refused
 from shared import SMALL
 
 Write = Callable[..., Path]
 SMALL_RAW = tomllib.loads(SMALL)
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
-    """Run the command line, which must refuse, and return what it said."""
-    assert main([str(argument) for argument in arguments]) == BAD_INPUT
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("ackclock: ")
-    assert said.err.count("\n") == 1
-    assert "Traceback" not in said.err
-    return said.err
 
 
 CASES = [

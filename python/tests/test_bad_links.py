@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from test_bad_input import refused
+from command_line import refused
 
 QUEUE = 'queue = { kind = "droptail", limit = "1 BDP" }'
 RATE = 'rate = "10 Mbit/s"'

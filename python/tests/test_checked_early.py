@@ -15,7 +15,7 @@ from ackclock.cli.app import main
 from ackclock.cli.exit_codes import OK
 from ackclock.errors import InputError
 from ackclock.scenario.checks import refusal
-from test_bad_input import refused
+from command_line import refused
 
 Write = Callable[..., Path]
 QUEUE = 'queue = { kind = "droptail", limit = "1 BDP" }'

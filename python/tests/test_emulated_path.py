@@ -15,8 +15,8 @@ import ackclock
 from ackclock import kernel
 from ackclock.scenario.compile import compile_run
 from ackclock.scenario.plan import Plan, load
+from pcapng import Packet, read
 from shared import ROOT
-from test_captures import Packet, read
 
 Times = Counter[tuple[int, bytes]]
 

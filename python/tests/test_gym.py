@@ -26,18 +26,8 @@ from ackclock.gym import (
     Orca,
     actions,
 )
+from agents import PATH, Alarm
 from shared import ROOT
-
-PATH: dict[str, Any] = {
-    "topology": {
-        "kind": "dumbbell",
-        "rate": "10 Mbit/s",
-        "rtt": "40 ms",
-        "queue": {"kind": "droptail", "limit": "1 BDP"},
-    },
-    "flows": [{"cc": "external", "profile": "linux"}],
-    "run": {"duration": "2 s"},
-}
 
 
 def test_gymnasium_accepts_the_environment() -> None:
@@ -279,8 +269,6 @@ def test_bad_numbers_give_one_line() -> None:
 
 
 def test_a_controller_in_python_cannot_play_beside_an_agent() -> None:
-    from test_simulation import Alarm
-
     with pytest.raises(ackclock.EngineError, match="a controller in Python cannot play on several threads"):
         CongestionEnv({**PATH, "flows": [{"cc": "external"}, {"cc": Alarm}]})
 

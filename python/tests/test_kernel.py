@@ -19,7 +19,7 @@ import ackclock
 from ackclock import kernel
 from ackclock.cli.app import main
 from ackclock.errors import EngineError, InputError
-from test_shell import with_mark
+from shells import with_mark
 
 pytestmark = pytest.mark.real_time
 

@@ -20,26 +20,10 @@ from pathlib import Path
 import pytest
 
 import ackclock
-from ackclock import kernel
+from shells import SCENARIO, command, python, quoted, serving, with_mark
+from shells import able as able  # a fixture of the module
 
 pytestmark = pytest.mark.real_time
-
-SCENARIO = """
-[topology]
-kind = "dumbbell"
-rate = "8 Mbit/s"
-rtt = "30 ms"
-queue = { kind = "droptail", limit = "1 BDP" }
-[topology.reverse]
-rate = "2 Mbit/s"
-[[flows]]
-cc = "cubic"
-[[flows]]
-app = { kind = "cbr", rate = "4 Mbit/s", packet = "1000 B" }
-start = "200 ms"
-[run]
-duration = "4 s"
-"""
 
 SENDER = """
 import socket, sys, time
@@ -82,24 +66,11 @@ for _ in range(10):
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def able() -> None:
-    found = kernel.probe()
-    if not all(found["hosts"]):
-        pytest.fail(f"this computer cannot make hosts, so that nothing here is tested: {found['problems']}")
-
-
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
     file = tmp_path / "scenario.toml"
     file.write_text(SCENARIO, encoding="utf-8")
     return file
-
-
-def command(scenario: Path, *arguments: str) -> list[str]:
-    """The command; late is allowed: whether this computer has other things to do is not what is tested here."""
-    late = [] if "--virtual" in arguments else ["--allow-late"]
-    return [sys.executable, "-m", "ackclock", "shell", str(scenario), *late, *arguments]
 
 
 def shell(scenario: Path, *arguments: str, code: int = 0, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -108,19 +79,6 @@ def shell(scenario: Path, *arguments: str, code: int = 0, cwd: Path | None = Non
     )
     assert done.returncode == code, done.stderr
     return done
-
-
-def python(script: str) -> list[str]:
-    return [sys.executable, "-c", script]
-
-
-def quoted(words: Sequence[str]) -> str:
-    return " ".join(f"'{word}'" for word in words)
-
-
-def serving(script: str) -> list[str]:
-    """The options that run a script at the other end. It has double quotes only."""
-    return ["--server", f"exec {quoted(python(script))}"]
 
 
 def test_a_download_is_as_fast_as_the_bottleneck_and_its_tables_say_so(scenario: Path, tmp_path: Path) -> None:
@@ -344,16 +302,6 @@ def waited(file: Path) -> None:
     while not file.exists():
         assert time.monotonic() < until, f"{file} did not appear"
         time.sleep(0.01)
-
-
-def with_mark(mark: str) -> list[str]:
-    """The processes in whose environment the mark is."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if entry.name.isdecimal() and mark.encode() in (entry / "environ").read_bytes():
-                found.append(entry.name)
-    return found
 
 
 MOMENTS = 50

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import ackclock
-from test_shell import SCENARIO, command, serving
-from test_shell import able as able  # a fixture of the module
+from shells import SCENARIO, command, serving
+from shells import able as able  # a fixture of the module
 
 pytestmark = pytest.mark.real_time
 

@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 
 import ackclock
 from ackclock import Decision, EngineError, InputError, Simulation
+from agents import Alarm
 
 AGENT: dict[str, Any] = {
     "topology": {
@@ -100,24 +101,6 @@ def test_what_cannot_be_is_said_in_a_line() -> None:
     simulation.finish()
     with pytest.raises(EngineError, match="the run is finished; make a new one"):
         simulation.step()
-
-
-class Alarm(ackclock.CongestionControl):
-    """Adds a segment every 100 ms, whatever comes."""
-
-    def start(self, cx: ackclock.Cx, initial_window: int) -> None:
-        self.cwnd = 2 * cx.mss
-        self.wake_at = cx.now + 0.1
-
-    def on_ack(self, cx: ackclock.Cx, ack: ackclock.Ack) -> None:
-        pass
-
-    def on_congestion(self, cx: ackclock.Cx, signal: ackclock.Signal) -> None:
-        pass
-
-    def on_wake(self, cx: ackclock.Cx) -> None:
-        self.cwnd += cx.mss
-        self.wake_at = cx.now + 0.1
 
 
 def test_a_controller_in_python_is_woken_recorded_and_replayed() -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+import generate
 from ackclock import InputError, load
 from ackclock.cli.app import main
 from ackclock.cli.exit_codes import BAD_INPUT
 from ackclock.drawing import topology
 from ackclock.scenario.display.sketch import Sketch, sketch
 from shared import ROOT
-from test_generated import generate
 
 Raw = dict[str, Any]
 
