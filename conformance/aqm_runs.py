@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 import ackclock
+from session_cache import session_cache
 
 HERE = Path(__file__).resolve().parent
 
@@ -135,7 +136,7 @@ def scenario(case: Case, step_ms: float) -> dict[str, Any]:
     }
 
 
-@cache
+@session_cache
 def played(case: Case) -> Means:
     """What we do."""
     found = []

@@ -26,6 +26,7 @@ from ackclock import engine
 from drawn_paths import MODULES, DrawnPath, paths, run_of
 from kernel_figures import DRAWS_OF_START, GOODPUT, RTT, START_SPREAD_NS, Metric, Sample, noise
 from kernel_runs import Flow, Measured, of_output
+from session_cache import session_cache
 
 RECORDS = Path(__file__).parent / "kernel" / "drawn" / "runs.csv"
 FINE = RECORDS.with_name("fine-clock.csv")
@@ -97,7 +98,7 @@ def _of_rows(key: Key, rows: Sequence[Mapping[str, str]]) -> Measured:
     return Measured(tuple(map(flow, rows)), float(rows[0]["mean_queue"]))
 
 
-@functools.cache
+@session_cache
 def ours(key: Key) -> tuple[Measured, ...]:
     """The runs in ackclock with several starts, each course of events once.
 
@@ -118,7 +119,7 @@ def _played(key: Key, seed: int, spread_ns: int, first_start_ns: int = 0) -> Mea
     return of_output(engine.run(json.dumps(document)), path.round_trip, path.duration)
 
 
-@functools.cache
+@session_cache
 def alone(key: Key) -> tuple[Measured, Measured]:
     """Ours and the kernel's where a flow is alone and starts at 0: one run against one run."""
     return _played(key, 1, 0), _of_rows(key, _rows()[key]["0"])
@@ -135,7 +136,7 @@ def exact(key: Key) -> bool:
     return same(alone(key))
 
 
-@functools.cache
+@session_cache
 def fine(key: Key) -> tuple[Measured, Measured]:
     """Ours, departures first, and the kernel's with a clock of 1 ns: a flow alone, begun at the same part of a tick."""
     path = path_of(key)

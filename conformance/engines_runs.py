@@ -19,6 +19,7 @@ from ackclock.scenario.plan import Plan, load
 from ackclock.stats.intervals.mean import t_quantile
 from ackclock.sweeps.run import in_memory
 from agreement import Deviation, relative
+from session_cache import session_cache
 
 HERE = Path(__file__).resolve().parent
 RECORDS = HERE / "engines"
@@ -83,7 +84,7 @@ def measured(result: Result) -> list[dict[str, Any]]:
     ]
 
 
-@cache
+@session_cache
 def simulated(name: str) -> list[dict[str, Any]]:
     """The metrics of a scenario's runs in the simulator, played now."""
     return measured(in_memory(dataclasses.replace(plan(name, "sim")), jobs=1))

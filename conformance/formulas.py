@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from math import sqrt
 from typing import Any
 
@@ -12,6 +11,7 @@ from ackclock import engine
 from ackclock.engine import Output
 from ackclock.stats import estimate
 from agreement import Figure, figure, relative
+from session_cache import session_cache
 
 MSS = 1448
 WIRE = 1514
@@ -83,7 +83,7 @@ def replicated(sample: Callable[[int], float]) -> tuple[float, float]:
     return found.mean, found.ci95 / found.mean
 
 
-@cache
+@session_cache
 def mean_window(p: float, b: int) -> tuple[float, float]:
     """Goodput times round-trip time over MSS, of profile rfc with SACK."""
 
@@ -94,7 +94,7 @@ def mean_window(p: float, b: int) -> tuple[float, float]:
     return replicated(sample)
 
 
-@cache
+@session_cache
 def send_rate(p: float, b: int) -> tuple[float, float, float]:
     """Packets per second of Reno without SACK with a timeout of 400 ms, as above; and the mean RTT."""
     rtts = []
@@ -107,7 +107,7 @@ def send_rate(p: float, b: int) -> tuple[float, float, float]:
     return (*replicated(sample), sum(rtts) / len(rtts))
 
 
-@cache
+@session_cache
 def utilisation(room: int) -> float:
     """Of a link of 200 packets per RTT by one Reno flow, with room for so many waiting packets."""
     service_ns = 500_000
@@ -166,7 +166,7 @@ def one_flow() -> Iterator[Figure]:
         yield figure("saw-tooth", f"buffer {room / PRODUCT:g} BDP", "utilisation", pair, SAWTOOTH_ACCURACY)
 
 
-@cache
+@session_cache
 def filled(seconds: int) -> tuple[float, float]:
     """Payload bytes that arrive from a sender without window over an empty path, and what arithmetic says."""
     rate, rtt = 10_000_000, 0.04
@@ -177,7 +177,7 @@ def filled(seconds: int) -> tuple[float, float]:
     return float(output.flows["goodput_bytes"][0]), float(on_the_link // WIRE * MSS)
 
 
-@cache
+@session_cache
 def limited(segments: int) -> tuple[float, float]:
     """Payload bytes in 100 round trips with a receive window of so many segments, and what arithmetic says."""
     rate, rtt = 10_000_000, 0.04

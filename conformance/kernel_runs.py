@@ -13,6 +13,7 @@ import polars as pl
 
 from ackclock import engine
 from kernel_records import MSS, document, record, round_trip
+from session_cache import session_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def output(name: str, seed: int = 1, start_spread_ns: int = 0, phase_ns: int = 0
     return engine.run(json.dumps(document(name, seed, start_spread_ns, phase_ns)))
 
 
-@functools.cache
+@session_cache
 def ours(name: str, seed: int = 1, start_spread_ns: int = 0, phase_ns: int = 0) -> Measured:
     """What the run in ackclock gave."""
     return of_output(

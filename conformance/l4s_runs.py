@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import polars as pl
@@ -17,6 +16,7 @@ import polars as pl
 import ackclock
 import l4s_measured
 import l4s_model
+from session_cache import session_cache
 
 RATES = (4, 12, 40, 100)
 """Mbit/s per flow."""
@@ -65,7 +65,7 @@ class Cell:
         return model(self.classic, self.rate, self.rtt, self.flows)
 
 
-@cache
+@session_cache
 def model(classic: str, rate: int, rtt: int, flows: int = 1) -> l4s_model.Shares:
     """What the second model has for a point."""
     return l4s_model.play(classic, rate * 1e6 / PACKET_BITS, rtt / 1e3, flows)
@@ -108,7 +108,7 @@ def scenario(classic: str, rate: int, rtt: int, flows: int = 1, shift: float = 2
     }
 
 
-@cache
+@session_cache
 def play(classic: str, rate: int, rtt: int, flows: int = 1, shift: float = 2 * TARGET) -> Cell:
     """Plays a point."""
     result = ackclock.run(scenario(classic, rate, rtt, flows, shift), jobs=1)

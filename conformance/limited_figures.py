@@ -12,6 +12,7 @@ from agreement import Deviation, Figure, figure
 from kernel_records import controller_of, scenario_of
 from limited_records import names
 from limited_runs import LARGE, RTT, TIME, Cell, kernel, ours
+from session_cache import session_cache
 
 FILE = Path(__file__).parent / "limited_deviations.toml"
 
@@ -27,7 +28,7 @@ def deviations() -> Mapping[str, Deviation]:
     }
 
 
-@functools.cache
+@session_cache
 def cell(name: str) -> Cell:
     """A record beside ours."""
     return Cell(name, kernel(name), ours(name))

@@ -22,6 +22,7 @@ from pathlib import Path
 import limited_records
 from ackclock import engine
 from ackclock.stats import Contrast, estimate, unpaired
+from session_cache import session_cache
 
 RECORDS = Path(__file__).parent / "kernel" / "limited" / "short-westwood-spacings.csv"
 CELL = "short_westwood"
@@ -48,7 +49,7 @@ def kernel() -> tuple[Spacing, ...]:
     return tuple(Spacing(round(every), round(n), ms / 1e3, round(again)) for every, n, ms, again in rows)
 
 
-@functools.cache
+@session_cache
 def ours() -> tuple[Spacing, ...]:
     """The same in ackclock."""
     return tuple(map(_played, (run.drop_every for run in kernel())))

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 import ackclock
+from session_cache import session_cache
 
 FOLDER = Path(__file__).resolve().parent / "ns3" / "lte"
 
@@ -99,7 +100,7 @@ def recorded(name: str) -> Run:
     return Run(raw["summary"]["rho_rb"], raw["summary"]["retransmitted"], users, pages)
 
 
-@cache
+@session_cache
 def played(name: str) -> Run:
     """Ours: what the record calls the nearest scenario."""
     result = ackclock.run(document(name)["ackclock"], jobs=1)

@@ -15,6 +15,7 @@ import polars as pl
 
 from ackclock import engine
 from ackclock.engine import Output
+from session_cache import session_cache
 
 HERE = Path(__file__).resolve().parent
 MSS = 1448
@@ -121,7 +122,7 @@ def document(run: Recording, starts: Iterable[float], probes: Mapping[str, Any])
     )
 
 
-@cache
+@session_cache
 def played(run: Recording) -> Output:
     """Our run, with the times of the reductions."""
     return engine.run(document(run, run.starts, {"recoveries": "on_change", "timeouts": "on_change"}))
@@ -164,7 +165,7 @@ def recorded_draws(peer: str, variant: str) -> tuple[tuple[float, ...], Draws]:
     return starts, Draws(per_start("goodput_bps"), queue, per_start("retransmitted"))
 
 
-@cache
+@session_cache
 def played_draws(peer: str, variant: str) -> Draws:
     """What we do with the same starts."""
     run = recording(peer, "s4", variant)

@@ -14,7 +14,6 @@ their means alone. Differences are of geometric means, their intervals at 99.9 %
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import statistics
 import sys
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 import random_loss_records as records
 from ackclock import engine
 from ackclock.stats import Contrast, paired, unpaired
+from session_cache import session_cache
 
 LEVEL = 0.999
 """Of the intervals: of fifteen cells that agree one in seventy tables has one that does not contain 1."""
@@ -52,7 +52,7 @@ def _played(document: object) -> tuple[float, int]:
     return float(row["goodput_bps"]), int(row["retransmitted_segments"])
 
 
-@functools.cache
+@session_cache
 def pairs(module: str, loss: float) -> tuple[Pair, ...]:
     """Every recorded run of a cell beside ours with its losses."""
     found = []
@@ -62,13 +62,13 @@ def pairs(module: str, loss: float) -> tuple[Pair, ...]:
     return tuple(found)
 
 
-@functools.cache
+@session_cache
 def netems(module: str, loss: float, draws: int) -> tuple[float, ...]:
     """Goodputs of ours with so many other patterns of netem's generator, bit/s."""
     return tuple(_played(document)[0] for document in records.others(module, loss, draws))
 
 
-@functools.cache
+@session_cache
 def own(module: str, loss: float, draws: int) -> tuple[float, ...]:
     """The same with patterns that the engine draws."""
     return tuple(_played(records.drawn(module, loss, seed))[0] for seed in range(1, draws + 1))

@@ -10,7 +10,6 @@ it plays itself.
 from __future__ import annotations
 
 import csv
-import functools
 import io
 import math
 import sys
@@ -22,6 +21,7 @@ import ackclock
 import split_gone
 import split_real_time
 from ackclock.study import mean_interval
+from session_cache import session_cache
 from split_kernel import COLUMNS, MEANS, PLAYED, REPLICATIONS, STUDY, given, rates
 from split_words import NAMES, SIZES, WEIGHTED, tenths
 
@@ -118,7 +118,7 @@ def recorded(name: str) -> Rates:
     }
 
 
-@functools.cache
+@session_cache
 def played(name: str) -> Rates:
     """The same runs in the simulator."""
     source, changes = given(name)

@@ -287,12 +287,13 @@ def test_binary_files_are_passed_over(tmp_path: Path) -> None:
 
 
 def modules_of_tests(root: Path) -> dict[str, list[Path]]:
-    """The modules that tests import by their bare names: all of the folders of `pythonpath`, by name."""
+    """The modules that tests import by bare names, those of the folders of `pythonpath`, by name."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     found = defaultdict(list)
     for folder in settings["tool"]["pytest"]["ini_options"]["pythonpath"]:
         for path in sorted((root / folder).glob("*.py")):
-            found[path.stem].append(path)
+            if path.name != "conftest.py":
+                found[path.stem].append(path)
     return found
 
 
