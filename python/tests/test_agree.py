@@ -13,7 +13,7 @@ import pytest
 import ackclock
 from ackclock.cli.app import main
 from ackclock.engines import divergence, page, text
-from ackclock.engines.agree import MARGINS
+from ackclock.engines.agree import MARGINS, Agreement
 from ackclock.engines.variants import Variant
 from ackclock.results import validity
 
@@ -38,25 +38,29 @@ def other(**changes: Any) -> Variant:
     return Variant("other", "sim", changes)
 
 
-def test_the_same_engine_twice_agrees_everywhere() -> None:
-    found = ackclock.agree(SCENARIO, ["sim", other()])
-    (pair,) = found.pairs
-    assert found.agrees
+@pytest.fixture(scope="module")
+def same() -> Agreement:
+    """The simulator beside itself."""
+    return ackclock.agree(SCENARIO, ["sim", other()])
+
+
+def test_the_same_engine_twice_agrees_everywhere(same: Agreement) -> None:
+    (pair,) = same.pairs
+    assert same.agrees
     assert {row.verdict for row in pair.comparison.rows} == {"equal in every run"}  # type: ignore[union-attr]
     assert pair.divergences == {0: [], 1: []}
     assert all("stay within 10 %" in line for line in text.divergences(pair))
 
 
-def test_one_run_each_is_not_said_to_be_tested() -> None:
-    found = ackclock.agree(SCENARIO, ["sim", other()])
-    (pair,) = found.pairs
-    assert pair.tested == found.to_json()["pairs"][0]["tested"] == 0
+def test_one_run_each_is_not_said_to_be_tested(same: Agreement) -> None:
+    (pair,) = same.pairs
+    assert pair.tested == same.to_json()["pairs"][0]["tested"] == 0
     assert text.verdict(pair).startswith(
         "other is within the margins of sim in one run each: 6 of 6 rows, of which none"
     )
     assert "no interval" in text.verdict(pair)
     assert text.verdict(pair).endswith('draw them, as start = { uniform = ["0 s", "1 s"] }, with --replications 10')
-    assert "one run each is compared by its value" in text.margins(found)
+    assert "one run each is compared by its value" in text.margins(same)
     apart = ackclock.agree(SCENARIO, ["sim", other(**{"run.duration": "4 s"})])
     assert text.verdict(apart.pairs[0]).startswith("other is not ")
     drawn = json.loads(json.dumps(SCENARIO))
@@ -139,10 +143,8 @@ def test_an_engine_that_can_play_nothing_leaves_nothing_to_judge(tmp_path: Path,
     assert "fewer than two engines can play this" in said
 
 
-def test_differences_that_do_not_last_are_none() -> None:
-    found = ackclock.agree(SCENARIO, ["sim", other()])
-    result = found.played[0].result
-    tracks = divergence.tracks(result, 0)
+def test_differences_that_do_not_last_are_none(same: Agreement) -> None:
+    tracks = divergence.tracks(same.played[0].result, 0)
     window = tracks["cwnd", "0"]
     values = window.values.copy()
     values[300:302] *= 2  # two samples of 10 ms are less than an RTT
@@ -153,9 +155,8 @@ def test_differences_that_do_not_last_are_none() -> None:
     assert at[0] == pytest.approx(window.times[300], abs=0.02)
 
 
-def test_a_connection_that_is_not_there_yet_has_no_window_to_differ() -> None:
-    found = ackclock.agree(SCENARIO, ["sim", other()])
-    window = divergence.tracks(found.played[0].result, 0)["cwnd", "0"]
+def test_a_connection_that_is_not_there_yet_has_no_window_to_differ(same: Agreement) -> None:
+    window = divergence.tracks(same.played[0].result, 0)["cwnd", "0"]
     early = divergence.Track(window.times, np.where(window.values == 0, window.values.max(), window.values))
     assert window.values[0] == 0
     assert divergence._first(window, early, 2896.0, 0.04) is not None
