@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
 import json
 import math
@@ -263,8 +265,38 @@ def tiny(folder: Path, *, seconds: int) -> Path:
     return place
 
 
-def test_claims_are_judged_on_a_quick_run(tmp_path: Path) -> None:
-    report = study.run(tiny(tmp_path, seconds=30), quick=True, jobs=1)
+@dataclass
+class Finished:
+    """A quick run of the tiny study by the command, with controllers beside those of the study."""
+
+    report: study.Report
+    out: Path
+    code: int
+    printed: str
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    place = tmp_path_factory.mktemp("high-bdp")
+    (place / "mine.py").write_text(MINE, encoding="utf-8")
+    folder, out = tiny(place, seconds=30), place / "out"
+    added = ["--cc", "python:mine:Gentle", "--cc", '{ name = "bic", beta = 0.9 }', "--cc", "bbr1", "--cc", "reno"]
+    reports, printed, run = list[study.Report](), io.StringIO(), runner.run
+
+    def noted(*given: Any, **named: Any) -> study.Report:
+        reports.append(run(*given, **named))
+        return reports[-1]
+
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.setattr(runner, "run", noted)
+        patch.chdir(place)
+        code = main(["study", "run", str(folder), "--quick", "--jobs", "1", "--json", "--out", str(out), *added])
+    (report,) = reports
+    return Finished(report, out, code, printed.getvalue())
+
+
+def test_claims_are_judged_on_a_quick_run(finished: Finished) -> None:
+    report = finished.report
     assert [item.claim.id for item in report.claims] == CLAIMS
     assert [item.broken for item in report.claims] == [""] * 14
     assert all(item.verdict.value is not None for item in report.claims if item.claim.id in ("B1", "B2", "B3"))
@@ -279,17 +311,10 @@ def test_claims_are_judged_on_a_quick_run(tmp_path: Path) -> None:
     assert all(time is not None and mark in (0.0, 1.0) for time, mark in times)
 
 
-def test_a_controller_of_ones_own_beside_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    folder, out = tiny(tmp_path, seconds=12), tmp_path / "out"
-    added = ["--cc", "python:mine:Gentle", "--cc", '{ name = "bic", beta = 0.9 }', "--cc", "bbr1", "--cc", "reno"]
-    code = main(["study", "run", str(folder), "--quick", "--jobs", "1", "--json", "--out", str(out), *added])
-    captured = capsys.readouterr()
-    assert code in (OK, FINDING)
-    said = json.loads(captured.out)
+def test_a_controller_of_ones_own_beside_the_others(finished: Finished) -> None:
+    out = finished.out
+    assert finished.code in (OK, FINDING)
+    said = json.loads(finished.printed)
     assert [item["id"] for item in said["claims"]] == CLAIMS
     record = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     assert record["added"] == ["python:mine:Gentle", "bic(beta=0.9)", "bbr1", "reno"]
