@@ -1,7 +1,5 @@
 """One scenario: a single point of a sweep, complete and checked."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -16,7 +14,7 @@ from ackclock.scenario.traffic.flow import Flow
 from ackclock.scenario.traffic.layout import Layout
 from ackclock.scenario.traffic.relay import Relay
 from ackclock.scenario.traffic.splitting import Split
-from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.base import Deferred, Model, shared_default
 
 _MOST_FLOWS = 100_000
 
@@ -32,11 +30,11 @@ class Scenario(Model):
     """What packets pass through."""
     flows: Annotated[tuple[Flow, ...], Field(min_length=1)]
     """Who sends. Flows are numbered from 0 over all groups, in order."""
-    relays: tuple[Relay, ...] = ()
+    relays: tuple[Deferred[Relay], ...] = ()
     """What splits connections in two; flows say by which. Default: none."""
     run: Run
     """How long, how often, and with what randomness."""
-    probes: Probes = Probes()
+    probes: Probes = Field(default_factory=shared_default(Probes))
     """What to record over time."""
 
     @field_validator("flows")
@@ -54,7 +52,7 @@ class Scenario(Model):
         )
 
     @model_validator(mode="after")
-    def _consistent(self) -> Scenario:
+    def _consistent(self) -> "Scenario":
         if sum(flow.count for flow in self.flows) > _MOST_FLOWS:
             raise Problem("too many flows", f"a run takes at most {_MOST_FLOWS} of them", "flows")
         for index, flow in enumerate(self.flows):

@@ -1,7 +1,5 @@
 """How long to run, how often, and what to record over time."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, Literal
 
@@ -75,7 +73,7 @@ class Run(Model):
     (input and output of each), "links.bottleneck" for one. Without it at both ends of each flow."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Run:
+    def _consistent(self) -> "Run":
         if self.warmup >= self.duration:
             raise Problem("the warm-up is not shorter than the run", "shorten it or lengthen run.duration", "warmup")
         return self
@@ -214,7 +212,7 @@ class Probes(Model):
     """SNR of its downlink at the end of each interval, dB."""
 
     @model_validator(mode="after")
-    def _possible(self) -> Probes:
+    def _possible(self) -> "Probes":
         for name in (*LINK[1:], *CELL, *USER):
             if getattr(self, name) in ("on_change", "every_event"):
                 raise Problem(f"'{name}' cannot follow events", 'give an interval such as "100 ms"', name)

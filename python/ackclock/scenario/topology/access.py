@@ -1,13 +1,12 @@
 """Access links: what a flow crosses alone before and after the links it shares."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field
 
 from ackclock.scenario.topology.link import LinkKeys, Reverse
 from ackclock.scenario.topology.rate import Rate
+from ackclock.scenario.values.base import shared_default
 from ackclock.scenario.values.types import Duration
 
 
@@ -20,7 +19,7 @@ class Access(LinkKeys):
     """Propagation delay, one way, part of the flow's RTT. Default: none."""
     side: Literal["both", "sender", "receiver"] = "both"
     """Who has such a link: "sender", "receiver" or "both". Default: both."""
-    reverse: Reverse = Reverse()
+    reverse: Reverse = Field(default_factory=shared_default(Reverse))
     """The way back over the same link."""
 
     @property

@@ -1,7 +1,5 @@
 """A radio cell of LTE: one base station, its users, and the Internet behind it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -10,7 +8,7 @@ from ackclock.errors import Problem
 from ackclock.scenario.topology.cell_profiles import PROFILES
 from ackclock.scenario.topology.queue import Queue, QueueField
 from ackclock.scenario.topology.rate import Rate
-from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.base import Model, shared_default
 from ackclock.scenario.values.physical import LENGTH, RATIO, Frequency, Length, Level, Ratio, Speed
 from ackclock.scenario.values.types import Count, Duration, Headers, PositiveDuration, Probability
 
@@ -35,7 +33,7 @@ class Place(Model):
     """Its queue at the base station. Default: that of the cell."""
 
     @model_validator(mode="after")
-    def _one(self) -> Place:
+    def _one(self) -> "Place":
         if (self.distance is None) == (self.snr is None):
             remedy = f'write {{ distance = "{LENGTH.example}" }} or {{ snr = "{RATIO.example}" }}'
             raise Problem("a user has a distance or an SNR", remedy)
@@ -85,7 +83,7 @@ class Harq(Model):
     """Standard deviation of the normal distribution that the error rate follows over SINR."""
 
     @model_validator(mode="after")
-    def _fits(self) -> Harq:
+    def _fits(self) -> "Harq":
         for name in ("first", "further"):
             if name in self.model_fields_set and self.errors != "fixed":
                 raise Problem(f"'{name}' belongs to fixed probabilities", 'write errors = "fixed" beside it', name)
@@ -205,11 +203,11 @@ class LteCell(Model):
     """Fast fading. Default: none."""
     thresholds: Literal["miesm", "linklevel", "gap", "lena"] = "miesm"
     """The SINR above which each CQI is reported."""
-    cqi: Cqi = Cqi()
+    cqi: Cqi = Field(default_factory=shared_default(Cqi))
     """What users report."""
-    harq: Harq = Harq()
+    harq: Harq = Field(default_factory=shared_default(Harq))
     """Errors on the air, and retransmissions."""
-    rlc: RlcField = Rlc()
+    rlc: RlcField = Field(default_factory=shared_default(Rlc))
     """Radio link control: "um", "am" or a table."""
     scheduler: Literal["pf", "rr", "max_rate"] = "pf"
     """Who is served: proportional fairness, round robin, or the highest rate."""
@@ -225,7 +223,7 @@ class LteCell(Model):
     """Share of the TTIs of the downlink that belong to others."""
     promotion: Promotion | None = None
     """What idle users wait for. Default: nobody becomes idle."""
-    uplink: Uplink = Uplink()
+    uplink: Uplink = Field(default_factory=shared_default(Uplink))
     """From the users to the base station."""
 
     @model_validator(mode="before")
@@ -237,7 +235,7 @@ class LteCell(Model):
         return value
 
     @model_validator(mode="after")
-    def _consistent(self) -> LteCell:
+    def _consistent(self) -> "LteCell":
         if self.users is not None and self.places and self.users != len(self.places):
             problem = f"{self.users} users and {len(self.places)} places"
             raise Problem(problem, "give each user a place, or leave one of both out", "places")

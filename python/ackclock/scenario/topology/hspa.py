@@ -1,7 +1,5 @@
 """A cell of HSPA: a fixed rate for each user, and the Internet behind it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -12,7 +10,7 @@ from ackclock.scenario.topology.cell import MOST_USERS
 from ackclock.scenario.topology.cell_resolved import NAME, queue_of_user
 from ackclock.scenario.topology.queue import QueueField
 from ackclock.scenario.topology.rate import ConstantRate, Rate
-from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.base import Model, shared_default
 from ackclock.scenario.values.types import Duration, PositiveDuration
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
@@ -55,7 +53,7 @@ class HspaCell(Model):
     """At most so much later, drawn uniformly for each TTI and user; packets keep their order."""
     queue: QueueField = Field(default="256 kB", validate_default=True)
     """Queue of each user at the base station."""
-    uplink: HspaUplink = HspaUplink()
+    uplink: HspaUplink = Field(default_factory=shared_default(HspaUplink))
     """From the users to the base station."""
 
     @model_validator(mode="before")
@@ -67,7 +65,7 @@ class HspaCell(Model):
         return value
 
     @model_validator(mode="after")
-    def _without_bdp(self) -> HspaCell:
+    def _without_bdp(self) -> "HspaCell":
         for key, queue in ((("queue",), self.queue), (("uplink", "queue"), self.uplink.queue)):
             if queue.limit.unit == "bdp" or (queue.mark_above is not None and queue.mark_above.unit == "bdp"):
                 name = "limit" if queue.limit.unit == "bdp" else "mark_above"

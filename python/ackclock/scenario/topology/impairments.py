@@ -1,7 +1,5 @@
 """What happens to packets at the output of a link besides losses: jitter, reordering, duplicates, and changes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
@@ -45,7 +43,7 @@ class Jitter(Model):
     """Whether a packet that would overtake another comes out together with it instead."""
 
     @model_validator(mode="after")
-    def _fits(self) -> Jitter:
+    def _fits(self) -> "Jitter":
         wanted = _NEEDS[self.kind]
         for name in sorted({key for keys in _NEEDS.values() for key in keys}):
             given = getattr(self, name) is not None
@@ -103,7 +101,7 @@ class Event(Model):
     """Share of duplicates from then on."""
 
     @model_validator(mode="after")
-    def _something(self) -> Event:
+    def _something(self) -> "Event":
         if all(getattr(self, name) is None for name in type(self).model_fields if name != "at"):
             raise Problem("nothing changes", 'add for instance rate = "5 Mbit/s"', "at")
         if self.jitter is not None and not self.jitter.preserve_order:

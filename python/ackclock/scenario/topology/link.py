@@ -1,7 +1,5 @@
 """What every link has, whatever the topology it belongs to, and how a way back differs from the way out."""
 
-from __future__ import annotations
-
 from pydantic import Field, model_validator
 
 from ackclock.errors import Problem
@@ -9,7 +7,7 @@ from ackclock.scenario.topology.impairments import Event, Jitter, Reorder
 from ackclock.scenario.topology.loss import LossField
 from ackclock.scenario.topology.queue import Queue, QueueField
 from ackclock.scenario.topology.rate import Bucket, Rate, ReverseRate
-from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.base import Deferred, Model
 from ackclock.scenario.values.types import Count, Duration, Framing, Probability
 from ackclock.scenario.values.units import QueueLimit
 
@@ -28,17 +26,17 @@ class LinkKeys(Model):
     """Bytes added to every packet on the wire, such as "14 B" for Ethernet."""
     loss: LossField = None
     """Loss at the output of the link."""
-    shaper: Bucket | None = None
+    shaper: Deferred[Bucket] | None = None
     """A token bucket that holds packets back, before the line. Default: none."""
-    policer: Bucket | None = None
+    policer: Deferred[Bucket] | None = None
     """A token bucket that drops what exceeds it, before the queue. Default: none."""
-    jitter: Jitter | None = None
+    jitter: Deferred[Jitter] | None = None
     """Extra delay of single packets. Default: none."""
-    reorder: Reorder | None = None
+    reorder: Deferred[Reorder] | None = None
     """Packets held back so that others overtake them. Default: none."""
     duplicate: Probability = 0.0
     """Share of packets that come out twice."""
-    events: tuple[Event, ...] = ()
+    events: tuple[Deferred[Event], ...] = ()
     """What changes in the run, in the order of time."""
 
 
@@ -64,7 +62,7 @@ class Reverse(Model):
     """Loss on the way back. Default: none."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Reverse:
+    def _consistent(self) -> "Reverse":
         if self.loss is not None and self.loss.drops is not None:
             problem = "drops name data segments, and none pass the way back"
             raise Problem(problem, "use p or every", "loss", "drops")

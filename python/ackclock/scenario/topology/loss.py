@@ -1,13 +1,11 @@
 """Losses at the output of a link."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from ackclock.errors import Problem
-from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.base import Deferred, Model
 from ackclock.scenario.values.types import Count, Probability
 
 
@@ -33,7 +31,7 @@ class GilbertElliott(Model):
     """Share of packets that survive in the good state."""
 
     @model_validator(mode="after")
-    def _some_survive(self) -> GilbertElliott:
+    def _some_survive(self) -> "GilbertElliott":
         if self.p == 0 and self.r == 0:
             raise Problem("the channel never changes its state", "give p and r above 0", "p")
         if self.r == 0 and self.h == 0:
@@ -58,7 +56,7 @@ class Loss(Model):
     """Bit error rate: a packet is lost if one of its bits is, each for itself."""
 
     @model_validator(mode="after")
-    def _one(self) -> Loss:
+    def _one(self) -> "Loss":
         given = (self.p, self.every, self.drops, self.gilbert_elliott, self.ber)
         if sum(value is not None for value in given) != 1:
             problem = "a loss has exactly one of p, every, drops, gilbert_elliott and ber"
@@ -75,4 +73,4 @@ def _loss_from(value: Any) -> Any:
     return {"p": value} if isinstance(value, int | float | str) else value
 
 
-LossField = Annotated[Loss | None, BeforeValidator(_loss_from)]
+LossField = Annotated[Deferred[Loss] | None, BeforeValidator(_loss_from)]

@@ -1,7 +1,5 @@
 """Networks of explicit nodes and links."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, Literal
 
@@ -67,7 +65,7 @@ class Network(Model):
     """The links."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Network:
+    def _consistent(self) -> "Network":
         known: dict[str, None] = {}
         for index, node in enumerate(self.nodes):
             if node.name in known:

@@ -1,7 +1,5 @@
 """The queue in front of a link."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
@@ -56,7 +54,7 @@ class Queue(Model):
         return {**handler(self), **{name: written(known[name], value) for name, value in self.params.items()}}
 
     @model_validator(mode="after")
-    def _consistent(self) -> Queue:
+    def _consistent(self) -> "Queue":
         if self.mark_above is not None and self.kind != "droptail":
             problem = f"'{self.kind}' decides by itself what it marks"
             raise Problem(problem, "remove mark_above", "mark_above")

@@ -1,7 +1,5 @@
 """The rate of a link: constant, or with rates that change at known times, a recorded trace, token buckets."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,7 +39,7 @@ class VaryingRate(int):
     document: Mapping[str, Any]
     """The keys of the link in the resolved run."""
 
-    def __new__(cls, number: int, written: Mapping[str, Any], document: Mapping[str, Any]) -> VaryingRate:
+    def __new__(cls, number: int, written: Mapping[str, Any], document: Mapping[str, Any]) -> "VaryingRate":
         """See the class."""
         rate = super().__new__(cls, number)
         rate.written, rate.document = written, document

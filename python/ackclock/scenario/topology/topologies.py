@@ -1,7 +1,5 @@
 """The topologies: what packets pass through, made of links."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -17,7 +15,7 @@ from ackclock.scenario.topology.network import Network
 from ackclock.scenario.topology.queue import QueueField
 from ackclock.scenario.topology.rate import Rate
 from ackclock.scenario.values import kinds
-from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.base import Deferred, Model, shared_default
 from ackclock.scenario.values.types import PositiveDuration
 
 
@@ -34,9 +32,9 @@ class Dumbbell(LinkKeys):
     """Queue of the bottleneck."""
     loss: LossField = None
     """Loss at the output of the bottleneck."""
-    access: Access | None = None
+    access: Deferred[Access] | None = None
     """Links of each flow's own before and behind the bottleneck. Default: none."""
-    reverse: Reverse = Reverse()
+    reverse: Reverse = Field(default_factory=shared_default(Reverse))
     """The way back."""
 
 
@@ -45,9 +43,9 @@ class Row(Model):
 
     hops: Annotated[tuple[Hop, ...], Field(min_length=1)]
     """The links, in order."""
-    access: Access | None = None
+    access: Deferred[Access] | None = None
     """Links of each flow's own before its first and behind its last hop. Default: none."""
-    reverse: Reverse = Reverse()
+    reverse: Reverse = Field(default_factory=shared_default(Reverse))
     """Of every link of the way back; rate, delay, framing and queue are otherwise those of the way out."""
 
 
@@ -88,12 +86,12 @@ def _known_kind(value: Any) -> Any:
 
 
 Topology = Annotated[
-    Annotated[Dumbbell, Tag("<dumbbell>")]
-    | Annotated[Chain, Tag("<chain>")]
-    | Annotated[ParkingLot, Tag("<parking-lot>")]
-    | Annotated[Network, Tag("<network>")]
-    | Annotated[LteCell, Tag("<lte_cell>")]
-    | Annotated[HspaCell, Tag("<hspa_cell>")],
+    Annotated[Deferred[Dumbbell], Tag("<dumbbell>")]
+    | Annotated[Deferred[Chain], Tag("<chain>")]
+    | Annotated[Deferred[ParkingLot], Tag("<parking-lot>")]
+    | Annotated[Deferred[Network], Tag("<network>")]
+    | Annotated[Deferred[LteCell], Tag("<lte_cell>")]
+    | Annotated[Deferred[HspaCell], Tag("<hspa_cell>")],
     Discriminator(kinds.tag),
     BeforeValidator(_known_kind),
 ]

@@ -1,7 +1,5 @@
 """Applications: what the source of a flow does."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -12,7 +10,7 @@ from ackclock.errors import Problem
 from ackclock.scenario.traffic.sized import no_bytes
 from ackclock.scenario.traffic.web import Web as Web
 from ackclock.scenario.values import kinds
-from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.base import Deferred, Model
 from ackclock.scenario.values.distribution import Sizes, Times
 from ackclock.scenario.values.types import (
     Count,
@@ -38,7 +36,7 @@ class Bulk(Model):
     """How often it reads then. Default: 10 ms."""
 
     @model_validator(mode="after")
-    def _read_slowly(self) -> Bulk:
+    def _read_slowly(self) -> "Bulk":
         if self.read is None and self.read_every is not None:
             raise Problem("a receiver that reads now and then reads at a rate", 'write read = "1 Mbit/s" beside it')
         return self
@@ -120,7 +118,7 @@ class Arrivals(Model):
     """One at the start, and one after each such interval."""
 
     @model_validator(mode="after")
-    def _one(self) -> Arrivals:
+    def _one(self) -> "Arrivals":
         if (self.poisson is None) == (self.every is None):
             problem = "arrivals are a Poisson process or regular"
             raise Problem(problem, 'write { poisson = 10.0 } (per second) or { every = "1 s" }')
@@ -204,7 +202,7 @@ class Video(Model):
     """Share of the throughput that a bitrate may take, per cent."""
 
     @model_validator(mode="after")
-    def _rising(self) -> Video:
+    def _rising(self) -> "Video":
         if any(later <= rate for rate, later in itertools.pairwise(self.bitrates)):
             raise Problem("bitrates rise", "put them in order, each once", "bitrates")
         return self
@@ -257,13 +255,13 @@ def _known_kind(value: Any) -> Any:
 
 
 App = Annotated[
-    Annotated[Bulk, Tag("<bulk>")]
-    | Annotated[Cbr, Tag("<cbr>")]
-    | Annotated[OnOff, Tag("<on-off>")]
-    | Annotated[Files, Tag("<files>")]
-    | Annotated[RequestResponse, Tag("<request-response>")]
-    | Annotated[Video, Tag("<video>")]
-    | Annotated[Web, Tag("<web>")],
+    Annotated[Deferred[Bulk], Tag("<bulk>")]
+    | Annotated[Deferred[Cbr], Tag("<cbr>")]
+    | Annotated[Deferred[OnOff], Tag("<on-off>")]
+    | Annotated[Deferred[Files], Tag("<files>")]
+    | Annotated[Deferred[RequestResponse], Tag("<request-response>")]
+    | Annotated[Deferred[Video], Tag("<video>")]
+    | Annotated[Deferred[Web], Tag("<web>")],
     Discriminator(kinds.tag),
     BeforeValidator(_known_kind),
 ]

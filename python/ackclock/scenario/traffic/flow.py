@@ -1,7 +1,5 @@
 """Who sends: groups of identical flows, and the algorithms they use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -138,7 +136,7 @@ class Start(Model):
     """Drawn uniformly between two times."""
 
     @model_validator(mode="after")
-    def _one(self) -> Start:
+    def _one(self) -> "Start":
         if (self.at is None) == (self.uniform is None):
             raise Problem("a start is a time or a range of times", 'write "1 s" or { uniform = ["0 s", "5 s"] }')
         if self.uniform is not None and self.uniform[0] > self.uniform[1]:
@@ -222,7 +220,7 @@ class Flow(RouteKeys):
     _table = field_validator("tcp")(tcp_table)
 
     @model_validator(mode="after")
-    def _consistent(self) -> Flow:
+    def _consistent(self) -> "Flow":
         if self.stop is not None and self.stop <= self.start.latest:
             raise Problem("the flow may stop before it starts", "give a later stop", "stop")
         self.app.resolved(self.bytes)

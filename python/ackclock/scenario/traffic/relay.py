@@ -1,7 +1,5 @@
 """Relays: places on the way where connections are split in two, each with options of its own (RFC 3135)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -19,7 +17,7 @@ from ackclock.scenario.traffic.flow import (
     tcp_value,
 )
 from ackclock.scenario.traffic.route import NO_RELAY
-from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.base import Model, shared_default
 from ackclock.scenario.values.types import Count, Duration, PositiveSize
 
 LEAST_BUFFER = 65_535
@@ -108,9 +106,9 @@ class Relay(Model):
     """How long its processor takes for each segment with data, one after the other, of all flows together."""
     connections: Count | None = None
     """The most that it splits at a time, of all flows together; a client beyond is reset. Default: any number."""
-    source: Leg = Leg()
+    source: Leg = Field(default_factory=shared_default(Leg))
     """Between the source of the data and the relay."""
-    sink: Leg = Leg()
+    sink: Leg = Field(default_factory=shared_default(Leg))
     """Between the relay and the sink."""
 
     @field_validator("name")

@@ -1,7 +1,5 @@
 """Which route flows take: the keys that every kind of flow has for it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, field_validator
@@ -9,7 +7,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, fi
 from ackclock.errors import Problem
 from ackclock.scenario.topology.access import Access
 from ackclock.scenario.topology.network import NodeName
-from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.base import Deferred, Model
 from ackclock.scenario.values.types import PositiveDuration, Probability
 
 NO_RELAY = "none"
@@ -68,7 +66,7 @@ class RouteKeys(Model):
     """Of a cell: the user of all flows of the group. Default: the first flow is that of user 0, the next of user 1."""
     direction: Literal["down", "up"] = "down"
     """Of a cell: whether data go to the user or come from it."""
-    access: Access | None = None
+    access: Deferred[Access] | None = None
     """Links of its own before and behind the shared ones, in place of the topology's."""
 
     @field_validator("rtt_spread")

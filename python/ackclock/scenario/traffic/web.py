@@ -4,8 +4,6 @@ Without a manifest a page is drawn, by default a main object of 20 kB and some s
 the keys mean, and where the numbers come from, is in docs/web.md.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, Literal
 
@@ -42,7 +40,7 @@ class Policy(Model):
     """Of adaptive: what a connection sends in its first round trip. Default: ten segments of 1460 B."""
 
     @model_validator(mode="after")
-    def _of_adaptive(self) -> Policy:
+    def _of_adaptive(self) -> "Policy":
         for name in ("least", "window"):
             if self.policy != "adaptive" and getattr(self, name) is not None:
                 what = "a fixed number of connections" if self.policy == "fixed" else f"the policy {self.policy}"
@@ -105,7 +103,7 @@ class Web(Model):
     """Whether every object has a row in the table `objects`."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Web:
+    def _consistent(self) -> "Web":
         drawn = ("main", "objects", "embedded", "counting", "kilobyte")
         for key in drawn if self.page is not None else ():
             if getattr(self, key) is not None:

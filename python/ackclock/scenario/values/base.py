@@ -2,21 +2,77 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+import functools
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic.fields import FieldInfo
+from pydantic_core import core_schema
 
 
 class Model(BaseModel):
-    """Frozen, hashable by content, and closed: an unknown key is an error, not a comment."""
+    """Frozen, hashable by content, and closed: an unknown key is an error, not a comment.
+
+    Pydantic builds the validator of a model when the model is first used: most runs use few of the models.
+    The modules with models do without ``from __future__ import annotations``, because pydantic compiles every
+    annotation that is text when it is imported.
+    """
 
     model_config = ConfigDict(
+        defer_build=True,
         frozen=True,
         extra="forbid",
-        use_attribute_docstrings=True,
         arbitrary_types_allowed=True,
         validate_default=True,
         serialize_by_alias=True,
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> Any:
+        """The JSON schema with the text below each field as its description."""
+        from ackclock.scenario.values.docstrings import field_docstrings
+
+        found = handler(schema)
+        properties = handler.resolve_ref_schema(found)["properties"]
+        for owner in (owner for owner in reversed(cls.__mro__) if issubclass(owner, Model)):
+            for name, text in field_docstrings(owner).items():
+                field = properties[cls.model_fields[name].alias or name]
+                if handler.resolve_ref_schema(field).get("description") != text:
+                    field["description"] = text
+        return found
+
+
+class _Deferred:
+    """Keeps the validator of a model out of the validator of the model that has it as a field."""
+
+    def __get_pydantic_core_schema__(self, model: type[Model], _: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        def validate(value: Any, info: ValidationInfo) -> Model:
+            return model.model_validate(value, context=info.context)
+
+        return core_schema.with_info_plain_validator_function(validate, metadata={"deferred": model})
+
+    def __get_pydantic_json_schema__(self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> Any:
+        model: type[Model] = schema["metadata"]["deferred"]
+        model.model_rebuild()
+        # The handler writes a reference only for what is inside of the schema that it is given.
+        return handler(core_schema.definitions_schema(model.__pydantic_core_schema__, []))
+
+
+M = TypeVar("M", bound=Model)
+
+Deferred = Annotated[M, _Deferred()]
+"""A model whose validator is built when a scenario has a value for it."""
+
+
+def shared_default(model: type[M]) -> Callable[[], M]:
+    """What makes the default of a field: an instance of `model`, the same one each time."""
+
+    @functools.cache
+    def made() -> M:
+        return model()
+
+    return made
 
 
 def fields(model: type[Model]) -> dict[str, FieldInfo]:
