@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
 import polars as pl
 
 from ackclock.assembly import emulated
@@ -22,6 +21,7 @@ BATCH, PLACE, ROWS = "batch", "place", "rows"
 _CODES = {"run": "I", "point": "I", "replication": "I", PLACE: "I"} | dict.fromkeys(
     ("events", "packets", ROWS, BATCH), "Q"
 )
+_TYPES = {"I": pl.UInt32, "Q": pl.UInt64}
 
 
 class Ledger:
@@ -63,8 +63,9 @@ class Ledger:
 
     def frame(self) -> pl.DataFrame:
         """A row per run, without what it cost in time, which differs from one machine to the next."""
-        # Copied: an array whose memory is in use elsewhere cannot grow any more.
-        frame = pl.DataFrame({name: np.array(column) for name, column in self._columns.items()})
+        frame = pl.DataFrame(
+            {name: pl.Series(column.tolist(), dtype=_TYPES[column.typecode]) for name, column in self._columns.items()}
+        )
         if not self._emulations:
             return frame
         found = (self._emulations.get(at) for at in range(len(self)))

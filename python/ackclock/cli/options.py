@@ -43,6 +43,7 @@ Offload = Annotated[
         "With engine kernel or kernel-vt: hosts leave segmentation to the path, as to a network card (docs/engines.md)."
     ),
 ]
+Jobs = Annotated[int | None, Parameter(help="Runs at a time. Default: as many as there are processors.")]
 UseLate = Annotated[bool, flag("Use runs on a real kernel that are not valid, too.", name="--allow-late")]
 
 

@@ -7,13 +7,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
-from ackclock.cli import console, lasting, sparklines
+from ackclock.cli import console, lasting
 from ackclock.cli.exit_codes import FAILED, INTERRUPTED, OK
-from ackclock.cli.options import effective
 from ackclock.errors import InputError, Interrupted
 from ackclock.files import figures_of
 from ackclock.results import text
@@ -21,8 +18,12 @@ from ackclock.results.incomplete import BEHIND
 from ackclock.results.result import Result
 from ackclock.results.summary import to_json
 from ackclock.scenario.plan import Plan, load
-from ackclock.sweeps import captures
 from ackclock.sweeps import run as sweeps
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ackclock.sweeps import captures
 
 _FEW = 2
 """Files that are each named."""
@@ -55,13 +56,13 @@ class Request:
 def run(request: Request) -> int:
     """Run, print, write, draw. Returns the exit code."""
     plan = load(request.file, set=request.changes, seed=request.seed, replications=request.replications)
-    effective(request.of_engine, {point.scenario.run.engine for point in plan.points})
+    if request.of_engine:
+        from ackclock.cli.options import effective
+
+        effective(request.of_engine, {point.scenario.run.engine for point in plan.points})
     if request.plot:
         plan = _prepared_for_figures(plan, request)
-    capture = captures.checked(request.capture) if request.capture is not None else None
-    if capture is not None and any(point.scenario.run.engine != "sim" for point in plan.points):
-        remedy = "leave it out; packets on a kernel are captured by: ackclock shell FILE --out DIR -- COMMAND"
-        raise InputError("only simulated packets can be captured", remedy, key="--capture")
+    capture = _checked_capture(plan, request.capture) if request.capture is not None else None
     begun = time.monotonic()
     missing = 0
     try:
@@ -70,7 +71,11 @@ def run(request: Request) -> int:
     except Interrupted as interruption:
         result, missing = interruption.result, interruption.missing
     elapsed = time.monotonic() - begun
-    written = captures.write(plan, capture, request.link_type) if capture is not None and not missing else []
+    written: Sequence[captures.Capture] = ()
+    if capture is not None and not missing:
+        from ackclock.sweeps.captures import write
+
+        written = write(plan, capture, request.link_type)
     figures = _figures(result, request) if request.plot else []
     if request.as_json:
         listed = [{"run": one.run, "file": str(one.file), "packets": one.packets} for one in written]
@@ -86,6 +91,17 @@ def run(request: Request) -> int:
         console.warn(f"interrupted: {finished} of {finished + missing} runs finished and are {kept}")
         return INTERRUPTED
     return FAILED if not_valid(result) else OK
+
+
+def _checked_capture(plan: Plan, file: Path) -> Path:
+    """The file that packets are written to. Raises :class:`InputError` for one that cannot be, and for real packets."""
+    from ackclock.sweeps.captures import checked
+
+    found = checked(file)
+    if any(point.scenario.run.engine != "sim" for point in plan.points):
+        remedy = "leave it out; packets on a kernel are captured by: ackclock shell FILE --out DIR -- COMMAND"
+        raise InputError("only simulated packets can be captured", remedy, key="--capture")
+    return found
 
 
 def not_valid(result: Result, again: str = "") -> bool:
@@ -196,6 +212,10 @@ def show(
 
 def _over_time(out: Console, result: Result) -> None:
     """The series of the first replications as lines of characters, if they were recorded."""
+    if result.series.is_empty():
+        return
+    from ackclock.cli import sparklines
+
     rows, more = sparklines.table(result, room=out.width, blocks=console.blocks())
     if not rows:
         return

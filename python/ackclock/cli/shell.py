@@ -16,8 +16,6 @@ from ackclock.cli.options import by_engine, flag, repeatable
 from ackclock.errors import InputError, Problem
 
 _SHELL = "/bin/sh"
-USAGE = "Usage: ackclock shell [OPTIONS] FILE [-- COMMAND...]"
-"""Written out, for what is generated names the rest of a command line ARGS and leaves out the --."""
 
 
 def shell_command(

@@ -1,20 +1,24 @@
 """Rates over time: bins, smoothness, how fast a flow gets going.
 
-Counters are samples of a series such as `delivered`.
+Counters are samples of a series such as `delivered`. Numpy is loaded by the first function that needs it: most runs
+record no series.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
+    Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def counter(time: Sequence[float] | Array, value: Sequence[float] | Array, at: Array) -> Array:
     """The counter at each time: what the last sample until then says, nothing before the first."""
+    import numpy as np
+
     times, values = np.asarray(time, dtype=float), np.asarray(value, dtype=float)
     index = np.searchsorted(times, at + 1e-9, side="right") - 1
     if not len(times):
@@ -30,6 +34,8 @@ def rate_over(
 
     A last bin that would not be whole is left out. Raises :class:`ValueError` for a width of zero or less.
     """
+    import numpy as np
+
     if width <= 0:
         raise ValueError(f"a bin is longer than nothing, not {width} s")
     count = int(np.floor((end - begin) / width + 1e-9))
@@ -43,6 +49,8 @@ def smoothness(rates: Sequence[float] | Array) -> float | None:
     Which width the bins have decides the value: tell it with the figure. ``None`` with fewer than two bins or a mean
     of zero.
     """
+    import numpy as np
+
     values = np.asarray(rates, dtype=float)
     mean = float(values.mean()) if len(values) else 0.0
     return float(values.std(ddof=1)) / mean if len(values) > 1 and mean > 0 else None
@@ -64,6 +72,8 @@ def settle_time(
     Looked at every `step` seconds; all times in seconds, `rate` in units of the counter per second. ``None`` is
     censored: it never did before `end`.
     """
+    import numpy as np
+
     count = int(np.floor((end - window - start) / step + 1e-9)) + 1
     if count <= 0:
         return None
@@ -77,6 +87,8 @@ def start_up_rate(
     time: Sequence[float] | Array, value: Sequence[float] | Array, start: float, until: float
 ) -> float | None:
     """Mean rate of the counter from the start of the flow until a time; ``None`` if no time passes."""
+    import numpy as np
+
     if until <= start:
         return None
     grown = counter(time, value, np.array([start, until]))
