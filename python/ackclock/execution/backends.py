@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import multiprocessing
-import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 
 from ackclock.controllers import exits
 from ackclock.errors import AckclockError, EngineError, InputError, one_line
-from ackclock.execution import batch, processes
+from ackclock.execution import batch, processes, work
 from ackclock.execution.keys import Task
 from ackclock.scenario.plan import Plan
 from ackclock.scenario.settings import in_real_time
@@ -88,21 +86,20 @@ class Processes:
 
     cause: BaseException | None = None
 
-    def __init__(self, slots: int, folder: str | None, *, stop: bool = False) -> None:
+    def __init__(self, slots: int, folder: str | None, *, stop: bool = False, reusable: bool = False) -> None:
+        """`reusable`: what is played leaves nothing behind in the processes, so that later runs may have them."""
         self.slots = slots
-        self._folder, self._stop = folder, stop
-        self._pool = self._new()
-
-    def _new(self) -> ProcessPoolExecutor:
-        # Forking would copy the threads' locks of polars; a fresh interpreter has none.
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.slots, context, processes.outlive_no_parent, (os.getpid(),))
+        self._folder, self._stop, self._reusable = folder, stop, reusable
+        self._pool = (processes.idle_pool(slots) if reusable else None) or processes.new_pool(slots)
+        self._submitted: list[Future[bytes]] = []
 
     def submit(self, tasks: Sequence[Task]) -> Future[bytes]:
         """Hand it to the next process that is free."""
         try:
             with processes.interrupts_held(), processes.main_module_hidden():
-                return _with_outcome(self._pool.submit(batch.play, list(tasks), self._folder, stop=self._stop))
+                inner = self._pool.submit(batch.play, list(tasks), self._folder, stop=self._stop)
+            self._submitted = [future for future in self._submitted if not future.done()] + [inner]
+            return _with_outcome(inner)
         except BrokenProcessPool as error:
             future: Future[bytes] = Future()
             future.set_exception(LostWorker(str(error)))
@@ -111,14 +108,20 @@ class Processes:
     def renew(self) -> None:
         """New processes in place of those of which one has died."""
         processes.stop(self._pool)
-        self._pool = self._new()
+        self._pool, self._submitted = processes.new_pool(self.slots), []
 
     def check(self) -> None:
         """The pool itself says of every batch when a process has died."""
 
     def close(self) -> None:
-        """Stop them."""
-        processes.stop(self._pool)
+        """Stop them, or leave them to later runs if all that was submitted has ended well."""
+        ended = all(
+            future.done() and not future.cancelled() and future.exception() is None for future in self._submitted
+        )
+        if self._reusable and ended:
+            processes.keep_pool(self.slots, self._pool)
+        else:
+            processes.stop(self._pool)
 
 
 class Cluster:
@@ -221,11 +224,14 @@ def _outcome(error: BaseException) -> Exception:
     return error if isinstance(error, AckclockError) else EngineError(one_line(f"a worker raised {kind}: {error}"))
 
 
-def choose(workers: int, cluster: str | None, plan: Plan, *, isolate: bool = True, stop: bool = False) -> Backend:
+def choose(
+    workers: int, cluster: str | None, plan: Plan, *, isolate: bool = True, stop: bool = False, asked: bool = True
+) -> Backend:
     """The place for so many workers. Raises :class:`InputError`.
 
     isolate: one worker is a process of its own if the runs have controllers in Python.
     stop: a batch ends with the first run that fails.
+    asked: the caller gave the number of workers. Otherwise little work is done in this process.
     """
     portable = processes.portable(plan)
     if cluster is not None and any(point.scenario.run.engine != "sim" for point in plan.points):
@@ -240,6 +246,11 @@ def choose(workers: int, cluster: str | None, plan: Plan, *, isolate: bool = Tru
             raise InputError(problem, "put its class into a module of its own", key="cluster")
         return Cluster(cluster, plan.folder)
     # A controller in Python may end the process that it is in, so it gets one of its own.
-    if portable and (workers > 1 or (isolate and processes.python_controllers(plan))):
-        return Processes(workers, plan.folder, stop=stop)
+    python = bool(processes.python_controllers(plan))
+    if workers > 1 and not (asked or python) and work.small(plan):
+        return Here(plan.folder, stop=stop)
+    if portable and (workers > 1 or (isolate and python)):
+        # A controller's module stays in the process that has loaded it, whatever becomes of its file.
+        reusable = not python and all(point.scenario.run.engine == "sim" for point in plan.points)
+        return Processes(workers, plan.folder, stop=stop, reusable=reusable)
     return Here(plan.folder, stop=stop)

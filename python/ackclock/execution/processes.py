@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sys
@@ -18,6 +19,10 @@ from ackclock.scenario.plan import Plan
 
 _WATCH_S = 1.0
 
+_idle: dict[tuple[int, int], ProcessPoolExecutor] = {}
+"""The pool that waits for further runs, by the process that started it and its number of workers: one at most."""
+_lock = threading.Lock()
+
 
 def portable(plan: Plan) -> bool:
     """Whether other processes can import what the runs need; a class of a script or notebook they cannot."""
@@ -28,6 +33,34 @@ def python_controllers(plan: Plan) -> set[str]:
     """The names of the controllers in Python that the runs need."""
     names = {flow.cc.name for point in plan.points for flow in point.scenario.flows}
     return {name for name in names if name.startswith(loading.PREFIX)}
+
+
+def new_pool(slots: int) -> ProcessPoolExecutor:
+    """A pool of so many processes, which start when there is work."""
+    # Forking would copy the threads' locks of polars; a fresh interpreter has none.
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(slots, context, outlive_no_parent, (os.getpid(),))
+
+
+def idle_pool(slots: int) -> ProcessPoolExecutor | None:
+    """The pool of so many processes that an earlier call has left, all of them alive; it belongs to the caller now."""
+    with _lock:
+        pool = _idle.pop((os.getpid(), slots), None)
+    if pool is None:
+        return None
+    if all(process.is_alive() for process in (pool._processes or {}).values()):
+        return pool
+    stop(pool)
+    return None
+
+
+def keep_pool(slots: int, pool: ProcessPoolExecutor) -> None:
+    """Leave a pool without work to later calls, in place of one that waits already."""
+    with _lock:
+        before = [_idle.pop(key) for key in list(_idle) if key[0] == os.getpid()]
+        _idle[os.getpid(), slots] = pool
+    for other in before:
+        stop(other)
 
 
 def stop(pool: ProcessPoolExecutor) -> None:

@@ -41,8 +41,8 @@ def run(
     set: changes before sweeps are expanded: ``{"topology.rtt": "40 ms"}`` or ``["cc=cubic"]``. A bare key of a flow
         changes every group of flows; a list is a sweep.
     seed, replications: in place of those under ``[run]``.
-    jobs: worker processes; the tables do not depend on it. Default: the processors of this computer; 1 runs
-        everything in this process.
+    jobs: worker processes; the tables do not depend on it, and they wait for later calls. 1 runs everything in this
+        process. Default: the processors of this computer, and this process for less than a second of work.
     out: directory to write the result to. An older result there is replaced.
     progress: called with (finished, all) runs, first with 0 finished. By default a notebook shows a bar.
 
@@ -79,7 +79,8 @@ def _placed(
     count = workers(plan, jobs, keeping=True)
     place = store.OutputDirectory(checked_path(out, "out")) if out is not None else None
     try:
-        return _run(plan, count, place, progress or notebook.bar() or _silent, isolate=isolate)
+        played = progress or notebook.bar() or _silent
+        return _run(plan, count, place, played, isolate=isolate, asked=jobs is not None)
     finally:
         if place is not None:
             place.discard()
@@ -87,7 +88,8 @@ def _placed(
 
 def in_memory(plan: Plan, *, jobs: int | None = None, progress: Progress | None = None) -> Result:
     """Run everything, as :func:`run` does, but a run that fails is recorded and leaves the others alone."""
-    backend = backends.choose(min(workers(plan, jobs, keeping=True), len(plan)), None, plan)
+    count = min(workers(plan, jobs, keeping=True), len(plan))
+    backend = backends.choose(count, None, plan, asked=jobs is not None)
     try:
         session = Session(plan, InMemory(), backend, counted(progress or _silent))
         session.play()
@@ -96,9 +98,11 @@ def in_memory(plan: Plan, *, jobs: int | None = None, progress: Progress | None 
     return session.result(plan)
 
 
-def _run(plan: Plan, count: int, place: store.OutputDirectory | None, progress: Progress, *, isolate: bool) -> Result:
+def _run(
+    plan: Plan, count: int, place: store.OutputDirectory | None, progress: Progress, *, isolate: bool, asked: bool
+) -> Result:
     progress(0, len(plan))
-    backend = backends.choose(min(count, len(plan)), None, plan, isolate=isolate, stop=True)
+    backend = backends.choose(min(count, len(plan)), None, plan, isolate=isolate, stop=True, asked=asked)
     session = Session(plan, InMemory(), backend, counted(progress), stop=True)
     interruption: KeyboardInterrupt | None = None
     try:

@@ -76,7 +76,7 @@ def sweep(
     out: a directory of its own.
     precision: replicate each point until it is known so precisely, beginning with the replications of the scenario, or
         with :data:`PILOT` if these are fewer.
-    jobs: processes on this computer. Default: one for each processor.
+    jobs: processes on this computer. Default: one for each processor, and this process for less than a second of work.
     cluster: play on Dask instead: the address of a scheduler, or ``local:N``. Needs the extra `cluster`.
     retry_failed: play failed runs again.
     tell: called with every event (docs/sweeps.md). By default a notebook shows a bar.
@@ -94,7 +94,8 @@ def sweep(
         precision.check(point.scenario.run.replications for point in plan.points)
     directory = store.SweepDirectory(checked_path(out, "out"))
     count = workers(plan, jobs, keeping=False)
-    report = _swept(plan, directory, count, cluster, precision, tell or _shown(), retry=retry_failed)
+    asked = jobs is not None
+    report = _swept(plan, directory, count, cluster, precision, tell or _shown(), retry=retry_failed, asked=asked)
     return report(Result.load(directory.path))
 
 
@@ -107,13 +108,14 @@ def _swept(
     tell: Callable[[Event], None],
     *,
     retry: bool,
+    asked: bool,
 ) -> Callable[[Result], Report]:
     """Play what is missing and write the result. Returns what makes the report of it."""
     with Journal(directory.path) as journal:
         if journal.damaged:
             aside = journal.path.with_name(journals.ASIDE)
             tell({"event": "damaged", "bytes": journal.damaged, "moved_to": str(aside)})
-        backend = backends.choose(count, cluster, plan)
+        backend = backends.choose(count, cluster, plan, asked=asked or precision is not None)
         told = _noting(directory.path, tell)
         with contextlib.closing(backend):
             session = Session(plan, journal, backend, told, precision=precision, retry=retry)
