@@ -61,6 +61,10 @@ class Labels:
         if not parts:
             parts = {0: engine.empty_tables()[name].with_columns(run=pl.lit(0, pl.UInt32))}
         rows = pl.concat(parts.values())
+        labels = keys.select(pl.col(column).cast(kind) for column, kind in schema.items())
+        own = rows.select(pl.all().exclude(*schema))
+        if rows.is_empty():  # most tables of most runs are
+            return self._whole(name, labels.clear(), own)
         of = pl.concat(
             pl.Series([batch], dtype=pl.UInt64).new_from_index(0, part.height) for batch, part in parts.items()
         )
@@ -71,9 +75,10 @@ class Labels:
         if not found[_ROW].is_sorted():
             found = found.sort(_ROW, _AT)
         if not found[_AT].equals(places[_AT]):
-            rows = rows[found[_AT]]
-        labels = keys.select(pl.col(column).cast(kind) for column, kind in schema.items())[found[_ROW]]
-        own = rows.select(pl.all().exclude(*schema))
+            own = own[found[_AT]]
+        return self._whole(name, labels[found[_ROW]], own)
+
+    def _whole(self, name: str, labels: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
         return percentiles.with_enough_values(name, in_categories(pl.concat([labels, own], how="horizontal"), SERIES))
 
     def _with_points(self, runs: pl.DataFrame) -> pl.DataFrame:

@@ -68,9 +68,38 @@ def _played(given: Sequence[str]) -> Any:
 
     with interrupts.kept(), warnings.catch_warnings():
         warnings.simplefilter("ignore", EarlierResultWarning)  # commands say it in a line
+        if (plain := plain_run(given)) is not None:
+            from ackclock.cli import run as running
+
+            return running.run(running.plain(*plain))
         from ackclock.cli.app import played
 
         return played(given)
+
+
+def plain_run(given: Sequence[str]) -> tuple[str, str | None, list[str]] | None:
+    """File, `--out` and each `--set` of a command line that is ``ackclock run`` with no other option.
+
+    None for all others, and for what may be a mistake: the options of the command say it. A test holds that both
+    understand the same.
+    """
+    if given[:1] != ["run"]:
+        return None
+    file, out, changes = None, None, []
+    words = iter(given[1:])
+    for word in words:
+        value = next(words, "") if word in ("--set", "--out") else word
+        if not value or value.startswith("-"):
+            return None
+        if word == "--set":
+            changes.append(value)
+        elif word == "--out" and out is None:
+            out = value
+        elif word != "--out" and file is None:
+            file = value
+        else:
+            return None
+    return None if file is None else (file, out, changes)
 
 
 def _fail(message: str, code: int) -> int:

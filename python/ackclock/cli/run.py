@@ -53,6 +53,12 @@ class Request:
     """Those of the changes that options of engines made."""
 
 
+def plain(file: str, out: str | None, changes: Sequence[str]) -> Request:
+    """What is asked for where a command line has no more than these."""
+    place = Path(out) if out is not None else None
+    return Request(Path(file), place, tuple(changes), None, None, None, as_json=False, plot=False)
+
+
 def run(request: Request) -> int:
     """Run, print, write, draw. Returns the exit code."""
     plan = load(request.file, set=request.changes, seed=request.seed, replications=request.replications)

@@ -65,7 +65,7 @@ def run_command(
     """Run a scenario and show a table of means and 95 % confidence intervals."""
     from ackclock.cli.run import Request, run
 
-    more = by_engine(engine, pin, allow_late=allow_late, offload=offload, kernel=kernel)
+    more = tuple(by_engine(engine, pin, allow_late=allow_late, offload=offload, kernel=kernel))
     changes = (*changes, *more)
     return run(Request(file, out, changes, seed, replications, jobs, json, plot, capture, link_type, more))
 

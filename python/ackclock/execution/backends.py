@@ -114,11 +114,8 @@ class Processes:
         """The pool itself says of every batch when a process has died."""
 
     def close(self) -> None:
-        """Stop them, or leave them to later runs if all that was submitted has ended well."""
-        ended = all(
-            future.done() and not future.cancelled() and future.exception() is None for future in self._submitted
-        )
-        if self._reusable and ended:
+        """Stop them, or leave them to later runs if nothing is going on."""
+        if self._reusable and all(future.done() for future in self._submitted):
             processes.keep_pool(self.slots, self._pool)
         else:
             processes.stop(self._pool)

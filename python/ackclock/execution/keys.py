@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ackclock import engine, kernel
 from ackclock.controllers import loading
+from ackclock.execution import elf
 from ackclock.scenario.plan import Job, Plan, Point, resolved_text
 from ackclock.virtual import guest
 
@@ -69,14 +70,18 @@ class PointTexts:
 
 @functools.cache
 def engine_identity() -> str:
-    """What tells one engine from another: version and commit for the reader, and a hash of the build itself.
+    """What tells one engine from another: version and commit for the reader, and what identifies the build itself.
 
     The commit does not say it all: a build from changed sources may still have the name of the last clean one.
     """
     known = engine.catalogue()
-    with Path(engine.location()).open("rb") as file:
-        build = hashlib.file_digest(file, "sha256").hexdigest()
-    return f"ackclock {known.version} {known.commit} sha256:{build}"
+    file = Path(engine.location())
+    build = elf.build_id(file)
+    if build is not None:
+        return f"ackclock {known.version} {known.commit} build:{build}"
+    with file.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    return f"ackclock {known.version} {known.commit} sha256:{digest}"
 
 
 class Texts:

@@ -48,7 +48,7 @@ def idle_pool(slots: int) -> ProcessPoolExecutor | None:
         pool = _idle.pop((os.getpid(), slots), None)
     if pool is None:
         return None
-    if all(process.is_alive() for process in (pool._processes or {}).values()):
+    if not pool._broken and all(process.is_alive() for process in (pool._processes or {}).values()):
         return pool
     stop(pool)
     return None

@@ -36,5 +36,5 @@ def predicted_s(document: Mapping[str, Any]) -> float:
     for flow in document["flows"]:
         if all(rates.get(hop.get("link")) is None for hop in flow["forward"]) and "rate_bps" not in flow["app"]:
             return math.inf
-    packets = pace.packets_per_s(document) * document["duration_ns"] / 1e9
+    packets: float = pace.packets_per_s(document) * document["duration_ns"] / 1e9
     return _PER_RUN_S + packets * _PER_PACKET_S

@@ -3,10 +3,10 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from ackclock.errors import Problem
-from ackclock.scenario.values.base import Model
+from ackclock.scenario.values.base import Model, Written
 from ackclock.scenario.values.types import Count, Duration, PositiveDuration, RunLength
 from ackclock.scenario.values.units import DURATION
 from ackclock.series import CELL, LINK, OF_INTERVAL, SERIES, USER
@@ -110,32 +110,37 @@ def _interval(value: Any) -> Any:
 Interval = Annotated[PositiveDuration, BeforeValidator(_interval)]
 """A time that several series are recorded at; events are for single ones."""
 
+
+def _shown(value: int | str | None) -> str | None:
+    return DURATION.format(value) if isinstance(value, int) else value and value.replace("_", " ")
+
+
 Sampling = Annotated[
     int | str | None,
-    BeforeValidator(_sampling),
-    PlainSerializer(
-        lambda value: DURATION.format(value) if isinstance(value, int) else value and value.replace("_", " ")
-    ),
-    WithJsonSchema(
+    Written(
+        _sampling,
+        _shown,
         {
             "type": "string",
             "pattern": rf"^{_TIME}$|^(on change|every event|off)$",
             "description": 'how often to record: an interval, "on change", "every event" or "off"',
             "examples": ["100 ms", "on change"],
-        }
+        },
     ),
 ]
 
 
 LinkSampling = Annotated[
-    Sampling,
-    WithJsonSchema(
+    int | str | None,
+    Written(
+        _sampling,
+        _shown,
         {
             "type": "string",
             "pattern": rf"^{_TIME}$|^off$",
             "description": 'how often to record: an interval or "off"',
             "examples": ["100 ms"],
-        }
+        },
     ),
 ]
 """Of what a link counts all the time, so that there is no event to follow."""

@@ -59,6 +59,24 @@ class _Deferred:
         return handler(core_schema.definitions_schema(model.__pydantic_core_schema__, []))
 
 
+class Written:
+    """How a value is read, how it is written again, and what a file may have in its place.
+
+    It does what ``BeforeValidator``, ``PlainSerializer`` and ``WithJsonSchema`` do together. Those inspect the
+    signature of each function again for every field, and that is most of the time in which validators are built.
+    """
+
+    def __init__(self, read: Callable[[Any], Any], write: Callable[[Any], Any] | None, schema: dict[str, Any]) -> None:
+        self._read, self._write, self._schema = read, write, schema
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        written = None if self._write is None else core_schema.plain_serializer_function_ser_schema(self._write)
+        return core_schema.no_info_before_validator_function(self._read, handler(source), serialization=written)
+
+    def __get_pydantic_json_schema__(self, _: core_schema.CoreSchema, __: GetJsonSchemaHandler) -> Any:
+        return dict(self._schema)
+
+
 M = TypeVar("M", bound=Model)
 
 Deferred = Annotated[M, _Deferred()]
