@@ -49,7 +49,7 @@ _OUTSIDE = {
 DENIED: dict[str, dict[str, str]] = {
     "ackclock-core": _OUTSIDE
     | {
-        _STD.format("io|sync|os"): "core does no input or output and shares nothing",
+        _STD.format(r"io|os|sync(?!::Arc;)"): "core does no input or output, and shares only what nobody changes (Arc)",
         r"\b(OnceLock|OnceCell|LazyLock|LazyCell)\b": "a global: state belongs to a value",
         r"\b(e?print(?:ln)?|dbg)\s*!": "core does no output",
         r"\b(f32)\b": "windows and estimates are f64",

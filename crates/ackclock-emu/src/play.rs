@@ -23,6 +23,7 @@ use ackclock_run::others::Other;
 use ackclock_run::output::{LinkRow, Measure};
 use ackclock_run::series::{CELL_METRICS, FIRST_OF_CELLS, USER_METRICS};
 use ackclock_run::spec::Sampling;
+use ackclock_run::warnings::{Warning, Warnings};
 use ackclock_run::{Output, Run, cells, ways};
 use serde::Serialize;
 
@@ -284,7 +285,7 @@ pub(crate) fn output(
     run: &Run,
     mut network: Network,
     series: LinkSeries,
-    (report, notes): (Report, Vec<String>),
+    (report, notes): (Report, Warnings),
     wakes: u64,
 ) -> Output {
     let Report { flows, transfers, pages, objects, measures, samples, packets } = report;
@@ -311,8 +312,8 @@ pub(crate) fn output(
         users.extend(of_it);
     }
     all.sort_by_key(|sample| sample.at);
-    let mut warnings = network.others.warnings.clone();
-    warnings.extend(notes);
+    let of_cells = std::mem::take(&mut network.others.warnings);
+    let warnings = of_cells.into_iter().map(Warning::from).chain(notes.into_list()).collect();
     let measure = |(flow, name, value): (u32, &'static str, f64)| Measure { flow, name: name.into(), value };
     Output {
         flows,

@@ -263,7 +263,8 @@ fn estimate_bytes(resolved: &str) -> PyResult<u64> {
 #[pyfunction]
 fn validate(resolved: &str) -> PyResult<Vec<String>> {
     let spec = Run::from_json(resolved).map_err(value_error)?;
-    Sim::check_with(&spec, &mut |f, _, profile, path| controller::check(f, profile, path)).map_err(value_error)
+    let found = Sim::check_with(&spec, &mut |f, _, profile, path| controller::check(f, profile, path));
+    Ok(found.map_err(value_error)?.iter().map(ToString::to_string).collect())
 }
 
 /// Everything the engine knows by name, as JSON: profiles, endpoint options, controllers, slow starts, series.

@@ -6,7 +6,7 @@
 //! * [`spec`]: the resolved run; [`check`](check()): what no engine can play
 //! * [`links`], [`cells`], [`hspa`], [`others`]: from the document to the elements of `ackclock_core::path`
 //! * [`ways`]: when flows start and what they pass; [`periods`]: when their sources are active
-//! * [`output`], [`rows`], [`series`]: the tables
+//! * [`output`], [`rows`], [`series`]: the tables; [`warnings`]: what to know about them
 #![forbid(unsafe_code)]
 
 pub mod cells;
@@ -21,6 +21,7 @@ pub mod periods;
 pub mod rows;
 pub mod series;
 pub mod spec;
+pub mod warnings;
 pub mod ways;
 
 pub use check::check;

@@ -3,6 +3,7 @@
 use crate::cells::{CellRow, UserRow};
 use crate::rows::{DatagramRow, ObjectRow, PageRow, TransferRow, TransfersRow};
 use crate::series::Sample;
+use crate::warnings::Warning;
 use ackclock_core::histogram::Histogram;
 use ackclock_core::path::{LinkStats, REASONS};
 use serde::{Deserialize, Serialize};
@@ -198,7 +199,7 @@ pub struct Output {
     /// Data segments sent by all flows.
     pub packets: u64,
     /// What a reader of the results should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Mean and nearest-rank percentiles 50, 95, 99 in seconds; none without values.

@@ -3,6 +3,7 @@
 mod app;
 pub mod cell;
 mod distribution;
+pub mod flow;
 mod hspa;
 mod link;
 pub mod relay;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 pub use app::made;
 pub use app::{App, Datagrams};
 pub use cell::Cell;
+pub use flow::{Flow, FlowGroup};
 pub use hspa::Hspa;
 pub use link::{Bucket, Drop, Event, Jitter, Link, Loss, Queue, Reorder, Schedule, Trace};
 pub use relay::Relay;
@@ -64,7 +66,8 @@ pub struct Run {
     /// Cells of HSPA, likewise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hspa: Vec<Hspa>,
-    /// Flows.
+    /// Flows: in the document those that are equal but for their names may stand together ([`FlowGroup::count`]).
+    #[serde(with = "flow::groups")]
     pub flows: Vec<Flow>,
     /// Series to record.
     #[serde(default)]
@@ -191,58 +194,6 @@ pub struct Element {
     /// Parameters of the kind.
     #[serde(default)]
     pub params: BTreeMap<String, serde_json::Value>,
-}
-
-/// A connection and its application.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Flow {
-    /// Name.
-    pub id: String,
-    /// Route of the data.
-    pub forward: Vec<Hop>,
-    /// Route of the acknowledgments.
-    pub reverse: Vec<Hop>,
-    /// When the client opens the connection.
-    pub start: Start,
-    /// When the source stops.
-    #[serde(default)]
-    pub stop_ns: Option<u64>,
-    /// Intervals in which the source is active, as far as they lie between start and stop; none: all the time between.
-    /// An interval without an end is the last.
-    #[serde(default)]
-    pub schedule: Option<Vec<(u64, Option<u64>)>>,
-    /// What its source does.
-    pub app: App,
-    /// Payload bytes of a full segment; of no use to datagrams.
-    #[serde(default)]
-    pub mss: u32,
-    /// Bundle of endpoint options.
-    #[serde(default = "rfc")]
-    pub profile: String,
-    /// Endpoint options set apart from the profile.
-    #[serde(default)]
-    pub tcp: BTreeMap<String, serde_json::Value>,
-    /// Congestion controller; datagrams have none.
-    #[serde(default = "no_controller")]
-    pub cc: Algorithm,
-    /// Slow start; none: the profile's.
-    #[serde(default)]
-    pub slow_start: Option<Algorithm>,
-    /// Class of service of its packets, for queues with priorities or weights.
-    #[serde(default)]
-    pub class: u8,
-    /// What splits it in two; none: nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub relay: Option<Relay>,
-}
-
-fn rfc() -> String {
-    "rfc".to_owned()
-}
-
-fn no_controller() -> Algorithm {
-    Algorithm { name: "none".to_owned(), params: BTreeMap::new(), source: None }
 }
 
 /// A start time.

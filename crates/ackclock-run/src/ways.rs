@@ -1,7 +1,7 @@
 //! The ways of flows: when they start, what they pass, what is drawn of them, what they allow at best.
 
 use crate::others::Others;
-use crate::spec::{self, Hop, Run, SpecError, Start, Through};
+use crate::spec::{self, FlowGroup, Hop, Run, SpecError, Start, Through};
 use ackclock_core::path::Port;
 use ackclock_core::rng::Stream;
 use ackclock_core::time::Time;
@@ -107,7 +107,8 @@ pub fn drawn_as<'a>(f: &'a spec::Flow, run: &Run, id: &str) -> Cow<'a, spec::Flo
     }
     let mut f = f.clone();
     let mut rng = Stream::named(run.seed, run.run, &format!("flow {id} delay"));
-    for hop in f.forward.iter_mut().chain(&mut f.reverse) {
+    let group: &mut FlowGroup = &mut f;
+    for hop in group.forward.iter_mut().chain(&mut group.reverse) {
         if let Hop::Uniform([low, high]) = *hop {
             *hop = Hop::Delay(low + rng.below(high - low + 1));
         }

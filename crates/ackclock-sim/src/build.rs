@@ -21,7 +21,9 @@ use ackclock_core::path::{DelayLine, Port};
 use ackclock_core::time::{Span, Time};
 use ackclock_run::check::check;
 use ackclock_run::others::Others;
-use ackclock_run::ways::{Stops, drawn_as};
+use ackclock_run::warnings::Warnings;
+use ackclock_run::ways::{self, Path, Stops, drawn_as};
+use std::borrow::Cow;
 
 /// Numbers what routes pass: links first, then every port of the other elements, then the probe points, then one delay line
 /// per distinct delay.
@@ -47,6 +49,12 @@ impl<'a> Router<'a> {
     pub(crate) fn route(&mut self, hops: &[Hop], (flow, back): (usize, bool), path: &str) -> Result<Route, SpecError> {
         let elements = self.stops.of(hops, path)?;
         Ok(self.routes.add(self.taps.around(elements, flow, back)))
+    }
+
+    /// Both ways of `f`, which has the number `flow`; `path` is its own, for messages.
+    pub(crate) fn both(&mut self, f: &spec::Flow, flow: usize, path: &str) -> Result<[Route; 2], SpecError> {
+        let forward = self.route(&f.forward, (flow, false), &format!("{path}.forward"))?;
+        Ok([forward, self.route(&f.reverse, (flow, true), &format!("{path}.reverse"))?])
     }
 }
 
@@ -74,19 +82,29 @@ impl Sim {
         let mut router = Router::new(run, &others.ports())?;
         let mut net = Network::default();
         let legs = spec::relay::legs(run);
+        // Routes of the last flow, for those that have the same.
+        let mut last: Option<(&spec::Flow, [Route; 2], Path)> = None;
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
-            // A leg has what is drawn of its flow.
-            let f = &drawn_as(f, run, legs.get(&i).map_or(&f.id, |(whole, _)| &run.flows[*whole].id));
-            let routes = [(&f.forward, false, "forward"), (&f.reverse, true, "reverse")];
-            let [forward, reverse] =
-                routes.map(|(hops, back, name)| router.route(hops, (i, back), &format!("{path}.{name}")));
-            net.flow(f, run, (&others, [forward?, reverse?]), cap(run, &legs, i), &path, make)?;
+            let (routes, best) = match last {
+                Some((other, routes, best)) if other.shares(f) => (routes, best),
+                _ => {
+                    // A leg has what is drawn of its flow.
+                    let own = drawn_as(f, run, legs.get(&i).map_or(&f.id, |(whole, _)| &run.flows[*whole].id));
+                    let routes = router.both(&own, i, &path)?;
+                    let best = ways::best(&own, run, &others);
+                    last = (matches!(own, Cow::Borrowed(_)) && router.taps.len() == 0).then_some((f, routes, best));
+                    (routes, best)
+                }
+            };
+            net.flow(f, run, (routes, best), cap(run, &legs, i), &path, make)?;
         }
         net.split(run, &legs)?;
-        let Network { sides, flows, conns, marks, nodes } = net;
-        let Others { list: others, cells, mut warnings, .. } = others;
-        warnings.extend(marking::warnings(run, &marks));
+        let Network { sides, flows, conns, marks, nodes, .. } = net;
+        let Others { list: others, cells, warnings: of_cells, .. } = others;
+        let mut warnings = Warnings::default();
+        warnings.extend(of_cells);
+        marking::warn(run, &marks, &mut warnings);
         let links = run.links.iter().enumerate();
         let links: Vec<Link> = links
             .map(|(i, l)| links::link(l, run, &format!("links.{i}"), probes.queue_events))
@@ -162,12 +180,15 @@ impl Sim {
         let mut transfers = 0u64;
         // What all sources together have under way at a time, if that is known of each.
         let mut at_once = Some(0u64);
-        for (i, f) in run.flows.iter().enumerate() {
-            let made = spec::made(f, run, &format!("flows.{i}"))?;
-            if let Connections::Many(n) = made.connections {
-                transfers = transfers.saturating_add(n.min(MAX_FLOWS as f64) as u64);
+        let mut begin = 0;
+        for group in run.flows.chunk_by(spec::Flow::shares) {
+            let n = group.len() as u64;
+            let made = spec::made(&group[0], run, &format!("flows.{begin}"))?;
+            if let Connections::Many(each) = made.connections {
+                transfers = transfers.saturating_add((each.min(MAX_FLOWS as f64) as u64).saturating_mul(n));
             }
-            at_once = at_once.zip(made.at_once).map(|(sum, own)| sum.saturating_add(own));
+            at_once = at_once.zip(made.at_once).map(|(sum, own)| sum.saturating_add(own.saturating_mul(n)));
+            begin += group.len();
         }
         let under_way = at_once.map_or(u64::MAX, |bytes| bytes / mss + 1);
         let packets = |l: &spec::Link| {

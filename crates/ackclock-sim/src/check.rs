@@ -11,6 +11,8 @@ use crate::probe::Probes;
 use crate::spec::{Flow, Link, Run, SpecError};
 use ackclock_run::check;
 use ackclock_run::others::Others;
+use ackclock_run::warnings::{Warning, Warnings};
+use ackclock_run::ways::Path;
 
 /// Most different flows or links that are remembered; any more are made each time.
 const REMEMBERED: usize = 16;
@@ -21,7 +23,7 @@ impl Sim {
     ///
     /// # Errors
     /// As [`Sim::new_with`].
-    pub fn check_with(run: &Run, make: &mut Make<'_>) -> Result<Vec<String>, SpecError> {
+    pub fn check_with(run: &Run, make: &mut Make<'_>) -> Result<Vec<Warning>, SpecError> {
         check(run)?;
         let probes = Probes::new(&run.probes, run.flows.len())?;
         let others = Others::of(run, probes.cells_every)?;
@@ -30,14 +32,17 @@ impl Sim {
         let mut uses = Vec::with_capacity(run.flows.len());
         for (i, f) in run.flows.iter().enumerate() {
             let path = format!("flows.{i}");
-            let forward = router.route(&f.forward, (i, false), &format!("{path}.forward"))?;
-            let reverse = router.route(&f.reverse, (i, true), &format!("{path}.reverse"))?;
-            if let Some((_, how)) = known.iter().find(|(other, _)| same_flow(f, other)) {
+            if let Some((_, how)) = known.last().filter(|(other, _)| f.shares(other)) {
+                uses.push(*how);
+                continue;
+            }
+            let routes = router.both(f, i, &path)?;
+            if let Some((_, how)) = known.iter().find(|(other, _)| f.equals_but_routes(other)) {
                 uses.push(*how);
                 continue;
             }
             let mut net = Network::default();
-            net.flow(f, run, (&others, [forward, reverse]), NO_CAP, &path, make)?;
+            net.flow(f, run, (routes, Path::default()), NO_CAP, &path, make)?;
             let how = net.marks.first().copied().unwrap_or(marking::Use::None);
             uses.push(how);
             if known.len() < REMEMBERED {
@@ -54,32 +59,11 @@ impl Sim {
                 known.push(l);
             }
         }
-        let mut warnings = others.warnings;
-        warnings.extend(marking::warnings(run, &uses));
-        Ok(warnings)
+        let mut warnings = Warnings::default();
+        warnings.extend(others.warnings);
+        marking::warn(run, &uses, &mut warnings);
+        Ok(warnings.into_list())
     }
-}
-
-/// Whether two flows differ in name and way only. The list is complete, or this does not compile.
-fn same_flow(a: &Flow, b: &Flow) -> bool {
-    let Flow {
-        id: _,
-        forward: _,
-        reverse: _,
-        start,
-        stop_ns,
-        schedule,
-        app,
-        mss,
-        profile,
-        tcp,
-        cc,
-        slow_start,
-        class: _,
-        relay,
-    } = a;
-    (start, stop_ns, schedule, app, mss, profile) == (&b.start, &b.stop_ns, &b.schedule, &b.app, &b.mss, &b.profile)
-        && (tcp, cc, slow_start, relay) == (&b.tcp, &b.cc, &b.slow_start, &b.relay)
 }
 
 /// Whether two links differ in name only.
@@ -137,7 +121,7 @@ mod tests {
         Run::from_json(&text).unwrap()
     }
 
-    fn checked(run: &Run) -> (Result<Vec<String>, String>, usize) {
+    fn checked(run: &Run) -> (Result<Vec<ackclock_run::warnings::Warning>, String>, usize) {
         let mut made = 0;
         let said = Sim::check_with(run, &mut |flow, _, profile, path| {
             made += 1;

@@ -16,6 +16,7 @@ use ackclock_core::path::{DelayLine, Port};
 use ackclock_core::tcp::Endpoint;
 use ackclock_core::time::Time;
 use ackclock_run::others::Other;
+use ackclock_run::warnings::Warnings;
 
 /// Events between two looks at the caller's interrupt.
 pub(crate) const INTERRUPT_INTERVAL: u64 = 1 << 16;
@@ -96,7 +97,7 @@ pub struct Sim {
     pub(crate) taps: Option<Box<Taps>>,
     pub(crate) link_names: Vec<(String, Option<u64>)>,
     /// What to know about the run before it is played.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Warnings,
 }
 
 impl Sim {
@@ -356,7 +357,7 @@ impl Sim {
             one_way.begin();
         }
         for i in 0..self.flows.len() {
-            self.flows[i].baseline = self.totals(i);
+            self.flows[i].baseline = Some(Box::new(self.totals(i)));
         }
     }
 

@@ -12,7 +12,8 @@ pub use ackclock_run::check::MAX_FLOWS;
 use ackclock_run::periods::Periods;
 pub use ackclock_run::ways::{MAX_HOPS, Path};
 
-/// One side of a connection and the route of what it sends.
+/// One side of a connection and the route of what it sends, within one cache line.
+#[repr(align(32))]
 pub struct Side {
     /// The endpoint; none for datagrams, and where there is no connection now.
     pub endpoint: Option<Box<Endpoint>>,
@@ -135,8 +136,8 @@ pub struct Flow {
     pub open: Vec<u32>,
     /// How many it has opened.
     pub opened: u64,
-    /// Counters of those that are over, and the integral of their windows.
-    pub ended: Snapshot,
+    /// Counters of those that are over, if any are, and the integral of their windows.
+    pub ended: Option<Box<Snapshot>>,
     /// See [`Conn::cwnd_area`].
     pub ended_area: u128,
     /// Of those that are over and failed: number of the first, why, and how many.
@@ -151,8 +152,8 @@ pub struct Flow {
     pub handshake: bool,
     /// What the way would take at best.
     pub path: Path,
-    /// Counters at the begin of the measurement.
-    pub baseline: Snapshot,
+    /// Counters at the begin of the measurement, if it begins after the run.
+    pub baseline: Option<Box<Snapshot>>,
     /// Its part in a split flow; most have none.
     pub split: Option<Box<Split>>,
 }
@@ -166,6 +167,16 @@ pub enum Split {
 }
 
 impl Flow {
+    /// Counters of its connections that are over.
+    pub fn ended(&self) -> Snapshot {
+        self.ended.as_deref().copied().unwrap_or_default()
+    }
+
+    /// Counters at the begin of the measurement.
+    pub fn baseline(&self) -> Snapshot {
+        self.baseline.as_deref().copied().unwrap_or_default()
+    }
+
     /// The next thing that happens at its ends by itself.
     pub fn due(&self) -> Time {
         let app = |end: usize| self.apps[end].as_ref().map_or(Time::NEVER, |a| a.due());
@@ -184,8 +195,9 @@ pub struct Transfer {
     pub bytes: u64,
 }
 
-/// A connection, or a source of datagrams.
+/// A connection, or a source of datagrams, in a cache line of its own.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Conn {
     /// The flow it belongs to.
     pub flow: u32,
@@ -193,8 +205,8 @@ pub struct Conn {
     pub number: u64,
     /// At the place that has the number of a flow: the next thing that happens at the flow's ends by itself.
     pub due: Time,
-    /// When the last byte was delivered and the stream closed.
-    pub completed: Option<Time>,
+    /// When the last byte was delivered and the stream closed; never, if it is not.
+    pub completed: Time,
     /// Integral of the window over the measurement, byte-nanoseconds, up to `cwnd_at`.
     pub cwnd_area: u128,
     /// Last change of the window.
@@ -203,17 +215,32 @@ pub struct Conn {
     pub cwnd: u64,
 }
 
+const _: () = assert!(std::mem::size_of::<Conn>() == 64 && std::mem::size_of::<Side>() == 32);
+
 impl Conn {
     /// One of flow number `flow` that begins at `start`.
     pub fn new(flow: usize, number: u64, start: Time) -> Conn {
-        Conn { flow: flow as u32, number, due: Time::NEVER, completed: None, cwnd_area: 0, cwnd_at: start, cwnd: 0 }
+        Conn {
+            flow: flow as u32,
+            number,
+            due: Time::NEVER,
+            completed: Time::NEVER,
+            cwnd_area: 0,
+            cwnd_at: start,
+            cwnd: 0,
+        }
+    }
+
+    /// The last byte is delivered, and the stream closed.
+    pub fn complete(&mut self, now: Time) {
+        self.completed = self.completed.min(now);
     }
 
     /// Accounts for the window from `from` up to `now`, or up to the flow's completion, and notes its new value.
     #[inline]
     pub fn note_window(&mut self, now: Time, cwnd: u64, from: Time) {
         if now != self.cwnd_at {
-            let (a, b) = (self.cwnd_at.max(from), self.completed.map_or(now, |t| t.min(now)));
+            let (a, b) = (self.cwnd_at.max(from), self.completed.min(now));
             if b > a {
                 self.cwnd_area += u128::from(b.0 - a.0) * u128::from(self.cwnd);
             }

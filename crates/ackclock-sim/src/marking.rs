@@ -1,10 +1,11 @@
 //! Warnings about explicit congestion notification: marks that nobody makes, and marks that nobody would see.
 
-use crate::spec::{Cell, Hop, Hspa, Link, Queue, Run, Through};
+use crate::spec::{Cell, Flow, Hop, Hspa, Link, Queue, Run, Through};
 use ackclock_core::cc::{EcnUse, Needs};
 use ackclock_core::params::{Default, Value};
 use ackclock_core::queue::registry;
 use ackclock_core::tcp::Config;
+use ackclock_run::warnings::Warnings;
 use std::collections::BTreeSet;
 
 /// How the sender of a flow comes to use ECN.
@@ -78,22 +79,23 @@ fn link_of(hop: &Hop) -> Option<&str> {
 
 /// What to know of ECT(1) through the queue of `link`, which marks it like ECT(0); `shared` with connections that take
 /// every mark for a loss. A threshold alone is what scalable controllers expect.
-fn as_rfc_3168(name: &str, link: &Link, shared: bool) -> Option<String> {
-    let queue = link.queue.as_ref()?;
+fn as_rfc_3168(name: &str, link: &Link, shared: bool, to: &mut Warnings) {
+    let Some(queue) = &link.queue else { return };
     let (id, kind) = (&link.id, &queue.kind);
-    if shared {
-        return Some(format!(
-            "the queue of {id} ({kind}) marks as RFC 3168 has it, ECT(1) and ECT(0) alike: {name} takes far more there \
-             than flows that halve on a mark (RFC 9331 section 4.3); give the link a dualpi2 queue"
-        ));
+    if !shared && (queue.mark_above_packets.is_some() || queue.mark_above_bytes.is_some()) {
+        return;
     }
-    if queue.mark_above_packets.is_some() || queue.mark_above_bytes.is_some() {
-        return None;
-    }
-    Some(format!(
-        "the queue of {id} ({kind}) marks as RFC 3168 has it, ECT(1) and ECT(0) alike: {name} has its delay, not that of \
-         a low-latency queue; give the link a dualpi2 queue"
-    ))
+    let effect = if shared {
+        format!("{name} takes far more there than flows that halve on a mark (RFC 9331 section 4.3)")
+    } else {
+        format!("{name} has its delay, not that of a low-latency queue")
+    };
+    let alike = "RFC 3168 has it, ECT(1) and ECT(0) alike";
+    to.add(
+        format!("links have a queue ({kind}) that marks as {alike}: {effect}; give them a dualpi2 queue"),
+        id,
+        || format!("the queue of {id} ({kind}) marks as {alike}: {effect}; give the link a dualpi2 queue"),
+    );
 }
 
 /// What in the scenario asks the queue of `link` to mark, if something does: a default is no request.
@@ -115,15 +117,11 @@ fn remedy(run: &Run) -> &'static str {
     }
 }
 
-/// What to know about `run`, whose flows use ECN as `uses` says, one entry per flow. Each line stands once, however
+/// Adds what to know about `run`, whose flows use ECN as `uses` says, one entry per flow. Each line stands once, however
 /// many flows it is true of.
-pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    let mut add = |text: String| {
-        if !found.contains(&text) {
-            found.push(text);
-        }
-    };
+pub(crate) fn warn(run: &Run, uses: &[Use], to: &mut Warnings) {
+    let mut met: BTreeSet<(&str, &str)> = BTreeSet::new();
+    let mut last: Option<(&Flow, Use)> = None;
     let mut marking: BTreeSet<&str> =
         run.links.iter().filter(|l| marks(l.queue.as_ref())).map(|l| l.id.as_str()).collect();
     let of_cell = |c: &&Cell| {
@@ -141,35 +139,39 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
     let low_latency = uses.iter().any(|how| how.ect1());
     let shared = if low_latency { shared_with_classic(run, uses) } else { BTreeSet::new() };
     for (flow, how) in run.flows.iter().zip(uses) {
+        // What is true of a flow is true of those that are equal but for their names.
+        if last.replace((flow, *how)).is_some_and(|(other, of_it)| other.shares(flow) && of_it == *how) {
+            continue;
+        }
         let name = if flow.app.datagrams().is_some() { "datagrams" } else { flow.cc.name.as_str() };
         if matches!(how, Use::Needed { .. }) && flow.tcp.get("ecn").is_some_and(|rule| rule == "off") {
-            add(format!("tcp.ecn = \"off\" has no effect: {name} asks for ECN by itself"));
+            to.add_text(format!("tcp.ecn = \"off\" has no effect: {name} asks for ECN by itself"));
         }
         if matches!(how, Use::Needed { counted: true, .. }) && flow.tcp.get("ecn").is_some_and(|rule| rule == "classic")
         {
-            add(format!(
+            to.add_text(format!(
                 "tcp.ecn = \"classic\" has no effect: {name} needs the number of marks and asks for accurate ECN by \
                  itself; remove it, or set \"accurate\""
             ));
         }
         if how.ect1() {
-            let met = flow.forward.iter().filter_map(link_of).filter(|id| marking.contains(id));
-            for link in met.filter_map(|id| run.links.iter().find(|l| l.id == id && !couples(l))) {
-                if let Some(text) = as_rfc_3168(name, link, shared.contains(link.id.as_str())) {
-                    add(text);
+            let marked = flow.forward.iter().filter_map(link_of).filter(|id| marking.contains(id));
+            for link in marked.filter_map(|id| run.links.iter().find(|l| l.id == id && !couples(l))) {
+                if met.insert((link.id.as_str(), name)) {
+                    as_rfc_3168(name, link, shared.contains(link.id.as_str()), to);
                 }
             }
         }
         if matches!(how, Use::Needed { ect1: false, .. }) && flow.forward.iter().any(coupled) {
             let remedy = if name == "dctcp" { "ect1 = true in its cc" } else { "ecn = \"l4s\" in its class" };
-            add(format!(
+            to.add_text(format!(
                 "{name} sends ECT(0): dualpi2 serves it in the classic queue, with its delay and its marks; set {remedy}"
             ));
         }
         if *how == Use::None || flow.forward.iter().any(passes) {
             continue;
         }
-        add(if name == "prague" {
+        to.add_text(if name == "prague" {
             "no queue marks: prague behaves like reno; give the bottleneck a dualpi2 queue".to_owned()
         } else if name == "dctcp" {
             format!("no queue marks: {name} behaves like reno; give the bottleneck's queue a mark_above")
@@ -183,8 +185,7 @@ pub(crate) fn warnings(run: &Run, uses: &[Use]) -> Vec<String> {
         if let Some((link, key)) = run.links.iter().find_map(|l| asked(l).map(|key| (l, key))) {
             let id = &link.id;
             let remedy = remedy(run);
-            add(format!("the queue of {id} has {key} but no flow uses ECN: nothing is marked; set {remedy}"));
+            to.add_text(format!("the queue of {id} has {key} but no flow uses ECN: nothing is marked; set {remedy}"));
         }
     }
-    found
 }

@@ -1,7 +1,7 @@
 //! Flows and their own connections as they are put together.
 
 use crate::endpoint::{self, Make};
-use crate::flow::{Conn, Flow, Side, Snapshot};
+use crate::flow::{Conn, Flow, Side};
 use crate::host::{Blueprint, Datagrams};
 use crate::marking;
 use crate::routes::Route;
@@ -10,15 +10,29 @@ use crate::spec::{self, Run, SpecError};
 use ackclock_core::app::Connections;
 use ackclock_core::app::relay::Node;
 use ackclock_core::rng::Stream;
-use ackclock_core::tcp::{Config, Endpoint};
+use ackclock_core::tcp::{Config, Endpoint, Profile};
 use ackclock_core::time::Time;
-use ackclock_run::others::Others;
 use ackclock_run::periods::Periods;
 use ackclock_run::ways;
+use std::sync::Arc;
 
-/// The options of both ends, whose receive buffers hold no more than this.
-fn capped(config: &Config, cap: [u64; 2]) -> [Config; 2] {
-    cap.map(|most| Config { receive_buffer: config.receive_buffer.min(most), ..config.clone() })
+/// What connections have in common whose flows are equal but for their names.
+struct Shared {
+    flow: spec::Flow,
+    cap: [u64; 2],
+    profile: Profile,
+    configs: [Arc<Config>; 2],
+}
+
+impl Shared {
+    /// Of `flow`, whose ends' receive buffers hold no more than `cap`.
+    fn new(flow: &spec::Flow, cap: [u64; 2], path: &str) -> Result<Shared, SpecError> {
+        let (profile, config) = endpoint::config(flow, path)?;
+        let capped = |most| Config { receive_buffer: config.receive_buffer.min(most), ..config.clone() };
+        let first = Arc::new(capped(cap[0]));
+        let second = if cap[0] == cap[1] { first.clone() } else { Arc::new(capped(cap[1])) };
+        Ok(Shared { flow: flow.clone(), cap, profile, configs: [first, second] })
+    }
 }
 
 /// The receive buffers of the ends of a flow without relays.
@@ -34,15 +48,17 @@ pub(crate) struct Network {
     pub marks: Vec<marking::Use>,
     /// Those with relays.
     pub nodes: Vec<Node>,
+    /// What the last connection shares with those that are configured alike.
+    shared: Option<Shared>,
 }
 
 impl Network {
-    /// Adds flow `f` with its own connection, if it has one.
+    /// Adds flow `f` with its own connection, if it has one; `routes` are its ways, and `best` what they allow.
     pub fn flow(
         &mut self,
         f: &spec::Flow,
         run: &Run,
-        (others, routes): (&Others, [Route; 2]),
+        (routes, best): ([Route; 2], ways::Path),
         cap: [u64; 2],
         path: &str,
         make: &mut Make<'_>,
@@ -60,19 +76,23 @@ impl Network {
         let made = if f.app.datagrams().is_some() {
             spec::made(f, run, path)?
         } else {
-            let (profile, config) = endpoint::config(f, path)?;
-            handshake = config.handshake;
+            let shared = match self.shared.take().filter(|shared| shared.flow.shares(f) && shared.cap == cap) {
+                Some(shared) => shared,
+                None => Shared::new(f, cap, path)?,
+            };
+            let (profile, configs) = (shared.profile, shared.configs.clone());
+            self.shared = Some(shared);
+            handshake = configs[0].handshake;
             let cc = [make(f, false, profile, path)?, make(f, true, profile, path)?];
-            self.marks.push(marking::Use::of(&config, &cc[0].needs()));
+            self.marks.push(marking::Use::of(&configs[0], &cc[0].needs()));
             let made = spec::made(f, run, path)?;
             if let Connections::Many(_) = made.connections {
-                blueprint = Some(Box::new(Blueprint::new(f, profile, capped(&config, cap), (run.seed, run.run), cc)));
+                blueprint = Some(Box::new(Blueprint::new(f, profile, configs, (run.seed, run.run), cc)));
             } else {
-                let configs = capped(&config, cap);
                 for ((server, cc), endpoint) in [false, true].into_iter().zip(cc).zip(&mut endpoints) {
                     let name = format!("flow {} endpoint {}", f.id, u8::from(server));
                     let rng = Stream::named(run.seed, run.run, &name);
-                    *endpoint = Some(Box::new(Endpoint::new(&configs[usize::from(server)], f.mss, cc, rng)));
+                    *endpoint = Some(Box::new(Endpoint::with_shared(&configs[usize::from(server)], f.mss, cc, rng)));
                 }
             }
             made
@@ -102,15 +122,15 @@ impl Network {
             blueprint,
             open: if own { vec![i as u32] } else { Vec::new() },
             opened: 0,
-            ended: Snapshot::default(),
+            ended: None,
             ended_area: 0,
             failed: None,
             transfers: Vec::new(),
             completed: None,
             datagrams: f.app.datagrams().map(|_| Box::new(Datagrams::new(Time(run.warmup_ns)))),
             handshake,
-            path: ways::best(f, run, others),
-            baseline: Snapshot::default(),
+            path: best,
+            baseline: None,
             split: None,
         });
         Ok(())

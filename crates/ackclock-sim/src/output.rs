@@ -10,6 +10,7 @@ use ackclock_run::others::Other;
 use ackclock_run::output::delays;
 pub use ackclock_run::output::{FlowRow, LinkRow, Measure, Output};
 use ackclock_run::rows::{TransferRow, TransfersRow};
+use ackclock_run::warnings::{Warning, warn_failed, warn_late};
 
 impl Sim {
     /// The tables of the run, which must have ended.
@@ -77,27 +78,31 @@ impl Sim {
         (found.iter().min_by_key(|f| f.0).map(|f| f.1), found.iter().map(|f| f.2).sum())
     }
 
-    fn warnings(&self) -> Vec<String> {
-        let mut w = self.warnings.clone();
+    fn warnings(&self) -> Vec<Warning> {
+        let mut all = self.warnings.clone();
         for (i, f) in self.flows.iter().enumerate().filter(|(i, _)| self.whole(*i) == *i) {
             let (failed, n) = self.failed(i);
+            let id = f.id.as_str();
             if let Some(why) = failed {
-                let what = if f.many { format!("{n} transfers of flow {}", f.id) } else { format!("flow {}", f.id) };
-                w.push(format!("{what} failed: {why}"));
+                warn_failed(&mut all, (id, f.kind, f.many), (n, why));
             }
             let delivered = match &f.datagrams {
                 Some(d) => d.received,
-                None => self.totals(i).delivered - f.baseline.delivered,
+                None => self.totals(i).delivered - f.baseline().delivered,
             };
             if f.many && delivered == 0 && failed.is_none() {
-                w.push(format!("flow {}: no transfer was delivered within the measurement", f.id));
+                all.add("flows delivered no transfer within the measurement".into(), id, || {
+                    format!("flow {id}: no transfer was delivered within the measurement")
+                });
             } else if !f.many && !f.began {
-                w.push(format!("flow {} starts after the end of the run", f.id));
+                warn_late(&mut all, id);
             } else if !f.many && delivered == 0 {
-                w.push(format!("flow {} delivered nothing within the measurement", f.id));
+                all.add("flows delivered nothing within the measurement".into(), id, || {
+                    format!("flow {id} delivered nothing within the measurement")
+                });
             }
         }
-        w
+        all.into_list()
     }
 
     /// When the flow was over: everything that it will ever send is delivered.
@@ -119,7 +124,7 @@ impl Sim {
 
     fn flow_row(&self, i: usize, transfers: &[TransferRow]) -> FlowRow {
         let f = &self.flows[i];
-        let (mut s, b) = (self.totals(i), f.baseline);
+        let (mut s, b) = (self.totals(i), f.baseline());
         let completed = self.completed(i);
         let mut to = completed.map_or(self.end, |t| t.min(self.end));
         if let Some(d) = &f.datagrams {

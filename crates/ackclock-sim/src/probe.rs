@@ -84,7 +84,7 @@ fn value_of(metric: u8, f: usize, flows: &[Flow], sides: &[Side]) -> Option<f64>
     }
     let open = flow.open.iter().map(|c| 2 * *c as usize);
     let sum = open.filter_map(|s| flow_value(metric, &sides[s], &sides[s + 1])).sum::<f64>();
-    let ended = &flow.ended;
+    let ended = flow.ended();
     match metric {
         // Windows, what is in flight, lost or not acknowledged add up; a threshold or a round-trip time does not.
         0 | 3 | 11 | 17 => Some(sum),

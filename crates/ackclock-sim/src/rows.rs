@@ -14,7 +14,7 @@ impl Datagrams {
 impl Flow {
     /// The counters of the flow so far, of all its connections.
     pub(crate) fn totals(&self, sides: &[Side]) -> Snapshot {
-        let mut sum = self.ended;
+        let mut sum = self.ended();
         for c in &self.open {
             let pair = &sides[2 * *c as usize..];
             if let (Some(source), Some(sink)) = (&pair[0].endpoint, &pair[1].endpoint) {

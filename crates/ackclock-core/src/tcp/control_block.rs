@@ -13,6 +13,7 @@ use crate::estimator::delivery_rate::Totals;
 use crate::estimator::rtt::RttEstimator;
 use crate::rng::Stream;
 use crate::time::Time;
+use std::sync::Arc;
 
 /// The sender's control block. Its order is that of use: what one acknowledgment touches stands in few cache lines,
 /// with what is seldom needed between them.
@@ -26,8 +27,8 @@ pub(super) struct ControlBlock {
     pub board: Scoreboard,
     /// RFC 7661; nothing where the rule is not in force.
     pub validation: Option<Box<Validation>>,
-    /// The options.
-    pub config: Box<Config>,
+    /// The options; connections that are configured alike share them.
+    pub config: Arc<Config>,
     /// The controller and the window in force.
     pub congestion: Congestion,
     /// Round-trip time and retransmission timeout.
@@ -45,7 +46,7 @@ pub(super) struct ControlBlock {
 }
 
 impl ControlBlock {
-    pub fn new(config: &Config, mss: u32, cc: Box<dyn CongestionControl>, rng: Stream) -> ControlBlock {
+    pub fn new(config: &Arc<Config>, mss: u32, cc: Box<dyn CongestionControl>, rng: Stream) -> ControlBlock {
         ControlBlock {
             board: Scoreboard::new(0),
             congestion: Congestion::new(cc, mss, rng),
@@ -59,7 +60,7 @@ impl ControlBlock {
             blocks: SackBlocks::default(),
             stats: SenderStats::default(),
             validation: Validation::new(config).map(Box::new),
-            config: Box::new(config.clone()),
+            config: Arc::clone(config),
         }
     }
 

@@ -22,6 +22,7 @@ use crate::rng::Stream;
 use crate::time::{Span, Time};
 use held::Held;
 pub use state::{Failure, State};
+use std::sync::Arc;
 use wire_size::WireSize;
 
 /// One side of a connection.
@@ -75,6 +76,11 @@ const _: () = assert!(std::mem::offset_of!(Endpoint, timers) == 64);
 impl Endpoint {
     /// An endpoint that sends segments of up to `mss` payload bytes, controlled by `cc`.
     pub fn new(config: &Config, mss: u32, cc: Box<dyn CongestionControl>, rng: Stream) -> Endpoint {
+        Endpoint::with_shared(&Arc::new(config.clone()), mss, cc, rng)
+    }
+
+    /// As [`Endpoint::new`], with options that many endpoints share.
+    pub fn with_shared(config: &Arc<Config>, mss: u32, cc: Box<dyn CongestionControl>, rng: Stream) -> Endpoint {
         Endpoint {
             state: State::Closed,
             failure: None,

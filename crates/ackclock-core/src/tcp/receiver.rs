@@ -374,7 +374,7 @@ impl Receiver {
         if sack {
             self.blocks.write(seg, self.origin);
         }
-        self.blocks.duplicate = None;
+        self.blocks.clear_duplicate();
         // As long as something is held out of order, its blocks are repeated.
         self.blocks_due = self.ooo_bytes > 0;
     }

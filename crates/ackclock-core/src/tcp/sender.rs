@@ -17,6 +17,7 @@ use crate::cc::{CongestionControl, StartEstimate};
 use crate::estimator::rtt::RttEstimator;
 use crate::rng::Stream;
 use crate::time::Time;
+use std::sync::Arc;
 
 pub use crate::cc::Phase;
 
@@ -70,7 +71,7 @@ pub struct Sender {
 
 impl Sender {
     /// A sender with these options, using `cc`.
-    pub fn new(config: &Config, mss: u32, cc: Box<dyn CongestionControl>, rng: Stream) -> Sender {
+    pub fn new(config: &Arc<Config>, mss: u32, cc: Box<dyn CongestionControl>, rng: Stream) -> Sender {
         Sender {
             tcb: ControlBlock::new(config, mss, cc, rng),
             recovery: Recovery::new(config),

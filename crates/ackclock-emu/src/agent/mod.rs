@@ -31,6 +31,7 @@ use ackclock_core::time::Time;
 use ackclock_run::output::FlowRow;
 use ackclock_run::rows::{ObjectRow, PageRow, TransferRow};
 use ackclock_run::series::Sample;
+use ackclock_run::warnings::Warnings;
 use ackclock_run::{Run, SpecError};
 use flow::{Connection, Flow};
 use options::Options;
@@ -78,7 +79,7 @@ pub struct Agent<'a> {
     counted: Vec<Counters>,
     scratch: Vec<u8>,
     /// What a reader of the results should know.
-    pub warnings: Vec<String>,
+    pub warnings: Warnings,
 }
 
 /// Zeros that are written, and room for what is read.
@@ -134,7 +135,7 @@ impl<'a> Agent<'a> {
             sampler,
             counted: vec![Counters::new(); run.flows.len()],
             scratch: vec![0; SCRATCH],
-            warnings: Vec::new(),
+            warnings: Warnings::default(),
         };
         for flow in 0..agent.flows.len() {
             agent.listen(flow)?;

@@ -6,6 +6,7 @@ use crate::relay::told::Told;
 use ackclock_core::time::Time;
 use ackclock_run::output::{FlowRow, delays};
 use ackclock_run::rows::{ObjectRow, PageRow, TransferRow, TransfersRow};
+use ackclock_run::warnings::{Warnings, warn_failed, warn_late};
 
 impl Agent<'_> {
     /// What there is to report, the run being over.
@@ -118,23 +119,22 @@ impl Agent<'_> {
     }
 
     /// What a reader of the results should know of the flows.
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Warnings {
         let mut notes = self.warnings.clone();
         for f in &self.flows {
             if let Some((why, n)) = f.failed {
-                let what = if f.many { format!("{n} transfers of flow {}", f.id) } else { format!("flow {}", f.id) };
-                notes.push(format!("{what} failed: {why}"));
+                warn_failed(&mut notes, (&f.id, f.kind, f.many), (n, why));
             }
             if f.leg_of.is_none() && !f.many && !f.began {
-                notes.push(format!("flow {} starts after the end of the run", f.id));
+                warn_late(&mut notes, &f.id);
             }
         }
         for split in self.splits.iter().filter(|split| split.later) {
             let id = &self.flows[split.whole].id;
-            notes.push(format!(
-                "the relay of flow {id} opens its other leg when the client's handshake is done, as programs do: \
-                 with opening = accepted a simulated one does so too"
-            ));
+            let does = "other leg when the client's handshake is done, as programs do: with opening = accepted a simulated one";
+            notes.add(format!("flows have relays that open the {does} does so too"), id, || {
+                format!("the relay of flow {id} opens its {does} does so too")
+            });
         }
         notes
     }

@@ -150,10 +150,9 @@ impl Agent<'_> {
         let (socket, port) = match made {
             Ok(made) => made,
             Err(error) => {
-                let text = format!("flow {}: a connection cannot be opened: {error}", self.flows[flow].id);
-                if !self.warnings.contains(&text) {
-                    self.warnings.push(text);
-                }
+                let id = &self.flows[flow].id;
+                let single = || format!("flow {id}: a connection cannot be opened: {error}");
+                self.warnings.add_once(format!("flows cannot open connections: {error}"), (flow as u64, id), single);
                 return None;
             }
         };

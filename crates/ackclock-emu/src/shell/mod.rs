@@ -287,7 +287,7 @@ impl Stage<'_> {
                 let (notes, limits) = (agent.notes(), agent.limits());
                 (agent.report(&network.tallies[..last], &[]), notes, limits)
             }
-            None => (Report::default(), Vec::new(), Vec::new()),
+            None => (Report::default(), Default::default(), Vec::new()),
         };
         let best = ways::best(&ways::drawn(&run.flows[last], &run), &run, &network.others);
         let window = (Time(run.warmup_ns), until);
@@ -295,7 +295,7 @@ impl Stage<'_> {
         report.packets += network.tallies[last].sent;
         notes.extend(missing.into_iter().map(|what| format!("the system does not allow programs in a shell {what}")));
         let captured = written.unwrap_or_else(|problem| {
-            notes.push(format!("the capture is not complete: {problem}"));
+            notes.add_text(format!("the capture is not complete: {problem}"));
             0
         });
         // Whether the programs had a processor when they needed one nobody watches: they are the user's.

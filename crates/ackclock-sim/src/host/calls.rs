@@ -147,7 +147,7 @@ impl Sim {
         if !talk.closed && endpoint.peer_closed() && unread == 0 {
             talk.closed = true;
             if side & 1 == 1 {
-                self.conns[side / 2].completed.get_or_insert(now);
+                self.conns[side / 2].complete(now);
             }
             return Some(News::Closed);
         }

@@ -13,12 +13,13 @@ use ackclock_core::rng::Stream;
 use ackclock_core::tcp::endpoint::State;
 use ackclock_core::tcp::{Config, Endpoint, Profile};
 use ackclock_core::time::Time;
+use std::sync::Arc;
 
 /// What the endpoints of a flow's connections are made from.
 pub struct Blueprint {
     spec: spec::Flow,
     profile: Profile,
-    configs: [Config; 2],
+    configs: [Arc<Config>; 2],
     seed: (u64, u64),
     /// Controllers made beforehand, the last one first.
     made: Vec<Box<dyn CongestionControl>>,
@@ -33,7 +34,7 @@ impl Blueprint {
     pub(crate) fn new(
         f: &spec::Flow,
         profile: Profile,
-        configs: [Config; 2],
+        configs: [Arc<Config>; 2],
         seed: (u64, u64),
         made: [Box<dyn CongestionControl>; 2],
     ) -> Blueprint {
@@ -53,7 +54,7 @@ impl Blueprint {
         )?;
         let name = format!("flow {}.{n} endpoint {side}", self.spec.id);
         let rng = Stream::named(self.seed.0, self.seed.1, &name);
-        Ok(Endpoint::new(&self.configs[side], self.spec.mss, cc, rng))
+        Ok(Endpoint::with_shared(&self.configs[side], self.spec.mss, cc, rng))
     }
 }
 
@@ -86,19 +87,15 @@ impl Sim {
         }
         if self.work.free.is_empty() && self.conns.len() >= MAX_FLOWS {
             let id = &self.flows[f].id;
-            let text = format!("flow {id}: only {MAX_FLOWS} connections can be open in a run at a time");
-            if !self.warnings.contains(&text) {
-                self.warnings.push(text);
-            }
+            let why = format!("only {MAX_FLOWS} connections can be open in a run at a time");
+            let single = || format!("flow {id}: {why}");
+            self.warnings.add_once(format!("flows cannot have all their connections: {why}"), (f as u64, id), single);
             return None;
         }
         let [source, sink] = match self.endpoints(f, number) {
             Ok(both) => both,
             Err(problem) => {
-                let text = problem.to_string();
-                if !self.warnings.contains(&text) {
-                    self.warnings.push(text);
-                }
+                self.warnings.add_text(problem.to_string());
                 return None;
             }
         };
@@ -171,7 +168,7 @@ impl Sim {
         let cwnd = conn.cwnd;
         conn.note_window(now, cwnd, from);
         let flow = &mut self.flows[conn.flow as usize];
-        flow.ended.add(&snapshot(&source, &sink));
+        flow.ended.get_or_insert_default().add(&snapshot(&source, &sink));
         flow.ended_area += conn.cwnd_area;
         let aborted = self.talks[2 * c].aborted || self.talks[2 * c + 1].aborted;
         if let Some(why) = source.failure().or(sink.failure()).filter(|_| !aborted) {

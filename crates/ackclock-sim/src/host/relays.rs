@@ -181,7 +181,7 @@ impl Sim {
         if !talk.closed && endpoint.peer_closed() {
             talk.closed = true;
             if side & 1 == 1 {
-                self.conns[side / 2].completed.get_or_insert(now);
+                self.conns[side / 2].complete(now);
             }
             return Some(News::Closed);
         }

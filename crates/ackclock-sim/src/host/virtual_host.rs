@@ -217,7 +217,7 @@ impl Host for VirtualHost<'_> {
         sim.flows[self.flow].completed.get_or_insert(now);
         for f in sim.connected(self.flow) {
             for c in &sim.flows[f].open {
-                sim.conns[*c as usize].completed.get_or_insert(now);
+                sim.conns[*c as usize].complete(now);
             }
         }
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{document, sim};
+use ackclock_run::warnings::Warning;
 use ackclock_sim::{Output, Sim};
 use serde_json::{Value, json};
 
@@ -116,7 +117,7 @@ fn marks_that_nobody_makes_or_sees_are_warned_of() {
         }
         played(&d).warnings
     };
-    let one = |found: Vec<String>, words: &str| assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
+    let one = |found: Vec<Warning>, words: &str| assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
     let none = json!({});
     one(warnings("dctcp", none.clone(), false), "no queue marks: dctcp behaves like reno");
     one(warnings("reno", json!({"ecn": "classic"}), false), "no queue marks: ECN does nothing for reno");

@@ -10,6 +10,7 @@ mod cells;
 mod classic_reno;
 mod common;
 mod conservation;
+mod crowds;
 mod dctcp;
 mod delay_based;
 mod determinism;

@@ -21,7 +21,7 @@ impl Receiver {
         });
         if new < end - pos {
             self.stats.duplicate += end - pos - new - u64::from(fin_again);
-            self.blocks.duplicate = Some(again);
+            self.blocks.set_duplicate(again);
         }
         self.ooo_bytes += new;
         let mut block = merged;
@@ -43,7 +43,7 @@ impl Receiver {
         while let Some((start, stop)) = self.ooo.get(0).filter(|island| island.0 <= self.nxt) {
             let again = stop.min(end) - start;
             if again > 0 {
-                self.blocks.duplicate.get_or_insert((start, start + again));
+                self.blocks.add_duplicate((start, start + again));
             }
             self.stats.duplicate += again - u64::from(self.fin_ends_at(start + again));
             self.nxt = self.nxt.max(stop);
@@ -60,7 +60,7 @@ impl Receiver {
     /// `start..end` came again, which the next acknowledgment says (RFC 2883).
     #[cold]
     pub(super) fn report_duplicate(&mut self, start: u64, end: u64) {
-        self.blocks.duplicate = Some((start, end));
+        self.blocks.set_duplicate((start, end));
         self.blocks_due = true;
     }
 
