@@ -60,11 +60,13 @@ def _info(**more: Any) -> dict[str, Any]:
 def test_records_are_what_was_entered(raw: Raw) -> None:
     plan = load(raw, replications=3)
     ledger = Ledger()
-    for job, said in zip(plan.jobs(), ([], ["slow"], ["slow"]), strict=True):
+    several = {"text": "flows failed", "count": 4, "examples": ["0"]}
+    for job, said in zip(plan.jobs(), ([several], ["slow"], ["slow"]), strict=True):
         ledger.add(job, _info(warnings=said))
     records = ledger.records(plan)
     assert [record["run"] for record in records] == [0, 1, 2]
     assert [record["warnings"] for record in records[1:]] == [["slow"], ["slow"]]
+    assert records[0]["warnings"] == [several]
     assert records[-1] == records[2]
     assert json.dumps(next(iter(records))) == json.dumps(records[0])
     with pytest.raises(IndexError):

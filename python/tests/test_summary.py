@@ -288,6 +288,17 @@ def test_warnings_are_said_once() -> None:
     assert warned(*((point, ["a"] if point else []) for point in range(9))) == ["points 1, 2, 3, 4, 5 and 3 more: a"]
 
 
+def test_warnings_of_a_kind_are_one_line_with_examples() -> None:
+    several = {"text": "flows start after the end of the run", "count": 70_000, "examples": ["4", "5", "9"]}
+    line = "70000 flows (4, 5, 9, ...) start after the end of the run"
+    assert warned((0, [several, "b"])) == [line, "b"]
+    assert warned((0, [{**several, "count": 3}])) == ["3 flows (4, 5, 9) start after the end of the run"]
+    assert warned((0, [several]), (0, [several])) == [line]
+    assert warned(*((0, [f"flow {run} failed"]) for run in range(1000))) == [
+        "run 0: flow 0 failed (1000 of this kind, also: run 1: flow 1 failed; run 2: flow 2 failed)"
+    ]
+
+
 def test_replications_warn_once(scenario_file: Callable[..., Path]) -> None:
     path = scenario_file(('kind = "droptail", limit = "1 BDP"', 'kind = "red", limit = "1 BDP", ecn = true'))
     (warning,) = ackclock.run(path, replications=3, set={"cc": ["reno", "cubic"]}, jobs=1).warnings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -30,16 +31,16 @@ class Ledger:
     def __init__(self) -> None:
         self._columns = {name: array(code) for name, code in _CODES.items()}
         self._wall_s = array("d")
-        self._warnings: dict[int, tuple[str, ...]] = {}
-        self._distinct: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._warnings: dict[int, list[Any]] = {}
+        self._distinct: dict[str, list[Any]] = {}
         self._measures: dict[int, list[list[Any]]] = {}
         self._emulations: dict[int, Json] = {}
 
     def add(self, job: Job, info: Mapping[str, Any], *, rows: int = 0, batch: int = 0, place: int = 0) -> None:
         """Enter a run behind the others: what the engine says of it, and where it is kept."""
-        warnings = tuple(info.get("warnings", ()))
+        warnings = info.get("warnings")
         if warnings:  # the same in most runs that have any
-            self._warnings[len(self)] = self._distinct.setdefault(warnings, warnings)
+            self._warnings[len(self)] = self._distinct.setdefault(json.dumps(warnings), list(warnings))
         if measures := info.get("measures"):
             self._measures[len(self)] = list(measures)
         if emulation := info.get("emulation"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ackclock.scenario.compile import compile_run, link_key
+from ackclock.scenario.compile import compile_groups, link_key
 from ackclock.scenario.plan import Plan, Point
 from ackclock.scenario.values.physical import FREQUENCY, LENGTH, LEVEL, RATIO, SPEED
 from ackclock.scenario.values.units import DURATION, PACKETS, RATE, SEGMENTS, SIZE, split
@@ -118,7 +118,7 @@ def _resolve(plan: Plan, key: str, columns: dict[str, tuple[str, ...]], values: 
 
 def _packets(point: Point, key: str) -> float | None:
     """The length of the queue that a key sets, in packets; of one in bytes as many full-size ones as it holds."""
-    document = compile_run(point.scenario)
+    document = compile_groups(point.scenario)
     threshold = key.rpartition(".")[2] == "mark_above"
     name = "mark_above" if threshold else "limit"
     lengths = set()

@@ -12,6 +12,7 @@ from pathlib import Path
 from ackclock import engine, kernel
 from ackclock.controllers import loading
 from ackclock.execution import elf
+from ackclock.scenario.compile import compile_groups
 from ackclock.scenario.plan import Job, Plan, Point, resolved_text
 from ackclock.virtual import guest
 
@@ -36,7 +37,7 @@ class PointTexts:
 
     def __init__(self, point: Point, salt: str = "") -> None:
         """`salt` becomes part of the key where the document does not have all of what will be played."""
-        document = Job(0, point, 0).document()
+        document = compile_groups(point.scenario)
         document["run"] = _PLACE
         self._point = point
         self._parts = resolved_text(document).split(f'"{_PLACE}"')

@@ -7,6 +7,8 @@ from typing import Any
 
 from ackclock import engine, host
 from ackclock.errors import InputError
+from ackclock.grouping import count_flows
+from ackclock.scenario.compile import compile_groups
 from ackclock.scenario.plan import Job, Plan
 from ackclock.series import CELL, FLOW, LINK, USER
 
@@ -31,7 +33,7 @@ def affordable(plan: Plan, workers: int, *, keeping: bool = True) -> int:
     largest = kept = 0
     for point in plan.points:
         job = Job(0, point, 0)
-        document = job.document()
+        document = compile_groups(point.scenario)
         samples = _samples(document)
         need = engine.estimate_bytes(job.text()) + samples * _BYTES_UNDERWAY
         if need > usable:
@@ -52,14 +54,14 @@ def _culprit(document: Mapping[str, Any], samples: int, need: int) -> tuple[str,
     """The key that takes most of the memory, and what to do about it."""
     if 2 * samples * _BYTES_UNDERWAY > need:
         return _PROBES
-    return _FLOWS if 2 * len(document["flows"]) * _BYTES_PER_FLOW > need else _PATH
+    return _FLOWS if 2 * count_flows(document) * _BYTES_PER_FLOW > need else _PATH
 
 
 def _samples(document: Mapping[str, Any]) -> int:
     """How many samples a run records at fixed intervals."""
     cells = document.get("cells", ())
     owners = {
-        **dict.fromkeys(FLOW, len(document["flows"])),
+        **dict.fromkeys(FLOW, count_flows(document)),
         **dict.fromkeys(LINK, len(document["links"])),
         **dict.fromkeys(CELL, len(cells)),
         **dict.fromkeys(USER, sum(len(cell["users"]) for cell in cells)),

@@ -17,6 +17,7 @@ import polars as pl
 
 from ackclock.errors import AckclockError, InputError
 from ackclock.files import JOURNAL, STOPPED, parse_json, reason, to_disk, unwritable
+from ackclock.grouping import expanded, grouped
 from ackclock.results import incomplete, pages
 from ackclock.results import manifest as manifests
 from ackclock.results.manifest import CAPTURED, TABLES, tables_of
@@ -183,6 +184,8 @@ def _write_manifest(manifest: manifests.Manifest, file: Path) -> None:
     with file.open("w", encoding="utf-8") as stream:
         begin = "{\n"
         for key, value in manifest.items():
+            if key == "points":
+                value = [{**point, "resolved": grouped(point["resolved"])} for point in value]
             stream.write(f"{begin} {json.dumps(key)}: ")
             _write_value(value, stream)
             begin = ",\n"
@@ -228,6 +231,8 @@ def manifest_of(path: str | os.PathLike[str]) -> manifests.Manifest:
     if manifest.get("format") != manifests.FORMAT:
         problem = f"is of format {manifest.get('format')}, not {manifests.FORMAT}"
         raise InputError(problem, "read it with the version that wrote it", source=str(folder / MANIFEST))
+    for point in manifest.get("points", ()):
+        point["resolved"] = expanded(point["resolved"])
     if (folder / STOPPED).exists():
         manifest[manifests.LATER_SWEEP] = incomplete.stopped(folder)
     return manifest

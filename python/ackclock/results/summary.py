@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 import polars as pl
 
@@ -51,6 +52,7 @@ FLOW_METRICS = ("goodput_bps", "retransmitted_percent", "mean_rtt_s", "timeouts"
 """Metrics of each flow of a point."""
 
 _FLOW_COLUMNS = tuple(metric for metric in FLOW_METRICS if metric != "retransmitted_percent")
+_FLOW_TABLE = ("id", "cc", "retransmitted_bytes", "sent_bytes", *_FLOW_COLUMNS)
 _NONE = Estimate(None, None, 0)
 _SHARES = {
     "loss_percent": ("drops", "lost"),
@@ -90,7 +92,7 @@ class PointSummary:
     params: Params
     n: int
     metrics: Metrics
-    flows: tuple[FlowSummary, ...]
+    flows: Sequence[FlowSummary]
     groups: tuple[GroupSummary, ...]
     numbers: Numbers = field(default_factory=dict)
     """Swept values that are quantities written as text, in base units."""
@@ -218,7 +220,7 @@ def _point(
         entry["params"],
         len(runs),
         {name: metrics[name] for name in METRICS if name in ALWAYS or (name in metrics and metrics[name].n)},
-        _flows(flows, known),
+        _Flows(flows.select(_FLOW_TABLE), known),
         tuple(
             GroupSummary(group, {name: value for name, value in each.items() if value.n})
             for group, each in zip(known, own, strict=True)
@@ -275,11 +277,44 @@ def _of_runs(runs: list[Row]) -> dict[str, Estimate]:
     return {name: estimate(run[name] for run in runs) for name in MEASURES}
 
 
+class _Flows(Sequence[FlowSummary]):
+    """Every flow over the replications, estimated when the first is asked for: of a crowd nobody looks at each."""
+
+    def __init__(self, table: pl.DataFrame, known: list[Group]) -> None:
+        self._table, self._known = table, known
+        self._length = table.select(pl.struct("id", "cc").n_unique()).item() if table.height else 0
+
+    @functools.cached_property
+    def _all(self) -> tuple[FlowSummary, ...]:
+        return _flows(self._table, self._known)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> FlowSummary: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[FlowSummary, ...]: ...
+    def __getitem__(self, at: int | slice) -> FlowSummary | tuple[FlowSummary, ...]:
+        return self._all[at]
+
+    def __iter__(self) -> Iterator[FlowSummary]:
+        return iter(self._all)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._all == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._length)
+
+    def __repr__(self) -> str:
+        return repr(self._all)
+
+
 def _flows(table: pl.DataFrame, known: list[Group]) -> tuple[FlowSummary, ...]:
     """Every flow over the replications. Row by row: a table for each of many flows would take far longer."""
-    columns = ["id", "cc", "retransmitted_bytes", "sent_bytes", *_FLOW_COLUMNS]
     values: dict[tuple[str, str], dict[str, list[float | None]]] = {}
-    for name, cc, retransmitted, sent, *others in table.select(columns).iter_rows():
+    for name, cc, retransmitted, sent, *others in table.iter_rows():
         own = values.setdefault((name, cc), {metric: [] for metric in FLOW_METRICS})
         own["retransmitted_percent"].append(_share(retransmitted, sent))
         for metric, value in zip(_FLOW_COLUMNS, others, strict=True):

@@ -1,27 +1,60 @@
-"""What the engine said about runs, each thing once."""
+"""Warnings of runs: one line for each kind.
+
+In a manifest a run has a list of them. One that is alone of its kind is its text. Several of a kind are an object with
+`text`, what is true of all of them, `count`, and `examples`, the names of the first of them (docs/results.md).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from ackclock.results.manifest import Manifest
 
+MOST_EXAMPLES = 3
 _FAILED = re.compile(r"(?P<count>\d+) transfers of flow (?P<flow>\S+) failed")
 _PAGES = "web"
 _MOST = 5  # numbers of points or runs that are listed
+_NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")
+"""Warnings that differ in nothing but these are of a kind."""
+
+Entry = str | Mapping[str, Any]
+"""A warning as a manifest has it."""
+
+
+@dataclass
+class _Kind:
+    """Warnings of a kind: the runs of the first texts, and how many warnings there are in all."""
+
+    runs: dict[str, list[int]] = field(default_factory=dict)
+    count: int = 0
 
 
 def of(manifest: Manifest) -> list[str]:
-    """Every warning, in the order of the runs, with the points or runs it is about if not about all of them.
+    """A line for each kind of warning, in the order of the runs, with the points or runs it is about if not about all.
 
-    Replications, and often points, of one scenario have the same to be warned of.
+    Replications, and often points, of one scenario have the same warnings. Several that differ only in numbers are one
+    line with a count and examples.
     """
     runs = {entry["run"]: entry["point"] for entry in manifest["runs"]}
-    about: dict[str, list[int]] = {}
+    kinds: dict[str, _Kind] = {}
     for run, text in worded(manifest):
-        about.setdefault(text, []).append(run)
-    return [_line(text, those, runs) for text, those in about.items()]
+        kind = kinds.setdefault(_NUMBER.sub("#", text), _Kind())
+        kind.count += 1
+        if text in kind.runs or len(kind.runs) < MOST_EXAMPLES:
+            kind.runs.setdefault(text, []).append(run)
+    return [_of_kind(kind, runs) for kind in kinds.values()]
+
+
+def render_warning(entry: Entry) -> str:
+    """A warning as a line: ``91120 flows (0, 1, 4, ...) delivered nothing within the measurement``."""
+    if isinstance(entry, str):
+        return entry
+    what, _, rest = entry["text"].partition(" ")
+    more = ", ..." if entry["count"] > len(entry["examples"]) else ""
+    return f"{entry['count']} {what} ({', '.join(entry['examples'])}{more}) {rest}"
 
 
 def worded(manifest: Manifest) -> Iterator[tuple[int, str]]:
@@ -32,7 +65,7 @@ def worded(manifest: Manifest) -> Iterator[tuple[int, str]]:
     """
     resolved = {entry["point"]: entry["resolved"] for entry in manifest.get("points", ())}
     for entry in manifest["runs"]:
-        for text in dict.fromkeys(entry["warnings"]):
+        for text in dict.fromkeys(map(render_warning, entry["warnings"])):
             found = _FAILED.match(text)
             if found is None:
                 yield entry["run"], text
@@ -41,6 +74,12 @@ def worded(manifest: Manifest) -> Iterator[tuple[int, str]]:
             apps = {own["id"]: own["app"]["kind"] for own in resolved[entry["point"]]["flows"]}
             what = "connection" if apps.get(flow) == _PAGES else "transfer"
             yield entry["run"], f"{count} {what}{'' if count == 1 else 's'} of flow {flow} failed{text[found.end() :]}"
+
+
+def _of_kind(kind: _Kind, runs: dict[int, int]) -> str:
+    """The line of a kind: as it is if all have the same text, and with a count and examples otherwise."""
+    first, *others = [_line(text, about, runs) for text, about in kind.runs.items()]
+    return f"{first} ({kind.count} of this kind, also: {'; '.join(others)})" if others else first
 
 
 def _line(text: str, about: list[int], runs: dict[int, int]) -> str:

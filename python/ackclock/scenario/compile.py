@@ -11,6 +11,7 @@ from typing import Any
 from ackclock import engine, kernel
 from ackclock.controllers import loading
 from ackclock.errors import Problem
+from ackclock.grouping import expanded
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.settings import Run
 from ackclock.scenario.topology import resolved
@@ -34,7 +35,15 @@ Document = dict[str, Any]
 
 
 def compile_run(scenario: Scenario, replication: int = 0) -> Document:
-    """The resolved run of one replication of `scenario`, counted from 0.
+    """The resolved run of one replication of `scenario`, counted from 0, with every flow by itself.
+
+    Raises as :func:`compile_groups`.
+    """
+    return expanded(compile_groups(scenario, replication))
+
+
+def compile_groups(scenario: Scenario, replication: int = 0) -> Document:
+    """The resolved run of one replication of `scenario` as the engine reads it: equal flows are one with a `count`.
 
     Raises :class:`ackclock.errors.Problem`, with the key, for what only shows once everything is put together:
     a BDP without a rate, or a queue that could never hold a packet.
@@ -97,17 +106,18 @@ def full_packet(flow: Flow) -> int:
 
 
 def _flows(scenario: Scenario, layout: Layout) -> tuple[list[Document], list[Link]]:
-    """Every flow with its route, and the links that are its own."""
+    """The flows with their routes, equal ones of a group as one with a `count`, and the links that are their own."""
     _check_steps(scenario, layout)
     result: list[Document] = []
     legs: list[Document] = []
     own: list[Link] = []
+    begin = 0
     for group, route, split in zip(scenario.flows, layout.routes, scenario.splits(), strict=True):
         shared = resolved_flow(group)
         of_legs = [] if split is None else list(map(resolved_flow, split.legs))
-        begin = len(result)
         on_air = any(isinstance(step, Air) for step in route.forward)
-        for number in range(begin, begin + group.count):
+        alike = group.count > 1 and split is None and route.access is None and not on_air
+        for number in range(begin, begin + (1 if alike else group.count)):
             if on_air or route.access is not None or "id" not in shared:
                 out, back = around(route, str(number))
                 user = number - begin if route.user is None else route.user
@@ -121,6 +131,9 @@ def _flows(scenario: Scenario, layout: Layout) -> tuple[list[Document], list[Lin
                 for name, leg, (out, back) in zip(names, of_legs, ways, strict=True):
                     legs.append(leg | {"id": name, "forward": _hops(out, user), "reverse": _hops(back, user)})
                 result[-1]["relay"] = _relay(scenario.relays[split.number], names)
+        if alike:
+            result[-1]["count"] = group.count
+        begin += group.count
     return [*result, *legs], own
 
 

@@ -60,7 +60,7 @@ class Job:
 
     def text(self) -> str:
         """The resolved run as the engine reads it."""
-        return resolved_text(self.document())
+        return resolved_text(compiler.compile_groups(self.point.scenario, self.replication))
 
 
 MOST_RUNS = 1_000_000
@@ -202,7 +202,7 @@ def _given(key: expansion.Path, changed: Set[str], text: str) -> bool:
 def _checked(index: int, params: Params, scenario: Scenario, changed: Set[str]) -> tuple[Point, bytes]:
     """A point that the engine has checked, and what stands for its resolved run. Raises :class:`Problem`."""
     try:
-        document = compiler.compile_run(scenario)
+        document = compiler.compile_groups(scenario)
     except InputError as error:  # of the kernel that is to play it
         raise Problem(error.problem, error.remedy, *(error.key or "run").split(".")) from None
     fit.check(scenario)

@@ -35,12 +35,36 @@ def max_min_shares(
         raise ValueError("a capacity or a demand is missing; write math.inf for what has no limit")
     left = {link: capacity for link, capacity in capacities.items() if capacity < math.inf}
     most = list(demands) if demands is not None else [math.inf] * len(routes)
-    remaining = [{link for link in route if link in left} for route in routes]
-    shares = [0.0] * len(routes)
-    growing = set(range(len(routes)))
+    # Flows with the same way and demand have the same share: each kind is one that counts as often as there are of it.
+    kinds = Counter(
+        (frozenset(link for link in route if link in left), demand) for route, demand in zip(routes, most, strict=True)
+    )
+    places = {kind: place for place, kind in enumerate(kinds)}
+    of_kinds = _shares(
+        [way for way, _ in kinds], left, capacities, [demand for _, demand in kinds], list(kinds.values())
+    )
+    return [
+        of_kinds[places[frozenset(link for link in route if link in left), demand]]
+        for route, demand in zip(routes, most, strict=True)
+    ]
+
+
+def _shares(
+    ways: Sequence[frozenset[Hashable]],
+    left: dict[Hashable, float],
+    capacities: Mapping[Hashable, float],
+    most: Sequence[float],
+    counts: Sequence[int],
+) -> list[float]:
+    """The share of each kind of flows; `left` is what links have left and is used up."""
+    shares = [0.0] * len(ways)
+    growing = set(range(len(ways)))
     while growing:
         # Flow by flow, not link by link: with access links there are more links than flows.
-        users = Counter(link for flow in growing for link in remaining[flow])
+        users: Counter[Hashable] = Counter()
+        for flow in growing:
+            for link in ways[flow]:
+                users[link] += counts[flow]
         steps = [left[link] / count for link, count in users.items()]
         steps += [most[flow] - shares[flow] for flow in growing]
         step = max(0.0, min(steps))
@@ -53,7 +77,7 @@ def max_min_shares(
         for link, count in users.items():
             left[link] -= step * count
         full = {link for link in users if left[link] <= 1e-9 * capacities[link]}
-        done = {flow for flow in growing if remaining[flow] & full or shares[flow] >= most[flow] * (1 - 1e-12)}
+        done = {flow for flow in growing if ways[flow] & full or shares[flow] >= most[flow] * (1 - 1e-12)}
         growing -= done
     return shares
 

@@ -18,6 +18,7 @@ from ackclock.assembly.ledger import Ledger
 from ackclock.errors import InputError
 from ackclock.execution import batch, behind
 from ackclock.results import store
+from ackclock.results.warnings import render_warning
 from ackclock.scenario.compile import compile_run
 from ackclock.scenario.model import Scenario
 from ackclock.scenario.plan import Job, Plan, Point, resolved_text
@@ -116,7 +117,7 @@ def play(
         if place is not None:
             place.discard()
     links = [_link(row) for row in played["output"]["links"]]
-    return Ended(played["shell"], links, played["emulation"], played["output"]["warnings"])
+    return Ended(played["shell"], links, played["emulation"], list(map(render_warning, played["output"]["warnings"])))
 
 
 def kernel_of(plan: Plan, name: str | None) -> tuple[str, str]:

@@ -26,6 +26,7 @@ from typing import Any
 
 from ackclock import kernel
 from ackclock.errors import EngineError, InputError, one_line
+from ackclock.grouping import count_flows
 from ackclock.virtual import kept
 from ackclock.virtual.kept import Kernel
 
@@ -98,7 +99,7 @@ def limit_s(document: Mapping[str, Any]) -> float:
 
 def memory(document: Mapping[str, Any]) -> str:
     """What the guest of a resolved run has."""
-    return MEMORY if len(document["flows"]) <= _MANY_FLOWS else MORE_MEMORY
+    return MEMORY if count_flows(document) <= _MANY_FLOWS else MORE_MEMORY
 
 
 def command_line(number: int, *more: str, memory: str = MEMORY) -> list[str]:

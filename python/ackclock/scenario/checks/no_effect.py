@@ -76,6 +76,7 @@ def _found(scenario: Scenario, document: Document, changed: Set[str]) -> Iterato
     for link in _links(scenario):
         if (early := _never_early(names.get(link.name))) is not None:
             yield (*link.key, "queue"), early
+    flows = _by_number(document)
     first = 0
     for index, flow in enumerate(scenario.flows):
         # Whatever says so, these runs are not what they seem to be.
@@ -83,12 +84,22 @@ def _found(scenario: Scenario, document: Document, changed: Set[str]) -> Iterato
             yield ("flows", index, "cc"), _NOBODY
         if (distorted := _distorted(flow)) is not None:
             yield ("flows", index, "profile"), distorted
-        if (idle := _never_slow(flow, document["flows"][first], names, end)) is not None:
+        if (idle := _never_slow(flow, flows[first], names, end)) is not None:
             yield ("flows", index, "app", "read"), idle
         first += flow.count
         for key, text in _of_flow(flow, end):
             if dotted(("flows", index, *key)) not in changed:
                 yield ("flows", index, *key), text
+
+
+def _by_number(document: Document) -> dict[int, Document]:
+    """The flows of a resolved run by the number of the first that each stands for."""
+    found: dict[int, Document] = {}
+    first = 0
+    for flow in document["flows"]:
+        found[first] = flow
+        first += flow.get("count", 1)
+    return found
 
 
 def of_engines(scenarios: Sequence[Scenario], changed: Set[str] = frozenset()) -> list[list[str]]:
