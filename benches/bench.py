@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a packet costs: ackclock against ns-3 and ns-2 on the four standard dumbbells, in turns on one machine,
-and alone in a crowd of a thousand flows behind FQ-CoDel.
+and alone in a crowd of a thousand flows behind FQ-CoDel and in crowds of 10^4 and 10^5 flows.
 
 CPU time is user + system of a child process, less that of the same child simulating next to nothing. A packet is a
 data packet served by the bottleneck. ackclock and a peer take turns, and a ratio compares two runs of the same round.
@@ -43,7 +43,7 @@ class Standard:
     quick_s: float
     quick_ns3_s: float
     alone: bool = False
-    """Whether ackclock plays it without the peers, whose dumbbells have DropTail."""
+    """Whether ackclock plays it without the peers, whose dumbbells have DropTail, or take hours for a crowd."""
 
     @property
     def path(self) -> Path:
@@ -57,6 +57,8 @@ STANDARDS = (
     Standard("high-bdp", ns3_s=10, quick_s=10, quick_ns3_s=3),
     Standard("thousand-flows", ns3_s=1, quick_s=2, quick_ns3_s=0.3),
     Standard("thousand-flows-fq-codel", ns3_s=0, quick_s=0.5, quick_ns3_s=0, alone=True),
+    Standard("ten-thousand-flows", ns3_s=0, quick_s=0.5, quick_ns3_s=0, alone=True),
+    Standard("hundred-thousand-flows", ns3_s=0, quick_s=0.5, quick_ns3_s=0, alone=True),
 )
 
 UNITS = {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "s": 1, "ms": 1e-3, "us": 1e-6, "B": 1, "BDP": 1}
@@ -238,6 +240,8 @@ class Line:
     packets: int
     repeats: int
     ns_per_packet: Spread
+    start_cpu_s: float
+    """CPU time of the whole program for a run of next to nothing: its start, and what the flows take to set up."""
     own_account: bool
     """Whether `ns_per_packet` is the programs' own account, as the start-up of one hides what its simulation takes."""
     run_ns_per_packet: float
@@ -285,6 +289,7 @@ class Measured:
             packets=self.timings[0].packets,
             repeats=self.timings[0].repeats,
             ns_per_packet=Spread.of(mine),
+            start_cpu_s=statistics.median(cost.cpu_s for cost in self.starts),
             own_account=own_account,
             run_ns_per_packet=statistics.median(self.ns_per_packet(own_account=True)),
             peak_rss_mb=peak_kb / 1024,
@@ -316,6 +321,7 @@ COLUMNS: tuple[tuple[str, Callable[[Line], str]], ...] = (
     ("CPU ns/packet", lambda line: line.ns_per_packet.text() + ("*" if line.own_account else "")),
     ("packets/s", lambda line: f"{1e9 / line.ns_per_packet.median:,.0f}"),
     ("run alone", lambda line: short(line.run_ns_per_packet)),
+    ("start, CPU s", lambda line: short(line.start_cpu_s)),
     ("peak RSS", lambda line: f"{line.peak_rss_mb:.1f} MB"),
     ("above start", lambda line: f"{line.rss_above_start_mb:.1f} MB"),
     ("ackclock/program", lambda line: line.ratio.text() if line.ratio else "-"),
@@ -428,7 +434,9 @@ def main() -> int:
     print(
         f"median (least-most) of {options.rounds} rounds; CPU is user + system less the start-up of the same program;"
     )
-    print("run alone is the program's own account of its CPU time without the start-up, ns/packet")
+    print(
+        "run alone is the program's own account of its CPU time without the start-up, ns/packet; start is a run of 1 us"
+    )
     if any(line.own_account for line in lines):
         print("*: of the programs' own accounts, because a start-up varies too much beside so short a simulation")
     if not others:

@@ -81,6 +81,9 @@ CELLS: dict[str, tuple[int, int, tuple[int, int]]] = {
 }
 
 
+# What a flow of a crowd costs before it starts: instructions per flow between two numbers of flows.
+SETUPS: dict[str, tuple[str, str]] = {"set-up-of-a-flow": ("1000", "3000")}
+
 # Captures of a transfer of so many rounds, written and analysed: the function of the example that is counted.
 CAPTURES = {"capture-written": "written", "capture-analysed": "measured"}
 ROUNDS = (500, 1500)
@@ -134,6 +137,13 @@ def per_packet_of_capture(name: str) -> float:
     return (more - less) / (many - few)
 
 
+def per_flow(name: str) -> float:
+    """Instructions that build a flow of a dumbbell."""
+    few, many = SETUPS[name]
+    less, more = (count(["1000", "40", "3303", flows, "0.001", "newreno", "rfc"], "built")[0] for flows in (few, many))
+    return (more - less) / (int(many) - int(few))
+
+
 def over_droptail() -> dict[str, float]:
     """What each queueing discipline costs over DropTail for the same packets on the same path."""
     over = {}
@@ -152,6 +162,7 @@ def main() -> int:
     measured = {name: round(per_packet(name)) for name in SCENARIOS}
     measured |= {name: round(per_packet_of_cell(name)) for name in CELLS}
     measured |= {name: round(per_packet_of_capture(name)) for name in CAPTURES}
+    measured |= {name: round(per_flow(name)) for name in SETUPS}
     if "--update" in sys.argv[1:]:
         BASELINE.write_text(json.dumps(measured, indent=2) + "\n")
         print(f"baseline written: {measured}")
@@ -162,7 +173,8 @@ def main() -> int:
         change = now / baseline[name] - 1
         verdict = "ok" if change <= TOLERANCE else "WORSE"
         worse += verdict != "ok"
-        print(f"{name:22} {now:6} instructions per packet, baseline {baseline[name]:6} ({change:+.1%}) {verdict}")
+        each = "flow" if name in SETUPS else "packet"
+        print(f"{name:22} {now:6} instructions per {each}, baseline {baseline[name]:6} ({change:+.1%}) {verdict}")
     for name, over in over_droptail().items():
         verdict = "ok" if over <= MOST_OVER_DROPTAIL else "TOO MUCH"
         worse += verdict != "ok"
