@@ -45,6 +45,9 @@ demo: $(VENV)/.extension  ## three controllers on a long fat pipe: table, Parque
 test: build test-rust  ## the tests to run before every commit, and one of each slower tier
 	$(PYTEST) $(PARALLEL) -m "quick and not real_time" python/tests conformance
 	$(PYTEST) -m "quick and real_time" python/tests
+	@if $(BIN)/ackclock kernel list | grep -q "^no kernel"; then \
+	  echo "left out: kernel_vt, because no kernel in virtual time is built (make test-kernel-vt builds one)"; \
+	else $(PYTEST) -m quick python/tests/kernel_vt.py; fi
 	@echo "make test: passed. The slower tiers are left out: make test-all runs everything, .ci/run those that a change needs"
 
 test-all: build test-rust-more  ## all tests of all tiers, a kernel in virtual time, fuzzing and instruction counts

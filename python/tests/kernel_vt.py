@@ -53,7 +53,10 @@ def tables(result: ackclock.Result) -> list[bytes]:
     return [table.write_csv().encode() for table in result.tables.values() if table.width]
 
 
-@pytest.mark.parametrize(("cc", "mbit", "repeated"), [("reno", 9.5304, 110), ("cubic", 9.547, 27), ("bbr1", 9.367, 72)])
+@pytest.mark.parametrize(
+    ("cc", "mbit", "repeated"),
+    [pytest.param("reno", 9.5304, 110, marks=pytest.mark.smoke), ("cubic", 9.547, 27), ("bbr1", 9.367, 72)],
+)
 def test_a_minute_is_that_of_a_kernel_on_the_same_path(cc: str, mbit: float, repeated: int) -> None:
     """Figures of Linux 6.12 endpoints over netem with a clock of 256 ns, made apart from this engine."""
     result = ackclock.run(scenario({"cc": cc}, duration="60 s"))

@@ -10,11 +10,14 @@ import pytest
 
 import guides
 
+SMOKE = guides.ROOT / "docs" / "howto" / "use-a-trace.md"
+
 
 def _played() -> list[Any]:
-    """The pages; those that measure by the clock of the computer have it alone."""
+    """The pages; those that measure by the clock of the computer have it alone. One is in `make test`."""
+    marks = {page: [pytest.mark.real_time] for page in guides.TIMED} | {SMOKE: [pytest.mark.smoke]}
     return [
-        pytest.param(page, id=page.stem, marks=[pytest.mark.real_time] if page in guides.TIMED else [])
+        pytest.param(page, id=page.stem, marks=marks.get(page, []))
         for page in sorted({*guides.PAGES} - {*guides.KERNELS})
     ]
 

@@ -136,6 +136,7 @@ def test_a_request_leaves_before_connections_that_are_opened_after_it(tmp_path: 
         assert second["connected_s"] - second["opened_s"] > 0.096, engine
 
 
+@pytest.mark.smoke
 def test_marks_reach_the_kernel_and_are_answered() -> None:
     queue = {"kind": "codel", "limit": "1000 packets", "ecn": True}
     marking = DUMBBELL | {"topology": DUMBBELL["topology"] | {"queue": queue}}

@@ -92,6 +92,7 @@ def test_what_arrives_is_read_and_what_waits_is_not_sent(direction: Any, number:
     assert down == [direction != "up"] * number + [False] * (asked.total - number)
 
 
+@pytest.mark.smoke
 def test_a_paced_connection_has_the_rate_that_it_was_given() -> None:
     asked = Asked(duration_ns=3 * SECOND, warmup_ns=SECOND, options=Options(pacing=8_000_000))
     with serving() as (_, address):
