@@ -61,10 +61,10 @@ class Labels:
         if not parts:
             parts = {0: engine.empty_tables()[name].with_columns(run=pl.lit(0, pl.UInt32))}
         rows = pl.concat(parts.values())
+        own = pl.DataFrame([column for column in rows.get_columns() if column.name not in schema])
+        if rows.is_empty():  # most tables of most runs are, and each query takes as long as a short run
+            return self._whole(name, pl.DataFrame(schema=schema), own)
         labels = keys.select(pl.col(column).cast(kind) for column, kind in schema.items())
-        own = rows.select(pl.all().exclude(*schema))
-        if rows.is_empty():  # most tables of most runs are
-            return self._whole(name, labels.clear(), own)
         of = pl.concat(
             pl.Series([batch], dtype=pl.UInt64).new_from_index(0, part.height) for batch, part in parts.items()
         )

@@ -34,6 +34,8 @@ def predicted_s(document: Mapping[str, Any]) -> float:
     """How long a resolved run is likely to take, s; infinite where nothing limits the rate of a flow, or in a cell."""
     rates = {link["id"]: pace.fastest(link) for link in document["links"]}
     for flow in document["flows"]:
+        if any("element" in hop for hop in flow["forward"]):
+            return math.inf
         if all(rates.get(hop.get("link")) is None for hop in flow["forward"]) and "rate_bps" not in flow["app"]:
             return math.inf
     packets: float = pace.packets_per_s(document) * document["duration_ns"] / 1e9

@@ -27,4 +27,4 @@ def with_enough_values(name: str, table: pl.DataFrame) -> pl.DataFrame:
         for percent, fewest in PERCENTILES.items()
         if (column := f"p{percent}_{kind}") in table.columns and count in table.columns
     ]
-    return table.with_columns(columns) if columns else table
+    return table.with_columns(columns) if columns and not table.is_empty() else table
