@@ -14,8 +14,9 @@ import polars as pl
 import ackclock
 from ackclock.scenario.plan import Plan, load
 from ackclock.study import Results, captured, locate
-from ackclock.study.runner import Loaded, plans
+from ackclock.study.runner import Loaded
 from ackclock.study.selections import known
+from studies import cached_plans
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def played(plan: Plan, name: str) -> Played:
 
 def results(loaded: Loaded, found: Mapping[str, Played]) -> Results:
     """The results of a study of which these scenarios were played and nothing else."""
-    full = plans(loaded.study)
+    full = cached_plans(loaded.study)
     any_one = next(iter(found.values())).result
     nothing = ackclock.Result(
         {**any_one.tables, "runs": any_one.runs.clear()}, {**any_one.manifest, "points": [], "runs": []}

@@ -1,8 +1,25 @@
-"""A study small enough for tests: one flow for three seconds, twice."""
+"""A study small enough for tests, one flow for three seconds, twice; and the plans of published ones."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+
+from ackclock.scenario.plan import Plan
+from ackclock.study.model import Study
+from ackclock.study.runner import plans
+
+_planned: dict[tuple[int, bool], tuple[Study, Mapping[str, Plan]]] = {}
+
+
+def cached_plans(study: Study, *, quick: bool = False) -> Mapping[str, Plan]:
+    """The plans of a study, made once for each study that a process has loaded: thousands of runs take seconds."""
+    _, found = _planned.setdefault((id(study), quick), (study, {}))
+    if not found:
+        found = plans(study, quick=quick)
+        _planned[id(study), quick] = study, found
+    return found
+
 
 STUDY = """\
 title = "A small study"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import ackclock
 from ackclock import study
-from ackclock.scenario.plan import Job
+from ackclock.scenario.plan import Job, Plan
 from ackclock.scenario.plan import load as load_plan
 from ackclock.study import Censored, Results, Run, extension
 from ackclock.study.runner import Loaded, judge, plans
@@ -25,6 +26,18 @@ CONTROLLERS = {"reno", "cubic", "htcp", "bbr1", "bbr3", "vegas"}
 @pytest.fixture(scope="module")
 def loaded() -> Loaded:
     return study.load(NAME)
+
+
+@pytest.fixture(scope="module")
+def full(loaded: Loaded) -> Mapping[str, Plan]:
+    """The plans of all scenarios."""
+    return plans(loaded.study)
+
+
+@pytest.fixture(scope="module")
+def short(loaded: Loaded) -> Mapping[str, Plan]:
+    """Those of a quick run."""
+    return plans(loaded.study, quick=True)
 
 
 @pytest.fixture(scope="module")
@@ -47,18 +60,20 @@ def outcome(loaded: Loaded, name: str, results: Results) -> str:
 
 
 @pytest.mark.parametrize("quick", [False, True])
-def test_every_scenario_can_be_planned(loaded: Loaded, quick: bool) -> None:
-    for name, plan in plans(loaded.study, quick=quick).items():
+def test_every_scenario_can_be_planned(full: Mapping[str, Plan], short: Mapping[str, Plan], quick: bool) -> None:
+    for name, plan in (short if quick else full).items():
         assert len(plan)
         keys = [key for key in plan.params if key.endswith("cc")]
         assert quick or {point.params[keys[-1]] for point in plan.points} == CONTROLLERS, name
 
 
-def test_a_controller_of_ones_own_stands_beside_the_others_everywhere(loaded: Loaded) -> None:
+def test_a_controller_of_ones_own_stands_beside_the_others_everywhere(
+    loaded: Loaded, full: Mapping[str, Plan], short: Mapping[str, Plan]
+) -> None:
     # One that takes a slow start and one that starts by itself go into the same lists.
     added = extension.read(["westwood", "bbr1", {"name": "copa"}], loaded.study)
-    for quick in (False, True):
-        before, after = plans(loaded.study, quick=quick), plans(loaded.study, quick=quick, added=added)
+    for quick, before in ((False, full), (True, short)):
+        after = plans(loaded.study, quick=quick, added=added)
         for name, plan in after.items():
             key = next(key for key in ("flows.3.cc", "flows.1.cc", "flows.0.cc", "cc") if key in plan.params)
             own = [point.params for point in plan.points if point.params[key] == "westwood"]
@@ -91,9 +106,9 @@ def mean_size(app: dict[str, Any]) -> float:
     ],
 )
 def test_basic_scenarios_are_those_of_the_draft(
-    loaded: Loaded, name: str, rtts_ms: tuple[float, float], queue_ms: float
+    full: Mapping[str, Plan], name: str, rtts_ms: tuple[float, float], queue_ms: float
 ) -> None:
-    plan = plans(loaded.study)[name]
+    plan = full[name]
     points = [point for point in plan.points if point.params["flows.0.cc"] == "reno"]
     assert len(points) == 3
     for point, load in zip(points, (0.60, 0.85, 1.10), strict=True):
@@ -111,10 +126,9 @@ def test_basic_scenarios_are_those_of_the_draft(
         assert (min(rtts), max(rtts)) == pytest.approx(rtts_ms)
 
 
-def test_transients_are_those_of_the_draft(loaded: Loaded) -> None:
-    found = plans(loaded.study)
+def test_transients_are_those_of_the_draft(full: Mapping[str, Plan]) -> None:
     for name, sources, begin, end in (("release", 1, 0, 60), ("onset", 1, 60, None), ("steps", 30, 60, None)):
-        document = Job(0, found[name].points[0], 0).document()
+        document = Job(0, full[name].points[0], 0).document()
         cross = [flow for flow in document["flows"] if flow["app"]["kind"] == "cbr"]
         assert len(cross) == sources
         assert sum(flow["app"]["rate_bps"] for flow in cross) == 75_000_000

@@ -25,7 +25,7 @@ from ackclock.cli.exit_codes import BAD_INPUT, FINDING, OK
 from ackclock.scenario.plan import Job
 from ackclock.study import Censored, Runs, Series, at_most, runner, selections
 from shared import ROOT
-from studies import write_study
+from studies import cached_plans, write_study
 
 NAME = "high-bdp"
 FOLDER = ROOT / "python" / "ackclock" / "studies" / NAME
@@ -132,11 +132,15 @@ def test_bins_are_ten_rtts_in_whole_seconds(measures: Any) -> None:
     assert [measures.width(MadeUp([1], [1], rtt=rtt)) for rtt in (0.016, 0.1, 0.16, 0.32)] == [1, 1, 2, 4]
 
 
-def test_structure() -> None:
-    loaded = study.load(NAME)
+@pytest.fixture(scope="module")
+def loaded() -> runner.Loaded:
+    return study.load(NAME)
+
+
+def test_structure(loaded: runner.Loaded) -> None:
     assert [item.id for item in loaded.code.claims] == CLAIMS
     assert [figure.paper for figure in loaded.study.figures[:6]] == [f"figure {n}" for n in range(1, 7)]
-    full, quick = runner.plans(loaded.study), runner.plans(loaded.study, quick=True)
+    full, quick = cached_plans(loaded.study), cached_plans(loaded.study, quick=True)
     selections.check(loaded.study, full)
     for scenario in ("buffer", "together", "late", "rtt", "standard"):
         for plans, words in ((full, ("htcp", "cubic")), (quick, ("reno", "fast"))):
@@ -150,13 +154,13 @@ def test_structure() -> None:
     assert not [text for plan in full.values() for point in plan.points for text in point.warnings]
 
 
-def test_packets_are_late_where_a_phase_would_decide_and_only_there() -> None:
+def test_packets_are_late_where_a_phase_would_decide_and_only_there(loaded: runner.Loaded) -> None:
     late = {"kind": "uniform", "low_ns": 0, "high_ns": 100_000}
     scenarios = {
         late["high_ns"]: ("rtt", "rtt-model", "standard", "standard-model", "own-queue", "forms-rtt", "late-jitter"),
         0: ("buffer", "together", "offset", "late", "late-model", "rtt-in-phase", "standard-in-phase", "phase"),
     }
-    plans = runner.plans(study.load(NAME).study)
+    plans = cached_plans(loaded.study)
     for most, names in scenarios.items():
         for name in names:
             for point in plans[name].points:

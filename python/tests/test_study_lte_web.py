@@ -15,8 +15,9 @@ import ackclock
 from ackclock import InputError, study
 from ackclock.study import Results
 from ackclock.study.figures import build
-from ackclock.study.runner import Loaded, judge, plans
+from ackclock.study.runner import Loaded, judge
 from ackclock.study.selections import check
+from studies import cached_plans
 
 NAME = "lte-web"
 SMALL = {
@@ -53,7 +54,7 @@ def small(loaded: Loaded) -> ackclock.Result:
     ],
 )
 def test_every_scenario_can_be_planned(loaded: Loaded, quick: bool, runs: int) -> None:
-    assert sum(len(plan) for plan in plans(loaded.study, quick=quick).values()) == runs
+    assert sum(len(plan) for plan in cached_plans(loaded.study, quick=quick).values()) == runs
 
 
 def test_the_cell_over_time_is_a_figure(loaded: Loaded) -> None:
@@ -75,7 +76,7 @@ def test_a_series_of_a_cell_must_be_of_one_that_is_there(loaded: Loaded, data: s
     series = (dataclasses.replace(spec.series[0], data=data, of=of),)
     wrong = dataclasses.replace(loaded.study, figures=(dataclasses.replace(spec, series=series),))
     with pytest.raises(InputError, match=what):
-        check(wrong, plans(loaded.study, quick=False))
+        check(wrong, cached_plans(loaded.study))
 
 
 def test_users_are_the_same_whatever_is_compared(small: ackclock.Result) -> None:
@@ -125,7 +126,7 @@ def test_savings_are_paired_by_replication(loaded: Loaded, small: ackclock.Resul
 def test_claims_that_have_no_runs_say_nothing(loaded: Loaded, small: ackclock.Result) -> None:
     known = {
         name: {key: tuple(dict.fromkeys(point.params[key] for point in plan.points)) for key in plan.params}
-        for name, plan in plans(loaded.study, quick=False).items()
+        for name, plan in cached_plans(loaded.study).items()
     }
     nothing = small.runs.clear()
     empty = ackclock.Result({**small.tables, "runs": nothing}, {**small.manifest, "points": [], "runs": []})
