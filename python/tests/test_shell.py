@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import ackclock
+from command_line import refused
 from shells import SCENARIO, command, python, quoted, serving, with_mark
 from shells import able as able  # a fixture of the module
 
@@ -203,17 +204,28 @@ def test_the_program_keeps_what_it_has_and_its_exit_code_is_the_commands(scenari
         (["--", "/etc/hosts"], 126, "/etc/hosts: it may not be run"),
         (["--", "/etc"], 126, "/etc: it may not be run"),
         (["--server", "echo broken >&2; exit 3", "--", "true"], 2, "the server ended at once with status 3: broken"),
-        (["--server", " ", "--", "true"], 2, "--server: it is no command line; write what is to run at the other end"),
-        (["--with-flows", "--set", "flows.0.profile=rfc", "--", "true"], 2, "flows.0.profile: a kernel is no 'rfc'"),
-        (["--flow", "2", "--", "true"], 2, "--flow: there is no flow 2; they are numbered from 0 to 1"),
-        (["--duration", "5", "--", "true"], 2, "--duration: '5' has no unit"),
-        (["--set", "topology.rtt=[\"10 ms\", \"20 ms\"]", "--", "true"], 2, "a shell is behind one path, not 2"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_is_said_in_a_line(scenario: Path, arguments: list[str], code: int, said: str) -> None:
     done = shell(scenario, *arguments, code=code)
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--server", " ", "--", "true"], "--server: it is no command line; write what is to run at the other end"),
+        (["--with-flows", "--set", "flows.0.profile=rfc", "--", "true"], "flows.0.profile: a kernel is no 'rfc'"),
+        (["--flow", "2", "--", "true"], "--flow: there is no flow 2; they are numbered from 0 to 1"),
+        (["--duration", "5", "--", "true"], "--duration: '5' has no unit"),
+        (["--set", 'topology.rtt=["10 ms", "20 ms"]', "--", "true"], "a shell is behind one path, not 2"),
+    ],
+)
+def test_what_is_refused_before_there_are_hosts_is_said_in_a_line(
+    scenario: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(capsys, *command(scenario, *arguments)[3:])
 
 
 def test_a_network_that_does_not_forward_is_all_that_is_said(scenario: Path) -> None:
@@ -240,12 +252,16 @@ def test_a_network_that_does_not_forward_is_all_that_is_said(scenario: Path) -> 
     ],
 )
 def test_what_virtual_time_has_not_is_said_in_a_line(
-    scenario: Path, arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scenario: Path,
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("ACKCLOCK_KERNELS", str(tmp_path / "none"))
-    done = shell(scenario, *arguments, code=2, cwd=tmp_path)
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+    monkeypatch.chdir(tmp_path)
+    assert said in refused(capsys, *command(scenario, *arguments)[3:])
 
 
 def test_in_a_shell_there_is_no_virtual_time(scenario: Path) -> None:
