@@ -21,6 +21,7 @@ from ackclock.study.model import Study
 from ackclock.study.output import REPORT
 from ackclock.study.place import Place
 from ackclock.study.runner import Report, plans
+from ackclock.sweeps.arguments import checked_jobs
 from ackclock.sweeps.engines import SIM, played_by
 
 _MOST_FAILED = 10  # of which a line each is printed; report.md has all
@@ -112,6 +113,7 @@ def show(name: str, *, as_json: bool) -> int:
 
 def run(request: Request) -> int:
     """Run a study, print and write what came out. The exit code says whether a run failed and the claims hold."""
+    checked_jobs(request.jobs)  # before the plans, which take seconds
     given = by_engine(None, request.pin, allow_late=request.allow_late, offload=False, kernel=request.kernel)
     effective(given, {request.engine or SIM})
     loaded = load(request.name)

@@ -163,6 +163,7 @@ def run(
 
     A run that fails does not stop the others: :attr:`Report.failures` has it, and claims about it are inconclusive.
     """
+    checked_jobs(jobs)
     loaded = study if isinstance(study, Loaded) else load(study)
     begun = time.monotonic()
     given = {"kernel": kernel, "pin": pin, "allow_late": allow_late or None}
@@ -183,7 +184,6 @@ def run(
     seen_again = [setting.id for setting in loaded.study.settings if setting.captured and setting.id in todo]
     total, halves = sum(map(len, todo.values())), 0
     progress = progress or bar()
-    checked_jobs(jobs)
     if progress is not None:
         progress(0, total)
     for name, plan in todo.items():
