@@ -130,3 +130,11 @@ def _processor() -> str | None:
     except OSError:
         pass
     return platform.processor() or None
+
+
+def return_memory() -> None:
+    """Give memory that is free back to the system. The C library of GNU keeps that of many small blocks otherwise."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library, another system
+        import ctypes  # seldom needed
+
+        ctypes.CDLL(None).malloc_trim(0)

@@ -6,12 +6,21 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import ackclock
+from ackclock import host
+from ackclock.execution import batch
 from ackclock.grouping import count_flows, expand_flows, group_flows
 from ackclock.scenario.plan import Job, load
 
 CROWD: dict[str, Any] = {
-    "topology": {"kind": "dumbbell", "rate": "10 Mbit/s", "rtt": "20 ms"},
+    "topology": {
+        "kind": "dumbbell",
+        "rate": "10 Mbit/s",
+        "rtt": "20 ms",
+        "queue": {"kind": "droptail", "limit": "1 BDP"},
+    },
     "flows": [{"count": 3, "cc": "reno", "bytes": "20 kB"}, {"cc": "reno", "bytes": "20 kB"}, {"cc": "cubic"}],
     "run": {"duration": "1 s"},
 }
@@ -56,3 +65,15 @@ def test_a_crowd_warns_in_a_line() -> None:
     assert result.manifest["runs"][0]["warnings"] == [
         {"text": "flows delivered nothing within the measurement", "count": 500, "examples": ["0", "1", "2"]}
     ]
+
+
+def test_memory_of_a_large_batch_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_back = []
+    monkeypatch.setattr(host, "return_memory", lambda: given_back.append(1))
+    ackclock.run(CROWD, jobs=1)
+    assert not given_back
+    monkeypatch.setattr(batch, "_LARGE", 100)
+    ackclock.run(CROWD, jobs=1)
+    assert given_back
+    monkeypatch.undo()
+    host.return_memory()

@@ -17,7 +17,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ackclock import engine, kernel
+from ackclock import engine, host, kernel
 from ackclock.controllers import loading
 from ackclock.errors import AckclockError, ControllerError, EngineError, Problem, one_line
 from ackclock.execution import turns
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 STREAMS = engine.TABLES
+_LARGE = 1_000_000
+"""Bytes of the tables of a batch from which on what it was made of is worth giving back to the system."""
 _MAGIC = b"ACKRUNS1"
 _LENGTH = struct.Struct("<I")
 
@@ -56,7 +58,10 @@ def play(
             break
     if errors and failed is not None:
         failed(errors[-1])
-    return _packed(runs, batch.take())
+    streams = batch.take()
+    if sum(map(len, streams)) > _LARGE:
+        host.return_memory()
+    return _packed(runs, streams)
 
 
 def failure(task: Task, problem: str) -> bytes:

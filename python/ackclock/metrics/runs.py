@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -37,6 +38,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 Row = Mapping[str, Any]
+Columns = Mapping[str, list[Any]]
 Samples = Mapping[tuple[int, str, str], tuple[pl.Series, pl.Series]]
 
 
@@ -49,13 +51,14 @@ def per_run(tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any], bin
     alike: dict[int, frozenset[str]] = {}
     found: dict[int, Row] = {}
     for run in tables["runs"].iter_rows(named=True):
-        point, rows = run["point"], flows[(run["run"],)].to_dicts()
+        # Columns, not rows: a dictionary for each flow of a crowd would cost more than the measures.
+        point, rows = run["point"], flows[(run["run"],)].to_dict(as_series=False)
         if point not in shares:
-            shares[point] = _shares(rows, resolved[point])
+            shares[point] = _shares(rows["id"], resolved[point])
             alike[point] = _rivals(resolved[point])
         found[run["run"]] = {
             **_fairness(rows, alike[point], shares[point]),
-            **_losses(controlled := [row for row in rows if row["lost_packets"] is None]),
+            **_losses(controlled := _controlled(rows)),
             "synchronisation": _synchronisation(controlled, samples, run, resolved[point]["probes"]),
             "smoothness": _smoothness(rows, samples, run, resolved[point]["probes"], bin_s),
         }
@@ -83,9 +86,18 @@ def _greedy(app: Mapping[str, Any]) -> bool:
     return app["kind"] == "bulk" and app["bytes"] is None and app.get("read_bps") is None
 
 
-def _fairness(flows: Sequence[Row], rivals: frozenset[str], shares: list[float] | None) -> Row:
-    goodputs = [flow["goodput_bps"] for flow in flows]
-    own = [flow["goodput_bps"] for flow in flows if flow["id"] in rivals]
+def _controlled(flows: Columns) -> Columns:
+    """Those that have a controller."""
+    lost = flows["lost_packets"]
+    if all(packets is None for packets in lost):
+        return flows
+    kept = [packets is None for packets in lost]
+    return {name: list(itertools.compress(column, kept)) for name, column in flows.items()}
+
+
+def _fairness(flows: Columns, rivals: frozenset[str], shares: list[float] | None) -> Row:
+    goodputs = flows["goodput_bps"]
+    own = [goodput for flow, goodput in zip(flows["id"], goodputs, strict=True) if flow in rivals]
     return {
         "jain": jain(own),
         "max_min_index": None if shares is None else max_min_index(goodputs, shares),
@@ -93,10 +105,10 @@ def _fairness(flows: Sequence[Row], rivals: frozenset[str], shares: list[float] 
     }
 
 
-def _shares(flows: Sequence[Row], resolved: Mapping[str, Any]) -> list[float] | None:
+def _shares(flows: Sequence[str], resolved: Mapping[str, Any]) -> list[float] | None:
     """The max-min shares of the flows' goodputs, bit/s."""
     known = {flow["id"]: flow for flow in resolved["flows"]}
-    demands = [_demand(known[row["id"]]["app"]) for row in flows]
+    demands = [_demand(known[flow]["app"]) for flow in flows]
     if None in demands:
         return None
     if not resolved["links"]:  # of a line that is not emulated nobody knows
@@ -111,7 +123,10 @@ def _shares(flows: Sequence[Row], resolved: Mapping[str, Any]) -> list[float] | 
         if packet is None or mss is None:
             return None
         capacities[link["id"]] = rate * mss / packet
-    routes = [[hop["link"] for hop in known[row["id"]]["forward"] if "link" in hop] for row in flows]
+    # Equal flows have their hops in one list: its route is looked for once.
+    hops = {id(way): way for way in (known[flow]["forward"] for flow in flows)}
+    ways = {number: [hop["link"] for hop in way if "link" in hop] for number, way in hops.items()}
+    routes = [ways[id(known[flow]["forward"])] for flow in flows]
     return max_min_shares(routes, capacities, [demand for demand in demands if demand is not None])
 
 
@@ -122,29 +137,28 @@ def _demand(app: Mapping[str, Any]) -> float | None:
     return float(app["rate_bps"]) if app["kind"] == "cbr" else None
 
 
-def _losses(flows: Sequence[Row]) -> Row:
+def _losses(flows: Columns) -> Row:
     """Of the flows that have a controller; without any there is no value."""
     timeouts, recoveries = _sum(flows, "timeouts"), _sum(flows, "recoveries")
     events = None if timeouts is None or recoveries is None else timeouts + recoveries
     segments, sent = _sum(flows, "sent_segments"), _sum(flows, "sent_bytes")
     return {
-        "loss_events": float(events) if flows and events is not None else None,
+        "loss_events": float(events) if flows["id"] and events is not None else None,
         "loss_event_rate": events / segments if segments and events is not None else None,
         "timeouts_per_mb": timeouts / (sent / 1e6) if sent and timeouts is not None else None,
     }
 
 
-def _sum(flows: Sequence[Row], name: str) -> int | None:
+def _sum(flows: Columns, name: str) -> int | None:
     """What flows have counted together; None where one cannot count it, as the kernel of a real line."""
-    values = [row[name] for row in flows]
-    return None if None in values else sum(values)
+    return None if None in flows[name] else sum(flows[name])
 
 
-def _synchronisation(flows: Sequence[Row], samples: Samples, run: Row, probes: Mapping[str, Any]) -> float | None:
+def _synchronisation(flows: Columns, samples: Samples, run: Row, probes: Mapping[str, Any]) -> float | None:
     if not any(metric in probes for metric in _EVENTS) or any(map(_interval, map(probes.get, _EVENTS))):
         return None
-    rtts = [row["mean_rtt_s"] for row in flows if row["mean_rtt_s"] is not None]
-    events = [list(_rises(samples, run["run"], row["id"], run["warmup_s"])) for row in flows]
+    rtts = [rtt for rtt in flows["mean_rtt_s"] if rtt is not None]
+    events = [list(_rises(samples, run["run"], flow, run["warmup_s"])) for flow in flows["id"]]
     return synchronisation(events, max(rtts)) if rtts else None
 
 
@@ -156,17 +170,15 @@ def _rises(samples: Samples, run: int, flow: str, begin: float) -> Iterator[floa
             yield from (at for at in time.filter(value > value.shift(1, fill_value=0)).to_list() if at >= begin)
 
 
-def _smoothness(
-    flows: Sequence[Row], samples: Samples, run: Row, probes: Mapping[str, Any], bin_s: float
-) -> float | None:
+def _smoothness(flows: Columns, samples: Samples, run: Row, probes: Mapping[str, Any], bin_s: float) -> float | None:
     if "delivered" not in probes or _interval(probes["delivered"]) * _PER_BIN > bin_s * 1e9:
         return None
     found = []
-    for row in flows:
-        series = samples.get((run["run"], "delivered", row["id"]))
+    for flow, start_s in zip(flows["id"], flows["start_s"], strict=True):
+        series = samples.get((run["run"], "delivered", flow))
         if series is None:
             return None
-        begin = max(run["warmup_s"], row["start_s"])
+        begin = max(run["warmup_s"], start_s)
         _, rates = rate_over(series[0].to_numpy(), series[1].to_numpy(), begin, run["duration_s"], bin_s)
         found.append(smoothness(rates))
     known = [value for value in found if value is not None]

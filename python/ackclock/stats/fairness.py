@@ -36,17 +36,13 @@ def max_min_shares(
     left = {link: capacity for link, capacity in capacities.items() if capacity < math.inf}
     most = list(demands) if demands is not None else [math.inf] * len(routes)
     # Flows with the same way and demand have the same share: each kind is one that counts as often as there are of it.
-    kinds = Counter(
-        (frozenset(link for link in route if link in left), demand) for route, demand in zip(routes, most, strict=True)
-    )
-    places = {kind: place for place, kind in enumerate(kinds)}
-    of_kinds = _shares(
-        [way for way, _ in kinds], left, capacities, [demand for _, demand in kinds], list(kinds.values())
-    )
-    return [
-        of_kinds[places[frozenset(link for link in route if link in left), demand]]
-        for route, demand in zip(routes, most, strict=True)
-    ]
+    routes = list(routes)  # each is known by its identity while it is here
+    ways = {id(route): frozenset(link for link in route if link in left) for route in routes}
+    own = [(ways[id(route)], demand) for route, demand in zip(routes, most, strict=True)]
+    kinds = Counter(own)
+    shares = _shares([way for way, _ in kinds], left, capacities, [demand for _, demand in kinds], list(kinds.values()))
+    of_kind = dict(zip(kinds, shares, strict=True))
+    return [of_kind[kind] for kind in own]
 
 
 def _shares(
