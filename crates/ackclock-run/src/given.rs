@@ -4,6 +4,7 @@ use crate::spec::SpecError;
 use ackclock_core::params::{Kind, Value};
 use ackclock_core::time::Span;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// A JSON value as the engine's own, for a parameter of kind `kind`.
 fn value(kind: Kind, json: &serde_json::Value) -> Option<Value> {
@@ -28,7 +29,7 @@ pub type Given = Vec<(String, Value)>;
 pub fn given(
     params: &BTreeMap<String, serde_json::Value>,
     kind_of: impl Fn(&str) -> Option<Kind>,
-    path: &str,
+    path: impl Display,
 ) -> Result<Given, SpecError> {
     params
         .iter()

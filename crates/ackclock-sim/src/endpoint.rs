@@ -20,7 +20,7 @@ pub fn config(flow: &spec::Flow, path: &str) -> Result<(Profile, Config), SpecEr
     })?;
     let mut config = profile.options(&flow.cc.name);
     let kind = |name: &str| OPTIONS.iter().find(|o| o.name == name).map(|o| o.kind);
-    for (name, v) in given(&flow.tcp, kind, &format!("{path}.tcp"))? {
+    for (name, v) in given(&flow.tcp, kind, format_args!("{path}.tcp"))? {
         config.set(&name, &v).map_err(|e| SpecError::new(format!("{path}.tcp.{name}"), e.to_string()))?;
     }
     if config.max_rto < config.min_rto {
@@ -49,7 +49,7 @@ pub fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box
     })?;
     let at = |what: &str| format!("{path}.{what}");
     let kind = |n: &str| entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
-    let mut params = given(&flow.cc.params, kind, &at("cc.params"))?;
+    let mut params = given(&flow.cc.params, kind, format_args!("{path}.cc.params"))?;
     for (n, v) in profile.controller_defaults(name) {
         let fits =
             entry.params.iter().any(|s| s.name == *n && matches!(s.kind, Kind::Choice(words) if words.contains(v)));
@@ -67,27 +67,24 @@ pub fn controller(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box
 /// The slow start that `flow` names, or else its profile's.
 pub fn slow_start(flow: &spec::Flow, profile: Profile, path: &str) -> Result<Box<dyn SlowStart>, SpecError> {
     let at = |what: &str| format!("{path}.{what}");
-    let default = spec::Algorithm {
-        name: profile.default_slow_start(&flow.cc.name).to_owned(),
-        params: BTreeMap::new(),
-        source: None,
-    };
-    let ss = flow.slow_start.as_ref().unwrap_or(&default);
-    let ss_entry = slowstart::SLOW_STARTS.iter().find(|e| e.name == ss.name).ok_or_else(|| {
+    let none = BTreeMap::new();
+    let default = || (profile.default_slow_start(&flow.cc.name), &none);
+    let (name, params) = flow.slow_start.as_ref().map_or_else(default, |ss| (ss.name.as_str(), &ss.params));
+    let ss_entry = slowstart::SLOW_STARTS.iter().find(|e| e.name == name).ok_or_else(|| {
         let known: Vec<_> = slowstart::SLOW_STARTS.iter().map(|c| c.name).collect();
-        SpecError::new(at("slow_start"), format!("unknown slow start '{}'; known are {}", ss.name, known.join(", ")))
+        SpecError::new(at("slow_start"), format!("unknown slow start '{name}'; known are {}", known.join(", ")))
     })?;
     let kind = |n: &str| ss_entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
-    let mut ss_params = given(&ss.params, kind, &at("slow_start.params"))?;
-    if !ss.params.contains_key("abc_limit") && kind("abc_limit").is_some() {
+    let mut ss_params = given(params, kind, format_args!("{path}.slow_start.params"))?;
+    if !params.contains_key("abc_limit") && kind("abc_limit").is_some() {
         ss_params.push(("abc_limit".to_owned(), Value::Int(profile.abc_limit())));
     }
     let form = profile.name();
     let has_form = matches!(kind("variant"), Some(Kind::Choice(words)) if words.contains(&form));
-    if !ss.params.contains_key("variant") && has_form {
+    if !params.contains_key("variant") && has_form {
         ss_params.push(("variant".to_owned(), Value::Text(form.to_owned())));
     }
-    slowstart::build(&ss.name, &ss_params).map_err(|e| SpecError::new(at("slow_start"), e.to_string()))
+    slowstart::build(name, &ss_params).map_err(|e| SpecError::new(at("slow_start"), e.to_string()))
 }
 
 #[cfg(test)]

@@ -20,10 +20,17 @@ impl Sim {
         }
         let mut transfers = Vec::new();
         let mut flows: Vec<FlowRow> = Vec::with_capacity(self.flows.len());
+        let warnings = self.warnings();
+        let packets = (0..self.flows.len()).map(|i| self.packets(i)).sum();
+        let split = self.flows.iter().any(|f| f.split.is_some());
         for i in 0..self.flows.len() {
             let own = self.transfers(i);
             flows.push(self.flow_row(i, &own));
             transfers.extend(own);
+            if !split {
+                // Rows take the place of connections: of a crowd both together would be much.
+                self.sides[2 * i..2 * i + 2].iter_mut().for_each(|side| side.endpoint = None);
+            }
         }
         let links: Vec<LinkRow> = (0..self.links.len()).map(|i| self.link_row(i)).collect();
         let (mut cells, mut users) = (Vec::new(), Vec::new());
@@ -33,8 +40,6 @@ impl Sim {
             cells.push(row);
             users.extend(of_it);
         }
-        let packets = (0..self.flows.len()).map(|i| self.packets(i)).sum();
-        let warnings = self.warnings();
         let measures = self.measures();
         let (pages, objects) = self.pages();
         let series = std::mem::take(&mut self.probes.samples);
