@@ -375,3 +375,11 @@ def test_a_spread_is_shown_and_must_leave_the_links_their_delay() -> None:
     assert route(spread_out("dumbbell", "10 %"), 2) == ([2.0, "bottleneck"], ["reverse", 2.0])
     with pytest.raises(ackclock.InputError, match="an RTT as short as 8 ms may be drawn; give a longer"):
         load(spread_out("network", "80 %"))
+
+
+def test_routes_are_those_of_the_scenario_that_is_asked_whichever_was_asked_before(raw: Raw) -> None:
+    short, long = (load(raw, set={"topology.rtt": rtt}).points[0].scenario for rtt in ("20 ms", "40 ms"))
+    assert short.layout() is short.layout(), "computed once"
+    assert [each.layout().rtt for each in (short, long, short)] == [20_000_000, 40_000_000, 20_000_000]
+    more = short.model_copy(update={"flows": short.flows * 2})
+    assert [len(each.layout().routes) for each in (short, more, short)] == [1, 2, 1]

@@ -83,8 +83,23 @@ class Layout:
     rtt: int
 
 
-def build(topology: Shape, flows: Sequence[RouteKeys]) -> Layout:
-    """The routes of `flows` through `topology`. Raises :class:`Problem` with the full key of what does not fit."""
+_last: tuple[Shape, tuple[RouteKeys, ...], Layout] | None = None
+"""The immutable arguments of the last call of :func:`build`, and its result."""
+
+
+def build(topology: Shape, flows: tuple[RouteKeys, ...]) -> Layout:
+    """The routes of `flows` through `topology`. Raises :class:`Problem` with the full key of what does not fit.
+
+    Checking and compiling a scenario need its routes several times in a row, so the last result is cached.
+    """
+    global _last
+    last = _last
+    if last is None or last[0] is not topology or last[1] is not flows:
+        last = _last = topology, flows, _built(topology, flows)
+    return last[2]
+
+
+def _built(topology: Shape, flows: Sequence[RouteKeys]) -> Layout:
     for index, flow in enumerate(flows):
         _only_known(topology, flow, index)
     if isinstance(topology, Network):
