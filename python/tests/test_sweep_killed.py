@@ -65,10 +65,8 @@ def test_killed_at_random(scenario_file: Write, tmp_path: Path) -> None:
     out, most = tmp_path / "killed", 0
     for lives in range(KILLS, 0, -1):
         share = (RUNS - most) // (lives + 1)
-        # One life in four has workers, which take most of a life to start; in the others the process that writes plays.
-        jobs = [] if lives % 4 == 0 else ["--jobs", "1"]
         # What is under way may be finished as well before the signal comes.
-        _killed([*asked, *jobs, "--out", str(out)], rng.randrange(max(1, share // 2)), rng.uniform(0, 0.02))
+        _killed([*asked, "--out", str(out)], rng.randrange(max(1, share // 2)), rng.uniform(0, 0.02))
         finished = _finished(out)
         assert finished >= most, "nothing that was finished is lost"
         most = finished
