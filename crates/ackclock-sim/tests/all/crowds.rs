@@ -6,7 +6,7 @@ use serde_json::json;
 
 /// A dumbbell of so many flows that start within its one second.
 fn document(flows: usize) -> String {
-    let hops = |link: &str| json!([{"link": link}, {"delay_ns": 20_000_000}]);
+    let hops = |link: &str| json!([{"link": link}]);
     let flow = |i: usize| {
         json!({
             "id": i.to_string(), "forward": hops("there"), "reverse": hops("back"),
@@ -14,7 +14,7 @@ fn document(flows: usize) -> String {
             "tcp": {}, "cc": {"name": "newreno", "params": {}},
         })
     };
-    let link = |id: &str| json!({"id": id, "rate_bps": 1_000_000_000u64, "queue": {"kind": "droptail", "limit_packets": 3303}});
+    let link = |id: &str| json!({"id": id, "rate_bps": 1_000_000_000u64, "delay_ns": 20_000_000, "queue": {"kind": "droptail", "limit_packets": 3303}});
     json!({
         "format": 1, "seed": 1, "duration_ns": 1_000_000_000u64, "links": [link("there"), link("back")],
         "flows": (0..flows).map(flow).collect::<Vec<_>>(),
