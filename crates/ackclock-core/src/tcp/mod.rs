@@ -18,6 +18,7 @@ pub mod output;
 mod outside;
 mod pacer;
 mod pair;
+mod pauses;
 mod peer_window;
 mod prediction;
 mod pushes;

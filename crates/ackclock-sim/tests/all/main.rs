@@ -32,5 +32,6 @@ mod start_up;
 mod stepping;
 mod taps;
 mod topology;
+mod trains;
 mod two_drivers;
 mod web;
