@@ -58,7 +58,7 @@ impl Deref for Warning {
 
 impl PartialEq<String> for Warning {
     fn eq(&self, other: &String) -> bool {
-        self.to_string() == *other
+        format!("{self}") == *other
     }
 }
 
