@@ -53,10 +53,7 @@ impl Sim {
 
     /// See [`Trains::reach`].
     fn reach(&self) -> Vec<Span> {
-        let mut is_first = vec![false; self.layout.sides as usize];
-        for client in self.sides.iter().step_by(2) {
-            is_first[client.route.first as usize] = true;
-        }
+        let firsts: Vec<u32> = self.sides.iter().step_by(2).map(|client| client.route.first).collect();
         let mut reach = vec![Span(u64::MAX); self.layout.sides as usize];
         for connection in self.sides.chunks_exact(2) {
             // What arrives at the server is answered.
@@ -65,7 +62,7 @@ impl Sim {
                 for element in self.elements(side.route).into_iter().rev() {
                     let least = &mut reach[element as usize];
                     *least = (*least).min(at_end);
-                    at_end = if is_first[element as usize] { Span::ZERO } else { at_end + self.least_delay(element) };
+                    at_end = if firsts.contains(&element) { Span::ZERO } else { at_end + self.least_delay(element) };
                 }
             }
         }
