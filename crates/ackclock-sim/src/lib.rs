@@ -9,7 +9,6 @@
 //!   core and the fused one; [`cells`]: radio cells
 //! * [`flow`]: flows and their connections; [`host`]: what their applications do; [`probe`]: series
 //! * `split`: flows that a relay splits
-//! * `sending`: what endpoints have ready; `trains`: paced segments that leave together
 //! * [`tap`]: places where packets are looked at, for captures
 //! * [`step`]: the run driven from outside; [`snapshot`]: where it stands
 //! * [`engine`]: the loop; [`build`] and [`endpoint`]: from specification to network; [`output`]: the tables
