@@ -28,8 +28,8 @@ fn paced_document(seed: u64) -> Value {
     }
     for l in d["links"].as_array_mut().unwrap() {
         if rng.below(4) > 0 {
-            l["rate_bps"] = json!(pick(&mut rng, &[20_000_000u64, 100_000_000, 1_000_000_000]));
-            l["delay_ns"] = json!(pick(&mut rng, &[MS / 10, MS, 7 * MS + 13]));
+            l["rate_bps"] = pick(&mut rng, &[20_000_000u64, 100_000_000, 1_000_000_000]).into();
+            l["delay_ns"] = pick(&mut rng, &[MS / 10, MS, 7 * MS + 13]).to_owned().into();
             l["queue"] = json!({"kind": pick(&mut rng, &["droptail", "droptail", "codel"]), "limit_packets": 30 + rng.below(400)});
         }
     }
@@ -60,8 +60,7 @@ fn played(document: &Value, trains: bool, pieces: Option<u64>) -> (String, Vec<P
     }
     sim.run(|| false).unwrap();
     let deliveries = sim.take_deliveries().iter().map(Packet::from).collect();
-    let visits = sim.visits();
-    (tables(&sim.output()), deliveries, visits)
+    (tables(&sim.output()), deliveries, sim.visits())
 }
 
 #[test]
