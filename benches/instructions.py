@@ -34,11 +34,6 @@ SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], tuple[str, ...]]
     "thousand-flows": ("1000", "40", "3303", "1000", ("1", "3"), ("newreno", "rfc")),
     # An event for every segment: deadlines that come and go.
     "hundred-flows-paced": ("1000", "40", "3303", "100", ("1", "3"), ("newreno", "rfc", 'pacing="window"')),
-    # The second of two segments that an acknowledgment lets out leaves later, and with them what BBR and Prague send.
-    "one-flow-paced": ("1000", "20", "1651", "1", ("1", "3"), ("newreno", "rfc", 'pacing="window"')),
-    "one-flow-cubic-linux-paced": ("1000", "20", "1651", "1", ("1", "3"), ("cubic", "linux", 'pacing="window"')),
-    "one-flow-bbr3": ("1000", "20", "1651", "1", ("1", "3"), ("bbr3", "linux")),
-    "one-flow-prague": ("1000", "20", "1651", "1", ("1", "3"), ("prague", "linux")),
     "high-bdp": ("250", "160", "3303", "2", ("4", "12"), ("newreno", "rfc")),
     # What scenarios do unless they are told not to: the one-way delay of every packet is taken.
     "one-flow-delays": ("1000", "20", "1651", "1", ("1", "3"), ("newreno", "rfc", "delays=true")),
@@ -68,11 +63,6 @@ SCENARIOS: dict[str, tuple[str, str, str, str, tuple[str, str], tuple[str, ...]]
     "hundred-flows-codel": ("1000", "40", "3303", "100", ("3", "5"), ("newreno", "rfc", "queue=codel")),
     "hundred-flows-fq-codel": ("1000", "40", "3303", "100", ("3", "5"), ("newreno", "rfc", "queue=fq_codel")),
 }
-
-# Dumbbells whose senders are paced, and the same without.
-PACED = {"one-flow-paced": "one-flow", "one-flow-cubic-linux-paced": "one-flow-cubic-linux"}
-MOST_OVER_UNPACED = 0.10
-"""What pacing may cost, per packet, where one flow has the path for itself."""
 
 # A discipline that drops nothing by itself: the same packets as behind DropTail, and the difference is its own.
 ALOOF = {
@@ -185,11 +175,6 @@ def main() -> int:
         worse += verdict != "ok"
         each = "flow" if name in SETUPS else "packet"
         print(f"{name:22} {now:6} instructions per {each}, baseline {baseline[name]:6} ({change:+.1%}) {verdict}")
-    for name, unpaced in PACED.items():
-        over = measured[name] / measured[unpaced] - 1
-        verdict = "ok" if over <= MOST_OVER_UNPACED else "TOO MUCH"
-        worse += verdict != "ok"
-        print(f"{name:22} {over:+6.1%} over {unpaced}, at most {MOST_OVER_UNPACED:+.0%} {verdict}")
     for name, over in over_droptail().items():
         verdict = "ok" if over <= MOST_OVER_DROPTAIL else "TOO MUCH"
         worse += verdict != "ok"

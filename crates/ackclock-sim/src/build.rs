@@ -15,7 +15,6 @@ use crate::slab::Slab;
 use crate::spec::{self, Hop, Player, Run, SpecError};
 use crate::split::cap;
 use crate::tap::{Doors, Taps};
-use crate::trains::Trains;
 use crate::wire::Link;
 use ackclock_core::app::Connections;
 use ackclock_core::path::{DelayLine, Port};
@@ -152,14 +151,12 @@ impl Sim {
             measuring: run.warmup_ns == 0,
             visits: 0,
             now: Time::ZERO,
-            trains: Trains::default(),
             log: run.engine.log_deliveries.then(Vec::new),
             taps: (!run.capture.is_empty()).then(|| Box::new(Taps::new(router.taps.into_list(), run.flows.len()))),
             link_names: run.links.iter().map(|l| (l.id.clone(), l.rate_bps)).collect(),
             warnings,
         };
         (0..sim.sides.len()).for_each(|side| sim.note_blocks(side));
-        sim.prepare_trains();
         Ok(sim)
     }
 

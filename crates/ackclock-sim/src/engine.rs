@@ -9,7 +9,6 @@ use crate::probe::Probes;
 use crate::routes::{END, Routes};
 use crate::slab::{NONE, Slab};
 use crate::tap::Taps;
-use crate::trains::Trains;
 use crate::wire::Link;
 use ackclock_core::app::relay::Node;
 use ackclock_core::packet::{Family, FourTuple, Packet};
@@ -93,7 +92,6 @@ pub struct Sim {
     pub(crate) visits: u64,
     /// How far the run was stepped; only its steps keep this.
     pub(crate) now: Time,
-    pub(crate) trains: Trains,
     pub(crate) log: Option<Vec<Delivery>>,
     /// None: nobody captures.
     pub(crate) taps: Option<Box<Taps>>,
@@ -122,14 +120,7 @@ impl Sim {
         self.now = self.now.max(until);
     }
 
-    fn advance(&mut self, until: Time, interrupted: impl FnMut() -> bool) -> Result<(), Interrupted> {
-        self.let_trains_go(until);
-        let done = self.visit_all(until, interrupted);
-        self.let_trains_go(Time::ZERO);
-        done
-    }
-
-    fn visit_all(&mut self, until: Time, mut interrupted: impl FnMut() -> bool) -> Result<(), Interrupted> {
+    fn advance(&mut self, until: Time, mut interrupted: impl FnMut() -> bool) -> Result<(), Interrupted> {
         while let Some((now, element)) = self.events.earliest() {
             if now > until {
                 break;
@@ -156,7 +147,7 @@ impl Sim {
             }
             self.delays[i].due()
         } else if element != LAST {
-            return self.on_side_due(now, element);
+            self.on_side_due(now, (element - self.layout.sides) as usize)
         } else {
             self.on_sampler_due(now)
         };
@@ -220,7 +211,7 @@ impl Sim {
         self.slab.remove(id);
         let asked = progress && self.on_progress(now, to);
         if busy || asked {
-            self.transmit_with(now, to, !progress);
+            self.transmit(now, to);
             if progress {
                 self.reap(now, to / 2);
             }
@@ -289,6 +280,40 @@ impl Sim {
         self.arrive(now, id, len);
     }
 
+    /// Sends what the endpoint has ready and sees to it that its timers are minded.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, now: Time, side: usize) {
+        let (due, cwnd) = loop {
+            let Side { endpoint: Some(endpoint), route, stamp, .. } = &mut self.sides[side] else { return };
+            let id = self.spare;
+            let slot = self.slab.get_mut(id);
+            let Packet::Tcp(segment) = &mut slot.packet else {
+                slot.packet = Packet::default();
+                continue;
+            };
+            if !endpoint.poll_into(now, segment) {
+                break (endpoint.deadline_bound(), endpoint.tx.cwnd());
+            }
+            let len = endpoint.wire_bytes(segment);
+            let route = *route;
+            slot.leaves(side as u32, route, *stamp);
+            if let Some(one_way) = &mut self.one_way {
+                one_way.left(now, id);
+            }
+            self.spare = self.slab.reserve();
+            self.enter(now, route.first, id, len);
+        };
+        self.events.schedule(self.layout.sides + side as u32, due);
+        if side & 1 == 0 {
+            let c = side / 2;
+            self.conns[c].note_window(now, cwnd, self.from);
+            if self.probes.follows_flow_events() && c < self.flows.len() {
+                let of = (c, self.flows[c].split.as_deref());
+                self.probes.on_flow_event(now, of, &self.sides[side], &self.sides[side + 1]);
+            }
+        }
+    }
+
     #[inline]
     fn side_due(&self, side: usize) -> Time {
         // The bound was made exact when the timers ran; at worst it wakes the endpoint once too often.
@@ -303,23 +328,7 @@ impl Sim {
         }
     }
 
-    #[inline(never)]
-    fn on_side_due(&mut self, now: Time, element: u32) {
-        let side = (element - self.layout.sides) as usize;
-        let application = side & 1 == 0 && self.conns[side / 2].due <= now;
-        if let (false, Some(endpoint)) = (application, &mut self.sides[side].endpoint) {
-            if endpoint.departs_alone(now) {
-                // What a train looks at does not find this event.
-                self.events.done(element, self.side_due(side));
-                return self.transmit_with(now, side, true);
-            }
-        }
-        let next = self.on_timers_due(now, side);
-        self.events.done(element, next);
-    }
-
-    #[inline(never)]
-    fn on_timers_due(&mut self, now: Time, side: usize) -> Time {
+    fn on_side_due(&mut self, now: Time, side: usize) -> Time {
         self.on_application_due(now, side);
         if let Some(endpoint) = &mut self.sides[side].endpoint {
             endpoint.on_timer(now);

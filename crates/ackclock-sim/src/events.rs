@@ -6,20 +6,18 @@
 //! whether a thousand endpoints wait or one. Where links are many they stand in the heap, too.
 //!
 //! An element's due time is what counts; the heap only has to hold an entry at or before it. A deadline that moves
-//! later pushes nothing: its old entry comes to the front and is moved (a retransmission timer restarted on every
-//! acknowledgment costs nothing). One that moves earlier pushes an entry into a second heap and leaves the first in
-//! place, to which the element comes back when it was visited: a paced sender waits a moment for its next segment and long
-//! for its timeout, and only the moment is pushed and removed for each. What is left there of a deadline that moved
-//! earlier once more is recognised by its time and ignored, and forgotten before such entries pile up. Events at the same nanosecond run in the order of
+//! later pushes nothing: its old entry fires, finds nothing due and is pushed again (a retransmission timer restarted
+//! on every acknowledgment costs nothing). One that moves earlier pushes a new entry; the old one is recognised by
+//! its time and ignored, and forgotten before such entries pile up. Events at the same nanosecond run in the order of
 //! the elements, which are links, delay lines, other elements of a path, endpoints, sampler: an arrival is handled before
 //! the timer it would have stopped. So the order does not depend on how events came to be scheduled.
 
 mod few;
-mod heap;
 
 use ackclock_core::time::Time;
 use few::{FEW, Few};
-use heap::Heap;
+
+const ARITY: usize = 4;
 
 /// The element behind all others, however many there will be: what looks at a moment sees all that happened in it.
 pub const LAST: u32 = u32::MAX;
@@ -42,23 +40,17 @@ fn time_of(k: Key) -> Time {
 /// Pending events of elements that are numbered from zero, and of [`LAST`].
 #[derive(Clone, Debug)]
 pub struct Events {
-    /// When each element is due.
+    /// The time of each element's live entry.
     live: Vec<Time>,
-    /// The time of the entry that an element has in `far`, never if it has none.
-    held: Vec<Time>,
     /// The first elements, if they are few.
     few: Few,
-    /// An entry of each of the others that was ever due, at the time at which it is due, before, or, with another one in
-    /// `near`, behind.
-    far: Heap,
-    /// Entries of those that are due before their entry in `far`: what waits for a timer far away is also woken for something
-    /// near, again and again, and the one need not pass the other.
-    near: Heap,
+    /// The others.
+    heap: Vec<Key>,
     /// When [`LAST`] is due.
     last: Time,
     /// The earliest of the others and [`LAST`].
     top: Key,
-    /// Entries that `near` may have before those to be ignored are looked for.
+    /// Entries that the heap may have before those to be ignored are looked for.
     most: usize,
 }
 
@@ -66,18 +58,15 @@ impl Events {
     /// For elements `0..busy + others`, none of which is due. The `busy` ones have most of the events.
     pub fn new(busy: usize, others: usize) -> Events {
         let few = Few::new(if busy <= FEW { busy } else { 0 });
-        let n = busy + others;
-        let (live, held) = (vec![Time::NEVER; n], vec![Time::NEVER; n]);
-        let (far, near) = (Heap::with_capacity(n), Heap::default());
-        Events { live, held, few, far, near, last: Time::NEVER, top: NOTHING, most: 2 * n }
+        let live = vec![Time::NEVER; busy + others];
+        let most = 2 * live.len();
+        Events { live, few, heap: Vec::with_capacity(most), last: Time::NEVER, top: NOTHING, most }
     }
 
     /// Adds `more` elements behind those there are, none of which is due.
     pub fn grow(&mut self, more: usize) {
-        let n = self.live.len() + more;
-        self.live.resize(n, Time::NEVER);
-        self.held.resize(n, Time::NEVER);
-        self.most = 2 * n;
+        self.live.resize(self.live.len() + more, Time::NEVER);
+        self.most = 2 * self.live.len();
     }
 
     /// Makes sure that `element` is visited at `at` or before.
@@ -110,31 +99,24 @@ impl Events {
         self.top = self.top.min(key(at, LAST));
     }
 
-    /// `element`, which was not due before, is due at `at`. An entry that is earlier is there in its place.
-    #[inline(never)]
     fn push(&mut self, element: u32, at: Time) {
-        let held = &mut self.held[element as usize];
-        if *held <= at {
-            return;
+        if self.heap.len() >= self.most {
+            self.forget_ignored();
         }
         let k = key(at, element);
-        if held.is_set() {
-            if self.near.len() >= self.most {
-                self.forget_ignored();
-            }
-            self.near.push(k);
-        } else {
-            *held = at;
-            self.far.push(k);
-        }
+        self.heap.push(k);
+        self.sift_up(self.heap.len() - 1);
         self.top = self.top.min(k);
     }
 
-    /// Drops the entries in `near` that would be ignored when their time came.
+    /// Drops the entries that would be ignored when their time came. A sender that is paced now and waits for
+    /// acknowledgments then leaves one each time, until its retransmission timer would have fired.
     #[cold]
     fn forget_ignored(&mut self) {
         let live = &self.live;
-        self.near.retain(|k| live[k as u32 as usize] == time_of(k));
+        self.heap.retain(|&k| live[k as u32 as usize] == time_of(k));
+        self.heap.sort_unstable(); // and what is sorted is a heap
+        self.heap.dedup(); // of a deadline that was left and taken up again
     }
 
     /// The next element to visit and the time. It stays in the queue until [`Events::done`].
@@ -144,18 +126,6 @@ impl Events {
         let first = self.few.first().min(self.top);
         let at = time_of(first);
         at.is_set().then_some((at, first as u32))
-    }
-
-    /// Whether [`LAST`], or an element that is not one of the busy ones, may be due at `at` or before.
-    #[inline]
-    pub fn is_behind(&self, at: Time) -> bool {
-        time_of(self.top) <= at
-    }
-
-    /// The busy elements and when they are due, the earliest first; none where they are many.
-    #[inline]
-    pub fn busy(&self) -> impl Iterator<Item = (Time, u32)> {
-        self.few.all().iter().map(|k| (time_of(*k), *k as u32))
     }
 
     /// The element that [`Events::earliest`] returned was visited and is due again at `at`.
@@ -168,60 +138,93 @@ impl Events {
             self.last = at;
             self.find_top();
         } else {
-            self.done_in_heaps(element, at);
+            self.done_in_heap(element, at);
         }
     }
 
-    #[inline]
-    fn done_in_heaps(&mut self, element: u32, at: Time) {
-        let visited = key(self.live[element as usize], element);
-        self.live[element as usize] = at;
-        let held = self.held[element as usize];
-        if self.near.first() == Some(visited) {
-            if at < held {
-                self.near.replace_first(key(at, element));
+    fn done_in_heap(&mut self, element: u32, at: Time) {
+        if self.heap.first().map(|k| *k as u32) != Some(element) {
+            self.done_behind(element, at);
+        } else {
+            self.live[element as usize] = at;
+            if at.is_set() {
+                self.heap[0] = key(at, element);
+                self.sift_down();
             } else {
-                self.near.remove_first();
+                self.remove_top();
             }
-        } else if at < held {
-            // The visit made an element of a lower number due at once, whose entry stands in front; that of the visit is
-            // left to be recognised by its time.
-            self.push(element, at);
         }
         self.find_top();
     }
 
-    /// Looks for the earliest of what is not in the row of the few. Entries that say too early come to where their elements
-    /// are due, and those to be ignored go.
-    #[inline]
-    fn find_top(&mut self) {
-        self.top = key(self.last, LAST);
-        while let Some(k) = self.near.first() {
-            if self.live[k as u32 as usize] == time_of(k) {
-                self.top = self.top.min(k);
-                break;
-            }
-            self.near.remove_first();
-        }
-        while let Some(k) = self.far.first() {
-            // What says too late has an entry in `near`, which is in front of it.
-            if k >= self.top || self.live[k as u32 as usize] <= time_of(k) {
-                self.top = self.top.min(k);
-                return;
-            }
-            self.postpone(k as u32);
+    /// The visit made an element of a lower number due at once: its entry stands in front, and that of `element` is
+    /// left to be recognised by its time.
+    #[cold]
+    fn done_behind(&mut self, element: u32, at: Time) {
+        if self.live[element as usize] != at {
+            self.live[element as usize] = Time::NEVER;
+            self.schedule(element, at);
         }
     }
 
-    /// The first entry in `far`, that of `element`, says too early.
-    fn postpone(&mut self, element: u32) {
-        let at = self.live[element as usize];
-        self.held[element as usize] = at;
-        if at.is_set() {
-            self.far.replace_first(key(at, element));
-        } else {
-            self.far.remove_first();
+    /// Looks for the earliest of what is not in the row of the few, past the entries to be ignored.
+    fn find_top(&mut self) {
+        self.top = key(self.last, LAST);
+        while let Some(&k) = self.heap.first() {
+            if self.live[k as u32 as usize] == time_of(k) {
+                self.top = self.top.min(k);
+                return;
+            }
+            self.remove_top();
         }
+    }
+
+    fn remove_top(&mut self) {
+        self.heap.swap_remove(0);
+        if !self.heap.is_empty() {
+            self.sift_down();
+        }
+    }
+
+    #[inline]
+    fn sift_up(&mut self, mut i: usize) {
+        let k = self.heap[i];
+        while i > 0 {
+            let parent = (i - 1) / ARITY;
+            if self.heap[parent] <= k {
+                break;
+            }
+            self.heap[i] = self.heap[parent];
+            i = parent;
+        }
+        self.heap[i] = k;
+    }
+
+    #[inline]
+    fn sift_down(&mut self) {
+        let k = self.heap[0];
+        let mut i = 0;
+        while let Some((least, key)) = self.least_child(i) {
+            if k <= key {
+                break;
+            }
+            self.heap[i] = key;
+            i = least;
+        }
+        self.heap[i] = k;
+    }
+
+    /// The earliest of the entries below one, and where it is.
+    #[inline]
+    fn least_child(&self, i: usize) -> Option<(usize, Key)> {
+        let first = i * ARITY + 1;
+        let children = self.heap.get(first..)?;
+        if let Some(&[a, b, c, d]) = children.first_chunk() {
+            let ab = if b < a { (first + 1, b) } else { (first, a) };
+            let cd = if d < c { (first + 3, d) } else { (first + 2, c) };
+            return Some(if cd.1 < ab.1 { cd } else { ab });
+        }
+        (first..).zip(children.iter().copied()).min_by_key(|child| child.1)
     }
 }
 
@@ -292,7 +295,7 @@ mod tests {
                 due[i] = Time::NEVER;
             }
             e.done(element, due[i]);
-            assert!(e.far.len() <= n && e.near.len() <= 2 * n, "what is ignored does not pile up");
+            assert!(e.heap.len() <= 2 * n, "what is ignored does not pile up");
         }
     }
 
@@ -309,9 +312,9 @@ mod tests {
             e.schedule(element, Time(now));
             assert_eq!(e.earliest(), Some((Time(now), element)));
             e.done(element, far);
-            assert!(e.far.len() + e.near.len() <= 2 * n);
+            assert!(e.heap.len() <= 2 * n);
         }
         e.forget_ignored();
-        assert_eq!((e.far.len(), e.near.len()), (n, 0));
+        assert_eq!(e.heap.len(), n);
     }
 }

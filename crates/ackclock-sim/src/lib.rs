@@ -30,13 +30,11 @@ pub mod output;
 pub mod probe;
 pub mod routes;
 pub mod rows;
-mod sending;
 pub mod slab;
 pub mod snapshot;
 mod split;
 pub mod step;
 pub mod tap;
-mod trains;
 pub mod wire;
 
 pub use ackclock_core::histogram;

@@ -19,11 +19,6 @@ impl<T: Copy + Default> DelayLine<T> {
         DelayLine { delay, ring: Ring::default() }
     }
 
-    /// The delay.
-    pub fn delay(&self) -> Span {
-        self.delay
-    }
-
     /// Something enters.
     #[inline]
     pub fn enter(&mut self, now: Time, what: T) {

@@ -6,7 +6,6 @@ mod audit;
 mod handshake;
 mod held;
 mod marks;
-mod pauses;
 mod state;
 mod wire_size;
 

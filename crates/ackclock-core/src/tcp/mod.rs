@@ -18,7 +18,6 @@ pub mod output;
 mod outside;
 mod pacer;
 mod pair;
-mod pauses;
 mod peer_window;
 mod prediction;
 mod pushes;

@@ -1,6 +1,7 @@
 //! The sending half: what may leave now.
 
 use super::config::{AppLimitedRule, IdleRule, NagleRule};
+use super::pacer::Leaving;
 use super::scoreboard::Hole;
 use super::sender::Sender;
 use super::timers::{Timer, Timers};
@@ -46,8 +47,8 @@ impl Sender {
         }
         let pipe = self.tcb.board.pipe();
         if self.pacer.gate() > now {
-            self.wait_for_pacing(now, pipe, timers);
-            return None;
+            self.wait_for_pacing(pipe, timers);
+            return self.rest(now, pipe, timers);
         }
         // Repairs go before new data: nothing else leaves while one is waiting for the window.
         if self.tcb.board.pending() > 0 && self.recovery.may_repair() {
@@ -90,7 +91,7 @@ impl Sender {
 
     /// Nothing leaves now, with `pipe` bytes in the network.
     #[inline]
-    pub(super) fn rest(&mut self, now: Time, pipe: u64, timers: &mut Timers) -> Option<Output> {
+    fn rest(&mut self, now: Time, pipe: u64, timers: &mut Timers) -> Option<Output> {
         self.tcb.note_usage(pipe, !self.exhausted());
         self.recovery.renew_probe(now, &self.tcb, timers);
         None
@@ -98,20 +99,30 @@ impl Sender {
 
     /// Bytes that may be in the network.
     #[inline]
-    pub(super) fn room(&self) -> u64 {
+    fn room(&self) -> u64 {
         self.tcb.window() + self.recovery.room_for_duplicates(&self.tcb)
     }
 
     /// Payload bytes ready to send, and whether a FIN follows them.
     #[inline]
-    pub(super) fn available(&self) -> (u32, bool) {
+    fn available(&self) -> (u32, bool) {
         self.stream.available(self.tcb.board.nxt(), self.tcb.mss)
     }
 
     /// Nothing new is ready to send.
     #[inline]
-    pub(super) fn exhausted(&self) -> bool {
+    fn exhausted(&self) -> bool {
         self.stream.exhausted(self.tcb.board.nxt())
+    }
+
+    /// Sets the timer for when the pacer lets something out, if that is what it waits for: no use waking for what the
+    /// window holds back.
+    #[inline(never)]
+    fn wait_for_pacing(&self, pipe: u64, timers: &mut Timers) {
+        let (len, _) = self.available();
+        if len == 0 || self.tcb.board.pending() > 0 || pipe + self.tcb.board.count(len) <= self.room() {
+            timers.set(Timer::Pace, self.pacer.gate());
+        }
     }
 
     #[inline]
@@ -164,11 +175,8 @@ impl Sender {
         }
         self.tcb.board.sent(len + u32::from(fin), now);
         let counted = self.tcb.board.count(len);
-        if self.tcb.congestion.needs().rate {
-            self.measured_left(now);
-        }
-        if self.pacer.acts(self.tcb.congestion.control()) {
-            self.paced_left(now, len, nxt);
+        if self.tcb.congestion.needs().rate || self.pacer.acts(self.tcb.congestion.control()) {
+            self.measured_left(now, len, nxt, self.tcb.board.pipe());
         }
         self.recovery.probe_waits_for_new_data();
         self.recovery.sent(counted);
@@ -229,9 +237,7 @@ impl Sender {
         if self.tcb.board.pipe() == 0 {
             self.starts(now, self.tcb.board.nxt());
         }
-        if self.pacer.acts(self.tcb.congestion.control()) {
-            self.paced_left(now, len, self.tcb.board.nxt());
-        }
+        self.pace(now, len, self.tcb.board.outstanding());
     }
 
     /// Data, up to position `end` if it is new, is about to leave while nothing is in flight.
@@ -248,10 +254,20 @@ impl Sender {
         }
     }
 
-    /// A new segment of a measured sender left.
+    /// A new segment of a paced or measured sender left from position `from` on; with it `pipe` bytes are in flight.
     #[inline(never)]
-    fn measured_left(&mut self, now: Time) {
-        self.tcb.board.note_sent(now, self.tcb.board.pipe(), self.tcb.totals());
+    fn measured_left(&mut self, now: Time, len: u32, from: u64, pipe: u64) {
+        self.tcb.board.note_sent(now, pipe, self.tcb.totals());
+        self.pace(now, len, from - self.tcb.board.una());
+    }
+
+    #[inline]
+    fn pace(&mut self, now: Time, len: u32, outstanding: u64) {
+        let control = self.tcb.congestion.control();
+        if self.pacer.acts(control) {
+            let leaving = Leaving { len, number: self.tcb.stats.sent_segments };
+            self.pacer.sent(now, leaving, control, outstanding, self.tcb.rtt.smoothed());
+        }
     }
 
     #[inline(never)]

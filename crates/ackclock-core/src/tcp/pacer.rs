@@ -23,30 +23,9 @@ pub(super) struct Pacer {
     next: Time,
     /// Bytes that the burst under way still has.
     left: i64,
-    /// The last gap that was worked out, and what of: segments that one acknowledgment lets out have the same, and those of
-    /// a [`Pacing::Rate`] for longer.
-    gap_of: (Spread, u32),
+    /// The last gap that a [`Pacing::Rate`] asked for, of so many bytes at this rate: both seldom change.
+    gap_of: (u64, u32),
     gap: u64,
-}
-
-/// Over what segments are spread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Spread {
-    /// A window of so many bytes over `srtt`, of which `percent` leave, or, where that is none, so many in a second.
-    bytes: u64,
-    srtt: Span,
-    percent: u32,
-}
-
-impl Spread {
-    /// Payload bytes per second.
-    #[inline]
-    fn rate(&self) -> f64 {
-        if self.srtt == Span::ZERO {
-            return self.bytes as f64;
-        }
-        self.bytes as f64 * f64::from(self.percent) * 1e7 / self.srtt.0 as f64
-    }
 }
 
 /// A segment that leaves.
@@ -70,7 +49,7 @@ impl Pacer {
             gate: Time::ZERO,
             next: Time::ZERO,
             left: 0,
-            gap_of: (Spread::default(), 0),
+            gap_of: (0, 0),
             gap: 0,
         }
     }
@@ -95,17 +74,9 @@ impl Pacer {
 
     /// The rate in payload bytes per second; `None` is unpaced.
     pub fn rate(&self, control: &Control, outstanding: u64, srtt: Span) -> Option<f64> {
-        if !self.acts(control) {
-            return None;
-        }
-        Pacer::spread(control, outstanding, srtt).map(|spread| spread.rate())
-    }
-
-    /// Over what segments are spread where the pacer [acts](Pacer::acts); `None` is unpaced.
-    #[inline(always)]
-    fn spread(control: &Control, outstanding: u64, srtt: Span) -> Option<Spread> {
         let percent = match control.pacing {
-            Pacing::Rate(rate) => return (rate > 0).then_some(Spread { bytes: rate, ..Spread::default() }),
+            _ if !self.acts(control) => return None,
+            Pacing::Rate(rate) => return (rate > 0).then_some(rate as f64),
             Pacing::ByWindow { percent } => percent,
             // Linux's default: twice the window per round trip while slow start is far from its end.
             Pacing::Off if control.cwnd < control.ssthresh / 2 => 200,
@@ -114,18 +85,21 @@ impl Pacer {
         if srtt == Span::ZERO {
             return None;
         }
-        Some(Spread { bytes: control.cwnd.max(outstanding), srtt, percent })
+        let window = control.cwnd.max(outstanding) as f64;
+        Some(window * f64::from(percent) * 1e7 / srtt.0 as f64)
     }
 
     /// The time that `len` bytes take at the rate in force; `None` unpaced.
     #[inline(always)]
     fn gap(&mut self, len: u32, control: &Control, outstanding: u64, srtt: Span) -> Option<u64> {
-        let spread = Pacer::spread(control, outstanding, srtt)?;
-        if self.gap_of != (spread, len) {
-            self.gap_of = (spread, len);
-            self.gap = (f64::from(len) * 1e9 / spread.rate()) as u64;
+        if let Pacing::Rate(rate @ 1..) = control.pacing {
+            if self.gap_of != (rate, len) {
+                self.gap_of = (rate, len);
+                self.gap = (f64::from(len) * 1e9 / rate as f64) as u64;
+            }
+            return Some(self.gap);
         }
-        Some(self.gap)
+        self.rate(control, outstanding, srtt).map(|rate| (f64::from(len) * 1e9 / rate) as u64)
     }
 
     /// Another rate is in force from `now` on: what waits for the gate waits for one segment at it at most.

@@ -108,7 +108,7 @@ impl Sender {
 
     /// Nothing is lost, doubtful, sent again, probed or marked, and no packet pairs are measured.
     #[inline]
-    pub(super) fn is_undisturbed(&self) -> bool {
+    fn is_undisturbed(&self) -> bool {
         !self.tcb.congestion.needs().pairs && self.recovery.is_undisturbed() && self.tcb.is_undisturbed()
     }
 

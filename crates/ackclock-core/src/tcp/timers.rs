@@ -123,12 +123,6 @@ impl Timers {
         self.bound = self.next();
     }
 
-    /// Whether the pacing timer is due at `now`.
-    #[inline]
-    pub fn is_pacing_due(&self, now: Time) -> bool {
-        self.at[Timer::Pace as usize] <= now
-    }
-
     /// Clears the pacing timer if nothing else is due at `now`, which is the one thing a paced sender is woken for again
     /// and again, and says whether that was all there was to do.
     #[inline]

@@ -37,12 +37,6 @@ impl Few {
         self.order[0]
     }
 
-    /// The entries, the earliest in front.
-    #[inline]
-    pub fn all(&self) -> &[Key] {
-        &self.order[..self.count]
-    }
-
     /// The element in `k`, which was in front, is due again at the time in it.
     #[inline(always)]
     pub fn put_back(&mut self, k: Key) {

@@ -13,7 +13,7 @@ use crate::slab::Slab;
 use ackclock_core::packet::Ecn;
 use ackclock_core::path::{self, LinkStats, Store};
 use ackclock_core::queue::Reason;
-use ackclock_core::time::{Span, Time};
+use ackclock_core::time::Time;
 
 /// A packet on a wire: due at its far end at `exit`. The rest of what a [`Parcel`](ackclock_core::packet::Parcel) says is
 /// in its slot.
@@ -93,14 +93,6 @@ impl Link {
                 let (exit, parcel) = l.pull(now, slab)?;
                 Some((InFlight { exit, id: parcel.id, len: parcel.len }, l.sure_due()))
             }
-        }
-    }
-
-    /// No packet comes out sooner than so long after it arrived.
-    pub fn least_delay(&self) -> Span {
-        match self {
-            Link::Fused(l) => Span(l.common.delay),
-            Link::General(_) => Span::ZERO,
         }
     }
 

@@ -32,6 +32,5 @@ mod start_up;
 mod stepping;
 mod taps;
 mod topology;
-mod trains;
 mod two_drivers;
 mod web;

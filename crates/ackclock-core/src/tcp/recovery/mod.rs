@@ -312,12 +312,6 @@ impl Recovery {
         std::mem::take(&mut self.forced)
     }
 
-    /// Whether [`Recovery::take_forced`] has something.
-    #[inline]
-    pub fn is_forced(&self) -> bool {
-        self.forced
-    }
-
     /// What is lost may leave before new data.
     #[inline]
     pub fn may_repair(&self) -> bool {
