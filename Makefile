@@ -16,7 +16,7 @@ PARALLEL := -n auto --dist worksteal
 KERNEL_VT := $(wildcard python/tests/kernel_vt*.py)
 
 .PHONY: help build demo test test-all test-slow test-guides test-conformance test-studies test-kernel-vt test-real-time \
-	test-rust test-rust-more test-times bench lint lint-rust lint-python docs instructions fuzz release clean
+	test-rust test-times bench lint lint-rust lint-python docs instructions fuzz release clean
 
 help:            ## this list
 	@grep -E '^[a-z_-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -50,7 +50,7 @@ test: build test-rust  ## the tests to run before every commit, and one of each 
 	else $(PYTEST) -m quick python/tests/kernel_vt.py; fi
 	@echo "make test: passed. The slower tiers are left out: make test-all runs everything, .ci/run those that a change needs"
 
-test-all: build test-rust-more  ## all tests of all tiers, a kernel in virtual time, fuzzing and instruction counts
+test-all: build test-rust  ## all tests of all tiers, a kernel in virtual time, fuzzing and instruction counts
 	$(PYTEST) $(PARALLEL) -m "not real_time" python/tests conformance
 	$(PYTEST) -m real_time python/tests
 	$(MAKE) test-kernel-vt fuzz instructions
@@ -66,11 +66,7 @@ test-kernel-vt: build  ## runs on a kernel in virtual time, which is built if th
 	$(PYTEST) $(PARALLEL) $(KERNEL_VT)
 	$(PYTEST) --engine kernel-vt python/tests/test_kernel_timed.py
 
-test-rust:       ## tests in Rust, with a fifth of their random cases
-	ACKCLOCK_SHARE=5 $(RUST_TEST) --workspace --tests
-	$(RUST_TEST) --doc -p ackclock-core
-
-test-rust-more:  ## tests in Rust, with all their random cases
+test-rust:       ## tests in Rust
 	$(RUST_TEST) --workspace --tests
 	$(RUST_TEST) --doc -p ackclock-core
 
