@@ -26,7 +26,7 @@ from ackclock.gym import (
     Orca,
     actions,
 )
-from agents import PATH, Alarm
+from driven_paths import PATH, Alarm
 from shared import ROOT
 
 

@@ -11,7 +11,7 @@ import pytest
 from ackclock import Decision, EngineError, InputError, Simulation
 from ackclock.gym import Action, CongestionEnv, CongestionVectorEnv, Observation, Policy, actions
 from ackclock.scenario.values.ids import place
-from agents import PATH
+from driven_paths import PATH
 
 
 def made(kind: Any, **arguments: Any) -> Any:

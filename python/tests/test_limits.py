@@ -266,7 +266,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
     folder = tmp_path_factory.mktemp("limits")
     write(folder)
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("limited.py"))],
+        [sys.executable, str(Path(__file__).with_name("resource_limits.py"))],
         input=json.dumps([case[:2] for case in CASES.values()]),
         capture_output=True,
         text=True,

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 import ackclock
 from ackclock import Decision, EngineError, InputError, Simulation
-from agents import Alarm
+from driven_paths import Alarm
 
 AGENT: dict[str, Any] = {
     "topology": {

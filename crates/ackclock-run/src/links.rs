@@ -96,7 +96,7 @@ pub fn queue(q: &spec::Queue, at: &str) -> Result<QueueParams, SpecError> {
     let params = match registry::find(&q.kind) {
         Some(entry) => {
             let kind = |n: &str| entry.params.iter().find(|s| s.name == n).map(|s| s.kind);
-            given(&q.params, kind, &format!("{at}.params"))?
+            given(&q.params, kind, format!("{at}.params"))?
         }
         // The link says that nobody knows it.
         None => Vec::new(),
@@ -161,7 +161,7 @@ pub fn element(e: &spec::Element, path: &str) -> Result<Box<dyn Element>, SpecEr
         SpecError::new(format!("{path}.kind"), format!("unknown element '{}'; known are {}", e.kind, known.join(", ")))
     })?;
     let of = |n: &str| kind.params.iter().find(|s| s.name == n).map(|s| s.kind);
-    let params = given(&e.params, of, &format!("{path}.params"))?;
+    let params = given(&e.params, of, format!("{path}.params"))?;
     let made = path::registry::build(kind.name, &params);
     made.map_err(|e| SpecError::new(format!("{path}.params"), e.to_string()))
 }

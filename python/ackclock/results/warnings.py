@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from ackclock.results.manifest import Manifest
@@ -24,12 +23,12 @@ Entry = str | Mapping[str, Any]
 """A warning as a manifest has it."""
 
 
-@dataclass
 class _Kind:
     """Warnings of a kind: the runs of the first texts, and how many warnings there are in all."""
 
-    runs: dict[str, list[int]] = field(default_factory=dict)
-    count: int = 0
+    def __init__(self) -> None:  # no dataclass: a capture is read in less time than these take to load
+        self.runs: dict[str, list[int]] = {}
+        self.count = 0
 
 
 def of(manifest: Manifest) -> list[str]:

@@ -95,7 +95,7 @@ impl Options {
         let kind = |name: &str| OPTIONS.iter().find(|o| o.name == name).map(|o| o.kind);
         let standard = Config::profile(Profile::Linux);
         let mut timestamps = standard.timestamps;
-        for (name, value) in given(&flow.tcp, kind, &format!("{path}.tcp"))? {
+        for (name, value) in given(&flow.tcp, kind, format!("{path}.tcp"))? {
             let mut checked = standard.clone();
             let at = |problem: String| wrong(&format!("tcp.{name}"), problem);
             checked.set(&name, &value).map_err(|e| at(e.to_string()))?;
