@@ -2,7 +2,8 @@
 """Renews the list of slow tests from measured CPU times: python scripts/slow_tests.py target/times.tsv.
 
 The input is what `pytest --cpu-times` wrote. A test is slow if it needs more than a second of CPU time. A file whose
-fixtures need more than a second is slow as a whole: otherwise its next test would pay for them.
+fixtures need more than a second is slow as a whole: otherwise its next test would pay for them. So is a file whose
+other tests need more than eight seconds together.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 SLOW = Path(__file__).resolve().parent.parent / "python" / "tests" / "slow.tsv"
 THRESHOLD_S = 1.0
+FILE_THRESHOLD_S = 8.0
 
 
 def slow(rows: Iterable[tuple[str, float, float]], threshold: float) -> dict[str, float]:
@@ -26,7 +28,13 @@ def slow(rows: Iterable[tuple[str, float, float]], threshold: float) -> dict[str
         file = node.partition("::")[0]
         whole[file] = whole.get(file, 0.0) + cpu_s
         shared[file] = max(shared.get(file, 0.0), set_up_s)
-    found = {file: cpu for file, cpu in whole.items() if shared[file] > threshold}
+    quick: dict[str, float] = {}
+    for node, cpu_s, _ in rows:
+        if cpu_s <= threshold:
+            file = node.partition("::")[0]
+            quick[file] = quick.get(file, 0.0) + cpu_s
+    heavy = {file for file, cpu_s in quick.items() if cpu_s > FILE_THRESHOLD_S}
+    found = {file: cpu for file, cpu in whole.items() if shared[file] > threshold or file in heavy}
     found |= {node: cpu for node, cpu, _ in rows if cpu > threshold and node.partition("::")[0] not in found}
     return dict(sorted(found.items()))
 
