@@ -33,6 +33,8 @@ import tiers  # noqa: E402
 COMMANDS = {"fuzz": ["make", "fuzz"], "instructions": ["make", "instructions"]}
 COSTS = {"fuzz": 100.0, "instructions": 200.0}
 """CPU seconds, roughly: only for days of equal cost."""
+NO_TESTS = 5
+"""Exit code of pytest where all tests of the files are quick, and so have run already."""
 REAL_TIME_COST = 10.0
 KERNEL_VT_COST = 60.0
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -191,7 +193,7 @@ def main() -> int:
         for command in commands(selected):
             print(f"+ {' '.join(command)}", flush=True)
             code = subprocess.run(command, cwd=ROOT, check=False).returncode
-            if code:
+            if code and code != NO_TESTS:
                 return code
     return 0
 
