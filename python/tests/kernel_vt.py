@@ -91,7 +91,7 @@ def test_what_was_recorded_is_played_again(cell: virtual_time.Cell) -> None:
     played, known = virtual_time.figures(virtual_time.on_the_kernel(cell)), virtual_time.recorded()[cell]
     apart = f"recorded of {of['linux']}, played on {here.version}: python conformance/virtual_time.py --record"
     assert played.flows == pytest.approx(known.flows, rel=0.001), apart
-    # Two hosts were 0.062 packets of 6.11 apart (slow, bbr1), also with the same program within.
+    # On a second host slow, bbr1 is 0.062 packets of 6.11 away from the record; why is not known.
     assert played.mean_queue == pytest.approx(known.mean_queue, rel=0.01, abs=0.1), apart
     assert (played.retransmitted, played.drops) == pytest.approx((known.retransmitted, known.drops), rel=0.05), apart
     assert played.marks == pytest.approx(known.marks, rel=0.2), apart
