@@ -217,6 +217,9 @@ impl Sim {
             }
         } else {
             self.events.schedule(self.layout.sides + to as u32, due);
+            if to & 1 == 0 {
+                self.note_sender(now, to);
+            }
         }
     }
 
@@ -283,8 +286,18 @@ impl Sim {
     /// Sends what the endpoint has ready and sees to it that its timers are minded.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time, side: usize) {
-        let (due, cwnd) = loop {
-            let Side { endpoint: Some(endpoint), route, stamp, .. } = &mut self.sides[side] else { return };
+        self.send_ready(now, side);
+        if side & 1 == 0 {
+            self.note_sender(now, side);
+        }
+    }
+
+    /// Sends what the endpoint has ready and sees to it that its timers are minded. Says whether anything left.
+    #[inline(always)]
+    fn send_ready(&mut self, now: Time, side: usize) -> bool {
+        let mut sent = false;
+        let due = loop {
+            let Side { endpoint: Some(endpoint), route, stamp, .. } = &mut self.sides[side] else { return sent };
             let id = self.spare;
             let slot = self.slab.get_mut(id);
             let Packet::Tcp(segment) = &mut slot.packet else {
@@ -292,8 +305,9 @@ impl Sim {
                 continue;
             };
             if !endpoint.poll_into(now, segment) {
-                break (endpoint.deadline_bound(), endpoint.tx.cwnd());
+                break endpoint.deadline_bound();
             }
+            sent = true;
             let len = endpoint.wire_bytes(segment);
             let route = *route;
             slot.leaves(side as u32, route, *stamp);
@@ -304,13 +318,18 @@ impl Sim {
             self.enter(now, route.first, id, len);
         };
         self.events.schedule(self.layout.sides + side as u32, due);
-        if side & 1 == 0 {
-            let c = side / 2;
-            self.conns[c].note_window(now, cwnd, self.from);
-            if self.probes.follows_flow_events() && c < self.flows.len() {
-                let of = (c, self.flows[c].split.as_deref());
-                self.probes.on_flow_event(now, of, &self.sides[side], &self.sides[side + 1]);
-            }
+        sent
+    }
+
+    /// Something happened at the client `side`: its window, and what is recorded of it by event.
+    #[inline(always)]
+    fn note_sender(&mut self, now: Time, side: usize) {
+        let Side { endpoint: Some(endpoint), .. } = &self.sides[side] else { return };
+        let c = side / 2;
+        self.conns[c].note_window(now, endpoint.tx.cwnd(), self.from);
+        if self.probes.follows_flow_events() && c < self.flows.len() {
+            let of = (c, self.flows[c].split.as_deref());
+            self.probes.on_flow_event(now, of, &self.sides[side], &self.sides[side + 1]);
         }
     }
 
@@ -331,9 +350,13 @@ impl Sim {
     fn on_side_due(&mut self, now: Time, side: usize) -> Time {
         self.on_application_due(now, side);
         if let Some(endpoint) = &mut self.sides[side].endpoint {
-            endpoint.on_timer(now);
+            let expired = endpoint.on_timer(now);
             let failed = endpoint.has_failed_now();
-            self.transmit(now, side);
+            // When an endpoint is woken too early, nothing happens, and series must not show when that is.
+            let sent = self.send_ready(now, side);
+            if side & 1 == 0 && (expired || sent || std::mem::take(&mut self.conns[side / 2].decided)) {
+                self.note_sender(now, side);
+            }
             if failed {
                 self.on_progress(now, side);
                 self.reap(now, side / 2);
@@ -369,8 +392,7 @@ impl Sim {
         self.finish_taps();
         self.count_datagrams();
         for conn in &mut self.conns {
-            let cwnd = conn.cwnd;
-            conn.note_window(self.end, cwnd, self.from);
+            conn.account_window(self.end, self.from);
         }
         self.probes.finish(&mut self.links);
     }

@@ -211,6 +211,8 @@ pub struct Conn {
     pub cwnd_area: u128,
     /// Last change of the window.
     pub cwnd_at: Time,
+    /// Who steps the run has woken or changed its controller since the sender was visited.
+    pub decided: bool,
     /// The window since then.
     pub cwnd: u64,
 }
@@ -227,6 +229,7 @@ impl Conn {
             completed: Time::NEVER,
             cwnd_area: 0,
             cwnd_at: start,
+            decided: false,
             cwnd: 0,
         }
     }
@@ -236,17 +239,22 @@ impl Conn {
         self.completed = self.completed.min(now);
     }
 
-    /// Accounts for the window from `from` up to `now`, or up to the flow's completion, and notes its new value.
+    /// The window is `cwnd` bytes from `now` on. What it was is accounted for from `from` on.
     #[inline]
     pub fn note_window(&mut self, now: Time, cwnd: u64, from: Time) {
-        if now != self.cwnd_at {
-            let (a, b) = (self.cwnd_at.max(from), self.completed.min(now));
-            if b > a {
-                self.cwnd_area += u128::from(b.0 - a.0) * u128::from(self.cwnd);
-            }
-            self.cwnd_at = now;
+        if cwnd != self.cwnd {
+            self.account_window(now, from);
+            self.cwnd = cwnd;
         }
-        self.cwnd = cwnd;
+    }
+
+    /// Accounts for the window from `from` up to `now`, or up to the flow's completion.
+    pub fn account_window(&mut self, now: Time, from: Time) {
+        let (a, b) = (self.cwnd_at.max(from), self.completed.min(now));
+        if b > a {
+            self.cwnd_area += u128::from(b.0 - a.0) * u128::from(self.cwnd);
+        }
+        self.cwnd_at = now;
     }
 }
 

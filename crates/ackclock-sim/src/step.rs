@@ -100,6 +100,7 @@ impl Sim {
         self.on_application_due(now, side);
         let endpoint = self.sides[side].endpoint.as_deref_mut()?;
         let woken = endpoint.wake(now);
+        self.conns[side / 2].decided = true;
         Some(if woken { Stop::Wake(side / 2) } else { Stop::Closed(side / 2) })
     }
 
@@ -139,6 +140,7 @@ impl Sim {
         }
         // What may leave by it leaves when the side is visited, which is before time goes on.
         self.events.schedule(self.layout.sides + 2 * flow as u32, now);
+        self.conns[flow].decided = true;
         Ok(())
     }
 }

@@ -251,10 +251,10 @@ impl Endpoint {
         self.timers.clear_all();
     }
 
-    /// Does what the expired timers ask for.
-    pub fn on_timer(&mut self, now: Time) {
+    /// Does what the expired timers ask for. Returns false when none has expired but that of pacing.
+    pub fn on_timer(&mut self, now: Time) -> bool {
         if self.timers.only_pacing_due(now) {
-            return;
+            return false;
         }
         self.wake(now);
         if self.timers.take_due(Timer::CompressedAck, now) {
@@ -294,6 +294,7 @@ impl Endpoint {
         }
         self.mind_wake(now);
         self.timers.tighten();
+        true
     }
 
     /// The next segment to send at `now`; call until it is `None`.

@@ -165,8 +165,7 @@ impl Sim {
         }
         let [Some(source), Some(sink)] = [0, 1].map(|s| self.sides[2 * c + s].endpoint.take()) else { return };
         let (from, conn) = (self.from, &mut self.conns[c]);
-        let cwnd = conn.cwnd;
-        conn.note_window(now, cwnd, from);
+        conn.account_window(now, from);
         let flow = &mut self.flows[conn.flow as usize];
         flow.ended.get_or_insert_default().add(&snapshot(&source, &sink));
         flow.ended_area += conn.cwnd_area;

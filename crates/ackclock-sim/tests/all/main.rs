@@ -15,6 +15,7 @@ mod dctcp;
 mod delay_based;
 mod determinism;
 mod elements;
+mod event_series;
 mod fused_and_general;
 mod general_links;
 mod hspa;
