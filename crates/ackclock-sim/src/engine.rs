@@ -147,7 +147,12 @@ impl Sim {
             }
             self.delays[i].due()
         } else if element != LAST {
-            self.on_side_due(now, (element - self.layout.sides) as usize)
+            let side = (element - self.layout.sides) as usize;
+            if self.events.due_bound(element) > now {
+                let next = self.on_departure_due(now, side);
+                return self.events.departed(element, next);
+            }
+            self.on_side_due(now, side)
         } else {
             self.on_sampler_due(now)
         };
@@ -206,7 +211,7 @@ impl Sim {
             }
         }
         endpoint.on_segment(now, segment);
-        let (due, busy) = (endpoint.deadline_bound(), endpoint.may_transmit());
+        let (due, busy, cwnd) = (endpoint.deadline_bound(), endpoint.may_transmit(), endpoint.tx.cwnd());
         let progress = endpoint.has_news() || endpoint.rx.stats.delivered >= *watch;
         self.slab.remove(id);
         let asked = progress && self.on_progress(now, to);
@@ -218,7 +223,7 @@ impl Sim {
         } else {
             self.events.schedule(self.layout.sides + to as u32, due);
             if to & 1 == 0 {
-                self.note_sender(now, to);
+                self.note_sender(now, to, cwnd);
             }
         }
     }
@@ -286,18 +291,19 @@ impl Sim {
     /// Sends what the endpoint has ready and sees to it that its timers are minded.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time, side: usize) {
-        self.send_ready(now, side);
+        let Some((_, cwnd)) = self.send_ready(now, side) else { return };
         if side & 1 == 0 {
-            self.note_sender(now, side);
+            self.note_sender(now, side, cwnd);
         }
     }
 
-    /// Sends what the endpoint has ready and sees to it that its timers are minded. Says whether anything left.
+    /// Sends what the endpoint has ready and sees to it that its timers are minded. Returns whether anything left, and the
+    /// congestion window; `None` where there is no endpoint.
     #[inline(always)]
-    fn send_ready(&mut self, now: Time, side: usize) -> bool {
+    fn send_ready(&mut self, now: Time, side: usize) -> Option<(bool, u64)> {
         let mut sent = false;
-        let due = loop {
-            let Side { endpoint: Some(endpoint), route, stamp, .. } = &mut self.sides[side] else { return sent };
+        let (due, departure, cwnd) = loop {
+            let Side { endpoint: Some(endpoint), route, stamp, .. } = &mut self.sides[side] else { return None };
             let id = self.spare;
             let slot = self.slab.get_mut(id);
             let Packet::Tcp(segment) = &mut slot.packet else {
@@ -305,7 +311,7 @@ impl Sim {
                 continue;
             };
             if !endpoint.poll_into(now, segment) {
-                break endpoint.deadline_bound();
+                break (endpoint.deadline_bound(), endpoint.departure(), endpoint.tx.cwnd());
             }
             sent = true;
             let len = endpoint.wire_bytes(segment);
@@ -317,20 +323,35 @@ impl Sim {
             self.spare = self.slab.reserve();
             self.enter(now, route.first, id, len);
         };
-        self.events.schedule(self.layout.sides + side as u32, due);
-        sent
+        let element = self.layout.sides + side as u32;
+        self.events.schedule(element, due);
+        if departure.is_set() {
+            self.events.schedule_departure(element, departure);
+        }
+        Some((sent, cwnd))
     }
 
     /// Something happened at the client `side`: its window, and what is recorded of it by event.
     #[inline(always)]
-    fn note_sender(&mut self, now: Time, side: usize) {
-        let Side { endpoint: Some(endpoint), .. } = &self.sides[side] else { return };
+    fn note_sender(&mut self, now: Time, side: usize, cwnd: u64) {
         let c = side / 2;
-        self.conns[c].note_window(now, endpoint.tx.cwnd(), self.from);
+        self.conns[c].note_window(now, cwnd, self.from);
         if self.probes.follows_flow_events() && c < self.flows.len() {
             let of = (c, self.flows[c].split.as_deref());
             self.probes.on_flow_event(now, of, &self.sides[side], &self.sides[side + 1]);
         }
+    }
+
+    /// Pacing lets the next segment of `side` out, and nothing else is due there. Returns when it does so again.
+    fn on_departure_due(&mut self, now: Time, side: usize) -> Time {
+        let Side { endpoint: Some(endpoint), .. } = &mut self.sides[side] else { return Time::NEVER };
+        endpoint.on_departure(now);
+        if let Some((true, cwnd)) = self.send_ready(now, side) {
+            if side & 1 == 0 {
+                self.note_sender(now, side, cwnd);
+            }
+        }
+        self.sides[side].endpoint.as_deref().map_or(Time::NEVER, Endpoint::departure)
     }
 
     #[inline]
@@ -353,9 +374,10 @@ impl Sim {
             let expired = endpoint.on_timer(now);
             let failed = endpoint.has_failed_now();
             // When an endpoint is woken too early, nothing happens, and series must not show when that is.
-            let sent = self.send_ready(now, side);
-            if side & 1 == 0 && (expired || sent || std::mem::take(&mut self.conns[side / 2].decided)) {
-                self.note_sender(now, side);
+            if let Some((sent, cwnd)) = self.send_ready(now, side) {
+                if side & 1 == 0 && (expired || sent || std::mem::take(&mut self.conns[side / 2].decided)) {
+                    self.note_sender(now, side, cwnd);
+                }
             }
             if failed {
                 self.on_progress(now, side);

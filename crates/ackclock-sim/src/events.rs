@@ -1,4 +1,4 @@
-//! The event queue: one pending event per element.
+//! The event queue: one pending event per element, and for endpoints a second one, their departure.
 //!
 //! Links and delay lines carry nearly every event and are few: their deadlines stand in a short sorted row, in which
 //! one that was visited has few others to pass. Endpoints are many and wait for timers that hardly ever expire:
@@ -11,13 +11,16 @@
 //! its time and ignored, and forgotten before such entries pile up. Events at the same nanosecond run in the order of
 //! the elements, which are links, delay lines, other elements of a path, endpoints, sampler: an arrival is handled before
 //! the timer it would have stopped. So the order does not depend on how events came to be scheduled.
+//!
+//! The departures of paced segments come and go while the timers stay where they are. In one heap each of them would
+//! leave an entry of its endpoint's timers behind, to be ignored; so they are in a heap of their own, of the same kind.
 
 mod few;
+mod waiting;
 
 use ackclock_core::time::Time;
 use few::{FEW, Few};
-
-const ARITY: usize = 4;
+use waiting::Waiting;
 
 /// The element behind all others, however many there will be: what looks at a moment sees all that happened in it.
 pub const LAST: u32 = u32::MAX;
@@ -33,64 +36,82 @@ const fn key(at: Time, element: u32) -> Key {
 }
 
 #[inline]
-fn time_of(k: Key) -> Time {
+const fn time_of(k: Key) -> Time {
     Time((k >> 64) as u64)
 }
 
 /// Pending events of elements that are numbered from zero, and of [`LAST`].
 #[derive(Clone, Debug)]
 pub struct Events {
-    /// The time of each element's live entry.
-    live: Vec<Time>,
     /// The first elements, if they are few.
     few: Few,
     /// The others.
-    heap: Vec<Key>,
+    others: Waiting,
+    /// The departures of those that have any.
+    departures: Waiting,
     /// When [`LAST`] is due.
     last: Time,
-    /// The earliest of the others and [`LAST`].
+    /// The earliest of the others, departures and [`LAST`].
     top: Key,
-    /// Entries that the heap may have before those to be ignored are looked for.
-    most: usize,
 }
 
 impl Events {
-    /// For elements `0..busy + others`, none of which is due. The `busy` ones have most of the events.
-    pub fn new(busy: usize, others: usize) -> Events {
-        let few = Few::new(if busy <= FEW { busy } else { 0 });
-        let live = vec![Time::NEVER; busy + others];
-        let most = 2 * live.len();
-        Events { live, few, heap: Vec::with_capacity(most), last: Time::NEVER, top: NOTHING, most }
+    /// For elements `0..busy + endpoints`, none of which is due. The `busy` ones have most of the events; only the others
+    /// have departures.
+    pub fn new(busy: usize, endpoints: usize) -> Events {
+        Events {
+            few: Few::new(if busy <= FEW { busy } else { 0 }),
+            others: Waiting::new(busy + endpoints),
+            departures: Waiting::new(busy + endpoints),
+            last: Time::NEVER,
+            top: NOTHING,
+        }
     }
 
     /// Adds `more` elements behind those there are, none of which is due.
     pub fn grow(&mut self, more: usize) {
-        self.live.resize(self.live.len() + more, Time::NEVER);
-        self.most = 2 * self.live.len();
+        self.others.grow(more);
+        self.departures.grow(more);
     }
 
     /// Makes sure that `element` is visited at `at` or before.
     #[inline]
     pub fn schedule(&mut self, element: u32, at: Time) {
-        if at >= self.live[element as usize] {
-            return;
-        }
-        self.live[element as usize] = at;
         if self.few.has(element) {
-            self.few.set(key(at, element));
-        } else {
-            self.push(element, at);
+            self.schedule_few(element, at);
+        } else if self.others.schedule(element, at) {
+            self.top = self.top.min(key(at, element));
         }
+    }
+
+    /// Makes sure that `element` is visited for its departure at `at` or before.
+    #[inline]
+    pub fn schedule_departure(&mut self, element: u32, at: Time) {
+        if self.departures.schedule(element, at) {
+            self.top = self.top.min(key(at, element));
+        }
+    }
+
+    #[inline]
+    fn schedule_few(&mut self, element: u32, at: Time) {
+        if at < self.few.due(element) {
+            self.few.set(element, at);
+        }
+    }
+
+    /// A time not later than when `element`, which is not one of the busy ones, is due for anything but its departure.
+    #[inline]
+    pub fn due_bound(&self, element: u32) -> Time {
+        self.others.bound(element)
     }
 
     /// `element` is not due any more: it begins anew, and no entry of before wakes it. It may be the one that is visited.
     /// It is not one of the busy ones.
     pub fn forget(&mut self, element: u32) {
         debug_assert!(!self.few.has(element));
-        self.live[element as usize] = Time::NEVER;
-        if self.top as u32 == element {
-            self.find_top();
-        }
+        self.others.forget(element);
+        self.departures.forget(element);
+        self.find_top();
     }
 
     /// Makes sure that [`LAST`] is visited at `at` or before.
@@ -99,27 +120,7 @@ impl Events {
         self.top = self.top.min(key(at, LAST));
     }
 
-    fn push(&mut self, element: u32, at: Time) {
-        if self.heap.len() >= self.most {
-            self.forget_ignored();
-        }
-        let k = key(at, element);
-        self.heap.push(k);
-        self.sift_up(self.heap.len() - 1);
-        self.top = self.top.min(k);
-    }
-
-    /// Drops the entries that would be ignored when their time came. A sender that is paced now and waits for
-    /// acknowledgments then leaves one each time, until its retransmission timer would have fired.
-    #[cold]
-    fn forget_ignored(&mut self) {
-        let live = &self.live;
-        self.heap.retain(|&k| live[k as u32 as usize] == time_of(k));
-        self.heap.sort_unstable(); // and what is sorted is a heap
-        self.heap.dedup(); // of a deadline that was left and taken up again
-    }
-
-    /// The next element to visit and the time. It stays in the queue until [`Events::done`].
+    /// The next element to visit and the time. It stays in the queue until [`Events::done`] or [`Events::departed`].
     #[inline]
     pub fn earliest(&self) -> Option<(Time, u32)> {
         // Of two at the same time the lower number comes first.
@@ -132,99 +133,27 @@ impl Events {
     #[inline]
     pub fn done(&mut self, element: u32, at: Time) {
         if self.few.has(element) {
-            self.live[element as usize] = at;
-            self.few.put_back(key(at, element));
+            self.few.put_back(element, at);
         } else if element == LAST {
             self.last = at;
             self.find_top();
         } else {
-            self.done_in_heap(element, at);
+            self.others.done(element, at);
+            self.find_top();
         }
     }
 
-    fn done_in_heap(&mut self, element: u32, at: Time) {
-        if self.heap.first().map(|k| *k as u32) != Some(element) {
-            self.done_behind(element, at);
-        } else {
-            self.live[element as usize] = at;
-            if at.is_set() {
-                self.heap[0] = key(at, element);
-                self.sift_down();
-            } else {
-                self.remove_top();
-            }
-        }
+    /// The element that [`Events::earliest`] returned was visited for its departure; the next one is at `at`.
+    #[inline]
+    pub fn departed(&mut self, element: u32, at: Time) {
+        self.departures.done(element, at);
         self.find_top();
     }
 
-    /// The visit made an element of a lower number due at once: its entry stands in front, and that of `element` is
-    /// left to be recognised by its time.
-    #[cold]
-    fn done_behind(&mut self, element: u32, at: Time) {
-        if self.live[element as usize] != at {
-            self.live[element as usize] = Time::NEVER;
-            self.schedule(element, at);
-        }
-    }
-
-    /// Looks for the earliest of what is not in the row of the few, past the entries to be ignored.
+    /// Looks for the earliest of what is not in the row of the few.
+    #[inline]
     fn find_top(&mut self) {
-        self.top = key(self.last, LAST);
-        while let Some(&k) = self.heap.first() {
-            if self.live[k as u32 as usize] == time_of(k) {
-                self.top = self.top.min(k);
-                return;
-            }
-            self.remove_top();
-        }
-    }
-
-    fn remove_top(&mut self) {
-        self.heap.swap_remove(0);
-        if !self.heap.is_empty() {
-            self.sift_down();
-        }
-    }
-
-    #[inline]
-    fn sift_up(&mut self, mut i: usize) {
-        let k = self.heap[i];
-        while i > 0 {
-            let parent = (i - 1) / ARITY;
-            if self.heap[parent] <= k {
-                break;
-            }
-            self.heap[i] = self.heap[parent];
-            i = parent;
-        }
-        self.heap[i] = k;
-    }
-
-    #[inline]
-    fn sift_down(&mut self) {
-        let k = self.heap[0];
-        let mut i = 0;
-        while let Some((least, key)) = self.least_child(i) {
-            if k <= key {
-                break;
-            }
-            self.heap[i] = key;
-            i = least;
-        }
-        self.heap[i] = k;
-    }
-
-    /// The earliest of the entries below one, and where it is.
-    #[inline]
-    fn least_child(&self, i: usize) -> Option<(usize, Key)> {
-        let first = i * ARITY + 1;
-        let children = self.heap.get(first..)?;
-        if let Some(&[a, b, c, d]) = children.first_chunk() {
-            let ab = if b < a { (first + 1, b) } else { (first, a) };
-            let cd = if d < c { (first + 3, d) } else { (first + 2, c) };
-            return Some(if cd.1 < ab.1 { cd } else { ab });
-        }
-        (first..).zip(children.iter().copied()).min_by_key(|child| child.1)
+        self.top = self.others.first().min(self.departures.first()).min(key(self.last, LAST));
     }
 }
 
@@ -295,8 +224,57 @@ mod tests {
                 due[i] = Time::NEVER;
             }
             e.done(element, due[i]);
-            assert!(e.heap.len() <= 2 * n, "what is ignored does not pile up");
+            assert!(e.others.entries() <= 2 * n && e.departures.entries() <= 2 * n, "what is ignored does not pile up");
         }
+    }
+
+    /// Visits as the engine makes them: whoever is due for anything else is not visited for its departure alone.
+    #[test]
+    fn departures_come_in_order_with_all_others() {
+        let mut rng = Stream::named(1, 0, "departures");
+        let (busy, endpoints) = (3, 9);
+        let n = busy + endpoints;
+        let mut e = Events::new(busy, endpoints);
+        let (mut due, mut leaves) = (vec![Time::NEVER; n], vec![Time::NEVER; n]);
+        let (mut now, mut visits, mut departed) = (Time::ZERO, 0, 0);
+        for _ in 0..50_000 {
+            let i = rng.below(n as u64) as usize;
+            let at = Time(now.0 + rng.below(30));
+            if i >= busy && rng.below(2) == 0 {
+                leaves[i] = at;
+                e.schedule_departure(i as u32, at);
+            } else {
+                due[i] = at;
+                e.schedule(i as u32, at);
+            }
+            if rng.below(50) == 0 {
+                let gone = busy + rng.below(endpoints as u64) as usize;
+                (due[gone], leaves[gone]) = (Time::NEVER, Time::NEVER);
+                e.forget(gone as u32);
+            }
+            let Some((at, element)) = e.earliest() else { continue };
+            assert!(at >= now);
+            now = at;
+            let earliest = (0..n).map(|i| (due[i].min(leaves[i]), i)).min();
+            let i = element as usize;
+            assert!(earliest.is_some_and(|first| first >= (at, i)), "nothing is overlooked");
+            if i >= busy && e.due_bound(element) > now {
+                assert!(due[i] > now);
+                departed += u32::from(leaves[i] == now);
+                if leaves[i] <= now {
+                    leaves[i] = Time::NEVER;
+                }
+                e.departed(element, leaves[i]);
+            } else {
+                visits += u32::from(due[i] == now);
+                if due[i] <= now {
+                    due[i] = Time::NEVER;
+                }
+                e.done(element, due[i]);
+            }
+            assert!(e.departures.entries() <= 2 * n);
+        }
+        assert!(visits > 5_000 && departed > 5_000, "{visits} {departed}");
     }
 
     #[test]
@@ -312,9 +290,9 @@ mod tests {
             e.schedule(element, Time(now));
             assert_eq!(e.earliest(), Some((Time(now), element)));
             e.done(element, far);
-            assert!(e.heap.len() <= 2 * n);
+            assert!(e.others.entries() <= 2 * n);
         }
-        e.forget_ignored();
-        assert_eq!(e.heap.len(), n);
+        e.others.tidy();
+        assert_eq!(e.others.entries(), n);
     }
 }

@@ -134,10 +134,23 @@ impl Endpoint {
         self.timers.next()
     }
 
-    /// A time not later than [`Endpoint::next_deadline`], for little: good enough to be woken by.
+    /// A time not later than that of any timer, for little: good enough to be woken by. Pacing has no timer: see
+    /// [`Endpoint::departure`].
     #[inline]
     pub fn deadline_bound(&self) -> Time {
         self.timers.bound()
+    }
+
+    /// When pacing lets the next segment out, if one waits for it.
+    #[inline]
+    pub fn departure(&self) -> Time {
+        self.timers.departure()
+    }
+
+    /// What [`Endpoint::on_timer`] does at the time of [`Endpoint::departure`] while no timer is due.
+    #[inline]
+    pub fn on_departure(&mut self, now: Time) {
+        self.timers.pass_departure(now);
     }
 
     /// Takes a segment from the network. Segments to send are then waiting in [`Endpoint::poll_transmit`].
@@ -251,9 +264,10 @@ impl Endpoint {
         self.timers.clear_all();
     }
 
-    /// Does what the expired timers ask for. Returns false when none has expired but that of pacing.
+    /// Does what the expired timers ask for. Returns false when none has expired.
     pub fn on_timer(&mut self, now: Time) -> bool {
-        if self.timers.only_pacing_due(now) {
+        self.timers.pass_departure(now);
+        if !self.timers.is_due(now) {
             return false;
         }
         self.wake(now);
@@ -270,8 +284,6 @@ impl Endpoint {
                 None => {}
             }
         }
-        // Whoever polls after this finds the gate open.
-        self.timers.take_due(Timer::Pace, now);
         if self.timers.take_due(Timer::Reorder, now) {
             self.tx.on_reorder_timer(now, &mut self.timers);
         }
@@ -316,7 +328,7 @@ impl Endpoint {
         if self.state != State::Established {
             return self.poll_unestablished(now, segment);
         }
-        if !self.bare_ack_due && !self.tx.quiet() {
+        if !self.bare_ack_due && !(self.tx.gate() > now && self.waits_for_pacing(now)) && !self.tx.quiet() {
             if let Some(out) = self.tx.poll(now, &mut self.timers) {
                 self.write(now, out, segment);
                 return true;
@@ -329,6 +341,17 @@ impl Endpoint {
             return true;
         }
         false
+    }
+
+    /// The gate of the pacer is closed: does what [`Sender::poll`] does then, which needs little of it. False, and nothing
+    /// is done: something may leave even so.
+    #[inline(never)]
+    fn waits_for_pacing(&mut self, now: Time) -> bool {
+        let waits = self.tx.waits_for_pacing(now, &mut self.timers);
+        if waits {
+            self.mind_wake(now);
+        }
+        waits
     }
 
     #[inline(never)]

@@ -47,8 +47,8 @@ impl Sender {
         }
         let pipe = self.tcb.board.pipe();
         if self.pacer.gate() > now {
-            self.wait_for_pacing(pipe, timers);
-            return self.rest(now, pipe, timers);
+            self.wait_longer_for_pacing(now, pipe, timers);
+            return None;
         }
         // Repairs go before new data: nothing else leaves while one is waiting for the window.
         if self.tcb.board.pending() > 0 && self.recovery.may_repair() {
@@ -115,14 +115,38 @@ impl Sender {
         self.stream.exhausted(self.tcb.board.nxt())
     }
 
-    /// Sets the timer for when the pacer lets something out, if that is what it waits for: no use waking for what the
-    /// window holds back.
-    #[inline(never)]
-    fn wait_for_pacing(&self, pipe: u64, timers: &mut Timers) {
+    /// When the pacer lets the next segment out; in the past when it may leave now.
+    #[inline]
+    pub(super) fn gate(&self) -> Time {
+        self.pacer.gate()
+    }
+
+    /// What [`Sender::poll`] does when the gate of the pacer is closed. False, and nothing is done: something leaves even
+    /// so, or there is nothing to send.
+    #[inline]
+    pub(super) fn waits_for_pacing(&mut self, now: Time, timers: &mut Timers) -> bool {
+        if self.quiet() || self.recovery.forces() || self.tcb.congestion.needs().pairs {
+            return false;
+        }
+        self.wait_for_pacing(now, self.tcb.board.pipe(), timers);
+        true
+    }
+
+    /// The gate of the pacer is closed. A segment that waits for nothing else is due when it opens: no use waking for
+    /// what the window holds back.
+    #[inline(always)]
+    fn wait_for_pacing(&mut self, now: Time, pipe: u64, timers: &mut Timers) {
         let (len, _) = self.available();
         if len == 0 || self.tcb.board.pending() > 0 || pipe + self.tcb.board.count(len) <= self.room() {
-            timers.set(Timer::Pace, self.pacer.gate());
+            timers.set_departure(self.pacer.gate());
         }
+        self.rest(now, pipe, timers);
+    }
+
+    /// [`Sender::wait_for_pacing`], where it is seldom called.
+    #[inline(never)]
+    fn wait_longer_for_pacing(&mut self, now: Time, pipe: u64, timers: &mut Timers) {
+        self.wait_for_pacing(now, pipe, timers);
     }
 
     #[inline]
@@ -175,8 +199,11 @@ impl Sender {
         }
         self.tcb.board.sent(len + u32::from(fin), now);
         let counted = self.tcb.board.count(len);
-        if self.tcb.congestion.needs().rate || self.pacer.acts(self.tcb.congestion.control()) {
-            self.measured_left(now, len, nxt, self.tcb.board.pipe());
+        if self.tcb.board.is_measured() {
+            self.tcb.board.note_sent(now, self.tcb.board.pipe(), self.tcb.totals());
+        }
+        if self.pacer.acts(self.tcb.congestion.control()) {
+            self.pace(now, len, nxt - self.tcb.board.una());
         }
         self.recovery.probe_waits_for_new_data();
         self.recovery.sent(counted);
@@ -237,7 +264,9 @@ impl Sender {
         if self.tcb.board.pipe() == 0 {
             self.starts(now, self.tcb.board.nxt());
         }
-        self.pace(now, len, self.tcb.board.outstanding());
+        if self.pacer.acts(self.tcb.congestion.control()) {
+            self.pace(now, len, self.tcb.board.outstanding());
+        }
     }
 
     /// Data, up to position `end` if it is new, is about to leave while nothing is in flight.
@@ -254,20 +283,12 @@ impl Sender {
         }
     }
 
-    /// A new segment of a paced or measured sender left from position `from` on; with it `pipe` bytes are in flight.
-    #[inline(never)]
-    fn measured_left(&mut self, now: Time, len: u32, from: u64, pipe: u64) {
-        self.tcb.board.note_sent(now, pipe, self.tcb.totals());
-        self.pace(now, len, from - self.tcb.board.una());
-    }
-
+    /// A segment of a paced sender leaves, with `outstanding` bytes unacknowledged before it.
     #[inline]
     fn pace(&mut self, now: Time, len: u32, outstanding: u64) {
+        let leaving = Leaving { len, number: self.tcb.stats.sent_segments };
         let control = self.tcb.congestion.control();
-        if self.pacer.acts(control) {
-            let leaving = Leaving { len, number: self.tcb.stats.sent_segments };
-            self.pacer.sent(now, leaving, control, outstanding, self.tcb.rtt.smoothed());
-        }
+        self.pacer.sent(now, leaving, control, outstanding, self.tcb.rtt.smoothed());
     }
 
     #[inline(never)]

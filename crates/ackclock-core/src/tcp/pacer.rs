@@ -23,9 +23,35 @@ pub(super) struct Pacer {
     next: Time,
     /// Bytes that the burst under way still has.
     left: i64,
-    /// The last gap that a [`Pacing::Rate`] asked for, of so many bytes at this rate: both seldom change.
-    gap_of: (u64, u32),
+    /// The last gap, and what it came from: between two acknowledgments nothing of that changes.
+    gap_of: Basis,
     gap: u64,
+}
+
+/// What a gap is reckoned from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Basis {
+    /// Bytes in a smoothed round-trip time at 100 per cent, or, where that is zero, bytes per second.
+    bytes: u64,
+    srtt: u64,
+    percent: u32,
+    /// Payload of the segment before the gap.
+    len: u32,
+}
+
+impl Basis {
+    /// The rate in payload bytes per second.
+    #[inline]
+    fn rate(&self) -> f64 {
+        let bytes = as_float(self.bytes);
+        if self.srtt == 0 { bytes } else { bytes * f64::from(self.percent) * 1e7 / as_float(self.srtt) }
+    }
+}
+
+/// `n` as a float, in one instruction for all that a signed integer holds.
+#[inline]
+fn as_float(n: u64) -> f64 {
+    i64::try_from(n).map_or(n as f64, |n| n as f64)
 }
 
 /// A segment that leaves.
@@ -49,7 +75,7 @@ impl Pacer {
             gate: Time::ZERO,
             next: Time::ZERO,
             left: 0,
-            gap_of: (0, 0),
+            gap_of: Basis::default(),
             gap: 0,
         }
     }
@@ -74,32 +100,32 @@ impl Pacer {
 
     /// The rate in payload bytes per second; `None` is unpaced.
     pub fn rate(&self, control: &Control, outstanding: u64, srtt: Span) -> Option<f64> {
+        self.basis(0, control, outstanding, srtt).map(|basis| basis.rate())
+    }
+
+    /// What the gap behind `len` bytes is reckoned from; `None` is unpaced.
+    #[inline(always)]
+    fn basis(&self, len: u32, control: &Control, outstanding: u64, srtt: Span) -> Option<Basis> {
         let percent = match control.pacing {
             _ if !self.acts(control) => return None,
-            Pacing::Rate(rate) => return (rate > 0).then_some(rate as f64),
+            Pacing::Rate(rate) => return (rate > 0).then_some(Basis { bytes: rate, srtt: 0, percent: 0, len }),
             Pacing::ByWindow { percent } => percent,
             // Linux's default: twice the window per round trip while slow start is far from its end.
             Pacing::Off if control.cwnd < control.ssthresh / 2 => 200,
             Pacing::Off => 120,
         };
-        if srtt == Span::ZERO {
-            return None;
-        }
-        let window = control.cwnd.max(outstanding) as f64;
-        Some(window * f64::from(percent) * 1e7 / srtt.0 as f64)
+        (srtt > Span::ZERO).then_some(Basis { bytes: control.cwnd.max(outstanding), srtt: srtt.0, percent, len })
     }
 
     /// The time that `len` bytes take at the rate in force; `None` unpaced.
     #[inline(always)]
     fn gap(&mut self, len: u32, control: &Control, outstanding: u64, srtt: Span) -> Option<u64> {
-        if let Pacing::Rate(rate @ 1..) = control.pacing {
-            if self.gap_of != (rate, len) {
-                self.gap_of = (rate, len);
-                self.gap = (f64::from(len) * 1e9 / rate as f64) as u64;
-            }
-            return Some(self.gap);
+        let basis = self.basis(len, control, outstanding, srtt)?;
+        if self.gap_of != basis {
+            self.gap_of = basis;
+            self.gap = (f64::from(len) * 1e9 / basis.rate()) as u64;
         }
-        self.rate(control, outstanding, srtt).map(|rate| (f64::from(len) * 1e9 / rate) as u64)
+        Some(self.gap)
     }
 
     /// Another rate is in force from `now` on: what waits for the gate waits for one segment at it at most.
@@ -129,7 +155,11 @@ impl Pacer {
             gap -= late.0.min(gap / 2);
         }
         self.next += Span(gap);
-        if self.left == 0 && self.bursts {
+        if self.left == 0 {
+            if control.burst == 0 || !self.bursts {
+                self.gate = self.next;
+                return;
+            }
             self.left = i64::from(control.burst);
         }
         self.left -= i64::from(s.len);

@@ -12,31 +12,32 @@ pub(super) enum Timer {
     DelayedAck,
     /// Linux's compressed acknowledgment, and that of what has been read.
     CompressedAck,
-    /// Zero-window probe.
-    Persist,
-    /// RFC 8985 reordering window.
-    Reorder,
     /// RFC 8985 tail loss probe.
     Probe,
+    /// RFC 8985 reordering window.
+    Reorder,
+    /// Zero-window probe.
+    Persist,
     /// The application frees room of the receive buffer.
     WindowUpdate,
     /// The controller asked to be woken.
     Wake,
-    /// Pacing lets the next segment out. The last one: see [`Timers::only_pacing_due`].
-    Pace,
 }
 
-const COUNT: usize = 9;
+const COUNT: usize = 8;
 /// Linux's timers up to this many ticks are exact to a tick; an eighth of the resolution for each eightfold length.
 const EXACT_TICKS: u64 = 63;
 
-/// One deadline per [`Timer`]. What a segment touches is in the first 64 bytes.
+/// One deadline per [`Timer`], and that of the pacer. What a segment touches is in the first 64 bytes.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Timers {
-    /// Not later than any deadline. A deadline that moves later leaves it alone: whoever waits for it wakes early,
-    /// finds nothing due and asks again, which is cheaper than looking at every deadline on every segment.
+    /// Not later than any deadline of a [`Timer`]. A deadline that moves later leaves it alone: whoever waits for it
+    /// wakes early, finds nothing due and asks again, which is cheaper than looking at every deadline on every segment.
     bound: Time,
+    /// When the pacer lets the next segment out. It is no [`Timer`]: a paced sender is woken for it again and again,
+    /// long before anything else is due, and then looks at nothing else.
+    departure: Time,
     tick: u64,
     at: [Time; COUNT],
     /// When a timer was set that still has to be rounded up to a tick.
@@ -47,7 +48,7 @@ impl Timers {
     /// Timers that expire on ticks of length `tick`; zero: exactly.
     pub fn new(tick: Span) -> Timers {
         let never = [Time::NEVER; COUNT];
-        Timers { at: never, rounded_from: never, tick: tick.0, bound: Time::NEVER }
+        Timers { at: never, rounded_from: never, tick: tick.0, bound: Time::NEVER, departure: Time::NEVER }
     }
 
     /// Sets timer `t` to `at`, exactly.
@@ -106,37 +107,56 @@ impl Timers {
         self.at[t as usize]
     }
 
-    /// A time not later than the earliest deadline.
+    /// A time not later than the earliest deadline of a timer.
     #[inline]
     pub fn bound(&self) -> Time {
         self.bound
     }
 
+    /// When the pacer lets the next segment out, if one waits for it.
+    #[inline]
+    pub fn departure(&self) -> Time {
+        self.departure
+    }
+
+    /// The next segment leaves at `at`.
+    #[inline]
+    pub fn set_departure(&mut self, at: Time) {
+        self.departure = at;
+    }
+
+    /// The pacer has let the next segment out if it had to by `now`: whoever polls after this finds the gate open.
+    #[inline]
+    pub fn pass_departure(&mut self, now: Time) {
+        if self.departure <= now {
+            self.departure = Time::NEVER;
+        }
+    }
+
+    /// The earliest deadline of a timer.
+    fn earliest(&self) -> Time {
+        self.at.iter().copied().fold(Time::NEVER, Time::min)
+    }
+
     /// The earliest deadline.
     #[inline]
     pub fn next(&self) -> Time {
-        self.at.iter().copied().fold(Time::NEVER, Time::min)
+        self.earliest().min(self.departure)
     }
 
     /// Makes the bound exact again.
     pub fn tighten(&mut self) {
-        self.bound = self.next();
+        self.bound = self.earliest();
     }
 
-    /// Clears the pacing timer if nothing else is due at `now`, which is the one thing a paced sender is woken for again
-    /// and again, and says whether that was all there was to do.
+    /// Whether a timer is due at `now`. Makes the bound exact if it was too early.
     #[inline]
-    pub fn only_pacing_due(&mut self, now: Time) -> bool {
-        let others = self.at[..Timer::Pace as usize].iter().copied().fold(Time::NEVER, Time::min);
-        if others <= now {
+    pub fn is_due(&mut self, now: Time) -> bool {
+        if self.bound > now {
             return false;
         }
-        let pace = &mut self.at[Timer::Pace as usize];
-        if *pace <= now {
-            *pace = Time::NEVER;
-        }
-        self.bound = others.min(*pace);
-        true
+        self.tighten();
+        self.bound <= now
     }
 
     /// Clears timer `t` and says whether it was due.

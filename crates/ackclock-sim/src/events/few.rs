@@ -12,8 +12,12 @@ pub(super) const FEW: usize = 20;
 pub(super) struct Few {
     /// Sorted; behind the entries stands [`NOTHING`], which none passes.
     order: [Key; FEW + 1],
+    /// When each is due. A power of two: no place need be checked.
+    due: [Time; DUE],
     count: usize,
 }
+
+const DUE: usize = FEW.next_power_of_two();
 
 impl Few {
     /// For `count` elements, at most [`FEW`], none of which is due.
@@ -22,7 +26,13 @@ impl Few {
         for (element, k) in order.iter_mut().take(count.min(FEW)).enumerate() {
             *k = key(Time::NEVER, element as u32);
         }
-        Few { order, count }
+        Few { order, due: [Time::NEVER; DUE], count }
+    }
+
+    /// When `element`, which is one of them, is due.
+    #[inline]
+    pub fn due(&self, element: u32) -> Time {
+        self.due[element as usize % DUE]
     }
 
     /// Whether `element` is one of them.
@@ -37,20 +47,23 @@ impl Few {
         self.order[0]
     }
 
-    /// The element in `k`, which was in front, is due again at the time in it.
+    /// `element`, which was in front, is due again at `at`.
     #[inline(always)]
-    pub fn put_back(&mut self, k: Key) {
-        if self.order[0] as u32 == k as u32 {
-            self.pass_earlier(0, k);
+    pub fn put_back(&mut self, element: u32, at: Time) {
+        if self.order[0] as u32 == element {
+            self.due[element as usize % DUE] = at;
+            self.pass_earlier(0, key(at, element));
         } else {
             // The visit made another one due at once.
-            self.set(k);
+            self.set(element, at);
         }
     }
 
-    /// The deadline of the element in `k` is the time in it.
+    /// `element` is due at `at`.
     #[inline(never)]
-    pub fn set(&mut self, k: Key) {
+    pub fn set(&mut self, element: u32, at: Time) {
+        self.due[element as usize % DUE] = at;
+        let k = key(at, element);
         let mut i = 0;
         while self.order[i] as u32 != k as u32 {
             i += 1;

@@ -306,6 +306,12 @@ impl Recovery {
         true
     }
 
+    /// Whether something leaves whatever the window.
+    #[inline]
+    pub fn forces(&self) -> bool {
+        self.forced
+    }
+
     /// Something leaves whatever the window: once.
     #[inline]
     pub fn take_forced(&mut self) -> bool {

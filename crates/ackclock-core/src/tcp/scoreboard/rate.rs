@@ -18,6 +18,12 @@ impl Scoreboard {
         }
     }
 
+    /// Whether delivery-rate samples are taken.
+    #[inline]
+    pub fn is_measured(&self) -> bool {
+        self.rate.is_some()
+    }
+
     /// The segment recorded last left; with it `pipe` bytes are in flight.
     #[inline]
     pub fn note_sent(&mut self, now: Time, pipe: u64, totals: Totals) {
