@@ -150,7 +150,7 @@ impl Sim {
             let side = (element - self.layout.sides) as usize;
             if self.events.due_bound(element) > now {
                 let next = self.on_departure_due(now, side);
-                return self.events.departed(element, next);
+                return self.events.departed(element, now, next);
             }
             self.on_side_due(now, side)
         } else {
@@ -326,7 +326,7 @@ impl Sim {
         let element = self.layout.sides + side as u32;
         self.events.schedule(element, due);
         if departure.is_set() {
-            self.events.schedule_departure(element, departure);
+            self.events.schedule_departure(element, now, departure);
         }
         Some((sent, cwnd))
     }

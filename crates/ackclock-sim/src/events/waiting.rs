@@ -82,23 +82,6 @@ impl Waiting {
     /// `element`, whose entry was the earliest, was visited and is due again at `at`.
     #[inline]
     pub fn done(&mut self, element: u32, at: Time) {
-        if self.heap.len() == 1 && self.heap[0] as u32 == element {
-            // The departures of a single flow: nothing to put in order.
-            self.live[element as usize] = at;
-            if at.is_set() {
-                self.top = key(at, element);
-                self.heap[0] = self.top;
-            } else {
-                self.top = NOTHING;
-                self.heap.clear();
-            }
-            return;
-        }
-        self.done_among_others(element, at);
-    }
-
-    #[inline(never)]
-    fn done_among_others(&mut self, element: u32, at: Time) {
         if self.heap.first().map(|k| *k as u32) != Some(element) {
             self.done_behind(element, at);
         } else {
