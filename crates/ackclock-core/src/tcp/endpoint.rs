@@ -328,7 +328,8 @@ impl Endpoint {
         if self.state != State::Established {
             return self.poll_unestablished(now, segment);
         }
-        if !self.bare_ack_due && !(self.tx.gate() > now && self.waits_for_pacing(now)) && !self.tx.quiet() {
+        let held = self.bare_ack_due || (self.tx.gate() > now && self.waits_for_pacing(now));
+        if !held && !self.tx.quiet() {
             if let Some(out) = self.tx.poll(now, &mut self.timers) {
                 self.write(now, out, segment);
                 return true;
