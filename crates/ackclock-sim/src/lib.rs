@@ -4,7 +4,7 @@
 //! tables. A run owns everything it touches, so runs can be played in any order, thread or process with the same
 //! result to the last byte.
 //!
-//! * [`events`]: the heap, one pending event per element
+//! * [`events`]: the event queue, one pending event per element and a departure per endpoint
 //! * [`slab`]: packets in flight, [`routes`]: where they go; [`wire`]: links, those of the
 //!   core and the fused one; [`cells`]: radio cells
 //! * [`flow`]: flows and their connections; [`host`]: what their applications do; [`probe`]: series
