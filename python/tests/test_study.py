@@ -331,19 +331,34 @@ def test_json_is_one_object_and_a_failed_claim_the_exit_code(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     folder = write_study(tmp_path, limit="50.0")
-    found = answer(capsys, FINDING, "study", "run", folder, "--quick", "--jobs", "1")
-    assert set(found) == {"study", "quick", "claims", "failed", "wall_s"}
+    found = answer(capsys, FINDING, "study", "run", folder, "--jobs", "1")
+    assert set(found) == {"study", "quick", "claims", "readings", "failed", "wall_s"}
     assert (found["study"], found["failed"]) == ("small", [])
     first, second = found["claims"]
-    assert set(first) == {"id", "statement", "unit", "paper", "value", "more", "interval", "verdict", "soft"}
+    keys = {
+        "id",
+        "statement",
+        "unit",
+        "paper",
+        "value",
+        "more",
+        "interval",
+        "verdict",
+        "conclusion",
+        "readings",
+        "soft",
+    }
+    assert set(first) == keys
     assert [item["soft"] for item in found["claims"]] == [False, True], "which of them decides the exit code"
     assert (first["id"], first["paper"], first["verdict"]) == ("A1", 9.5, "fail")
     assert first["interval"][0] < first["value"] < first["interval"][1]
     assert (second["paper"], second["verdict"]) == ("much", "inconclusive")
     # What decided is in the report.
-    report = (tmp_path / "results" / "small-quick" / "report.md").read_text(encoding="utf-8")
-    assert re.search(r"\| both: 9\.\d+ \(.* to .*\) \[fail\] \|$", report, re.MULTILINE)
-    # Without --out there is a place of its own for a quick run.
+    report = (tmp_path / "results" / "small" / "report.md").read_text(encoding="utf-8")
+    assert re.search(r"^- A1\n  - both: 9\.\d+ \(.* to .*\) \[fail\]$", report, re.MULTILINE)
+    # Without --out there is a place of its own for a quick run, which contradicts nothing.
+    quick = answer(capsys, OK, "study", "run", folder, "--quick", "--jobs", "1")
+    assert [item["conclusion"] for item in quick["claims"]] == ["not judged", "not judged"]
     assert (tmp_path / "results" / "small-quick" / "report.md").is_file()
     assert len(Result.load(tmp_path / "results" / "small-quick" / "runs" / "one").runs) == 4
 
@@ -441,7 +456,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_blbe_slow_start_quick(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = answer(capsys, FINDING, "study", "run", "blbe-slow-start", "--quick", "--out", tmp_path / "out")
+    found = answer(capsys, OK, "study", "run", "blbe-slow-start", "--quick", "--out", tmp_path / "out")
     verdicts = {item["id"]: item for item in found["claims"]}
     assert verdicts["E1"]["value"] == pytest.approx(1060.07, rel=1e-5)
     assert {name for name, item in verdicts.items() if item["verdict"] == "fail"} == set()

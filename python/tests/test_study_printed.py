@@ -90,11 +90,12 @@ def test_every_claim_of_the_studies_takes_two_lines_of_80_columns() -> None:
 def test_the_page_shows_claims_as_they_are_printed() -> None:
     page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
     claims = {item.id: item for item in study.load("blbe-slow-start").code.claims}
-    shown = re.findall(r"^(E\d+) +(\w+) \(quick.*\n(?:     .*\n)+", page, re.MULTILINE)
+    shown = re.findall(r"^(E\d+) +(pass|not judged) \(quick.*\n(?:     .*\n)+", page, re.MULTILINE)
     assert len(shown) == 2
-    values = {"pass": Verdict("pass", 1060.07), "inconclusive": Verdict("inconclusive", 1060.07, (783.0, 1060.1))}
+    values = {"pass": Verdict("pass", 1060.07), "not judged": Verdict("inconclusive", 1060.07, (783.0, 1060.1))}
     for name, outcome in shown:
-        lines = wording.lines(Judged(claims[name], values[outcome]), quick=True, width=80)
+        item = Judged(claims[name], values[outcome], judged=outcome == "pass")
+        lines = wording.lines(item, quick=True, width=80)
         assert "\n".join(lines) + "\n" in page, name
 
 
@@ -120,8 +121,8 @@ def test_claims_come_last_and_tables_are_files(tmp_path: Path, capsys: pytest.Ca
     ]
     assert lines[5].startswith("A1   pass (quick: not evidence): measured 9.")
     assert lines[6].strip() == "Both fill the path."
-    assert lines[7].startswith("A2   inconclusive (soft; quick: not evidence): measured ")
-    assert lines[-1] == "claims: 1 pass, 1 inconclusive; quick: not evidence; what decided: report.md"
+    assert lines[7].startswith("A2   not judged (quick): measured ")
+    assert lines[-1] == "claims: 1 pass, 1 not judged; quick: not evidence; what decided: report.md"
     assert len(lines) == 11
     assert "pass (quick: not evidence)" in (out / "report.md").read_text(encoding="utf-8")
     assert json.loads((out / "claims.json").read_text(encoding="utf-8"))["quick"] is True
@@ -130,13 +131,14 @@ def test_claims_come_last_and_tables_are_files(tmp_path: Path, capsys: pytest.Ca
 def test_exit_codes_tell_findings_from_failures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def code(limit: str, *options: str) -> int:
         folder = write_study(tmp_path, limit=limit)
-        found = main(["study", "run", str(folder), "--quick", "--jobs", "1", "--out", str(tmp_path / "out"), *options])
+        found = main(["study", "run", str(folder), "--jobs", "1", "--out", str(tmp_path / "out"), *options])
         capsys.readouterr()
         return found
 
     assert code("5.0") == OK, "nothing rests on a claim that is soft"
     assert code("5.0", "--strict") == FAILED, "but for CI every claim must pass"
     assert code("50.0") == FINDING
+    assert code("50.0", "--quick") == OK, "a quick run contradicts nothing"
     assert code("50.0", "--strict") == FAILED
     assert code("50.0", "--json") == FINDING
     assert code('{}["two"]') == FAILED, "a check that raises"

@@ -17,16 +17,16 @@ from ackclock.scenario.plan import Plan
 from ackclock.study import load, locate, measured, output, runner, selections, unplayed, warned, wording
 from ackclock.study.document import read
 from ackclock.study.failures import by_problem, grouped
-from ackclock.study.model import Study
+from ackclock.study.model import Reading, Study
 from ackclock.study.output import REPORT
 from ackclock.study.place import Place
-from ackclock.study.runner import Report, plans
+from ackclock.study.runner import NOT_JUDGED, Report, plans
 from ackclock.sweeps.arguments import checked_jobs
 from ackclock.sweeps.engines import SIM, played_by
 
 _MOST_FAILED = 10  # of which a line each is printed; report.md has all
 _WIDE = 100  # columns that lines of claims take at most
-_COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+_COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow", NOT_JUDGED: "dim"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def list_studies(*, as_json: bool) -> int:
     if as_json:
         console.print_json({"studies": [_heading(study) for study in found]})
         return OK
-    rows = [["study", "title", "source"], *([study.name, study.title, str(study.citation)] for study in found)]
+    rows = [["study", "title", "source"], *([study.name, study.title, study.citation.short] for study in found)]
     rest = "ackclock study show NAME has it"
     console.print_table(console.stdout(), rows, ["left"] * 3, least=[2], rest=rest, squeeze=True)
     return OK
@@ -107,8 +107,18 @@ def show(name: str, *, as_json: bool) -> int:
     rows += [[f"tables/{item.id}", item.paper, item.title] for item in study.tables]
     rows += [[f"figures/{item.id}", item.paper, item.title] for item in study.figures]
     _section(out, rows, ["left"] * 3)
+    if study.readings:
+        rows = [["reading", "what", "why"]]
+        rows += [[each.id, each.title, _reason(each)] for each in study.readings]
+        _section(out, rows, ["left"] * 3)
+    console.say(out, f"\n{study.citation.bibtex(study.name)}")
     console.say(out, f"\nread more: {study.folder / 'README.md'}")
     return OK
+
+
+def _reason(reading: Reading) -> str:
+    """Why a reading is one, and of one that was found what it costs."""
+    return f"{reading.reason} Found by search; {reading.price}" if reading.found else reading.reason
 
 
 def run(request: Request) -> int:
@@ -217,15 +227,16 @@ def _print(out: Console, report: Report, folder: Path) -> None:
         console.say(out, text)
     for item in report.claims:
         first, *others = wording.lines(item, quick=report.quick, width=min(out.width, _WIDE))
-        line, begin = Text(first), first.index(item.verdict.outcome)
-        line.stylize(_COLOURS[item.verdict.outcome], begin, begin + len(item.verdict.outcome))
+        line, word = Text(first), item.verdict.outcome if item.judged else NOT_JUDGED
+        begin = first.index(word)
+        line.stylize(_COLOURS[word], begin, begin + len(word))
         console.say(out, line)
         for other in others:
             console.say(out, other)
     counted = [
         f"{count} {outcome}"
         for outcome in _COLOURS
-        if (count := sum(item.verdict.outcome == outcome for item in report.claims))
+        if (count := sum((item.verdict.outcome if item.judged else NOT_JUDGED) == outcome for item in report.claims))
     ]
     why = f"; what decided: {REPORT}" if len(counted) > 1 or "pass" not in counted[0] else ""
     quick = f"; {wording.NO_EVIDENCE}" if report.quick else ""
@@ -253,8 +264,13 @@ def _heading(study: Study) -> dict[str, Any]:
         "citation": {
             "authors": list(citation.authors),
             "title": citation.title,
+            "original_authors": list(citation.original_authors),
+            "original_title": citation.original_title,
+            "institution": citation.institution,
+            "published": citation.published,
             "year": citation.year,
             "note": citation.note,
+            "bibtex": citation.bibtex(study.name),
         },
         "folder": str(study.folder),
     }

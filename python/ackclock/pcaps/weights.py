@@ -1,6 +1,6 @@
 """What captures of a group are weighted by: how large a transfer is, and where it was made.
 
-The preset is that of a field trial of split TCP over LTE and 3G (the split-TCP field trial, author unknown): 45 % of
+The preset is that of a field trial of split TCP over LTE and 3G (its author is not in the text): 45 % of
 transfers of up to 1 MB, 30 % of 5 MB, 25 % of 10 MB and more; 25 % at places with good radio (NC), 30 % with fair (MC)
 and 45 % with poor radio (FC).
 """

@@ -16,6 +16,7 @@ from ackclock.study.model import (
     Column,
     FigureSpec,
     Mark,
+    Reading,
     Reference,
     Row,
     SeriesSpec,
@@ -42,16 +43,42 @@ def read(folder: Path) -> Study:
         settings=table.each("scenarios", _setting, required=True),
         tables=table.each("tables", _table),
         figures=table.each("figures", _figure),
+        readings=table.each("readings", _reading),
     )
     table.end()
     _consistent(study, table)
+    _readings(study, table)
     return study
 
 
 def _citation(table: Table) -> Citation:
-    authors, title = table.texts("authors"), table.get("title", str)
-    found = Citation(authors, title, table.get("year", str), table.get("note", str, ""))
+    found = Citation(
+        authors=table.texts("authors"),
+        title=table.get("title", str),
+        year=table.get("year", str),
+        note=table.get("note", str, ""),
+        original_authors=table.texts("original_authors", ()),
+        original_title=table.get("original_title", str, ""),
+        institution=table.get("institution", str, ""),
+        published=table.get("published", str, ""),
+    )
     table.end()
+    return found
+
+
+def _reading(table: Table) -> Reading:
+    found = Reading(
+        id=table.get("id", str),
+        title=table.get("title", str),
+        reason=table.get("reason", str),
+        found=table.get("found", bool, False),
+        price=table.get("price", str, ""),
+        scenarios={name: str(value) for name, value in table.scalars("scenarios").items()},
+        values={name: str(value) for name, value in table.scalars("values").items()},
+    )
+    table.end()
+    if found.found and not found.price:
+        raise table.missing("price", "a reading that was found says what it costs elsewhere: add it")
     return found
 
 
@@ -260,6 +287,26 @@ def _cells(path: Path) -> dict[str, dict[str, Any]]:
             problem = f"the row '{row[first]}' has more cells than the header"
             raise InputError(problem, "remove one, or name its measure in the header", source=str(path))
     return {row[first]: {key: cell for key, cell in row.items() if key != first and cell} for row in rows}
+
+
+def _readings(study: Study, table: Table) -> None:
+    """The first reading is that of the scenarios as they are; the others put scenarios in place of others."""
+    known = [setting.id for setting in study.settings]
+    ids = [reading.id for reading in study.readings]
+    if len(ids) == 1:
+        raise table.source.wrong(("readings", 0), "a single reading is no choice", "add another, or remove it")
+    for index, reading in enumerate(study.readings):
+        if reading.id in ids[:index]:
+            key: tuple[str | int, ...] = ("readings", index, "id")
+            raise table.source.wrong(key, f"'{reading.id}' is there twice", "give each its own id")
+        if bool(reading.scenarios) == (index == 0):
+            problem = "the first reading is of the scenarios as they are" if index == 0 else "it changes nothing"
+            remedy = "remove its scenarios" if index == 0 else 'write scenarios = { ID = "OTHER" }'
+            raise table.source.wrong(("readings", index, "scenarios"), problem, remedy)
+        for name in (*reading.scenarios, *reading.scenarios.values()):
+            if name not in known:
+                found = unknown("scenario", name, known)
+                raise table.source.wrong(("readings", index, "scenarios"), found.problem, found.remedy)
 
 
 def _consistent(study: Study, table: Table) -> None:

@@ -16,15 +16,62 @@ GOODPUT = "goodput"
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The paper. `year` is text, because some are not certain; `note` says what is not known about it."""
+    """The paper. `year` is text, because some are not certain; `note` says what is not known about it.
+
+    `original_title` and `original_authors` are in the paper's own language and script, where that is not English;
+    `institution` is that of the authors, `published` says where and when, as far as the paper itself tells.
+    """
 
     authors: tuple[str, ...]
     title: str
     year: str
     note: str
+    original_authors: tuple[str, ...] = ()
+    original_title: str = ""
+    institution: str = ""
+    published: str = ""
 
     def __str__(self) -> str:
-        return ", ".join(part for part in (" and ".join(self.authors), self.title, self.year) if part)
+        original = self.original_title and f"{', '.join(self.original_authors)}: {self.original_title}".lstrip(": ")
+        parts = (", ".join(self.authors), self.title, original, self.institution, self.published, self.year)
+        return ", ".join(part for part in parts if part)
+
+    @property
+    def short(self) -> str:
+        """First author, title and year, for a row of a table."""
+        first = f"{self.authors[0]} et al." if len(self.authors) > 2 else " and ".join(self.authors)
+        return ", ".join(part for part in (first, self.title, self.year) if part)
+
+    def bibtex(self, key: str) -> str:
+        """An entry for a bibliography, in the paper's own script where it has one."""
+        fields = {
+            "author": " and ".join(self.original_authors or self.authors),
+            "title": f"{self.original_title} ({self.title})" if self.original_title else self.title,
+            "institution": self.institution,
+            "howpublished": self.published,
+            "year": self.year,
+        }
+        lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+        return "\n".join([f"@misc{{{key},", *lines, "}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A choice of what the paper leaves open, and why it may be what the authors did.
+
+    `scenarios` has what plays in place of a scenario of the claims, by its id; what it does not name is the same as in
+    the first reading, which names none. `values` renames swept values that claims select: the controller
+    ``cubic`` of the claims may be another variant here. `found` marks a reading that was chosen because its
+    results fit; `price` says what it costs elsewhere.
+    """
+
+    id: str
+    title: str
+    reason: str
+    found: bool = False
+    price: str = ""
+    scenarios: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +217,5 @@ class Study:
     settings: tuple[Setting, ...]
     tables: tuple[TableSpec, ...]
     figures: tuple[FigureSpec, ...]
+    readings: tuple[Reading, ...] = ()
+    """Choices of what the paper leaves open, the first of which is that of the scenarios as they are."""

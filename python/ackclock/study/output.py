@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.drawing import curves
-from ackclock.study import figures, overlays, report_origin, tables, warned, wording
+from ackclock.study import figures, overlays, readings, report_origin, tables, warned, wording
 from ackclock.study.failures import grouped
 from ackclock.study.model import FigureSpec
 from ackclock.study.place import CLAIMS
 from ackclock.study.runner import Judged, Report
+from ackclock.study.verdict import BETWEEN
 
 REPORT = "report.md"
 
@@ -61,9 +62,8 @@ def _report(report: Report, built: list[tables.Table], origin: dict[str, Any]) -
         ]
     if report.added:
         lines += [f"Beside the controllers of the study: {', '.join(report.added)}.", ""]
-    header = ["claim", "verdict", "measured", "paper", "tolerance", "statement", "detail"]
-    rows = [header, *([*claim_cells(item, quick=report.quick), item.verdict.detail] for item in report.claims)]
-    lines += ["## Claims", "", tables.markdown(rows)]
+    lines += ["## Claims", "", *_claims(report)]
+    lines += readings.lines(report)
     if report.failures:
         lines += _failures(report)
     warnings = warned.every(report.results.results)
@@ -80,6 +80,19 @@ def _report(report: Report, built: list[tables.Table], origin: dict[str, Any]) -
         picture = f"![{figure.title}](figures/{figure.id}.svg)" if drawn else "Not drawn: there are no captures of it."
         lines += [f"## {figure.title}{paper}", "", picture, ""]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _claims(report: Report) -> list[str]:
+    """A table of the claims, and what decided each of them in a list below it."""
+    header = ["claim", "verdict", "measured", "paper", "tolerance", "statement"]
+    rows = [header, *(claim_cells(item, quick=report.quick) for item in report.claims)]
+    lines = [tables.markdown(rows)]
+    details = [item for item in report.claims if item.verdict.detail and item.judged]
+    if details:
+        lines += ["What decided:", ""]
+    for item in details:
+        lines += [f"- {item.claim.id}", *(f"  - {part}" for part in item.verdict.detail.split(BETWEEN))]
+    return [*lines, ""] if details else lines
 
 
 def _captured(figure: FigureSpec, report: Report) -> bool:

@@ -40,5 +40,6 @@ def _cells(item: Judged, *, quick: bool) -> list[str]:
     paper = claim.paper if isinstance(claim.paper, float | int) else None
     low, high = verdict.interval or (None, None)
     chart = "" if verdict.value is None else html.intervals([[Mark(verdict.value, low, high)]], zero=paper)[0]
-    sign = html.badge(wording.outcome(item, quick=quick), _TONES[verdict.outcome])
+    tone = _TONES[verdict.outcome] if item.judged else "open"
+    sign = html.badge(wording.outcome(item, quick=quick), tone)
     return [claim.id, sign, wording.measured(item), wording.paper(claim), chart, claim.statement]

@@ -20,13 +20,16 @@ from ackclock.study import captured, code, document, extension, locate, selectio
 from ackclock.study.code import Claim, Code
 from ackclock.study.extension import Added
 from ackclock.study.failures import Failure, reason
-from ackclock.study.model import Setting, Study
+from ackclock.study.model import Reading, Setting, Study
 from ackclock.study.runs import Results
-from ackclock.study.verdict import BETWEEN, Verdict
+from ackclock.study.verdict import BETWEEN, Verdict, labelled
 from ackclock.sweeps.arguments import checked_jobs
 from ackclock.sweeps.engines import SIM, check_kernel, check_noticed, played_by
 from ackclock.sweeps.run import Progress, counted, in_memory
 from ackclock.sweeps.sweep import sweep
+
+NOT_JUDGED = "not judged"
+"""What a quick run says of a claim that it does not confirm."""
 
 _FEW = 2_000_000
 """Segments that are simulated sooner than other processes could begin to."""
@@ -42,11 +45,31 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A claim and what became of it. `broken` says what its check raised, if it did not come to an end."""
+    """A claim and what became of it. `broken` says what its check raised, if it did not come to an end.
+
+    `under` has the verdict under each reading on which the claim depends, by its id; nothing, where it depends on none.
+    A quick run decides nothing that it does not confirm: such a claim is not `judged`.
+    """
 
     claim: Claim
     verdict: Verdict
     broken: str = ""
+    under: Mapping[str, Verdict] = field(default_factory=dict)
+    judged: bool = True
+
+    @property
+    def conclusion(self) -> str:
+        """What became of the paper's sentence: reproduced, under some readings only, refuted under all, or open."""
+        if not self.judged:
+            return NOT_JUDGED
+        if self.verdict.outcome == "pass":
+            return "reproduced"
+        passed = [name for name, verdict in self.under.items() if verdict.outcome == "pass"]
+        if passed:
+            return f"reproduced under {', '.join(passed)} only"
+        if self.verdict.outcome == "fail":
+            return "refuted under every reading tried" if self.under else "refuted"
+        return "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +91,9 @@ class Report:
     @property
     def failed(self) -> bool:
         """Whether a claim failed, the check of one did not come to an end, or a run failed."""
-        return bool(self.failures) or any(item.verdict.outcome == "fail" or item.broken for item in self.claims)
+        return bool(self.failures) or any(
+            (item.verdict.outcome == "fail" and item.judged) or item.broken for item in self.claims
+        )
 
     @property
     def broken(self) -> bool:
@@ -77,8 +102,12 @@ class Report:
 
     @property
     def open(self) -> tuple[Judged, ...]:
-        """The claims that do not hold: refuted or inconclusive. Soft ones, on which nothing rests, are not counted."""
-        return tuple(item for item in self.claims if item.verdict.outcome != "pass" and not item.claim.soft)
+        """The claims that do not hold: refuted or inconclusive. Soft ones, on which nothing rests, are not counted, nor
+        are those that a quick run does not judge.
+        """
+        return tuple(
+            item for item in self.claims if item.verdict.outcome != "pass" and item.judged and not item.claim.soft
+        )
 
     @property
     def failures(self) -> tuple[Failure, ...]:
@@ -105,9 +134,15 @@ class Report:
                     "more": item.verdict.more,
                     "interval": item.verdict.interval,
                     "verdict": item.verdict.outcome,
+                    "conclusion": item.conclusion,
+                    "readings": {name: _short(verdict) for name, verdict in item.under.items()},
                     "soft": item.claim.soft,
                 }
                 for item in self.claims
+            ],
+            "readings": [
+                {"id": each.id, "title": each.title, "reason": each.reason, "found": each.found, "price": each.price}
+                for each in self.study.readings
             ],
             "failed": [failure.to_json() for failure in self.failures],
             "wall_s": self.wall_s,
@@ -212,17 +247,49 @@ def run(
         read(0, halves)
     known = {name: selections.known(plan) for name, plan in full.items()}
     results = Results(found, quick=quick, known=known, seen=seen)
-    claims = judge(loaded.code.claims, results)
+    claims = judge(loaded.code.claims, results, loaded.study.readings)
     names = tuple(item.label for item in added)
     return Report(loaded.study, loaded.code, results, claims, quick, round(time.monotonic() - begun, 3), names, todo)
 
 
-def judge(claims: Sequence[Claim], results: Results) -> tuple[Judged, ...]:
-    """The verdict on each claim. A check that raises is inconclusive, so that the others are still heard."""
-    return tuple(_judged(item, results) for item in claims)
+def judge(claims: Sequence[Claim], results: Results, readings: Sequence[Reading] = ()) -> tuple[Judged, ...]:
+    """The verdict on each claim, under each of the `readings` on which it depends.
+
+    A check that raises is inconclusive, so that the others are still heard.
+    """
+    return tuple(_judged(item, results, readings) for item in claims)
 
 
-def _judged(item: Claim, results: Results) -> Judged:
+def _judged(item: Claim, results: Results, readings: Sequence[Reading]) -> Judged:
+    results.asked.clear()
+    verdict, broken = _checked(item, results)
+    asked = set(results.asked)
+    others = [each for each in readings[1:] if asked & set(each.scenarios)]
+    if others and not broken:
+        under = {readings[0].id: verdict}
+        for reading in others:
+            with results.under(reading):
+                under[reading.id], broken = _checked(item, results)
+            if broken:
+                return Judged(item, under[reading.id], broken)
+        joined = _joined(under)
+    else:
+        under, joined = {}, verdict
+    decided = joined.outcome == "pass" or not results.quick or bool(broken)
+    return Judged(item, joined, broken, under, decided)
+
+
+def _joined(under: Mapping[str, Verdict]) -> Verdict:
+    """The verdict of the first reading, which is open unless all readings agree."""
+    first = next(iter(under.values()))
+    parts = [labelled(f"reading {name}", dataclasses.replace(each, detail="")).detail for name, each in under.items()]
+    detail = BETWEEN.join([*parts, *([first.detail] if first.detail else [])])
+    agreed = len({each.outcome for each in under.values()}) == 1
+    return dataclasses.replace(first, outcome=first.outcome if agreed else "inconclusive", detail=detail)
+
+
+def _checked(item: Claim, results: Results) -> tuple[Verdict, str]:
+    """A verdict, and what the check raised, if it did."""
     results.missed.clear()
     try:
         verdict = item.judge(results)
@@ -231,8 +298,13 @@ def _judged(item: Claim, results: Results) -> Judged:
     except Exception as error:  # whatever the code of a study raises
         known = isinstance(error, AckclockError)
         broken = one_line(f"an error: {error}" if known else f"{type(error).__name__}: {error}")
-        return Judged(item, _missing(Verdict("inconclusive", detail=f"the check raised {broken}"), results), broken)
-    return Judged(item, _missing(verdict, results))
+        return _missing(Verdict("inconclusive", detail=f"the check raised {broken}"), results), broken
+    return _missing(verdict, results), ""
+
+
+def _short(verdict: Verdict) -> dict[str, Any]:
+    """A verdict under a reading, for ``--json``."""
+    return {"verdict": verdict.outcome, "value": verdict.value, "more": verdict.more, "interval": verdict.interval}
 
 
 def _missing(verdict: Verdict, results: Results) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from ackclock.study import kinds, times
 from ackclock.study.captured import PLACE
 from ackclock.study.failures import Failure, Failures
 from ackclock.study.kinds import Kind
-from ackclock.study.model import Where
+from ackclock.study.model import Reading, Where
 from ackclock.study.selections import Known, key_among, value_among
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -162,9 +163,17 @@ class Runs:
     run ever has, or a key that is not swept, is one (:class:`InputError`).
     """
 
-    def __init__(self, scenario: str, runs: list[Run], known: Known, failures: Failures | None = None) -> None:
+    def __init__(
+        self,
+        scenario: str,
+        runs: list[Run],
+        known: Known,
+        failures: Failures | None = None,
+        renamed: Mapping[str, str] | None = None,
+    ) -> None:
         self.scenario = scenario
         self.known = known
+        self._renamed = renamed or {}
         self._runs = runs
         self._failures = failures or Failures()
         self._every, self._wanted = self, dict[str, Any]()
@@ -210,6 +219,7 @@ class Runs:
         for condition in conditions:
             wanted.update(condition)
         wanted.update(equal)
+        wanted = {key: self._renamed.get(str(value), value) for key, value in wanted.items()}
         for key, value in wanted.items():
             try:
                 value_among(key, value, self.known)
@@ -220,7 +230,7 @@ class Runs:
             return all(_same(run.params.get(key), value) for key, value in wanted.items())
 
         kept = [run for run in self._runs if chosen(run)]
-        found = Runs(self.scenario, kept, self.known, self._failures.where(chosen))
+        found = Runs(self.scenario, kept, self.known, self._failures.where(chosen), self._renamed)
         found._every, found._wanted = self._every, {**self._wanted, **wanted}
         return found
 
@@ -241,7 +251,12 @@ class Runs:
             raise _wrong(problem, f"runs of '{self.scenario}'") from None
         played: tuple[Run | Failure, ...] = (*self._runs, *self.failed)
         found = {run.params[key] for run in played if key in run.params}
-        return [value for value in self.known[key] if value in found]
+        called = {new: old for old, new in self._renamed.items()}
+        return [called.get(str(value), value) for value in self.known[key] if value in found]
+
+    def read_as(self, renamed: Mapping[str, str]) -> Runs:
+        """The same runs, of which claims select some swept values by the names of another reading."""
+        return Runs(self.scenario, self._runs, self.known, self._failures, renamed)
 
     def values(self, quantity: Quantity) -> list[float | None]:
         """The quantity of each run."""
@@ -342,6 +357,10 @@ class Results:
         self.quick = quick
         self.missed: set[Failure] = set()
         """The failed runs that were asked for since this was last cleared."""
+        self.asked: set[str] = set()
+        """The scenarios that were asked for since this was last cleared, by the names of the first reading."""
+        self.reading: Reading | None = None
+        """The choice of what the paper leaves open under which claims are judged; none: as the scenarios are."""
         self._runs = {
             name: Runs.of(
                 name, result, (known or {}).get(name), Failures.of(name, result, self.missed), (seen or {}).get(name)
@@ -357,7 +376,19 @@ class Results:
     def __getitem__(self, scenario: str) -> Runs:
         if scenario not in self._runs:
             raise _wrong(unknown("scenario", scenario, self._runs), "results")
-        return self._runs[scenario]
+        self.asked.add(scenario)
+        if self.reading is None or scenario not in self.reading.scenarios:
+            return self._runs[scenario]
+        return self._runs[self.reading.scenarios[scenario]].read_as(self.reading.values)
+
+    @contextmanager
+    def under(self, reading: Reading | None) -> Iterator[Results]:
+        """The runs as a reading has them, for as long as the context lasts."""
+        before, self.reading = self.reading, reading
+        try:
+            yield self
+        finally:
+            self.reading = before
 
     def __contains__(self, scenario: object) -> bool:
         return scenario in self._runs

@@ -10,7 +10,7 @@ from ackclock.errors import InputError, Problem, unknown
 from ackclock.scenario.plan import Job, Plan
 from ackclock.series import CELL, FLOW, SERIES, USER
 from ackclock.study.document import FILE
-from ackclock.study.model import GOODPUT, FigureSpec, SeriesSpec, Study, TableSpec, Where
+from ackclock.study.model import GOODPUT, FigureSpec, Reading, SeriesSpec, Study, TableSpec, Where
 from ackclock.study.reader import Source
 
 Value = str | int | float | bool
@@ -40,11 +40,21 @@ def value_among(key: str, value: Value, among: Known) -> None:
 def check(study: Study, plans: Mapping[str, Plan]) -> None:
     """Raise :class:`InputError` for the first selection that no full run of the study can fill."""
     among = {name: known(plan) for name, plan in plans.items()}
-    for place, problem in (*_of_tables(study.tables, among), *_of_figures(study.figures, among, plans)):
+    of_figures = _of_figures(study.figures, among, plans)
+    for place, problem in (*_of_readings(study.readings, among), *_of_tables(study.tables, among), *of_figures):
         raise _refused(study, place, problem)
 
 
 Found = tuple[tuple[str | int, ...], Problem]
+
+
+def _of_readings(readings: Sequence[Reading], among: Mapping[str, Known]) -> Iterable[Found]:
+    """What a reading calls swept values is there in one of the scenarios that it puts in place of others."""
+    for i, reading in enumerate(readings):
+        steps = [str(step) for name in reading.scenarios.values() for values in among[name].values() for step in values]
+        for old, new in reading.values.items():
+            if new not in steps:
+                yield ("readings", i, "values", old), unknown("swept value", new, sorted(set(steps)))
 
 
 def _of_tables(tables: Sequence[TableSpec], among: Mapping[str, Known]) -> Iterable[Found]:

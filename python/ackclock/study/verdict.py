@@ -115,6 +115,15 @@ def every(*verdicts: Verdict) -> Verdict:
     return replace(worst, detail=detail)
 
 
+def either(*verdicts: Verdict) -> Verdict:
+    """One of them: it passes where one does, and fails only where all do. "Not enough runs" is never "fails"."""
+    if not verdicts:
+        return Verdict("inconclusive", detail="there is nothing to check")
+    best = max(verdicts, key=lambda verdict: _ORDER.index(verdict.outcome))
+    detail = BETWEEN.join(dict.fromkeys(verdict.detail for verdict in verdicts if verdict.detail))
+    return replace(best, detail=detail)
+
+
 def least(found: Iterable[tuple[str, Verdict]]) -> Verdict:
     """Of many checks of the same kind the one that decides: the worst outcome, of these the smallest value."""
     return _deciding(found, 1.0)

@@ -6,7 +6,7 @@ import math
 import textwrap
 
 from ackclock.study.code import Claim
-from ackclock.study.runner import Judged
+from ackclock.study.runner import NOT_JUDGED, Judged
 from ackclock.study.verdict import BETWEEN, Verdict
 
 NO_EVIDENCE = "quick: not evidence"
@@ -21,6 +21,8 @@ _LEAST, _MOST, _ALONE = 2, 5, 4  # significant digits beside an interval, and of
 
 def outcome(item: Judged, *, quick: bool) -> str:
     """The verdict with what limits it: ``pass (quick: not evidence)``."""
+    if not item.judged:
+        return f"{NOT_JUDGED} (quick)"
     notes = [*(["soft"] if item.claim.soft else []), *([NO_EVIDENCE] if quick else [])]
     return f"{item.verdict.outcome} ({'; '.join(notes)})" if notes else item.verdict.outcome
 
@@ -61,7 +63,7 @@ def lines(item: Judged, *, quick: bool, width: int) -> list[str]:
     rest = f"{before}{item.claim.statement.split(_VALUE)[0]}"
     if len(rest) > room and item.claim.short:
         rest = f"{before}{item.claim.short}"
-    why = undecided(item.verdict)
+    why = undecided(item.verdict) if item.judged else None
     return [
         first,
         *textwrap.wrap(rest, width, initial_indent=_INDENT, subsequent_indent=_INDENT),

@@ -50,3 +50,30 @@ def waited(run: Run) -> float | None:
     packets = sum(user["delivered_packets"] for user in run.users)
     total = sum(user["mean_wait_s"] * user["delivered_packets"] for user in run.users if user["delivered_packets"])
     return total / packets if packets else None
+
+
+@measure(kind="ratio")
+def short_over_long(run: Run) -> float | None:
+    """Rate of the flow with the shorter RTT over that of the other."""
+    long, short = (float(run.flow(name)["goodput_bps"]) for name in ("0", "1"))
+    return short / long if long > 0 else None
+
+
+@measure(kind="share")
+def first_share(run: Run) -> float | None:
+    """Share of the first of two flows in the rate of both."""
+    rates = [float(run.flow(name)["goodput_bps"]) for name in ("0", "1")]
+    return rates[0] / sum(rates) if sum(rates) > 0 else None
+
+
+@measure(kind="amount")
+def estimate(run: Run) -> float | None:
+    """Bandwidth that Westwood estimates, over the rate of the link: what its slow-start threshold is after losses.
+
+    The threshold is the estimate times the smallest RTT (Mascolo et al., Westwood).
+    """
+    begin, rate = run.duration / 6, float(run.resolved["links"][0]["rate_bps"])
+    thresholds = run.series("ssthresh")
+    found = [value for time, value in zip(thresholds.time, thresholds.value, strict=True) if time >= begin]
+    least = run.series("min_rtt").at(run.duration)
+    return 8 * sum(found) / len(found) / least / rate if found and least > 0 else None

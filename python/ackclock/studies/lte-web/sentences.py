@@ -1,0 +1,142 @@
+"""Claims about what the paper says besides its figures: of controllers, of the load, and of the initial window."""
+
+from __future__ import annotations
+
+import itertools
+
+from ackclock.study import (
+    Results,
+    Verdict,
+    at_least,
+    at_most,
+    between,
+    claim,
+    every,
+    greatest,
+    labelled,
+    least,
+    mean_interval,
+)
+
+from .measures import estimate, first_share, load_time, rho, short_over_long
+
+PAPER_CUBIC = "cubic(variant=cubic_2007)"
+LINE, BUNCHED = "100 Mbit/s", "on=1 ms, off=19 ms, rate=100 Mbit/s"
+
+
+@claim(
+    "A15",
+    "With fewer than 15 users the load is below 50 %. Value: share of the blocks with 15 users, CUBIC of 2007, 100 ms.",
+    short="Fewer than 15 users load the cell by less than 50 %.",
+    unit="of the blocks",
+    paper=0.50,
+    tolerance="0.40 to 0.55 with 15 users, below 0.50 with 10",
+)
+def a15(results: Results) -> Verdict:
+    """Compare the load with that which the text gives in passing."""
+
+    def load(users: int) -> Verdict:
+        runs = results["algorithms"].where({"topology.rtt": "100 ms", "topology.users": users}, cc=PAPER_CUBIC)
+        found = runs.interval(rho)
+        return between(found, 0.40, 0.55) if users == 15 else at_most(found, 0.50)
+
+    return every(labelled("15 users", load(15)), labelled("10 users", load(10)))
+
+
+@claim(
+    "A16",
+    "How much several connections save depends on the initial window W0: the smaller it is, the more, because they "
+    "send x W0 at once. Value: saving of four with W0 = 4 less that with W0 = 10.",
+    short="A smaller initial window makes connections save more.",
+    unit="of the load time",
+    paper="more",
+    tolerance="the saving of 4 connections falls from W0 = 4 to 10 and to 32, paired",
+)
+def a16(results: Results) -> Verdict:
+    """Compare savings between initial windows."""
+    found = []
+    for few, many in itertools.pairwise(iw for iw in results["initial-window"].steps("tcp.iw") if iw != 2):
+        fall = _saving_difference(results, few, many)
+        found.append((f"W0 = {few} to {many}", fall))
+    return least(found)
+
+
+def _saving_difference(results: Results, few: object, many: object) -> Verdict:
+    """The saving of four connections with one initial window less that with another, replication by replication."""
+    savings = []
+    for iw in (few, many):
+        runs = results["initial-window"].where({"tcp.iw": iw})  # type: ignore[dict-item]
+        one, four = ({run.replication: load_time(run) for run in runs.where({"app.connections": x})} for x in (1, 4))
+        savings.append({n: 1 - b / a for n in one if (a := one[n]) and (b := four.get(n))})
+    common = sorted(set(savings[0]) & set(savings[1]))
+    return at_least(mean_interval([savings[0][n] - savings[1][n] for n in common]), 0.0)
+
+
+@claim(
+    "A17",
+    "CUBIC flows with different RTTs share a link evenly. Value: rate with 16 ms over that with 160 ms, CUBIC of 2007.",
+    short="CUBIC flows with different RTTs share evenly.",
+    unit="times",
+    paper=1,
+    tolerance="at most 1.25 (ours)",
+)
+def a17(results: Results) -> Verdict:
+    """Look at how evenly two flows share."""
+    return at_most(results["rtt-pair"].where({"flows.1.cc": PAPER_CUBIC}).interval(short_over_long), 1.25)
+
+
+@claim(
+    "A18",
+    "They share more evenly than those of NewReno and HighSpeed. Value: the smallest ratio of the unevenness of one of "
+    "these to CUBIC's.",
+    short="They share more evenly than NewReno and HighSpeed.",
+    unit="times",
+    paper="more evenly",
+    tolerance="more than 1",
+)
+def a18(results: Results) -> Verdict:
+    """Compare how evenly the flows of three controllers share."""
+    runs = results["rtt-pair"]
+    cubic = runs.where({"flows.1.cc": PAPER_CUBIC})
+    return least(
+        (cc, at_least(runs.where({"flows.1.cc": cc}).ratio(short_over_long, cubic), 1.0))
+        for cc in ("newreno", "highspeed")
+    )
+
+
+@claim(
+    "A19",
+    "Beside NewReno or CUBIC a flow of Vegas gets much less. Value: its largest share of the rate of both.",
+    short="Beside NewReno or CUBIC Vegas gets much less.",
+    unit="of the rate",
+    paper="much less",
+    tolerance="at most a third (ours)",
+)
+def a19(results: Results) -> Verdict:
+    """Look at the share of Vegas."""
+    runs = results["beside"]
+    return greatest(
+        (f"beside {cc}", at_most(runs.where({"flows.1.cc": cc}).interval(first_share), 1 / 3))
+        for cc in ("newreno", PAPER_CUBIC)
+    )
+
+
+@claim(
+    "A20",
+    "Westwood overestimates the bandwidth when acknowledgments arrive together, Westwood+ does not. Value: Westwood's "
+    "estimate with bunched acknowledgments, over the rate of the link.",
+    short="Bunched acknowledgments: Westwood overestimates.",
+    unit="times",
+    paper="too high",
+    tolerance="Westwood at least 1.1 bunched and at most 1.1 otherwise, Westwood+ at most 1.1 either way (ours)",
+)
+def a20(results: Results) -> Verdict:
+    """Compare the estimates of both with and without bunched acknowledgments."""
+    runs = results["bunched"]
+
+    def of(cc: str, rate: str) -> Verdict:
+        found = runs.where({"topology.links.1.rate": rate}, cc=cc).interval(estimate)
+        high = cc == "westwood" and rate == BUNCHED
+        return labelled(f"{cc}, {rate}", at_least(found, 1.1) if high else at_most(found, 1.1))
+
+    return every(of("westwood", BUNCHED), of("westwood", LINE), of("westwood+", BUNCHED), of("westwood+", LINE))
