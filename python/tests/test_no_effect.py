@@ -31,6 +31,17 @@ def queue(text: str) -> tuple[str, str]:
 
 CASES = [
     (
+        (FLOW, f'{FLOW}profile = "rfc"\niw = 32\n'),
+        ["flows.0.tcp.iw: iw_bound rfc6928 of 'rfc' makes 32 segments 14600 bytes; write tcp = { iw_bound"],
+    ),
+    ((FLOW, f'{FLOW}profile = "rfc"\niw = 10\n'), []),
+    ((FLOW, f'{FLOW}profile = "rfc"\niw = 32\ntcp = {{ iw_bound = "none" }}\n'), []),
+    (
+        (FLOW, f'{FLOW}iw = 5\nmss = "1460 B"\ntcp = {{ iw_bound = "rfc5681" }}\n'),
+        ["flows.0.tcp.iw: iw_bound rfc5681 of 'linux' makes 5 segments 4380 bytes; write tcp = { iw_bound"],
+    ),
+    ((FLOW, f"{FLOW}iw = 1000\n"), []),
+    (
         queue('limit = "1 BDP", weights = [1, 2]'),
         ["topology.queue.weights: 'droptail' does not share by weight; remove"],
     ),

@@ -52,7 +52,7 @@ def small(loaded: Loaded) -> ackclock.Result:
         # Series A and B in three readings, single sentences, then what goes beyond the paper.
         (
             False,
-            *[sum((3840, 2400, 2 * 1920, 2 * 1200, 160, 40, 20, 40, 120, 2430, 240, 240, 120, 36, 45, 90, 90, 3))],
+            *[sum((3840, 2400, 2 * 960, 2 * 600, 160, 40, 20, 40, 120, 2430, 240, 240, 120, 36, 45, 90, 90, 3))],
         ),
         (True, 60 + 48 + 60 + 12 + 144 + 24 + 8 + 8 + 4 + 4 + 4 + 12 + 3),
     ],

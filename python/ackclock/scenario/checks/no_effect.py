@@ -84,6 +84,8 @@ def _found(scenario: Scenario, document: Document, changed: Set[str]) -> Iterato
             yield ("flows", index, "cc"), _NOBODY
         if (distorted := _distorted(flow)) is not None:
             yield ("flows", index, "profile"), distorted
+        if (bounded := _bounded(flow, flows[first].get("mss", 0))) is not None:
+            yield ("flows", index, "tcp", "iw"), bounded
         if (idle := _never_slow(flow, flows[first], names, end)) is not None:
             yield ("flows", index, "app", "read"), idle
         first += flow.count
@@ -219,6 +221,19 @@ def _distorted(flow: Flow) -> str | None:
         "its window through losses, meets that often: what is measured is timeouts more than its own law"
     )
     return f'{problem}; take profile = "linux", or tcp = {{ loss_detection = "rack", tlp = true }}'
+
+
+def _bounded(flow: Flow, mss: int) -> str | None:
+    """Of an initial window that its bound makes smaller (RFC 6928 §2, RFC 5681 §3.1)."""
+    if flow.datagrams or "iw" not in flow.tcp_options:
+        return None
+    options = engine.tcp_options(flow.profile, flow.tcp_options, flow.cc.name)
+    segments = 2 if mss > 2190 else 3 if mss > 1095 else 4
+    most = {"rfc6928": max(2 * mss, 14_600), "rfc5681": segments * mss}.get(str(options["iw_bound"]))
+    if most is None or int(options["iw"]) * mss <= most:
+        return None
+    problem = f"iw_bound {options['iw_bound']} of '{flow.profile}' makes {options['iw']} segments {most} bytes"
+    return f'{problem}; write tcp = {{ iw_bound = "none" }}, or give at most {most // mss}'
 
 
 def _of_flow(flow: Flow, end: int) -> Iterator[tuple[Path, str]]:
