@@ -153,12 +153,12 @@ def claim(
 
 
 def load(folder: Path) -> Code:
-    """The measures and claims in a study's `claims.py`, in their order there. Raises :class:`InputError`."""
+    """The measures and claims in a study's `claims.py`, claims in order of their ids. Raises :class:`InputError`."""
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"there is no {FILE}", "write one, with a @claim for each sentence", source=str(folder))
     found = values(folder, path)
-    claims = tuple(dict.fromkeys(item for item in found if isinstance(item, Claim)))
+    claims = tuple(sorted(dict.fromkeys(item for item in found if isinstance(item, Claim)), key=_by_number))
     if not claims:
         raise InputError("has no claim", "write at least one, with @claim", source=str(path))
     ids = [item.id for item in claims]
@@ -166,6 +166,13 @@ def load(folder: Path) -> Code:
         if item in ids[:index]:
             raise InputError(f"claim '{item}' is there twice", "give each its own id", source=str(path))
     return Code({item.name: item for item in found if isinstance(item, Measure)}, claims)
+
+
+def _by_number(item: Claim) -> tuple[str, int, str]:
+    """Letters, then the number, whichever file of the study a claim is in: A2 comes before A10, and A before E."""
+    found = re.fullmatch(r"(\D*)(\d*)(.*)", item.id)
+    letters, number, rest = found.groups() if found else (item.id, "", "")
+    return letters, int(number or 0), rest
 
 
 def values(folder: Path, path: Path) -> list[object]:
