@@ -39,6 +39,7 @@ _OF = {
     "study": "ackclock study run blbe-slow-start --quick",
     "study list": "ackclock study list",
     "study show": "ackclock study show high-bdp",
+    "study new": "ackclock study new studies/my-paper",
     "study run": "ackclock study run high-bdp --quick --cc bbr3 --out results/mine",
 }
 

@@ -14,7 +14,7 @@ from ackclock.cli import console, lasting
 from ackclock.cli.exit_codes import FAILED, FINDING, INTERRUPTED, OK
 from ackclock.cli.options import by_engine, effective
 from ackclock.scenario.plan import Plan
-from ackclock.study import load, locate, measured, output, runner, selections, unplayed, warned, wording
+from ackclock.study import load, locate, measured, output, runner, selections, skeleton, unplayed, warned, wording
 from ackclock.study.document import read
 from ackclock.study.failures import by_problem, grouped
 from ackclock.study.model import Reading, Study
@@ -119,6 +119,15 @@ def show(name: str, *, as_json: bool) -> int:
 def _reason(reading: Reading) -> str:
     """Why a reading is one, and of one that was found what it costs."""
     return f"{reading.reason} Found by search; {reading.price}" if reading.found else reading.reason
+
+
+def new(directory: Path) -> int:
+    """Write a new study, and say what to do with it."""
+    out = console.stdout()
+    for path in skeleton.write(directory):
+        console.say(out, str(path))
+    console.say(out, f"\nit runs as it is: ackclock study run {directory} --quick\nthen replace what is in capitals")
+    return OK
 
 
 def run(request: Request) -> int:

@@ -34,6 +34,14 @@ def study_show_command(name: StudyName, /, *, json: Json = False) -> int:
     return show(name, as_json=json)
 
 
+@study_app.command(name="new", help_epilogue=example("study new"))
+def study_new_command(directory: Annotated[Path, Parameter(help="A directory that is not there yet.")], /) -> int:
+    """Write a new study: scenarios, readings, a claim, a table and a figure that run as they are, to be changed."""
+    from ackclock.cli.study import new
+
+    return new(directory)
+
+
 @study_app.command(name="run", help_epilogue=example("study run"))
 def study_run_command(
     name: StudyName,
