@@ -1,7 +1,7 @@
 """Reports that are kept beside the code: tables and figures of a full run, and a few of its runs to be played again.
 
 A report says by which commit it was made. That alone does not tell whether it still holds: most changes move nothing.
-So the flows of some cheap runs are kept as a digest. Who plays them again learns whether the numbers would be others now.
+So the flows of some cheap runs are kept as a digest. Played again, they tell whether the numbers would be others now.
 """
 
 from __future__ import annotations
