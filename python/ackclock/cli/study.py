@@ -79,6 +79,7 @@ def show(name: str, *, as_json: bool) -> int:
                         "statement": item.statement,
                         "unit": item.unit,
                         "paper": item.paper,
+                        "origin": item.origin,
                         "tolerance": item.tolerance,
                         "soft": item.soft,
                     }

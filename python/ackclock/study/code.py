@@ -69,7 +69,8 @@ class Claim:
     """A sentence of the paper, in our words, and what decides whether it holds here.
 
     `paper` is the paper's value of what is measured, in the same `unit`, or in words what it says instead;
-    `tolerance` says how close is close. `short` is the statement in :data:`SHORT` characters, for a line of a terminal.
+    `tolerance` says how close is close. `origin` says where the paper has it: its text, a table, or a figure read off by
+    eye. `short` is the statement in :data:`SHORT` characters, for a line of a terminal.
     """
 
     id: str
@@ -80,6 +81,7 @@ class Claim:
     check: Callable[[Results], Verdict]
     unit: str = ""
     short: str = ""
+    origin: str = ""
 
     def judge(self, results: Results) -> Verdict:
         """The verdict. A soft claim never fails: what contradicts it makes it inconclusive."""
@@ -133,13 +135,15 @@ def claim(
     short: str = "",
     unit: str = "",
     paper: float | str | None = None,
+    origin: str = "",
     tolerance: str = "",
     soft: bool = False,
 ) -> Callable[[Callable[[Results], Verdict]], Claim]:
     """Make a claim of the function that checks it.
 
     `unit` is that of the value that it measures, and of `paper`: "kbit/s", "%", "times" for a ratio. A `paper` in words
-    is of another quantity, or of none. `short` says the statement in one line of a terminal, where it is longer. Raises
+    is of another quantity, or of none. `origin` says where the paper has the sentence and the number: "text of section
+    4.2", "table 3", "figure 2, read off by eye". `short` says the statement in one line of a terminal, where it is longer. Raises
     :class:`InputError` for one that is too long itself.
     """
     if len(short) > SHORT:
@@ -147,7 +151,7 @@ def claim(
         raise InputError(problem, f"say it in {SHORT} or fewer", source=FILE)
 
     def made(check: Callable[[Results], Verdict]) -> Claim:
-        return Claim(name, one_line(statement), paper, tolerance, soft, check, unit, one_line(short))
+        return Claim(name, one_line(statement), paper, tolerance, soft, check, unit, one_line(short), one_line(origin))
 
     return made
 

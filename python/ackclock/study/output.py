@@ -119,4 +119,5 @@ def claim_cells(item: Judged, *, quick: bool) -> list[str]:
     # A value without an interval may be exact, or of a single run: either way nothing is known of its spread.
     alone = verdict.value is not None and verdict.interval is None
     value = f"{wording.measured(item)}{', no interval' if alone else ''}"
-    return [claim.id, wording.outcome(item, quick=quick), value, wording.paper(claim), claim.tolerance, claim.statement]
+    paper = f"{wording.paper(claim)} ({claim.origin})" if claim.origin else wording.paper(claim)
+    return [claim.id, wording.outcome(item, quick=quick), value, paper, claim.tolerance, claim.statement]

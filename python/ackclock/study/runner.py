@@ -130,6 +130,7 @@ class Report:
                     "statement": item.claim.statement,
                     "unit": item.claim.unit,
                     "paper": item.claim.paper,
+                    "origin": item.claim.origin,
                     "value": item.verdict.value,
                     "more": item.verdict.more,
                     "interval": item.verdict.interval,
