@@ -345,6 +345,7 @@ def test_json_is_one_object_and_a_failed_claim_the_exit_code(
         "interval",
         "verdict",
         "conclusion",
+        "origin",
         "readings",
         "soft",
     }

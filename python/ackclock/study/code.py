@@ -69,8 +69,8 @@ class Claim:
     """A sentence of the paper, in our words, and what decides whether it holds here.
 
     `paper` is the paper's value of what is measured, in the same `unit`, or in words what it says instead;
-    `tolerance` says how close is close. `origin` says where the paper has it: its text, a table, or a figure read off by
-    eye. `short` is the statement in :data:`SHORT` characters, for a line of a terminal.
+    `tolerance` says how close is close. `origin` says where the paper has it: its text, a table, or a figure read off
+    by eye. `short` is the statement in :data:`SHORT` characters, for a line of a terminal.
     """
 
     id: str
@@ -143,8 +143,8 @@ def claim(
 
     `unit` is that of the value that it measures, and of `paper`: "kbit/s", "%", "times" for a ratio. A `paper` in words
     is of another quantity, or of none. `origin` says where the paper has the sentence and the number: "text of section
-    4.2", "table 3", "figure 2, read off by eye". `short` says the statement in one line of a terminal, where it is longer. Raises
-    :class:`InputError` for one that is too long itself.
+    4.2", "table 3", "figure 2, read off by eye". `short` says the statement in one line of a terminal, where it is
+    longer. Raises :class:`InputError` for one that is too long itself.
     """
     if len(short) > SHORT:
         problem = f"claim '{name}': short has {len(short)} characters"

@@ -78,6 +78,7 @@ def points(results: Results) -> Iterator[tuple[str, int]]:
     short="Resource block use is linear in the users.",
     unit="R^2",
     paper="linear",
+    origin="text of section 4.2",
     tolerance="R^2 of the means at least 0.98",
 )
 def a1(results: Results) -> Verdict:
@@ -99,6 +100,7 @@ def a1(results: Results) -> Verdict:
     short="Five users use 15 %, thirty 95 % of the blocks.",
     unit="of the blocks",
     paper=0.15,
+    origin="text of section 4.2",
     tolerance="5 users: 4 percentage points; 30: 10 below, 5 above",
 )
 def a2(results: Results) -> Verdict:
@@ -113,6 +115,7 @@ def a2(results: Results) -> Verdict:
     short="Vegas is the slowest everywhere.",
     unit="times",
     paper="slowest",
+    origin="text of section 4.2, of figure 1",
     tolerance="above every other; at 100 ms 1.15 of the best (the threshold is ours)",
 )
 def a3(results: Results) -> Verdict:
@@ -136,6 +139,7 @@ def a3(results: Results) -> Verdict:
     short="Westwood+ is faster than Vegas.",
     unit="times",
     paper="faster",
+    origin="text of section 4.2, of figure 1",
     tolerance="below 1 at every point",
 )
 def a4(results: Results) -> Verdict:
@@ -153,6 +157,7 @@ def a4(results: Results) -> Verdict:
     short="At 100 ms HighSpeed and CUBIC beat NewReno.",
     unit="times",
     paper="slower",
+    origin="text of section 4.2, of figure 1b",
     tolerance="1.03 with 10, 15, 20 and 25 users",
 )
 def a5(results: Results) -> Verdict:
@@ -171,6 +176,7 @@ def a5(results: Results) -> Verdict:
     short="At 10 ms NewReno and CUBIC are alike.",
     unit="times",
     paper="no difference",
+    origin="text of section 4.2, of figure 1a",
     tolerance="0.95 to 1.05 at every number of users",
 )
 def a6(results: Results) -> Verdict:
@@ -188,6 +194,7 @@ def a6(results: Results) -> Verdict:
     short="Pages take longer at 100 ms.",
     unit="times",
     paper="above 1",
+    origin="figure 1, by its sentences",
     tolerance="above 1 at every point",
 )
 def a7(results: Results) -> Verdict:
@@ -205,6 +212,7 @@ def a7(results: Results) -> Verdict:
     short="With few users 2 and 4 connections save time.",
     unit="of the load time",
     paper="clear",
+    origin="text of section 4.2, of figure 2",
     tolerance="at 10 ms above 0, at 100 ms at least 0.10 (ours), 5 and 10 users",
 )
 def a8(results: Results) -> Verdict:
@@ -223,6 +231,7 @@ def a8(results: Results) -> Verdict:
     short="Four connections save 30 % at low load.",
     unit="of the load time",
     paper=0.30,
+    origin="text of section 4.2, of figure 2b",
     tolerance="0.20 to 0.40",
 )
 def a9(results: Results) -> Verdict:
@@ -235,6 +244,7 @@ def a9(results: Results) -> Verdict:
     short="More than four connections are not worth while.",
     unit="of the load time",
     paper="not worth while",
+    origin="text of section 4.2, of figure 2",
     tolerance="0.05, 5 and 10 users, both RTTs",
 )
 def a10(results: Results) -> Verdict:
@@ -269,6 +279,7 @@ def gained(results: Results, x: int, over: int, rtt: str, users: int) -> Interva
     short="The saving falls with the number of users.",
     unit="of the load time",
     paper="falls",
+    origin="text of section 4.2, of figure 2",
     tolerance="the paired difference is above 0",
 )
 def a11(results: Results) -> Verdict:
@@ -297,6 +308,7 @@ def fallen(results: Results, x: int, rtt: str, few: int, many: int) -> Interval:
     short="Too many connections harm a loaded cell.",
     unit="of the load time",
     paper="less",
+    origin="text of section 4.2, of figure 2a",
     tolerance="paired differences; the sign is not given",
 )
 def a12(results: Results) -> Verdict:
@@ -318,6 +330,7 @@ def a12(results: Results) -> Verdict:
     short="Two to four connections save a third.",
     unit="of the load time",
     paper=0.33,
+    origin="conclusion",
     tolerance="0.25 to 0.40; the body of the paper says 30 %",
     soft=True,
 )
@@ -334,6 +347,7 @@ def a13(results: Results) -> Verdict:
     short="At 10 ms loss-based algorithms are alike.",
     unit="times",
     paper="alike",
+    origin="conclusion",
     tolerance="1.10 at every number of users",
     soft=True,
 )

@@ -30,6 +30,7 @@ LINE, BUNCHED = "100 Mbit/s", "on=1 ms, off=19 ms, rate=100 Mbit/s"
     short="Fewer than 15 users load the cell by less than 50 %.",
     unit="of the blocks",
     paper=0.50,
+    origin="text of section 4.2",
     tolerance="0.40 to 0.55 with 15 users, below 0.50 with 10",
 )
 def a15(results: Results) -> Verdict:
@@ -50,6 +51,7 @@ def a15(results: Results) -> Verdict:
     short="A smaller initial window makes connections save more.",
     unit="of the load time",
     paper="more",
+    origin="text of section 4.2",
     tolerance="the saving of 4 connections falls from W0 = 4 to 10 and to 32, paired",
 )
 def a16(results: Results) -> Verdict:
@@ -78,6 +80,7 @@ def _saving_difference(results: Results, few: object, many: object) -> Verdict:
     short="CUBIC flows with different RTTs share evenly.",
     unit="times",
     paper=1,
+    origin="text of section 2.4",
     tolerance="at most 1.25 (ours)",
 )
 def a17(results: Results) -> Verdict:
@@ -92,6 +95,7 @@ def a17(results: Results) -> Verdict:
     short="They share more evenly than NewReno and HighSpeed.",
     unit="times",
     paper="more evenly",
+    origin="text of section 2.4",
     tolerance="more than 1",
 )
 def a18(results: Results) -> Verdict:
@@ -110,6 +114,7 @@ def a18(results: Results) -> Verdict:
     short="Beside NewReno or CUBIC Vegas gets much less.",
     unit="of the rate",
     paper="much less",
+    origin="text of section 2.5",
     tolerance="at most a third (ours)",
 )
 def a19(results: Results) -> Verdict:
@@ -128,6 +133,7 @@ def a19(results: Results) -> Verdict:
     short="Bunched acknowledgments: Westwood overestimates.",
     unit="times",
     paper="too high",
+    origin="text of section 2.6",
     tolerance="Westwood at least 1.1 bunched and at most 1.1 otherwise, Westwood+ at most 1.1 either way (ours)",
 )
 def a20(results: Results) -> Verdict:
