@@ -1,6 +1,6 @@
 """``python -m ackclock`` is the command line."""
 
-from ackclock.cli.entry import main
+from ackclock.cli.entry import command
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    command()

@@ -5,6 +5,7 @@ Modules are counted, not seconds: what a computer does besides has no part in it
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pytest
 from ackclock.cli import pcap
 from ackclock.cli import run as running
 from ackclock.cli.app import app
-from ackclock.cli.entry import main, plain_run
+from ackclock.cli.entry import OBJECTS_OF_START, collect_after_start, main, plain_run
 from shared import ROOT
 
 CAPTURE = ROOT / "conformance/captures/kernel/acks10.sender.pcap.gz"
@@ -161,3 +162,58 @@ print("same")
 def test_the_list_of_commands_says_what_their_own_help_says() -> None:
     done = subprocess.run([sys.executable, "-c", HELPS], capture_output=True, text=True, check=False)
     assert done.stdout == "same\n", done.stderr
+
+
+def _program(begin: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line as the program of a process that has done something before."""
+    code = f"import sys; {begin}; sys.argv[0] = 'ackclock'; from ackclock.cli.entry import command; command()"
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+
+FREED = "A = type('A', (), {'__del__': lambda self: print('freed')}); a = A()"
+
+
+def test_a_program_ends_without_freeing_every_object() -> None:
+    done = _program(f"import atexit; atexit.register(print, 'at exit'); {FREED}", "--version")
+    assert (done.stdout.splitlines()[1:], done.stderr, done.returncode) == (["at exit"], "", 0)
+
+
+def test_a_program_ends_with_the_exit_code_of_its_command() -> None:
+    done = _program("pass", "run", "missing.toml")
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert "missing.toml" in done.stderr
+
+
+def test_a_program_waits_for_its_threads() -> None:
+    late = "import threading, time; threading.Thread(target=lambda: (time.sleep(0.3), print('late'))).start()"
+    assert _program(late, "--version").stdout.splitlines()[1:] == ["late"]
+
+
+def test_a_program_lets_a_profiler_write_what_it_found() -> None:
+    words = [sys.executable, "-m", "cProfile", "-m", "ackclock", "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "function calls" in done.stdout
+
+
+def test_garbage_is_collected_as_usual_after_the_start() -> None:
+    usual, callbacks = gc.get_threshold(), list(gc.callbacks)
+    collect_after_start()
+    assert gc.get_threshold() == (OBJECTS_OF_START, *usual[1:])
+    gc.collect(0)
+    assert (gc.get_threshold(), gc.callbacks) == (usual, callbacks)
+
+
+COLLECTIONS = """\
+import gc
+from ackclock.cli.entry import collect_after_start, main
+before = sum(own["collections"] for own in gc.get_stats())
+collect_after_start()
+main()
+print(sum(own["collections"] for own in gc.get_stats()) - before)
+"""
+
+
+def test_a_run_imports_everything_before_the_first_collection() -> None:
+    words = [sys.executable, "-c", COLLECTIONS, "run", str(SCENARIO), *SHORT]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0"
