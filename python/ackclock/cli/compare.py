@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from ackclock.cli import console, widths
 from ackclock.cli import rank as ranks
 from ackclock.cli.exit_codes import FAILED, OK
@@ -125,7 +123,7 @@ def _print(found: Comparison, request: Request) -> None:
         console.next_steps(out, request.a, by=request.by)
 
 
-def _table(out: Console, found: Comparison) -> text.Shown:
+def _table(out: console.Output, found: Comparison) -> text.Shown:
     """The rows, as wide as there is room for; A, B, the difference and the verdict stay in any case."""
     wide, narrow = (text.table(found.rows, narrow=narrow) for narrow in (False, True))
     words = text.left(found.rows, narrow=True)

@@ -6,12 +6,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
-
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from ackclock.cli import widths as widths_of
 from ackclock.cli.lines import blocks as blocks
@@ -19,29 +14,29 @@ from ackclock.cli.lines import fold as fold
 from ackclock.cli.lines import folded as folded
 from ackclock.cli.lines import print_json as print_json
 from ackclock.cli.lines import warn as warn
+from ackclock.cli.output import GAP as GAP
+from ackclock.cli.output import TIGHT as TIGHT
+from ackclock.cli.output import Justify as Justify
+from ackclock.cli.output import Output as Output
+from ackclock.cli.output import Table as Table
 from ackclock.cli.progress import Lines as Lines
 from ackclock.cli.progress import progress as progress
 
-GAP, TIGHT = 3, 1  # characters between the columns of a table
-_WIDE = 200  # columns when the output is a file or a pipe: tables are not folded there
-_READABLE = 110  # of these: a table that is wider is shown in its narrow form, with all its columns
+if TYPE_CHECKING:
+    from rich.text import Text
 
-Justify = Literal["left", "right"]
-
-
-def stdout() -> Console:
-    """A console on standard output: as wide as the terminal, or wide enough for any table."""
-    return Console(
-        file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False, soft_wrap=False, emoji=False
-    )
+_READABLE = 110  # columns in a file or a pipe: a table that is wider is shown in its narrow form, with all its columns
 
 
-def fits(out: Console, content: Table, *, readable: bool = False) -> bool:
+def stdout() -> Output:
+    """Standard output: as wide as the terminal, or wide enough for any table."""
+    return Output()
+
+
+def fits(out: Output, content: Table, *, readable: bool = False) -> bool:
     """Whether a table can be shown without folding its cells; if `readable`, also that it is not wide in a pipe."""
-    rows = list(zip(*([str(column.header), *map(str, column.cells)] for column in content.columns), strict=True))
-    return widths_of.needed(rows, GAP if any(content.padding) else TIGHT) <= (
-        min(out.width, _READABLE) if readable and not sys.stdout.isatty() else out.width
-    )
+    room = min(out.width, _READABLE) if readable and not sys.stdout.isatty() else out.width
+    return content.needed() <= room
 
 
 def table(
@@ -56,22 +51,17 @@ def table(
     Where it is wider than standard output, cells are folded at blanks, those on the right last: they are numbers. So
     are those of columns that are to stay `whole`.
     """
-    result = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0 if tight else (0, 1))
-    header, *body = rows
-    sides = [justify[index] if index < len(justify) else "right" for index in range(len(header))]
+    sides = [justify[index] if index < len(justify) else "right" for index in range(len(rows[0]))]
     room, gap = stdout().width, TIGHT if tight else GAP
     rigid = [*_numbers(sides), *whole]
-    widths = widths_of.fitted(rows, room, gap, rigid) or widths_of.fitted(rows, room, gap)
-    for index, title in enumerate(header):
-        width = widths[index] if widths is not None and widths_of.needed(rows, gap) > room else None
-        result.add_column(Text(title), justify=sides[index], vertical="top", overflow="fold", width=width)
-    for row in body:
-        result.add_row(*(Text(cell) for cell in row))
-    return result
+    widths = None
+    if widths_of.needed(rows, gap) > room:
+        widths = widths_of.fitted(rows, room, gap, rigid) or widths_of.fitted(rows, room, gap)
+    return Table(rows, sides, widths, tight=tight)
 
 
 def print_table(
-    out: Console,
+    out: Output,
     rows: Sequence[Sequence[str]],
     justify: Sequence[Justify] = (),
     *,
@@ -102,14 +92,14 @@ def _numbers(sides: Sequence[Justify]) -> list[int]:
     return [index for index, side in enumerate(sides) if side == "right"]
 
 
-def say(out: Console, line: str | Text) -> None:
+def say(out: Output, line: str | Text) -> None:
     """Print a line of text, as :func:`ackclock.cli.lines.say` does, or one with looks."""
     if isinstance(line, str) and sys.stdout.isatty():
         line = "\n".join(fold(part, out.width) for part in line.split("\n"))
     out.print(line, soft_wrap=isinstance(line, str) or not sys.stdout.isatty(), markup=False)
 
 
-def next_steps(out: Console, directory: Path, by: str | None = None, *, swept: bool = True) -> None:
+def next_steps(out: Output, directory: Path, by: str | None = None, *, swept: bool = True) -> None:
     """The last line: what to do with a result. One in which nothing is `swept` has nothing to rank."""
     place = shlex.quote(str(directory))
     option = f" --by {shlex.quote(by)}" if by not in (None, "cc") else ""

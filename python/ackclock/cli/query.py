@@ -12,7 +12,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.measure import Measurement
-from rich.table import Table
 
 from ackclock.cli import console
 from ackclock.cli.exit_codes import OK
@@ -59,18 +58,18 @@ def _show(answer: Answer) -> None:
     elif sys.stdout.isatty():
         _records(out, answer.columns, shown)
     else:  # a file or another program folds nothing
-        Console(file=sys.stdout, width=needed, highlight=False).print(table)
+        Console(file=sys.stdout, width=needed, highlight=False).print(table.rich())
     count = len(answer.rows)
     more = f", of which the first {_MOST_SHOWN} are shown; --csv prints all" if count > _MOST_SHOWN else ""
     out.print(f"{count} row{'' if count == 1 else 's'}{more}")
 
 
-def _width(table: Table) -> int:
+def _width(table: console.Table) -> int:
     unbound = Console(width=10**6)
-    return Measurement.get(unbound, unbound.options, table).maximum
+    return Measurement.get(unbound, unbound.options, table.rich()).maximum
 
 
-def _records(out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _records(out: console.Output, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A block for each row with a line for each column: what is wider than a terminal is read like that."""
     widest = max(map(len, columns))
     for number, row in enumerate(rows, start=1):

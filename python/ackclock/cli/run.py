@@ -21,8 +21,6 @@ from ackclock.scenario.plan import Plan, load
 from ackclock.sweeps import run as sweeps
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ackclock.sweeps import captures
 
 _FEW = 2
@@ -170,7 +168,7 @@ def as_json(result: Result) -> dict[str, Any]:
 
 
 def show(
-    out: Console,
+    out: console.Output,
     result: Result,
     elapsed: float,
     directory: Path | None,
@@ -216,7 +214,7 @@ def show(
         console.say(out, f"figure: {figure}")
 
 
-def _over_time(out: Console, result: Result) -> None:
+def _over_time(out: console.Output, result: Result) -> None:
     """The series of the first replications as lines of characters, if they were recorded."""
     if result.series.is_empty():
         return

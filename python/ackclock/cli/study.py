@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
 from ackclock.cli import console, lasting
 from ackclock.cli.exit_codes import FAILED, FINDING, INTERRUPTED, OK
 from ackclock.cli.options import by_engine, effective
@@ -225,8 +222,10 @@ def _warn_of_refusals(report: Report, engine: str) -> None:
         console.warn(f"{engine}: {runs} of {scenarios} without a result: {problem}")
 
 
-def _print(out: Console, report: Report, folder: Path) -> None:
+def _print(out: console.Output, report: Report, folder: Path) -> None:
     """What was written and where, then the claims."""
+    from rich.text import Text
+
     study = report.study
     runs = sum(result.runs.height for result in report.results.results.values())
     failed = f" and {len(report.failures)} failed" if report.failures else ""
@@ -253,14 +252,14 @@ def _print(out: Console, report: Report, folder: Path) -> None:
     console.say(out, f"\nclaims: {', '.join(counted)}{quick}{why}")
 
 
-def _print_measured(out: Console, beside: measured.Measured, folder: Path) -> None:
+def _print_measured(out: console.Output, beside: measured.Measured, folder: Path) -> None:
     console.say(out, f"\nmeasured: {folder / measured.PLACE / REPORT}")
     for item in beside.claims:
         for line in wording.lines(item, quick=False, width=min(out.width, _WIDE)):
             console.say(out, line)
 
 
-def _section(out: Console, rows: Sequence[Sequence[str]], justify: Sequence[console.Justify]) -> None:
+def _section(out: console.Output, rows: Sequence[Sequence[str]], justify: Sequence[console.Justify]) -> None:
     out.print()
     console.print_table(out, rows, justify, squeeze=True)
 
