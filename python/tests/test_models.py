@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ackclock.models import CUTS, Cut, fluid_utilisation, parallel_utilisation
+from ackclock.models import CUTS, Cut, cubic_fluid_utilisation, fluid_utilisation, parallel_utilisation
 from shared import ROOT
 
 # Rows: what a connection keeps; columns: connections.
@@ -42,6 +42,37 @@ def test_if_all_are_cut_more_connections_gain_nothing(keep: float) -> None:
         assert fluid_utilisation(connections, keep, "all", overflows=500) == pytest.approx((1 + keep) / 2, abs=1e-9)
 
 
+@pytest.mark.parametrize("cut", CUTS)
+def test_one_cubic_connection_is_the_mean_of_its_cubic(cut: Cut) -> None:
+    # The curve is flat where it meets the link: when it does is known to the cube root of a rounding error.
+    for keep, expected in ((0.0, 0.75), (0.5, 0.875), (0.7, 0.925)):
+        assert cubic_fluid_utilisation(1, cut, keep=keep, overflows=50) == pytest.approx(expected, abs=1e-5)
+
+
+def test_cubic_connections_that_are_all_cut_gain_nothing() -> None:
+    for connections in (2, 4, 25):
+        # Unequal rates become equal slowly, and only equal ones are at their last maximum together.
+        assert cubic_fluid_utilisation(connections, "all", overflows=500) == pytest.approx(0.925, abs=1e-3)
+
+
+@pytest.mark.parametrize(("connections", "step"), [(2, 5e-5), (5, 5e-5)])
+def test_the_cubic_fluid_is_that_of_small_steps(connections: int, step: float) -> None:
+    """RFC 9438 §4.2 in steps of time, C = 0.4 in place of 1: the unit of time does not matter."""
+    most = [(place + 1.0) / sum(range(1, connections + 1)) for place in range(connections)]
+    since, sums, overflows = [0.0] * connections, [], 0
+    while overflows < 260:
+        rates = [0.4 * (since[i] - (0.3 * most[i] / 0.4) ** (1 / 3)) ** 3 + most[i] for i in range(connections)]
+        since = [time + 100 * step for time in since]
+        if overflows >= 60:
+            sums.append(sum(rates))
+        if sum(rates) >= 1:
+            loser = rates.index(max(rates))
+            most[loser], since[loser] = rates[loser], 0.0
+            overflows += 1
+    expected = cubic_fluid_utilisation(connections, "largest", overflows=2000)
+    assert sum(sums) / len(sums) == pytest.approx(expected, abs=3e-3)
+
+
 def test_the_same_seed_is_the_same_number() -> None:
     found = [fluid_utilisation(5, 0.7, "uniform", overflows=500, seed=seed) for seed in (1, 1, 2)]
     assert found[0] == found[1] != found[2]
@@ -56,12 +87,17 @@ def test_the_same_seed_is_the_same_number() -> None:
     ],
 )
 def test_impossible_arguments(connections: int, keep: float, message: str) -> None:
-    for function in (parallel_utilisation, lambda n, b: fluid_utilisation(n, b, "all")):
+    functions = (
+        parallel_utilisation,
+        lambda n, b: fluid_utilisation(n, b, "all"),
+        lambda n, b: cubic_fluid_utilisation(n, "all", keep=b),
+    )
+    for function in functions:
         with pytest.raises(ValueError, match=message):
             function(connections, keep)
 
 
 def test_the_page_names_every_function() -> None:
     page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
-    for name in ("parallel_utilisation", "fluid_utilisation", *CUTS):
+    for name in ("parallel_utilisation", "fluid_utilisation", "cubic_fluid_utilisation", *CUTS):
         assert f"`{name}" in page or f'"{name}"' in page, name

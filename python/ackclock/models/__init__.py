@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from ackclock.models.parallel import CUTS, Cut, fitted_keep, fluid_utilisation, parallel_utilisation
+from ackclock.models.parallel import (
+    CUTS,
+    Cut,
+    cubic_fluid_utilisation,
+    fitted_keep,
+    fluid_utilisation,
+    parallel_utilisation,
+)
 
-__all__ = ["CUTS", "Cut", "fitted_keep", "fluid_utilisation", "parallel_utilisation"]
+__all__ = ["CUTS", "Cut", "cubic_fluid_utilisation", "fitted_keep", "fluid_utilisation", "parallel_utilisation"]
