@@ -197,6 +197,7 @@ def test_each_direction_of_tests_in_both_is_a_line(loaded: Loaded, tmp_path: Pat
 def test_the_lines_that_come_with_the_study_can_be_measured(loaded: Loaded) -> None:
     found = campaign.load(loaded.study.folder / "lines" / "campaign.toml")
     assert len(found.points) == 25 * len(found.lines)
+    assert 'duration = "10 s"' in (loaded.study.folder / "lines" / "campaign.toml").read_text(encoding="utf-8")
     for line in found.lines:
         assert line.via is not None
         plan = ackclock.load(found.folder / line.via)

@@ -6,12 +6,14 @@ import importlib
 from types import ModuleType
 from typing import Any
 
+import polars as pl
 import pytest
 
 import ackclock
 from ackclock import study
 from ackclock.models import parallel_utilisation
 from ackclock.study import Results
+from ackclock.study.figures import build
 from ackclock.study.runner import Loaded, judge, plans
 
 NAME = "parallel-tcp"
@@ -86,10 +88,47 @@ def test_claims_on_few_runs(loaded: Loaded) -> None:
     few["saturated"] = line(loaded, "saturated", count=[1, 25])
     verdicts = {item.claim.id: item for item in judge(loaded.code.claims, Results(few, quick=True))}
     assert not any(item.broken for item in verdicts.values())
-    assert {name: item.verdict.outcome for name, item in verdicts.items() if name != "C3"} == dict.fromkeys(
-        ("C1", "C2", "C4", "C6"), "pass"
-    )
+    assert {name: item.verdict.outcome for name, item in verdicts.items() if name != "C3"} == {
+        **dict.fromkeys(("C1", "C2", "C4", "C6"), "pass"),
+        "C7": "fail",
+    }
+    assert verdicts["C7"].verdict.value == pytest.approx(0.925, abs=1e-5)
+    assert "N = 1: 0.925 (formula 0.8500) [fail]" in verdicts["C7"].verdict.detail
+    assert "N = 8" in verdicts["C7"].verdict.detail
+    assert verdicts["C7"].verdict.detail.count("[fail]") == 2, "from four connections on it does stand for CUBIC"
     assert verdicts["C1"].verdict.value == pytest.approx(0.85, abs=1e-12)
     assert verdicts["C3"].verdict.outcome in ("pass", "inconclusive")
     for text in ("mobile, receive window", "fibre, random loss", "10 over 1", "25 over 10"):
         assert text in verdicts["C3"].verdict.detail
+
+
+def test_the_recorded_lines_are_shares_of_the_most_seen(loaded: Loaded, measures: ModuleType) -> None:
+    assert loaded.code.claims
+    record = pl.read_csv(loaded.study.folder / "expected" / "lines.csv")
+    assert set(record["line"]) == {"mobile A", "mobile B", "mobile B moving", "mobile C", "fibre A", "fibre B"}
+    for name in set(record["line"]):
+        own = record.filter(pl.col("line") == name)
+        means = dict(own.group_by("connections").agg(pl.col("goodput_kbps").mean()).iter_rows())
+        found = measures.recorded(name)
+        assert found == pytest.approx({number: mean / own["goodput_kbps"].max() for number, mean in means.items()})
+        assert len(found) == 25
+        assert max(found.values()) <= 1
+
+
+def test_a_plain_run_draws_both_figures_of_the_paper(loaded: Loaded, measures: ModuleType) -> None:
+    results = Results({"saturated": line(loaded, "saturated", count=[1, 4], run__duration="1 s")})
+    figures = {figure.paper: figure for figure in loaded.study.figures if figure.paper}
+    assert set(figures) == {"figure 1", "figure 2"}
+    first, second = (build(figures[name], results, loaded.code.measures) for name in ("figure 1", "figure 2"))
+    assert {
+        curve.label: [round(y, 3) for y in curve.y] for curve in first.panels[0].curves if "formula" in curve.label
+    } == {
+        "formula, 0.5": [75.0, 92.308],
+        "formula, 0.7": [85.0, 95.775],
+        "formula, 0.8": [90.0, 97.297],
+    }
+    assert first.panels[0].curves[-1].y[0] == pytest.approx(92.5)
+    assert {curve.label: curve.y[0] for curve in second.panels[0].curves}["mobile A"] == pytest.approx(
+        100 * measures.recorded("mobile A")[1]
+    )
+    assert len(second.panels[0].curves) == 7

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ackclock.models import CUTS, fluid_utilisation, parallel_utilisation
+from ackclock.models import CUTS, cubic_fluid_utilisation, fluid_utilisation, parallel_utilisation
 from ackclock.stats import spearman
 from ackclock.study import (
     Interval,
@@ -178,4 +178,25 @@ def c6(results: Results) -> Verdict:
         )
         for rate in reversed(SATURATED)
     ]
+    return valued(every(*found), found[0])
+
+
+@claim(
+    "C7",
+    "That CUBIC grows by a cubic and not by a straight line makes little difference: the formula with 0.7 stands for "
+    "it. Value: share of one CUBIC connection by its fluid.",
+    short="The AIMD formula with 0.7 stands for CUBIC.",
+    unit="of the link",
+    paper=0.85,
+    tolerance="fluid of CUBIC within 0.02 of the formula for 1, 2, 4, 8, 16 and 25 connections, one cut per overflow",
+)
+def c7(results: Results) -> Verdict:
+    overflows = 1000 if results.quick else 5000
+    found = []
+    for n in (1, 2, 4, 8, 16, 25):
+        formula = parallel_utilisation(n, CUBIC)
+        fluid = [cubic_fluid_utilisation(n, cut, overflows=overflows) for cut in CUTS if cut != "all"]
+        farthest = max(fluid, key=lambda value, formula=formula: abs(value - formula))
+        verdict = within(farthest, formula, absolute=0.02)
+        found.append(labelled(f"N = {n}", replace(verdict, detail=f"formula {formula:.4f}")))
     return valued(every(*found), found[0])

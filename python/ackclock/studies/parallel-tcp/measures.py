@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import functools
+import statistics
+from pathlib import Path
+
 from ackclock.metrics import synchronisation
-from ackclock.models import parallel_utilisation
+from ackclock.models import cubic_fluid_utilisation, parallel_utilisation
 from ackclock.study import Run, measure
 
 CUBIC, RENO = 0.7, 0.5
 """What each keeps of its rate at a loss."""
+
+RECORD = Path(__file__).parent / "expected" / "lines.csv"
+"""What a campaign over the lines of `lines/campaign.toml` came to, with tests of 2 s."""
 
 
 @measure
@@ -71,6 +79,59 @@ def formula_cubic(run: Run) -> float:
 
 
 @measure(kind="share")
+def formula_keeping_8(run: Run) -> float:
+    """The share by the formula for connections that keep 0.8."""
+    return parallel_utilisation(len(run.flows), 0.8)
+
+
+@measure(kind="share")
+def fluid_cubic(run: Run) -> float:
+    """The share by the fluid of CUBIC, one connection cut per overflow, in proportion to its rate."""
+    return _fluid_cubic(len(run.flows))
+
+
+@functools.cache
+def _fluid_cubic(number: int) -> float:
+    return cubic_fluid_utilisation(number, "proportional", overflows=3000)
+
+
+@measure(kind="share")
+def line_mobile_a(run: Run) -> float | None:
+    """The share of the most seen that as many connections got on the line mobile A, as recorded."""
+    return recorded("mobile A").get(len(run.flows))
+
+
+@measure(kind="share")
+def line_mobile_b(run: Run) -> float | None:
+    """The share of the most seen that as many connections got on the line mobile B, as recorded."""
+    return recorded("mobile B").get(len(run.flows))
+
+
+@measure(kind="share")
+def line_mobile_b_moving(run: Run) -> float | None:
+    """The share of the most seen that as many connections got on the line mobile B, moving, as recorded."""
+    return recorded("mobile B moving").get(len(run.flows))
+
+
+@measure(kind="share")
+def line_mobile_c(run: Run) -> float | None:
+    """The share of the most seen that as many connections got on the line mobile C, as recorded."""
+    return recorded("mobile C").get(len(run.flows))
+
+
+@measure(kind="share")
+def line_fibre_a(run: Run) -> float | None:
+    """The share of the most seen that as many connections got on the line fibre A, as recorded."""
+    return recorded("fibre A").get(len(run.flows))
+
+
+@measure(kind="share")
+def line_fibre_b(run: Run) -> float | None:
+    """The share of the most seen that as many connections got on the line fibre B, as recorded."""
+    return recorded("fibre B").get(len(run.flows))
+
+
+@measure(kind="share")
 def together(run: Run) -> float | None:
     """Share of the connections that lose in the same round trip, of round trips with a loss; none for one."""
     flows = [flow["id"] for flow in run.flows]
@@ -94,3 +155,15 @@ def payload_rate(run: Run) -> float:
     policer = link.get("policer")
     rate = float(policer["rate_bps"] if policer else run.bottleneck["rate_bps"])
     return rate * int(run.resolved["flows"][0]["mss"]) / int(link["queue"]["packet_bytes"])
+
+
+@functools.cache
+def recorded(line: str) -> dict[int, float]:
+    """The mean goodput of each number of connections on a recorded line, over the most of any test, as in the paper."""
+    tests: dict[int, list[float]] = {}
+    with RECORD.open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["line"] == line:
+                tests.setdefault(int(row["connections"]), []).append(float(row["goodput_kbps"]))
+    most = max(max(found) for found in tests.values())
+    return {number: statistics.fmean(found) / most for number, found in tests.items()}
