@@ -61,6 +61,13 @@ def true_bandwidth(run: Run) -> float:
 
 
 @measure(kind="amount")
+def estimate_error(run: Run) -> float | None:
+    """By how much the estimate differs from the equivalent bandwidth of the way, % of that."""
+    found = estimate(run)
+    return None if found is None else 100 * abs(found / true_bandwidth(run) - 1)
+
+
+@measure(kind="amount")
 def rtt_of_threshold(run: Run) -> float | None:
     """Round-trip time that the estimate was multiplied with, s."""
     rate, segments = estimate(run), threshold(run)
@@ -92,6 +99,18 @@ def start_up_losses(run: Run) -> float:
     end = left_slow_start(run)
     limit = run.duration if end is None else end + 0.1
     return sum(run.series("drops", link["id"]).at(limit) for link in run.links)
+
+
+@measure(kind="amount")
+def resent_after_slow_start(run: Run) -> float:
+    """Segments that the flow sent again until 2 s after slow start had ended: what it lost there, and what follows.
+
+    Beside others the drops of queues are not those of the flow alone. Two seconds are several round trips and a
+    timeout, and less than congestion avoidance needs from the threshold to a full queue.
+    """
+    end = left_slow_start(run)
+    limit = run.duration if end is None else end + 2.0
+    return run.series("retransmitted").at(limit) / mss(run)
 
 
 @measure(kind="amount")
