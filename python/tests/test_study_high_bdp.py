@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -23,13 +23,14 @@ from ackclock import study
 from ackclock.cli.app import main
 from ackclock.cli.exit_codes import BAD_INPUT, FINDING, OK
 from ackclock.scenario.plan import Job
-from ackclock.study import Censored, Runs, Series, at_most, runner, selections
+from ackclock.study import Censored, Results, Runs, Series, runner, selections
+from ackclock.study.runner import judge
 from shared import ROOT
 from studies import cached_plans, write_study
 
 NAME = "high-bdp"
 FOLDER = ROOT / "python" / "ackclock" / "studies" / NAME
-CLAIMS = [f"B{number}" for number in range(1, 15)]
+CLAIMS = [f"B{number}" for number in range(1, 17)]
 
 MINE = '''\
 """A controller for the test."""
@@ -143,7 +144,8 @@ def test_structure(loaded: runner.Loaded) -> None:
     full, quick = cached_plans(loaded.study), cached_plans(loaded.study, quick=True)
     selections.check(loaded.study, full)
     for scenario in ("buffer", "together", "late", "rtt", "standard"):
-        for plans, words in ((full, ("htcp", "cubic")), (quick, ("reno", "fast"))):
+        fast = ("fast(alpha=100)", "fast(alpha=80)") if scenario == "buffer" else ("fast", "fast(alpha=200)")
+        for plans, words in ((full, ("htcp", "cubic", *fast)), (quick, ("reno", *fast))):
             assert {point.params.get("cc", point.params.get("flows.1.cc")) for point in plans[scenario].points} >= {
                 "highspeed", "scalable", "bic", *words,
             }  # fmt: skip
@@ -151,13 +153,45 @@ def test_structure(loaded: runner.Loaded) -> None:
         assert full[scenario].points[0].scenario.run.duration == 600_000_000_000
         models = {point.params["flows.1.cc"] for point in full[f"{scenario}-model"].points}
         assert models == {"bbr1", "bbr3"}
+    assert {point.params["topology.queue.limit"] for point in full["rtt-queues"].points} == {"0.2 BDP", "1 BDP"}
+    assert {point.params["topology.rate"] for point in full["rates"].points} == {"1 Mbit/s", "10 Mbit/s"}
+    for point in full["unlike"].points:
+        assert Job(0, point, 0).document()["flows"][0]["cc"]["name"] == "reno"
     assert not [text for plan in full.values() for point in plan.points for text in point.warnings]
+
+
+def test_readings_choose_start_lateness_alpha_and_queue(loaded: runner.Loaded) -> None:
+    plans = cached_plans(loaded.study)
+    known = {name: selections.known(plan) for name, plan in plans.items()}
+    readings = {reading.id: reading for reading in loaded.study.readings}
+    assert list(readings) == ["plain", "five-seconds", "later", "in-phase", "alpha", "alpha-later", "alpha-full"]
+    assert [name for name, reading in readings.items() if reading.found] == ["alpha", "alpha-later", "alpha-full"]
+    for name, reading in readings.items():
+        if name.startswith("alpha"):
+            assert set(reading.scenarios) >= {"buffer", "together", "late", "rtt", "standard", "unlike", "rtt-queues"}
+            assert reading.values == {"fast(alpha=100)": "fast(alpha=80)", "fast": "fast(alpha=200)"}
+        # What claims select is there under every reading: controllers by their new names, and the same RTTs.
+        for scenario in reading.scenarios.values():
+            key = "cc" if scenario == "buffer" else "flows.1.cc"
+            fast = "fast(alpha=100)" if scenario == "buffer" else "fast"
+            wanted = {"reno", "highspeed", "scalable", "bic", "htcp", reading.values.get(fast, fast)}
+            assert wanted <= set(known[scenario][key]), (name, scenario)
 
 
 def test_packets_are_late_where_a_phase_would_decide_and_only_there(loaded: runner.Loaded) -> None:
     late = {"kind": "uniform", "low_ns": 0, "high_ns": 100_000}
     scenarios = {
-        late["high_ns"]: ("rtt", "rtt-model", "standard", "standard-model", "own-queue", "forms-rtt", "late-jitter"),
+        late["high_ns"]: (
+            "rtt",
+            "rtt-model",
+            "standard",
+            "standard-model",
+            "own-queue",
+            "forms-rtt",
+            "late-jitter",
+            "rtt-queues",
+            "unlike",
+        ),
         0: ("buffer", "together", "offset", "late", "late-model", "rtt-in-phase", "standard-in-phase", "phase"),
     }
     plans = cached_plans(loaded.study)
@@ -168,19 +202,120 @@ def test_packets_are_late_where_a_phase_would_decide_and_only_there(loaded: runn
                 assert max(jitter["high_ns"] for jitter in found) == most, name
 
 
-def test_claims_about_figures_4_and_5_are_judged_with_packets_late_and_not(measures: Any) -> None:
-    module = sys.modules["ackclock_study_high_bdp.judging"]
+RTTS = ("16 ms", "40 ms")
 
-    def judged(late: float, in_phase: float, *, quick: bool) -> Any:
-        values = {"rtt": late, "rtt-in-phase": in_phase}
-        results = {name: Runs(name, [Late({}, 0, {"long_share": value})], {}) for name, value in values.items()}  # type: ignore[list-item]
-        made: Any = type("Made", (dict,), {"quick": quick})(results)
-        return module.lateness(made, module.LATENESS_4, lambda runs: at_most(runs.interval(measures.long_share), 0.05))
 
-    assert judged(0.01, 0.02, quick=False).outcome == "pass"
-    assert judged(0.01, 0.20, quick=False).outcome == "inconclusive"
-    assert judged(0.10, 0.20, quick=False).outcome == "fail"
-    assert judged(0.01, 0.20, quick=True).outcome == "pass"
+@dataclass
+class Late:
+    """A run of which swept values and measures are known, on 100 Mbit/s."""
+
+    params: dict[str, Any]
+    replication: int
+    measured: dict[str, float | None]
+    repeated = False
+    bottleneck: ClassVar = {"rate_bps": 100_000_000}
+
+
+def claims_under(loaded: runner.Loaded, name: str, runs: dict[str, Runs]) -> runner.Judged:
+    """What becomes of a claim with made-up runs in place of those of its scenarios."""
+    results = Results({})
+    results._runs = runs
+    (found,) = judge([item for item in loaded.code.claims if item.id == name], results, loaded.study.readings)
+    assert not found.broken, found.broken
+    return found
+
+
+def made(scenario: str, runs: list[Late]) -> Runs:
+    known = {key: tuple(dict.fromkeys(run.params[key] for run in runs)) for key in runs[0].params}
+    return Runs(scenario, runs, known)  # type: ignore[arg-type]
+
+
+def test_claims_about_figure_4_are_judged_under_readings(loaded: runner.Loaded) -> None:
+    def judged(late: float, in_phase: float, full: float) -> runner.Judged:
+        at = {"flows.1.cc": "scalable", "flows.1.rtt": "16 ms"}
+        runs = {
+            "rtt": made("rtt", [Late(at, 0, {"long_share": late})]),
+            "rtt-in-phase": made("rtt-in-phase", [Late(at, 0, {"long_share": in_phase})]),
+            # Of the two queues only the larger is that of the reading.
+            "rtt-queues": made(
+                "rtt-queues",
+                [
+                    Late({**at, "topology.queue.limit": queue}, 0, {"long_share": value})
+                    for queue, value in (("0.2 BDP", 0.5), ("1 BDP", full))
+                ],
+            ),
+        }
+        return claims_under(loaded, "B11", runs)
+
+    assert judged(0.01, 0.02, 0.03).conclusion == "reproduced"
+    assert judged(0.01, 0.20, 0.03).conclusion == "reproduced under plain, alpha, alpha-later, alpha-full only"
+    assert judged(0.10, 0.20, 0.03).conclusion == "reproduced under alpha-full only"
+    assert judged(0.10, 0.20, 0.30).conclusion == "refuted under every reading tried"
+    assert judged(0.10, 0.20, 0.30).under.keys() == {"plain", "in-phase", "alpha", "alpha-later", "alpha-full"}
+
+
+def buffer_runs(fast: dict[str, dict[str, float]], others: float = 90e6) -> Runs:
+    """Figure 1 with these throughputs of FAST, Mbit/s by queue; standard TCP has 80, the others as given."""
+    runs = []
+    for queue in ("0.06 BDP", "0.08 BDP", "0.1 BDP", "0.15 BDP", "0.2 BDP"):
+        rates = {"reno": 80e6, **dict.fromkeys(("highspeed", "scalable", "bic", "htcp"), others)}
+        rates |= {cc: 1e6 * values[queue.removesuffix(" BDP")] for cc, values in fast.items()}
+        for cc, rate in rates.items():
+            at = {"cc": cc, "topology.queue.limit": queue}
+            runs += [Late(at, number, {"throughput": rate}) for number in range(2)]
+    return made("buffer", runs)
+
+
+def test_b1_and_b3_are_about_fast_with_the_alpha_of_the_reading(loaded: runner.Loaded) -> None:
+    short = {"0.06": 50.0, "0.08": 55.0, "0.1": 63.0, "0.15": 100.0, "0.2": 100.0}
+    fits = {**short, "0.1": 100.0}
+    runs = {"buffer": buffer_runs({"fast(alpha=100)": short, "fast(alpha=80)": fits})}
+    below = claims_under(loaded, "B1", runs)
+    assert below.conclusion == "reproduced under alpha, alpha-later, alpha-full only"
+    assert below.under["plain"].value == pytest.approx(63 / 80), "FAST at 10 % is not exempted"
+    assert below.under["alpha"].value == pytest.approx(90 / 80)
+    knee = claims_under(loaded, "B3", runs)
+    assert knee.conclusion == "reproduced"
+    assert knee.under["plain"].value == pytest.approx(0.55)
+    # A knee that is far above 8 % contradicts, as does none at all.
+    late = {**short, "0.15": 80.0}
+    never = dict.fromkeys(short, 100.0)
+    runs = {"buffer": buffer_runs({"fast(alpha=100)": late, "fast(alpha=80)": never})}
+    assert claims_under(loaded, "B3", runs).conclusion == "refuted under every reading tried"
+
+
+def test_b15_is_about_how_much_differs_between_the_two_queues(loaded: runner.Loaded) -> None:
+    def judged(htcp: float) -> runner.Judged:
+        runs = []
+        for cc in ("reno", "highspeed", "scalable", "bic", "fast", "fast(alpha=200)", "htcp"):
+            for queue, factor in (("0.2 BDP", 1.0), ("1 BDP", htcp if cc == "htcp" else 0.5)):
+                for rtt in ("16 ms", "40 ms"):
+                    at = {"flows.1.cc": cc, "topology.queue.limit": queue, "flows.1.rtt": rtt}
+                    runs += [Late(at, number, {"short_over_long": 8 * factor}) for number in range(2)]
+        return claims_under(loaded, "B15", {"rtt-queues": made("rtt-queues", runs)})
+
+    assert judged(0.4).conclusion == "reproduced"
+    assert judged(0.4).verdict.value == pytest.approx(0.4), "of the controller that differs most"
+    for value in (0.3, 3.3):
+        assert judged(value).conclusion == "refuted under every reading tried"
+        assert judged(value).verdict.value == pytest.approx(value)
+
+
+def test_b16_is_judged_by_the_rtt_of_the_second_flow(loaded: runner.Loaded) -> None:
+    def judged(fast: float) -> runner.Judged:
+        logs = {"reno": 0.0, "highspeed": 1.0, "scalable": 4.0, "bic": 2.0, "htcp": 1.5, "fast": fast}
+        runs = []
+        for (cc, log), rtt in itertools.product({**logs, "fast(alpha=200)": 0.5}.items(), ("16 ms", "320 ms")):
+            measured: dict[str, float | None] = {
+                "log_new_over_standard": log,
+                "standard_share": 1 / (1 + math.exp(log)),
+            }
+            runs += [Late({"flows.1.cc": cc, "flows.1.rtt": rtt}, number, measured) for number in range(2)]
+        return claims_under(loaded, "B16", {"unlike": made("unlike", runs)})
+
+    assert judged(1.8).conclusion == "reproduced under plain only"
+    assert judged(1.8).under["plain"].value == pytest.approx(0.3)
+    assert judged(1.2).conclusion == "refuted under every reading tried"
 
 
 def test_the_paper_is_quoted_for_every_claim() -> None:
@@ -191,26 +326,13 @@ def test_the_paper_is_quoted_for_every_claim() -> None:
     assert all(item["says"] and 1 <= item["figure"] <= 6 for item in told.values())
 
 
-RTTS = ("16 ms", "40 ms")
-
-
-@dataclass
-class Late:
-    """A run of figure 6 of which is known when it converged."""
-
-    params: dict[str, Any]
-    replication: int
-    measured: dict[str, float | None]
-    repeated = False
-
-
 def judged(name: str, times: dict[str, list[float]]) -> Any:
     """The verdict of a claim about figure 6 if at every RTT the controllers converge after these times."""
     claim = next(item for item in study.load(NAME).code.claims if item.id == name)
     found = []
     for cc, rtt in itertools.product(times, RTTS):
         for number, time in enumerate(times[cc]):
-            measured = {"convergence": time, "censored": float(isinstance(time, Censored))}
+            measured: dict[str, float | None] = {"convergence": time, "censored": float(isinstance(time, Censored))}
             found.append(Late({"flows.1.cc": cc, "topology.rtt": rtt}, number, measured))
     runs = Runs("late", found, {"flows.1.cc": list(times), "topology.rtt": RTTS})  # type: ignore[arg-type]
     return claim.check({"late": runs})  # type: ignore[arg-type]
@@ -302,7 +424,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 def test_claims_are_judged_on_a_quick_run(finished: Finished) -> None:
     report = finished.report
     assert [item.claim.id for item in report.claims] == CLAIMS
-    assert [item.broken for item in report.claims] == [""] * 14
+    assert [item.broken for item in report.claims] == [""] * len(CLAIMS)
     assert all(item.verdict.value is not None for item in report.claims if item.claim.id in ("B1", "B2", "B3"))
     # What does not depend on the rate of the path: a Scalable flow of ten times the RTT gets next to nothing.
     share = {item.claim.id: item.verdict.value for item in report.claims}["B11"]
@@ -324,7 +446,8 @@ def test_a_controller_of_ones_own_beside_the_others(finished: Finished) -> None:
     assert record["added"] == ["python:mine:Gentle", "bic(beta=0.9)", "bbr1", "reno"]
     for number in range(1, 7):
         drawn = pl.read_csv(out / "figures" / f"figure-{number}.csv")["series"].unique().to_list()
-        assert set(drawn) >= {"reno", "fast", "bbr3", "python:mine:Gentle", "bic(beta=0.9)", "bbr1"}, number
+        fast = {"fast(alpha=100)", "fast(alpha=80)"} if number == 1 else {"fast", "fast(alpha=200)"}
+        assert set(drawn) >= {"reno", *fast, "bbr3", "python:mine:Gentle", "bic(beta=0.9)", "bbr1"}, number
     rows = pl.read_csv(out / "tables" / "late.csv").filter(pl.col("measure") == "convergence")["row"].to_list()
     assert {"40 ms, python:mine:Gentle", "40 ms, bbr1"} <= set(rows)
     assert rows.count("40 ms, reno") == 1  # compared already, so not twice

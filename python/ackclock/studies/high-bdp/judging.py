@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
-from ackclock.study import Interval, Measure, Results, Runs, Times, Verdict, mean_interval, whichever
+from ackclock.study import Interval, Measure, Results, Runs, Times, Verdict, mean_interval
 
 from .measures import convergence, link_rate, short_over_long
 
 STANDARD = "reno"
 NEW = ("highspeed", "scalable", "bic", "fast", "htcp")
+FAST_1 = "fast(alpha=100)"
+"""FAST in figure 1, whose rate is another than that of all others, so that a reading may give it another alpha."""
+NEW_1 = ("highspeed", "scalable", "bic", FAST_1, "htcp")
 
 CC, RTT, QUEUE, SECOND_RTT = "flows.1.cc", "topology.rtt", "topology.queue.limit", "flows.1.rtt"
 
-STARTS = {"together": "both within 1 s", "offset": "both within 5 s", "late": "the second after 60 s to 90 s"}
-"""Scenarios of figure 3, which differ in what the paper does not say."""
-
-LATENESS_4 = {"rtt": "packets late at random", "rtt-in-phase": "no packet late"}
-LATENESS_5 = {"standard": "packets late at random", "standard-in-phase": "no packet late"}
-"""Scenarios of figures 4 and 5, which differ in whether a phase decides which flow meets the full queue."""
+SMALL, LARGE = "0.2 BDP", "1 BDP"
+"""The two queues of figure 4."""
 
 
 def queues(runs: Runs, least_share: float) -> list[str]:
@@ -43,25 +41,15 @@ def capacity(runs: Runs) -> float:
     return max(map(link_rate, runs), default=math.inf)
 
 
-def readings(results: Results, names: Mapping[str, str], judged: Callable[[Runs], Verdict]) -> Verdict:
-    """A claim under each of several readings, of which the paper names none."""
-    found = [(text, judged(results[name])) for name, text in names.items()]
-    return whichever(*(replace(item, detail=f"{text}: {item.outcome}, {item.detail}") for text, item in found))
+def figure_4(results: Results) -> Runs:
+    """The runs of figure 4: those of the larger queue where a reading has both."""
+    runs = results["rtt"]
+    return runs.where({QUEUE: LARGE}) if QUEUE in runs.known else runs
 
 
-def starts(results: Results, judged: Callable[[Runs], Verdict]) -> Verdict:
-    """A claim about figure 3 for each way to start."""
-    return readings(results, STARTS, judged)
-
-
-def lateness(results: Results, names: Mapping[str, str], judged: Callable[[Runs], Verdict]) -> Verdict:
-    """A claim about figure 4 or 5 with packets late at random and with none late; a quick run has the first only."""
-    return readings(results, dict([*names.items()][:1]) if results.quick else names, judged)
-
-
-def further(runs: Runs, cc: str, than: str, quantity: Measure) -> Interval:
+def further(runs: Runs, cc: str, than: str, quantity: Measure, *, each: str = RTT) -> Interval:
     """By how much a measure, averaged over the RTTs, is larger for one controller than for another."""
-    return runs.where({CC: cc}).difference(quantity, runs.where({CC: than}), each=RTT)
+    return runs.where({CC: cc}).difference(quantity, runs.where({CC: than}), each=each)
 
 
 def wider(runs: Runs, cc: str, than: str, quantity: Measure) -> Interval:
