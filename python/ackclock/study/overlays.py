@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,10 +40,16 @@ def _panel(spec: FigureSpec, series: SeriesSpec, plan: Plan) -> Panel:
         for job in plan.jobs():
             if job.point.index in chosen:
                 files.append(Path(folder) / f"{job.index}.pcapng")
-                captures.prepared(job).write(files[-1])
+                captures.prepared(job, _places(series.of)).write(files[-1])
         result = pcap([str(file) for file in files], events=True, series=True)
     # Interfaces have the same numbers in all files: they are of one scenario.
     numbers = result.captures.filter(pl.col("name") == series.of)["interface"].unique()
     own = pl.col("interface").is_in(numbers.implode()) & (pl.col("goodput_bytes") > 1000)
     rows = result.flows.filter(own).sort("run").to_dicts()
     return repetitions.panel(series.panel, f"{series.label}, {len(rows)} transfers", result, rows, spec.y.scale)
+
+
+def _places(of: str) -> list[str]:
+    """The flow whose packets pass at a place: those of the others would take most of the time and are not drawn."""
+    found = re.match(r"flows\.[^./]+", of)
+    return [found[0]] if found else []

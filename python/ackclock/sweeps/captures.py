@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -124,10 +124,10 @@ class Prepared:
         return Capture(self.run, path, packets)
 
 
-def prepared(job: Job) -> Prepared:
-    """A run as its capture needs it."""
+def prepared(job: Job, places: Sequence[str] = ()) -> Prepared:
+    """A run as its capture needs it, of these places; without any of those that its scenario has."""
     document = job.document()
-    places = job.point.scenario.run.capture or EVERYWHERE
+    places = places or job.point.scenario.run.capture or EVERYWHERE
     comment = json.dumps(
         {
             "scenario": scenario_hash(job),
