@@ -164,8 +164,8 @@ def test_readings_choose_start_lateness_alpha_and_queue(loaded: runner.Loaded) -
     plans = cached_plans(loaded.study)
     known = {name: selections.known(plan) for name, plan in plans.items()}
     readings = {reading.id: reading for reading in loaded.study.readings}
-    assert list(readings) == ["plain", "five-seconds", "later", "in-phase", "alpha", "alpha-later", "alpha-full"]
-    assert [name for name, reading in readings.items() if reading.found] == ["alpha", "alpha-later", "alpha-full"]
+    assert list(readings) == ["plain", "five-seconds", "later", "in-phase", "full", "alpha", "alpha-full"]
+    assert [name for name, reading in readings.items() if reading.found] == ["full", "alpha", "alpha-full"]
     for name, reading in readings.items():
         if name.startswith("alpha"):
             assert set(reading.scenarios) >= {"buffer", "together", "late", "rtt", "standard", "unlike", "rtt-queues"}
@@ -248,10 +248,10 @@ def test_claims_about_figure_4_are_judged_under_readings(loaded: runner.Loaded) 
         return claims_under(loaded, "B11", runs)
 
     assert judged(0.01, 0.02, 0.03).conclusion == "reproduced"
-    assert judged(0.01, 0.20, 0.03).conclusion == "reproduced under plain, alpha, alpha-later, alpha-full only"
-    assert judged(0.10, 0.20, 0.03).conclusion == "reproduced under alpha-full only"
+    assert judged(0.01, 0.20, 0.03).conclusion == "reproduced under plain, full, alpha, alpha-full only"
+    assert judged(0.10, 0.20, 0.03).conclusion == "reproduced under full, alpha-full only"
     assert judged(0.10, 0.20, 0.30).conclusion == "refuted under every reading tried"
-    assert judged(0.10, 0.20, 0.30).under.keys() == {"plain", "in-phase", "alpha", "alpha-later", "alpha-full"}
+    assert judged(0.10, 0.20, 0.30).under.keys() == {"plain", "in-phase", "full", "alpha", "alpha-full"}
 
 
 def buffer_runs(fast: dict[str, dict[str, float]], others: float = 90e6) -> Runs:
@@ -271,7 +271,7 @@ def test_b1_and_b3_are_about_fast_with_the_alpha_of_the_reading(loaded: runner.L
     fits = {**short, "0.1": 100.0}
     runs = {"buffer": buffer_runs({"fast(alpha=100)": short, "fast(alpha=80)": fits})}
     below = claims_under(loaded, "B1", runs)
-    assert below.conclusion == "reproduced under alpha, alpha-later, alpha-full only"
+    assert below.conclusion == "reproduced under alpha, alpha-full only"
     assert below.under["plain"].value == pytest.approx(63 / 80), "FAST at 10 % is not exempted"
     assert below.under["alpha"].value == pytest.approx(90 / 80)
     knee = claims_under(loaded, "B3", runs)
