@@ -61,8 +61,46 @@ def results(loaded: Loaded, mean: Plan) -> Results:
     ("quick", "runs"),
     [
         # Regions over LTE and 3G, mean, often, outages, window, loss, rates, modern, proxy, gone.
-        (False, 3360 + 12 * 30 + 4 * 100 + 2 * 60 + 28 * 20 + 20 * 20 + 20 * 20 + 96 * 5 + 13 * 5 + 4 * 20),
-        (True, 2 * 48 + 12 * 3 + 4 * 10 + 2 * 3 + 28 * 2 + 20 * 2 + 20 * 2 + 96 + 13 + 4 * 2),
+        (
+            False,
+            3360
+            + 12 * 30
+            + 4 * 100
+            + 2 * 60
+            + 28 * 20
+            + 20 * 20
+            + 20 * 20
+            + 96 * 5
+            + 13 * 5
+            + 4 * 20
+            # 5G, windows, servers, and the other readings: LTE, 3G, mean, outages.
+            + 16 * 5
+            + 16 * 20
+            + 60 * 4
+            + 4 * 84 * 3
+            + 3 * 84 * 2
+            + 4 * 12 * 10
+            + 3 * 2 * 20,
+        ),
+        (
+            True,
+            2 * 48
+            + 12 * 3
+            + 4 * 10
+            + 2 * 3
+            + 28 * 2
+            + 20 * 2
+            + 20 * 2
+            + 96
+            + 13
+            + 4 * 2
+            + 16
+            + 16 * 2
+            + 36
+            + 7 * 12
+            + 4 * 12
+            + 3 * 2,
+        ),
     ],
 )
 def test_every_scenario_can_be_planned(loaded: Loaded, quick: bool, runs: int) -> None:

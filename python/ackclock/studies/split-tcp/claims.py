@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from ackclock.study import (
     Interval,
@@ -36,6 +38,7 @@ from .measures import (
     apart,
     duplicates_10m,
     miscounted,
+    only,
     rate,
     retransmitted,
     retransmitted_10m,
@@ -52,6 +55,11 @@ SERVERS = {
 }
 """Round trips of the regions R1 to R7 without the radio."""
 MEAN = {"S1": "105 ms", "S2": "15 ms"}
+NUMBERS = 0.20
+"""How far from a number that the trial prints ours may be, as a share of it.
+
+The trial's own numbers are no closer: it calls 9 to 21 Mbit/s 117 %, which are 133 %, 14 % more.
+"""
 BY_REPLICATION = Mapping[int, float]
 Rate = Callable[[Run, int], float | None]
 """What says the rate of a file."""
@@ -92,6 +100,15 @@ def overall(results: Results, scenario: str, server: str) -> dict[int, float]:
     ])  # fmt: skip
 
 
+@contextmanager
+def as_recorded(results: Results) -> Iterator[Results]:
+    """The first reading, whichever a claim is judged under: of others there are no captures and no runs of Linux."""
+    before = set(results.asked)
+    with results.under(None):
+        yield results
+    results.asked.intersection_update(before)
+
+
 def less(left: BY_REPLICATION, right: BY_REPLICATION) -> Interval:
     """The difference, replication by replication."""
     return mean_interval(left[number] - right[number] for number in sorted(set(left) & set(right)))
@@ -122,24 +139,22 @@ def d1(results: Results) -> Verdict:
     short="Over LTE downloads from S1 gain 72 %.",
     unit="of the rate",
     paper=0.72,
-    tolerance="0.40 to 1.20",
+    tolerance="20 % of it: 0.576 to 0.864",
 )
 def d2(results: Results) -> Verdict:
-    return between(mean_interval(overall(results, "lte", "S1").values()), 0.40, 1.20)
+    return within(mean_interval(overall(results, "lte", "S1").values()), 0.72, relative=NUMBERS)
 
 
 @claim(
     "D3",
-    "Over LTE downloads from S2 gain 43 %: more than nothing, and less than from S1. Value: the gain.",
-    short="From S2 they gain, and less than from S1.",
+    "Over LTE downloads from S2 gain 43 %, weighted over regions, places and sizes. Value: the gain.",
+    short="Over LTE downloads from S2 gain 43 %.",
     unit="of the rate",
     paper=0.43,
-    tolerance="above 0; the paired difference to S1 above 0. Its 43 % is not asked for",
+    tolerance="20 % of it: 0.344 to 0.516",
 )
 def d3(results: Results) -> Verdict:
-    far, near = (overall(results, "lte", server) for server in ("S1", "S2"))
-    gained = at_least(mean_interval(near.values()), 0.0)
-    return valued(every(labelled("gains", gained), labelled("S1 more", at_least(less(far, near), 0.0))), gained)
+    return within(mean_interval(overall(results, "lte", "S2").values()), 0.43, relative=NUMBERS)
 
 
 @claim(
@@ -219,18 +234,21 @@ def d7(results: Results) -> Verdict:
 
 @claim(
     "D8",
-    "Hardly anything is sent again: below 1 % of the bytes in nine of ten runs. Value: share of such runs, with the "
-    "interval of Wilson over runs.",
-    short="Hardly anything is sent again.",
+    "Retransmissions are rare, but there are some: often 0 %, mostly below 0.5 % of the bytes, seldom above 1 %. "
+    "Value: share of the runs without any.",
+    short="Retransmissions: often 0, mostly below 0.5 %.",
     unit="of the runs",
-    paper="mostly below 0.5 %",
-    tolerance="at least 0.90 of the runs over LTE",
-    soft=True,
+    paper="quite often",
+    tolerance="of the runs over LTE 0.2 to 0.9 have none, at least 0.5 less than 0.5 %, at most 0.1 more than 1 %",
 )
 def d8(results: Results) -> Verdict:
     shares = [value for value in results["lte"].values(retransmitted) if value is not None]
-    # Every run counts, as in the trial. Those of a replication share draws: README.md has the interval by replications.
-    return at_least(proportion([float(value < 1.0) for value in shares]), 0.90)
+    # Every run counts, as in the trial, with the interval of Wilson. Those of a replication share draws: README.md.
+    none = between(proportion([float(value == 0.0) for value in shares]), 0.2, 0.9)
+    half = at_least(proportion([float(value < 0.5) for value in shares]), 0.5)
+    more = at_most(proportion([float(value > 1.0) for value in shares]), 0.1)
+    parts = [labelled("none", none), labelled("below 0.5 %", half), labelled("above 1 %", more)]
+    return valued(every(*parts), none)
 
 
 @claim(
@@ -243,11 +261,11 @@ def d8(results: Results) -> Verdict:
     tolerance="the paired difference is above 0; more than 0.4 % sent again and 5 % duplicates there, none elsewhere",
 )
 def d9(results: Results) -> Verdict:
-    clean, bad = chosen(results, "mean", MEAN["S1"], "near"), results["outages"]
-    smaller = at_least(less(gains(clean, 4), gains(bad, 4)), 0.0)
+    good, bad = chosen(results, "mean", MEAN["S1"], "near"), results["outages"]
+    smaller = at_least(less(gains(good, 4), gains(bad, 4)), 0.0)
     again = at_least(bad.interval(retransmitted_10m), 0.4)
     duplicates = at_least(bad.where({RELAY: OFF}).interval(duplicates_10m), 5.0)
-    nothing = at_most(clean.interval(retransmitted_10m), 0.0)
+    nothing = at_most(good.interval(retransmitted_10m), 0.0)
     parts = [labelled("smaller", smaller), labelled("sent again, %", again), labelled("duplicates, %", duplicates)]
     return valued(every(*parts, labelled("elsewhere, %", nothing)), smaller)
 
@@ -280,7 +298,7 @@ def d10(results: Results) -> Verdict:
     short="The largest gain is 228 %.",
     unit="of the rate",
     paper=2.28,
-    tolerance="1.60 to 3.00",
+    tolerance="20 % of it: 1.824 to 2.736",
 )
 def d11(results: Results) -> Verdict:
     runs = results["lte"]
@@ -291,7 +309,7 @@ def d11(results: Results) -> Verdict:
         for number in range(len(SIZES))
     ]
     largest = max(found, key=lambda each: each.value or 0.0, default=Interval(None, None, None, 0))
-    return between(largest, 1.60, 3.00)
+    return within(largest, 2.28, relative=NUMBERS)
 
 
 @claim(
@@ -300,7 +318,7 @@ def d11(results: Results) -> Verdict:
     short="In R3 downloads from S1 gain about 120 %.",
     unit="of the rate",
     paper=1.20,
-    tolerance="0.80 to 1.60",
+    tolerance="20 % of it: 0.96 to 1.44",
 )
 def d12(results: Results) -> Verdict:
     third = SERVERS["S1"][2]
@@ -309,7 +327,129 @@ def d12(results: Results) -> Verdict:
         for place, weight in PLACES.items()
         for number, share in enumerate(WEIGHTS)
     ])  # fmt: skip
-    return between(mean_interval(found.values()), 0.80, 1.60)
+    return within(mean_interval(found.values()), 1.20, relative=NUMBERS)
+
+
+@claim(
+    "D13",
+    "Over LTE downloads from S2 gain, and less than those from S1. Value: difference of the weighted gains.",
+    short="From S2 they gain, and less than from S1.",
+    unit="of the rate",
+    paper=0.29,
+    tolerance="gain of S2 and paired difference above 0",
+)
+def d13(results: Results) -> Verdict:
+    far, near = (overall(results, "lte", server) for server in ("S1", "S2"))
+    more = at_least(less(far, near), 0.0)
+    gained = at_least(mean_interval(near.values()), 0.0)
+    return valued(every(labelled("S1 more", more), labelled("S2", gained)), more)
+
+
+def clean(results: Results, server: str = "S1") -> BY_REPLICATION:
+    """Gains of 10 MB near to the base station at a mean ping."""
+    return gains(chosen(results, "mean", MEAN[server], "near"), 4)
+
+
+@claim(
+    "D14",
+    "10 MB from S1 near to the base station gain 117 % (figure 32b). Value: the gain.",
+    short="10 MB from S1, NC: a gain of 117 %.",
+    unit="of the rate",
+    paper=1.17,
+    tolerance="20 % of it: 0.936 to 1.404, which 133 % is in",
+)
+def d14(results: Results) -> Verdict:
+    return within(mean_interval(clean(results).values()), 1.17, relative=NUMBERS)
+
+
+@claim(
+    "D15",
+    "10 MB from S1 near to the base station gain around 200 % where nothing is retransmitted (figure 31a). "
+    "Value: the gain.",
+    short="10 MB from S1, NC, no losses: around 200 %.",
+    unit="of the rate",
+    paper=2.0,
+    tolerance="20 % of it: 1.6 to 2.4",
+)
+def d15(results: Results) -> Verdict:
+    return within(mean_interval(clean(results).values()), 2.0, relative=NUMBERS)
+
+
+@claim(
+    "D16",
+    "Where 0.8 % of the bytes are retransmitted and 10 % of the acknowledgments are duplicates, the proxy gains 33 % "
+    "(figure 31b). Value: gain of 10 MB from S1 with outages.",
+    short="Where much is retransmitted the gain is 33 %.",
+    unit="of the rate",
+    paper=0.33,
+    tolerance="20 % of it: 0.264 to 0.396",
+)
+def d16(results: Results) -> Verdict:
+    return within(mean_interval(gains(results["outages"], 4).values()), 0.33, relative=NUMBERS)
+
+
+@claim(
+    "D17",
+    "Over LTE the gains of both servers are about 60 % in the mean; 72 and 43 % are 57.5 %. Value: mean of both.",
+    short="Over LTE both servers gain about 60 % in the mean.",
+    unit="of the rate",
+    paper=0.60,
+    tolerance="20 % of it: 0.48 to 0.72",
+)
+def d17(results: Results) -> Verdict:
+    both = together([(1.0, overall(results, "lte", server)) for server in SERVERS])
+    return within(mean_interval(both.values()), 0.60, relative=NUMBERS)
+
+
+def deviations(results: Results, server: str, place: str) -> dict[int, float]:
+    """How far 10 MB without the proxy are from the median of their place, as a share of it, by replication."""
+    found = rates(chosen(results, "mean", MEAN[server], place), OFF, 4)
+    middle = statistics.median(found.values()) if found else math.nan
+    return {replication: abs(value / middle - 1) for replication, value in found.items()}
+
+
+@claim(
+    "D18",
+    "Rates without the proxy vary widely, in particular at FC. Value: mean deviation of 10 MB from the median at FC, "
+    "S1.",
+    short="Without the proxy rates vary widely, most at FC.",
+    unit="of the rate",
+    paper="widely",
+    tolerance="at FC at least 0.05 from S1 and S2, and more than at NC (Brown and Forsythe's deviations, paired)",
+)
+def d18(results: Results) -> Verdict:
+    parts = []
+    for server in SERVERS:
+        edge, near = (deviations(results, server, place) for place in ("far", "near"))
+        parts += [
+            labelled(server, at_least(mean_interval(edge.values()), 0.05)),
+            labelled(f"{server}, more than at NC", at_least(less(edge, near), 0.0)),
+        ]
+    return valued(every(*parts), at_least(mean_interval(deviations(results, "S1", "far").values()), 0.05))
+
+
+@claim(
+    "D19",
+    "Gains may be even greater with 5G. Value: gain of 10 MB from S1 over a radio of 1 Gbit/s less that at 25 Mbit/s, "
+    "with the trial's window.",
+    short="With 5G gains are even greater.",
+    unit="of the rate",
+    paper="greater",
+    tolerance="the paired difference is above 0, from S1 and from S2",
+)
+def d19(results: Results) -> Verdict:
+    parts = []
+    for server, delay in (("S1", "52.5 ms"), ("S2", "7.5 ms")):
+        fast, slow = (only_gains(results["nr"], delay, rate) for rate in ("1 Gbit/s", "25 Mbit/s"))
+        parts.append(labelled(server, at_least(less(fast, slow), 0.0)))
+    return valued(every(*parts), parts[0])
+
+
+def only_gains(runs: Runs, delay: str, radio: str) -> dict[int, float]:
+    """Gains of the only download over a chain, by replication."""
+    part = runs.where({"topology.hops.0.delay": delay, "topology.hops.1.rate": radio})
+    off, on = ({run.replication: only(run) for run in part.where(relay=relay)} for relay in (OFF, ON))
+    return {n: value / off[n] - 1 for n, value in on.items() if value and off.get(n)}
 
 
 CAPTURED = ("lte", "hspa", "mean", "outages")
@@ -335,8 +475,10 @@ def largest(results: Results, difference: Measure, bound: float) -> Verdict:
     tolerance="times at most 1e-6 apart, counts not at all, every run of lte, hspa, mean and outages",
 )
 def x1(results: Results) -> Verdict:
-    times = largest(results, apart, 1e-6)
-    return valued(every(labelled("times", times), labelled("counts", largest(results, miscounted, 0.0))), times)
+    with as_recorded(results):
+        times = largest(results, apart, 1e-6)
+        counts = largest(results, miscounted, 0.0)
+    return valued(every(labelled("times", times), labelled("counts", counts)), times)
 
 
 LARGE = (3, 4, 5)
@@ -349,11 +491,12 @@ def beside_linux(results: Results, numbers: Sequence[int]) -> Verdict:
     Both have played the same replications, that is the same starts: means of their differences.
     """
     found = []
-    for cell in cells():
-        if cell.number in numbers:
-            of = said if cell.scenario == OFTEN else rate
-            ours = gains(results[cell.scenario].where(dict(cell.where)), cell.number, of)
-            found.append((cell.name, at_most(size(less(ours, cell.gains)), 0.10)))
+    with as_recorded(results):
+        for cell in cells():
+            if cell.number in numbers:
+                of = said if cell.scenario == OFTEN else rate
+                ours = gains(results[cell.scenario].where(dict(cell.where)), cell.number, of)
+                found.append((cell.name, at_most(size(less(ours, cell.gains)), 0.10)))
     return greatest(found)
 
 

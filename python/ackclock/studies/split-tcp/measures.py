@@ -1,10 +1,11 @@
-"""What the runs of the split-TCP study are measured by: captures, where a scenario is `captured`, or the own tables."""
+"""Measures of the split-TCP study: from captures where a scenario is `captured`, else from the simulator's tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from ackclock import InputError
 from ackclock.study import Run, measure
 from ackclock.study.code import Measure
 
@@ -21,6 +22,15 @@ def split(run: Run) -> bool:
     return bool(run.params[RELAY] == ON)
 
 
+def has_captures(run: Run) -> bool:
+    """Whether the run's scenario is captured; those of other readings are not (X1 holds captures to the simulator)."""
+    try:
+        phone(run, 0)
+    except InputError:
+        return False
+    return True
+
+
 def phone(run: Run, number: int) -> Mapping[str, Any]:
     """What a capture at the phone has of a file."""
     return run.captured(f"flows.{number}/sink.sink" if split(run) else f"flows.{number}.sink")
@@ -28,6 +38,8 @@ def phone(run: Run, number: int) -> Mapping[str, Any]:
 
 def senders(run: Run, number: int) -> list[Mapping[str, Any]]:
     """What captures at the senders of its data have of a file: the server, and the proxy."""
+    if not has_captures(run):
+        return simulated(run, number)
     if split(run):
         return [run.captured(f"flows.{number}/{leg}.source") for leg in ("source", "sink")]
     return [run.captured(f"flows.{number}.source")]
@@ -35,6 +47,8 @@ def senders(run: Run, number: int) -> list[Mapping[str, Any]]:
 
 def rate(run: Run, number: int) -> float | None:
     """Bit/s of a download, from the phone's SYN to its last byte; none if it did not end."""
+    if not has_captures(run):
+        return said(run, number)
     row = phone(run, number)
     if not row["completed"] or row["goodput_bytes"] != SIZES[number]:
         return None
@@ -63,9 +77,9 @@ rate_5m, rate_10m, rate_20m = _of(3, "5m"), _of(4, "10m"), _of(5, "20m")
 
 
 def share(run: Run, part: str, whole: str, numbers: range) -> float | None:
-    """Per cent of what senders count, over some files."""
+    """Per cent of what senders count, over some files; the simulator has `acks` in place of `pure_acks`."""
     rows = [row for number in numbers for row in senders(run, number)]
-    total = sum(int(row[whole] or 0) for row in rows)
+    total = sum(int(row.get(whole, row["acks"]) or 0) for row in rows)
     return 100 * sum(int(row[part] or 0) for row in rows) / total if total else None
 
 
@@ -91,6 +105,32 @@ def duplicates_10m(run: Run) -> float | None:
 def timeouts_10m(run: Run) -> float:
     """Timeouts of the senders of the file of 10 MB."""
     return float(sum(int(row["timeouts"] or 0) for row in senders(run, 4)))
+
+
+@measure(kind="amount")
+def time_10m(run: Run) -> float | None:
+    """Time of the download of 10 MB, s."""
+    return float(phone(run, 4)["fct_s"]) if rate(run, 4) is not None else None
+
+
+@measure(kind="amount")
+def rtt_10m(run: Run) -> float | None:
+    """Mean RTT of 10 MB at the last sender before the phone: the server, or the proxy, s."""
+    found = senders(run, 4)[-1]["mean_rtt_s"]
+    return None if found is None else float(found)
+
+
+@measure(kind="amount")
+def out_of_order_10m(run: Run) -> float:
+    """Segments of 10 MB that reached the phone out of order."""
+    return float(phone(run, 4)["reordered_segments"])
+
+
+@measure(kind="amount")
+def in_flight_10m(run: Run) -> float | None:
+    """Mean bytes in flight of 10 MB at the last sender before the phone, B."""
+    found = senders(run, 4)[-1]["mean_in_flight_bytes"]
+    return None if found is None else float(found)
 
 
 @measure(kind="amount")
