@@ -286,7 +286,7 @@ def test_a_single_run_has_no_interval() -> None:
     alone = at_most(Interval(0.0074, None, None, 1), 1.0)
     assert (alone.outcome, alone.value, alone.interval) == ("pass", 0.0074, None)
     claim: Any = type(
-        "C", (), {"id": "T9", "paper": None, "soft": False, "tolerance": "", "statement": "", "unit": "s"}
+        "C", (), {"id": "T9", "paper": None, "soft": False, "tolerance": "", "statement": "", "unit": "s", "origin": ""}
     )()
     assert claim_cells(Judged(claim, alone), quick=False)[2] == "0.0074 s, no interval"
     assert claim_cells(Judged(claim, Verdict("inconclusive")), quick=False)[2:4] == ["-", "-"]
