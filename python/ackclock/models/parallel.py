@@ -105,7 +105,7 @@ def cubic_fluid_utilisation(
 
 def _to_most(rate: float, keep: float) -> float:
     """The phase t - K of a connection that was cut just now."""
-    return -(((1 - keep) * rate) ** (1 / 3))
+    return -float(((1 - keep) * rate) ** (1 / 3))
 
 
 def _until_full(connections: int, a: float, b: float, c: float) -> float:

@@ -63,8 +63,8 @@ def true_bandwidth(run: Run) -> float:
 @measure(kind="amount")
 def estimate_error(run: Run) -> float | None:
     """By how much the estimate differs from the equivalent bandwidth of the way, % of that."""
-    found = estimate(run)
-    return None if found is None else 100 * abs(found / true_bandwidth(run) - 1)
+    found, true = estimate(run), true_bandwidth(run)
+    return None if found is None or true is None else 100 * abs(found / true - 1)
 
 
 @measure(kind="amount")

@@ -196,7 +196,7 @@ def c7(results: Results) -> Verdict:
     for n in (1, 2, 4, 8, 16, 25):
         formula = parallel_utilisation(n, CUBIC)
         fluid = [cubic_fluid_utilisation(n, cut, overflows=overflows) for cut in CUTS if cut != "all"]
-        farthest = max(fluid, key=lambda value, formula=formula: abs(value - formula))
+        _, farthest = max((abs(value - formula), value) for value in fluid)
         verdict = within(farthest, formula, absolute=0.02)
         found.append(labelled(f"N = {n}", replace(verdict, detail=f"formula {formula:.4f}")))
     return valued(every(*found), found[0])

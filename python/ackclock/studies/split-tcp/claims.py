@@ -449,7 +449,7 @@ def only_gains(runs: Runs, delay: str, radio: str) -> dict[int, float]:
     """Gains of the only download over a chain, by replication."""
     part = runs.where({"topology.hops.0.delay": delay, "topology.hops.1.rate": radio})
     off, on = ({run.replication: only(run) for run in part.where(relay=relay)} for relay in (OFF, ON))
-    return {n: value / off[n] - 1 for n, value in on.items() if value and off.get(n)}
+    return {n: value / base - 1 for n, value in on.items() if value and (base := off.get(n))}
 
 
 CAPTURED = ("lte", "hspa", "mean", "outages")
