@@ -273,7 +273,7 @@ def test_the_report_says_how_it_was_run(tmp_path: Path, capsys: pytest.CaptureFi
         }
         assert dt.datetime.fromisoformat(origin["created"]).utcoffset() == dt.timedelta(0)
         kind, each = ("quick", 2) if quick else ("full", 3)
-        assert origin["scenarios"] == {"one": {"runs": 2 * each, "replications": each}}
+        assert origin["scenarios"] == {"one": {"runs": 2 * each, "replications": each, "seeds": [3]}}
         assert origin["runs"] == 2 * each
         assert origin["runs_wall_s"] == pytest.approx(sum(run["wall_s"] for run in known["runs"]), abs=1e-3)
         assert (record["quick"], record["wall_s"]) == (bool(quick), wall)

@@ -264,19 +264,21 @@ def judge(claims: Sequence[Claim], results: Results, readings: Sequence[Reading]
 def _judged(item: Claim, results: Results, readings: Sequence[Reading]) -> Judged:
     results.asked.clear()
     verdict, broken = _checked(item, results)
-    asked = set(results.asked)
+    asked, failed = set(results.asked), bool(results.missed)
     others = [each for each in readings[1:] if asked & set(each.scenarios)]
     if others and not broken:
         under = {readings[0].id: verdict}
         for reading in others:
             with results.under(reading):
                 under[reading.id], broken = _checked(item, results)
+            failed |= bool(results.missed)
             if broken:
                 return Judged(item, under[reading.id], broken)
         joined = _joined(under)
     else:
         under, joined = {}, verdict
-    decided = joined.outcome == "pass" or not results.quick or bool(broken)
+    # That runs failed is said of a quick run, too.
+    decided = joined.outcome == "pass" or not results.quick or bool(broken) or failed
     return Judged(item, joined, broken, under, decided)
 
 
