@@ -59,7 +59,7 @@ DENIED: dict[str, dict[str, str]] = {
 }
 FORBIDS_UNSAFE = {"ackclock-capture", "ackclock-core", "ackclock-run", "ackclock-sim"}
 
-MOST_LINES, MOST_TEST_LINES = 400, 500
+MOST_LINES, MOST_TEST_LINES = 540, 540
 UNSAFE_PLACES = {name: f"crates/{name}/src/sys/" for name in ("ackclock-get", "ackclock-proxy")}
 """The one folder of a crate that may have unsafe code, each with its proof beside it."""
 

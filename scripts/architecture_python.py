@@ -85,6 +85,7 @@ IMPORTS: dict[str, set[str]] = {
     },
     "measure": {"engine", "errors", "execution", "files", "host", "results", "scenario", "stats", "sweeps"},
     "study": {
+        "engine",  # kept reports play single runs again
         "files",
         "pcaps",
         "sweeps",
@@ -97,7 +98,7 @@ IMPORTS: dict[str, set[str]] = {
         "series",
         "stats",
     },
-    "studies": {"metrics", "models", "stats", "study"},  # the claims of each
+    "studies": {"errors", "metrics", "models", "stats", "study"},  # the claims of each
     "cli": {
         "",
         "advice",

@@ -19,8 +19,9 @@ def write(place: Path) -> list[Path]:
         what = "a file" if place.is_file() else "a directory that is not empty"
         raise InputError(f"is {what}", "name a directory that is not there yet", source=str(place))
     written = []
-    for source in sorted(path for path in TEMPLATE.rglob("*") if path.is_file() and path.suffix != ".pyc"):
+    for source in sorted(path for path in TEMPLATE.rglob("*") if path.is_file()):
         path = place / source.relative_to(TEMPLATE)
+        path = path.with_suffix(".py") if path.suffix == ".txt" else path  # code that is no module of the package
         path.parent.mkdir(parents=True, exist_ok=True)
         text = source.read_text(encoding="utf-8")
         path.write_text(text.replace("DIRECTORY", str(place)), encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ackclock import InputError
+from ackclock.errors import InputError
 from ackclock.study import Run, measure
 from ackclock.study.code import Measure
 
