@@ -133,12 +133,12 @@ impl Timers {
         }
     }
 
-    /// The earliest deadline of a timer.
-    fn earliest(&self) -> Time {
+    /// The earliest deadline of a timer, departures left out.
+    pub fn earliest(&self) -> Time {
         self.at.iter().copied().fold(Time::NEVER, Time::min)
     }
 
-    /// The earliest deadline.
+    /// The earliest deadline of a timer or departure.
     #[inline]
     pub fn next(&self) -> Time {
         self.earliest().min(self.departure)

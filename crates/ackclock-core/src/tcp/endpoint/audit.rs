@@ -15,7 +15,7 @@ impl Endpoint {
     /// What does not hold.
     pub fn audit(&self) -> Result<(), String> {
         self.tx.tcb.board.audit()?;
-        if self.timers.bound() > self.timers.next() {
+        if self.timers.bound() > self.timers.earliest() {
             return Err("a timer is due before its bound".to_owned());
         }
         if self.state != State::Established {
