@@ -373,9 +373,10 @@ impl Sim {
         if let Some(endpoint) = &mut self.sides[side].endpoint {
             let expired = endpoint.on_timer(now);
             let failed = endpoint.has_failed_now();
+            let decided = std::mem::take(&mut self.conns[side / 2].decided);
             // When an endpoint is woken too early, nothing happens, and series must not show when that is.
             if let Some((sent, cwnd)) = self.send_ready(now, side) {
-                if side & 1 == 0 && (expired || sent || std::mem::take(&mut self.conns[side / 2].decided)) {
+                if side & 1 == 0 && (expired || sent || decided) {
                     self.note_sender(now, side, cwnd);
                 }
             }

@@ -23,7 +23,7 @@ const FLOWS: u64 = 4;
 const UNTIL: u64 = 400 * MS;
 
 fn cases() -> u64 {
-    crate::random_cases::cases(400)
+    crate::random_cases::cases(2000)
 }
 
 fn pick<'a, T>(rng: &mut Stream, from: &'a [T]) -> &'a T {

@@ -18,7 +18,7 @@ fn packets_that_arrive_at_any_link_are_sent_dropped_or_still_there() {
 
 fn arrived_is_sent_dropped_or_queued(document: fn(u64) -> Value) {
     let mut met = [0u64; 3];
-    for seed in 0..cases(400) {
+    for seed in 0..cases(2000) {
         let mut d = document(seed);
         d["warmup_ns"] = json!(0);
         // The end of the run finds packets in the queues; their number is the last value of the series.
@@ -56,7 +56,7 @@ fn early(mut d: Value, bytes: u64) -> Value {
 #[test]
 fn what_leaves_the_links_arrives_at_the_next_or_at_an_endpoint() {
     let mut met = [0u64; 4];
-    for seed in 0..cases(300) {
+    for seed in 0..cases(1500) {
         let mut d = early(rich_document(seed), 200_000);
         d["engine"] = json!({"log_deliveries": true});
         let mut sim = sim(&d);
@@ -79,7 +79,7 @@ fn what_leaves_the_links_arrives_at_the_next_or_at_an_endpoint() {
 
 #[test]
 fn every_packet_in_the_slab_is_on_its_way() {
-    for seed in 0..cases(100) {
+    for seed in 0..cases(500) {
         for fused in [true, false] {
             let mut d = early(random_document(seed), 3000);
             d["engine"] = json!({"fused": fused});
@@ -94,7 +94,7 @@ fn every_packet_in_the_slab_is_on_its_way() {
 
 #[test]
 fn bytes_are_delivered_once_and_not_more_than_sent() {
-    for seed in 0..cases(400) {
+    for seed in 0..cases(2000) {
         let mut d = if seed % 2 == 0 { random_document(seed) } else { rich_document(seed) };
         d["warmup_ns"] = json!(0);
         for (f, spec) in play(&d).flows.iter().zip(d["flows"].as_array().unwrap()) {

@@ -12,7 +12,7 @@ fn any_document(seed: u64) -> Value {
 
 #[test]
 fn the_same_document_gives_the_same_result_in_any_thread() {
-    let documents: Vec<Value> = (0..cases(160)).map(any_document).collect();
+    let documents: Vec<Value> = (0..cases(800)).map(any_document).collect();
     let alone: Vec<u64> = documents.iter().map(|d| hash(&tables(&play(d)))).collect();
     std::thread::scope(|s| {
         for _ in 0..2 {
@@ -32,7 +32,7 @@ fn the_same_document_gives_the_same_result_in_any_thread() {
 
 #[test]
 fn a_run_can_be_played_in_parts() {
-    for seed in 0..cases(100) {
+    for seed in 0..cases(500) {
         let d = any_document(seed);
         let mut parts = sim(&d);
         for ms in [1, 50, 51, 300, 10_000] {
@@ -45,7 +45,7 @@ fn a_run_can_be_played_in_parts() {
 
 #[test]
 fn recording_changes_nothing() {
-    for seed in 0..cases(150) {
+    for seed in 0..cases(750) {
         let mut d = any_document(seed);
         let recorded = play(&d);
         d["probes"] = json!({});

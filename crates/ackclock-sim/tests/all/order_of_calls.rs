@@ -19,6 +19,7 @@ use Call::{Close, Open, Say};
 
 /// Opens two connections, asks on the first when they are established, and makes its calls when the answer has come.
 struct Client {
+    asks: bool,
     calls: Vec<Call>,
     conns: Vec<Conn>,
 }
@@ -32,13 +33,12 @@ impl Application for Client {
     }
 
     fn due(&self) -> Time {
-        if self.calls.is_empty() { Time::NEVER } else { ASKS }
+        if self.asks { ASKS } else { Time::NEVER }
     }
 
     fn on_due(&mut self, host: &mut dyn Host) {
-        if host.now() == ASKS {
-            host.say(self.conns[0], QUESTION, 0);
-        }
+        self.asks = false;
+        host.say(self.conns[0], QUESTION, 0);
     }
 
     fn on_message(&mut self, host: &mut dyn Host, _: Conn, _: u64) {
@@ -72,7 +72,7 @@ fn order(calls: &[Call]) -> Vec<(u16, String)> {
     let mut d = document(200, links, vec![f]);
     d["engine"] = json!({"log_deliveries": true});
     let mut run = sim(&d);
-    let client = Client { calls: calls.to_vec(), conns: Vec::new() };
+    let client = Client { asks: true, calls: calls.to_vec(), conns: Vec::new() };
     let ends: [Box<dyn Application>; 2] = [Box::new(client), Box::new(Server)];
     let (opens, connections) = (app::End::Source, Connections::Many(3.0));
     run.set_applications(0, Made { ends, opens, connections, at_once: None, once: false, in_transfers: false })

@@ -70,7 +70,7 @@ fn stepped(mut sim: Sim, seed: u64) -> Output {
 
 #[test]
 fn a_run_in_steps_is_the_same_run() {
-    for seed in 0..cases(60) {
+    for seed in 0..cases(300) {
         let d = any_document(seed);
         assert_eq!(tables(&stepped(sim(&d), seed)), tables(&play(&d)), "{d}");
     }
@@ -277,7 +277,7 @@ fn the_same_decisions_give_the_same_run() {
         tables(&sim.output())
     };
     let mut changed = 0;
-    for seed in 0..cases(30) {
+    for seed in 0..cases(150) {
         let first = played(seed);
         assert_eq!(first, played(seed));
         changed += u32::from(first != tables(&play(&any_document(seed))));

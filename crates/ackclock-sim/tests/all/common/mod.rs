@@ -18,7 +18,7 @@ pub const MS: u64 = 1_000_000;
 #[path = "../../../../testing/cases.rs"]
 mod random_cases;
 #[allow(unused_imports)] // an example shares this file and draws no cases
-pub use random_cases::cases;
+pub use random_cases::{cases, share};
 
 /// A document over these links and flows.
 pub fn document(duration_ms: u64, links: Vec<Value>, flows: Vec<Value>) -> Value {
