@@ -15,7 +15,7 @@ PARALLEL := -n auto --dist worksteal
 KERNEL_VT := $(wildcard python/tests/kernel_vt*.py)
 
 .PHONY: help build demo test test-all test-slow test-guides test-conformance test-studies test-kernel-vt test-real-time \
-	test-rust test-times bench lint lint-rust lint-python docs instructions fuzz release clean
+	test-rust test-cases test-times bench lint lint-rust lint-python docs instructions fuzz release clean
 
 help:            ## this list
 	@grep -E '^[a-z_-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -52,7 +52,7 @@ test: build test-rust  ## the tests to run before every commit, and one of each 
 test-all: build test-rust  ## all tests of all tiers, a kernel in virtual time, fuzzing and instruction counts
 	$(PYTEST) $(PARALLEL) -m "not real_time" python/tests conformance
 	$(PYTEST) -m real_time python/tests
-	$(MAKE) test-kernel-vt fuzz instructions
+	$(MAKE) test-cases test-kernel-vt fuzz instructions
 
 test-slow test-guides test-conformance test-studies: test-%: build  ## tests of one tier
 	$(PYTEST) $(PARALLEL) -m "$* and not real_time" python/tests conformance
@@ -65,7 +65,10 @@ test-kernel-vt: build  ## runs on a kernel in virtual time, which is built if th
 	$(PYTEST) $(PARALLEL) $(KERNEL_VT)
 	$(PYTEST) --engine kernel-vt python/tests/test_kernel_timed.py
 
-test-rust:       ## tests in Rust; ACKCLOCK_CASES=all plays all random cases, not a fifth
+test-cases:      ## all random cases of the tests in Rust, of which test-rust plays a fifth
+	ACKCLOCK_CASES=all $(RUST_TEST) --workspace --exclude ackclock-proxy --tests
+
+test-rust:       ## tests in Rust
 	$(RUST_TEST) --workspace --exclude ackclock-proxy --tests
 	$(RUST_TEST) -p ackclock-proxy --tests -- --test-threads 16  # they wait more than they compute
 	$(RUST_TEST) --doc -p ackclock-core
@@ -73,6 +76,8 @@ test-rust:       ## tests in Rust; ACKCLOCK_CASES=all plays all random cases, no
 test-times: build  ## measure the CPU time of all Python tests and renew the list of slow ones (20 minutes)
 	$(PYTEST) $(PARALLEL) -m "not real_time" --cpu-times target/times.tsv python/tests conformance
 	$(BIN)/python scripts/slow_tests.py target/times.tsv
+	$(PYTEST) $(PARALLEL) -m "quick and not real_time" --cpu-times target/times.tsv python/tests conformance
+	$(BIN)/python scripts/slow_tests.py target/times.tsv --add
 
 bench: build     ## speed and memory against ns-3 and ns-2, where they are installed
 	$(BIN)/python benches/bench.py

@@ -6,7 +6,7 @@
     python scripts/select_tests.py --base COMMIT --date 2026-11-29
 
 The quick tests (`make test`) are not selected here: they always run. A unit is a file of tests of a slower tier, or
-`fuzz`, or `instructions`. `.ci/tiers.toml` maps changed paths to units. Every unit that the change does not need is run
+`cases` (all random cases of the tests in Rust), `fuzz` or `instructions`. `.ci/tiers.toml` maps changed paths to units. Every unit that the change does not need is run
 on one day of the week, so that a run each day covers all of them weekly. The change is everything since `--base`, or
 since the environment's ACKCLOCK_CI_BASE, or else since the last commit that is four hours older than HEAD.
 """
@@ -30,8 +30,12 @@ sys.path[:0] = [str(ROOT / "python" / "tests"), str(ROOT / "scripts")]
 import guides  # noqa: E402
 import tiers  # noqa: E402
 
-COMMANDS = {"fuzz": ["make", "fuzz"], "instructions": ["make", "instructions"]}
-COSTS = {"fuzz": 100.0, "instructions": 200.0}
+COMMANDS = {
+    "cases": ["make", "test-cases"],
+    "fuzz": ["make", "fuzz"],
+    "instructions": ["make", "instructions"],
+}
+COSTS = {"cases": 150.0, "fuzz": 100.0, "instructions": 200.0}
 """CPU seconds, roughly: only for days of equal cost."""
 NO_TESTS = 5
 """Exit code of pytest where all tests of the files are quick, and so have run already."""

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Renews the list of slow tests from measured CPU times: python scripts/slow_tests.py target/times.tsv.
+"""Renews the list of slow tests from measured CPU times: python scripts/slow_tests.py target/times.tsv [--add].
 
 The input is what `pytest --cpu-times` wrote. A test is slow if it needs more than a second of CPU time. A file whose
 fixtures need more than a second is slow as a whole: otherwise its next test would pay for them. So is a file whose
 other tests need more than eight seconds together.
+
+Tests may share what one of them has computed first. When that one is left out, the next pays for it: `--add` takes times of
+quick tests alone and adds those that are slow then.
 """
 
 from __future__ import annotations
@@ -14,7 +17,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-SLOW = Path(__file__).resolve().parent.parent / "python" / "tests" / "slow.tsv"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python" / "tests"))
+
+import tiers  # noqa: E402
+
+SLOW = tiers.SLOW
 THRESHOLD_S = 1.0
 FILE_THRESHOLD_S = 8.0
 
@@ -44,6 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("times", type=Path)
     parser.add_argument("--threshold", type=float, default=THRESHOLD_S, help="CPU seconds (1)")
+    parser.add_argument("--add", action="store_true", help="keep what is listed")
     chosen = parser.parse_args()
     with chosen.times.open(encoding="utf-8") as file:
         rows = [
@@ -51,6 +59,8 @@ def main() -> int:
             for row in csv.DictReader(file, delimiter="\t")
         ]
     found = slow(rows, chosen.threshold)
+    if chosen.add:
+        found = dict(sorted((tiers.slow_tests() | found).items()))
     lines = [f"{node}\t{cpu:.1f}\n" for node, cpu in found.items()]
     SLOW.write_text("test\tcpu_s\n" + "".join(lines), encoding="utf-8")
     total = sum(cpu for _, cpu, _ in rows)

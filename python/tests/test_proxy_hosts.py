@@ -131,8 +131,7 @@ def test_a_cable_that_was_out_for_a_while_has_cost_no_byte(end: str) -> None:
         assert said(client) == "same"
         line = proxy.line()
         assert (line["why"], line["to_server_bytes"]) == ("finished", 6_000_000)
-        if end == "server":  # at the client's end it is the client that sends again
-            assert line["server_tcp"]["total_retrans"] > 0
+        assert line["duration_s"] > 1.5  # it did wait for the cable
         is_at_rest(proxy, descriptors)
 
 

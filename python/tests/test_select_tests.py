@@ -41,7 +41,7 @@ def test_a_file_that_no_rule_matches_selects_everything() -> None:
 @pytest.mark.parametrize(
     ("changed", "selected", "not_selected"),
     [
-        ("crates/ackclock-core/src/cc/reno.rs", {"instructions"}, {"fuzz"}),
+        ("crates/ackclock-core/src/cc/reno.rs", {"instructions", "cases"}, {"fuzz"}),
         ("crates/ackclock-capture/src/reader/mod.rs", {"fuzz", "guides/pcap"}, {"kernel_vt/kernel_vt.py"}),
         ("crates/ackclock-emu/src/play.rs", {"kernel_vt/kernel_vt.py", "real_time/test_kernel.py"}, {"fuzz"}),
         ("python/ackclock/virtual/build.py", {"kernel_vt/kernel_vt_get.py"}, {"fuzz", "instructions"}),
