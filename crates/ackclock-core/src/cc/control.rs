@@ -23,7 +23,7 @@ pub enum Pacing {
 pub struct Control {
     /// Congestion window, bytes.
     pub cwnd: u64,
-    /// Slow start threshold, bytes; `u64::MAX` is "none yet".
+    /// Slow start threshold, bytes; [`Control::NO_THRESHOLD`] if there is none: a controller need not have one.
     pub ssthresh: u64,
     /// How segments are spread over time.
     pub pacing: Pacing,
@@ -35,6 +35,9 @@ pub struct Control {
 }
 
 impl Control {
+    /// The threshold of a controller that has none.
+    pub const NO_THRESHOLD: u64 = u64::MAX;
+
     /// A window without pacing.
     pub const fn window(cwnd: u64, ssthresh: u64) -> Control {
         Control { cwnd, ssthresh, pacing: Pacing::Off, burst: 0, wake_at: Time::NEVER }

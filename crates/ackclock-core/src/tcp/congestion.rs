@@ -25,6 +25,8 @@ pub(super) struct Congestion {
     control: Control,
     /// Recovery moves the window; the controller's comes into force again when it is released.
     held: bool,
+    /// The last reduction left the threshold a segment or more above the window: it says nothing about the reduction.
+    no_threshold: bool,
     /// The phase that was reported to the controller last.
     reported: Phase,
     needs: Needs,
@@ -45,6 +47,7 @@ impl Congestion {
             needs: cc.needs(),
             cc,
             held: false,
+            no_threshold: false,
             ecn: false,
             reported: Phase::Open,
             mss,
@@ -79,6 +82,21 @@ impl Congestion {
             self.window = self.control.cwnd;
         }
         answer
+    }
+
+    /// After the controller heard of congestion: whether its threshold says how far it reduced.
+    #[inline]
+    pub fn mind_threshold(&mut self) {
+        let Control { cwnd, ssthresh, .. } = self.control;
+        let endpoints = self.needs.recovery == RecoveryBy::Endpoint;
+        self.no_threshold = endpoints && cwnd.saturating_add(u64::from(self.mss)) <= ssthresh;
+    }
+
+    /// What recovery reduces the window to, bytes: the slow start threshold (RFC 5681 §3.2 step 6). A controller may have
+    /// none, or leave an old one above the window that it decided; then its window is what it reduced to.
+    #[inline]
+    pub fn reduced(&self) -> u64 {
+        if self.no_threshold { self.control.cwnd.min(self.control.ssthresh) } else { self.control.ssthresh }
     }
 
     /// From here on recovery moves the window, not the controller; one that runs its own recovery keeps it.

@@ -8,7 +8,7 @@ use super::scoreboard::Scoreboard;
 use super::sender::SenderStats;
 use super::usage::Usage;
 use super::validation::Validation;
-use crate::cc::{CongestionControl, Cx, Phase, RttView};
+use crate::cc::{CongestionControl, Cx, Phase, RttView, Signal};
 use crate::estimator::delivery_rate::Totals;
 use crate::estimator::rtt::RttEstimator;
 use crate::rng::Stream;
@@ -120,9 +120,18 @@ impl ControlBlock {
         self.decide(now, |cc, cx| cc.set_window(cx, bytes));
     }
 
-    /// Recovery, or a reduction, leaves a window of `bytes` to the controller.
+    /// Tells the controller of congestion.
+    pub fn signal(&mut self, now: Time, signal: Signal) {
+        self.decide(now, |cc, cx| cc.on_congestion(cx, signal));
+        self.congestion.mind_threshold();
+    }
+
+    /// Recovery, or a reduction, leaves a window of `bytes` to the controller, unless that runs its own recovery.
     pub fn recovered(&mut self, now: Time, bytes: u64) {
         self.congestion.release();
+        if self.congestion.recovers() {
+            return;
+        }
         self.decide(now, |cc, cx| cc.on_recovered(cx, bytes));
     }
 
@@ -138,7 +147,13 @@ impl ControlBlock {
         self.congestion.window()
     }
 
-    /// Slow start threshold, bytes.
+    /// What recovery reduces the window to, bytes.
+    #[inline]
+    pub fn reduced(&self) -> u64 {
+        self.congestion.reduced()
+    }
+
+    /// Slow start threshold, bytes; [`Control::NO_THRESHOLD`] if there is none.
     #[inline]
     pub fn ssthresh(&self) -> u64 {
         self.congestion.control().ssthresh

@@ -71,8 +71,7 @@ impl Recovery {
             self.phase = Phase::Loss;
         } else {
             tcb.board.mark_head();
-            // A controller that runs its own recovery may have no threshold.
-            tcb.congestion.hold_at(tcb.ssthresh().saturating_add(tcb.config.dupthresh * mss));
+            tcb.congestion.hold_at(tcb.reduced().saturating_add(tcb.config.dupthresh * mss));
             self.phase = Phase::Recovery;
         }
         timers.set_after(Timer::Rto, e.now, tcb.rtt.rto());
@@ -88,10 +87,10 @@ impl Recovery {
             tcb.congestion.hold_at(if d.acked >= mss { deflated + mss } else { deflated });
             return;
         }
-        let ssthresh = tcb.ssthresh();
+        let reduced = tcb.reduced();
         let window = match self.repair {
-            Repair::NewReno if !tcb.config.newreno_full_window => ssthresh.min(tcb.board.pipe().max(mss) + mss),
-            _ => ssthresh,
+            Repair::NewReno if !tcb.config.newreno_full_window => reduced.min(tcb.board.pipe().max(mss) + mss),
+            _ => reduced,
         };
         tcb.recovered(e.now, window);
         self.phase = Phase::Open;

@@ -239,7 +239,7 @@ impl Recovery {
             tcb.congestion.hold();
         }
         if !reduced {
-            tcb.decide(now, |cc, cx| cc.on_congestion(cx, Signal::Loss { flight }));
+            tcb.signal(now, Signal::Loss { flight });
         }
     }
 
@@ -272,7 +272,7 @@ impl Recovery {
         let before = (tcb.window(), tcb.ssthresh());
         tcb.congestion.release();
         let flight = tcb.flight_to_reduce(now, tcb.board.occupied(), false);
-        tcb.decide(now, |cc, cx| cc.on_congestion(cx, Signal::Timeout { flight, repeated }));
+        tcb.signal(now, Signal::Timeout { flight, repeated });
         if tcb.config.clear_sack_on_rto {
             tcb.board.forget_sacks();
             tcb.blocks.clear();
@@ -380,7 +380,7 @@ impl Recovery {
 
     /// Proportional rate reduction moves the window, after `delivered` bytes more. `safe`: see [`Prr::on_ack`].
     fn reduce(&mut self, delivered: u64, safe: bool, tcb: &mut ControlBlock) {
-        let window = self.prr.on_ack(delivered, tcb.board.pipe(), tcb.ssthresh(), safe, u64::from(tcb.mss));
+        let window = self.prr.on_ack(delivered, tcb.board.pipe(), tcb.reduced(), safe, u64::from(tcb.mss));
         tcb.congestion.hold_at(window);
     }
 

@@ -31,8 +31,9 @@ impl Prr {
     pub fn on_ack(&mut self, delivered: u64, in_flight: u64, ssthresh: u64, safe: bool, mss: u64) -> u64 {
         self.delivered += delivered;
         let mut allowed = if in_flight > ssthresh {
-            let share = (u128::from(self.delivered) * u128::from(ssthresh)).div_ceil(u128::from(self.reference)) as u64;
-            self.round(share, mss) as i64 - self.out as i64
+            let share = (u128::from(self.delivered) * u128::from(ssthresh)).div_ceil(u128::from(self.reference));
+            let share = u64::try_from(share).unwrap_or(u64::MAX);
+            i64::try_from(self.round(share, mss)).unwrap_or(i64::MAX) - self.out as i64
         } else {
             let mut n = delivered as i64;
             if safe || self.rule != Some(PrrRule::Ns3) {
@@ -41,20 +42,20 @@ impl Prr {
             if safe {
                 n += mss as i64;
             }
-            n.min((ssthresh - in_flight) as i64)
+            n.min(i64::try_from(ssthresh - in_flight).unwrap_or(i64::MAX))
         };
         if self.out == 0 {
             // The first fast retransmission always leaves.
             allowed = allowed.max(mss as i64);
         }
         // Never below one segment: with nothing in flight no acknowledgment would come to raise it.
-        (in_flight + allowed.max(0) as u64).max(mss)
+        in_flight.saturating_add(allowed.max(0) as u64).max(mss)
     }
 
     /// Linux counts whole segments and rounds up to the next.
     fn round(&self, bytes: u64, mss: u64) -> u64 {
         match self.rule {
-            Some(PrrRule::Linux) => bytes.div_ceil(mss) * mss,
+            Some(PrrRule::Linux) => bytes.div_ceil(mss).saturating_mul(mss),
             _ => bytes,
         }
     }

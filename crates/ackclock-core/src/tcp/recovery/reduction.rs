@@ -53,7 +53,7 @@ impl Recovery {
         } else if tcb.board.una() > self.reduction.end {
             self.reduction.active = false;
             if Self::reduces_by_prr(tcb) {
-                tcb.recovered(now, tcb.ssthresh());
+                tcb.recovered(now, tcb.reduced());
             }
         }
     }
@@ -101,7 +101,7 @@ impl Recovery {
             tcb.congestion.hold();
             self.prr = Prr::new(before, tcb.config.prr);
         }
-        tcb.decide(now, |cc, cx| cc.on_congestion(cx, Signal::Ecn { flight }));
+        tcb.signal(now, Signal::Ecn { flight });
         tcb.stats.ecn_reductions += 1;
         self.reduction = Reduction { active: true, end: tcb.board.nxt() };
         self.undo.stands();
@@ -124,11 +124,11 @@ impl Recovery {
         if tcb.congestion.needs().ecn == EcnUse::Dctcp {
             tcb.congestion.hold();
             tcb.set_window(now, tcb.window());
-            tcb.decide(now, |cc, cx| cc.on_congestion(cx, Signal::Loss { flight }));
+            tcb.signal(now, Signal::Loss { flight });
         }
         self.begin_recovery(self.reduction.end, tcb);
         if self.repair == Repair::Sack {
-            tcb.congestion.hold_at(tcb.ssthresh());
+            tcb.congestion.hold_at(tcb.reduced());
             self.forced = true;
         }
         true

@@ -164,7 +164,7 @@ impl Recovery {
         };
         self.prr = Prr::new(reference, tcb.config.prr);
         if self.repair == Repair::Sack {
-            tcb.congestion.hold_at(tcb.ssthresh());
+            tcb.congestion.hold_at(tcb.reduced());
             // The first retransmission leaves whatever the pipe (RFC 6675 §5 step 4.3).
             self.forced = true;
         }
@@ -185,8 +185,8 @@ impl Recovery {
         }
         let undone = self.undo_at_the_end(e, tcb);
         if recovering {
-            let control = tcb.congestion.control();
-            tcb.recovered(e.now, if undone { control.cwnd } else { control.ssthresh });
+            let window = if undone { tcb.congestion.control().cwnd } else { tcb.reduced() };
+            tcb.recovered(e.now, window);
         }
         self.phase = Phase::Open;
         self.frto.end();

@@ -186,11 +186,11 @@ impl Recovery {
     fn reduce_for_probe(&mut self, now: Time, flight: u64, tcb: &mut ControlBlock) {
         self.reduction.stop(tcb);
         let flight = tcb.flight_to_reduce(now, flight, true);
-        tcb.decide(now, |cc, cx| cc.on_congestion(cx, Signal::Loss { flight }));
+        tcb.signal(now, Signal::Loss { flight });
         tcb.stats.tlp_recoveries += 1;
         self.phase = Phase::Reduction;
         self.report_phase(now, tcb);
-        tcb.recovered(now, tcb.ssthresh());
+        tcb.recovered(now, tcb.reduced());
         self.phase = Phase::Open;
         self.report_phase(now, tcb);
     }
