@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(reader codec analyser)
+[ ${#targets[@]} -gt 0 ] || targets=(reader codec analyser endpoint)
 host=$(rustc -vV | sed -n 's/^host: //p')
 # What cargo-fuzz asks of the compiler without a sanitizer: the stable one has it too.
 flags="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters"

@@ -357,7 +357,7 @@ fn dctcp_threshold(profile: Profile, received: u32) -> f64 {
     }
     e.tx.write(40_000);
     assert_eq!(numbers(&mut e, 400).len(), 21);
-    after(&mut e, 500, &echo(23));
+    after(&mut e, 500, &Segment { seq: THEIRS + 1 + 100 * received, ..echo(23) });
     windows(&e).1
 }
 

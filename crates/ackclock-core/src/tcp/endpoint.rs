@@ -1,6 +1,7 @@
 //! The whole endpoint: handshake, options, both halves, timers.
 
 mod abort;
+mod acceptable;
 mod application;
 mod audit;
 mod handshake;
@@ -13,7 +14,7 @@ use super::config::Config;
 use super::output::Output;
 use super::prediction::Reading;
 use super::receiver::{AckWait, Receiver};
-use super::segment::{Segment, flags, seq_before, unwrap_seq};
+use super::segment::{OLDEST_ECHO, Segment, flags, seq_before, unwrap_seq};
 use super::sender::Sender;
 use super::timers::{Timer, Timers};
 use crate::cc::CongestionControl;
@@ -68,6 +69,8 @@ pub struct Endpoint {
     /// SYN segments sent, for whatever reason: after the first their round-trip time is ambiguous.
     syns_sent: u64,
     syn_retries: u64,
+    /// When a segment that is not acceptable was answered last.
+    challenged_at: Option<Time>,
     held: Held,
 }
 
@@ -105,6 +108,7 @@ impl Endpoint {
             first_syn_stamp: 0,
             syns_sent: 0,
             syn_retries: 0,
+            challenged_at: None,
             held: Held::Not,
             peer_closed: false,
             news: false,
@@ -193,12 +197,15 @@ impl Endpoint {
             if pos == self.rx.nxt() {
                 self.fail(Failure::Reset);
             } else if pos > self.rx.nxt() && pos < self.rx.edge() {
-                self.rx.request_ack();
+                self.challenge(now);
             }
             return;
         }
         if seg.has(flags::SYN) {
-            self.rx.request_ack();
+            self.challenge(now);
+            return;
+        }
+        if !seg.has(flags::ACK) {
             return;
         }
         if self.timestamps && seg.has_timestamps() {
@@ -207,14 +214,19 @@ impl Endpoint {
                 self.rx.on_old_timestamp(pos, u64::from(seg.seq_len()));
                 return;
             }
-            if pos <= self.rx.last_ack_sent() {
-                (self.ts_recent, self.ts_recent_at) = (seg.tsval(), now);
-            }
         }
-        if seg.has(flags::ACK) {
-            self.tx.on_ack(now, seg, &mut self.timers);
-            self.mind_wake(now);
+        if !self.is_in_window(pos, seg) {
+            self.on_out_of_window(now, pos, seg);
+            return;
         }
+        if !self.accepts_ack(now, seg) {
+            return;
+        }
+        if self.timestamps && seg.has_timestamps() && pos <= self.rx.last_ack_sent() {
+            (self.ts_recent, self.ts_recent_at) = (seg.tsval(), now);
+        }
+        self.tx.on_ack(now, seg, &mut self.timers);
+        self.mind_wake(now);
         let fin = seg.has(flags::FIN);
         if seg.len > 0 || fin {
             self.on_data_header(now, seg);
@@ -378,10 +390,11 @@ impl Endpoint {
         self.ts_now as u32
     }
 
-    /// How long ago the timestamp `echo` was sent.
+    /// How long ago the timestamp `echo` was sent; none if that cannot be.
     #[inline]
-    pub(super) fn age(&mut self, now: Time, echo: u32) -> Span {
-        Span(u64::from(self.timestamp(now).wrapping_sub(echo)).saturating_mul(self.ts_tick))
+    pub(super) fn age(&mut self, now: Time, echo: u32) -> Option<Span> {
+        let age = Span(u64::from(self.timestamp(now).wrapping_sub(echo)).saturating_mul(self.ts_tick));
+        (age <= OLDEST_ECHO).then_some(age)
     }
 
     #[inline]

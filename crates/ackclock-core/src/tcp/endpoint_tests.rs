@@ -14,6 +14,8 @@ use crate::tcp::config::Profile;
 mod decision;
 #[path = "ecn_tests.rs"]
 mod ecn;
+#[path = "odd_peer_tests.rs"]
+mod odd_peer;
 #[path = "option_tests.rs"]
 mod option;
 #[path = "probe_tests.rs"]

@@ -4,7 +4,7 @@ use super::config::RtoRule;
 use super::control_block::ControlBlock;
 use super::recovery::{AckEvent, Recovery};
 use super::scoreboard::Delivery;
-use super::segment::{Segment, flags, unwrap_seq};
+use super::segment::{OLDEST_ECHO, Segment, flags, unwrap_seq};
 use super::sender::Sender;
 use super::timers::Timers;
 use crate::cc::Ack;
@@ -72,7 +72,7 @@ impl Sender {
         let same_window = opened == 0;
         let bare = seg.len == 0 && seg.flags & (flags::SYN | flags::FIN) == 0;
         let repeated = ack == una && same_window;
-        let duplicate = !advanced && bare && recovery.is_duplicate(&d, repeated);
+        let duplicate = !advanced && recovery.is_duplicate(&d, bare && repeated);
         if duplicate {
             tcb.stats.dup_acks += 1;
         }
@@ -200,6 +200,9 @@ impl ControlBlock {
         let (una, nxt) = (self.board.una(), self.board.nxt());
         let tick = self.config.timestamp_tick.0.max(1);
         let ticks = ((now.0 / tick) as u32).wrapping_sub(echo);
+        if Span(u64::from(ticks).saturating_mul(tick)) > OLDEST_ECHO {
+            return None;
+        }
         if self.config.rto == RtoRule::Linux {
             // In whole ticks, rounded either way; it counts for the minimum and for the controller too.
             let sample = Span(u64::from(ticks.max(1)).saturating_mul(tick));

@@ -78,8 +78,9 @@ impl Endpoint {
     #[inline]
     pub(super) fn on_data_header(&mut self, now: Time, seg: &Segment) {
         if self.rx.on_header(seg.len, seg.has(flags::PSH), seg.tsecr()) && self.timestamps && seg.has_timestamps() {
-            let age = self.age(now, seg.tsecr());
-            self.rx.on_echo(age);
+            if let Some(age) = self.age(now, seg.tsecr()) {
+                self.rx.on_echo(age);
+            }
         }
     }
 

@@ -197,6 +197,12 @@ impl Receiver {
         self.origin.wrapping_add(self.nxt as u32)
     }
 
+    /// The most that it may offer, bytes.
+    #[inline]
+    pub fn buffer(&self) -> u64 {
+        self.buffer
+    }
+
     /// Right edge advertised so far.
     pub fn edge(&self) -> u64 {
         self.edge
@@ -228,14 +234,12 @@ impl Receiver {
     pub fn on_data(&mut self, now: Time, pos: u64, len: u32, fin: bool) {
         self.said.2 = false;
         self.read_by_rate(now);
-        if fin {
-            self.fin_at = pos + u64::from(len);
-            self.plain = false;
-        }
         let end = pos + u64::from(len) + u64::from(fin);
-        if end <= self.nxt || pos >= self.edge.max(self.nxt + 1) {
+        let is_duplicate = end <= self.nxt;
+        let outside = pos >= self.edge.max(self.nxt + 1);
+        if is_duplicate || outside || self.contradicts_fin(pos + u64::from(len), fin) {
             // Duplicate, or a probe beyond the window: say where we are.
-            if end <= self.nxt && end > pos {
+            if is_duplicate && end > pos {
                 self.stats.duplicate += u64::from(len);
                 self.report_duplicate(pos, end);
             }
@@ -244,6 +248,10 @@ impl Receiver {
             }
             self.ack_now = true;
             return;
+        }
+        if fin {
+            self.fin_at = pos + u64::from(len);
+            self.plain = false;
         }
         if pos > self.nxt {
             self.store(pos, end);

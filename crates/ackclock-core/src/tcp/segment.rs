@@ -1,6 +1,7 @@
 //! A TCP segment's header, without its payload, in 52 bytes.
 
 use crate::packet::Ecn;
+use crate::time::Span;
 
 /// Header flags.
 pub mod flags {
@@ -28,6 +29,9 @@ pub struct SackBlock {
     /// One past the last.
     pub end: u32,
 }
+
+/// An echoed timestamp that is older than this, 36 minutes, is no echo of ours (Linux's `tcp_rtt_tsopt_us`).
+pub const OLDEST_ECHO: Span = Span(i32::MAX as u64 * 1000);
 
 /// Most SACK blocks in a header (RFC 2018); three when timestamps take their room.
 pub const MAX_SACK_BLOCKS: usize = 4;

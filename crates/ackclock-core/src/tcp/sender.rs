@@ -218,6 +218,15 @@ impl Sender {
         &self.tcb.stats
     }
 
+    /// The oldest acknowledgment that may still come: SND.UNA less the largest window ever offered (RFC 5961 §5.2).
+    pub fn oldest_ack(&self) -> u64 {
+        let largest = match self.peer.largest() {
+            0 => self.peer.edge(), // none but that of the SYN
+            largest => largest,
+        };
+        self.tcb.board.una().saturating_sub(largest)
+    }
+
     /// Positions of the stream, for tests: first unacknowledged, next to send, peer's right edge.
     pub fn positions(&self) -> (u64, u64, u64) {
         (self.tcb.board.una(), self.tcb.board.nxt(), self.peer.edge())

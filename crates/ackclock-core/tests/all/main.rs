@@ -8,6 +8,9 @@ mod elements;
 mod fair;
 mod fair_peers;
 mod histories;
+mod hostile;
+#[path = "../../../testing/hostile_peer.rs"]
+mod hostile_peer;
 mod invariants;
 mod net;
 mod queues;

@@ -10,6 +10,9 @@ use crate::tcp::segment::{Segment, flags};
 use crate::tcp::timers::Timer;
 use crate::time::{Span, Time};
 
+/// The least MSS of a peer that is minded: with less, a window of segments is mostly headers (Linux's `tcp_min_snd_mss`).
+const LEAST_MSS: u32 = 48;
+
 impl Endpoint {
     /// Opens the connection actively.
     pub fn connect(&mut self) {
@@ -66,7 +69,7 @@ impl Endpoint {
         self.sack = self.tx.config().offers_sack() && seg.sack_permitted();
         self.timestamps = self.tx.config().timestamps && seg.has_timestamps();
         self.scaled = seg.window_scale().is_some();
-        let peer_mss = if seg.mss == 0 { 536 } else { u32::from(seg.mss) };
+        let peer_mss = if seg.mss == 0 { 536 } else { u32::from(seg.mss).max(LEAST_MSS) };
         self.mss = self.mss.min(peer_mss);
         self.tx.set_mss(self.mss);
         self.rx.set_mss(self.mss);
@@ -116,7 +119,7 @@ impl Endpoint {
     fn echoed_syn(&mut self, now: Time, seg: &Segment) -> Option<Span> {
         let known = self.tx.config().rto == RtoRule::Linux && self.timestamps && seg.has_timestamps();
         // Of less than a tick nothing is left; Linux counts it as one.
-        known.then(|| self.age(now, seg.tsecr()).max(self.tx.config().timestamp_tick))
+        known.then(|| self.age(now, seg.tsecr())).flatten().map(|age| age.max(self.tx.config().timestamp_tick))
     }
 
     /// Whether an echoed timestamp shows that the SYN was not lost, but repeated too early.

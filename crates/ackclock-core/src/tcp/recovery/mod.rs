@@ -24,7 +24,7 @@ use super::segment::Segment;
 use super::send_stream::SendStream;
 use super::timers::{Timer, Timers};
 use crate::cc::{EcnUse, Phase, RecoveryBy, Signal};
-use crate::time::Time;
+use crate::time::{Span, Time};
 use frto::Frto;
 use prr::Prr;
 use rack::Rack;
@@ -265,9 +265,10 @@ impl Recovery {
         if self.timer.expire(una, again) > tcb.config.data_retries {
             return false;
         }
+        let linux = Self::is_linux(tcb);
         // Linux does not reduce a second time when a timeout interrupts a fast recovery.
         let reducing = self.reduction.is_active() || (self.phase == Phase::Recovery && una < self.point);
-        let repeated = again || (reducing && self.rack.is_on());
+        let repeated = again || (reducing && linux);
         tcb.stats.timeouts += 1;
         let before = (tcb.window(), tcb.ssthresh());
         tcb.congestion.release();
@@ -278,7 +279,9 @@ impl Recovery {
             tcb.blocks.clear();
         }
         if self.rack.is_on() {
-            tcb.board.mark_older(now, self.rack.stamps(), self.rack.rtt());
+            // Linux leaves the reordering window out.
+            let later = if linux { Span::ZERO } else { self.reo_wnd(tcb) };
+            tcb.board.mark_older(now, self.rack.stamps(), self.rack.rtt() + later);
         } else {
             tcb.board.mark_all();
         }
@@ -286,7 +289,7 @@ impl Recovery {
             self.begin_episode(before, tcb);
         }
         self.frto.begin(now, self.phase, again);
-        if self.rack.is_on() {
+        if linux && self.rack.is_on() {
             // What is still in flight does not keep the repair waiting.
             tcb.set_window(now, tcb.board.pipe() + u64::from(tcb.mss));
         }

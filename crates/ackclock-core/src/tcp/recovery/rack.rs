@@ -6,7 +6,7 @@ use crate::estimator::rtt::RttEstimator;
 use crate::time::{Span, Time};
 
 /// SACKed segments after which a hole below them is a loss although reordering was never seen (RFC 8985 §6.2).
-const REORDERING_THRESHOLD: u64 = 3;
+pub(super) const REORDERING_THRESHOLD: u64 = 3;
 /// Recoveries for which a reordering window widened by a duplicate report lasts (RFC 8985 §6.2, Linux).
 const REO_WND_RECOVERIES: u64 = 16;
 /// Most steps of a quarter of the round-trip time, as in Linux.
@@ -109,11 +109,10 @@ impl Rack {
         1 + self.reo_wnd.extra
     }
 
-    /// How much later than the newest delivered segment another may arrive (§6.2 step 4), with `sacked` bytes
-    /// selectively acknowledged; `repairing`: losses are being repaired.
-    pub fn reo_wnd(&self, repairing: bool, sacked: u64, mss: u32, rtt: &RttEstimator) -> Span {
-        let many = sacked >= REORDERING_THRESHOLD * u64::from(mss);
-        if !self.reordering_seen && (repairing || many) {
+    /// The reordering window (§6.2 step 4). `repairing`: losses are being repaired; `many`: at least
+    /// [`REORDERING_THRESHOLD`] segments are selectively acknowledged.
+    pub fn reo_wnd(&self, repairing: bool, many: impl FnOnce() -> bool, rtt: &RttEstimator) -> Span {
+        if !self.reordering_seen && (repairing || many()) {
             return Span::ZERO;
         }
         let window = (rtt.min().0 / 4 * self.steps()).min(rtt.smoothed().0);

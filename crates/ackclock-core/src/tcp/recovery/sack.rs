@@ -6,10 +6,11 @@ use super::super::control_block::ControlBlock;
 use super::super::scoreboard::{Delivery, Stamps};
 use super::super::timers::{Timer, Timers};
 use super::prr::Prr;
+use super::rack::REORDERING_THRESHOLD;
 use super::undo::Report;
 use super::{AckEvent, Recovery, Repair};
 use crate::cc::Phase;
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 impl Recovery {
     /// Handles one acknowledgment. Returns whether the controller may grow the window.
@@ -105,10 +106,16 @@ impl Recovery {
         }
     }
 
+    /// How much later than the newest delivered segment another may arrive (RFC 8985 §6.2 step 4).
+    pub(super) fn reo_wnd(&self, tcb: &ControlBlock) -> Span {
+        let repairing = self.phase != Phase::Open;
+        let many = || tcb.board.has_sacked_segments(REORDERING_THRESHOLD, tcb.mss);
+        self.rack.reo_wnd(repairing, many, &tcb.rtt)
+    }
+
     /// RFC 8985 §6.2: marks what is overdue; sets the reordering timer for the rest.
     fn mark_overdue(&mut self, now: Time, tcb: &mut ControlBlock, timers: &mut Timers) {
-        let repairing = self.phase != Phase::Open;
-        let reo_wnd = self.rack.reo_wnd(repairing, tcb.board.sacked(), tcb.mss, &tcb.rtt);
+        let reo_wnd = self.reo_wnd(tcb);
         let (_, wait) = tcb.board.mark_overdue(now, self.rack.stamps(), self.rack.newest(), self.rack.rtt() + reo_wnd);
         match wait {
             Some(wait) => self.timer.start_reordering(now, wait, tcb, timers),

@@ -25,6 +25,21 @@ impl Scoreboard {
         }
     }
 
+    /// Whether at least `least` segments of up to `mss` bytes are SACKed.
+    pub fn has_sacked_segments(&self, least: u64, mss: u32) -> bool {
+        if self.sacked >= least * u64::from(mss) {
+            return true;
+        }
+        let mut found = 0;
+        for (start, end) in (0..self.ranges.len()).filter_map(|i| self.ranges.get(i)) {
+            found += self.find(end - 1) - self.find(start) + 1;
+            if found >= least {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Segments, of `mss` bytes if bytes are what counts, that are SACKed together with the one before them.
     pub fn sacked_behind_others(&self, mss: u32) -> u64 {
         (self.sacked / u64::from(mss)).saturating_sub(self.ranges.len() as u64)

@@ -153,11 +153,13 @@ impl Net {
             i += 1;
             Endpoint::new(&configs[i - 1], case.ends[i - 1].mss, spy, rng)
         });
-        let mss = case.ends[0].mss.min(case.ends[1].mss);
+        // What a peer offers counts as 48 bytes at least.
+        let least = if case.handshake { 48 } else { 0 };
+        let mss = [0, 1].map(|i| case.ends[i].mss.min(case.ends[1 - i].mss.max(least)));
         let sack = configs.iter().all(|c| c.offers_sack());
         let timestamps = configs.iter().all(|c| c.timestamps);
         let shortest = case.paths[0].delay + case.paths[1].delay;
-        let mut senders = [0, 1].map(|i| SenderCheck::new(&configs[i], mss, sack, repairs[i], shortest));
+        let mut senders = [0, 1].map(|i| SenderCheck::new(&configs[i], mss[i], sack, repairs[i], shortest));
         senders.iter_mut().zip(scalable).for_each(|(s, d)| s.scalable = d);
         for (s, end) in senders.iter_mut().zip(&case.ends) {
             s.own_threshold |= end.controller.0 == "westwood+";

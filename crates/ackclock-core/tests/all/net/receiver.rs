@@ -45,7 +45,13 @@ impl ReceiverCheck {
             let old = self.timestamps && truth.tsval < newest;
             // A FIN alone counts no byte when it comes again.
             let fin_again = seg.len == 0 && self.has((truth.pos, truth.pos + 1));
-            holds!(2, !established || beyond || old || fin_again, "data at {} was refused: {before:?}", truth.pos);
+            let old_ack = truth.ack < before.oldest_ack;
+            holds!(
+                2,
+                !established || beyond || old || old_ack || fin_again,
+                "data at {} was refused: {before:?}",
+                truth.pos
+            );
             self.refused += u64::from(seg.len);
             return Ok(());
         }

@@ -39,6 +39,8 @@ pub struct View {
     /// The receiving half.
     pub rcv_nxt: u64,
     pub rcv_edge: u64,
+    /// The oldest acknowledgment that it takes.
+    pub oldest_ack: u64,
     pub delivered: u64,
     /// Positions the receiver has accounted for: delivered, held out of order, recognised as duplicate.
     pub accounted: u64,
@@ -68,6 +70,7 @@ impl View {
             sacked,
             rcv_nxt: e.rx.nxt(),
             rcv_edge: e.rx.edge(),
+            oldest_ack: e.tx.oldest_ack(),
             delivered: rx.delivered,
             accounted: e.rx.nxt() + e.rx.out_of_order_bytes() + rx.duplicate,
         }

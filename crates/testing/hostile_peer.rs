@@ -1,0 +1,286 @@
+//! A peer that sends anything: bytes decide what an endpoint gets and when. Included by `#[path]` by a test and a fuzz target.
+//!
+//! Segments are mostly near what the endpoint expects, so that they get past its first checks. After every call the endpoint is
+//! audited; what it counts must be possible.
+
+use ackclock_core::cc::registry;
+use ackclock_core::packet::Ecn;
+use ackclock_core::params::{Kind, Value};
+use ackclock_core::rng::Stream;
+use ackclock_core::slowstart::{self, SLOW_STARTS};
+use ackclock_core::tcp::config::{OPTIONS, OptionSpec};
+use ackclock_core::tcp::segment::{SackBlock, flags};
+use ackclock_core::tcp::{Config, Endpoint, Profile, Segment};
+use ackclock_core::time::{Span, Time};
+
+/// Segments that an endpoint may let out in one call: 100 windows of the largest that is drawn.
+const MOST_AT_ONCE: usize = 200_000;
+
+/// The bytes that decide, read from the front; zeros behind their end.
+struct Draws<'a>(&'a [u8]);
+
+impl Draws<'_> {
+    fn byte(&mut self) -> u8 {
+        let Some((&first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        first
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        let wide = usize::from(self.byte()) << 8 | usize::from(self.byte());
+        wide % n.max(1)
+    }
+
+    fn word(&mut self) -> u32 {
+        u32::from_le_bytes([self.byte(), self.byte(), self.byte(), self.byte()])
+    }
+
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+}
+
+/// What was met on the way, to show that the cases are worth something.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Met {
+    pub established: u64,
+    pub failed: u64,
+    pub given: u64,
+    pub sent: u64,
+    pub delivered: u64,
+    pub acknowledged: u64,
+    pub recoveries: u64,
+    pub timeouts: u64,
+}
+
+impl Met {
+    /// Adds what another connection met.
+    pub fn add(&mut self, other: &Met) {
+        self.established += other.established;
+        self.failed += other.failed;
+        self.given += other.given;
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.acknowledged += other.acknowledged;
+        self.recoveries += other.recoveries;
+        self.timeouts += other.timeouts;
+    }
+}
+
+fn value(option: &OptionSpec, draws: &mut Draws<'_>) -> Option<Value> {
+    Some(match option.kind {
+        Kind::Bool => Value::Bool(draws.byte() & 1 == 1),
+        Kind::Choice(words) => Value::Text(draws.of(words).to_owned()),
+        Kind::Count | Kind::Segments => Value::Int(draws.of(&[1, 2, 3, 10, 1000])),
+        Kind::Bytes => Value::Int(draws.of(&[1, 3000, 65_535, 1_000_000])),
+        Kind::Duration => Value::Duration(Span::from_millis(draws.of(&[1, 40, 200, 1000]))),
+        Kind::Float => return None,
+    })
+}
+
+/// An endpoint with options, controller and slow start that the bytes choose.
+fn endpoint(draws: &mut Draws<'_>) -> Endpoint {
+    let mut config = Config::profile(draws.of(&Profile::ALL));
+    for _ in 0..draws.below(6) {
+        let option = &OPTIONS[draws.below(OPTIONS.len())];
+        let Some(value) = value(option, draws) else { continue };
+        // What is out of range stays as it was.
+        let _ = config.set(option.name, &value);
+    }
+    config.max_rto = config.max_rto.max(config.min_rto).max(config.initial_rto);
+    let controllers: Vec<_> = registry::CONTROLLERS.iter().map(|c| c.name).collect();
+    let (controller, slow_start) = (draws.of(&controllers), SLOW_STARTS[draws.below(SLOW_STARTS.len())].name);
+    let start = |name| slowstart::build(name, &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let cc = registry::build(controller, &[], start(slow_start))
+        .or_else(|_| registry::build(controller, &[], start("standard")))
+        .unwrap_or_else(|e| panic!("{controller}: {e}"));
+    let mss = draws.of(&[1448, 536, 1000, 8948]);
+    Endpoint::new(&config, mss, cc, Stream::named(u64::from(draws.byte()), 0, "hostile"))
+}
+
+fn header(seq: u32, ack: u32, flags: u8, window: u16) -> Segment {
+    let mut segment = Segment::default();
+    (segment.seq, segment.ack, segment.flags, segment.window) = (seq, ack, flags, window);
+    segment
+}
+
+/// The connection as its peer sees it.
+struct Peer {
+    /// Next number that it sends, and the last that the endpoint has acknowledged.
+    seq: u32,
+    acked: u32,
+    /// Of the endpoint: what it sent last, how far, and how far this peer has acknowledged.
+    sent: Segment,
+    end: u32,
+    una: u32,
+    now: Time,
+    met: Met,
+    payload: u64,
+}
+
+impl Peer {
+    fn near(draws: &mut Draws<'_>, of: u32, other: u32) -> u32 {
+        match draws.below(8) {
+            0..=3 => of,
+            4 => other,
+            5 => of.wrapping_add(u32::from(draws.byte())),
+            6 => of.wrapping_sub(u32::from(draws.byte())),
+            _ => draws.word(),
+        }
+    }
+
+    fn segment(&mut self, draws: &mut Draws<'_>) -> Segment {
+        let bits = draws.byte();
+        let mut flags = flags::ACK;
+        if bits & 0x0f == 0 {
+            flags = draws.byte();
+        } else if bits & 0x0f == 1 {
+            flags |= draws.of(&[flags::FIN, flags::RST, flags::SYN, flags::PSH, flags::ECE, flags::CWR]);
+        }
+        let len = if bits & 0x10 == 0 { 0 } else { draws.of(&[1, 100, 536, 1000, 1448, 65_000]) };
+        let span = self.end.wrapping_sub(self.una).max(1);
+        let ack = match draws.below(4) {
+            0 => self.una,
+            1 => self.end,
+            2 => self.una.wrapping_add(draws.word() % span),
+            _ => Self::near(draws, self.una, self.end),
+        };
+        let window = draws.of(&[65_535, 65_535, 1000, 1, 0, u32::from(u16::MAX) / 2]) as u16;
+        let seq = Self::near(draws, self.seq, self.acked);
+        let ecn = draws.of(&[Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
+        let mut segment = header(seq, ack, flags, window);
+        (segment.len, segment.ecn) = (len, ecn);
+        if flags & flags::SYN != 0 {
+            segment.mss = draws.of(&[0, 1, 48, 536, 1460, 65_535]);
+            if draws.byte() & 1 == 1 {
+                segment.set_sack_permitted();
+                segment.set_window_scale(draws.byte() & 15);
+            }
+        }
+        if bits & 0x60 != 0 {
+            let (value, echo) = (draws.of(&[0, 1, self.sent.tsval(), u32::MAX]), draws.of(&[0, self.sent.tsval(), 7]));
+            segment.set_timestamps(value, echo);
+        }
+        for _ in 0..draws.below(4) {
+            let start = self.una.wrapping_add(draws.word() % span);
+            let end = start.wrapping_add(draws.word() % span);
+            segment.push_sack(SackBlock { start: Self::near(draws, start, end), end: Self::near(draws, end, start) });
+        }
+        if seq == self.seq && ack.wrapping_sub(self.una) <= span {
+            // What an honest peer might have sent counts as sent.
+            self.seq = seq.wrapping_add(segment.seq_len());
+            self.una = ack;
+        }
+        segment
+    }
+
+    /// Takes what the endpoint has to send.
+    fn take(&mut self, e: &mut Endpoint) -> Result<(), String> {
+        for _ in 0..MOST_AT_ONCE {
+            let Some(s) = e.poll_transmit(self.now) else { return self.check(e) };
+            self.met.sent += 1;
+            let end = s.seq.wrapping_add(s.seq_len());
+            if end.wrapping_sub(self.end) < 1 << 31 {
+                self.end = end;
+            }
+            self.acked = s.ack;
+            self.sent = s;
+        }
+        Err(format!("more than {MOST_AT_ONCE} segments at one time"))
+    }
+
+    fn check(&self, e: &Endpoint) -> Result<(), String> {
+        e.audit()?;
+        let r = &e.rx.stats;
+        if r.delivered > self.payload || r.duplicate > self.payload {
+            return Err(format!("{} bytes delivered and {} twice of {} given", r.delivered, r.duplicate, self.payload));
+        }
+        Ok(())
+    }
+}
+
+/// Plays one connection; `bytes` decide everything.
+///
+/// # Errors
+/// What does not hold, at which time of the connection.
+pub fn play(bytes: &[u8]) -> Result<Met, String> {
+    let mut draws = Draws(bytes);
+    let mut e = endpoint(&mut draws);
+    let mut peer = Peer {
+        seq: draws.word(),
+        acked: 0,
+        sent: Segment::default(),
+        end: 0,
+        una: 0,
+        now: Time::ZERO,
+        met: Met::default(),
+        payload: 0,
+    };
+    open(&mut e, &mut peer, &mut draws)?;
+    while !draws.0.is_empty() {
+        match draws.below(10) {
+            0 => e.send(draws.of(&[1, 1000, 20_000, 200_000])),
+            1 if draws.byte() < 32 => e.close(),
+            1 | 2 => {
+                let due = e.next_deadline().min(peer.now + Span::from_secs(100));
+                peer.now = peer.now.max(due);
+                e.on_timer(peer.now);
+            }
+            3 => {
+                peer.now = peer.now + Span::from_millis(draws.of(&[1, 10, 100, 500, 5000]));
+                e.on_timer(peer.now);
+            }
+            _ => {
+                let segment = peer.segment(&mut draws);
+                peer.payload += u64::from(segment.len);
+                peer.met.given += 1;
+                peer.now = peer.now + Span(draws.of(&[0, 1, 1000, 1_000_000, 20_000_000]));
+                if e.next_deadline() <= peer.now {
+                    e.on_timer(peer.now);
+                    peer.take(&mut e)?;
+                }
+                e.on_segment(peer.now, &segment);
+            }
+        }
+        peer.take(&mut e).map_err(|why| format!("{why}, at {:?}", peer.now))?;
+    }
+    let mut met = peer.met;
+    met.failed = u64::from(e.failure().is_some());
+    met.delivered = e.rx.stats.delivered;
+    met.acknowledged = e.tx.acknowledged();
+    (met.recoveries, met.timeouts) = (e.tx.stats().recoveries, e.tx.stats().timeouts);
+    Ok(met)
+}
+
+/// Opens the connection in one of three ways, most of the time as an honest peer would.
+fn open(e: &mut Endpoint, peer: &mut Peer, draws: &mut Draws<'_>) -> Result<(), String> {
+    let way = draws.below(6);
+    let mut syn = header(peer.seq, 0, flags::SYN, 65_535);
+    syn.mss = 1448;
+    syn.set_sack_permitted();
+    syn.set_window_scale(draws.byte() & 15);
+    syn.set_timestamps(1, 0);
+    match way {
+        0 => {
+            peer.seq = 1;
+            e.assume_established(peer.now);
+        }
+        1 | 2 => {
+            e.listen();
+            e.on_segment(peer.now, &syn);
+        }
+        _ => e.connect(),
+    }
+    peer.take(e)?;
+    if way > 0 {
+        (peer.una, peer.seq) = (peer.end, peer.seq.wrapping_add(1));
+        let mut answer = syn;
+        (answer.ack, answer.flags) = (peer.end, flags::SYN | flags::ACK);
+        let mut plain = header(peer.seq, peer.end, flags::ACK, 1000);
+        plain.set_timestamps(1, peer.sent.tsval());
+        e.on_segment(peer.now, if way > 2 { &answer } else { &plain });
+        peer.take(e)?;
+    }
+    peer.met.established = u64::from(e.is_established());
+    Ok(())
+}
