@@ -12,8 +12,10 @@ const MOST_DOUBLINGS: u32 = 20;
 pub(super) struct PeerWindow {
     /// Right edge of the window, a position of the stream (SND.UNA + SND.WND at its furthest).
     edge: u64,
-    /// Largest window ever offered, bytes (Max(SND.WND)).
+    /// Largest window ever offered from what was acknowledged, bytes (Max(SND.WND)).
     largest: u64,
+    /// Largest window field of any segment, bytes (MAX.SND.WND of RFC 5961).
+    widest: u64,
     /// The peer's window scale (Snd.Wind.Shift).
     scale: u8,
     /// A window probe, or what fits a small window, is to leave now.
@@ -25,7 +27,7 @@ pub(super) struct PeerWindow {
 impl PeerWindow {
     /// A window up to position `edge`, whose size comes in units of `1 << scale` bytes.
     pub fn new(edge: u64, scale: u8) -> PeerWindow {
-        PeerWindow { edge, scale, ..PeerWindow::default() }
+        PeerWindow { edge, scale, widest: edge.saturating_sub(1), ..PeerWindow::default() }
     }
 
     /// Right edge of the window.
@@ -40,11 +42,19 @@ impl PeerWindow {
         self.largest
     }
 
+    /// Largest window field of any segment, bytes.
+    #[inline]
+    pub fn widest(&self) -> u64 {
+        self.widest
+    }
+
     /// A segment with this window field acknowledges `ack`. Returns by how much the right edge moved.
     #[inline]
     pub fn offer(&mut self, ack: u64, field: u16) -> u64 {
         let before = self.edge;
-        self.edge = before.max(ack + (u64::from(field) << self.scale));
+        let window = u64::from(field) << self.scale;
+        self.edge = before.max(ack + window);
+        self.widest = self.widest.max(window);
         self.edge - before
     }
 

@@ -220,11 +220,7 @@ impl Sender {
 
     /// The oldest acknowledgment that may still come: SND.UNA less the largest window ever offered (RFC 5961 §5.2).
     pub fn oldest_ack(&self) -> u64 {
-        let largest = match self.peer.largest() {
-            0 => self.peer.edge(), // none but that of the SYN
-            largest => largest,
-        };
-        self.tcb.board.una().saturating_sub(largest)
+        self.tcb.board.una().saturating_sub(self.peer.widest())
     }
 
     /// Positions of the stream, for tests: first unacknowledged, next to send, peer's right edge.
