@@ -78,9 +78,9 @@ def _cell(statement: Statement, judged: Mapping[str, Judged], *, quick: bool) ->
 
 def _count_line(conclusions: Sequence[str]) -> str:
     """How many statements there are, and how many came to what."""
-    unjudged, waiting = conclusions.count(UNJUDGED), conclusions.count(NOT_JUDGED)
+    unjudged, undecided = conclusions.count(UNJUDGED), conclusions.count(NOT_JUDGED)
     total = len(conclusions)
     kinds = [f"{conclusions.count(kind)} {kind}" for kind in (REPRODUCED, SOME, REFUTED, OPEN)]
-    kinds += [f"{waiting} not judged by this run"] if waiting else []
     noun = "statement" if total == 1 else "statements"
-    return f"{total} {noun}: {total - unjudged} judged ({', '.join(kinds)}), {unjudged} unjudged."
+    rest = f"; {undecided} not judged by this run" if undecided else ""
+    return f"{total} {noun}: {total - unjudged - undecided} judged ({', '.join(kinds)}), {unjudged} unjudged{rest}."
