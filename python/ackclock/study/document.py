@@ -25,6 +25,7 @@ from ackclock.study.model import (
     TableSpec,
 )
 from ackclock.study.reader import Source, Table
+from ackclock.study.statements import read_statements
 
 FILE = "study.toml"
 _MOST_DIGITS = 15
@@ -44,6 +45,7 @@ def read(folder: Path) -> Study:
         tables=table.each("tables", _table),
         figures=table.each("figures", _figure),
         readings=table.each("readings", _reading),
+        statements=read_statements(folder),
     )
     table.end()
     _consistent(study, table)

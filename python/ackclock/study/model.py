@@ -206,6 +206,31 @@ class FigureSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of the paper in our words, and where the paper has it.
+
+    Either `claims` has the ids of the claims that judge it, or `unjudged` the reason why none does.
+    """
+
+    text: str
+    where: str
+    claims: tuple[str, ...]
+    unjudged: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """All statements of the paper: :mod:`ackclock.study.statements`.
+
+    `beyond` has the claims that judge none of them, `measured` those that only `measured.py` has.
+    """
+
+    statements: tuple[Statement, ...]
+    beyond: tuple[str, ...]
+    measured: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """Everything a study declares. Its claims and measures are code: :mod:`ackclock.study.code`."""
 
@@ -219,3 +244,5 @@ class Study:
     figures: tuple[FigureSpec, ...]
     readings: tuple[Reading, ...] = ()
     """Choices of what the paper leaves open, the first of which is that of the scenarios as they are."""
+    statements: Statements | None = None
+    """What the paper says, statement by statement; `None` for a study without a file of it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.drawing import curves
-from ackclock.study import figures, overlays, readings, report_origin, tables, warned, wording
+from ackclock.study import figures, overlays, readings, report_origin, report_statements, tables, warned, wording
 from ackclock.study.failures import grouped
 from ackclock.study.model import FigureSpec
 from ackclock.study.place import CLAIMS
@@ -64,6 +64,7 @@ def _report(report: Report, built: list[tables.Table], origin: dict[str, Any]) -
         lines += [f"Beside the controllers of the study: {', '.join(report.added)}.", ""]
     lines += ["## Claims", "", *_claims(report)]
     lines += readings.lines(report)
+    lines += report_statements.report_lines(report)
     if report.failures:
         lines += _failures(report)
     warnings = warned.every(report.results.results)

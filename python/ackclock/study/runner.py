@@ -22,6 +22,7 @@ from ackclock.study.extension import Added
 from ackclock.study.failures import Failure, reason
 from ackclock.study.model import Reading, Setting, Study
 from ackclock.study.runs import Results
+from ackclock.study.statements import check_statements
 from ackclock.study.verdict import BETWEEN, Verdict, labelled
 from ackclock.sweeps.arguments import checked_jobs
 from ackclock.sweeps.engines import SIM, check_kernel, check_noticed, played_by
@@ -160,6 +161,8 @@ def load(name: str | os.PathLike[str]) -> Loaded:
     study = document.read(locate.find(name))
     found = code.load(study.folder)
     _measures_exist(study, found)
+    if study.statements is not None:
+        check_statements(study.folder, study.statements, [item.id for item in found.claims])
     return Loaded(study, found)
 
 

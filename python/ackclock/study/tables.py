@@ -95,10 +95,10 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as a Markdown table."""
+def markdown(rows: Sequence[Sequence[str]], *, numbers: bool = True) -> str:
+    """Rows as a Markdown table. With `numbers`, all columns but the first are aligned to the right."""
     header, *body = [[cell.replace("|", r"\|") for cell in row] for row in rows]
-    rule = ["---", *("--:" for _ in header[1:])]
+    rule = ["---", *("--:" if numbers else "---" for _ in header[1:])]
     return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *body)) + "\n"
 
 

@@ -71,6 +71,7 @@ def beside(results: Results, load: int) -> tuple[Runs, Runs]:
     short="Alone on it, the packet pair estimates 1060 kbit/s.",
     unit="kbit/s",
     paper=1060,
+    origin="table 2",
     tolerance="± 0.5 % of 1060.07, which the packet sizes give",
 )
 def e1(results: Results) -> Verdict:
@@ -85,6 +86,7 @@ def e1(results: Results) -> Verdict:
     short="The way carries 1128 kbit/s alone, and 180 if shared.",
     unit="kbit/s",
     paper=1128,
+    origin="text of sections 3.1 and 3.2, table 3",
     tolerance="1e-6 of 1127.819549, 643.776824 (two flows share it) and 180.072029",
 )
 def e2(results: Results) -> Verdict:
@@ -103,6 +105,7 @@ def e2(results: Results) -> Verdict:
     short="The threshold is the estimate times RTT, in segments.",
     unit="segments",
     paper=99,
+    origin="formula of section 2.2, tables 2 and 3",
     tolerance="exact",
 )
 def e3(results: Results) -> Verdict:
@@ -121,6 +124,7 @@ def e3(results: Results) -> Verdict:
     short="With the estimate nothing is lost in slow start.",
     unit="packets",
     paper=0,
+    origin="text of section 3.1, of figure 5",
     tolerance="0 with; at least 2 losses, a timeout and 0.2 s without delivery without",
 )
 def e4(results: Results) -> Verdict:
@@ -142,6 +146,7 @@ def e4(results: Results) -> Verdict:
     short="With the estimate a connection settles sooner.",
     unit="times",
     paper=25 / 8,
+    origin="text of section 3.1, of figure 5; table 4",
     tolerance="alone at least 3, beside others more than 1; single times within a factor of 2",
 )
 def e5(results: Results) -> Verdict:
@@ -175,6 +180,7 @@ def settles_sooner(results: Results, load: int) -> Verdict:
     short="With the estimate the throughput until 25 s is higher.",
     unit="%",
     paper=72,
+    origin="text of section 3.1, of figure 5; table 4",
     tolerance="alone each mean within 10 % of 1316 and 768 kbit/s; beside others a gain of at least 30 %",
 )
 def e6(results: Results) -> Verdict:
@@ -202,6 +208,7 @@ def gains(results: Results, load: int) -> Verdict:
     short="Once both have settled, they have the same throughput.",
     unit="times",
     paper=1,
+    origin="text of section 3.1, of figure 5",
     tolerance="± 3 %",
 )
 def e7(results: Results) -> Verdict:
@@ -216,6 +223,7 @@ def e7(results: Results) -> Verdict:
     short="Beside 280 kbit/s the estimate is that of an empty path.",
     unit="kbit/s",
     paper=1060,
+    origin="text of section 3.2, table 3",
     tolerance="± 2 % of the estimate without load",
 )
 def e8(results: Results) -> Verdict:
@@ -231,6 +239,7 @@ def e8(results: Results) -> Verdict:
     short="Beside 2100 kbit/s the estimate is below 180 kbit/s.",
     unit="kbit/s",
     paper=148,
+    origin="table 3; text of section 3.2",
     tolerance="100 to 190 and below 180.07",
 )
 def e9(results: Results) -> Verdict:
@@ -244,6 +253,7 @@ def e9(results: Results) -> Verdict:
     short="Reno on a short queue stands still from 1.35 s to 1.8 s.",
     unit="s",
     paper=0.45,
+    origin="text of section 1, of figure 1",
     tolerance="0.3 s to 0.6 s",
     soft=True,
 )
@@ -257,6 +267,7 @@ def e10(results: Results) -> Verdict:
     "throughput. Value: the largest difference of the three loads, %.",
     short="The estimate takes nothing from the other sources.",
     unit="%",
+    origin="text of section 3.2, of figure 6",
     tolerance="less than 5 %",
 )
 def e11(results: Results) -> Verdict:
@@ -281,6 +292,7 @@ def e11(results: Results) -> Verdict:
     short="Beside 800 kbit/s the estimate is 693 kbit/s.",
     unit="kbit/s",
     paper=693,
+    origin="table 3",
     tolerance="medians within 10 % of 693 kbit/s and of 66 segments",
 )
 def e12(results: Results) -> Verdict:
@@ -304,6 +316,7 @@ def e12(results: Results) -> Verdict:
     short="Beside 800 kbit/s the estimate is less exact than alone.",
     unit="%",
     paper=7.6,
+    origin="text of section 3.2, table 3",
     tolerance="more than the difference alone, 6.007 %",
 )
 def e13(results: Results) -> Verdict:
@@ -322,6 +335,7 @@ def e13(results: Results) -> Verdict:
     short="Beside others the estimate avoids losses in slow start.",
     unit="segments",
     paper=0,
+    origin="text of section 3.2, of figure 6",
     tolerance="resent until 2 s after slow start: with it none in any run, without it at least 2 in each",
 )
 def e14(results: Results) -> Verdict:
@@ -347,6 +361,7 @@ def e14(results: Results) -> Verdict:
     short="The estimate is 6 % low; ideal would be ssthresh 105.",
     unit="segments",
     paper=105,
+    origin="text of section 3.1",
     tolerance="the bandwidth of the way times the RTT to the nearest 105; estimate 5.5 to 6.5 % low",
 )
 def e15(results: Results) -> Verdict:
@@ -373,6 +388,7 @@ SECOND = ("1000 B", "1200 B", "1500 B", "2000 B", "4000 B")
     short="The error falls with larger L2, smaller L1 and N2.",
     unit="points",
     paper="falls",
+    origin="text of section 2.2",
     tolerance="less with each step of L2 and of L1, and less alone than beside 2100 kbit/s",
 )
 def e16(results: Results) -> Verdict:

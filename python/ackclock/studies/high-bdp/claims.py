@@ -66,6 +66,7 @@ from .measures import (
     "smallest ratio to standard TCP.",
     short="With 10 % of the BDP or more all five beat standard TCP.",
     unit="times",
+    origin="text of section 5.1, of figure 1",
     tolerance="at least 1.01 where standard TCP leaves 1 % or more of the link, else 0.99",
 )
 def b1(results: Results) -> Verdict:
@@ -86,6 +87,7 @@ def b1(results: Results) -> Verdict:
     "1 % over that at 20 %.",
     short="Below 2 % of the BDP every throughput drops sharply.",
     unit="times",
+    origin="text of section 5.1, of figure 1",
     tolerance="at most 0.9, and steeper below 2 % than from 10 % to 20 %",
 )
 def b2(results: Results) -> Verdict:
@@ -109,6 +111,7 @@ def b2(results: Results) -> Verdict:
     short="FAST's throughput drops below about 8 % of the BDP.",
     unit="times",
     paper="8 %",
+    origin="text of section 5.1, of figure 1",
     tolerance="at most 0.97 at 8 %, and no queue longer than 12 % has less than 0.97",
 )
 def b3(results: Results) -> Verdict:
@@ -127,6 +130,7 @@ def b3(results: Results) -> Verdict:
     "smallest ratio to standard TCP.",
     short="At every RTT all but FAST get as much as standard TCP.",
     unit="times",
+    origin="text of section 5.1, of figure 2",
     tolerance="at least 0.99, and more than 1 from 80 ms on",
 )
 def b4(results: Results) -> Verdict:
@@ -147,6 +151,7 @@ def b4(results: Results) -> Verdict:
     short="FAST beats standard TCP from about 100 ms on only.",
     unit="times",
     paper="from the order of 10^2 ms",
+    origin="text of section 5.1, of figure 2",
     tolerance="more than 1 at 160 ms and 320 ms, at most 1 at 16 ms and 40 ms; 80 ms is reported only",
 )
 def b5(results: Results) -> Verdict:
@@ -168,6 +173,7 @@ def b5(results: Results) -> Verdict:
     short="Two standard flows share within 5 %.",
     unit="times",
     paper=1.05,
+    origin="text of section 5.2, of figure 3",
     tolerance="at most 1.05 (1.10 in a quick run) at every RTT",
 )
 def b6(results: Results) -> Verdict:
@@ -183,6 +189,7 @@ def b6(results: Results) -> Verdict:
     "Of the five H-TCP shares most equally. Value: by how much the mean logarithm of the ratio is larger of the next.",
     short="Of the five H-TCP shares most equally.",
     unit="log ratio",
+    origin="text of section 5.2, of figure 3",
     tolerance="more than 0",
 )
 def b7(results: Results) -> Verdict:
@@ -196,6 +203,7 @@ def b7(results: Results) -> Verdict:
     "than H-TCP. Value: the difference that decides, of largest less smallest or of mean logarithm of the ratio.",
     short="How FAST and Scalable share varies most with the RTT.",
     unit="log ratio",
+    origin="text of section 5.2, of figure 3",
     tolerance="more than 0 for each pair",
 )
 def b8(results: Results) -> Verdict:
@@ -218,6 +226,7 @@ def b8(results: Results) -> Verdict:
     short="All but H-TCP are less fair than standard TCP over RTTs.",
     unit="times",
     paper=10,
+    origin="text of section 5.2, of figure 4",
     tolerance="more than 1 at each RTT below 160 ms, and 3 or more in the median",
 )
 def b9(results: Results) -> Verdict:
@@ -239,6 +248,7 @@ def b9(results: Results) -> Verdict:
     "the largest.",
     short="H-TCP is about as fair between RTTs as standard TCP.",
     unit="times",
+    origin="text of section 5.2, of figure 4",
     tolerance="at most 1.5 at every RTT but 160 ms",
 )
 def b10(results: Results) -> Verdict:
@@ -252,6 +262,7 @@ def b10(results: Results) -> Verdict:
     short="Of two Scalable flows, 16 and 160 ms, one starves.",
     unit="of the rate",
     paper=0,
+    origin="text of section 5.2, of figure 4",
     tolerance="less than 5 %",
 )
 def b11(results: Results) -> Verdict:
@@ -268,6 +279,7 @@ def b11(results: Results) -> Verdict:
     "logarithm of the ratio is further from 0 than that of H-TCP.",
     short="Beside standard TCP Scalable and FAST are least fair.",
     unit="log ratio",
+    origin="text of section 5.3, of figure 5",
     tolerance="more than 0 for both, and Scalable takes more than any other",
 )
 def b12(results: Results) -> Verdict:
@@ -297,6 +309,7 @@ def _least_fair_to_standard(runs: Runs, each: str) -> Verdict:
     "often does not within the run. Value: the smallest ratio of medians, median of the RTTs.",
     short="FAST gives a second flow its share soonest by far.",
     unit="times",
+    origin="text of section 5.4, of figure 6",
     tolerance="at least 3; Scalable not in half of the runs or more",
 )
 def b13(results: Results) -> Verdict:
@@ -316,6 +329,7 @@ def b13(results: Results) -> Verdict:
     "ratio of medians, median of the RTTs.",
     short="A second flow of FAST has its share before any other.",
     unit="times",
+    origin="text of section 5.4, of figure 6",
     tolerance="more than 1",
 )
 def b14(results: Results) -> Verdict:
@@ -335,6 +349,7 @@ def b14(results: Results) -> Verdict:
     short="With a queue of 100 % of the BDP figure 4 is similar.",
     unit="times",
     paper=1,
+    origin="text of section 4.2, of figure 4",
     tolerance="of standard TCP and of each of the five within a factor of 3.16, half an order of magnitude, either way",
 )
 def b15(results: Results) -> Verdict:
@@ -354,6 +369,7 @@ def b15(results: Results) -> Verdict:
     "whichever direction. Value: by how much the mean logarithm of the ratio is further from 0 than that of H-TCP.",
     short="Over other RTTs, too, Scalable and FAST are least fair.",
     unit="log ratio",
+    origin="experiment of section 3.3; sentence of section 5.3",
     tolerance="more than 0 for both, and Scalable takes more than any other",
 )
 def b16(results: Results) -> Verdict:

@@ -41,6 +41,7 @@ PRINTED = {
     short="By the formula one that keeps 0.7 gets 0.85.",
     unit="of the link",
     paper=0.85,
+    origin="formula 1 and text of section 1, of figure 1",
     tolerance="1e-9; the table for up to 25 connections to its six digits",
 )
 def c1(_results: Results) -> Verdict:
@@ -66,6 +67,7 @@ def c1(_results: Results) -> Verdict:
     short="A fluid of AIMD uses what the formula says.",
     unit="of the link",
     paper=0,
+    origin="formula 1 of section 1",
     tolerance="0.002 for 1, 2, 4, 8 and 16 connections that keep 0.5 or 0.7",
 )
 def c2(results: Results) -> Verdict:
@@ -93,6 +95,7 @@ LIMITS = {"window": "receive window", "loss": "random loss"}
     short="On lines with room goodput grows with the connections.",
     unit="rank correlation",
     paper="grows",
+    origin="text of section 3, of figure 2",
     tolerance="rank correlation above 0.7, and 10 connections above 1, 25 at least 0.98 of 10; CUBIC",
 )
 def c3(results: Results) -> Verdict:
@@ -139,6 +142,7 @@ SATURATED = ("30 Mbit/s", "100 Mbit/s")
     short="On lines that one fills, more connections gain nothing.",
     unit="times",
     paper="flat",
+    origin="text of section 3, of figure 2",
     tolerance="one has at least 0.85 of the line and of the most seen on it; 25 have at most 1.15 of one; CUBIC",
 )
 def c4(results: Results) -> Verdict:
@@ -168,6 +172,7 @@ def relative_to(most: float) -> Callable[[Run], float | None]:
     "Value: its share of 100 Mbit/s.",
     short="With a queue of one BDP a CUBIC is above the formula.",
     unit="of the link",
+    origin="text of section 4",
     tolerance="at least 0.95 (sanity), the formula being 0.85",
 )
 def c6(results: Results) -> Verdict:
@@ -188,6 +193,7 @@ def c6(results: Results) -> Verdict:
     short="The AIMD formula with 0.7 stands for CUBIC.",
     unit="of the link",
     paper=0.85,
+    origin="text of section 1",
     tolerance="fluid of CUBIC within 0.02 of the formula for 1, 2, 4, 8, 16 and 25 connections, one cut per overflow",
 )
 def c7(results: Results) -> Verdict:

@@ -57,6 +57,7 @@ SIMULATED = ("mobile-window", "mobile-loss", "fibre-loss", "saturated")
     short="On lines with room goodput grows with the connections.",
     unit="rank correlation",
     paper="grows",
+    origin="text of section 3, of figure 2",
     tolerance="rank correlation above 0.7, mean over blocks, and the most connections above the fewest",
 )
 def c3(results: Results) -> Verdict:
@@ -78,6 +79,7 @@ def c3(results: Results) -> Verdict:
     short="On lines that one fills, more connections gain nothing.",
     unit="times",
     paper="flat",
+    origin="text of section 3, of figure 2",
     tolerance="where the fewest have 0.85 of the best mean: the most have at most 1.15 of that",
 )
 def c4(results: Results) -> Verdict:
@@ -102,6 +104,7 @@ def _gain(line: Line, low: float | None = None, high: float | None = None) -> Ve
     "Moving and standing, a line has the same trend. Value: rank correlation of the two curves.",
     unit="rank correlation",
     paper="same trend",
+    origin="text of section 3, of figure 2",
     tolerance="above 0.7; besides, shares that differ by less than 0.1 (TOST, p < 0.05)",
     soft=True,
 )
@@ -162,6 +165,7 @@ def equal(one: Line, other: Line) -> float | None:
     "C6",
     "On lines that one connection fills it is above the formula already. Value: its share of the best mean.",
     unit="of the line",
+    origin="text of section 4",
     tolerance="at least 0.95 (sanity), the formula being 0.85",
     soft=True,
 )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from ackclock.study import (
     Interval,
     Results,
-    Run,
     Runs,
     Verdict,
     at_least,
@@ -44,74 +42,21 @@ from .measures import (
     retransmitted_10m,
     said,
 )
-
-PLACES = {"near": 0.25, "mid": 0.30, "far": 0.45}
-"""NC, MC and FC with the weights of the trial."""
-SPEED = {"near": 25e6, "mid": 20e6, "far": 14e6}
-"""Bit/s that speed tests give there."""
-SERVERS = {
-    "S1": ("125 ms", "130 ms", "155 ms", "126 ms", "135 ms", "30 ms", "34 ms"),
-    "S2": ("3 ms", "5 ms", "7 ms", "4 ms", "6 ms", "40 ms", "39 ms"),
-}
-"""Round trips of the regions R1 to R7 without the radio."""
-MEAN = {"S1": "105 ms", "S2": "15 ms"}
-NUMBERS = 0.20
-"""How far from a number that the trial prints ours may be, as a share of it.
-
-The trial's own numbers are no closer: it calls 9 to 21 Mbit/s 117 %, which are 133 %, 14 % more.
-"""
-BY_REPLICATION = Mapping[int, float]
-Rate = Callable[[Run, int], float | None]
-"""What says the rate of a file."""
-
-
-def chosen(results: Results, scenario: str, rtt: str, place: str) -> Runs:
-    """The runs at a distance and place."""
-    return results[scenario].where({"topology.rtt": rtt, "topology.profile": place})
-
-
-def rates(runs: Runs, relay: str, number: int, of: Rate = rate) -> dict[int, float]:
-    """The rate of a file by replication."""
-    found = {run.replication: of(run, number) for run in runs.where({RELAY: relay})}
-    return {replication: value for replication, value in found.items() if value is not None}
-
-
-def gains(runs: Runs, number: int, of: Rate = rate) -> dict[int, float]:
-    """By which share a file is faster with the proxy, by replication."""
-    off, on = rates(runs, OFF, number, of), rates(runs, ON, number, of)
-    return {replication: on[replication] / off[replication] - 1 for replication in off if replication in on}
-
-
-def together(parts: list[tuple[float, BY_REPLICATION]]) -> dict[int, float]:
-    """Weighted means over parts, by the replications that have all of them."""
-    common = set.intersection(*(set(found) for _, found in parts)) if parts else set()
-    total = math.fsum(weight for weight, _ in parts)
-    return {number: math.fsum(weight * found[number] for weight, found in parts) / total for number in sorted(common)}
-
-
-def overall(results: Results, scenario: str, server: str) -> dict[int, float]:
-    """The gain of a server over regions, places and sizes, by replication."""
-    present = [rtt for rtt in SERVERS[server] if rtt in results[scenario].steps("topology.rtt")]
-    return together([
-        (weight * share, gains(chosen(results, scenario, rtt, place), number))
-        for rtt in present
-        for place, weight in PLACES.items()
-        for number, share in enumerate(WEIGHTS)
-    ])  # fmt: skip
-
-
-@contextmanager
-def as_recorded(results: Results) -> Iterator[Results]:
-    """The first reading, whichever a claim is judged under: of others there are no captures and no runs of Linux."""
-    before = set(results.asked)
-    with results.under(None):
-        yield results
-    results.asked.intersection_update(before)
-
-
-def less(left: BY_REPLICATION, right: BY_REPLICATION) -> Interval:
-    """The difference, replication by replication."""
-    return mean_interval(left[number] - right[number] for number in sorted(set(left) & set(right)))
+from .throughput_gains import (
+    BY_REPLICATION,
+    MEAN,
+    NUMBERS,
+    PLACES,
+    SERVERS,
+    SPEED,
+    as_recorded,
+    chosen,
+    gains,
+    less,
+    overall,
+    rates,
+    together,
+)
 
 
 @claim(
@@ -121,6 +66,7 @@ def less(left: BY_REPLICATION, right: BY_REPLICATION) -> Interval:
     short="The far server gains more, at every place.",
     unit="of the rate",
     paper="more",
+    origin="text of page 78, of figure 32",
     tolerance="the paired difference is above 0, at NC, MC and FC, 5, 10 and 20 MB",
 )
 def d1(results: Results) -> Verdict:
@@ -139,6 +85,7 @@ def d1(results: Results) -> Verdict:
     short="Over LTE downloads from S1 gain 72 %.",
     unit="of the rate",
     paper=0.72,
+    origin="text of page 74, of figure 29a",
     tolerance="20 % of it: 0.576 to 0.864",
 )
 def d2(results: Results) -> Verdict:
@@ -151,6 +98,7 @@ def d2(results: Results) -> Verdict:
     short="Over LTE downloads from S2 gain 43 %.",
     unit="of the rate",
     paper=0.43,
+    origin="text of page 74, of figure 29b",
     tolerance="20 % of it: 0.344 to 0.516",
 )
 def d3(results: Results) -> Verdict:
@@ -163,6 +111,7 @@ def d3(results: Results) -> Verdict:
     short="Over 3G downloads gain little.",
     unit="of the rate",
     paper=0.06,
+    origin="text of page 74",
     tolerance="both 0 to 0.15 and below a third of LTE's",
 )
 def d4(results: Results) -> Verdict:
@@ -189,6 +138,7 @@ def megabits(results: Results, server: str, relay: str) -> Interval:
     short="10 MB from S1, NC: 9 Mbit/s off, 21 on.",
     unit="Mbit/s",
     paper=21,
+    origin="text of page 79, of figure 32",
     tolerance="off 7 to 11, on 19 to 23",
 )
 def d5(results: Results) -> Verdict:
@@ -203,6 +153,7 @@ def d5(results: Results) -> Verdict:
     short="10 MB from S2, NC: 21 Mbit/s off, 19 % gain.",
     unit="of the rate",
     paper=0.19,
+    origin="text of page 79, of figure 32",
     tolerance="off 19 to 23 Mbit/s, gain 0.10 to 0.25",
 )
 def d6(results: Results) -> Verdict:
@@ -219,6 +170,7 @@ def d6(results: Results) -> Verdict:
     short="At the mean pings nothing is above the speed test.",
     unit="of the speed test",
     paper="capped",
+    origin="text of pages 78 and 79, of figure 32a",
     tolerance="at most 1.02, every place, server and size",
 )
 def d7(results: Results) -> Verdict:
@@ -239,6 +191,7 @@ def d7(results: Results) -> Verdict:
     short="Retransmissions: often 0, mostly below 0.5 %.",
     unit="of the runs",
     paper="quite often",
+    origin="text of page 75, of figure 30",
     tolerance="of the runs over LTE 0.2 to 0.9 have none, at least 0.5 less than 0.5 %, at most 0.1 more than 1 %",
 )
 def d8(results: Results) -> Verdict:
@@ -258,6 +211,7 @@ def d8(results: Results) -> Verdict:
     short="Where much is sent again the proxy gains less.",
     unit="of the rate",
     paper=1.67,
+    origin="text of page 75, of figure 31",
     tolerance="the paired difference is above 0; more than 0.4 % sent again and 5 % duplicates there, none elsewhere",
 )
 def d9(results: Results) -> Verdict:
@@ -276,6 +230,7 @@ def d9(results: Results) -> Verdict:
     short="Who has the line's rate gains little.",
     unit="of the rate",
     paper="little",
+    origin="text of page 78",
     tolerance="below 0.25 everywhere",
 )
 def d10(results: Results) -> Verdict:
@@ -298,6 +253,7 @@ def d10(results: Results) -> Verdict:
     short="The largest gain is 228 %.",
     unit="of the rate",
     paper=2.28,
+    origin="text of page 74, of figure 29",
     tolerance="20 % of it: 1.824 to 2.736",
 )
 def d11(results: Results) -> Verdict:
@@ -318,6 +274,7 @@ def d11(results: Results) -> Verdict:
     short="In R3 downloads from S1 gain about 120 %.",
     unit="of the rate",
     paper=1.20,
+    origin="text of page 74, of figure 29a",
     tolerance="20 % of it: 0.96 to 1.44",
 )
 def d12(results: Results) -> Verdict:
@@ -336,6 +293,7 @@ def d12(results: Results) -> Verdict:
     short="From S2 they gain, and less than from S1.",
     unit="of the rate",
     paper=0.29,
+    origin="text of page 74, of figure 29",
     tolerance="gain of S2 and paired difference above 0",
 )
 def d13(results: Results) -> Verdict:
@@ -356,6 +314,7 @@ def clean(results: Results, server: str = "S1") -> BY_REPLICATION:
     short="10 MB from S1, NC: a gain of 117 %.",
     unit="of the rate",
     paper=1.17,
+    origin="text of page 79, of figure 32b",
     tolerance="20 % of it: 0.936 to 1.404, which 133 % is in",
 )
 def d14(results: Results) -> Verdict:
@@ -369,6 +328,7 @@ def d14(results: Results) -> Verdict:
     short="10 MB from S1, NC, no losses: around 200 %.",
     unit="of the rate",
     paper=2.0,
+    origin="text of page 75, of figure 31a",
     tolerance="20 % of it: 1.6 to 2.4",
 )
 def d15(results: Results) -> Verdict:
@@ -382,6 +342,7 @@ def d15(results: Results) -> Verdict:
     short="Where much is retransmitted the gain is 33 %.",
     unit="of the rate",
     paper=0.33,
+    origin="text of page 75, of figure 31b",
     tolerance="20 % of it: 0.264 to 0.396",
 )
 def d16(results: Results) -> Verdict:
@@ -394,6 +355,7 @@ def d16(results: Results) -> Verdict:
     short="Over LTE both servers gain about 60 % in the mean.",
     unit="of the rate",
     paper=0.60,
+    origin="text of page 81",
     tolerance="20 % of it: 0.48 to 0.72",
 )
 def d17(results: Results) -> Verdict:
@@ -415,6 +377,7 @@ def deviations(results: Results, server: str, place: str) -> dict[int, float]:
     short="Without the proxy rates vary widely, most at FC.",
     unit="of the rate",
     paper="widely",
+    origin="text of pages 73 and 74",
     tolerance="at FC at least 0.05 from S1 and S2, and more than at NC (Brown and Forsythe's deviations, paired)",
 )
 def d18(results: Results) -> Verdict:
@@ -435,6 +398,7 @@ def d18(results: Results) -> Verdict:
     short="With 5G gains are even greater.",
     unit="of the rate",
     paper="greater",
+    origin="text of page 81",
     tolerance="the paired difference is above 0, from S1 and from S2",
 )
 def d19(results: Results) -> Verdict:
@@ -472,6 +436,7 @@ def largest(results: Results, difference: Measure, bound: float) -> Verdict:
     short="The captures say what the simulator says.",
     unit="of the time",
     paper="-",
+    origin="not in the paper",
     tolerance="times at most 1e-6 apart, counts not at all, every run of lte, hspa, mean and outages",
 )
 def x1(results: Results) -> Verdict:
@@ -516,6 +481,7 @@ def size(difference: Interval) -> Interval:
     short="A real proxy on a real kernel gains as much.",
     unit="of the rate",
     paper="-",
+    origin="not in the paper",
     tolerance="at most 0.10 in every cell of mean and outages, all of the interval of the mean difference",
 )
 def x2(results: Results) -> Verdict:
@@ -528,6 +494,7 @@ def x2(results: Results) -> Verdict:
     short="So do shorter files.",
     unit="of the rate",
     paper="-",
+    origin="not in the paper",
     tolerance="as X2, in every cell of mean, often and outages",
     soft=True,
 )
