@@ -144,7 +144,7 @@ def test_every_region_server_and_place_of_the_figures_is_there(cells: list[Cell]
     figures = (STUDY / "study.toml").read_text(encoding="utf-8")
     for server, rtts in REGIONS.items():
         steps = ", ".join(f'R{number} = "{rtt}"' for number, rtt in enumerate(rtts, 1))
-        assert figures.count(f"steps = {{ {steps} }}") == 6, server
+        assert figures.count(f"steps = {{ {steps} }}") == 8, server
     names = {f"{rtt}, {place}" for rtts in REGIONS.values() for rtt in rtts for place in places}
     for scenario in ("regions", "3g-regions"):
         found = [(cell.cell, cell.column) for cell in cells if cell.scenario == scenario]

@@ -6,9 +6,10 @@
     python scripts/select_tests.py --base COMMIT --date 2026-11-29
 
 The quick tests (`make test`) are not selected here: they always run. A unit is a file of tests of a slower tier, or
-`cases` (all random cases of the tests in Rust), `fuzz` or `instructions`. `.ci/tiers.toml` maps changed paths to units. Every unit that the change does not need is run
-on one day of the week, so that a run each day covers all of them weekly. The change is everything since `--base`, or
-since the environment's ACKCLOCK_CI_BASE, or else since the last commit that is four hours older than HEAD.
+`cases` (all random cases of the tests in Rust), `fuzz` or `instructions`. `.ci/tiers.toml` maps changed paths to units.
+Every unit that the change does not need is run on one day of the week, so that a run each day covers all of them.
+The change is everything since `--base`, or since the environment's ACKCLOCK_CI_BASE, or else since the last commit that
+is four hours older than HEAD.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ The input is what `pytest --cpu-times` wrote. A test is slow if it needs more th
 fixtures need more than a second is slow as a whole: otherwise its next test would pay for them. So is a file whose
 other tests need more than eight seconds together.
 
-Tests may share what one of them has computed first. When that one is left out, the next pays for it: `--add` takes times of
-quick tests alone and adds those that are slow then.
+Tests may share what one of them has computed first. When that one is left out, the next pays for it: `--add` takes
+times of quick tests alone and adds those that are slow then.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python" / "tests"))
 
-import tiers  # noqa: E402
+import tiers
 
 SLOW = tiers.SLOW
 THRESHOLD_S = 1.0

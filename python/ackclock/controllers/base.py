@@ -66,7 +66,8 @@ class CongestionControl(Controller):
     cwnd: float = 0
     """Congestion window, bytes; fractions are cut off."""
     ssthresh: float = math.inf
-    """Slow start threshold, bytes; infinite (or None) while there is none."""
+    """Slow start threshold, bytes; infinite (or None) while there is none. A controller need not have one: recovery
+    then ends at `cwnd` as :meth:`on_congestion` left it, as it does where an old threshold lies above that."""
     wake_at: float | None = None
     """When :meth:`on_wake` is wanted, seconds; None is never. One that has passed means at once."""
     limits_itself: bool = False
@@ -85,7 +86,7 @@ class CongestionControl(Controller):
         raise NotImplementedError
 
     def on_congestion(self, cx: Cx, signal: Signal) -> None:
-        """Congestion was signalled: at most once per recovery episode. Set `ssthresh` and `cwnd`."""
+        """Congestion was signalled: at most once per recovery episode. Set `cwnd`, and `ssthresh` if there is one."""
         raise NotImplementedError
 
     @_empty
@@ -97,7 +98,10 @@ class CongestionControl(Controller):
         """The phase changed to ``cx.phase``, or a timeout expired again in "loss"."""
 
     def on_recovered(self, cx: Cx, cwnd: int) -> None:
-        """Fast recovery, or the reduction after a mark, has ended and leaves a window of `cwnd` bytes."""
+        """Fast recovery, or the reduction after a mark, has ended and leaves a window of `cwnd` bytes.
+
+        Not called with ``recovery = "controller"``.
+        """
         ssthresh = self.ssthresh
         # Rounded to whole bytes the window would be a little below the threshold, and so in slow start.
         at_threshold = ssthresh is not None and cwnd == int(min(ssthresh, 2**63))

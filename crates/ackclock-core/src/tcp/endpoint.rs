@@ -208,12 +208,12 @@ impl Endpoint {
         if !seg.has(flags::ACK) {
             return;
         }
-        if self.timestamps && seg.has_timestamps() {
-            if seq_before(seg.tsval(), self.ts_recent) && now.since(self.ts_recent_at) <= self.paws_lifetime() {
-                // An old duplicate (RFC 7323 §5, PAWS).
-                self.rx.on_old_timestamp(pos, u64::from(seg.seq_len()));
-                return;
-            }
+        let stamped = self.timestamps && seg.has_timestamps();
+        let old = stamped && seq_before(seg.tsval(), self.ts_recent);
+        if old && now.since(self.ts_recent_at) <= self.paws_lifetime() {
+            // An old duplicate (RFC 7323 §5, PAWS).
+            self.rx.on_old_timestamp(pos, u64::from(seg.seq_len()));
+            return;
         }
         if !self.is_in_window(pos, seg) {
             self.on_out_of_window(now, pos, seg);
@@ -222,7 +222,7 @@ impl Endpoint {
         if !self.accepts_ack(now, seg) {
             return;
         }
-        if self.timestamps && seg.has_timestamps() && pos <= self.rx.last_ack_sent() {
+        if stamped && pos <= self.rx.last_ack_sent() {
             (self.ts_recent, self.ts_recent_at) = (seg.tsval(), now);
         }
         self.tx.on_ack(now, seg, &mut self.timers);
