@@ -12,7 +12,7 @@ use ackclock_core::time::Span;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::MissedTickBehavior;
 
 /// Time between two looks at the sockets.
@@ -142,10 +142,10 @@ impl<'a> Supervisor<'a> {
             }
             tokio::select! {
                 ended = self.crew.join_next(), if !self.crew.is_empty() => {
-                    if let Some(Ok((id, end))) = ended {
-                        if let Some(outcome) = self.left(id, end)? {
-                            return Ok(outcome);
-                        }
+                    let Some(ended) = ended else { continue };
+                    let (id, end) = ended.map_err(panicked)?;
+                    if let Some(outcome) = self.left(id, end)? {
+                        return Ok(outcome);
                     }
                 }
                 _ = ticks.tick() => self.look().await?,
@@ -307,5 +307,38 @@ impl<'a> Supervisor<'a> {
             self.keeping = Some(tokio::task::spawn_blocking(move || folder.keep(&part, &journal)));
         }
         Ok(())
+    }
+}
+
+/// The task of a connection has ended without an answer: nobody would wait for it in vain.
+fn panicked(error: JoinError) -> Problem {
+    let what = match error.try_into_panic() {
+        Ok(panic) => {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+        }
+        Err(error) => error.to_string(),
+    };
+    Problem::failed(format!("a connection ended by an error in this program: {what}; what has come is kept"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_of_a_connection_ends_the_download_with_its_message() {
+        for (text, said) in [(Some(7), "nothing like 7"), (None, "nothing")] {
+            let mut crew: JoinSet<(u64, End)> = JoinSet::new();
+            crew.spawn(async move {
+                match text {
+                    Some(n) => panic!("nothing like {n}"),
+                    None => panic!("nothing"),
+                }
+            });
+            let ended = crew.join_next().await.and_then(Result::err).map(panicked);
+            let problem = format!("{:?}", ended.unwrap());
+            assert!(problem.contains(&format!("an error in this program: {said};")), "{problem}");
+        }
     }
 }
