@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -9,6 +13,7 @@ import pytest
 
 import ackclock
 from ackclock import AckclockError
+from ackclock.cli.exit_codes import FAILED
 
 
 class Aimd(ackclock.CongestionControl):
@@ -146,6 +151,49 @@ def test_a_huge_window_overflows_nothing(profile: str, tcp: dict[str, Any]) -> N
 @pytest.mark.parametrize("cc", [Late, Never])
 def test_who_is_woken_in_the_past_or_never_lets_the_run_end(cc: type[Fixed]) -> None:
     assert played(cc)["goodput_bps"] > 8e6
+
+
+ENDLESS = """
+import ackclock
+
+class Loops(ackclock.CongestionControl):
+    def on_ack(self, cx, ack):
+        while True:
+            pass
+
+    def on_congestion(self, cx, signal):
+        pass
+
+class Made(Loops):
+    def __init__(self):
+        while True:
+            try:
+                pass
+            except Exception:
+                pass
+"""
+
+
+@pytest.mark.parametrize(("name", "call"), [("Loops", "on_ack"), ("Made", "__init__")])
+def test_an_endless_loop_ends_with_a_message(tmp_path: Path, name: str, call: str) -> None:
+    (tmp_path / "endless_cc.py").write_text(ENDLESS, encoding="utf-8")
+    (tmp_path / "s.toml").write_text(
+        f'[topology]\nkind = "dumbbell"\nrate = "10 Mbit/s"\nrtt = "20 ms"\nqueue = {{ limit = "1 BDP" }}\n'
+        f'[[flows]]\ncc = "python:endless_cc:{name}"\n[run]\nduration = "1 s"\n',
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "ackclock", "run", "s.toml", "--out", "r"],
+        cwd=tmp_path,
+        env=os.environ | {"ACKCLOCK_CALL_CPU_S": "0.3"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == FAILED
+    assert "EndlessCall" in done.stderr
+    assert call in done.stderr and "endless_cc.py" in done.stderr
 
 
 def test_the_names_of_what_is_wrong_with_a_window() -> None:

@@ -1,5 +1,6 @@
 //! Calls into one Python controller, and what becomes of its exceptions.
 
+use super::under_way::UnderWay;
 use super::views::{Ack, Cx, Lent};
 use ackclock_core::cc::{self, EcnUse, Needs, Pacing, RecoveryBy};
 use ackclock_core::time::{Span, Time};
@@ -103,12 +104,19 @@ pub struct Bridge {
     name: String,
     flow: String,
     failure: Failure,
+    calls: Arc<UnderWay>,
     pub lent: Lent,
 }
 
 impl Bridge {
     /// Looks up the methods of `object`. Those that do nothing are left out.
-    pub fn new(object: &Bound<'_, PyAny>, name: &str, flow: &str, failure: &Failure) -> PyResult<Bridge> {
+    pub fn new(
+        object: &Bound<'_, PyAny>,
+        name: &str,
+        flow: &str,
+        failure: &Failure,
+        calls: Arc<UnderWay>,
+    ) -> PyResult<Bridge> {
         let py = object.py();
         let lent = Lent::default();
         let mut methods = [const { None }; NAMES.len()];
@@ -124,6 +132,7 @@ impl Bridge {
             name: name.to_owned(),
             flow: flow.to_owned(),
             failure: failure.clone(),
+            calls,
             lent,
         })
     }
@@ -154,7 +163,7 @@ impl Bridge {
         args: A,
     ) -> Option<Bound<'py, PyAny>> {
         let method = self.methods[call as usize].as_ref()?;
-        match method.bind(py).call1(args) {
+        match self.calls.during(|| method.bind(py).call1(args)) {
             Ok(value) => Some(value),
             Err(error) => {
                 self.fail(at, call, error);

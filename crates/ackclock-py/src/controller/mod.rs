@@ -3,6 +3,7 @@
 pub mod agent;
 mod bridge;
 mod law;
+pub mod under_way;
 pub mod views;
 mod whole;
 
@@ -17,6 +18,7 @@ use bridge::{Bridge, Failed};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use under_way::UnderWay;
 
 pub use bridge::Failure;
 
@@ -123,9 +125,11 @@ impl<'py> Maker<'py> {
             let Some(class) = self.classes.get_item(&flow.cc.name)? else { return Ok(None) };
             let params = serde_json::to_string(&flow.cc.params).unwrap_or_default();
             let params = py.import("json")?.call_method1("loads", (params,))?;
-            let object = class.call((), Some(params.cast::<PyDict>()?))?;
+            py.import("ackclock.controllers.endless")?.call_method0("watch")?;
+            let calls = UnderWay::new(py)?;
+            let object = calls.during(|| class.call((), Some(params.cast::<PyDict>()?)))?;
             let kind: String = object.getattr("kind")?.extract()?;
-            let bridge = Bridge::new(&object, &flow.cc.name, &flow.id, &self.failure)?;
+            let bridge = Bridge::new(&object, &flow.cc.name, &flow.id, &self.failure, calls)?;
             Ok(Some(if kind == "agent" {
                 Box::new(agent::Agent::new(&object, bridge, slow_start)?)
             } else if kind == "law" {
