@@ -219,13 +219,14 @@ impl Endpoint {
             self.on_out_of_window(now, pos, seg);
             return;
         }
-        if !self.accepts_ack(now, seg) {
-            return;
+        // Data out of order, at a receiver that sends nothing.
+        let has_news = seg.sack_count > 0 || !self.tx.is_old_news(seg);
+        if has_news && !self.tx.on_ack(now, seg, &mut self.timers) {
+            return self.on_unacceptable_ack(now, seg);
         }
         if stamped && pos <= self.rx.last_ack_sent() {
             (self.ts_recent, self.ts_recent_at) = (seg.tsval(), now);
         }
-        self.tx.on_ack(now, seg, &mut self.timers);
         self.mind_wake(now);
         let fin = seg.has(flags::FIN);
         if seg.len > 0 || fin {

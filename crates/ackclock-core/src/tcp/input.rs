@@ -11,13 +11,14 @@ use crate::cc::Ack;
 use crate::time::{Span, Time};
 
 impl Sender {
-    /// Takes the acknowledgment in `seg` (RFC 9293 §3.10.7.4, fifth).
-    pub(super) fn on_ack(&mut self, now: Time, seg: &Segment, timers: &mut Timers) {
+    /// Takes the acknowledgment in `seg` (RFC 9293 §3.10.7.4, fifth). False if it is not acceptable, of something that was not
+    /// sent or older than the largest window (RFC 5961 §5.2): then nothing of the segment may be taken.
+    pub(super) fn on_ack(&mut self, now: Time, seg: &Segment, timers: &mut Timers) -> bool {
         let Sender { tcb, recovery, peer, stream, pacer, marks, pair } = self;
         let una = tcb.board.una();
         let ack = unwrap_seq(seg.ack, tcb.iss, una);
-        if ack > tcb.board.nxt() {
-            return;
+        if ack > tcb.board.nxt() || ack.saturating_add(peer.widest()) < una {
+            return false;
         }
         // The peer's window (RFC 9293 §3.8.6).
         let opened = peer.offer(ack, seg.window);
@@ -35,7 +36,7 @@ impl Sender {
             if opened > 0 {
                 peer.opened(una, timers);
             }
-            return;
+            return true;
         }
         tcb.stats.acks += 1;
         let in_flight_before = tcb.board.pipe();
@@ -146,6 +147,7 @@ impl Sender {
             peer.opened(tcb.board.una(), timers);
         }
         self.let_application_write();
+        true
     }
 }
 

@@ -99,7 +99,7 @@ impl Endpoint {
 impl Sender {
     /// Nothing is under way, and `seg` neither acknowledges anything nor moves the peer's window.
     #[inline]
-    fn is_old_news(&self, seg: &Segment) -> bool {
+    pub(super) fn is_old_news(&self, seg: &Segment) -> bool {
         let una = self.tcb.board.una();
         self.tcb.board.outstanding() == 0
             && !self.tcb.congestion.needs().observe_idle

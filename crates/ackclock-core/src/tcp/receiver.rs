@@ -235,19 +235,9 @@ impl Receiver {
         self.said.2 = false;
         self.read_by_rate(now);
         let end = pos + u64::from(len) + u64::from(fin);
-        let is_duplicate = end <= self.nxt;
         let outside = pos >= self.edge.max(self.nxt + 1);
-        if is_duplicate || outside || self.contradicts_fin(pos + u64::from(len), fin) {
-            // Duplicate, or a probe beyond the window: say where we are.
-            if is_duplicate && end > pos {
-                self.stats.duplicate += u64::from(len);
-                self.report_duplicate(pos, end);
-            }
-            if let Some(l) = &mut self.linux {
-                l.quicken();
-            }
-            self.ack_now = true;
-            return;
+        if end <= self.nxt || outside || self.contradicts_fin(pos + u64::from(len), fin) {
+            return self.refuse(pos, end, len);
         }
         if fin {
             self.fin_at = pos + u64::from(len);
@@ -280,6 +270,20 @@ impl Receiver {
             }
             Some(_) => self.linux_in_order(now, (from, end), disorder, shrunk),
         }
+    }
+
+    /// Data `pos..end` came again, or lies beyond the window like a probe, or behind the end of the stream: says where we are.
+    #[cold]
+    pub fn refuse(&mut self, pos: u64, end: u64, len: u32) {
+        self.said.2 = false;
+        if end <= self.nxt && end > pos {
+            self.stats.duplicate += u64::from(len);
+            self.report_duplicate(pos, end);
+        }
+        if let Some(l) = &mut self.linux {
+            l.quicken();
+        }
+        self.ack_now = true;
     }
 
     /// A segment at `pos` is refused for its old timestamp (PAWS). What it brings again is reported all the same, as in

@@ -218,7 +218,7 @@ impl Sender {
         &self.tcb.stats
     }
 
-    /// The oldest acknowledgment that may still come: SND.UNA less the largest window ever offered (RFC 5961 §5.2).
+    /// The oldest acknowledgment that is acceptable, for tests: SND.UNA less the largest window ever offered (RFC 5961 §5.2).
     pub fn oldest_ack(&self) -> u64 {
         self.tcb.board.una().saturating_sub(self.peer.widest())
     }

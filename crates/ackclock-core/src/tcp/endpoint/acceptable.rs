@@ -16,15 +16,16 @@ impl Endpoint {
     /// was sent again because ours was lost, so that the peer's round-trip time would hold the timeout.
     #[inline]
     pub(super) fn is_in_window(&self, pos: u64, seg: &Segment) -> bool {
+        let nxt = self.rx.nxt();
         let end = pos + u64::from(seg.seq_len());
-        pos <= self.rx.edge().max(self.rx.nxt()) && end.saturating_add(self.rx.buffer()) >= self.rx.nxt()
+        pos == nxt || (pos <= self.rx.edge().max(nxt) && end.saturating_add(self.rx.buffer()) >= nxt)
     }
 
     /// Answers a segment outside of the window, of which nothing is taken but the news that data came twice.
     #[cold]
     pub(super) fn on_out_of_window(&mut self, now: Time, pos: u64, seg: &Segment) {
         if seg.len > 0 {
-            self.rx.on_data(now, pos, seg.len, false);
+            self.rx.refuse(pos, pos + u64::from(seg.len), seg.len);
         } else if pos < self.rx.nxt() {
             // A window probe or keep-alive.
             self.rx.request_ack();
@@ -33,21 +34,14 @@ impl Endpoint {
         }
     }
 
-    /// The fifth check: whether the acknowledgment in `seg` is of something that was sent, and not older than the largest
-    /// window (RFC 5961 §5.2). Otherwise nothing of the segment is taken.
-    #[inline]
-    pub(super) fn accepts_ack(&mut self, now: Time, seg: &Segment) -> bool {
+    /// Answers a segment whose acknowledgment is not acceptable. Linux says nothing to one of what it has not sent.
+    #[cold]
+    pub(super) fn on_unacceptable_ack(&mut self, now: Time, seg: &Segment) {
         let board = &self.tx.tcb.board;
-        let ack = unwrap_seq(seg.ack, self.tx.tcb.iss, board.una());
-        let unsent = ack > board.nxt();
-        if !unsent && ack >= self.tx.oldest_ack() {
-            return true;
-        }
-        // Linux says nothing to an acknowledgment of what it has not sent.
-        if !unsent || self.tx.config().ack_policy != AckPolicy::Linux {
+        let of_unsent = unwrap_seq(seg.ack, self.tx.tcb.iss, board.una()) > board.nxt();
+        if !of_unsent || self.tx.config().ack_policy != AckPolicy::Linux {
             self.challenge(now);
         }
-        false
     }
 
     /// Says where the connection stands, to a peer that may have sent something else than what came (RFC 5961 §7).

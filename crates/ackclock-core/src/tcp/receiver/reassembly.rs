@@ -66,12 +66,18 @@ impl Receiver {
 
     /// Whether data up to `end`, with a FIN behind it or not, cannot be of the stream that came so far: it goes on behind
     /// the FIN, or the FIN lies elsewhere now, or before data that is here.
+    #[inline]
     pub(super) fn contradicts_fin(&self, end: u64, fin: bool) -> bool {
+        end > self.fin_at || (fin && self.ends_elsewhere(end))
+    }
+
+    #[cold]
+    fn ends_elsewhere(&self, end: u64) -> bool {
         if self.fin_at != u64::MAX {
-            return end > self.fin_at || (fin && end != self.fin_at);
+            return end != self.fin_at;
         }
         let farthest = self.ooo.len().checked_sub(1).and_then(|last| self.ooo.get(last)).map_or(self.nxt, |i| i.1);
-        fin && end < farthest
+        end < farthest
     }
 
     /// The peer's FIN is known and the last position before `end`.
