@@ -194,6 +194,8 @@ def test_checked_again_when_claims_change(tmp_path: Path) -> None:
     place = write_statements(tmp_path, SECOND)
     study.load(place)
     claims = place / "claims.py"
-    claims.write_text(claims.read_text(encoding="utf-8").replace('"A2"', '"A3"'), encoding="utf-8")
+    claims.write_text(
+        claims.read_text(encoding="utf-8").replace('"A2"', '"A33"'), encoding="utf-8"
+    )  # of another length: Python compiles it again
     with pytest.raises(InputError, match=r"statement\.0\.claims: unknown claim 'A2'"):
         study.load(place)
