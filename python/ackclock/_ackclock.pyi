@@ -10,9 +10,6 @@ def capture(
 ) -> int:
     """Play a resolved run and write what its `capture` asks for to `file`, pcapng; how many packets there are."""
 
-def calls_under_way() -> list[tuple[int, int]]:
-    """Thread and serial number of each call into a Python controller that is under way in this process."""
-
 class Table:
     """A table handed over without copying, through the Arrow PyCapsule interface."""
 

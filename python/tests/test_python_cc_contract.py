@@ -192,8 +192,9 @@ def test_an_endless_loop_ends_with_a_message(tmp_path: Path, name: str, call: st
         check=False,
     )
     assert done.returncode == FAILED
-    assert "EndlessCall" in done.stderr
-    assert call in done.stderr and "endless_cc.py" in done.stderr
+    assert "EndlessCallError" in done.stderr
+    assert call in done.stderr
+    assert "endless_cc.py" in done.stderr
 
 
 def test_the_names_of_what_is_wrong_with_a_window() -> None:

@@ -312,7 +312,6 @@ fn _ackclock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(estimate_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(validate, m)?)?;
     m.add_function(wrap_pyfunction!(describe, m)?)?;
-    m.add_function(wrap_pyfunction!(controller::under_way::calls_under_way, m)?)?;
     m.add_function(wrap_pyfunction!(resolve_tcp, m)?)?;
     Ok(())
 }

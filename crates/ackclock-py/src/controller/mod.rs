@@ -125,7 +125,8 @@ impl<'py> Maker<'py> {
             let Some(class) = self.classes.get_item(&flow.cc.name)? else { return Ok(None) };
             let params = serde_json::to_string(&flow.cc.params).unwrap_or_default();
             let params = py.import("json")?.call_method1("loads", (params,))?;
-            py.import("ackclock.controllers.endless")?.call_method0("watch")?;
+            let under_way = wrap_pyfunction!(under_way::calls_under_way, py)?;
+            py.import("ackclock.controllers.endless")?.call_method1("watch", (under_way,))?;
             let calls = UnderWay::new(py)?;
             let object = calls.during(|| class.call((), Some(params.cast::<PyDict>()?)))?;
             let kind: String = object.getattr("kind")?.extract()?;
