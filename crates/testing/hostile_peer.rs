@@ -14,7 +14,7 @@ use ackclock_core::tcp::segment::{SackBlock, flags};
 use ackclock_core::tcp::{Config, Endpoint, Profile, Segment};
 use ackclock_core::time::{Span, Time};
 
-/// Segments that an endpoint may let out in one call: 100 windows of the largest that is drawn.
+/// Segments that an endpoint may let out at one time before the test takes it for an endless loop.
 const MOST_AT_ONCE: usize = 200_000;
 
 /// The bytes that decide, read from the front; zeros behind their end.
@@ -36,7 +36,7 @@ impl Draws<'_> {
         u32::from_le_bytes([self.byte(), self.byte(), self.byte(), self.byte()])
     }
 
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    fn choose<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 }
@@ -71,17 +71,17 @@ impl Met {
 fn value(option: &OptionSpec, draws: &mut Draws<'_>) -> Option<Value> {
     Some(match option.kind {
         Kind::Bool => Value::Bool(draws.byte() & 1 == 1),
-        Kind::Choice(words) => Value::Text(draws.of(words).to_owned()),
-        Kind::Count | Kind::Segments => Value::Int(draws.of(&[1, 2, 3, 10, 1000])),
-        Kind::Bytes => Value::Int(draws.of(&[1, 3000, 65_535, 1_000_000])),
-        Kind::Duration => Value::Duration(Span::from_millis(draws.of(&[1, 40, 200, 1000]))),
+        Kind::Choice(words) => Value::Text(draws.choose(words).to_owned()),
+        Kind::Count | Kind::Segments => Value::Int(draws.choose(&[1, 2, 3, 10, 1000])),
+        Kind::Bytes => Value::Int(draws.choose(&[1, 3000, 65_535, 1_000_000])),
+        Kind::Duration => Value::Duration(Span::from_millis(draws.choose(&[1, 40, 200, 1000]))),
         Kind::Float => return None,
     })
 }
 
 /// An endpoint with options, controller and slow start that the bytes choose.
 fn endpoint(draws: &mut Draws<'_>) -> Endpoint {
-    let mut config = Config::profile(draws.of(&Profile::ALL));
+    let mut config = Config::profile(draws.choose(&Profile::ALL));
     for _ in 0..draws.below(6) {
         let option = &OPTIONS[draws.below(OPTIONS.len())];
         let Some(value) = value(option, draws) else { continue };
@@ -90,12 +90,12 @@ fn endpoint(draws: &mut Draws<'_>) -> Endpoint {
     }
     config.max_rto = config.max_rto.max(config.min_rto).max(config.initial_rto);
     let controllers: Vec<_> = registry::CONTROLLERS.iter().map(|c| c.name).collect();
-    let (controller, slow_start) = (draws.of(&controllers), SLOW_STARTS[draws.below(SLOW_STARTS.len())].name);
+    let (controller, slow_start) = (draws.choose(&controllers), SLOW_STARTS[draws.below(SLOW_STARTS.len())].name);
     let start = |name| slowstart::build(name, &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
     let cc = registry::build(controller, &[], start(slow_start))
         .or_else(|_| registry::build(controller, &[], start("standard")))
         .unwrap_or_else(|e| panic!("{controller}: {e}"));
-    let mss = draws.of(&[1448, 536, 1000, 8948]);
+    let mss = draws.choose(&[1448, 536, 1000, 8948]);
     Endpoint::new(&config, mss, cc, Stream::named(u64::from(draws.byte()), 0, "hostile"))
 }
 
@@ -136,9 +136,9 @@ impl Peer {
         if bits & 0x0f == 0 {
             flags = draws.byte();
         } else if bits & 0x0f == 1 {
-            flags |= draws.of(&[flags::FIN, flags::RST, flags::SYN, flags::PSH, flags::ECE, flags::CWR]);
+            flags |= draws.choose(&[flags::FIN, flags::RST, flags::SYN, flags::PSH, flags::ECE, flags::CWR]);
         }
-        let len = if bits & 0x10 == 0 { 0 } else { draws.of(&[1, 100, 536, 1000, 1448, 65_000]) };
+        let len = if bits & 0x10 == 0 { 0 } else { draws.choose(&[1, 100, 536, 1000, 1448, 65_000]) };
         let span = self.end.wrapping_sub(self.una).max(1);
         let ack = match draws.below(4) {
             0 => self.una,
@@ -146,20 +146,21 @@ impl Peer {
             2 => self.una.wrapping_add(draws.word() % span),
             _ => Self::near(draws, self.una, self.end),
         };
-        let window = draws.of(&[65_535, 65_535, 1000, 1, 0, u32::from(u16::MAX) / 2]) as u16;
+        let window = draws.choose(&[65_535, 65_535, 1000, 1, 0, u32::from(u16::MAX) / 2]) as u16;
         let seq = Self::near(draws, self.seq, self.acked);
-        let ecn = draws.of(&[Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
+        let ecn = draws.choose(&[Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
         let mut segment = header(seq, ack, flags, window);
         (segment.len, segment.ecn) = (len, ecn);
         if flags & flags::SYN != 0 {
-            segment.mss = draws.of(&[0, 1, 48, 536, 1460, 65_535]);
+            segment.mss = draws.choose(&[0, 1, 48, 536, 1460, 65_535]);
             if draws.byte() & 1 == 1 {
                 segment.set_sack_permitted();
                 segment.set_window_scale(draws.byte() & 15);
             }
         }
         if bits & 0x60 != 0 {
-            let (value, echo) = (draws.of(&[0, 1, self.sent.tsval(), u32::MAX]), draws.of(&[0, self.sent.tsval(), 7]));
+            let (value, echo) =
+                (draws.choose(&[0, 1, self.sent.tsval(), u32::MAX]), draws.choose(&[0, self.sent.tsval(), 7]));
             segment.set_timestamps(value, echo);
         }
         for _ in 0..draws.below(4) {
@@ -220,7 +221,7 @@ pub fn play(bytes: &[u8]) -> Result<Met, String> {
     open(&mut e, &mut peer, &mut draws)?;
     while !draws.0.is_empty() {
         match draws.below(10) {
-            0 => e.send(draws.of(&[1, 1000, 20_000, 200_000])),
+            0 => e.send(draws.choose(&[1, 1000, 20_000, 200_000])),
             1 if draws.byte() < 32 => e.close(),
             1 | 2 => {
                 let due = e.next_deadline().min(peer.now + Span::from_secs(100));
@@ -228,14 +229,14 @@ pub fn play(bytes: &[u8]) -> Result<Met, String> {
                 e.on_timer(peer.now);
             }
             3 => {
-                peer.now += Span::from_millis(draws.of(&[1, 10, 100, 500, 5000]));
+                peer.now += Span::from_millis(draws.choose(&[1, 10, 100, 500, 5000]));
                 e.on_timer(peer.now);
             }
             _ => {
                 let segment = peer.segment(&mut draws);
                 peer.payload += u64::from(segment.len);
                 peer.met.given += 1;
-                peer.now += Span(draws.of(&[0, 1, 1000, 1_000_000, 20_000_000]));
+                peer.now += Span(draws.choose(&[0, 1, 1000, 1_000_000, 20_000_000]));
                 if e.next_deadline() <= peer.now {
                     e.on_timer(peer.now);
                     peer.take(&mut e)?;

@@ -14,6 +14,7 @@ import pytest
 import ackclock
 from ackclock import AckclockError
 from ackclock.cli.exit_codes import FAILED
+from ackclock.controllers import endless
 
 
 class Aimd(ackclock.CongestionControl):
@@ -195,6 +196,13 @@ def test_an_endless_loop_ends_with_a_message(tmp_path: Path, name: str, call: st
     assert "EndlessCallError" in done.stderr
     assert call in done.stderr
     assert "endless_cc.py" in done.stderr
+
+
+def test_a_wrong_limit_of_calls_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("soon", "nan", "0", "inf"):
+        monkeypatch.setenv(endless.VARIABLE, text)
+        with pytest.raises(ValueError, match=f"ACKCLOCK_CALL_CPU_S = '{text}' is not a number of CPU seconds"):
+            endless._limit()
 
 
 def test_the_names_of_what_is_wrong_with_a_window() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import threading
 import time
@@ -16,6 +17,9 @@ LIMIT_S = 20.0
 
 A debugger that waits for its user takes none.
 """
+
+
+VARIABLE = "ACKCLOCK_CALL_CPU_S"
 
 
 class EndlessCallError(RuntimeError):
@@ -36,10 +40,14 @@ def watch(calls: Calls) -> None:
 
 
 def _limit() -> float:
+    text = os.environ.get(VARIABLE, str(LIMIT_S))
     try:
-        return max(float(os.environ["ACKCLOCK_CALL_CPU_S"]), 0.1)
-    except (KeyError, ValueError):
-        return LIMIT_S
+        limit_s = float(text)
+    except ValueError:
+        limit_s = math.nan
+    if not 0.1 <= limit_s < math.inf:
+        raise ValueError(f"{VARIABLE} = {text!r} is not a number of CPU seconds; set it to 0.1 or more, or unset it")
+    return limit_s
 
 
 def _look(calls: Calls, limit_s: float) -> None:
@@ -48,10 +56,10 @@ def _look(calls: Calls, limit_s: float) -> None:
         time.sleep(limit_s / 10)
         now = (time.process_time(), time.monotonic())
         since = {call: since.get(call, now) for call in calls()}
-        for (thread, _), (cpu_s, wall_s) in since.items():
+        for call, (cpu_s, wall_s) in since.items():
             # Other threads take CPU time too: a call that only waits for them has not run so long.
-            if now[0] - cpu_s > limit_s and now[1] - wall_s > limit_s / 2:
-                _interrupt(thread)
+            if now[0] - cpu_s > limit_s and now[1] - wall_s > limit_s / 2 and call in calls():
+                _interrupt(call[0])
 
 
 def _interrupt(thread: int) -> None:

@@ -86,7 +86,7 @@ impl Congestion {
 
     /// After the controller heard of congestion: whether its threshold says how far it reduced.
     #[inline]
-    pub fn mind_threshold(&mut self) {
+    pub fn check_threshold(&mut self) {
         let Control { cwnd, ssthresh, .. } = self.control;
         let endpoints = self.needs.recovery == RecoveryBy::Endpoint;
         self.no_threshold = endpoints && cwnd.saturating_add(u64::from(self.mss)) <= ssthresh;
@@ -95,7 +95,7 @@ impl Congestion {
     /// What recovery reduces the window to, bytes: the slow start threshold (RFC 5681 §3.2 step 6). A controller may have
     /// none, or leave an old one above the window that it decided; then its window is what it reduced to.
     #[inline]
-    pub fn reduced(&self) -> u64 {
+    pub fn recovery_target(&self) -> u64 {
         if self.no_threshold { self.control.cwnd.min(self.control.ssthresh) } else { self.control.ssthresh }
     }
 

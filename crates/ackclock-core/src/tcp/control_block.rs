@@ -123,7 +123,7 @@ impl ControlBlock {
     /// Tells the controller of congestion.
     pub fn signal(&mut self, now: Time, signal: Signal) {
         self.decide(now, |cc, cx| cc.on_congestion(cx, signal));
-        self.congestion.mind_threshold();
+        self.congestion.check_threshold();
     }
 
     /// Recovery, or a reduction, leaves a window of `bytes` to the controller, unless that runs its own recovery.
@@ -149,8 +149,8 @@ impl ControlBlock {
 
     /// What recovery reduces the window to, bytes.
     #[inline]
-    pub fn reduced(&self) -> u64 {
-        self.congestion.reduced()
+    pub fn recovery_target(&self) -> u64 {
+        self.congestion.recovery_target()
     }
 
     /// Slow start threshold, bytes; [`Control::NO_THRESHOLD`] if there is none.

@@ -163,7 +163,7 @@ impl Bridge {
         args: A,
     ) -> Option<Bound<'py, PyAny>> {
         let method = self.methods[call as usize].as_ref()?;
-        match self.calls.during(|| method.bind(py).call1(args)) {
+        match self.calls.during(py, || method.bind(py).call1(args)) {
             Ok(value) => Some(value),
             Err(error) => {
                 self.fail(at, call, error);

@@ -127,8 +127,8 @@ impl<'py> Maker<'py> {
             let params = py.import("json")?.call_method1("loads", (params,))?;
             let under_way = wrap_pyfunction!(under_way::calls_under_way, py)?;
             py.import("ackclock.controllers.endless")?.call_method1("watch", (under_way,))?;
-            let calls = UnderWay::new(py)?;
-            let object = calls.during(|| class.call((), Some(params.cast::<PyDict>()?)))?;
+            let calls = UnderWay::new();
+            let object = calls.during(py, || class.call((), Some(params.cast::<PyDict>()?)))?;
             let kind: String = object.getattr("kind")?.extract()?;
             let bridge = Bridge::new(&object, &flow.cc.name, &flow.id, &self.failure, calls)?;
             Ok(Some(if kind == "agent" {

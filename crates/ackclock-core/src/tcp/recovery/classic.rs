@@ -71,7 +71,7 @@ impl Recovery {
             self.phase = Phase::Loss;
         } else {
             tcb.board.mark_head();
-            tcb.congestion.hold_at(tcb.reduced().saturating_add(tcb.config.dupthresh * mss));
+            tcb.congestion.hold_at(tcb.recovery_target().saturating_add(tcb.config.dupthresh * mss));
             self.phase = Phase::Recovery;
         }
         timers.set_after(Timer::Rto, e.now, tcb.rtt.rto());
@@ -87,10 +87,10 @@ impl Recovery {
             tcb.congestion.hold_at(if d.acked >= mss { deflated + mss } else { deflated });
             return;
         }
-        let reduced = tcb.reduced();
+        let target = tcb.recovery_target();
         let window = match self.repair {
-            Repair::NewReno if !tcb.config.newreno_full_window => reduced.min(tcb.board.pipe().max(mss) + mss),
-            _ => reduced,
+            Repair::NewReno if !tcb.config.newreno_full_window => target.min(tcb.board.pipe().max(mss) + mss),
+            _ => target,
         };
         tcb.recovered(e.now, window);
         self.phase = Phase::Open;

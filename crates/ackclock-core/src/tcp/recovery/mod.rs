@@ -383,7 +383,7 @@ impl Recovery {
 
     /// Proportional rate reduction moves the window, after `delivered` bytes more. `safe`: see [`Prr::on_ack`].
     fn reduce(&mut self, delivered: u64, safe: bool, tcb: &mut ControlBlock) {
-        let window = self.prr.on_ack(delivered, tcb.board.pipe(), tcb.reduced(), safe, u64::from(tcb.mss));
+        let window = self.prr.on_ack(delivered, tcb.board.pipe(), tcb.recovery_target(), safe, u64::from(tcb.mss));
         tcb.congestion.hold_at(window);
     }
 

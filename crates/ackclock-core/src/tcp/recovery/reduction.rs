@@ -53,7 +53,7 @@ impl Recovery {
         } else if tcb.board.una() > self.reduction.end {
             self.reduction.active = false;
             if Self::reduces_by_prr(tcb) {
-                tcb.recovered(now, tcb.reduced());
+                tcb.recovered(now, tcb.recovery_target());
             }
         }
     }
@@ -128,7 +128,7 @@ impl Recovery {
         }
         self.begin_recovery(self.reduction.end, tcb);
         if self.repair == Repair::Sack {
-            tcb.congestion.hold_at(tcb.reduced());
+            tcb.congestion.hold_at(tcb.recovery_target());
             self.forced = true;
         }
         true

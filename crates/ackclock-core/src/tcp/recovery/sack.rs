@@ -171,7 +171,7 @@ impl Recovery {
         };
         self.prr = Prr::new(reference, tcb.config.prr);
         if self.repair == Repair::Sack {
-            tcb.congestion.hold_at(tcb.reduced());
+            tcb.congestion.hold_at(tcb.recovery_target());
             // The first retransmission leaves whatever the pipe (RFC 6675 §5 step 4.3).
             self.forced = true;
         }
@@ -192,7 +192,7 @@ impl Recovery {
         }
         let undone = self.undo_at_the_end(e, tcb);
         if recovering {
-            let window = if undone { tcb.congestion.control().cwnd } else { tcb.reduced() };
+            let window = if undone { tcb.congestion.control().cwnd } else { tcb.recovery_target() };
             tcb.recovered(e.now, window);
         }
         self.phase = Phase::Open;

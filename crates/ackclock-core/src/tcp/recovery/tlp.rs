@@ -190,7 +190,7 @@ impl Recovery {
         tcb.stats.tlp_recoveries += 1;
         self.phase = Phase::Reduction;
         self.report_phase(now, tcb);
-        tcb.recovered(now, tcb.reduced());
+        tcb.recovered(now, tcb.recovery_target());
         self.phase = Phase::Open;
         self.report_phase(now, tcb);
     }
