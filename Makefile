@@ -87,7 +87,7 @@ instructions:    ## instructions per packet against the committed baseline (need
 	cargo build --quiet --locked --release -p ackclock-capture --example analyse
 	$(PYTHON) benches/instructions.py
 
-fuzz:            ## FUZZ_S seconds (20) of hostile input for each target of fuzz/, beginning with its corpus
+fuzz:            ## hostile input for each target of fuzz/, the same on every machine; FUZZ_S=600 explores for 600 s each
 	bash scripts/fuzz.sh
 
 lint: lint-rust lint-python  ## formatting, clippy, ruff, mypy, architecture rules
