@@ -17,6 +17,7 @@ from ackclock.study import (
     every,
     holds,
     labelled,
+    least,
     valued,
     within,
 )
@@ -141,65 +142,98 @@ def e4(results: Results) -> Verdict:
 
 @claim(
     "E5",
-    "With the estimate a connection settles sooner, alone and beside other sources. Value: settling time without over "
-    "with, single connection.",
-    short="With the estimate a connection settles sooner.",
+    "Alone, a connection with the estimate settles sooner: after 8 s in place of 25 s. Value: time without over with.",
+    short="Alone, the estimate lets a connection settle sooner.",
     unit="times",
     paper=25 / 8,
-    origin="text of section 3.1, of figure 5; table 4",
-    tolerance="alone at least 3, beside others more than 1; single times within a factor of 2",
+    origin="text of section 3.1, of figure 5",
+    tolerance="at least 3; each time within a factor of 2",
 )
 def e5(results: Results) -> Verdict:
     blbe, reno = variants(results, "single")
     alone = at_least(reno.ratio(settling_time, blbe), 3.0)
     verdict = every(
-        labelled("alone, ratio", alone),
+        labelled("ratio", alone),
         labelled("with, s", between(blbe.interval(settled_at), 4.0, 16.0)),
         labelled("without, s", between(reno.interval(settled_at), 12.5, 50.0)),
-        *(settles_sooner(results, load) for load in SETTLING),
     )
     return valued(verdict, alone)
 
 
-def settles_sooner(results: Results, load: int) -> Verdict:
-    """Whether it does beside other sources."""
-    blbe, reno = beside(results, load)
-    return every(
-        labelled(f"{load} kbit/s: ratio", at_least(reno.ratio(settling_time, blbe), 1.0)),
-        *(
-            labelled(f"{load} kbit/s: {which}, s", between(runs.median(settling_time), printed / 2, printed * 2))
-            for which, runs, printed in zip(("with", "without"), (blbe, reno), SETTLING[load], strict=True)
-        ),
-    )
-
-
 @claim(
     "E6",
-    "With the estimate the mean throughput until 25 s is 72 % higher, and beside other sources 68 %, 88 % and 68 %. "
-    "Value: gain of the single connection in %.",
-    short="With the estimate the throughput until 25 s is higher.",
+    "Alone, the mean throughput until 25 s is 72 % higher with the estimate. Value: gain in %.",
+    short="Alone, the throughput until 25 s is 72 % higher.",
     unit="%",
     paper=72,
-    origin="text of section 3.1, of figure 5; table 4",
-    tolerance="alone each mean within 10 % of 1316 and 768 kbit/s; beside others a gain of at least 30 %",
+    origin="text of section 3.1, of figure 5",
+    tolerance="each mean within 10 % of 1316 and 768 kbit/s; the gain at least 30 %",
 )
 def e6(results: Results) -> Verdict:
     blbe, reno = variants(results, "single")
     gain = blbe.ratio(mean_25, reno)
     value = None if gain.value is None else 100 * (gain.value - 1)
     verdict = every(
-        labelled("alone, gain in %", at_least(value, 30.0)),
+        labelled("gain in %", at_least(value, 30.0)),
         labelled("with, kbit/s", within(blbe.interval(mean_25).scaled(1e-3), 1316, relative=0.10)),
         labelled("without, kbit/s", within(reno.interval(mean_25).scaled(1e-3), 768, relative=0.10)),
-        *(gains(results, load) for load in SETTLING),
     )
     return replace(verdict, value=value, interval=None)
 
 
-def gains(results: Results, load: int) -> Verdict:
-    """Whether the mean throughput beside other sources is 30 % higher."""
-    blbe, reno = beside(results, load)
-    return labelled(f"{load} kbit/s: factor", at_least(blbe.ratio(mean_settling, reno), 1.3))
+@claim(
+    "E17",
+    "Beside other sources a connection with the estimate settles sooner. Value: least time without over with.",
+    short="Beside other sources it settles sooner.",
+    unit="times",
+    paper="sooner",
+    origin="text of section 3.2, of table 4",
+    tolerance="above 1 under each load of table 4",
+)
+def e17(results: Results) -> Verdict:
+    found = []
+    for load in SETTLING:
+        blbe, reno = beside(results, load)
+        found.append((f"{load} kbit/s", at_least(reno.ratio(settling_time, blbe), 1.0)))
+    return least(found)
+
+
+@claim(
+    "E18",
+    "Beside other sources the times to settle are those of table 4. Value: the farthest from the printed one, over it.",
+    short="Beside other sources the times are those of table 4.",
+    unit="times",
+    paper=1,
+    origin="table 4",
+    tolerance="median within a factor of 2 of each printed time",
+)
+def e18(results: Results) -> Verdict:
+    found = []
+    for load, printed in SETTLING.items():
+        for which, runs, time in zip(("with", "without"), beside(results, load), printed, strict=True):
+            ratio = runs.median(settling_time).scaled(1 / time)
+            found.append(labelled(f"{load} kbit/s, {which}", between(ratio, 0.5, 2.0)))
+    known = [each for each in found if each.value]
+    farthest = max(known, key=lambda each: abs(math.log(each.value or 1.0)), default=None)
+    return valued(every(*found), farthest) if farthest is not None else every(*found)
+
+
+@claim(
+    "E19",
+    "Until Reno settles, the estimate gives more throughput beside other sources: 68 %, 88 % and 68 %. Value: least "
+    "gain as a factor.",
+    short="Beside other sources the throughput is higher.",
+    unit="times",
+    paper="1.68 to 1.88",
+    origin="text of section 3.2, of table 4",
+    tolerance="at least 1.3 under each load (ours)",
+)
+def e19(results: Results) -> Verdict:
+    found = []
+    for load in SETTLING:
+        blbe, reno = beside(results, load)
+        found.append((f"{load} kbit/s", at_least(blbe.ratio(mean_settling, reno), 1.3)))
+    return least(found)
 
 
 @claim(

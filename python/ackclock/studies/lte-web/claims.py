@@ -29,9 +29,9 @@ from ackclock.study import (
 from .choice import e1, e2, e3
 from .measures import dropped, load_time, rho
 from .mechanisms import m1, m2
-from .sentences import a15, a16, a17, a18, a19, a20
+from .sentences import a15, a16, a17, a18, a19, a20, a21, a22
 
-__all__ = ["a15", "a16", "a17", "a18", "a19", "a20", "e1", "e2", "e3", "m1", "m2"]
+__all__ = ["a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "e1", "e2", "e3", "m1", "m2"]
 
 PAPER_CUBIC = "cubic(variant=cubic_2007)"
 LOSS_BASED = ("newreno", "reno", "highspeed", PAPER_CUBIC)

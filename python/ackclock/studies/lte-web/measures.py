@@ -59,6 +59,50 @@ def short_over_long(run: Run) -> float | None:
     return short / long if long > 0 else None
 
 
+@measure(kind="amount")
+def goodput(run: Run) -> float:
+    """Goodput of the first flow, bit/s."""
+    return float(run.flow("0")["goodput_bps"])
+
+
+def last_cut(run: Run) -> tuple[float, float, float, float] | None:
+    """The last fall of the window: time, window before, slow start threshold after it (B), smoothed RTT (s)."""
+    thresholds, windows = run.series("ssthresh"), run.series("cwnd")
+    if len(thresholds.time) < 2:
+        return None
+    time, threshold = float(thresholds.time[-1]), float(thresholds.value[-1])
+    return time, windows.at(time - 1e-6), threshold, run.series("srtt").at(time)
+
+
+def segments(run: Run, size: float) -> float:
+    """A size in segments of the run."""
+    return size / float(run.resolved["flows"][0]["mss"])
+
+
+@measure(kind="amount")
+def growth(run: Run) -> float | None:
+    """Segments that the window gained in the RTT before its last fall: a of HighSpeed."""
+    cut = last_cut(run)
+    if cut is None:
+        return None
+    time, window, _threshold, rtt = cut
+    return segments(run, window - run.series("cwnd").at(time - rtt))
+
+
+@measure(kind="share")
+def reduction(run: Run) -> float | None:
+    """Share of the window that its last fall took: b of HighSpeed."""
+    cut = last_cut(run)
+    return None if cut is None else 1 - cut[2] / cut[1]
+
+
+@measure(kind="amount")
+def window_before(run: Run) -> float | None:
+    """Window before its last fall, segments."""
+    cut = last_cut(run)
+    return None if cut is None else segments(run, cut[1])
+
+
 @measure(kind="share")
 def first_share(run: Run) -> float | None:
     """Share of the first of two flows in the rate of both."""
