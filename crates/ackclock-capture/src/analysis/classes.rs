@@ -97,8 +97,11 @@ impl Connection {
         let x = &mut self.directions[d];
         let Place { start, end } = place;
         let length = u64::from(s.length);
-        if length > u64::from(x.sending.largest) && length <= 1460 {
-            x.sending.largest = s.length;
+        let more_follows = !s.has(flags::PSH) && !s.has(flags::FIN) && !s.has(flags::SYN);
+        match self.agreement.largest[d] {
+            Some(largest) if more_follows => x.sending.size.filled(s.length, largest),
+            Some(_) => {}
+            None => x.sending.size.seen(s.length),
         }
         if !x.data {
             x.data = true;

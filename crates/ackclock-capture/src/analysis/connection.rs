@@ -8,6 +8,7 @@ use super::packing::{self, Coder, Reader, Writer};
 use super::repairs::{Cause, Proof};
 use super::rtt::LONGEST;
 use super::segment::{Segment, unwrapped};
+use super::segment_size::UNOFFERED;
 use super::sink::{Event, FlowId, Happening, Metric, Sample, Sink};
 use ackclock_core::packet::Address;
 use ackclock_core::packet::wire::flags;
@@ -135,14 +136,26 @@ impl Connection {
         } = self;
         let last = *last;
         let mut small = [*initiator, *reset].map(|who| who.map_or(0, |d| d + 1));
-        let Agreement { both, mss, shifts: [shift, other_shift], sack, timestamps, handshake_rtt } = agreement;
-        let mut of_mss = mss.unwrap_or(0);
+        let Agreement {
+            both,
+            largest: [largest, other_largest],
+            shifts: [shift, other_shift],
+            sack,
+            timestamps,
+            handshake_rtt,
+        } = agreement;
+        let mut of_largest = largest.unwrap_or(0);
         let [opener, resetter] = &mut small;
         let bits = [(opener, 2), (resetter, 2), (shift, 4), (other_shift, 4)];
-        c.small([repeated, closed, evicted, both, sack, timestamps], bits, &mut of_mss);
+        c.small([repeated, closed, evicted, both, sack, timestamps], bits, &mut of_largest);
         if C::READS {
             [*initiator, *reset] = small.map(|who| who.checked_sub(1));
-            *mss = (of_mss > 0).then_some(of_mss);
+            *largest = (of_largest > 0).then_some(of_largest);
+        }
+        let mut of_other = other_largest.unwrap_or(0);
+        c.int_near(&mut of_other, of_largest);
+        if C::READS {
+            *other_largest = (of_other > 0).then_some(of_other);
         }
         c.int(interface);
         c.time(first, last);
@@ -187,13 +200,10 @@ impl Connection {
         self.agreement.shifts[d]
     }
 
-    /// Largest segment of direction `d`.
+    /// Size of a full segment of direction `d`: what its segments show, at most what the other end takes.
     #[inline]
     pub fn mss(&self, d: usize) -> u32 {
-        self.agreement.mss.unwrap_or_else(|| match self.directions[d].sending.largest {
-            0 => 1460,
-            largest => largest,
-        })
+        self.directions[d].sending.size.at_most(self.agreement.largest[d].unwrap_or(UNOFFERED))
     }
 
     /// SYN to third packet, ns, unless one was repeated.

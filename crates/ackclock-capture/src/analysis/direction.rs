@@ -8,6 +8,7 @@ use super::ranges::Ranges;
 use super::recent::Recent;
 use super::repairs::{Episode, Open, Repairs};
 use super::rtt::{Rtt, Stamps};
+use super::segment_size::SegmentSize;
 
 /// Numbers of 64 bits leave room below them.
 pub(super) const ABOVE: u64 = 1 << 33;
@@ -103,8 +104,8 @@ pub struct Sending {
     pub arrived: i64,
     /// When data passed last that had not been acknowledged, ns.
     pub last_data: i64,
-    /// Largest segment seen that is no super-packet.
-    pub largest: u32,
+    /// What its segments tell of the size that it fills.
+    pub size: SegmentSize,
 }
 
 impl Default for Sending {
@@ -115,7 +116,7 @@ impl Default for Sending {
             volume: Volume::NONE,
             arrived: 0,
             last_data: 0,
-            largest: 0,
+            size: SegmentSize::NONE,
         }
     }
 }

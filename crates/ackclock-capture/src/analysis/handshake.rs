@@ -13,8 +13,8 @@ use ackclock_core::packet::wire::flags;
 pub(super) struct Agreement {
     /// Both were seen, with their window scales.
     pub both: bool,
-    /// Largest segment.
-    pub mss: Option<u32>,
+    /// Largest segment of each direction: what the other one offers takes, less the timestamps.
+    pub largest: [Option<u32>; 2],
     /// By how much windows of each direction are shifted.
     pub shifts: [u8; 2],
     /// Whether SACK is in use.
@@ -31,11 +31,11 @@ impl Connection {
         self.agreement.handshake_rtt = self.measured_handshake().map_or(Moment::NEVER, Moment::at);
         let [Some(a), Some(b)] = [&self.directions[0].offer, &self.directions[1].offer] else { return };
         let timestamps = a.timestamps && b.timestamps;
-        let of_mss =
-            |(one, other): (u16, u16)| u32::from(one.min(other)).saturating_sub(if timestamps { 12 } else { 0 }).max(1);
+        let stamps = if timestamps { 12 } else { 0 };
+        let most = |offered: u16| u32::from(offered).saturating_sub(stamps).max(1);
         self.agreement = Agreement {
             both: !a.cut && !b.cut,
-            mss: a.mss.zip(b.mss).map(of_mss),
+            largest: [b.mss.map(most), a.mss.map(most)],
             shifts: a.scale.zip(b.scale).map_or([0, 0], |(own, other)| [own, other]),
             sack: a.sack && b.sack,
             timestamps,

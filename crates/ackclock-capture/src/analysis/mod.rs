@@ -6,7 +6,7 @@
 //!   `acks` and `coverage`: what an acknowledgment tells
 //! * `index`, `key`: which connection a packet is of
 //! * `place`: where connections are, awake or asleep; `packing`, `parts`: what those are kept as that are asleep; `direction`: the
-//!   state; `counts`: what is counted; `moment`, `ring`: times and queues in little memory; `pieces`,
+//!   state; `counts`: what is counted; `segment_size`: how large a full segment is; `moment`, `ring`: times and queues in little memory; `pieces`,
 //!   `ranges`, `repairs`, `recent`: what is outstanding, SACKed, sent again, seen last; `rtt`, `sender_rtt` and `quantiles`:
 //!   times; [`limits`]: who limits
 
@@ -35,6 +35,7 @@ mod ring;
 pub mod rows;
 mod rtt;
 mod segment;
+mod segment_size;
 mod sender_rtt;
 pub mod sink;
 mod table;

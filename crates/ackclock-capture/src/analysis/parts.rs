@@ -6,6 +6,7 @@ use super::direction::{ABOVE, Direction, Ending, KEPT, Loss, Offer, Rounds, Send
 use super::limits::Limits;
 use super::packing::Coder;
 use super::repairs::Episode;
+use super::segment_size::SegmentSize;
 
 impl Direction {
     /// All of it; `last` is near. See [`Coder`].
@@ -106,8 +107,11 @@ impl Offer {
 impl Sending {
     /// Of a direction without data, for which there is no account of who limits.
     fn is_blank(&self) -> bool {
-        let Sending { limits: _, rounds, volume, arrived, last_data, largest } = self;
-        *rounds == Rounds::NONE && *volume == Volume::NONE && (*arrived, *last_data, *largest) == (0, 0, 0)
+        let Sending { limits: _, rounds, volume, arrived, last_data, size } = self;
+        *rounds == Rounds::NONE
+            && *volume == Volume::NONE
+            && (*arrived, *last_data) == (0, 0)
+            && *size == SegmentSize::NONE
     }
 
     fn clear(&mut self) {
@@ -117,13 +121,13 @@ impl Sending {
     }
 
     fn code<C: Coder>(&mut self, c: &mut C, una: u64, last: i64) {
-        let Sending { limits, rounds, volume, arrived, last_data, largest } = self;
+        let Sending { limits, rounds, volume, arrived, last_data, size } = self;
         limits.code(c, KEPT, una, last);
         rounds.code(c, una, last);
         volume.code(c);
         c.time(arrived, last);
         c.time(last_data, last);
-        c.int(largest);
+        size.code(c);
     }
 }
 
