@@ -89,7 +89,8 @@ class At:
 class Advice:
     """Whether a proxy pays on a path, at `asked` if a place was asked about, and where it would be best.
 
-    `otherwise` is the answer for another path that what is known fits as well.
+    `otherwise` is the answer for another path that what is known fits as well. `capture` has the estimated rate of the
+    link (`link`) and the calibration (`calibration`), where the path is that of a capture.
     """
 
     whole: Terms
@@ -98,11 +99,18 @@ class Advice:
     asked: str | None
     notes: tuple[str, ...]
     otherwise: Advice | None = None
+    capture: Mapping[str, Any] | None = None
 
     @property
     def uncertain(self) -> bool:
         """Whether the other path that fits as well has another answer."""
         return self.otherwise is not None and self.otherwise.pays != self.pays
+
+    @property
+    def link_uncertain(self) -> bool:
+        """Whether the rate of the link was estimated from a capture and is not certain."""
+        link = None if self.capture is None else self.capture["link"]
+        return link is not None and link["estimated"] and not link["certain"]
 
     @property
     def best(self) -> At:
@@ -128,14 +136,16 @@ class Advice:
         """What ``ackclock advise split --json`` prints."""
         return {
             "pays": self.pays,
+            "refused": None,
             "harms": self.harms,
-            "uncertain": self.uncertain,
+            "uncertain": self.uncertain or self.link_uncertain,
             "place": self.shown.place.name,
             "best": self.best.place.name,
             "rtt_s": self.rtt_s,
             "whole_bps": _finite(self.whole),
             "places": [_place(at) for at in self.places],
             "notes": list(self.notes),
+            **(self.capture or {}),
         }
 
 

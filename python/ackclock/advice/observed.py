@@ -13,27 +13,26 @@ from typing import Any
 
 import polars as pl
 
+from ackclock.advice.calibration import Transfer, measure
 from ackclock.advice.path import Path, Piece, Proxy
+from ackclock.advice.rate import Rate, contradiction, estimate
 from ackclock.errors import InputError
 from ackclock.pcaps.analyse import pcap
 from ackclock.results.captured import carrying
-from ackclock.results.result import Result
 
 HERE = "where the capture was taken"
 _STANDING = 1.25
 """Where round trips grow to so many times the least, a queue stands."""
 _NEAR = (1.1, 1.6)
 """Growths between these tell little: a short queue overflows with less, and one may stand where a medium loses."""
-_STRETCH, _LEAST = 32, 4
-"""Segments over which rates are taken, half a window at most: they leave one behind the other at the link's rate."""
 _SHORT = 150_000
 """Bytes: what a sender with an initial window of 10 segments has sent after three round trips, in slow start still."""
-_HIGH = 0.9
-"""Of the rates of stretches this quantile: in some the window was the limit."""
 _AS_MUCH = 0.9
 """A connection with this share of the data of the one that has most could as well be the one."""
 _ENDS = ("src", "dst", "interface", "vantage")
 """What connections have in common that go the same way and are seen from the same place. Ports may differ."""
+_ABOUT_ONE = (0.9, 1.1)
+"""Lengths of a queue, in BDP, that are taken for one."""
 _COUNTED = ("sent_segments", "retransmitted_segments", "spurious_segments")
 _SHOWN = 8
 """As many connections are named where one is asked for that there is not."""
@@ -43,13 +42,18 @@ _SHOWN = 8
 class Observed:
     """A path, the place where the capture was taken if that is between its ends, and what is not known.
 
-    `otherwise` is what the path would be as well, where the capture does not tell whose losses are.
+    `otherwise` is what the path would be as well, where the capture does not tell whose losses are. `link` is the
+    estimated rate of the link, `transfer` the transfer in the file, `rated` whether the rate was estimated, not given.
     """
 
     path: Path
     place: str | None
     notes: tuple[str, ...]
     otherwise: Path | None
+    link: Rate
+    transfer: Transfer
+    rated: bool
+    at_receiver: bool
 
 
 def path(
@@ -58,15 +62,16 @@ def path(
     rate: float | None,
     window: int | None,
     proxy: Proxy,
-    queue: float,
+    queue: float | None,
     connection: str | None = None,
 ) -> Observed:
     """What it tells of a path.
 
     `rate`, bit/s of the line, and `window` are in place of those that are seen. `connection` is one by its id or its
-    number: then others are not looked at. Raises :class:`InputError`.
+    number: then others are not looked at. `queue` is in the product of rate and round trip, None for what round trips
+    grew to. Raises :class:`InputError`, also for a rate that contradicts what the file delivered.
     """
-    result = pcap(os.fspath(file), series=True)
+    result = pcap(os.fspath(file), series=True, events=True)
     rows = carrying(result.flows.lazy()).sort("goodput_bytes", descending=True, maintain_order=True).collect()
     if rows.is_empty():
         raise InputError("no connection in it carries data", "give a capture of a download", source=str(file))
@@ -78,15 +83,23 @@ def path(
         raise InputError("it tells of no round trip", "capture both directions from the SYN on", source=str(file))
     notes += result.warnings
     loss, other = _loss(all_of_them, notes)
-    seen = _rate(result, row)
+    link = estimate(result, row)
+    rated = rate is None
     if rate is None:
-        rate = seen
+        rate = link.value
         short = row["goodput_bytes"] < _SHORT
-        what = "at least this much" if short or row["limited_by"] == "rwnd" else "about this much"
+        what = "about this much" if link.certain and not short else "at least this much"
         if short:
             notes.append("so little data is under way in slow start alone, which tells little of the link: give --rate")
-        notes.append(f"the link carries {what}, by how segments followed each other: {seen / 1e6:.3g} Mbit/s; "
-                     "--rate gives another")  # fmt: skip
+        notes.append(_of_link(link, what))
+    if why := contradiction(rate, link, row):
+        remedy = (
+            "give --rate, or a longer capture, best at the receiver" if rated else "correct --rate, or leave it out"
+        )
+        raise InputError(why, remedy, source=str(file), key=None if rated else "--rate")
+    if queue is None:
+        queue = _queue(all_of_them)
+        notes.append(f"the queue is taken to hold {queue:.2g} BDP, by how far round trips grew; --queue gives another")
     if window is None:
         window = int(row["max_rwnd_bytes"] or 0) or 6_000_000
         notes.append(f"the client offered up to {window / 1e3:.4g} kB; the server's own buffer may be less")
@@ -106,7 +119,28 @@ def path(
     def made(share: float) -> Path:
         return _made((*parts, Piece(rtt, rate, share)), count, name, window, initial, queue, proxy)
 
-    return Observed(made(loss), place, tuple(notes), None if other is None else made(other))
+    transfer = measure(result, row, rtt=beyond + (before or 0.0))
+    return Observed(made(loss), place, tuple(notes), None if other is None else made(other), link, transfer, rated,
+                    row["vantage"] == "receiver")  # fmt: skip
+
+
+def _of_link(link: Rate, what: str) -> str:
+    where = "arrivals at the receiver" if link.place == "receiver" else f"acknowledgments at the {link.place}"
+    said = f"the link carries {what}: {link.value / 1e6:.3g} Mbit/s"
+    if link.certain:
+        said += (f" ({link.low / 1e6:.3g} to {link.high / 1e6:.3g}), by the spacing of {where}, in {link.trains} "
+                 f"trains of segments, {100 * link.share:.0f} % of all; --rate gives another")  # fmt: skip
+        return said
+    return (f"{said}, by the spacing of {where}; not certain: {'; '.join(link.doubts)}; a capture at the receiver of "
+            "a longer download that fills the link would make it certain, or --rate")  # fmt: skip
+
+
+def _queue(row: Mapping[str, Any]) -> float:
+    """Length of the queue in BDP: where segments were lost, what round trips grew by; at least 1 where none were."""
+    grown = max(0.1, float(row["p99_rtt_s"] or 0) / float(row["min_rtt_s"] or 1) - 1)
+    if row["vantage"] == "receiver" or not _share(row) or grown < _NEAR[0] - 1:
+        return max(1.0, grown)
+    return 1.0 if _ABOUT_ONE[0] < grown < _ABOUT_ONE[1] else grown
 
 
 def _of_one(
@@ -213,23 +247,3 @@ def _loss(row: dict[str, object], notes: list[str]) -> tuple[float, float | None
         return 0.0, None
     notes.append(f"{said}; round trips stay near the least, so that the losses count as the medium's")
     return share, None
-
-
-def _rate(result: Result, row: dict[str, object]) -> float:
-    """Bit/s on the line at which segments follow each other where they are close: a high quantile over stretches."""
-    own = result.series.filter((pl.col("id") == row["id"]) & (pl.col("metric") == "delivered")).sort("time_s")
-    times, values = own["time_s"].to_list(), own["value"].to_list()
-    mss = float(str(row["mss"] or 1448))
-    stretch = min(_STRETCH, max(_LEAST, float(str(row["max_in_flight_bytes"] or 0)) / mss / 2))
-    rates, begin = [], 0
-    for at, value in enumerate(values):
-        amount = value - values[begin]
-        if amount >= stretch * mss:
-            if times[at] > times[begin]:
-                rates.append(8 * amount / (times[at] - times[begin]))
-            begin = at
-    if not rates:
-        return max(float(str(row["goodput_bps"] or 0.0)), 1e4) * (mss + 52) / mss
-    rates.sort()
-    high: float = rates[min(len(rates) - 1, math.floor(_HIGH * len(rates)))]
-    return high * (mss + 52) / mss

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Mapping, Set
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
@@ -14,6 +16,10 @@ from ackclock.cli.examples import of as example
 from ackclock.cli.options import Json, repeatable
 from ackclock.errors import InputError, Problem
 from ackclock.scenario.values.units import DURATION, RATE, SIZE, Quantity, parse_fraction
+
+if TYPE_CHECKING:
+    from ackclock.advice.case import Case
+    from ackclock.advice.observed import Observed
 
 advise_app = App(
     name="advise",
@@ -90,6 +96,19 @@ def _named(error: InputError, given: Set[str]) -> InputError:
     return error
 
 
+def _calibrated(seen: Observed, cc: str | None) -> tuple[Case, dict[str, Any]]:
+    """A capture's path after its calibration, and what ``--json`` has of both. Raises ``RefusedError``."""
+    from ackclock.advice.calibration import settle
+
+    found = settle(seen.path, seen.otherwise, seen.transfer, cc, at_receiver=seen.at_receiver)
+    fields = {
+        "link": {**seen.link.to_json(), "estimated": seen.rated},
+        "calibration": [fit.to_json() for fit in found.fits],
+        "cc": found.fit.cc,
+    }
+    return found.path.case(seen.place, (*seen.notes, *found.notes), found.otherwise), fields
+
+
 @advise_app.command(name="split", help_epilogue=example("advise split"))
 def split_command(
     scenario: Annotated[
@@ -124,7 +143,10 @@ def split_command(
     iw: Annotated[int | None, Parameter(help="The server's initial window, segments. Default: 10.")] = None,
     iw_proxy: Annotated[int | None, Parameter(help="The proxy's. Default: 10.")] = None,
     queue: Annotated[
-        float | None, Parameter(help="Length of queues, in the product of rate and whole round trip. Default: 1.")
+        float | None,
+        Parameter(
+            help="Length of queues, in the product of rate and whole round trip. Default: 1, or what a capture shows."
+        ),
     ] = None,
     opening: Annotated[
         Literal["accepted", "transparent", "lazy"] | None,
@@ -133,7 +155,10 @@ def split_command(
             "before it is answered."
         ),
     ] = None,
-    cc: Annotated[str | None, Parameter(help="Controller of server and proxy. Default: cubic.")] = None,
+    cc: Annotated[
+        str | None,
+        Parameter(help="Controller of server and proxy. Default: cubic; of a capture the one that is recognised."),
+    ] = None,
     changes: Annotated[tuple[str, ...], repeatable("Change a key of the scenario. Repeatable.", name="--set")] = (),
     replications: Annotated[int | None, Parameter(help="Runs of each, where something is random. Default: 30.")] = None,
     json: Json = False,
@@ -141,6 +166,7 @@ def split_command(
     """Does a proxy that splits connections pay, where, and with which buffer: by a model and by runs."""
     from ackclock.advice import observed, resolved
     from ackclock.advice.answer import advise
+    from ackclock.advice.calibration import RefusedError
     from ackclock.advice.case import LEAST_BUFFER
     from ackclock.advice.path import Path as Way
     from ackclock.advice.path import Piece, Proxy
@@ -163,7 +189,8 @@ def split_command(
     if scenario is not None:
         _refuse(given, {"--set"}, "a scenario says it itself", "write it there or change it with --set")
     elif from_capture is not None:
-        known = {"--rate", "--window", "--proxy-window", "--iw-proxy", "--queue", "--opening", "--set", "--connection"}
+        known = {"--rate", "--window", "--proxy-window", "--iw-proxy", "--queue", "--opening", "--set", "--connection",
+                 "--cc"}  # fmt: skip
         _refuse(given, known, "of a capture it is what the capture says", f"leave it out, or give {_NUMBERS} instead")
     wanted = tuple(dict.fromkeys(_quantity("--sizes", text.strip(), SIZE) for text in sizes.split(",")))
     held = None if buffer is None else _quantity("--buffer", buffer, SIZE)
@@ -175,15 +202,20 @@ def split_command(
         raise InputError(f"{queue:g} is no length of a queue", "give a number above 0", key="--queue")
     proxy = Proxy(held or 4_000_000, _window("--proxy-window", proxy_window) or 6_000_000,
                   _whole(10 if iw_proxy is None else iw_proxy, "--iw-proxy"), opening or "accepted")  # fmt: skip
+    capture: Mapping[str, Any] | None = None
     line = None if rate is None else float(_quantity("--rate", rate, RATE))
     offered = _window("--window", window)
     if scenario is not None:
         case = resolved.case(scenario, changes, held)
     elif from_capture is not None:
-        seen = observed.path(
-            from_capture, rate=line, window=offered, proxy=proxy, queue=queue or 1.0, connection=connection
-        )
-        case = seen.path.case(seen.place, seen.notes, seen.otherwise)
+        seen = observed.path(from_capture, rate=line, window=offered, proxy=proxy, queue=queue, connection=connection)
+        try:
+            case, capture = _calibrated(seen, cc)
+        except RefusedError as refused:
+            if json:
+                console.print_json(refused.to_json())
+            print(f"ackclock: {from_capture}: {refused}", file=sys.stderr)
+            return 1
     else:
         missing = [name for name, value in {**numbers, "--rate": rate}.items() if value is None]
         if missing:
@@ -202,7 +234,7 @@ def split_command(
     chosen = {**given, "--buffer": buffer, "--replications": replications}
     known = {option for option, value in chosen.items() if value is not None} | {"--sizes"}
     try:
-        advice = advise(case, wanted, replications=often)
+        advice = replace(advise(case, wanted, replications=often), capture=capture)
     except InputError as error:
         raise _named(error, known) from None
     if json:

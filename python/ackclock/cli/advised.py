@@ -29,6 +29,9 @@ def show(advice: Advice) -> None:
     console.say(out, "")
     console.print_table(out, [_HEADER, *(_row(found) for found in at.downloads)], _SIDES)
     console.say(out, f"\n{_sentence(advice)}")
+    if advice.link_uncertain:
+        console.say(out, "The rate of the link is not certain, so the gains are not either; a note says what would "
+                         "make it certain.")  # fmt: skip
     if len(advice.places) > 1:
         console.say(out, "\nplaces, gains in the runs:\n")
         sizes = [f"{SIZE.format(found.size)}" for found in at.downloads]
