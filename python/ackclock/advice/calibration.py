@@ -111,6 +111,9 @@ def calibrate(path: Path, transfer: Transfer, cc: str | None = None) -> list[Fit
 
 def choose(fits: Sequence[Fit], asked: str | None, *, at_receiver: bool) -> Fit:
     """The controller to predict with. Raises :class:`RefusedError` if none fits, or several do."""
+    if at_receiver and not asked:
+        problem = "the capture was taken at the receiver, so the sender's controller cannot be recognised"
+        raise RefusedError(problem, "give --cc", fits)
     best = fits[0]
     off = f"the transfer in the file took {best.observed_s:.3g} s, and the estimated path"
     if not best.fits:
@@ -125,9 +128,10 @@ def choose(fits: Sequence[Fit], asked: str | None, *, at_receiver: bool) -> Fit:
     if asked:
         return best
     close = [fit.cc for fit in fits if fit.fits]
-    if at_receiver or len(close) > 1:
-        why = "was taken at the receiver" if at_receiver else f"fits {', '.join(close)}"
-        raise RefusedError(f"the capture {why}, so the sender's controller cannot be recognised", "give --cc", fits)
+    if len(close) > 1:
+        raise RefusedError(
+            f"the capture fits {', '.join(close)}, so the sender's controller cannot be recognised", "give --cc", fits
+        )
     return best
 
 

@@ -78,7 +78,9 @@ def path(
     notes: list[str] = []
     same = _of_one(rows, connection, file, notes) if connection is not None else _of_most(rows, file, notes)
     row, all_of_them = same[0], _together(same)
-    beyond, before = all_of_them["min_rtt_s"] or row["handshake_rtt_s"], all_of_them["up_rtt_s"]
+    beyond, before = all_of_them["min_rtt_s"], all_of_them["up_rtt_s"]
+    if beyond is None or (not beyond and not before):  # at the receiver it is 0, and the way up is the whole
+        beyond = row["handshake_rtt_s"]
     if beyond is None:
         raise InputError("it tells of no round trip", "capture both directions from the SYN on", source=str(file))
     notes += result.warnings
@@ -103,7 +105,8 @@ def path(
     if window is None:
         window = int(row["max_rwnd_bytes"] or 0) or 6_000_000
         notes.append(f"the client offered up to {window / 1e3:.4g} kB; the server's own buffer may be less")
-    initial = int(row["initial_window_segments"] or 10)
+    at_receiver = row["vantage"] == "receiver"  # which acknowledges while the first window arrives
+    initial = 10 if at_receiver else int(row["initial_window_segments"] or 10)
     place: str | None = None
     if row["vantage"] == "middle" and before:
         notes.append("on which side of the capture the link and the losses are is taken to be the client's")
@@ -121,7 +124,7 @@ def path(
 
     transfer = measure(result, row, rtt=beyond + (before or 0.0))
     return Observed(made(loss), place, tuple(notes), None if other is None else made(other), link, transfer, rated,
-                    row["vantage"] == "receiver")  # fmt: skip
+                    at_receiver)  # fmt: skip
 
 
 def _of_link(link: Rate, what: str) -> str:
@@ -232,6 +235,10 @@ def _loss(row: dict[str, object], notes: list[str]) -> tuple[float, float | None
         notes.append("taken at the receiver: losses are incomplete")
     if not share:
         return 0.0, None
+    if row["vantage"] == "receiver":
+        notes.append(f"{100 * share:.2g} % of the segments were sent again; at the receiver nothing shows whose the "
+                     "losses are: they count as a full queue's, and it was played as the medium's, too")  # fmt: skip
+        return 0.0, share
     said = f"{100 * share:.2g} % of the segments were sent again"
     high, least = float(str(row["p95_rtt_s"] or 0)), float(str(row["min_rtt_s"] or 1))
     grown = high / least

@@ -91,8 +91,8 @@ def estimate(result: Result, row: Mapping[str, Any]) -> Rate:
         samples = _together(result, rows, "delivered")
         holes = _holes(result, rows)
     half = float(row["max_in_flight_bytes"] or 0) / mss / 2
-    trains = _trains(samples, holes, mss * min(TRAIN, max(SHORT_TRAIN, half)))
-    rtt = max(float(row["p95_rtt_s"] or row["handshake_rtt_s"] or 0.0), _LEAST_RTT)
+    rtt = max(float(row["p95_rtt_s"] or row["handshake_rtt_s"] or 0.0) + float(row["up_rtt_s"] or 0.0), _LEAST_RTT)
+    trains = _trains(samples, holes, rtt, mss * min(TRAIN, max(SHORT_TRAIN, half)))
     sustained = line * _sustained(samples, holes, SUSTAINED * rtt, rtt)
     if not trains:
         least = max(float(row["goodput_bps"] or 0.0) * line, 1e4)
@@ -117,8 +117,8 @@ def estimate(result: Result, row: Mapping[str, Any]) -> Rate:
     value, low, high = (line * own[round(at * (len(own) - 1))] for at in (0.5, 0.05, 0.95))
     if doubts:
         fast = line * trains[min(len(trains) - 1, math.floor(FAST * len(trains)))]
-        most = math.inf if place == "receiver" or not _grown(row) else FACTOR * sustained
-        value = max(min(fast, most), sustained)
+        stood = place != "receiver" and _grown(row)  # then faster acknowledgments are late ones that came together
+        value = max(value if stood else fast, sustained)
         low, high = min(value, max(low, sustained)), math.inf
     return Rate(value, low * (1 - MARGIN), high * (1 + MARGIN), len(own), share, place, tuple(doubts), sustained)
 
@@ -136,6 +136,8 @@ def contradiction(rate: float, found: Rate, row: Mapping[str, Any]) -> str | Non
 
 def _grown(row: Mapping[str, Any]) -> bool:
     least = row["min_rtt_s"]
+    if row["vantage"] == "receiver":  # its round trips are the other way
+        return False
     return bool(least and row["p95_rtt_s"] and row["p95_rtt_s"] >= STANDING * least)
 
 
@@ -176,12 +178,12 @@ def _holes(result: Result, ids: Sequence[str]) -> list[float]:
     return times
 
 
-def _trains(samples: Iterable[tuple[float, float]], holes: Sequence[float], size: float) -> list[float]:
-    """Rates of trains of `size` bytes, sorted, bit/s of payload; no train has a hole in it or right before its end."""
+def _trains(samples: Iterable[tuple[float, float]], holes: Sequence[float], rtt: float, size: float) -> list[float]:
+    """Rates of trains of `size` bytes, sorted, bit/s of payload; none has a hole in it or in the round trip before."""
     rates = []
     begin: tuple[float, float] | None = None
     for time, value in samples:
-        if begin is None or bisect.bisect_left(holes, begin[0]) != bisect.bisect_right(holes, time):
+        if begin is None or bisect.bisect_left(holes, begin[0] - rtt) != bisect.bisect_right(holes, time):
             begin = (time, value)
         elif value - begin[1] >= size:
             if time > begin[0]:
