@@ -118,12 +118,38 @@ def test_a_sender_is_never_taken_for_another_controller(views: Any, cc: str, los
     found = seen(views("sender", cc, loss))
     fits = calibration.calibrate(found.path, found.transfer)
     assert cc in [fit.cc for fit in fits if fit.fits]
-    close = [fit.cc for fit in fits if fit.fits]
-    if close == [cc]:
-        assert settle(found.path, None, found.transfer, None, at_receiver=False).path.cc == cc
+    sure = fits[0].off_by <= calibration.RECOGNISED and fits[1].off_by >= calibration.CLEARLY
+    if sure:
+        assert calibration.choose(fits, None, at_receiver=False).cc == cc
     else:
-        with pytest.raises(RefusedError, match=r"fits .*; give --cc"):
-            settle(found.path, None, found.transfer, None, at_receiver=False)
+        with pytest.raises(RefusedError, match=r"could be of .*; give --cc"):
+            calibration.choose(fits, None, at_receiver=False)
+    assert calibration.choose(calibration.calibrate(found.path, found.transfer, cc), cc, at_receiver=False).cc == cc
+
+
+@pytest.mark.parametrize("name", ["loss1_bbr", "overflow", "overflow_bbr", "scalable", "vegas", "loss01"])
+def test_captures_of_kernels_are_asked_about_and_not_guessed(name: str) -> None:
+    found = seen(ROOT / "conformance" / "captures" / "kernel" / f"{name}.sender.pcap.gz")
+    with pytest.raises(RefusedError, match=r"no advice: .*--cc"):
+        settle(found.path, found.otherwise, found.transfer, None, at_receiver=False)
+
+
+def test_bbr_of_a_kernel_is_recognised() -> None:
+    found = seen(ROOT / "conformance" / "captures" / "kernel" / "burst_bbr.sender.pcap.gz")
+    settled = settle(found.path, found.otherwise, found.transfer, None, at_receiver=False)
+    assert settled.path.cc == "bbr1"
+    assert any("clearly fits bbr1 alone" in note for note in settled.notes)
+
+
+def fit(cc: str, off_by: float) -> calibration.Fit:
+    return calibration.Fit(cc, 1.0, 1.0, off_by)
+
+
+def test_a_controller_is_recognised_only_if_no_other_is_near() -> None:
+    assert calibration.choose([fit("bbr1", 0.4), fit("cubic", 2.1)], None, at_receiver=False).cc == "bbr1"
+    for near in ([fit("bbr1", 0.4), fit("cubic", 1.9)], [fit("bbr1", 0.6), fit("cubic", 9)]):
+        with pytest.raises(RefusedError, match="cannot be recognised"):
+            calibration.choose(near, None, at_receiver=False)
 
 
 @pytest.mark.parametrize("cc", ["bbr1", "bbr3"])

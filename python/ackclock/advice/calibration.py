@@ -29,6 +29,11 @@ RETRANSMITTED = 0.03
 """How far the predicted share of retransmitted segments may be from the observed one."""
 CONTROLLERS = ("cubic", "reno", "bbr1", "bbr3")
 """What a sender may run, if nobody says it."""
+RECOGNISED, CLEARLY = 0.5, 2.0
+"""A controller is recognised if it is off by the first at most, in tolerances, and each other by the second at least.
+
+Captures of kernels that run others (Scalable, Vegas) or lose more fit one of the four by chance otherwise.
+"""
 REPLICATIONS = 10
 """Of a path with random losses."""
 
@@ -127,10 +132,12 @@ def choose(fits: Sequence[Fit], asked: str | None, *, at_receiver: bool) -> Fit:
         )
     if asked:
         return best
-    close = [fit.cc for fit in fits if fit.fits]
-    if len(close) > 1:
+    close = [fit.cc for fit in fits if fit.off_by < CLEARLY]
+    if len(close) > 1 or best.off_by > RECOGNISED:
         raise RefusedError(
-            f"the capture fits {', '.join(close)}, so the sender's controller cannot be recognised", "give --cc", fits
+            f"the capture could be of {', '.join(close)}, so the sender's controller cannot be recognised",
+            "give --cc",
+            fits,
         )
     return best
 
@@ -161,7 +168,9 @@ def settle(path: Path, otherwise: Path | None, transfer: Transfer, cc: str | Non
     notes = [f"calibrated: with {fit.cc} the path gives {fit.predicted_s:.3g} s for the transfer in the file, which "
              f"took {fit.observed_s:.3g} s"]  # fmt: skip
     if not cc:
-        notes.append(f"of {', '.join(CONTROLLERS)} the transfer fits {fit.cc} alone: the sender is taken to run it")
+        notes.append(
+            f"of {', '.join(CONTROLLERS)} the transfer clearly fits {fit.cc} alone: the sender is taken to run it"
+        )
     if len(kept) < len(readings):
         notes.append("the other reading of the losses does not reproduce the transfer, and is dropped")
     ways = [replace(each, cc=fit.cc) for each, _ in kept]
