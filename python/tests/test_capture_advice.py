@@ -104,6 +104,12 @@ def test_a_rate_that_contradicts_what_the_file_delivered_is_refused(views: Any, 
     assert seen(file, 40e6).path.pieces[-1].rate == 40e6
 
 
+def test_a_queue_of_bursts_does_not_contradict_a_faster_link(tmp_path: Path) -> None:
+    (found,) = (one for one in RATES.estimates(2022, tmp_path) if one.view == "middle")
+    assert found.wrong is None
+    assert found.true > 1.5 * found.rate.sustained
+
+
 def test_a_link_that_a_window_leaves_idle_is_not_contradicted(views: Any) -> None:
     result = ackclock.pcap(views("sender", "cubic", size="2 MB", window="100 kB"), series=True, events=True)
     row = carrying(result.flows.lazy()).collect().row(0, named=True)

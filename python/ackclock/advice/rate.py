@@ -30,6 +30,8 @@ FACTOR = 1.5
 """A full link cannot be faster than the sustained rate of what it delivered, times this."""
 STANDING = 1.25
 """Where round trips grow to this many times the least, a queue stands, so the link is full."""
+MOSTLY = 1.1
+"""Where the mean round trip is so many times the least, the queue stood most of the time, not in bursts alone."""
 _LEAST_RTT = 0.01
 _HEADERS = 52
 _APART = 10.0
@@ -128,7 +130,8 @@ def contradiction(rate: float, found: Rate, row: Mapping[str, Any]) -> str | Non
     delivered = f"{found.sustained / 1e6:.3g} Mbit/s over {SUSTAINED} round trips"
     if rate * (1 + 2 * MARGIN) < found.sustained:
         return f"a link of {rate / 1e6:.3g} Mbit/s cannot have delivered {delivered}, as the same file shows"
-    if row["limited_by"] == "network" and _grown(row) and rate > FACTOR * found.sustained:
+    mostly = bool(row["mean_rtt_s"] and row["min_rtt_s"] and row["mean_rtt_s"] >= MOSTLY * row["min_rtt_s"])
+    if row["limited_by"] == "network" and _grown(row) and mostly and rate > FACTOR * found.sustained:
         return (f"a link of {rate / 1e6:.3g} Mbit/s contradicts the same file: a queue stood, and it delivered at "
                 f"most {delivered}")  # fmt: skip
     return None
