@@ -191,7 +191,8 @@ options! {
         [AppLimitedRule::Exhausted, AppLimitedRule::Write, AppLimitedRule::Exhausted, AppLimitedRule::Exhausted],
         "when delivery-rate samples begin to be limited by the application: exhausted, when the sender has run out of data with room in \
          the window; write, when the application writes and finds less than a segment unsent, room in the window and no loss to repair (Linux)";
-    syn_retries: u64, Kind::Count, Some((0.0, 100.0)), [6, 6, 6, 6], "SYN retransmissions before giving up";
+    syn_retries: u64, Kind::Count, Some((0.0, 100.0)), [7, 6, 6, 6],
+        "SYN retransmissions before giving up; 7 is the first number that waits for three minutes (R2 of RFC 9293 §3.8.3)";
     syn_linear_timeouts: u64, Kind::Count, Some((0.0, 100.0)), [0, 4, 0, 0],
         "SYN retransmissions before the timeout begins to double; syn_retries counts those behind them (tcp_syn_linear_timeouts of Linux)";
     data_retries: u64, Kind::Count, Some((1.0, 1000.0)), [15, 15, 6, 1000], "timeouts of one segment before giving up (R2)";

@@ -10,7 +10,7 @@ mod marks;
 mod state;
 mod wire_size;
 
-use super::config::Config;
+use super::config::{AckPolicy, Config};
 use super::output::Output;
 use super::prediction::Reading;
 use super::receiver::{AckWait, Receiver};
@@ -181,6 +181,13 @@ impl Endpoint {
                 self.rx.request_ack();
                 self.bare_ack_due = self.tx.config().handshake_ack;
             }
+            State::SynSent if seg.has(flags::SYN) && !seg.has(flags::ACK) && !self.is_held() => {
+                self.on_request(now, seg)
+            }
+            State::SynReceived if self.answers_both_syns(seg) => {
+                self.handshake_done(now, seg);
+                self.rx.request_ack();
+            }
             State::SynReceived if seg.has(flags::SYN) => self.syn_due = true,
             State::SynReceived if seg.has(flags::ACK) && seg.ack == self.tx.tcb.iss.wrapping_add(1) => {
                 self.handshake_done(now, seg);
@@ -209,6 +216,10 @@ impl Endpoint {
             return;
         }
         let stamped = self.timestamps && seg.has_timestamps();
+        if self.timestamps && !stamped && self.tx.config().ack_policy != AckPolicy::Linux {
+            // Without the option that both sides agreed on (RFC 7323 §3.2); Linux takes it.
+            return;
+        }
         let old = stamped && seq_before(seg.tsval(), self.ts_recent);
         if old && now.since(self.ts_recent_at) <= self.paws_lifetime() {
             // An old duplicate (RFC 7323 §5, PAWS).

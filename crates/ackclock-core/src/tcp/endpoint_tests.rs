@@ -144,7 +144,8 @@ fn options_need_both_sides() {
         let first = give(&mut e, 10, if theirs { &full } else { &none })[0];
         assert_eq!(first.has_timestamps(), ours && theirs);
         // A hole shows whether SACK was agreed.
-        let told = give(&mut e, 20, &data(2001, 1000));
+        let beyond = data(2001, 1000);
+        let told = give(&mut e, 20, &if ours && theirs { timestamped(beyond, 901, 10) } else { beyond });
         assert_eq!(told[0].sack().len(), usize::from(ours && theirs));
     }
     for (s, answers) in [(syn(), true), (Segment { flags: flags::SYN, ack: 0, ..none }, false)] {
@@ -240,7 +241,7 @@ fn a_lost_syn_is_sent_again_with_doubling_timeouts_until_it_is_given_up() {
             assert_eq!(sent(&mut e, times[times.len() - 1] * 1000)[0].flags, flags::SYN);
         }
     }
-    assert_eq!(times, [1, 3, 7, 15, 31, 63, 123]);
+    assert_eq!(times, [1, 3, 7, 15, 31, 63, 123, 183], "R2 of a SYN is three minutes at least");
     assert_eq!((e.failure(), e.next_deadline()), (Some(Failure::Connect), Time::NEVER));
 }
 
@@ -483,4 +484,38 @@ fn where_nobody_listens_a_request_is_reset_as_often_as_it_comes() {
     }
     assert!(give(&mut e, 2000, &Segment { flags: flags::RST, ..ack(1) }).is_empty());
     assert_eq!((e.failure(), e.next_deadline()), (None, Time::NEVER));
+}
+
+#[test]
+fn both_sides_may_open_at_the_same_time() {
+    let mut e = rfc(&[]);
+    e.connect();
+    assert_eq!(sent(&mut e, 0)[0].flags, flags::SYN);
+    let mut crossing = syn();
+    let told = give(&mut e, 10, &crossing);
+    assert_eq!((told[0].flags, told[0].ack), (flags::SYN | flags::ACK, crossing.seq.wrapping_add(1)));
+    assert_eq!(e.state(), State::SynReceived);
+    // The peer answers in the same way, and says no more until it has data.
+    (crossing.flags, crossing.ack) = (flags::SYN | flags::ACK, 1);
+    let told = give(&mut e, 20, &crossing);
+    assert_eq!((e.state(), told.len(), told[0].flags), (State::Established, 1, flags::ACK));
+    assert_eq!(e.tx.rtt().totals().1, 0, "which SYN was answered is not known");
+}
+
+#[test]
+fn a_segment_without_the_timestamps_agreed_on_is_dropped_but_by_linux() {
+    for (profile, taken) in [(Profile::Rfc, 0), (Profile::Linux, 1000)] {
+        let mut e = with(profile, &[], "reno", &[]);
+        e.connect();
+        sent(&mut e, 0);
+        give(&mut e, 100, &syn_ack());
+        give(&mut e, 200, &data(1, 1000));
+        assert_eq!(e.rx.stats.delivered, taken, "{profile:?}");
+        give(&mut e, 300, &timestamped(data(1, 1000), 950, 0));
+        assert_eq!(e.rx.stats.delivered, 1000);
+        // A reset counts without them (RFC 7323 §3.2).
+        let reset = Segment { flags: flags::RST, ..data(1001, 0) };
+        give(&mut e, 400, &reset);
+        assert_eq!(e.failure(), Some(Failure::Reset));
+    }
 }

@@ -21,5 +21,7 @@ fn nothing_that_a_peer_sends_breaks_an_endpoint() {
     let enough = |met: u64, count: u64| met > share(count, CASES);
     assert!(enough(all.established, 100_000) && enough(all.given, 2_500_000) && enough(all.sent, 2_500_000), "{all:?}");
     assert!(enough(all.delivered, 5_000_000) && enough(all.acknowledged, 5_000_000), "{all:?}");
+    assert!(enough(all.simultaneous, 10_000) && enough(all.reneged, 10_000), "{all:?}");
+    assert!(enough(all.read, 100_000) && enough(all.closed, 200), "{all:?}");
     assert!(enough(all.recoveries, 5000) && enough(all.timeouts, 5000) && enough(all.failed, 5000), "{all:?}");
 }

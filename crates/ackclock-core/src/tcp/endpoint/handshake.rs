@@ -63,6 +63,12 @@ impl Endpoint {
         self.syn_due = true;
     }
 
+    /// The SYN, ACK of a peer that opened the connection at the same time (RFC 9293 §3.5, figure 8).
+    pub(super) fn answers_both_syns(&self, seg: &Segment) -> bool {
+        let acknowledged = seg.ack == self.tx.tcb.iss.wrapping_add(1);
+        seg.has(flags::SYN | flags::ACK) && seg.seq == self.rx.origin() && acknowledged
+    }
+
     /// Agrees on options with the peer's SYN (RFC 7323, RFC 2018).
     pub(super) fn take_syn(&mut self, now: Time, seg: &Segment) {
         self.rx.open(seg.seq);

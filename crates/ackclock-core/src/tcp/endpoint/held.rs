@@ -29,6 +29,11 @@ impl Endpoint {
         matches!(self.held, Held::Kept(_))
     }
 
+    /// The peer's SYN, or its answer to ours, waits or is to wait for its owner.
+    pub(super) fn is_held(&self) -> bool {
+        !matches!(self.held, Held::Not)
+    }
+
     /// It is taken as if it came at `now`; without one the next is no longer held.
     pub fn release(&mut self, now: Time) {
         if let Held::Kept(seg) = std::mem::replace(&mut self.held, Held::Not) {
