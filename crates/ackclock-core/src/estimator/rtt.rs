@@ -246,6 +246,17 @@ mod tests {
     }
 
     #[test]
+    fn the_clock_is_the_least_variation() {
+        let mut c = Config::profile(Profile::Rfc);
+        (c.min_rto, c.clock_granularity) = (Span::ZERO, Span::from_millis(10));
+        let mut e = RttEstimator::new(&c);
+        for n in 0..100 {
+            e.sample(Span::from_millis(100), n, n + 1);
+        }
+        assert_eq!(e.rto(), Span::from_millis(110));
+    }
+
+    #[test]
     fn back_off_doubles_up_to_the_maximum() {
         let mut e = RttEstimator::new(&Config::profile(Profile::Rfc));
         let mut seen = vec![];

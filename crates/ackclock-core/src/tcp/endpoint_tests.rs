@@ -519,3 +519,26 @@ fn a_segment_without_the_timestamps_agreed_on_is_dropped_but_by_linux() {
         assert_eq!(e.failure(), Some(Failure::Reset));
     }
 }
+
+#[test]
+fn the_retransmission_timer_starts_with_data_restarts_with_an_acknowledgment_and_stops_with_the_last() {
+    let mut e = connected(rfc(&[]));
+    assert_eq!(e.next_deadline(), Time::NEVER);
+    e.tx.write(2000);
+    sent(&mut e, 200);
+    assert_eq!(e.next_deadline(), at(1200));
+    e.on_segment(at(300), &ack(1001));
+    assert_eq!(e.timers.at(Timer::Rto), at(1300));
+    e.on_segment(at(310), &ack(2001));
+    assert_eq!(e.next_deadline(), Time::NEVER);
+}
+
+#[test]
+fn a_syn_on_an_open_connection_is_answered_and_not_taken() {
+    let mut e = connected(rfc(&[]));
+    for (now, answers) in [(200, 1), (210, 0), (800, 1)] {
+        // RFC 5961 §4.2 and §7, wherever it lies.
+        let told = give(&mut e, now, &Segment { seq: THEIRS + 1, ..syn() });
+        assert_eq!((e.state(), told.len()), (State::Established, answers));
+    }
+}

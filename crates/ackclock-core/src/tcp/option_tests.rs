@@ -308,3 +308,18 @@ fn a_timeout_forgets_what_was_selectively_acknowledged_if_asked() {
         }
     }
 }
+
+#[test]
+fn a_timeout_sends_the_first_segment_again_though_it_was_selectively_acknowledged() {
+    for detection in ["dupack", "rack"] {
+        let mut e = sender(10, 10_000, &[on("clear_sack_on_rto", false), ("loss_detection", text(detection))]);
+        assert_eq!(numbers(&mut e, 200).len(), 10);
+        after(&mut e, 300, &sack(1, &[(4, 10)]));
+        // The receiver gets 1 to 3 and has thrown away the rest.
+        after(&mut e, 400, &sack(4, &[]));
+        let due = next_departure(&mut e);
+        assert_eq!((e.tx.stats().timeouts, e.tx.tcb.board.sacked()), (1, 0), "{detection}");
+        // What was delivered once does not open the window again.
+        assert_eq!(after(&mut e, due.0 / 1000 + 100, &sack(5, &[])), [5], "{detection}");
+    }
+}

@@ -274,7 +274,8 @@ impl Recovery {
         tcb.congestion.release();
         let flight = tcb.flight_to_reduce(now, tcb.board.occupied(), false);
         tcb.signal(now, Signal::Timeout { flight, repeated });
-        if tcb.config.clear_sack_on_rto {
+        // A receiver that has the first segment would have acknowledged it: it has thrown away what it reported (RFC 2018 §8).
+        if tcb.config.clear_sack_on_rto || tcb.board.is_head_sacked() {
             tcb.board.forget_sacks();
             tcb.blocks.clear();
         }

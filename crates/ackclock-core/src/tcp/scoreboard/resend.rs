@@ -72,6 +72,11 @@ impl Scoreboard {
         self.records.front().map(|r| Hole { number: self.records.head(), seq: r.seq, len: r.len })
     }
 
+    /// The first outstanding segment is selectively acknowledged.
+    pub fn is_head_sacked(&self) -> bool {
+        self.records.front().is_some_and(|r| r.is(SACKED))
+    }
+
     /// Something outstanding was sent again.
     pub fn any_resent(&self) -> bool {
         self.retrans > 0 || self.records.front().is_some_and(|r| r.is(EVER))
