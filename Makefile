@@ -103,9 +103,11 @@ lint-python: $(VENV)/.installed
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python scripts/architecture.py
+	$(BIN)/python scripts/clauses.py --check
 
 docs: build      ## regenerate what is generated: schema, CLI reference, validation page
 	$(BIN)/python scripts/generate.py
+	$(BIN)/python scripts/clauses.py
 	$(BIN)/python scripts/validation.py
 
 clean:           ## remove what was built

@@ -106,6 +106,7 @@ struct Epoch {
 
 impl Epoch {
     /// W_cubic(t) = C (t - K)^3 + W_max (RFC 9438 eq. 1).
+    //= RFC 9438 §4.2 curve
     fn w_cubic(&self, c: f64, t: f64) -> f64 {
         let d = t - self.k;
         c * d * d * d + self.w_max
@@ -192,6 +193,7 @@ impl Cubic {
 
     /// What has passed does not count for the epoch: the window was not updated because the application, or the
     /// receiver, held the sender back (RFC 9438 §4.2 and §5.8).
+    //= RFC 9438 §5.8 idle
     fn leave_out(&mut self, now: Time) {
         if let Some(e) = &mut self.epoch {
             e.start = (e.start + now.since(self.counted)).min(now);
@@ -200,6 +202,7 @@ impl Cubic {
     }
 
     /// The window standard TCP would have by now, segments.
+    //= RFC 9438 §4.3 reno-friendly
     fn reno_estimate(&mut self, w: f64, w_max: f64, t: f64, rtt: f64, acked: f64) -> f64 {
         let alpha = 3.0 * (1.0 - self.beta) / (1.0 + self.beta);
         match self.form {
@@ -253,11 +256,13 @@ impl Avoidance for Cubic {
         self.before = Some(Box::new(self.clone()));
         self.epoch = None;
         if matches!(signal, Signal::Timeout { .. }) {
+            //= RFC 9438 §4.8 timeout
             // RFC 9438 §4.8: the first epoch after the slow start that follows starts at its plateau.
             self.w_max = None;
         } else {
             self.cwnd_prior = w.cwnd;
             let below = self.w_max.is_some_and(|w_max| w.cwnd < w_max);
+            //= RFC 9438 §4.7 fast-convergence
             let w_max = if self.fast_convergence && below { w.cwnd * (1.0 + self.beta) / 2.0 } else { w.cwnd };
             self.w_max = Some(w_max);
         }
@@ -265,6 +270,7 @@ impl Avoidance for Cubic {
     }
 
     fn undo(&mut self, _cx: &Cx<'_>, _w: &mut Window) {
+        //= RFC 9438 §4.9 spurious
         // RFC 9438 §4.9.
         if let Some(before) = self.before.take() {
             *self = *before;
@@ -300,6 +306,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9438 §4.2 curve
     fn time_to_plateau_vectors() {
         let c = cubic(&[]);
         for (w_max, k) in [(100.0, 4.217163), (1000.0, 9.085603), (10_000.0, 19.574338)] {
@@ -310,6 +317,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9438 §4.2 curve
     fn curve_vectors() {
         let c = cubic(&[]);
         let e = Epoch { start: Time::ZERO, k: c.k(100.0, 70.0), w_max: 100.0 };
@@ -324,6 +332,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9438 §4.7 fast-convergence
     fn fast_convergence_vectors() {
         testing::with_cx(1000, |cx| {
             for (mut c, w_max, ssthresh) in [(cubic(&[]), 76.5, 63.0), (draft(), 81.0, 72.0)] {
@@ -336,6 +345,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9438 §4.2 curve
     fn the_window_follows_the_curve() {
         // RTT 100 ms, W_max 1000: a second and a half after the loss the window is that of the curve one RTT ahead.
         let mut c = cubic(&[]);
@@ -357,6 +367,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9438 §4.3 reno-friendly
     fn a_small_window_grows_as_reno_would() {
         // W_max 10 at RTT 10 ms: the cubic curve is nearly flat, W_est rules with alpha = 0.529.
         let mut c = cubic(&[]);

@@ -44,6 +44,7 @@ fn after(form: &str, rounds: u64, limited: u64, pause: Span) -> Vec<f64> {
 }
 
 #[test]
+//= test: RFC 9438 §5.8 idle
 fn a_pause_is_no_time_of_the_epoch() {
     for form in FORMS {
         let busy = after(form, 40, 100, Span::ZERO);
@@ -61,6 +62,7 @@ fn a_pause_is_no_time_of_the_epoch() {
 
 /// RFC 9438 §5.8: nor is time in which the application held the sender back, even if something was always in flight.
 #[test]
+//= test: RFC 9438 §5.8 idle
 fn use_of_a_part_of_the_window_is_no_time_of_the_epoch() {
     for form in &FORMS[..3] {
         let (all, half) = (after(form, 20, 100, Span::ZERO), after(form, 40, 50, Span::ZERO));

@@ -105,6 +105,7 @@ impl Dctcp {
     }
 
     /// An observation window has ended: its share of marks goes into alpha.
+    //= RFC 8257 §3.3 alpha
     fn update(&mut self, nxt: u64) {
         if self.linux {
             // What is too small for a share of it falls to zero at once.
@@ -152,6 +153,8 @@ impl Avoidance for Dctcp {
         self.growth.add_reno(w, acked);
     }
 
+    //= RFC 8257 §3.3 reduction
+    //= RFC 8257 §3.4 loss
     fn reduce(&mut self, cx: &Cx<'_>, signal: Signal, w: &Window) -> f64 {
         self.growth.reset();
         let marked = matches!(signal, Signal::Ecn { .. });
@@ -200,6 +203,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 8257 §3.3 alpha
     fn alpha_is_the_average_of_the_shares() {
         // RFC 8257 §3.3 from alpha 1: M = 0, 0, 0, 0.5, 1.
         let expected = [0.9375, 0.878_906_25, 0.823_974_609_375, 0.803_726_196, 0.815_993_309];
@@ -224,6 +228,8 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 8257 §3.3 reduction
+    //= test: RFC 8257 §3.4 loss
     fn a_mark_takes_half_of_alpha_and_a_loss_takes_half() {
         let (mark, loss) = (Signal::Ecn { flight: 90_000 }, Signal::Loss { flight: 90_000 });
         let timeout = Signal::Timeout { flight: 90_000, repeated: false };

@@ -112,6 +112,7 @@ impl Response {
     }
 
     /// b(w): the part of the window given up on congestion (§5).
+    //= RFC 3649 §5 response
     fn decrease(&self, w: f64) -> f64 {
         if w <= self.low_window {
             return 0.5;
@@ -120,6 +121,7 @@ impl Response {
     }
 
     /// a(w): segments of growth per round-trip time (§5).
+    //= RFC 3649 §5 response
     fn increase(&self, w: f64) -> f64 {
         if w <= self.low_window {
             return 1.0;
@@ -248,6 +250,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 3649 §5 response
     fn response_vectors() {
         // w, b, then a of each curve before it is raised to 1.
         let vectors = [
@@ -297,6 +300,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 3649 §5 response
     fn the_table_of_appendix_b_follows_from_the_curve() {
         let rows = appendix_b();
         assert_eq!(rows.len(), 73);

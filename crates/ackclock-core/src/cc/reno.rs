@@ -91,6 +91,7 @@ impl Base {
     }
 
     /// The window that `signal` finds, segments.
+    //= RFC 5681 §3.1 ssthresh
     pub(super) fn window(self, cx: &Cx<'_>, signal: Signal, w: &Window) -> f64 {
         let mss = f64::from(cx.mss);
         match self {
@@ -164,6 +165,7 @@ impl Reno {
 
 impl Avoidance for Reno {
     #[inline]
+    //= RFC 5681 §3.1 avoidance
     fn grow(&mut self, cx: &Cx<'_>, _ack: &Ack, w: &mut Window, acked: f64) {
         if self.steps {
             add_per(w, &mut self.count, w.cwnd as u64, acked);
@@ -227,6 +229,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 5681 §3.1 avoidance
     fn one_segment_per_window() {
         assert_eq!(grown(&[], 10.0, &[1.0, 2.0]), [10.1, 10.1 + 2.0 / 10.1]);
         assert_eq!(grown(&[("counting", "acks")], 10.0, &[1.0, 2.0]), [10.1, 10.1 + 1.0 / 10.1]);
@@ -268,6 +271,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 5681 §3.1 ssthresh
     fn the_base_of_a_reduction() {
         assert_eq!([reduced("flight"), reduced("cwnd"), reduced("pipe")], [10.0, 11.0, 8.0]);
     }

@@ -48,6 +48,7 @@ impl RttEstimator {
             var_term: 0,
             var_max: 0,
             round_end: 0,
+            //= RFC 6298 §2.1 initial
             base_rto: config.initial_rto.0,
             backoff: 0,
         }
@@ -77,15 +78,19 @@ impl RttEstimator {
     }
 
     fn rfc6298(&mut self, r: u64) {
+        //= RFC 6298 §2.2 first-sample
         if self.count == 1 {
             self.srtt = r;
             self.rttvar = r / 2;
         } else {
+            //= RFC 6298 §2.3 next-sample
             // RTTVAR first, with the old SRTT (RFC 6298 §2.3).
             self.rttvar = (3 * self.rttvar + self.srtt.abs_diff(r)) / 4;
             self.srtt = (7 * self.srtt + r) / 8;
         }
+        //= RFC 6298 §4 granularity
         let raw = self.srtt + self.granularity.max(4 * self.rttvar);
+        //= RFC 6298 §2.4 minimum
         self.base_rto = raw.max(self.min_rto).min(self.max_rto);
     }
 
@@ -121,6 +126,7 @@ impl RttEstimator {
 
     /// The present timeout, backed off.
     #[inline]
+    //= RFC 6298 §2.5 maximum
     pub fn rto(&self) -> Span {
         if self.backoff == 0 {
             return Span(self.base_rto);
@@ -134,6 +140,7 @@ impl RttEstimator {
     }
 
     /// After a retransmitted SYN the timeout starts at three seconds (RFC 6298 §5.7).
+    //= RFC 6298 §5 5.7-lost-syn
     pub fn after_lost_syn(&mut self) {
         self.initial_rto = 3_000_000_000;
         if self.count == 0 {
@@ -221,6 +228,8 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 6298 §2.2 first-sample
+    //= test: RFC 6298 §2.4 minimum
     fn first_sample() {
         let e = after(Profile::Rfc, &[100]);
         assert_eq!((e.srtt, e.rttvar, e.rto()), (100_000_000, 50_000_000, Span::from_secs(1)));
@@ -228,6 +237,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 6298 §2.3 next-sample
     fn second_sample() {
         let e = after(Profile::Rfc, &[100, 140]);
         assert_eq!((e.srtt, e.rttvar), (105_000_000, 47_500_000));
@@ -240,12 +250,14 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 6298 §2.3 next-sample
     fn constant_samples_shrink_the_variation() {
         let vars: Vec<u64> = (1..4).map(|n| after(Profile::Rfc, &[100; 3][..n]).rttvar).collect();
         assert_eq!(vars, [50_000_000, 37_500_000, 28_125_000]);
     }
 
     #[test]
+    //= test: RFC 6298 §4 granularity
     fn the_clock_is_the_least_variation() {
         let mut c = Config::profile(Profile::Rfc);
         (c.min_rto, c.clock_granularity) = (Span::ZERO, Span::from_millis(10));
@@ -257,6 +269,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 6298 §2.5 maximum
     fn back_off_doubles_up_to_the_maximum() {
         let mut e = RttEstimator::new(&Config::profile(Profile::Rfc));
         let mut seen = vec![];

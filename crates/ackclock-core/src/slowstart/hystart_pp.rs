@@ -124,11 +124,13 @@ impl HyStartPp {
     }
 
     /// RttThresh: the rise above the last round's smallest RTT that counts (RFC 9406 §4.2).
+    //= RFC 9406 §4.2 threshold
     fn threshold(&self) -> Span {
         self.min_thresh.max(Span(self.last_min.0 / self.divisor).min(self.max_thresh))
     }
 
     /// A new round. True when conservative slow start has had its rounds.
+    //= RFC 9406 §4.2 css
     fn next_round(&mut self, round: u64) -> bool {
         self.round = round;
         self.last_min = self.round_min;
@@ -147,6 +149,7 @@ impl HyStartPp {
             return;
         }
         match self.css {
+            //= RFC 9406 §4.2 css-back
             Some(css) if self.round_min < css.baseline => self.css = None,
             None if self.last_min != Span::MAX && self.round_min >= self.last_min + self.threshold() => {
                 self.css = Some(Css { baseline: self.round_min, rounds: 0 });
@@ -177,6 +180,7 @@ impl SlowStart for HyStartPp {
     }
 
     fn on_congestion(&mut self, cx: &Cx<'_>, signal: Signal) {
+        //= RFC 9406 §4.3 first-only
         self.standard.on_congestion(cx, signal);
         self.first = false;
     }
@@ -204,6 +208,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9406 §4.2 threshold
     fn thresholds() {
         // The smallest RTT of the last round in ms, and the RTT in us from which slow start is conservative.
         for (last, from) in [(20, 24_000), (64, 72_000), (100, 112_500), (300, 316_000)] {
@@ -230,6 +235,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9406 §4.2 css
     fn conservative_slow_start_grows_by_a_quarter() {
         let mut h = conservative();
         let mut w = Window { cwnd: 100.0, ssthresh: f64::INFINITY };
@@ -238,6 +244,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9406 §4.2 css
     fn it_ends_after_five_rounds_with_the_first() {
         let mut h = conservative();
         let mut w = Window { cwnd: 100.0, ssthresh: f64::INFINITY };
@@ -251,6 +258,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9406 §4.2 css-back
     fn it_turns_back_when_the_rtt_falls_below_where_it_began() {
         let mut h = conservative();
         let mut w = Window { cwnd: 100.0, ssthresh: f64::INFINITY };
@@ -271,6 +279,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9406 §4.3 first-only
     fn a_loss_ends_it_for_good() {
         let mut h = conservative();
         let mut w = Window { cwnd: 10.0, ssthresh: 50.0 };

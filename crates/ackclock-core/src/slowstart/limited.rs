@@ -38,6 +38,7 @@ impl Limited {
 
     /// Growth per segment acknowledged at window `w` (RFC 3742 §2): 1 up to max_ssthresh, then 1/K with
     /// K = int(w / (0.5 max_ssthresh)).
+    //= RFC 3742 §2 limit
     pub fn increment(&self, w: f64) -> f64 {
         if w <= self.max_ssthresh { 1.0 } else { 1.0 / (w / (0.5 * self.max_ssthresh)).floor() }
     }
@@ -67,6 +68,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 3742 §2 limit
     fn increments_of_rfc_3742() {
         let l = limited();
         let table = [
@@ -86,6 +88,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 3742 §2 limit
     fn a_large_window_takes_the_published_number_of_rounds() {
         // Rounds to reach w: log2(max) + (w - max)/(max/2); for 83,000 segments 6.64 + 1658 (RFC 3742's formula).
         let mut l = limited();

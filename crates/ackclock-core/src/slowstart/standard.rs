@@ -48,6 +48,7 @@ impl Standard {
 }
 
 impl SlowStart for Standard {
+    //= RFC 5681 §3.1 slow-start
     fn on_ack(&mut self, _cx: &Cx<'_>, ack: &Ack, w: &mut Window, acked: f64) -> f64 {
         if ack.window_limited { grow_to_ssthresh(w, self.grant(acked)) } else { 0.0 }
     }
@@ -76,6 +77,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 5681 §3.1 slow-start
     fn byte_counting_vectors() {
         // RFC 3465: W = 4 segments, one acknowledgment covering 3.
         assert_eq!(grow(2, 4.0, 3.0, false).0, 6.0);
@@ -86,6 +88,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 5681 §3.1 slow-start
     fn growth_stops_at_ssthresh_and_the_rest_is_handed_on() {
         assert_eq!(grow(0, 62.5, 3.0, false), (64.0, 1.5));
     }

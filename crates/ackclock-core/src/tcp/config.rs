@@ -205,7 +205,9 @@ impl Config {
         let mss = u64::from(mss);
         match self.iw_bound {
             IwBound::None => self.iw * mss,
+            //= RFC 6928 §2 bound
             IwBound::Rfc6928 => (self.iw * mss).min((2 * mss).max(14_600)),
+            //= RFC 3390 §1 bound
             IwBound::Rfc5681 if mss > 2190 => 2 * mss,
             IwBound::Rfc5681 if mss > 1095 => 3 * mss,
             IwBound::Rfc5681 => 4 * mss,
@@ -213,6 +215,7 @@ impl Config {
     }
 
     /// Whether SACK is offered: the classic recoveries predate it.
+    //= RFC 9293 §3.8.3 r2-application
     pub fn offers_sack(&self) -> bool {
         self.sack && !matches!(self.recovery, Recovery::Tahoe | Recovery::Reno | Recovery::NewReno)
     }
@@ -223,6 +226,8 @@ mod tests {
     use super::*;
 
     #[test]
+    //= test: RFC 3390 §1 bound
+    //= test: RFC 6928 §2 bound
     fn initial_window_vectors() {
         let c = Config::profile(Profile::Rfc);
         for (mss, iw) in [(1450, 14_500), (1460, 14_600), (536, 5_360), (4000, 14_600), (9000, 18_000)] {
@@ -235,6 +240,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9293 §3.8.3 r2-application
     fn options_are_set_by_name() {
         let mut c = Config::profile(Profile::Rfc);
         c.set("min_rto", &Value::Duration(MS(200))).unwrap();

@@ -46,6 +46,7 @@ impl Feedback {
 
     /// Tells the peer, in the answer to its SYN, what was agreed, and if marks are counted with which ECN field the SYN
     /// came (RFC 9768 table 2).
+    //= RFC 9768 §3.1 negotiation
     pub(super) fn answer(self, syn_came_with: Ecn, syn_ack: &mut Segment) {
         syn_ack.set_ace(match (self, syn_came_with) {
             (Feedback::Off, _) => 0,
@@ -59,6 +60,7 @@ impl Feedback {
 
     /// What comes of this wish and the peer's SYN or SYN, ACK. Of one that can only echo, a controller that needs to
     /// tell marked segments apart still echoes every change itself.
+    //= RFC 3168 §6.1.1 negotiation
     pub(super) fn agree(self, seg: &Segment, controller: EcnUse) -> Feedback {
         let (accurate, echoes) = match (seg.has(flags::ACK), seg.ace()) {
             (true, 0b010 | 0b011 | 0b100 | 0b110) | (false, 0b111) => (true, !seg.has(flags::ACK)),
@@ -98,6 +100,7 @@ pub(super) struct Marks {
 
 /// What both counters of marked packets begin with (RFC 9768 §3.2.1): no field of zeros that a middlebox wrote is taken
 /// for a count.
+//= RFC 9768 §3.2.1 first-count
 pub(super) const FIRST_COUNT: u8 = 5;
 /// The largest number that the ACE field carries.
 const MOST_IN_ACE: u8 = 7;
@@ -145,8 +148,10 @@ impl Marks {
     /// `reductions` of the window. New data is ECN-capable, retransmissions, probes and bare acknowledgments are not
     /// (RFC 3168 §6.1.4 to §6.1.6); those of scalable controllers are (RFC 8257 §3.5, as in Linux).
     #[cold]
+    //= RFC 3168 §6.1.4 pure-acks
     pub fn write(&mut self, pos: u64, len: u32, reductions: u64, seg: &mut Segment) {
         let new = len > 0 && pos >= self.sent;
+        //= RFC 3168 §6.1.5 retransmissions
         if new || self.always_capable {
             seg.ecn = self.ect;
         }
@@ -155,6 +160,7 @@ impl Marks {
         }
         self.sent = pos + u64::from(len);
         // RFC 3168 §6.1.2: the first new data after a reduction for whatever reason says so.
+        //= RFC 3168 §6.1.2 cwr
         if self.announced != reductions && self.feedback != Feedback::Accurate {
             seg.flags |= flags::CWR;
         }
@@ -180,6 +186,7 @@ impl Marks {
 
     /// Marked packets that `seg` tells of for the first time. Of eight the field shows none: where it may have gone
     /// round it is taken to have (RFC 9768 §3.2.2.5.2, appendix A.2.1).
+    //= RFC 9768 §3.2.2.5.2 wrap
     fn reported(&mut self, seg: &Segment, packets: u64, advanced: bool) -> u64 {
         if packets == 0 && !advanced {
             return 0;

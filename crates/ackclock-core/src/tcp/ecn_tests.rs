@@ -58,6 +58,7 @@ fn marking(s: &Segment) -> (u32, Ecn, bool) {
 }
 
 #[test]
+//= test: RFC 3168 §6.1.1 negotiation
 fn what_is_offered_and_agreed() {
     let client = |rule: &str| rfc(&[ecn(rule)]);
     assert_eq!(handshake(client("off"), "classic"), (0, 0));
@@ -81,6 +82,7 @@ fn what_is_offered_and_agreed() {
 }
 
 #[test]
+//= test: RFC 9768 §3.1 negotiation
 fn the_answer_tells_how_the_syn_came_and_a_mark_on_it_is_the_first_counted() {
     // RFC 9768 table 2, and §3.2.1: counters begin with 5.
     for (came, told, count) in
@@ -106,6 +108,7 @@ fn the_answer_tells_how_the_syn_came_and_a_mark_on_it_is_the_first_counted() {
 /// RFC 9768 §3.1.3: a SYN, and an answer to one that offers counts, whose combination of flags is reserved counts as one that offers
 /// or agrees to count.
 #[test]
+//= test: RFC 9768 §3.1 negotiation
 fn reserved_combinations_of_flags_mean_counts_to_who_can_count() {
     let mut syn = sent(&mut connecting("accurate"), 0)[0];
     for flags in [0b001, 0b010, 0b100, 0b101, 0b110] {
@@ -141,6 +144,7 @@ fn one_that_needs_counts_is_not_ecn_capable_without_them() {
 }
 
 #[test]
+//= test: RFC 3168 §6.1.1 negotiation
 fn without_an_agreement_nothing_is_ecn_capable() {
     let mut e = agreed(Profile::Rfc, "reno", "classic", 10, 0);
     assert!(sent(&mut e, 100).iter().all(|s| s.ecn == Ecn::NotEct));
@@ -148,6 +152,8 @@ fn without_an_agreement_nothing_is_ecn_capable() {
 }
 
 #[test]
+//= test: RFC 3168 §6.1.2 once-a-window
+//= test: RFC 3168 §6.1.2 cwr
 fn a_mark_halves_the_window_once_and_the_next_new_data_says_so() {
     let mut e = classic(10);
     let first = sent(&mut e, 100);
@@ -172,6 +178,7 @@ fn a_mark_halves_the_window_once_and_the_next_new_data_says_so() {
 }
 
 #[test]
+//= test: RFC 3168 §6.1.5 retransmissions
 fn retransmissions_are_not_ecn_capable_and_tell_of_the_reduction_later() {
     let mut e = classic(10);
     sent(&mut e, 100);
@@ -184,6 +191,7 @@ fn retransmissions_are_not_ecn_capable_and_tell_of_the_reduction_later() {
 }
 
 #[test]
+//= test: RFC 3168 §6.1.2 one-segment
 fn with_a_window_of_one_segment_the_next_waits_for_a_timeout() {
     let mut e = classic(1);
     assert_eq!(numbers(&mut e, 100), [1]);
@@ -209,6 +217,7 @@ fn linux_reduces_proportionally() {
 }
 
 #[test]
+//= test: RFC 3168 §6.1.2 once-a-window
 fn a_loss_in_the_window_of_a_mark_does_not_reduce_again() {
     for (profile, cc, kept) in [(Profile::Linux, "reno", 10.0), (Profile::Rfc, "reno", 10.0)] {
         let mut e = agreed(profile, cc, "classic", 20, flags::ECE);
@@ -243,6 +252,7 @@ fn answers(cc: &str, rule: &str, segments: &[(Ecn, u8)]) -> Vec<Vec<(u32, bool, 
 }
 
 #[test]
+//= test: RFC 3168 §6.1.3 echo
 fn classic_echo_lasts_until_the_sender_has_reduced() {
     let (ect, ce) = ((Ecn::Ect0, 0), (Ecn::Ce, 0));
     let got = answers(
@@ -256,6 +266,7 @@ fn classic_echo_lasts_until_the_sender_has_reduced() {
 }
 
 #[test]
+//= test: RFC 8257 §3.2 ce-state
 fn dctcp_tells_every_change_at_once_and_exactly() {
     let (ect, ce) = ((Ecn::Ect0, 0), (Ecn::Ce, 0));
     let got = answers("dctcp", "off", &[ect, ce, ce, ce, ect, ect, ect, ce]);
@@ -275,6 +286,8 @@ fn dctcp_tells_every_change_at_once_and_exactly() {
 }
 
 #[test]
+//= test: RFC 9768 §3.2.1 first-count
+//= test: RFC 9768 §3.2.2.5.1 ack-on-marks
 fn accurate_feedback_counts() {
     let (ect, ce) = ((Ecn::Ect0, 0), (Ecn::Ce, 0));
     let got = answers("reno", "accurate", &[ect, ect, ce, ce, ce, ect, ect, ce]).concat();
@@ -300,6 +313,7 @@ fn accurate_feedback_counts() {
 }
 
 #[test]
+//= test: RFC 9768 §3.2.2.5.2 wrap
 fn a_count_that_may_have_gone_round_is_taken_to_have() {
     // RFC 9768 appendix A.2.1: of 10 packets acknowledged at once 1 may be 9 and 0 may be 8; of 7 there is no doubt.
     for (acked, told, marks) in [(7, 1, 1), (7, 0, 0), (10, 1, 9), (10, 0, 8), (10, 7, 7), (17, 1, 17), (16, 1, 9)] {
@@ -311,6 +325,7 @@ fn a_count_that_may_have_gone_round_is_taken_to_have() {
 }
 
 #[test]
+//= test: RFC 3168 §6.1.4 pure-acks
 fn marks_on_bare_acknowledgments_are_counted_and_not_answered() {
     let mut e = agreed(Profile::Rfc, "reno", "accurate", 10, flags::CWR);
     numbers(&mut e, 100);

@@ -175,12 +175,14 @@ impl Endpoint {
             _ if seg.has(flags::RST) => self.on_reset_in_handshake(seg),
             State::Listen | State::SynSent if self.keeps(seg) => {}
             State::Listen if seg.has(flags::SYN) => self.on_request(now, seg),
+            //= RFC 9293 §3.5 three-way
             State::SynSent if seg.has(flags::SYN | flags::ACK) && seg.ack == self.tx.tcb.iss.wrapping_add(1) => {
                 self.take_syn(now, seg);
                 self.handshake_done(now, seg);
                 self.rx.request_ack();
                 self.bare_ack_due = self.tx.config().handshake_ack;
             }
+            //= RFC 9293 §3.5 simultaneous-open
             State::SynSent if seg.has(flags::SYN) && !seg.has(flags::ACK) && !self.is_held() => {
                 self.on_request(now, seg)
             }
@@ -200,6 +202,7 @@ impl Endpoint {
     fn on_established(&mut self, now: Time, seg: &Segment) {
         let pos = unwrap_seq(seg.seq, self.rx.origin(), self.rx.nxt());
         if seg.has(flags::RST) {
+            //= RFC 5961 §3.2 rst
             // Only an exact match aborts; one elsewhere in the window is answered (RFC 5961 §3.2).
             if pos == self.rx.nxt() {
                 self.fail(Failure::Reset);
@@ -208,19 +211,23 @@ impl Endpoint {
             }
             return;
         }
+        //= RFC 5961 §4.2 syn
         if seg.has(flags::SYN) {
             self.challenge(now);
             return;
         }
+        //= RFC 9293 §3.10.7.4 no-ack-flag
         if !seg.has(flags::ACK) {
             return;
         }
         let stamped = self.timestamps && seg.has_timestamps();
+        //= RFC 7323 §3.2 missing
         if self.timestamps && !stamped && self.tx.config().ack_policy != AckPolicy::Linux {
             // Without the option that both sides agreed on (RFC 7323 §3.2); Linux takes it.
             return;
         }
         let old = stamped && seq_before(seg.tsval(), self.ts_recent);
+        //= RFC 7323 §5.3 paws
         if old && now.since(self.ts_recent_at) <= self.paws_lifetime() {
             // An old duplicate (RFC 7323 §5, PAWS).
             self.rx.on_old_timestamp(pos, u64::from(seg.seq_len()));
@@ -235,6 +242,7 @@ impl Endpoint {
         if has_news && !self.tx.on_ack(now, seg, &mut self.timers) {
             return self.on_unacceptable_ack(now, seg);
         }
+        //= RFC 7323 §4.3 ts-recent
         if stamped && pos <= self.rx.last_ack_sent() {
             (self.ts_recent, self.ts_recent_at) = (seg.tsval(), now);
         }
@@ -261,6 +269,7 @@ impl Endpoint {
     }
 
     /// How long a timestamp can be compared with: 24 days of a clock in milliseconds (RFC 7323 §5.5).
+    //= RFC 7323 §5.5 outdated
     fn paws_lifetime(&self) -> Span {
         self.tx.config().timestamp_tick * (24 * 86_400 * 1000)
     }

@@ -10,6 +10,8 @@ use crate::params::Value;
 use crate::slowstart;
 use crate::tcp::config::Profile;
 
+#[path = "clause_tests.rs"]
+mod clause;
 #[path = "decision_tests.rs"]
 mod decision;
 #[path = "ecn_tests.rs"]
@@ -119,6 +121,7 @@ fn syn() -> Segment {
 }
 
 #[test]
+//= test: RFC 9293 §3.7.1 send-mss
 fn a_syn_offers_everything() {
     let mut e = rfc(&[("receive_buffer", Value::Int(6_291_456))]);
     e.connect();
@@ -133,6 +136,8 @@ fn a_syn_offers_everything() {
 }
 
 #[test]
+//= test: RFC 7323 §3.2 negotiation
+//= test: RFC 2018 §2 permitted
 fn options_need_both_sides() {
     let full = syn_ack();
     let none = Segment { seq: THEIRS, flags: flags::SYN | flags::ACK, ..ack(1) };
@@ -156,6 +161,8 @@ fn options_need_both_sides() {
 }
 
 #[test]
+//= test: RFC 9293 §3.7.1 default-mss
+//= test: RFC 9293 §3.7.1 smaller-mss
 fn the_smaller_mss_counts_and_536_without_one() {
     for (theirs, agreed) in [(1000, 1000), (1460, 1000), (400, 400), (0, 536)] {
         let mut e = rfc(&[]);
@@ -180,6 +187,8 @@ fn timestamped(mut s: Segment, tsval: u32, tsecr: u32) -> Segment {
 }
 
 #[test]
+//= test: RFC 7323 §2.2 both-sides
+//= test: RFC 7323 §2.2 syn-unscaled
 fn windows_are_scaled_only_if_both_sides_offered_it_and_never_in_a_syn() {
     for (scale, right_edge) in [(Some(3u8), 1 + 8 * 1000), (None, 1 + 1000)] {
         let mut s = syn();
@@ -208,6 +217,7 @@ fn the_window_of_the_third_acknowledgment_is_the_largest_so_far() {
 }
 
 #[test]
+//= test: RFC 9293 §3.5 three-way
 fn data_rides_on_the_third_acknowledgment() {
     let mut e = rfc(&[]);
     e.tx.write(2500);
@@ -230,6 +240,8 @@ fn a_window_offered_in_a_syn_holds_before_the_first_acknowledgment() {
 }
 
 #[test]
+//= test: RFC 9293 §3.8.3 r2-syn
+//= test: RFC 6298 §2.1 initial
 fn a_lost_syn_is_sent_again_with_doubling_timeouts_until_it_is_given_up() {
     let mut e = rfc(&[]);
     e.connect();
@@ -259,6 +271,8 @@ fn linux_repeats_a_syn_four_times_before_its_timeout_doubles() {
 }
 
 #[test]
+//= test: RFC 5681 §3.1 lost-syn
+//= test: RFC 6298 §5 5.7-lost-syn
 fn after_a_lost_syn_the_window_is_one_segment_and_the_timeout_three_seconds() {
     let mut e = rfc(&[]);
     e.tx.write(100_000);
@@ -318,6 +332,8 @@ fn a_lost_syn_ack_is_sent_again_and_a_repeated_one_acknowledged_again() {
 }
 
 #[test]
+//= test: RFC 9293 §3.5.3 reset-is-checked
+//= test: RFC 5961 §3.2 rst
 fn resets_count_only_where_they_are_expected() {
     let rst = |seq: u32, acknowledges: Option<u32>| Segment {
         seq,
@@ -349,6 +365,8 @@ fn resets_count_only_where_they_are_expected() {
 }
 
 #[test]
+//= test: RFC 7323 §5.3 paws
+//= test: RFC 7323 §5.5 outdated
 fn old_timestamps_are_refused_for_24_days() {
     let mut e = rfc(&[]);
     e.connect();
@@ -365,6 +383,7 @@ fn old_timestamps_are_refused_for_24_days() {
 }
 
 #[test]
+//= test: RFC 7323 §4.3 ts-recent
 fn the_echo_is_that_of_the_first_segment_not_acknowledged() {
     let mut e = rfc(&[]);
     e.connect();
@@ -380,6 +399,7 @@ fn the_echo_is_that_of_the_first_segment_not_acknowledged() {
 }
 
 #[test]
+//= test: RFC 9293 §3.6.1 half-close
 fn fin_is_acknowledged_each_time_and_half_closed_connections_go_on() {
     let mut e = connected(rfc(&[]));
     let fin = Segment { flags: flags::FIN | flags::ACK, ..data(1, 500) };
@@ -418,6 +438,7 @@ fn a_lost_fin_is_sent_again() {
 }
 
 #[test]
+//= test: RFC 9293 §3.8.6.3 ack-delay
 fn one_segment_waits_for_the_delayed_acknowledgment_and_two_do_not() {
     let mut e = connected(rfc(&[]));
     assert!(give(&mut e, 200, &data(1, 1000)).is_empty());
@@ -447,6 +468,7 @@ fn two_sides_that_both_miss_data_do_not_answer_each_other_for_ever() {
 }
 
 #[test]
+//= test: RFC 9293 §3.10.5 abort
 fn an_abort_resets_the_peer_and_nothing_else_leaves() {
     // RFC 9293 §3.10.5: a reset with the next sequence number.
     let mut e = connected(rfc(&[]));
@@ -473,6 +495,7 @@ fn before_the_handshake_there_is_nobody_to_reset() {
 }
 
 #[test]
+//= test: RFC 9293 §3.5.2 reset-for-closed
 fn where_nobody_listens_a_request_is_reset_as_often_as_it_comes() {
     // RFC 9293 §3.10.7.1: without ACK the sequence number is 0, and the reset acknowledges what it is for.
     let mut e = rfc(&[]);
@@ -484,61 +507,4 @@ fn where_nobody_listens_a_request_is_reset_as_often_as_it_comes() {
     }
     assert!(give(&mut e, 2000, &Segment { flags: flags::RST, ..ack(1) }).is_empty());
     assert_eq!((e.failure(), e.next_deadline()), (None, Time::NEVER));
-}
-
-#[test]
-fn both_sides_may_open_at_the_same_time() {
-    let mut e = rfc(&[]);
-    e.connect();
-    assert_eq!(sent(&mut e, 0)[0].flags, flags::SYN);
-    let mut crossing = syn();
-    let told = give(&mut e, 10, &crossing);
-    assert_eq!((told[0].flags, told[0].ack), (flags::SYN | flags::ACK, crossing.seq.wrapping_add(1)));
-    assert_eq!(e.state(), State::SynReceived);
-    // The peer answers in the same way, and says no more until it has data.
-    (crossing.flags, crossing.ack) = (flags::SYN | flags::ACK, 1);
-    let told = give(&mut e, 20, &crossing);
-    assert_eq!((e.state(), told.len(), told[0].flags), (State::Established, 1, flags::ACK));
-    assert_eq!(e.tx.rtt().totals().1, 0, "which SYN was answered is not known");
-}
-
-#[test]
-fn a_segment_without_the_timestamps_agreed_on_is_dropped_but_by_linux() {
-    for (profile, taken) in [(Profile::Rfc, 0), (Profile::Linux, 1000)] {
-        let mut e = with(profile, &[], "reno", &[]);
-        e.connect();
-        sent(&mut e, 0);
-        give(&mut e, 100, &syn_ack());
-        give(&mut e, 200, &data(1, 1000));
-        assert_eq!(e.rx.stats.delivered, taken, "{profile:?}");
-        give(&mut e, 300, &timestamped(data(1, 1000), 950, 0));
-        assert_eq!(e.rx.stats.delivered, 1000);
-        // A reset counts without them (RFC 7323 §3.2).
-        let reset = Segment { flags: flags::RST, ..data(1001, 0) };
-        give(&mut e, 400, &reset);
-        assert_eq!(e.failure(), Some(Failure::Reset));
-    }
-}
-
-#[test]
-fn the_retransmission_timer_starts_with_data_restarts_with_an_acknowledgment_and_stops_with_the_last() {
-    let mut e = connected(rfc(&[]));
-    assert_eq!(e.next_deadline(), Time::NEVER);
-    e.tx.write(2000);
-    sent(&mut e, 200);
-    assert_eq!(e.next_deadline(), at(1200));
-    e.on_segment(at(300), &ack(1001));
-    assert_eq!(e.timers.at(Timer::Rto), at(1300));
-    e.on_segment(at(310), &ack(2001));
-    assert_eq!(e.next_deadline(), Time::NEVER);
-}
-
-#[test]
-fn a_syn_on_an_open_connection_is_answered_and_not_taken() {
-    let mut e = connected(rfc(&[]));
-    for (now, answers) in [(200, 1), (210, 0), (800, 1)] {
-        // RFC 5961 §4.2 and §7, wherever it lies.
-        let told = give(&mut e, now, &Segment { seq: THEIRS + 1, ..syn() });
-        assert_eq!((e.state(), told.len()), (State::Established, answers));
-    }
 }

@@ -17,6 +17,7 @@ impl Sender {
         let Sender { tcb, recovery, peer, stream, pacer, marks, pair } = self;
         let una = tcb.board.una();
         let ack = unwrap_seq(seg.ack, tcb.iss, una);
+        //= RFC 5961 §5.2 ack-range
         if ack > tcb.board.nxt() || ack.saturating_add(peer.widest()) < una {
             return false;
         }
@@ -71,6 +72,7 @@ impl Sender {
 
         // What it says of losses: duplicates (RFC 5681 §2, RFC 6675 §2), reordering (RFC 8985 §6.2), the probe (§7.4).
         let same_window = opened == 0;
+        //= RFC 5681 §2 duplicate-ack
         let bare = seg.len == 0 && seg.flags & (flags::SYN | flags::FIN) == 0;
         let repeated = ack == una && same_window;
         let duplicate = !advanced && recovery.is_duplicate(&d, bare && repeated);
@@ -172,6 +174,7 @@ impl ControlBlock {
     /// Samples the round-trip time: exactly from segments sent once, else from the echoed timestamp (Karn's rule).
     /// Returns the sample of the newest segment, for the controller.
     #[inline(always)]
+    //= RFC 6298 §3 karn
     pub(super) fn sample_rtt(&mut self, now: Time, seg: &Segment, d: &Delivery, advanced: bool) -> Option<Span> {
         let exact = match d.ack_xmit {
             Some(times) if !d.acked_retransmitted => Some(times),
@@ -198,6 +201,7 @@ impl ControlBlock {
     }
 
     /// Samples the round-trip time from an echoed timestamp (RFC 7323 §4).
+    //= RFC 7323 §4.1 echo-sample
     fn sample_echo(&mut self, now: Time, echo: u32) -> Option<Span> {
         let (una, nxt) = (self.board.una(), self.board.nxt());
         let tick = self.config.timestamp_tick.0.max(1);

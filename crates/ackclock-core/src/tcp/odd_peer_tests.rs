@@ -17,6 +17,8 @@ fn receiver(options: &[(&str, Value)]) -> Endpoint {
 }
 
 #[test]
+//= test: RFC 9293 §3.10.7.4 ack-of-unsent
+//= test: RFC 5961 §7 throttle
 fn what_acknowledges_unsent_data_is_answered_and_not_taken() {
     let mut e = receiver(&[]);
     let answers = give(&mut e, 200, &of_data(1, 500, 7000));
@@ -36,6 +38,7 @@ fn linux_says_nothing_to_an_acknowledgment_of_unsent_data() {
 }
 
 #[test]
+//= test: RFC 9293 §3.10.7.4 acceptable
 fn what_lies_beyond_the_window_acknowledges_nothing() {
     for len in [0, 500] {
         let mut e = sender(5, 5000, &[]);
@@ -49,6 +52,7 @@ fn what_lies_beyond_the_window_acknowledges_nothing() {
 }
 
 #[test]
+//= test: RFC 5961 §5.2 ack-range
 fn what_was_acknowledged_long_ago_acknowledges_nothing() {
     // RFC 5961 §5.2 with the largest window of this peer, 64 KiB unscaled: an injected segment has to guess better.
     let mut e = rfc(&[("iw", Value::Int(20)), ("iw_bound", text("none"))]);
@@ -68,6 +72,7 @@ fn what_was_acknowledged_long_ago_acknowledges_nothing() {
 }
 
 #[test]
+//= test: RFC 9293 §3.10.7.4 no-ack-flag
 fn a_segment_without_an_acknowledgment_is_not_taken() {
     let mut e = receiver(&[]);
     assert_eq!(give(&mut e, 200, &Segment { flags: 0, ..data(1, 500) }).len(), 0);
@@ -75,6 +80,7 @@ fn a_segment_without_an_acknowledgment_is_not_taken() {
 }
 
 #[test]
+//= test: RFC 9293 §3.10.7.4 fin
 fn nothing_is_delivered_behind_a_fin() {
     // The end of the stream is known, and data behind it comes.
     let mut e = receiver(&[]);
@@ -99,6 +105,7 @@ fn nothing_is_delivered_behind_a_fin() {
 }
 
 #[test]
+//= test: RFC 6675 §2 duplicate-ack
 fn selective_acknowledgments_are_duplicates_whatever_data_they_carry() {
     // RFC 6675 §2.
     for carried in [0, 50] {
@@ -120,6 +127,7 @@ fn selective_acknowledgments_are_duplicates_whatever_data_they_carry() {
 }
 
 #[test]
+//= test: RFC 8985 §6.2 step-4-window
 fn rack_counts_segments_and_not_bytes() {
     // RFC 8985 §6.2 step 4: three SACKed segments, be they short, leave no reordering window.
     let options = [("loss_detection", text("rack")), ("recovery", text("prr")), ("nagle", Value::Bool(false))];
@@ -140,6 +148,7 @@ fn rack_counts_segments_and_not_bytes() {
 }
 
 #[test]
+//= test: RFC 5681 §3.1 loss-window
 fn a_timeout_leaves_one_segment_with_rack_too() {
     // RFC 5681 §3.1: at most one segment; and a threshold of half of what is in flight although a recovery is interrupted.
     // Linux has what is in flight and one more, and reduces once.

@@ -291,6 +291,7 @@ fn a_window_that_does_not_hold_the_sender_back_does_not_grow() {
 }
 
 #[test]
+//= test: RFC 2018 §8 forget
 fn a_timeout_forgets_what_was_selectively_acknowledged_if_asked() {
     for detection in ["dupack", "rack"] {
         for (forgets, then) in [(false, [11, 12]), (true, [4, 5])] {
@@ -310,6 +311,7 @@ fn a_timeout_forgets_what_was_selectively_acknowledged_if_asked() {
 }
 
 #[test]
+//= test: RFC 2018 §8 left-edge
 fn a_timeout_sends_the_first_segment_again_though_it_was_selectively_acknowledged() {
     for detection in ["dupack", "rack"] {
         let mut e = sender(10, 10_000, &[on("clear_sack_on_rto", false), ("loss_detection", text(detection))]);

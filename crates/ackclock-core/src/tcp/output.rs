@@ -173,6 +173,7 @@ impl Sender {
             return None;
         }
         // Nagle and silly window avoidance: a short segment only ends the stream or finds nothing outstanding.
+        //= RFC 9293 §3.8.6.2.1 sws-sender
         let short = len < self.tcb.mss && outstanding > 0 && !fin;
         if short && (!self.stream.ends_at(nxt + u64::from(len)) || self.holds_short()) {
             return None;
@@ -184,8 +185,10 @@ impl Sender {
     }
 
     /// Nagle's algorithm holds the end of the stream, which is less than a segment, behind what is outstanding.
+    //= RFC 9293 §3.7.4 nagle
     fn holds_short(&self) -> bool {
         let rule = self.tcb.config.nagle_rule;
+        //= RFC 9293 §3.7.4 nagle-off
         let waits = rule == NagleRule::Rfc896 || self.stream.short_is_outstanding(self.tcb.board.una());
         self.tcb.config.nagle && waits
     }
@@ -209,6 +212,7 @@ impl Sender {
         self.recovery.sent(counted);
         self.tcb.stats.sent_bytes += u64::from(len);
         self.tcb.stats.sent_segments += u64::from(len > 0);
+        //= RFC 6298 §5 5.1-start
         if !timers.is_set(Timer::Rto) {
             timers.set_after(Timer::Rto, now, self.tcb.rtt.rto());
         }
@@ -231,6 +235,7 @@ impl Sender {
     }
 
     /// The persist timer expired: probe the peer's closed window (RFC 9293 §3.8.6.1).
+    //= RFC 9293 §3.8.6.1 probe
     pub(super) fn on_persist(&mut self, now: Time, timers: &mut Timers) {
         if self.tcb.board.outstanding() == 0 && !self.exhausted() {
             self.peer.persist(now, self.tcb.rtt.rto(), self.tcb.config.max_rto, timers);
@@ -241,6 +246,7 @@ impl Sender {
     /// one again.
     #[cold]
     #[inline(never)]
+    //= RFC 8985 §7.3 content
     fn send_probe(&mut self, now: Time, timers: &mut Timers) -> Option<Output> {
         let (len, fin) = self.available();
         let fits = self.tcb.board.nxt() + u64::from(len) <= self.peer.edge();
@@ -319,6 +325,7 @@ impl Sender {
 
     /// RFC 5681 §4.1: after an idle time the window no longer describes the path.
     #[inline(never)]
+    //= RFC 5681 §4.1 idle-restart
     pub(super) fn resume_from_idle(&mut self, now: Time) {
         let (idle, rto) = (self.stream.idle(now), self.tcb.rtt.rto());
         // Linux counts both in whole ticks.

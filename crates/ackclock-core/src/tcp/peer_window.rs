@@ -50,6 +50,7 @@ impl PeerWindow {
 
     /// A segment with this window field acknowledges `ack`. Returns by how much the right edge moved.
     #[inline]
+    //= RFC 9293 §3.8.6 shrinking-peer
     pub fn offer(&mut self, ack: u64, field: u16) -> u64 {
         let before = self.edge;
         let window = u64::from(field) << self.scale;
@@ -81,6 +82,7 @@ impl PeerWindow {
 
     /// The next segment does not fit and nothing is outstanding: the bytes of it to send, if any. A window smaller
     /// than a segment is filled when it is half of the largest ever or the persist timer overrides (§3.8.6.2.1).
+    //= RFC 9293 §3.8.6.2.1 sws-sender
     pub fn part(&mut self, nxt: u64) -> Option<u32> {
         let open = self.edge.saturating_sub(nxt);
         if open > 0 && (self.probe_due || 2 * open >= self.largest) {
@@ -91,11 +93,13 @@ impl PeerWindow {
     }
 
     /// How long the persist timer runs (§3.8.6.1): the timeout, doubled with every probe, at most `max`.
+    //= RFC 9293 §3.8.6.1 probe-interval
     pub fn persist_interval(&self, rto: Span, max: Span) -> Span {
         Span((u128::from(rto.0) << self.probes.min(MOST_DOUBLINGS)).min(u128::from(max.0)) as u64)
     }
 
     /// The persist timer expired: probe.
+    //= RFC 9293 §3.8.6.1 probe-for-ever
     pub fn persist(&mut self, now: Time, rto: Span, max: Span, timers: &mut Timers) {
         self.probe_due = true;
         self.probes += 1;

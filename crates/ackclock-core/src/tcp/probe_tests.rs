@@ -30,6 +30,8 @@ fn dsack(n: u32, twice: u32) -> Segment {
 }
 
 #[test]
+//= test: RFC 8985 §7.2 pto
+//= test: RFC 8985 §7.3 rearm
 fn the_probe_leaves_after_two_round_trip_times_or_with_one_segment_after_the_delay_of_its_acknowledgment_too() {
     for (segments, wait) in [(10, 100), (1, 300)] {
         let mut e = prober(10, 1000 * segments, &[]);
@@ -44,6 +46,7 @@ fn the_probe_leaves_after_two_round_trip_times_or_with_one_segment_after_the_del
 }
 
 #[test]
+//= test: RFC 8985 §7.2 before-rto
 fn linux_probes_with_the_slack_of_its_timers_and_never_after_the_timeout() {
     let linux = [("timer_tick", Value::Duration(Span::from_millis(1))), ("rto", text("linux")), ("min_rto", ms(200))];
     for (segments, wait) in [(10, 104), (1, 256)] {
@@ -65,6 +68,7 @@ fn ms(n: u64) -> Value {
 }
 
 #[test]
+//= test: RFC 8985 §7.3 content
 fn new_data_is_the_better_probe_if_the_peer_has_room() {
     let mut e = prober(10, 12_000, &[]);
     assert_eq!(numbers(&mut e, 200).len(), 10);
@@ -77,6 +81,7 @@ fn new_data_is_the_better_probe_if_the_peer_has_room() {
 }
 
 #[test]
+//= test: RFC 8985 §7.2 conditions
 fn an_acknowledgment_moves_the_probe_and_what_needs_repair_ends_it() {
     let mut e = prober(10, 10_000, &[]);
     numbers(&mut e, 200);
@@ -106,6 +111,7 @@ fn repaired() -> Endpoint {
 }
 
 #[test]
+//= test: RFC 8985 §7.4 repaired-loss
 fn a_loss_that_the_probe_repaired_reduces_the_window_once_something_later_is_acknowledged() {
     for (duplicate, recoveries) in [(false, 1), (true, 0)] {
         let mut e = repaired();
@@ -127,6 +133,7 @@ fn a_loss_that_the_probe_repaired_reduces_the_window_once_something_later_is_ack
 }
 
 #[test]
+//= test: RFC 8985 §6.2 step-5-timer
 fn the_reordering_timer_waits_for_a_quarter_of_the_smallest_round_trip_time() {
     // §9: smallest RTT 40 ms; A leaves at 0, B 1 ms later; B is reported at 41 ms: A is lost at 50 ms.
     let options = [("loss_detection", text("rack")), ("iw", Value::Int(1)), ("iw_bound", text("none"))];
@@ -153,6 +160,7 @@ fn the_reordering_timer_waits_for_a_quarter_of_the_smallest_round_trip_time() {
 /// §6.3: on a timeout what was sent less than RACK.rtt and the reordering window ago is not lost; Linux leaves that window out. The
 /// round trip is known from an acknowledgment that was to be expected.
 #[test]
+//= test: RFC 8985 §6.3 timeout
 fn every_acknowledgment_tells_the_round_trip_time_within_which_a_timeout_loses_nothing() {
     // The reordering window is a quarter of the round trip, 20 ms.
     let cases = [("rfc9937", 70, 5), ("rfc9937", 95, 5), ("rfc9937", 105, 8), ("linux", 70, 5), ("linux", 90, 8)];
@@ -172,6 +180,7 @@ fn every_acknowledgment_tells_the_round_trip_time_within_which_a_timeout_loses_n
 }
 
 #[test]
+//= test: RFC 8985 §6.2 step-4-dsack
 fn reports_of_duplicates_widen_the_reordering_window_for_sixteen_recoveries() {
     let options = [("recovery", text("prr")), ("loss_detection", text("rack"))];
     let mut e = sender(12, 1_000_000, &options);

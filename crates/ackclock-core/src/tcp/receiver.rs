@@ -263,9 +263,11 @@ impl Receiver {
         let got = self.nxt - from;
         self.deliver(got);
         self.unacked_bytes += got;
+        //= RFC 9293 §3.10.7.4 fin
         self.ack_now |= fin || self.finished();
         match &mut self.linux {
             None => {
+                //= RFC 9293 §3.8.6.3 second-segment
                 self.ack_now |= disorder || self.unacked_bytes >= self.ack_at || self.quick > 0;
             }
             Some(_) => self.linux_in_order(now, (from, end), disorder, shrunk),
@@ -297,6 +299,7 @@ impl Receiver {
     }
 
     /// Out-of-order data is acknowledged at once (RFC 5681 §4.2), or, with Linux's compression, the first few times.
+    //= RFC 5681 §4.2 ack-disorder
     fn acknowledge_disorder(&mut self) {
         let nxt = self.nxt;
         let (due, wait) = match &mut self.linux {
@@ -317,6 +320,7 @@ impl Receiver {
 
     /// How long the acknowledgment of what arrived may wait, if it must not leave now.
     #[inline]
+    //= RFC 9293 §3.8.6.3 ack-delay
     pub fn ack_wait(&mut self) -> Option<AckWait> {
         match self.linux {
             Some(_) => self.wait.take(),
@@ -383,9 +387,11 @@ impl Receiver {
 
     #[inline]
     fn write_blocks(&mut self, seg: &mut Segment, sack: bool) {
+        //= RFC 2018 §2 permitted
         if sack {
             self.blocks.write(seg, self.origin);
         }
+        //= RFC 2883 §4 once
         self.blocks.clear_duplicate();
         // As long as something is held out of order, its blocks are repeated.
         self.blocks_due = self.ooo_bytes > 0;

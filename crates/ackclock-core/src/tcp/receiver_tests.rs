@@ -26,6 +26,7 @@ fn blocks(s: &Segment) -> Vec<(u32, u32)> {
 }
 
 #[test]
+//= test: RFC 7323 §2.3 shift-limit
 fn scale_is_the_smallest_that_fits() {
     for (buffer, scale) in [(65_535, 0), (65_536, 1), (6_291_456, 7), ((1 << 30) - 1, 14)] {
         assert_eq!(receiver(&[("receive_buffer", Value::Int(buffer))]).scale(), scale);
@@ -33,6 +34,7 @@ fn scale_is_the_smallest_that_fits() {
 }
 
 #[test]
+//= test: RFC 9293 §3.8.6.3 second-segment
 fn every_second_full_segment_is_acknowledged() {
     let mut r = receiver(&[]);
     r.on_data(Time(1), 1, 1000, false);
@@ -62,6 +64,9 @@ fn the_first_segments_are_acknowledged_at_once_if_asked() {
 }
 
 #[test]
+//= test: RFC 5681 §4.2 ack-disorder
+//= test: RFC 2018 §4 first-block
+//= test: RFC 2018 §4 as-many
 fn the_block_that_just_came_is_reported_first() {
     let mut r = receiver(&[]);
     for pos in [2001, 4001, 6001] {
@@ -78,6 +83,8 @@ fn the_block_that_just_came_is_reported_first() {
 }
 
 #[test]
+//= test: RFC 2883 §4 first-block
+//= test: RFC 2883 §4 once
 fn duplicates_are_reported_as_dsack() {
     let mut r = receiver(&[]);
     r.on_data(Time(1), 1, 1000, false);
@@ -92,6 +99,8 @@ fn duplicates_are_reported_as_dsack() {
 }
 
 #[test]
+//= test: RFC 9293 §3.8.6 no-shrinking-offer
+//= test: RFC 9293 §3.8.6.2.2 sws-receiver
 fn a_slow_reader_closes_and_reopens_the_window() {
     let mut r = receiver(&[("receive_buffer", Value::Int(4000)), ("app_read_rate", Value::Int(1000))]);
     for i in 0..4 {
@@ -115,6 +124,7 @@ fn a_window_opens_by_what_its_scale_can_express() {
 }
 
 #[test]
+//= test: RFC 9293 §3.10.7.4 out-of-order
 fn one_segment_can_reach_over_several_islands() {
     let mut r = receiver(&[]);
     for (pos, len) in [(501, 200), (1001, 200), (1501, 1000)] {
@@ -128,6 +138,7 @@ fn one_segment_can_reach_over_several_islands() {
 }
 
 #[test]
+//= test: RFC 2883 §4 first-block
 fn of_a_segment_that_is_partly_known_the_known_part_is_reported() {
     // RFC 2883 §4.2.1 to §4.2.3: below the acknowledgment, and inside a block.
     let mut r = receiver(&[]);
@@ -148,6 +159,7 @@ fn of_a_segment_that_is_partly_known_the_known_part_is_reported() {
 }
 
 #[test]
+//= test: RFC 7323 §5.3 paws
 fn a_duplicate_with_an_old_timestamp_is_reported_too() {
     let mut r = receiver(&[]);
     r.on_data(Time(1), 1, 1500, false);
@@ -159,6 +171,7 @@ fn a_duplicate_with_an_old_timestamp_is_reported_too() {
 }
 
 #[test]
+//= test: RFC 9293 §3.8.6 no-shrinking-offer
 fn the_right_edge_never_moves_left() {
     let mut r = receiver(&[("receive_buffer", Value::Int(100_000)), ("window_counts_ooo", Value::Bool(true))]);
     let mut edge = r.edge();
@@ -171,6 +184,7 @@ fn the_right_edge_never_moves_left() {
 }
 
 #[test]
+//= test: RFC 9293 §3.10.7.4 fin
 fn fin_ends_the_stream() {
     let mut r = receiver(&[]);
     r.on_data(Time(1), 1001, 500, true);

@@ -57,6 +57,8 @@ pub(super) fn windows(e: &Endpoint) -> (f64, f64) {
 pub(super) const NONE: [u32; 0] = [];
 
 #[test]
+//= test: RFC 5681 §3.2 fast-retransmit
+//= test: RFC 5681 §3.2 inflation
 fn reno_vector() {
     // §2.2: flight 20, ssthresh 10 and window 13; five more duplicates 18; an acknowledgment of new data 10; then 10.1.
     let mut e = sender(20, 20_000, &[("recovery", text("reno"))]);
@@ -78,6 +80,7 @@ fn reno_vector() {
 }
 
 #[test]
+//= test: RFC 5681 §3.1 ssthresh
 fn the_threshold_is_at_least_two_segments() {
     let mut e = sender(3, 3000, &[("recovery", text("reno")), ("dupthresh", Value::Int(2))]);
     numbers(&mut e, 200);
@@ -87,6 +90,7 @@ fn the_threshold_is_at_least_two_segments() {
 }
 
 #[test]
+//= test: RFC 5681 §3.2 fast-retransmit
 fn tahoe_vector() {
     // §2.1: window and flight 20: threshold 10, window 1, slow start from the lost segment.
     let mut e = sender(20, 100_000, &[("recovery", text("tahoe")), ("limited_transmit", Value::Bool(false))]);
@@ -101,6 +105,8 @@ fn tahoe_vector() {
 }
 
 #[test]
+//= test: RFC 6582 §3.2 step-3-partial
+//= test: RFC 6582 §3.2 step-3-full
 fn newreno_vector() {
     // §2.3: 20 in flight, 1 and 5 lost: 13 after three duplicates, 28 after 18; partial acknowledgment 25; full.
     let options = [("recovery", text("newreno")), ("limited_transmit", Value::Bool(false))];
@@ -129,6 +135,7 @@ fn newreno_vector() {
 }
 
 #[test]
+//= test: RFC 6582 §4 timer
 fn impatient_newreno_restarts_the_timer_on_the_first_partial_acknowledgment_only() {
     for (impatient, deadlines) in [(true, [1302, 1400, 1400]), (false, [1302, 1400, 1450])] {
         let options = [("recovery", text("newreno")), ("newreno_impatient", Value::Bool(impatient))];
@@ -171,6 +178,7 @@ fn the_timer_starts_anew_with_a_retransmission_if_asked() {
 }
 
 #[test]
+//= test: RFC 6582 §3.2 step-3-full
 fn newreno_leaves_at_the_threshold_if_asked() {
     let options = |full| [("recovery", text("newreno")), ("newreno_full_window", Value::Bool(full))];
     for (full, window) in [(false, 2.0), (true, 10.0)] {
@@ -185,6 +193,7 @@ fn newreno_leaves_at_the_threshold_if_asked() {
 }
 
 #[test]
+//= test: RFC 6582 §3.2 step-2-recover
 fn duplicates_below_the_recovery_point_start_no_second_recovery() {
     let mut e = sender(20, 100_000, &[("recovery", text("newreno"))]);
     numbers(&mut e, 200);
@@ -199,6 +208,7 @@ fn duplicates_below_the_recovery_point_start_no_second_recovery() {
 }
 
 #[test]
+//= test: RFC 5681 §2 duplicate-ack
 fn an_overtaken_acknowledgment_is_no_duplicate() {
     let mut e = sender(20, 100_000, &[("recovery", text("newreno"))]);
     numbers(&mut e, 200);
@@ -210,6 +220,8 @@ fn an_overtaken_acknowledgment_is_no_duplicate() {
 }
 
 #[test]
+//= test: RFC 5681 §3.2 limited-flight
+//= test: RFC 3042 §2 two-segments
 fn limited_transmit_sends_one_segment_on_each_of_two_duplicates() {
     for recovery in ["newreno", "prr"] {
         let told = |n: u32| if recovery == "prr" { sack(1, &[(2, 1 + n)]) } else { ack(1) };
@@ -227,6 +239,10 @@ fn limited_transmit_sends_one_segment_on_each_of_two_duplicates() {
 }
 
 #[test]
+//= test: RFC 6675 §4 set-pipe
+//= test: RFC 6675 §4 next-seg-1
+//= test: RFC 6675 §5 enter
+//= test: RFC 6675 §5 leave
 fn rfc_6675_vector() {
     // §7: 20 out, 1 and 2 lost. The third duplicate: both lost, pipe 16, window 10; then one out below a pipe of 10.
     let mut e = sender(20, 20_000, &[("recovery", text("sack"))]);
@@ -249,6 +265,8 @@ fn rfc_6675_vector() {
 }
 
 #[test]
+//= test: RFC 6675 §4 next-seg-3
+//= test: RFC 6675 §4 next-seg-4
 fn rfc_6675_fills_holes_and_rescues_the_tail_when_nothing_else_is_left() {
     let mut e = sender(20, 20_000, &[("recovery", text("sack"))]);
     numbers(&mut e, 200);
@@ -259,6 +277,9 @@ fn rfc_6675_fills_holes_and_rescues_the_tail_when_nothing_else_is_left() {
 }
 
 #[test]
+//= test: RFC 9937 §6 recover-fs
+//= test: RFC 9937 §6 first-retransmission
+//= test: RFC 9937 §6 end
 fn proportional_rate_reduction_vector() {
     // §8: RecoverFS 20, threshold 14. 22 out, two known to be delivered before the third duplicate. 700 bytes per
     // segment delivered, and a segment leaves when 1000 have come together; the first one at once. In ns-3 the two count
@@ -302,6 +323,7 @@ fn below_the_threshold_ns3_adds_only_to_what_ends_with_a_retransmission() {
 }
 
 #[test]
+//= test: RFC 8985 §6.2 step-4-window
 fn rack_waits_for_a_quarter_of_the_round_trip_time_before_it_calls_a_hole_a_loss() {
     let options = [("recovery", text("prr")), ("loss_detection", text("rack"))];
     let mut e = sender(3, 3000, &options);
@@ -317,6 +339,7 @@ fn rack_waits_for_a_quarter_of_the_round_trip_time_before_it_calls_a_hole_a_loss
 }
 
 #[test]
+//= test: RFC 8985 §6.2 step-2-newest
 fn rack_in_linux_measures_by_what_lies_below_the_hole() {
     // 1 and 2 leave at 200 ms, 3 at 250 ms, 2 is lost. One acknowledgment at 350 ms brings 1, 150 ms old, and 3, 100 ms old.
     // 25 ms of patience: by the newest delivery 2 is overdue (RFC 8985 §6.2 step 2), in Linux it may be as old as 1 was.
@@ -335,6 +358,7 @@ fn rack_in_linux_measures_by_what_lies_below_the_hole() {
 }
 
 #[test]
+//= test: RFC 8985 §6.2 step-1-ambiguous
 fn a_short_answer_to_a_retransmission_tells_rack_nothing_without_a_sample() {
     let options = [("recovery", text("prr")), ("loss_detection", text("rack"))];
     let mut e = rfc(&options);
@@ -356,6 +380,9 @@ fn a_short_answer_to_a_retransmission_tells_rack_nothing_without_a_sample() {
 }
 
 #[test]
+//= test: RFC 9293 §3.8.3 r2-data
+//= test: RFC 6298 §5 5.4-resend
+//= test: RFC 6298 §5 5.5-back-off
 fn timeouts_double_until_an_acknowledgment_and_the_connection_gives_up_at_last() {
     let mut e = sender(1, 5000, &[("data_retries", Value::Int(8))]);
     assert_eq!(numbers(&mut e, 1000), [1]);
@@ -371,6 +398,7 @@ fn timeouts_double_until_an_acknowledgment_and_the_connection_gives_up_at_last()
 }
 
 #[test]
+//= test: RFC 5681 §3.1 ssthresh-held
 fn a_timeout_halves_the_threshold_once_however_often_it_repeats() {
     let mut e = sender(20, 100_000, &[]);
     numbers(&mut e, 200);
@@ -381,6 +409,7 @@ fn a_timeout_halves_the_threshold_once_however_often_it_repeats() {
 }
 
 #[test]
+//= test: RFC 6298 §3 karn
 fn an_acknowledgment_of_a_retransmission_is_no_sample_without_timestamps() {
     let mut e = sender(2, 5000, &[]);
     numbers(&mut e, 200);
@@ -395,6 +424,8 @@ fn an_acknowledgment_of_a_retransmission_is_no_sample_without_timestamps() {
 }
 
 #[test]
+//= test: RFC 6298 §3 karn
+//= test: RFC 7323 §4.1 echo-sample
 fn with_timestamps_a_retransmission_gives_a_sample_of_the_copy_that_arrived() {
     for (rule, rounded) in [("rfc6298", Span(0)), ("linux", Span(700_000))] {
         sample_of_the_copy_that_arrived(rule, rounded);

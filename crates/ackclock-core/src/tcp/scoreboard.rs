@@ -141,6 +141,7 @@ impl Scoreboard {
 
     /// Bytes believed to be in the network (RFC 6675 `Pipe`).
     #[inline]
+    //= RFC 6675 §4 set-pipe
     pub fn pipe(&self) -> u64 {
         (self.nxt - self.una).wrapping_add(self.beyond)
     }

@@ -42,6 +42,7 @@ fn what_was_forgotten_is_not_delivered_again() {
 }
 
 #[test]
+//= test: RFC 6675 §4 is-lost
 fn three_segments_above_a_hole_mean_loss() {
     // Segments 1..=20 out, 1 and 2 lost; 3, 4, 5 arrive.
     let mut b = sent(20);
@@ -59,6 +60,7 @@ fn three_segments_above_a_hole_mean_loss() {
 }
 
 #[test]
+//= test: RFC 6675 §4 is-lost
 fn three_ranges_mean_loss() {
     let mut b = sent(20);
     for s in [3, 6] {
@@ -71,6 +73,7 @@ fn three_ranges_mean_loss() {
 }
 
 #[test]
+//= test: RFC 6675 §4 next-seg-3
 fn rescue_and_hole_rules() {
     let mut b = sent(10);
     sack(&mut b, 4, 6);
@@ -81,6 +84,7 @@ fn rescue_and_hole_rules() {
 }
 
 #[test]
+//= test: RFC 8985 §6.2 step-5-lost
 fn overdue_segments_are_lost_in_time_order() {
     // A sent at 0, B at 1 ms; B delivered at 41 ms, reordering window 10 ms: A is lost at 50 ms.
     let ms = Span::from_millis;

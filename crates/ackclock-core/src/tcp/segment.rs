@@ -119,6 +119,7 @@ impl Segment {
     }
 
     /// Offers a window scale of at most 14.
+    //= RFC 7323 §2.3 shift-limit
     pub fn set_window_scale(&mut self, shift: u8) {
         self.options = (self.options & !SCALE_MASK) | OPT_SCALE | shift.min(14);
     }
@@ -144,6 +145,7 @@ impl Segment {
 
     /// Adds SACK blocks, as many as there is room for.
     #[inline]
+    //= RFC 2018 §4 as-many
     pub fn extend_sack(&mut self, blocks: impl Iterator<Item = SackBlock>) {
         let room = MAX_SACK_BLOCKS - usize::from(self.has_timestamps());
         let used = usize::from(self.sack_count).min(room);
@@ -199,6 +201,7 @@ impl Segment {
 ///
 /// Right while the two are less than 2^31 apart; windows are below 2^30 because the scale is at most 14.
 #[inline]
+//= RFC 9293 §3.4 modulo
 pub fn unwrap_seq(wire: u32, origin: u32, near: u64) -> u64 {
     let near_wire = origin.wrapping_add(near as u32);
     let diff = wire.wrapping_sub(near_wire) as i32;
@@ -207,6 +210,7 @@ pub fn unwrap_seq(wire: u32, origin: u32, near: u64) -> u64 {
 
 /// True when wire number `a` comes before `b` (RFC 9293 §3.4).
 #[inline]
+//= RFC 9293 §3.4 modulo
 pub fn seq_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
@@ -216,12 +220,14 @@ mod tests {
     use super::*;
 
     #[test]
+    //= test: RFC 9293 §3.4 modulo
     fn wrapping_order() {
         assert!(seq_before(0xFFFF_FF00, 0x0000_0100));
         assert!(!seq_before(0x0000_0100, 0xFFFF_FF00));
     }
 
     #[test]
+    //= test: RFC 9293 §3.4 modulo
     fn positions_survive_the_wrap() {
         let origin = u32::MAX - 999;
         for near in [0u64, 500, 1000, 5_000_000_000] {
@@ -249,6 +255,7 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 2018 §4 as-many
     fn a_fourth_block_and_timestamps_exclude_each_other() {
         let block = |n: u32| SackBlock { start: n, end: n + 1 };
         let mut ack = Segment { flags: flags::ACK, ..Segment::default() };

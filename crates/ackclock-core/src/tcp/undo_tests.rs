@@ -32,6 +32,9 @@ fn undone(e: &Endpoint) -> (u64, u64) {
 }
 
 #[test]
+//= test: RFC 5682 §3.1 step-2
+//= test: RFC 5682 §3.1 step-3
+//= test: RFC 4015 §3.2 restore
 fn f_rto_takes_a_spurious_timeout_back() {
     let mut e = timed_out(&[("frto", ON)]);
     // The originals were late. The first acknowledgment lets two new segments out instead of what is held for lost.
@@ -59,6 +62,7 @@ fn a_duplicate_of_a_retransmission_counts_as_delivered_as_linux_has_it() {
 }
 
 #[test]
+//= test: RFC 5682 §3.1 step-3
 fn f_rto_with_selective_acknowledgments_of_originals_is_spurious_too() {
     let mut e = timed_out(&[("frto", ON)]);
     assert_eq!(after(&mut e, 1210, &sack(2, &[])), [11, 12]);
@@ -67,6 +71,7 @@ fn f_rto_with_selective_acknowledgments_of_originals_is_spurious_too() {
 }
 
 #[test]
+//= test: RFC 5682 §3.1 step-3
 fn f_rto_goes_on_repairing_a_genuine_timeout() {
     let mut e = timed_out(&[("frto", ON)]);
     // The retransmission arrived and new data leaves; what it brings is that only the new data came.
@@ -79,6 +84,7 @@ fn f_rto_goes_on_repairing_a_genuine_timeout() {
 }
 
 #[test]
+//= test: RFC 5682 §3.1 step-2
 fn f_rto_needs_new_data() {
     let mut e = sender(10, 10_000, &[("frto", ON)]);
     numbers(&mut e, 200);
@@ -90,6 +96,7 @@ fn f_rto_needs_new_data() {
 }
 
 #[test]
+//= test: RFC 5682 §3.1 step-1
 fn f_rto_does_not_judge_a_timeout_that_interrupts_a_recovery() {
     let mut e = sender(10, 100_000, &[("frto", ON)]);
     numbers(&mut e, 200);
@@ -149,6 +156,7 @@ fn all_retransmissions_must_be_duplicates() {
 }
 
 #[test]
+//= test: RFC 2883 §5 read
 fn a_duplicate_inside_the_second_block_counts_and_copies_of_the_network_do_not() {
     let mut e = recovering(&[]);
     after(&mut e, 310, &dsack(1, (3, 3), &[(2, 4)]));
@@ -193,6 +201,7 @@ fn recovering_with_timestamps(eifel: bool) -> Endpoint {
 }
 
 #[test]
+//= test: RFC 3522 §3.2 detection
 fn an_echo_older_than_the_retransmission_takes_the_recovery_back() {
     for (eifel, echo, undo) in [(true, 200, true), (true, 302, false), (false, 200, false)] {
         let mut e = recovering_with_timestamps(eifel);
@@ -205,6 +214,7 @@ fn an_echo_older_than_the_retransmission_takes_the_recovery_back() {
 }
 
 #[test]
+//= test: RFC 3522 §3.2 detection
 fn an_echo_older_than_the_retransmission_takes_a_timeout_back() {
     for (echo, undo) in [(200, true), (1100, false)] {
         let mut e = rfc(&[("iw", Value::Int(10)), ("iw_bound", text("none")), ("eifel", ON)]);

@@ -54,12 +54,14 @@ impl Validation {
     }
 
     /// Whether a window of `cwnd` bytes is validated with `una` acknowledged.
+    //= RFC 7661 §4.3 frozen
     fn validates(&self, cwnd: u64, una: u64) -> bool {
         una < self.defined_from || self.pipe_ack.is_none_or(|f| 2 * f.get() >= cwnd)
     }
 }
 
 impl ControlBlock {
+    //= RFC 7661 §4.2 pipe-ack
     fn sampling_period(&self) -> Span {
         (self.rtt.smoothed() * 3).max(LEAST_SAMPLING)
     }
@@ -100,6 +102,7 @@ impl ControlBlock {
 
     /// The window is about to be reduced with `flight` bytes outstanding, for a `loss` that recovery repairs or for
     /// another reason: one that is not validated shrinks from what is used of it. Returns the flight to signal.
+    //= RFC 7661 §4.4.1 loss
     pub fn flight_to_reduce(&mut self, now: Time, flight: u64, loss: bool) -> u64 {
         let Some(v) = self.validation.as_mut().filter(|v| v.since.is_some()) else { return flight };
         if loss {
@@ -128,6 +131,7 @@ impl ControlBlock {
     }
 
     /// Halves the window for every five minutes since `since` (RFC 7661 §4.4.3).
+    //= RFC 7661 §4.4.3 five-minutes
     fn expire(&mut self, now: Time, since: Time, idle: Span) {
         let periods = now.since(since).0 / NON_VALIDATED_PERIOD.0;
         if let Some(v) = &mut self.validation {

@@ -20,6 +20,7 @@ fn using_a_fifth() -> Endpoint {
 }
 
 #[test]
+//= test: RFC 7661 §4.3 frozen
 fn the_window_grows_when_half_of_it_is_used() {
     let mut e = using_a_fifth();
     e.tx.write(20_000);
@@ -34,6 +35,7 @@ fn the_window_grows_when_half_of_it_is_used() {
 }
 
 #[test]
+//= test: RFC 7661 §4.4.1 loss
 fn a_loss_reduces_what_is_used_less_what_is_sent_again() {
     let mut e = using_a_fifth();
     e.tx.write(8_000);
@@ -49,6 +51,7 @@ fn a_loss_reduces_what_is_used_less_what_is_sent_again() {
 }
 
 #[test]
+//= test: RFC 7661 §4.2 pipe-ack
 fn what_was_used_counts_when_little_is_outstanding() {
     let mut e = validating(20, 8_000);
     assert_eq!(numbers(&mut e, 100).len(), 8);
@@ -65,6 +68,7 @@ fn what_was_used_counts_when_little_is_outstanding() {
 }
 
 #[test]
+//= test: RFC 7661 §4.4.3 five-minutes
 fn an_idle_window_stays_for_five_minutes_and_is_then_halved() {
     let resumed = |seconds: u64, options: &[(&str, Value)]| {
         let mut e = sender(10, 10_000, options);

@@ -6,6 +6,7 @@ use crate::cc::Signal;
 use crate::tcp::peer_window::PeerWindow;
 
 #[test]
+//= test: RFC 5681 §4.1 idle-restart
 fn an_idle_time_shrinks_the_window_as_the_rule_says() {
     for (rule, window, threshold) in [("rfc5681", 10.0, 4.0), ("linux", 10.0, 30.0), ("none", 40.0, 4.0)] {
         for (idle, shrinks) in [(500, false), (5000, true)] {
@@ -79,6 +80,8 @@ fn linux_restarts_by_whole_packets_and_whole_ticks() {
 }
 
 #[test]
+//= test: RFC 9293 §3.8.6.1 probe
+//= test: RFC 9293 §3.8.6.1 probe-interval
 fn a_closed_window_is_probed_with_doubling_intervals_and_nothing_else_changes() {
     let mut e = sender(10, 10_000, &[]);
     e.tx.peer = PeerWindow::new(2001, 0);
@@ -105,6 +108,7 @@ fn a_closed_window_is_probed_with_doubling_intervals_and_nothing_else_changes() 
 }
 
 #[test]
+//= test: RFC 9293 §3.10.7.4 acceptable
 fn data_beyond_the_window_is_refused_and_answered() {
     let mut e = connected(rfc(&[("receive_buffer", Value::Int(4000)), ("initial_receive_window", Value::Int(4000))]));
     assert_eq!(give(&mut e, 200, &data(4001, 1000))[0].sack().len(), 0);
@@ -113,6 +117,7 @@ fn data_beyond_the_window_is_refused_and_answered() {
 }
 
 #[test]
+//= test: RFC 9293 §3.8.6.2.1 sws-sender
 fn a_window_below_one_segment_is_used_when_it_is_half_of_the_largest_or_stays() {
     // The largest window ever was 300 bytes: filled at once.
     let mut e = sender(10, 10_000, &[]);
@@ -127,6 +132,8 @@ fn a_window_below_one_segment_is_used_when_it_is_half_of_the_largest_or_stays() 
 }
 
 #[test]
+//= test: RFC 9293 §3.7.4 nagle
+//= test: RFC 9293 §3.7.4 nagle-off
 fn a_short_segment_waits_under_nagle_only() {
     for (nagle, left) in [(false, vec![(1, 1000), (1001, 300)]), (true, vec![(1, 1000)])] {
         let mut e = sender(10, 1300, &[("nagle", Value::Bool(nagle))]);

@@ -10,6 +10,7 @@ use ackclock_core::rng::Stream;
 const CASES: u64 = 200_000;
 
 #[test]
+//= test: RFC 9293 §3.8.6 shrinking-peer
 fn nothing_that_a_peer_sends_breaks_an_endpoint() {
     let mut all = Met::default();
     for case in 0..cases(CASES) {

@@ -114,6 +114,7 @@ fn invariant_05_one_reduction_per_episode_and_never_below_the_least_windows() {
 }
 
 #[test]
+//= test: RFC 3168 §6.1.2 once-a-window
 fn invariant_05_marks_reduce_once_per_window_too() {
     let marking = cases(|c| {
         c.set("ecn", text(["classic", "accurate"][(c.seed % 2) as usize]));
@@ -127,6 +128,7 @@ fn invariant_05_marks_reduce_once_per_window_too() {
 }
 
 #[test]
+//= test: RFC 6298 §5 5.1-start
 fn invariant_06_a_timer_runs_while_data_is_outstanding() {
     let interrupted = cases(|c| {
         let from = c.seed % 2_000_000_000;
@@ -158,6 +160,7 @@ fn invariant_07_what_was_late_and_not_lost_is_taken_back() {
 }
 
 #[test]
+//= test: RFC 6675 §4 set-pipe
 fn invariant_08_the_scoreboard_equals_what_is_recomputed_from_scratch() {
     let selective = cases(|c| {
         c.set("sack", Value::Bool(true));
@@ -233,6 +236,7 @@ fn invariant_10_the_same_seed_gives_the_same_trace_in_any_thread() {
 }
 
 #[test]
+//= test: RFC 9937 §6 proportional
 fn invariant_11_proportional_rate_reduction_keeps_its_proportion() {
     let reducing = cases(|c| {
         c.set("recovery", text("prr"));

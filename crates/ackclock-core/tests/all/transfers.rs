@@ -79,6 +79,7 @@ fn every_combination_of_algorithms_delivers() {
 }
 
 #[test]
+//= test: RFC 9293 §3.4 modulo
 fn sequence_numbers_wrap_in_the_middle_of_a_transfer() {
     for seed in 0..200 {
         let mut c = rough(Profile::ALL[seed as usize % 4], seed);
@@ -109,6 +110,7 @@ fn more_than_4_gib_are_delivered_with_losses_and_reordering() {
 }
 
 #[test]
+//= test: RFC 9293 §3.6.1 half-close
 fn both_directions_carry_data_and_close_in_either_order() {
     for (first, second) in [(0, 5_000), (5_000, 0), (0, 0)] {
         for seed in 0..50 {

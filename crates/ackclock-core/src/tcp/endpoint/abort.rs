@@ -15,6 +15,7 @@ impl Endpoint {
     }
 
     /// The application gives the connection up: what was not sent is lost, and the peer is reset (RFC 9293 §3.10.5, ABORT).
+    //= RFC 9293 §3.10.5 abort
     pub fn abort(&mut self) {
         if matches!(self.state, State::SynReceived | State::Established) && !self.finished() {
             self.reset_due = Some(self.tx.tcb.iss.wrapping_add(self.tx.tcb.board.nxt().max(1) as u32));
@@ -31,7 +32,9 @@ impl Endpoint {
 
     /// A segment comes to a connection that is over, or never was: it is reset, unless it is a reset (RFC 9293 §3.10.7.1).
     #[cold]
+    //= RFC 9293 §3.5.2 reset-for-closed
     pub(super) fn on_segment_when_over(&mut self, seg: &Segment) {
+        //= RFC 9293 §3.10.7.1 no-reset-for-reset
         if seg.has(flags::RST) {
             return;
         }

@@ -23,6 +23,7 @@ impl Endpoint {
 
     /// Answers a segment outside of the window, of which nothing is taken but the news that data came twice.
     #[cold]
+    //= RFC 9293 §3.10.7.4 acceptable
     pub(super) fn on_out_of_window(&mut self, now: Time, pos: u64, seg: &Segment) {
         if seg.len > 0 {
             self.rx.refuse(pos, pos + u64::from(seg.len), seg.len);
@@ -36,6 +37,7 @@ impl Endpoint {
 
     /// Answers a segment whose acknowledgment is not acceptable. Linux says nothing to one of what it has not sent.
     #[cold]
+    //= RFC 9293 §3.10.7.4 ack-of-unsent
     pub(super) fn on_unacceptable_ack(&mut self, now: Time, seg: &Segment) {
         let board = &self.tx.tcb.board;
         let of_unsent = unwrap_seq(seg.ack, self.tx.tcb.iss, board.una()) > board.nxt();
@@ -46,6 +48,7 @@ impl Endpoint {
 
     /// Says where the connection stands, to a peer that may have sent something else than what came (RFC 5961 §7).
     #[cold]
+    //= RFC 5961 §7 throttle
     pub(super) fn challenge(&mut self, now: Time) {
         if self.challenged_at.is_none_or(|at| now.since(at) >= CHALLENGE_INTERVAL) {
             self.challenged_at = Some(now);

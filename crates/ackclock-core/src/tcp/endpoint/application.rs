@@ -10,6 +10,7 @@ impl Endpoint {
     }
 
     /// The application closes its direction: a FIN follows what it wrote.
+    //= RFC 9293 §3.6.1 half-close
     pub fn close(&mut self) {
         self.rx.has_been_read();
         self.tx.stream.close();

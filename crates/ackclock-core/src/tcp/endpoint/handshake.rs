@@ -48,6 +48,7 @@ impl Endpoint {
     }
 
     /// A reset counts when it answers our SYN or is exactly what we expect next (RFC 9293 §3.10.7, RFC 5961 §3.2).
+    //= RFC 9293 §3.5.3 reset-is-checked
     pub(super) fn on_reset_in_handshake(&mut self, seg: &Segment) {
         let ours = seg.has(flags::ACK) && seg.ack == self.tx.tcb.iss.wrapping_add(1);
         let expected = seg.seq == self.rx.origin().wrapping_add(1);
@@ -57,6 +58,7 @@ impl Endpoint {
     }
 
     /// The peer asks for the connection.
+    //= RFC 9293 §3.5 three-way
     pub(super) fn on_request(&mut self, now: Time, seg: &Segment) {
         self.take_syn(now, seg);
         self.state = State::SynReceived;
@@ -64,6 +66,7 @@ impl Endpoint {
     }
 
     /// The SYN, ACK of a peer that opened the connection at the same time (RFC 9293 §3.5, figure 8).
+    //= RFC 9293 §3.5 simultaneous-open
     pub(super) fn answers_both_syns(&self, seg: &Segment) -> bool {
         let acknowledged = seg.ack == self.tx.tcb.iss.wrapping_add(1);
         seg.has(flags::SYN | flags::ACK) && seg.seq == self.rx.origin() && acknowledged
@@ -73,13 +76,18 @@ impl Endpoint {
     pub(super) fn take_syn(&mut self, now: Time, seg: &Segment) {
         self.rx.open(seg.seq);
         self.sack = self.tx.config().offers_sack() && seg.sack_permitted();
+        //= RFC 7323 §3.2 negotiation
         self.timestamps = self.tx.config().timestamps && seg.has_timestamps();
+        //= RFC 7323 §2.2 both-sides
         self.scaled = seg.window_scale().is_some();
+        //= RFC 9293 §3.7.1 default-mss
         let peer_mss = if seg.mss == 0 { 536 } else { u32::from(seg.mss).max(LEAST_MSS) };
+        //= RFC 9293 §3.7.1 smaller-mss
         self.mss = self.mss.min(peer_mss);
         self.tx.set_mss(self.mss);
         self.rx.set_mss(self.mss);
         (self.ts_recent, self.ts_recent_at) = (seg.tsval(), now);
+        //= RFC 7323 §2.2 syn-unscaled
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.tx.peer = PeerWindow::new(1 + u64::from(seg.window), seg.window_scale().unwrap_or(0));
         self.agree_on_ecn(self.wanted_feedback().agree(seg, self.tx.tcb.congestion.needs().ecn));
@@ -114,6 +122,7 @@ impl Endpoint {
         } else if self.syn_retries > 0 {
             self.tx.tcb.rtt.after_lost_syn();
         }
+        //= RFC 5681 §3.1 lost-syn
         self.establish(now, self.syn_retries >= self.tx.config().iw_lost_syns && !self.answers_first_syn(seg));
         if !seg.has(flags::SYN) {
             self.tx.peer.established(seg.window);
@@ -133,6 +142,7 @@ impl Endpoint {
         self.tx.config().eifel && self.timestamps && seg.has_timestamps() && seg.tsecr() == self.first_syn_stamp
     }
 
+    //= RFC 9293 §3.8.3 r2-syn
     pub(super) fn on_syn_timeout(&mut self) {
         let linear = if self.state == State::SynSent { self.tx.config().syn_linear_timeouts } else { 0 };
         if self.syn_retries >= self.tx.config().syn_retries + linear {
@@ -160,6 +170,7 @@ impl Endpoint {
         let mut seg = Segment {
             seq: self.tx.tcb.iss,
             window,
+            //= RFC 9293 §3.7.1 send-mss
             mss: self.mss.min(65_535) as u16,
             flags: flags::SYN,
             ..Segment::default()
@@ -172,6 +183,7 @@ impl Endpoint {
             self.wanted_feedback().ask(&mut seg);
         }
         let needs = self.tx.tcb.congestion.needs();
+        //= RFC 3168 §6.1.1 syn-not-ect
         if needs.ecn != EcnUse::Classic {
             // RFC 8257 §3.5: a full queue would otherwise be worse to it than to the data.
             seg.ecn = codepoint(needs);

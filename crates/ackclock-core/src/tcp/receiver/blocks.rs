@@ -24,6 +24,7 @@ impl Blocks {
     }
 
     /// Duplicate data, to report first, in place of any before it.
+    //= RFC 2883 §4 first-block
     pub fn set_duplicate(&mut self, range: (u64, u64)) {
         self.held().duplicate = Some(range);
     }
@@ -41,6 +42,7 @@ impl Blocks {
     }
 
     /// Moves `range` to the front (RFC 2018 §4); what it swallowed goes.
+    //= RFC 2018 §4 first-block
     pub fn first(&mut self, range: (u64, u64)) {
         let mut keep = Report::default();
         keep[0] = range;

@@ -41,11 +41,13 @@ impl Receiver {
 
     /// Payload at `pos..end` came with this ECN field and, if `cwr`, the news that the sender has reduced its window.
     /// Called before the payload is taken. True when an acknowledgment is to leave ahead of everything else.
+    //= RFC 3168 §6.1.3 echo
     pub fn on_marking(&mut self, ecn: Ecn, cwr: bool, pos: u64, end: u64) -> bool {
         let ce = ecn == Ecn::Ce;
         self.stats.ce_segments += u64::from(ce);
         if self.marks.feedback == Feedback::Accurate {
             self.marks.packets += u64::from(ce);
+            //= RFC 9768 §3.2.2.5.1 ack-on-marks
             self.marks.unreported += u32::from(ce);
             self.ack_now |= ce && (!self.marks.ce || self.marks.unreported >= MOST_UNREPORTED);
             self.marks.ce = ce;
@@ -79,6 +81,7 @@ impl Receiver {
 
     /// Whether the segments acknowledged were marked is exact: a change is told at once, and what waits for its
     /// acknowledgment is acknowledged apart, as it came.
+    //= RFC 8257 §3.2 ce-state
     fn on_dctcp_mark(&mut self, ce: bool) -> bool {
         let changed = ce != self.marks.ce;
         self.marks.ce = ce;

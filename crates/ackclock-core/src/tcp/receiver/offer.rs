@@ -96,6 +96,7 @@ impl Receiver {
     /// Least step of the right edge (RFC 9293 §3.8.6.2.2): a segment, or half of the room where that is less, but what
     /// the window field can express.
     #[inline]
+    //= RFC 9293 §3.8.6.2.2 sws-receiver
     fn step(&self) -> u64 {
         let room = self.linux.as_ref().map_or(self.buffer, |l| l.window.offer());
         (room / 2).min(self.mss).max(1 << self.scale)
@@ -122,6 +123,7 @@ impl Receiver {
     }
 
     /// The window field; moves the right edge, never to the left.
+    //= RFC 9293 §3.8.6 no-shrinking-offer
     pub(super) fn window_field(&mut self, scale: u8) -> u16 {
         let free = self.free();
         let promised = self.edge.saturating_sub(self.nxt);

@@ -4,6 +4,7 @@ use super::Receiver;
 
 impl Receiver {
     /// Keeps `pos..end`, which lies above a hole.
+    //= RFC 9293 §3.10.7.4 out-of-order
     pub(super) fn store(&mut self, pos: u64, end: u64) {
         self.stats.out_of_order += 1;
         let mut new = 0;
@@ -59,6 +60,7 @@ impl Receiver {
 
     /// `start..end` came again, which the next acknowledgment says (RFC 2883).
     #[cold]
+    //= RFC 2883 §4 first-block
     pub(super) fn report_duplicate(&mut self, start: u64, end: u64) {
         self.blocks.set_duplicate((start, end));
         self.blocks_due = true;

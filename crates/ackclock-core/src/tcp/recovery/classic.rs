@@ -28,6 +28,7 @@ impl Recovery {
                 if e.advanced {
                     self.new_ack_in_recovery(e, d, tcb);
                 } else if e.duplicate {
+                    //= RFC 5681 §3.2 inflation
                     // Each duplicate is a segment that left the network (RFC 5681 §3.2 step 4).
                     tcb.congestion.hold_at(tcb.window() + u64::from(tcb.mss));
                 }
@@ -47,8 +48,10 @@ impl Recovery {
         }
     }
 
+    //= RFC 5681 §3.2 fast-retransmit
     fn count_duplicate(&mut self, e: &AckEvent<'_>, tcb: &mut ControlBlock, timers: &mut Timers) {
         self.dup_acks += 1;
+        //= RFC 6582 §3.2 step-2-recover
         // RFC 6582 §3.2 step 2: duplicates of what was sent before the last recovery do not start another. RFC 5681's
         // Reno has no such rule; after a timeout, whose retransmissions bring duplicates of their own, it is kept.
         let guarded = self.careful || self.repair == Repair::NewReno || tcb.config.careful;
@@ -56,6 +59,7 @@ impl Recovery {
             return;
         }
         let mss = u64::from(tcb.mss);
+        //= RFC 5681 §3.2 limited-flight
         let flight = tcb.board.occupied().saturating_sub(self.limited_sent);
         self.signal_loss(e.now, flight, false, tcb);
         tcb.stats.recoveries += 1;
@@ -80,6 +84,7 @@ impl Recovery {
     fn new_ack_in_recovery(&mut self, e: &AckEvent<'_>, d: &Delivery, tcb: &mut ControlBlock) {
         let mss = u64::from(tcb.mss);
         if self.repair == Repair::NewReno && tcb.board.una() < self.point {
+            //= RFC 6582 §3.2 step-3-partial
             // Partial acknowledgment: the next hole is lost too (RFC 6582 §3.2 step 3).
             tcb.board.mark_head();
             self.forced = true;
@@ -88,6 +93,7 @@ impl Recovery {
             return;
         }
         let target = tcb.recovery_target();
+        //= RFC 6582 §3.2 step-3-full
         let window = match self.repair {
             Repair::NewReno if !tcb.config.newreno_full_window => target.min(tcb.board.pipe().max(mss) + mss),
             _ => target,

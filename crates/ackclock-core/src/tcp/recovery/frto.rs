@@ -24,6 +24,7 @@ impl Frto {
 
     /// The repair of a timeout from `phase` begins; `again`: the same segment timed out before. RFC 5682 §3.1 step 1
     /// and §3.2: not when a recovery was under way.
+    //= RFC 5682 §3.1 step-1
     pub fn begin(&mut self, now: Time, phase: Phase, again: bool) {
         let calm = matches!(phase, Phase::Open | Phase::Disorder | Phase::Reduction);
         self.since = (self.on && (calm || again)).then_some(now);
@@ -42,6 +43,7 @@ impl Recovery {
             return;
         }
         let Some(since) = self.frto.since else { return };
+        //= RFC 5682 §3.1 step-3
         // Step 3.b: something sent once, before the timeout, has arrived.
         let before = |sent: Option<(Time, Time)>| sent.is_some_and(|(first, _)| first < since);
         if (before(d.ack_xmit) || before(d.sack_xmit)) && self.undo_timeout(e, true, tcb) {
@@ -54,6 +56,7 @@ impl Recovery {
                 self.frto.end();
             }
         } else if e.advanced && una < self.point {
+            //= RFC 5682 §3.1 step-2
             // Step 2.b: up to two new segments, or, without any, the conventional repair.
             self.point = nxt;
             self.repairs_wait = !e.stream.exhausted(nxt) && nxt < e.peer.edge();

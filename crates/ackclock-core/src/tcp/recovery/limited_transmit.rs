@@ -15,6 +15,7 @@ impl Recovery {
     }
 
     #[cold]
+    //= RFC 3042 §2 two-segments
     fn limited_transmit_room(&self, tcb: &ControlBlock) -> u64 {
         if self.is_selective() || !self.limited_transmit {
             return 0;

@@ -200,6 +200,7 @@ impl Recovery {
     /// Whether an acknowledgment that does not advance is a duplicate by what it reports: with SACK something new
     /// (RFC 6675 §2), without it nothing but itself: number and window `repeated` (RFC 5681 §2).
     #[inline]
+    //= RFC 6675 §2 duplicate-ack
     pub fn is_duplicate(&self, d: &Delivery, repeated: bool) -> bool {
         if self.is_selective() { d.sacked > 0 } else { repeated }
     }
@@ -261,7 +262,9 @@ impl Recovery {
         if tcb.board.outstanding() == 0 {
             return true;
         }
+        //= RFC 5681 §3.1 ssthresh-held
         let again = self.phase == Phase::Loss && self.timer.expired_at(una);
+        //= RFC 9293 §3.8.3 r2-data
         if self.timer.expire(una, again) > tcb.config.data_retries {
             return false;
         }
@@ -273,7 +276,9 @@ impl Recovery {
         let before = (tcb.window(), tcb.ssthresh());
         tcb.congestion.release();
         let flight = tcb.flight_to_reduce(now, tcb.board.occupied(), false);
+        //= RFC 5681 §3.1 loss-window
         tcb.signal(now, Signal::Timeout { flight, repeated });
+        //= RFC 2018 §8 left-edge
         // A receiver that has the first segment would have acknowledged it: it has thrown away what it reported (RFC 2018 §8).
         if tcb.config.clear_sack_on_rto || tcb.board.is_head_sacked() {
             tcb.board.forget_sacks();
@@ -298,11 +303,13 @@ impl Recovery {
         self.cause = Cause::Timeout;
         tcb.enter_phase(now, Phase::Loss);
         self.point = tcb.board.nxt();
+        //= RFC 6298 §5 5.4-resend
         self.careful = true;
         self.no_duplicates();
         self.forced = true;
         self.repairs_wait = false;
         self.tail.end();
+        //= RFC 6298 §5 5.5-back-off
         tcb.rtt.back_off();
         timers.clear(Timer::Reorder);
         timers.clear(Timer::Probe);
@@ -358,6 +365,7 @@ impl Recovery {
     /// The hole to fill although nothing is known to be lost (RFC 6675 `NextSeg` rules 3 and 4, with nothing lost and
     /// nothing new to send): so acknowledgments keep coming. `pipe`: bytes in the network.
     #[inline(never)]
+    //= RFC 6675 §4 next-seg-4
     pub fn speculative(&mut self, pipe: u64, tcb: &mut ControlBlock) -> Option<Hole> {
         let by_count = tcb.config.loss_detection == LossDetection::Dupack;
         if self.repairs_wait || !by_count || !self.is_selective() || pipe + u64::from(tcb.mss) > tcb.window() {

@@ -31,6 +31,7 @@ impl Prr {
     pub fn on_ack(&mut self, delivered: u64, in_flight: u64, ssthresh: u64, safe: bool, mss: u64) -> u64 {
         self.delivered += delivered;
         let mut allowed = if in_flight > ssthresh {
+            //= RFC 9937 §6 proportional
             let share = (u128::from(self.delivered) * u128::from(ssthresh)).div_ceil(u128::from(self.reference));
             let share = u64::try_from(share).unwrap_or(u64::MAX);
             i64::try_from(self.round(share, mss)).unwrap_or(i64::MAX) - self.out as i64
@@ -39,12 +40,14 @@ impl Prr {
             if safe || self.rule != Some(PrrRule::Ns3) {
                 n = n.max(self.delivered as i64 - self.out as i64);
             }
+            //= RFC 9937 §6 safe-ack
             if safe {
                 n += mss as i64;
             }
             n.min(i64::try_from(ssthresh - in_flight).unwrap_or(i64::MAX))
         };
         if self.out == 0 {
+            //= RFC 9937 §6 first-retransmission
             // The first fast retransmission always leaves.
             allowed = allowed.max(mss as i64);
         }
@@ -81,12 +84,14 @@ mod tests {
     }
 
     #[test]
+    //= test: RFC 9937 §6 proportional
     fn proportional_part() {
         assert_eq!(allowed(20, 14), [1, 2, 3, 3, 4, 5, 5, 6, 7, 7]);
         assert_eq!(allowed(20, 10), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
     }
 
     #[test]
+    //= test: RFC 9937 §6 safe-ack
     fn slow_start_part_after_burst_loss() {
         // 100 in flight, ssthresh 50, 90 lost: pipe 10. One segment delivered.
         assert_eq!(Prr::new(100, PrrRule::Rfc9937).on_ack(1, 10, 50, false, 1) - 10, 1);

@@ -84,10 +84,12 @@ impl Rack {
 
     /// Takes what an acknowledgment delivered (§6.2 steps 1 to 3).
     #[inline]
+    //= RFC 8985 §6.2 step-2-newest
     pub fn update(&mut self, d: &Delivery) {
         if !self.on {
             return;
         }
+        //= RFC 8985 §6.2 step-3-reordering
         self.reordering_seen |= d.reordering > 0;
         if let Some(k) = d.rack {
             self.advanced = true;
@@ -111,15 +113,18 @@ impl Rack {
 
     /// The reordering window (§6.2 step 4). `repairing`: losses are being repaired; `many`: at least
     /// [`REORDERING_THRESHOLD`] segments are selectively acknowledged.
+    //= RFC 8985 §6.2 step-4-window
     pub fn reo_wnd(&self, repairing: bool, many: impl FnOnce() -> bool, rtt: &RttEstimator) -> Span {
         if !self.reordering_seen && (repairing || many()) {
             return Span::ZERO;
         }
+        //= RFC 8985 §6.2 step-4-bound
         let window = (rtt.min().0 / 4 * self.steps()).min(rtt.smoothed().0);
         Span(self.stamps.of(Time(window)).0)
     }
 
     /// A duplicate was reported: once per round trip the window gets wider, where there is reordering.
+    //= RFC 8985 §6.2 step-4-dsack
     pub fn widen(&mut self, una: u64, nxt: u64) {
         let w = &mut self.reo_wnd;
         if self.reordering_seen && w.round.is_none_or(|end| una >= end) {

@@ -61,6 +61,7 @@ impl Recovery {
     /// After the repair of losses, which said whether the window may `grow`: reduces it for marks. `safe`: SND.UNA
     /// advanced and no loss was found. `flight`: what was outstanding before the acknowledgment. Returns whether it may still grow.
     #[cold]
+    //= RFC 3168 §6.1.2 once-a-window
     pub fn respond_to_marks(
         &mut self,
         now: Time,
@@ -106,6 +107,7 @@ impl Recovery {
         self.reduction = Reduction { active: true, end: tcb.board.nxt() };
         self.undo.stands();
         let minds = tcb.congestion.needs().ecn != EcnUse::Accurate && !tcb.congestion.recovers();
+        //= RFC 3168 §6.1.2 one-segment
         if before <= mss && minds && !Self::reduces_by_prr(tcb) {
             // RFC 3168 §6.1.2: the window cannot be smaller, so the next segment waits for a retransmission timeout.
             tcb.set_window(now, mss);

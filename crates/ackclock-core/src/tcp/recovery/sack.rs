@@ -95,6 +95,7 @@ impl Recovery {
         if e.duplicate {
             self.dup_acks += 1;
         }
+        //= RFC 6675 §5.1 after-timeout
         // After a timeout everything is marked already, and what was sent later waits (RFC 6675 §5.1).
         if self.phase == Phase::Loss {
             return;
@@ -147,6 +148,7 @@ impl Recovery {
     }
 
     /// Fast recovery begins (RFC 6675 §5 step 4, RFC 9937 §6).
+    //= RFC 6675 §5 enter
     fn enter(&mut self, now: Time, d: &Delivery, tcb: &mut ControlBlock) {
         // A timer has no acknowledgment before which more was outstanding.
         let flight = d.flight.max(tcb.board.occupied()).saturating_sub(self.limited_sent);
@@ -163,6 +165,7 @@ impl Recovery {
         self.begin_recovery(tcb.board.nxt(), tcb);
         let reference = match tcb.config.prr {
             PrrRule::Rfc9937 => {
+                //= RFC 9937 §6 recover-fs
                 // RecoverFS: outstanding before this acknowledgment less what was SACKed before it (RFC 9937 §6).
                 tcb.board.occupied() - tcb.board.sacked() + d.bytes
             }
@@ -185,6 +188,7 @@ impl Recovery {
     }
 
     /// The recovery point is acknowledged, of fast recovery or of a timeout's repair.
+    //= RFC 6675 §5 leave
     fn leave(&mut self, e: &AckEvent<'_>, tcb: &mut ControlBlock) {
         let recovering = self.phase == Phase::Recovery;
         if recovering {
@@ -193,6 +197,7 @@ impl Recovery {
         let undone = self.undo_at_the_end(e, tcb);
         if recovering {
             let window = if undone { tcb.congestion.control().cwnd } else { tcb.recovery_target() };
+            //= RFC 9937 §6 end
             tcb.recovered(e.now, window);
         }
         self.phase = Phase::Open;

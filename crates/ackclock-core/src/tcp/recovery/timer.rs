@@ -86,6 +86,7 @@ impl RetransmissionTimer {
     }
 
     /// What was sent before a delivered segment has `wait` left until it is lost (RFC 8985 §6.2).
+    //= RFC 8985 §6.2 step-5-timer
     pub fn start_reordering(&self, now: Time, wait: Span, tcb: &ControlBlock, timers: &mut Timers) {
         let wait = wait + self.slack;
         timers.set_after(Timer::Reorder, now, wait);
@@ -121,7 +122,9 @@ impl RetransmissionTimer {
 impl Recovery {
     /// RFC 6298 §5.2 and §5.3: an acknowledgment of new data restarts or stops the timer.
     #[inline(always)]
+    //= RFC 6298 §5 5.3-restart
     pub fn restart_timer(&mut self, now: Time, tcb: &ControlBlock, timers: &mut Timers) {
+        //= RFC 6298 §5 5.2-stop
         if tcb.board.outstanding() == 0 {
             timers.clear(Timer::Rto);
             timers.clear(Timer::Reorder);
@@ -129,6 +132,7 @@ impl Recovery {
             return;
         }
         let partial = self.repair == Repair::NewReno && self.phase == Phase::Recovery;
+        //= RFC 6582 §4 timer
         if partial && self.timer.impatient && !self.first_partial {
             return;
         }

@@ -80,12 +80,14 @@ impl TailProbe {
 impl Recovery {
     /// RFC 8985 §7.2: data is outstanding, none of it selectively acknowledged, and nothing is being repaired.
     #[inline]
+    //= RFC 8985 §7.2 conditions
     pub(super) fn may_probe(&self, tcb: &ControlBlock) -> bool {
         self.tail.on && matches!(self.phase, Phase::Open | Phase::Reduction) && tcb.board.sacked() == 0
     }
 
     /// The probe timeout, at most `limit`, the time left until the retransmission timeout.
     #[inline]
+    //= RFC 8985 §7.2 pto
     fn probe_timeout(&self, limit: Span, tcb: &ControlBlock) -> Span {
         let srtt = tcb.rtt.smoothed();
         let wait = if srtt == Span::ZERO {
@@ -95,6 +97,7 @@ impl Recovery {
         } else {
             srtt * 2 + self.timer.slack()
         };
+        //= RFC 8985 §7.2 before-rto
         wait.min(limit)
     }
 
@@ -131,10 +134,12 @@ impl Recovery {
             return;
         }
         let calm = matches!(self.phase, Phase::Open | Phase::Reduction) && tcb.board.lost() == 0;
+        //= RFC 8985 §7.3 one-probe
         if calm && self.tail.end.is_none() {
             self.tail.due = true;
             // The way for what leaves whatever the window.
             self.forced = true;
+            //= RFC 8985 §7.3 rearm
             timers.set_after(Timer::Rto, now, tcb.rtt.rto());
         } else if self.timer.is_shared() {
             timers.set_after(Timer::Rto, now, RetransmissionTimer::since_head(now, tcb));
@@ -163,6 +168,7 @@ impl Recovery {
     }
 
     #[cold]
+    //= RFC 8985 §7.4 repaired-loss
     fn judge_outstanding_probe(&mut self, end: u64, e: &AckEvent<'_>, d: &Delivery, tcb: &mut ControlBlock) {
         let ack = tcb.board.una();
         if ack < end {

@@ -63,6 +63,7 @@ impl Undo {
     }
 
     /// The reaction must stand whatever comes: the network marked packets, too.
+    //= RFC 4015 §3.2 marks-stand
     pub fn stands(&mut self) {
         self.prior = None;
     }
@@ -84,6 +85,7 @@ impl Undo {
     }
 
     /// The acknowledgment answers what was sent before the first retransmission, or nothing was sent again at all.
+    //= RFC 3522 §3.2 detection
     fn answers_original(&self, seg: &Segment) -> bool {
         if !self.by_timestamp || self.marker.is_none() {
             return false;
@@ -116,6 +118,7 @@ impl Recovery {
     /// Takes a report of a duplicate delivery (RFC 2883) in the first SACK block of `seg`, if there is one that
     /// retransmissions explain. `una`: SND.UNA before this acknowledgment, `ack` after it; `largest_window`: the peer's
     /// largest, bytes.
+    //= RFC 2883 §5 read
     pub fn take_dsack(
         &mut self,
         seg: &Segment,
@@ -180,6 +183,7 @@ impl Recovery {
     }
 
     /// Takes the last reaction back. `late`: what is marked lost was late as well.
+    //= RFC 4015 §3.2 restore
     fn take_back(&mut self, now: Time, late: bool, tcb: &mut ControlBlock) {
         if late {
             tcb.board.forgive();

@@ -99,6 +99,7 @@ impl Delivery {
             if !sacked_now {
                 self.acked_retransmitted = true;
                 // The original came (RFC 8985 §6.2 step 2). A selective acknowledgment echoes an older segment.
+                //= RFC 8985 §6.2 step-1-ambiguous
                 if self.unanswered.is_some_and(|t| r.xmit >= t) {
                     return;
                 }

@@ -31,6 +31,7 @@ impl Scoreboard {
 
     /// RFC 6675 `IsLost`: marks what lies below `dupthresh` SACKed ranges or more than (dupthresh - 1) segments of
     /// SACKed bytes. Returns the bytes newly lost.
+    //= RFC 6675 §4 is-lost
     pub fn mark_by_count(&mut self, dupthresh: u64, mss: u32) -> u64 {
         let (mut ranges, mut bytes) = (0, 0);
         let mut boundary = None;
@@ -73,6 +74,7 @@ impl Scoreboard {
     }
 
     /// A timeout under RFC 8985 §6.3: the head is lost, and whatever was sent at least `age` ago, as `stamps` tell.
+    //= RFC 8985 §6.3 timeout
     pub fn mark_older(&mut self, now: Time, stamps: Stamps, age: Span) -> u64 {
         let head = self.records.head();
         let old = |r: &Record| stamps.of(now).since(stamps.of(r.xmit)) >= age;
@@ -86,6 +88,7 @@ impl Scoreboard {
     /// RFC 8985 §6.2 step 5: marks what was sent before `k` and is older than `age`, its round-trip time and the reordering
     /// window. Returns the bytes newly lost and, if something is waiting, how long until all of it is overdue. Times are told
     /// apart by `stamps`.
+    //= RFC 8985 §6.2 step-5-lost
     pub fn mark_overdue(&mut self, now: Time, stamps: Stamps, k: RackSegment, age: Span) -> (u64, Option<Span>) {
         let now = stamps.of(now);
         let due = |r: &Record| (stamps.of(r.xmit) + age).since(now);
@@ -173,6 +176,7 @@ impl Scoreboard {
     }
 
     /// Forgets all SACK information (RFC 2018 §8, in case the receiver reneged).
+    //= RFC 2018 §8 forget
     pub fn forget_sacks(&mut self) {
         for n in self.records.head()..self.records.tail() {
             let r = self.records.get_mut(n);

@@ -19,6 +19,7 @@ impl Scoreboard {
 
     /// The lost segment to send next: the lowest one (RFC 6675 `NextSeg` rule 1).
     #[inline]
+    //= RFC 6675 §4 next-seg-1
     pub fn next_lost(&mut self) -> Option<Hole> {
         if self.pending == 0 {
             return None;
@@ -35,6 +36,7 @@ impl Scoreboard {
     }
 
     /// A hole below the highest SACKed position that is not known to be lost (RFC 6675 `NextSeg` rule 3).
+    //= RFC 6675 §4 next-seg-3
     pub fn next_hole(&mut self) -> Option<Hole> {
         let (_, top) = self.ranges.last()?;
         self.high_rxt = self.high_rxt.max(self.records.head());
