@@ -65,3 +65,49 @@ fn a_syn_on_an_open_connection_is_answered_and_not_taken() {
         assert_eq!((e.state(), told.len()), (State::Established, answers));
     }
 }
+
+#[test]
+//= test: RFC 9293 §3.10.7.1 no-reset-for-reset
+fn a_reset_is_not_answered_by_a_reset() {
+    let mut e = rfc(&[]);
+    e.refuse();
+    assert_eq!(give(&mut e, 1, &syn()).len(), 1);
+    for flags in [flags::RST, flags::RST | flags::ACK] {
+        assert_eq!(give(&mut e, 2, &Segment { flags, ..syn() }).len(), 0);
+    }
+}
+
+#[test]
+//= test: RFC 9293 §3.8.6.1 probe-for-ever
+fn a_closed_window_is_probed_as_long_as_the_probes_are_acknowledged() {
+    let mut e = rfc(&[]);
+    e.connect();
+    sent(&mut e, 0);
+    give(&mut e, 100, &Segment { options: 0, ..syn_ack() });
+    e.tx.write(65_535 + 1000);
+    let mut now = 200;
+    while e.tx.positions().1 < 65_536 {
+        sent(&mut e, now);
+        now += 100;
+        e.on_segment(at(now), &Segment { window: 0, ..ack(e.tx.positions().1 as u32) });
+    }
+    sent(&mut e, now);
+    for _ in 0..100 {
+        let due = expire(&mut e);
+        assert_eq!(sent(&mut e, due).len(), 1);
+        e.on_segment(at(due + 10), &Segment { window: 0, ..ack(65_536) });
+        assert_eq!(e.state(), State::Established);
+    }
+    let due = expire(&mut e);
+    sent(&mut e, due);
+    assert_eq!(give(&mut e, due + 10, &Segment { window: 1000, ..ack(65_536) })[0].len, 1000);
+}
+
+#[test]
+//= test: RFC 3168 §6.1.1 syn-not-ect
+fn a_syn_that_asks_for_classic_ecn_is_not_ecn_capable() {
+    let mut e = rfc(&[("ecn", Value::Text("classic".to_owned()))]);
+    e.connect();
+    let asked = sent(&mut e, 0)[0];
+    assert_eq!((asked.ace(), asked.ecn), (0b011, Ecn::NotEct));
+}
