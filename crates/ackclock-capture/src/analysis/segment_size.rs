@@ -8,6 +8,8 @@ use super::packing::Coder;
 
 /// Segments in a row below the size after which the size is taken to have fallen.
 const FELL: u32 = 16;
+/// Most segments that a super-packet is taken apart into: 512 kB of 1448 bytes are 363.
+const MOST: u32 = 512;
 /// The largest segment of a sender whose peer's SYN was not seen: an interface of 1500 bytes.
 pub const UNOFFERED: u32 = 1460;
 /// From this size on a length that is a multiple of it is a super-packet.
@@ -37,7 +39,10 @@ impl SegmentSize {
         } else {
             // A super-packet of whole segments: the fewest that fit the bound and share it evenly.
             let least = length.div_ceil(bound.max(1));
-            if let Some(count) = (least..=least.saturating_mul(2)).find(|count| length % *count == 0) {
+            if least > MOST {
+                return;
+            }
+            if let Some(count) = (least..=2 * least).find(|count| length % *count == 0) {
                 self.take(length / count);
             }
         }
@@ -59,6 +64,8 @@ impl SegmentSize {
         if both & 1 != 0 {
             c.int(below);
             c.int(fewer);
+        } else {
+            (*below, *fewer) = (0, 0); // another connection may have been here before
         }
     }
 
