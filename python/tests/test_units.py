@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ackclock.cli.plot import seconds
 from ackclock.errors import Problem
 from ackclock.scenario.values import units
 from ackclock.scenario.values.units import DURATION, PACKETS, RATE, SIZE, Quantity, QueueLimit
+
+
+@pytest.mark.parametrize("mu", ["\u00b5", "\u03bc"], ids=["micro sign", "Greek mu"])
+def test_plot_reads_both_letters_of_microseconds(mu: str) -> None:
+    assert seconds(f"250{mu}s", "--from") == pytest.approx(250e-6)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +29,8 @@ from ackclock.scenario.values.units import DURATION, PACKETS, RATE, SIZE, Quanti
         (RATE, "2Gbit/s", 2_000_000_000),
         (DURATION, "160 ms", 160_000_000),
         (DURATION, "0.1 us", 100),
+        (DURATION, "200 \u00b5s", 200_000),
+        (DURATION, "200 \u03bcs", 200_000),
         (DURATION, " 5 s ", 5_000_000_000),
         (DURATION, "2 min", 120_000_000_000),
         (DURATION, "0 s", 0),

@@ -156,7 +156,7 @@ def seconds(text: str | None, key: str) -> float | None:
     """A time on the command line: seconds, or with their unit."""
     if text is None:
         return None
-    found = _TIME.fullmatch(text.strip())
+    found = _TIME.fullmatch(text.strip().replace("\u03bc", "\u00b5"))
     if found is None:
         raise InputError(f"'{text}' is no time", "write 1.5, 1.5s or 300ms", key=key)
     return float(found[1]) * {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}[found[2] or ""]

@@ -61,6 +61,7 @@ class Quantity:
             raise Problem(f"{_show(str(value))} is not a {self.name}", f'write for instance "{self.example}"')
         if not unit:
             raise Problem(f"{_show(value)} has no unit", f'write for instance "{self.example}" ({self._list()})')
+        unit = unit.replace(GREEK_MU, MICRO_SIGN)
         if unit not in self.units:
             raise Problem(f"unknown unit {_show(unit)} in {_show(value)}", self._suggest(unit))
         if number < 0:
@@ -123,6 +124,9 @@ PACKETS = Quantity("number of packets", _units(packets=1, packet=1), "132 packet
 SEGMENTS = Quantity("number of segments", _units(segments=1, segment=1), "10 segments", 10**12)
 
 _BDP_MOST = 1000
+MICRO_SIGN = "\u00b5"
+GREEK_MU = "\u03bc"
+"""Unicode holds this letter equivalent to the micro sign (NFKC). Keyboards and editors write either."""
 _BITS = 10_000
 """Of a whole number that Python still turns into text."""
 _SHOWN = 60
