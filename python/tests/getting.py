@@ -50,6 +50,14 @@ class Wish:
     most: int | None = None
     """Answers at a time; others get `full`."""
     full: int = 503
+    later: int | None = None
+    """Status of answers to requests of pieces that do not begin with the first byte."""
+    first: int | None = None
+    """Status of answers to requests of a piece at the beginning."""
+    whole: bool = True
+    """Whether it gives the file to who asks for no piece; else 403."""
+    hold: threading.Event | None = None
+    """What the body of an answer waits for."""
     before: Callable[[int], None] | None = None
     """Called with the number of an answer before it is given."""
 
@@ -91,6 +99,15 @@ def answer(wish: Wish, asked: Message) -> tuple[int, dict[str, str], bytes]:
     start, end, status = 0, total, 200
     piece = asked.get("Range")
     unchanged = asked.get("If-Range") in (None, wish.etag)
+    if not piece and not wish.whole:
+        return 403, {"Content-Length": "0"}, b""
+    if piece and wish.first and piece.startswith("bytes=0-"):
+        return wish.first, {"Content-Length": "0"}, b""
+    if piece and wish.later and not piece.startswith("bytes=0-"):
+        if wish.later != 200:
+            more = {"Content-Range": f"bytes */{total}"} if wish.later == 416 else {}
+            return wish.later, {"Content-Length": "0", **more}, b""
+        piece = None
     if piece and wish.ranges and unchanged:
         first, last = piece.removeprefix("bytes=").split("-")
         start, end, status = int(first), min(int(last) + 1, total), 206
@@ -151,6 +168,9 @@ def _handler(served: Served) -> type[http.server.BaseHTTPRequestHandler]:
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
+            if wish.hold:
+                self.wfile.flush()
+                wish.hold.wait(60)
             self.body(wish, data, wish.cut(number) if wish.cut else None)
 
         def body(self, wish: Wish, data: bytes, cut: int | None) -> None:

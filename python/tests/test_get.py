@@ -6,6 +6,7 @@ import json
 import random
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -130,7 +131,8 @@ def test_a_file_that_changes_meanwhile_starts_anew_and_says_so(tmp_path: Path) -
     assert names(tmp_path) == ["a"]
 
 
-def test_a_file_that_changes_all_the_time_ends_it(tmp_path: Path) -> None:
+def test_a_server_with_another_tag_for_every_answer_is_asked_for_the_whole_file(tmp_path: Path) -> None:
+    """Replicas behind a balancer: an answer that is whole is of one of them."""
     with serving(Wish(content(9 * MB))) as server:
 
         def change(number: int) -> None:
@@ -138,8 +140,10 @@ def test_a_file_that_changes_all_the_time_ends_it(tmp_path: Path) -> None:
 
         server.wish.before = change
         done = get(f"{server.url}/a", tmp_path, connections=2)
-    assert done.returncode == 1
-    assert "changes all the time" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "its pieces are of another file each time; it is asked for as a whole" in done.stderr
+    assert (tmp_path / "a").read_bytes() == content(9 * MB)
+    assert names(tmp_path) == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -147,6 +151,7 @@ def test_a_file_that_changes_all_the_time_ends_it(tmp_path: Path) -> None:
     [
         lambda start, end, total: f"bytes {start + 1}-{end}/{total}",
         lambda start, end, total: f"bytes {start}-{end + 5}/{total}",
+        lambda start, end, total: f"bytes 0-{total - 1}/{total}",
         lambda start, end, total: "bytes */5",
         lambda start, end, total: "nonsense",
     ],
@@ -154,13 +159,67 @@ def test_a_file_that_changes_all_the_time_ends_it(tmp_path: Path) -> None:
 def test_a_wrong_content_range_is_not_written(tmp_path: Path, said: object) -> None:
     with serving(Wish(content(3 * MB), content_range=said)) as server:  # type: ignore[arg-type]
         done = get(f"{server.url}/a", tmp_path)
-    assert done.returncode in (0, 1)
-    # Without a length it takes all of it by one connection; with a wrong piece it ends.
-    if done.returncode == 0:
-        assert (tmp_path / "a").read_bytes() == content(3 * MB)
-    else:
-        assert "were asked for" in done.stderr
-        assert "a" not in names(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a").read_bytes() == content(3 * MB)
+    assert server.pieces()[-1] == "", "the whole file"
+
+
+@pytest.mark.parametrize("connections", [None, 1, 4])
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (200, "the server answers 200 OK where bytes "),
+        (416, "the server answers 416 Range Not Satisfiable where bytes "),
+        (403, "the server answers 403 Forbidden"),
+        (503, "the server answers 503 Service Unavailable"),
+    ],
+)
+def test_a_server_that_gives_the_first_piece_alone_is_asked_for_the_whole_file(
+    tmp_path: Path, status: int, said: str, connections: int | None
+) -> None:
+    with serving(Wish(content(3 * MB), later=status)) as server:
+        done = get(f"{server.url}/a", tmp_path, connections=connections, retries=1)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stderr
+    assert "it is asked for as a whole, over one connection" in done.stderr
+    assert (tmp_path / "a").read_bytes() == content(3 * MB)
+    assert names(tmp_path) == ["a"]
+
+
+def test_a_server_that_forbids_pieces_is_asked_for_the_whole_file(tmp_path: Path) -> None:
+    with serving(Wish(content(3 * MB), first=403)) as server:
+        done = get(f"{server.url}/a", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a").read_bytes() == content(3 * MB)
+
+
+def test_what_has_come_is_kept_where_the_whole_file_is_refused_too(tmp_path: Path) -> None:
+    with serving(Wish(content(3 * MB), later=403, whole=False)) as server:
+        done = get(f"{server.url}/a", tmp_path, connections=1)
+        assert done.returncode == 1
+        assert "403 Forbidden" in done.stderr
+        assert names(tmp_path) == ["a.part", "a.part.journal"]
+        server.wish.later = None
+        done = get(f"{server.url}/a", tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a").read_bytes() == content(3 * MB)
+
+
+def test_a_kill_before_the_first_byte_leaves_what_goes_on(tmp_path: Path) -> None:
+    """The moment is chosen by what is there: the journal, before anything of the file has come."""
+    held = threading.Event()
+    with serving(Wish(content(3 * MB), hold=held)) as server:
+        running = started(document(f"{server.url}/a", tmp_path))
+        while "a.part.journal" not in names(tmp_path):
+            assert running.poll() is None
+            time.sleep(0.001)
+        running.kill()
+        running.wait()
+        held.set()
+        assert (tmp_path / "a.part").stat().st_size == 0
+        done = get(f"{server.url}/a", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a").read_bytes() == content(3 * MB)
 
 
 def test_what_an_answer_of_an_error_says(tmp_path: Path) -> None:

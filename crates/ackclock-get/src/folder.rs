@@ -161,6 +161,11 @@ impl Folder {
         Ok(())
     }
 
+    /// Removes the journal: what comes is not by pieces.
+    pub fn forget(&self) {
+        let _ = fs::unlinkat(&*self.at, self.journal(), AtFlags::empty());
+    }
+
     /// Removes what cannot go on.
     pub fn discard(&self) {
         for name in [self.part(), self.journal()] {

@@ -12,16 +12,19 @@ const NAMELESS: &str = "download";
 pub fn safe(text: &str) -> Option<String> {
     let last = text.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last.chars().map(|c| if c.is_control() || invisible(c) { '_' } else { c }).collect();
-    let mut name = plain.trim().trim_start_matches('.').trim_end_matches('.').trim().to_owned();
-    while name.len() > MOST {
-        name.pop();
+    // Points and blanks together: behind a blank a point would hide the file all the same.
+    let edge = |c: char| c.is_whitespace() || c == '.';
+    let mut name = plain.trim_matches(edge);
+    if name.len() > MOST {
+        let cut = (0..=MOST).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+        name = name[..cut].trim_end_matches(edge);
     }
-    (!name.is_empty()).then_some(name)
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// Marks that change how text around them is shown: a name could pretend to end in another way.
 fn invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(c, '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// The name that a URL has.
@@ -98,6 +101,9 @@ mod tests {
             ("a\u{202e}fdp.exe", "a_fdp.exe"),
             ("a\nb\0c", "a_b_c"),
             ("  x.iso ", "x.iso"),
+            (". .bash_profile", "bash_profile"),
+            (" . .\u{a0}. .x. .", "x"),
+            ("a\u{61c}b", "a_b"),
         ] {
             assert_eq!(safe(given).as_deref(), Some(name), "{given:?}");
         }
@@ -105,6 +111,42 @@ mod tests {
             assert_eq!(safe(nothing), None, "{nothing:?}");
         }
         assert!(safe(&"é".repeat(300)).unwrap().len() <= MOST);
+    }
+
+    #[test]
+    fn a_name_is_never_hidden_and_stays_what_it_is() {
+        let parts = [
+            ".",
+            " ",
+            "a",
+            "/",
+            "\\",
+            "\u{a0}",
+            "\u{3000}",
+            "\t",
+            "é",
+            "\u{202e}",
+            "..",
+            "b.c",
+            "x".repeat(99).as_str(),
+        ]
+        .map(str::to_owned);
+        let mut state = 1u64;
+        let (mut found, mut cut) = (0, 0);
+        for _ in 0..200_000 {
+            let mut text = String::new();
+            for _ in 0..state >> 60 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                text += &parts[(state >> 33) as usize % parts.len()];
+            }
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let Some(name) = safe(&text) else { continue };
+            assert!(!name.starts_with('.') && name.len() <= MOST && !name.contains(['/', '\\', '\0']), "{text:?}");
+            assert_eq!(safe(&name).as_deref(), Some(name.as_str()), "{text:?}");
+            found += 1;
+            cut += usize::from(name.len() > MOST - 3);
+        }
+        assert!(found > 100_000 && cut > 100, "{found} names, {cut} of them cut");
     }
 
     #[test]

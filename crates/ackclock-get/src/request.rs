@@ -106,8 +106,7 @@ pub async fn first(
             let location =
                 location.ok_or_else(|| Problem::failed(format!("{}: a redirect to nowhere", address.text())))?;
             address = address.redirected(location)?;
-        } else if status == StatusCode::RANGE_NOT_SATISFIABLE && piece.is_some() {
-            // An empty file has no first byte, and a journal may be of a longer one.
+        } else if piece.is_some() && may_be_the_piece(status) {
             piece = None;
         } else if status == StatusCode::OK || (status == StatusCode::PARTIAL_CONTENT && piece.is_some()) {
             return Ok(First { link, response, address });
@@ -115,6 +114,23 @@ pub async fn first(
             return Err(Problem::failed(format!("{}: the server answers {status}", address.text())));
         }
     }
+}
+
+/// Whether an answer may refuse the piece and not the file. An empty file has no first byte, and a journal may be of a longer one;
+/// some servers forbid large pieces, or the header.
+fn may_be_the_piece(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::RANGE_NOT_SATISFIABLE
+            | StatusCode::BAD_REQUEST
+            | StatusCode::FORBIDDEN
+            | StatusCode::METHOD_NOT_ALLOWED
+            | StatusCode::NOT_ACCEPTABLE
+            | StatusCode::PRECONDITION_FAILED
+            | StatusCode::PAYLOAD_TOO_LARGE
+            | StatusCode::EXPECTATION_FAILED
+            | StatusCode::NOT_IMPLEMENTED
+    )
 }
 
 /// An answer, if it comes in time.
@@ -180,6 +196,12 @@ pub fn described(headers: &HeaderMap, partial: bool) -> File {
     let name = headers.get(header::CONTENT_DISPOSITION);
     let name = name.and_then(|value| crate::names::of_disposition(&String::from_utf8_lossy(value.as_bytes())));
     File { total, validator: validator(headers), name }
+}
+
+/// The size of the file in an answer that has none of the bytes asked for: `bytes */SIZE` (RFC 9110 §14.4).
+pub fn size_beside_none(headers: &HeaderMap) -> Option<u64> {
+    let text = headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
+    text.strip_prefix("bytes")?.trim().strip_prefix("*/")?.parse().ok()
 }
 
 /// A strong one (RFC 9110 §8.8): an entity tag that is not weak, or a time of change a second and more before the answer's.

@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::bucket::Bucket;
 use crate::connect::Connector;
 use crate::folder::Folder;
+use crate::journal::Journal;
 use crate::names;
 use crate::problem::Problem;
 use crate::ranges::{Piece, Ranges};
@@ -45,23 +46,48 @@ async fn whole(wanted: &Wanted) -> Result<(), Problem> {
     let mut report = Report::new(wanted.quiet, wanted.json);
     let home = Address::parse(&wanted.url)?;
     let mut changes = 0;
-    loop {
-        match download(wanted, &home, &mut report).await {
-            Ok(Some(summary)) => {
-                report.done(summary);
+    let why = loop {
+        match download(wanted, &home, &mut report, None).await {
+            Ok(Ended::Complete(summary)) => {
+                report.done(*summary);
                 return Ok(());
             }
-            Ok(None) if changes < CHANGES => {
+            Ok(Ended::Changed) if changes < CHANGES => {
                 changes += 1;
                 report.say(&format!("{}: the file has changed on the server; it starts anew", home.text()));
             }
-            Ok(None) => return Err(Problem::failed(format!("{}: the file changes all the time", home.text()))),
+            Ok(Ended::Changed) => break "its pieces are of another file each time".to_owned(),
+            Ok(Ended::NoPieces(why)) => break why,
             Err(problem) => {
                 report.clear();
                 return Err(problem);
             }
         }
+    };
+    // The last resort, with which other programs begin: all of it in one answer.
+    let why = if why.contains("://") { why } else { format!("{}: {why}", home.text()) };
+    report.say(&format!("{why}; it is asked for as a whole, over one connection"));
+    match download(wanted, &home, &mut report, Some(&why)).await {
+        Ok(Ended::Complete(summary)) => {
+            report.done(*summary);
+            Ok(())
+        }
+        Ok(Ended::Changed | Ended::NoPieces(_)) => Err(Problem::failed(why)),
+        Err(problem) => {
+            report.clear();
+            Err(problem)
+        }
     }
+}
+
+/// How a try ended that did not fail.
+enum Ended {
+    /// The file is there.
+    Complete(Box<Summary>),
+    /// It is another one now.
+    Changed,
+    /// The server's answers to requests of pieces cannot be used, and why.
+    NoPieces(String),
 }
 
 /// A signal that ends it.
@@ -92,8 +118,13 @@ fn named(name: &str) -> Result<(), Problem> {
     Err(Problem::input(format!("--name: {name:?} is not the name of a file in --dir")))
 }
 
-/// One try; none if the file has changed meanwhile.
-async fn download(wanted: &Wanted, home: &Address, report: &mut Report) -> Result<Option<Summary>, Problem> {
+/// One try: by pieces if the server gives them, or as a whole, because of what `as_a_whole` says.
+async fn download(
+    wanted: &Wanted,
+    home: &Address,
+    report: &mut Report,
+    as_a_whole: Option<&str>,
+) -> Result<Ended, Problem> {
     let (connector, asking) = (Connector::new(wanted), Asking::new(wanted, home)?);
     let guess = wanted.name.clone().unwrap_or_else(|| names::of_url(home));
     named(&guess)?;
@@ -103,7 +134,7 @@ async fn download(wanted: &Wanted, home: &Address, report: &mut Report) -> Resul
     }
     let piece = first_piece(&folder);
     let first = tokio::select! {
-        first = request::first(&connector, &asking, home, Some(piece)) => first?,
+        first = request::first(&connector, &asking, home, as_a_whole.is_none().then_some(piece)) => first?,
         problem = told_to_end() => return Err(problem),
     };
     let partial = first.response.status() == StatusCode::PARTIAL_CONTENT;
@@ -130,8 +161,9 @@ async fn download(wanted: &Wanted, home: &Address, report: &mut Report) -> Resul
     };
     let part = match (file.total, file.validator, partial && !none) {
         (Some(total), Some(validator), true) => {
-            let wrong = |why: String| Problem::failed(format!("{}: {why}", first.address.text()));
-            request::is_piece(first.response.headers(), piece).map_err(wrong)?;
+            if let Err(why) = request::is_piece(first.response.headers(), piece) {
+                return Ok(Ended::NoPieces(why));
+            }
             let (ranges, part) = gone_on(&folder, home, &validator, total, wanted.force, report)?;
             (summary.bytes, summary.resumed_bytes) = (total, ranges.there());
             let copy = part.try_clone().map_err(|e| Problem::failed(format!("a descriptor more: {e}")))?;
@@ -144,18 +176,27 @@ async fn download(wanted: &Wanted, home: &Address, report: &mut Report) -> Resul
                 report,
             )
             .await?;
-            if outcome == Outcome::Changed {
-                folder.discard();
-                return Ok(None);
+            match outcome {
+                Outcome::Complete => {}
+                Outcome::Changed => {
+                    folder.discard();
+                    return Ok(Ended::Changed);
+                }
+                Outcome::NoPieces(why) => return Ok(Ended::NoPieces(why)),
             }
             summary.received_bytes = total - summary.resumed_bytes;
             part
         }
         _ => {
             let part = folder.start(false, wanted.force)?;
+            folder.forget();
             report.step(
                 1,
-                if partial { "nothing says that pieces are of one file" } else { "the server gives no pieces" },
+                match as_a_whole {
+                    Some(_) => "the server's pieces cannot be used",
+                    None if partial => "nothing says that pieces are of one file",
+                    None => "the server gives no pieces",
+                },
             );
             let first = if partial {
                 drop(first);
@@ -181,7 +222,7 @@ async fn download(wanted: &Wanted, home: &Address, report: &mut Report) -> Resul
     };
     summary.checksum = checked(wanted, &part, &folder)?;
     folder.finish(&part, wanted.force)?;
-    Ok(Some(summary))
+    Ok(Ended::Complete(Box::new(summary)))
 }
 
 /// What an earlier download left, if it is of this file; and the part, locked.
@@ -204,15 +245,20 @@ fn gone_on(
         }
     });
     let part = folder.start(earlier.is_some() && why.is_none(), force)?;
+    // Before the first byte: what ends it from now on leaves something that can go on.
+    let keep = |ranges: Ranges| {
+        folder.keep(&part, &Journal::new(home.text(), validator, total, ranges.finished()))?;
+        Ok(ranges)
+    };
     if let Some(why) = why {
         report.say(&format!("{}.part {why}; it starts anew", folder.name));
-        return Ok((Ranges::new(total, &[]), part));
+        return Ok((keep(Ranges::new(total, &[]))?, part));
     }
     // A part that is shorter than its journal says was changed by somebody.
     let long = part.metadata().map(|found| found.len()).unwrap_or(0);
     let finished: Vec<Piece> = earlier.into_iter().flat_map(|journal| journal.finished).collect();
     let finished: Vec<Piece> = finished.into_iter().filter(|piece| piece.end <= long).collect();
-    Ok((Ranges::new(total, &finished), part))
+    Ok((keep(Ranges::new(total, &finished))?, part))
 }
 
 async fn by_pieces(

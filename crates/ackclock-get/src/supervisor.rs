@@ -33,6 +33,8 @@ pub enum Outcome {
     Complete,
     /// The file is another one now.
     Changed,
+    /// The server's answers to requests of pieces cannot be used, and why; little has come.
+    NoPieces(String),
 }
 
 /// Who decides on the number.
@@ -217,6 +219,7 @@ impl<'a> Supervisor<'a> {
             End::Done => return Ok(None),
             End::Changed => return Ok(Some(Outcome::Changed)),
             End::Broken(problem) => return Err(problem),
+            End::NoPiece(why) => return self.without_pieces(why).map(Some),
             End::Lost(why) | End::Refused(why) => why,
         };
         if !brought && others > 0 {
@@ -232,14 +235,26 @@ impl<'a> Supervisor<'a> {
         }
         self.failures += 1;
         if self.failures > self.retries {
-            let there = self.folder.name.clone();
-            return Err(Problem::failed(format!(
-                "{why}; what has come is kept, and the same command goes on ({there}.part)"
-            )));
+            return if refused { self.without_pieces(why).map(Some) } else { Err(self.kept_for_later(&why)) };
         }
         let wait = (0.25 * 2f64.powi(self.failures.min(10) as i32)).min(LONGEST_WAIT);
         self.wait_until = Instant::now() + Duration::from_secs_f64(wait);
         Ok(None)
+    }
+
+    /// The server does not give this piece, or no more of them. To ask for the whole file throws away what has come: where that is
+    /// half of it, the same command may go on later.
+    fn without_pieces(&self, why: String) -> Result<Outcome, Problem> {
+        let (there, total) = {
+            let state = self.shared.state();
+            (state.ranges.there(), state.ranges.total())
+        };
+        if there >= total / 2 { Err(self.kept_for_later(&why)) } else { Ok(Outcome::NoPieces(why)) }
+    }
+
+    fn kept_for_later(&self, why: &str) -> Problem {
+        let there = &self.folder.name;
+        Problem::failed(format!("{why}; what has come is kept, and the same command goes on ({there}.part)"))
     }
 
     /// Looks at sockets, decides, keeps, shows.

@@ -75,6 +75,8 @@ pub enum End {
     Done,
     /// The connection was lost.
     Lost(String),
+    /// The server answers a request of a piece with something else.
+    NoPiece(String),
     /// The server does not want so many.
     Refused(String),
     /// The file is another one now.
@@ -218,15 +220,30 @@ fn checked(shared: &Shared, response: &Response<Incoming>, asked: Piece) -> Resu
             if other || file.total.is_some_and(|total| total != shared.state().ranges.total()) {
                 return Err(End::Changed);
             }
-            let wrong = |why: String| End::Broken(Problem::failed(format!("{at}: {why}")));
+            let wrong = |why: String| End::NoPiece(format!("{at}: {why}"));
             request::is_piece(response.headers(), asked).map_err(wrong)
         }
-        StatusCode::OK | StatusCode::RANGE_NOT_SATISFIABLE => Err(End::Changed),
+        StatusCode::OK | StatusCode::RANGE_NOT_SATISFIABLE => {
+            let total = shared.state().ranges.total();
+            let same = if status == StatusCode::OK {
+                let file = request::described(response.headers(), false);
+                file.validator.is_none_or(|validator| validator == shared.validator)
+                    && file.total.is_none_or(|now| now == total)
+            } else {
+                request::size_beside_none(response.headers()) == Some(total)
+            };
+            let (first, last) = (asked.start, asked.end - 1);
+            Err(if same {
+                End::NoPiece(format!("{at}: the server answers {status} where bytes {first}-{last} were asked for"))
+            } else {
+                End::Changed
+            })
+        }
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             Err(End::Refused(format!("{at}: the server answers {status}")))
         }
         _ if status.is_server_error() => Err(End::Lost(format!("{at}: the server answers {status}"))),
-        _ => Err(End::Broken(Problem::failed(format!("{at}: the server answers {status}")))),
+        _ => Err(End::NoPiece(format!("{at}: the server answers {status}"))),
     }
 }
 
