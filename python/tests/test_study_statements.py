@@ -23,7 +23,7 @@ from studies import write_study
 
 PAPERS = ["blbe-slow-start", "high-bdp", "lte-web", "parallel-tcp", "split-tcp"]
 
-UNJUDGED_STATEMENTS = 7
+UNJUDGED_STATEMENTS = 5
 """How many statements of the five papers no claim judges. Fewer is better."""
 
 FIRST = '[[statement]]\ntext = "Both fill the path."\nwhere = "section 1"\nclaims = ["A1"]\n'
