@@ -52,7 +52,7 @@ def small(loaded: Loaded) -> ackclock.Result:
         # Series A and B in their readings, single sentences, then what goes beyond the paper.
         (
             False,
-            *[sum((3840, 2400, 3 * 960, 2 * 600, 160, 40, 20, 40, 10, 40, 120, 2430, 240, 240, 120, 36, 45, 90, 90, 3))],
+            sum((3840, 2400, 3 * 960, 2 * 600, 160, 40, 20, 40, 10, 40, 120, 2430, 240, 240, 120, 36, 45, 90, 90, 3)),
         ),
         (True, 60 + 48 + 60 + 8 + 12 + 144 + 24 + 8 + 8 + 4 + 4 + 4 + 4 + 8 + 12 + 3),
     ],
