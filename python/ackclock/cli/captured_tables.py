@@ -81,6 +81,7 @@ def _digest(done: Session, most: int) -> Digest:
         carrying.select(pl.len()).collect().item(),
         warnings.of(done.manifest),
         done.several,
+        done.unread,
     )
 
 

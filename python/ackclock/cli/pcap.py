@@ -70,9 +70,9 @@ def run(request: Request) -> int:
         request.plot.fits()
     if request.check:
         return _check(request, found)
-    if not (request.plain and found[0].label is None and _digested(request, found)):
-        _tabled(request, found)
-    return OK
+    if request.plain and found[0].label is None and (unread := _digested(request, found)) is not None:
+        return FAILED if unread else OK
+    return FAILED if _tabled(request, found) else OK
 
 
 def show(done: Session, *, as_json: bool = False) -> None:
@@ -108,8 +108,8 @@ def _again(done: Session, request: Request) -> int:
     return OK
 
 
-def _digested(request: Request, found: Sequence[inputs.Input]) -> bool:
-    """Print a summary without tables, if they are not needed for it."""
+def _digested(request: Request, found: Sequence[inputs.Input]) -> bool | None:
+    """Print a summary without tables, if they are not needed for it; whether packets were left out and no TCP found."""
     if len(found) == 1:
         own = digest.digest(found, request.options, request.most, anonymise=request.anonymise)
     else:
@@ -118,16 +118,16 @@ def _digested(request: Request, found: Sequence[inputs.Input]) -> bool:
         with progress() as report:
             own = digest.digest(found, request.options, request.most, anonymise=request.anonymise, report=report)
     if own is None:
-        return False
+        return None
     captured.files(own.captures)
     captured.largest(own, request.most)
     for warning in own.warnings:
         lines.warn(warning)
-    return True
+    return own.unread
 
 
-def _tabled(request: Request, found: Sequence[inputs.Input]) -> None:
-    """Make tables and print what is asked for of them."""
+def _tabled(request: Request, found: Sequence[inputs.Input]) -> bool:
+    """Make tables and print what is asked for of them; whether packets were left out and no TCP found."""
     from contextlib import ExitStack
 
     from ackclock.cli.progress import progress
@@ -142,6 +142,7 @@ def _tabled(request: Request, found: Sequence[inputs.Input]) -> None:
             done = until.enter_context(own)
             report(len(found), len(found))
         _print(done, request)
+        return done.unread
 
 
 def _print(done: Session, request: Request) -> None:

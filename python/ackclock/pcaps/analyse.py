@@ -15,8 +15,8 @@ import polars as pl
 from ackclock.pcaps import inputs, keep, record
 from ackclock.pcaps.inputs import LABEL, Input
 from ackclock.pcaps.keep import Kept
+from ackclock.pcaps.reading import UNREAD, Reader
 from ackclock.pcaps.reading import Options as Options
-from ackclock.pcaps.reading import Reader
 from ackclock.results.manifest import Manifest, captured, tables_of
 from ackclock.results.store import MANIFEST, OutputDirectory, Tables, read
 
@@ -82,6 +82,13 @@ class Session:
     def several(self) -> bool:
         """Whether there are several captures."""
         return len(self.manifest["runs"]) > 1
+
+    @property
+    def unread(self) -> bool:
+        """Whether nothing of TCP was found, and packets were left out that might have been."""
+        left_out = pl.sum_horizontal(UNREAD).sum().alias("unread")
+        segments, unread = self.table("captures").select(pl.col("segments").sum(), left_out).collect().row(0)
+        return not segments and bool(unread)
 
     def table(self, name: str) -> pl.LazyFrame:
         """A table, of which nothing is read yet."""

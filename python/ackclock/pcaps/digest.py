@@ -26,7 +26,7 @@ class Digest:
     """What is in captures: a row for each of their interfaces (`captures`), and for each of the largest `connections`.
 
     `carrying` is how many carry data, `warnings` what to know before figures are believed, `several` whether there are
-    several captures.
+    several captures, `unread` whether of none any TCP was found though packets were left out.
     """
 
     def __init__(
@@ -36,12 +36,14 @@ class Digest:
         carrying: int,
         warnings: Sequence[str],
         several: bool,
+        unread: bool,
     ) -> None:
         self.captures = captures
         self.connections = connections
         self.carrying = carrying
         self.warnings = warnings
         self.several = several
+        self.unread = unread
 
 
 def digest(
@@ -73,6 +75,7 @@ def digest(
         sum(capture.known["digest"]["carrying"] for capture in done),
         _warnings(done),
         len(done) > 1,
+        all(capture.unread for capture in done),
     )
 
 

@@ -11,7 +11,7 @@ from ackclock.pcaps.escaped import escaped
 
 TYPE_CHECKING = False  # what typing says, which takes time to load
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from ackclock.pcaps.inputs import Input
@@ -25,6 +25,27 @@ _MOST_BYTES = 2**63 - 1
 _EARLY_NS = 10**15
 """Captures whose first packet is of the first eleven days of 1970 count from the epoch: no clock shows that, so they
 are of a simulation, whose run begins there."""
+
+
+_UNREAD: Mapping[str, str] = {
+    "skipped_link_type": "{} is not known; capture at another interface, or convert the file (editcap -T)",
+    "skipped_tags": "they have more than four VLAN tags or MPLS labels",
+    "skipped_tunnels": "they are in more than four tunnels",
+    "skipped_interface": "their interface is not described in the file, or is beyond the limit",
+}
+"""Packets that may be of TCP all the same, by the reason for which they were not read."""
+
+UNREAD = (*_UNREAD, "skipped_not_ip")
+"""Columns of packets that may be of TCP and were left out."""
+
+_NO_IP = "encrypted frames, aggregates and protocols that are not read"
+
+
+def _link_types(interfaces: Sequence[Mapping[str, Any]]) -> str:
+    """The link types of the interfaces whose packets were all left out, else of all."""
+    own = sorted({entry["link_type"] for entry in interfaces if entry["packets"] and not entry["segments"]})
+    own = own or sorted({entry["link_type"] for entry in interfaces})
+    return f"link type {', '.join(map(str, own))}"
 
 
 class Options:
@@ -116,7 +137,25 @@ class Analysed:
             if drops := entry.get("drops"):
                 where = f" at {entry['name']}" if entry.get("name") else ""
                 found.append(f"{self.source.name}: the capture lost {drops} packets{where}")
+        skipped, packets = self.known["skipped"], self.packets
+        for name, why in _UNREAD.items():
+            if count := skipped.get(name, 0):
+                if name == "skipped_link_type":
+                    why = why.format(_link_types(self.known["interfaces"]))
+                found.append(f"{self.source.name}: {count} of {packets} packets were not read: {why}")
+        if packets and not self.segments and (count := skipped.get("skipped_not_ip", 0)):
+            found.append(f"{self.source.name}: in {count} of {packets} packets no IP was found: {_NO_IP}")
         return found
+
+    @property
+    def segments(self) -> int:
+        """Packets of TCP that were analysed."""
+        return sum(int(entry["segments"]) for entry in self.known["interfaces"])
+
+    @property
+    def unread(self) -> bool:
+        """Whether nothing of TCP was found, and packets were left out that might have been."""
+        return not self.segments and any(self.known["skipped"].get(name, 0) for name in UNREAD)
 
 
 class Reader:

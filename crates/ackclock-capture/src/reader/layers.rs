@@ -1,6 +1,6 @@
 //! What stands before IP in a frame: headers of links, tags, tunnels.
 
-use super::Skip;
+use super::{Skip, overlays, wrapped};
 use ackclock_core::packet::Address;
 use ackclock_core::packet::wire::{Ip, protocol};
 
@@ -24,6 +24,7 @@ mod ether {
     pub const MPLS_UPSTREAM: u16 = 0x8848;
     pub const PPPOE_SESSION: u16 = 0x8864;
     pub const QINQ: u16 = 0x88a8;
+    pub const ERSPAN: [u16; 2] = [0x88be, 0x22eb];
     pub const OLDER_QINQ: [u16; 2] = [0x9100, 0x9200];
     /// Numbers below are lengths (IEEE 802.3).
     pub const LEAST: u16 = 0x0600;
@@ -41,7 +42,7 @@ pub struct Stack {
 
 impl Stack {
     #[cold]
-    fn mix(&mut self, word: u64) {
+    pub(super) fn mix(&mut self, word: u64) {
         let product = u128::from(self.mixed ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
         self.mixed = (product as u64 ^ (product >> 64) as u64).wrapping_add(1);
     }
@@ -80,7 +81,7 @@ impl Stack {
 
 /// What comes next in a frame.
 #[derive(Clone, Copy, Debug)]
-enum Layer {
+pub(super) enum Layer {
     Ethernet,
     Llc,
     Ppp,
@@ -91,18 +92,18 @@ enum Layer {
 
 /// The number at `at`.
 #[inline]
-fn half(bytes: &[u8], at: usize) -> Result<u16, Skip> {
+pub(super) fn half(bytes: &[u8], at: usize) -> Result<u16, Skip> {
     match bytes.get(at..at + 2) {
         Some(&[a, b]) => Ok(u16::from_be_bytes([a, b])),
         _ => Err(Skip::Short),
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> Result<u32, Skip> {
+pub(super) fn word(bytes: &[u8], at: usize) -> Result<u32, Skip> {
     Ok(u32::from(half(bytes, at)?) << 16 | u32::from(half(bytes, at + 2)?))
 }
 
-fn byte(bytes: &[u8], at: usize) -> Result<u8, Skip> {
+pub(super) fn byte(bytes: &[u8], at: usize) -> Result<u8, Skip> {
     bytes.get(at).copied().ok_or(Skip::Short)
 }
 
@@ -121,7 +122,7 @@ pub fn network(link: u16, bytes: &[u8], stack: &mut Stack) -> Result<usize, Skip
 }
 
 /// What a frame of this link type begins with.
-fn first(link: u16, bytes: &[u8]) -> Result<(Layer, usize), Skip> {
+pub(super) fn first(link: u16, bytes: &[u8]) -> Result<(Layer, usize), Skip> {
     Ok(match link {
         0 | 108 => {
             // The number of the address family, in the order of whatever machine wrote it.
@@ -142,7 +143,7 @@ fn first(link: u16, bytes: &[u8]) -> Result<(Layer, usize), Skip> {
         10 => (Layer::Llc, FDDI_HEADER),
         113 => (cooked(half(bytes, 14)?), SLL_HEADER),
         276 => (cooked(half(bytes, 0)?), SLL2_HEADER),
-        _ => return Err(Skip::LinkType),
+        _ => wrapped::inside(link, bytes)?,
     })
 }
 
@@ -237,8 +238,21 @@ fn tagged(kind: u16, at: &mut usize, bytes: &[u8], stack: &mut Stack) -> Result<
 pub fn tunnelled(ip: &Ip<'_>, stack: &mut Stack) -> Result<Option<usize>, Skip> {
     match ip.protocol {
         protocol::IPV4 | protocol::IPV6 | protocol::GRE => inner(ip, stack).map(Some),
+        protocol::UDP => overlaid(ip, stack),
         _ => Ok(None),
     }
+}
+
+#[cold]
+fn overlaid(ip: &Ip<'_>, stack: &mut Stack) -> Result<Option<usize>, Skip> {
+    if ip.fragment.is_some_and(|fragment| fragment.offset > 0) {
+        return Ok(None);
+    }
+    let Some((layer, at)) = overlays::in_udp(ip.payload, stack) else { return Ok(None) };
+    stack.tunnel()?;
+    stack.address(&ip.source);
+    stack.address(&ip.destination);
+    Ok(Some(ip.header_len + behind(layer, at, ip.payload, stack)?))
 }
 
 #[cold]
@@ -272,10 +286,13 @@ fn inner(ip: &Ip<'_>, stack: &mut Stack) -> Result<usize, Skip> {
         }
         _ => return Err(Skip::NotIp),
     };
-    let layer = match kind {
-        ether::PPP => Layer::Ppp,
-        ether::BRIDGED => Layer::Ethernet,
-        kind => Layer::Type(kind),
+    let (layer, at) = match kind {
+        ether::PPP => (Layer::Ppp, at),
+        ether::BRIDGED => (Layer::Ethernet, at),
+        kind if ether::ERSPAN.contains(&kind) => {
+            (Layer::Ethernet, overlays::mirrored(kind, flags & 0x1000 != 0, at, bytes)?)
+        }
+        kind => (Layer::Type(kind), at),
     };
     Ok(ip.header_len + behind(layer, at, bytes, stack)?)
 }

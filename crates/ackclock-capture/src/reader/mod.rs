@@ -14,12 +14,14 @@ mod interface;
 mod layers;
 mod options;
 pub mod order;
+mod overlays;
 mod packet;
 mod pcap;
 mod pcapng;
 mod plain;
 mod source;
 mod unpack;
+mod wrapped;
 
 use capture::Found;
 
