@@ -6,9 +6,12 @@ simulator in conformance/test_virtual_time.py.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
+import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -401,3 +404,37 @@ def test_kernels_are_listed_and_removed(tmp_path: Path, capsys: pytest.CaptureFi
     kept_kernel(tmp_path, one("other"))
     assert main(["kernel", "remove", "mine"]) == 2
     assert capsys.readouterr().err == "ackclock: no kernel 'mine' is built; there is other\n"
+
+
+def test_two_builds_of_one_kernel_wait_for_each_other(tmp_path: Path) -> None:
+    order: list[str] = []
+    asked = threading.Event()
+
+    def second() -> None:
+        def say(text: str) -> None:
+            order.append(text)
+            asked.set()
+
+        with build.alone(tmp_path, say):
+            order.append("second")
+
+    with build.alone(tmp_path, order.append):
+        other = threading.Thread(target=second)
+        other.start()
+        assert asked.wait(60)
+        order.append("first")
+    other.join(60)
+    assert order == ["waiting for another build of this kernel", "first", "second"]
+
+
+def test_what_a_killed_build_leaves_behind_keeps_the_lock(tmp_path: Path) -> None:
+    with build.alone(tmp_path, print) as lock:
+        compiler = subprocess.Popen(["sleep", "600"], pass_fds=(lock,))
+    try:
+        with (tmp_path / ".lock").open("w") as own, pytest.raises(BlockingIOError):
+            fcntl.flock(own, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        compiler.kill()
+        compiler.wait()
+    with build.alone(tmp_path, print):
+        pass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import re
@@ -9,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,23 +128,39 @@ def _built(request: Request, where: tuple[Path, str], place: Path, say: Say, beg
     work = place / sources.together(with_what)[:16]  # of other settings make compiles again only what they change
     copy, out = work / "source", work / "build"
     out.mkdir(parents=True, exist_ok=True)
-    say("copying what has changed")
-    if sources.follow(tree, found, copy, patches.files(patch)):
-        patches.apply(patch, copy, f"the patch for virtual time does not fit Linux {version}")
-        sources.remember(copy, found)
-    log = work / "build.log"
-    log.unlink(missing_ok=True)
-    _configure(copy, out, settings, log)
-    lost = check(request.config, (out / ".config").read_text(encoding="utf-8"), copy, version)
-    (out / _SETTINGS).write_text(settings, encoding="utf-8")
-    if lost:
-        say(f"Linux {version} is built without {', '.join(lost)}, which it does not have")
-    _make(copy, out, log, say)
-    image = out / "linux"
-    image_digest = hashlib.sha256(image.read_bytes()).hexdigest()
-    seconds = round(time.monotonic() - begun, 1)
-    kernel = Kernel(name, version, digest, origin, with_what["compiler"], image_digest, time.time(), seconds)
-    return kept.keep(kernel, image, out / ".config"), True
+    with alone(work, say) as lock:
+        say("copying what has changed")
+        if sources.follow(tree, found, copy, patches.files(patch)):
+            patches.apply(patch, copy, f"the patch for virtual time does not fit Linux {version}")
+            sources.remember(copy, found)
+        log = work / "build.log"
+        log.unlink(missing_ok=True)
+        _configure(copy, out, settings, log)
+        lost = check(request.config, (out / ".config").read_text(encoding="utf-8"), copy, version)
+        (out / _SETTINGS).write_text(settings, encoding="utf-8")
+        if lost:
+            say(f"Linux {version} is built without {', '.join(lost)}, which it does not have")
+        _make(copy, out, log, say, lock)
+        image = out / "linux"
+        image_digest = hashlib.sha256(image.read_bytes()).hexdigest()
+        seconds = round(time.monotonic() - begun, 1)
+        kernel = Kernel(name, version, digest, origin, with_what["compiler"], image_digest, time.time(), seconds)
+        return kept.keep(kernel, image, out / ".config"), True
+
+
+@contextlib.contextmanager
+def alone(work: Path, say: Say) -> Iterator[int]:
+    """No other build writes `work`: the descriptor of a lock, for which this waits.
+
+    A build that is killed may leave a compiler behind, which has the lock, too.
+    """
+    with (work / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another build of this kernel")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock.fileno()
 
 
 def _settings(more: Path | None) -> str:
@@ -180,13 +198,15 @@ def _configure(copy: Path, out: Path, settings: str, log: Path) -> None:
         _run([*base, "olddefconfig"], lines, log)
 
 
-def _make(copy: Path, out: Path, log: Path, say: Say) -> None:
-    """Run make; its lines are counted, and kept in a log."""
+def _make(copy: Path, out: Path, log: Path, say: Say, lock: int) -> None:
+    """Run make; its lines are counted, and kept in a log. As long as anything of it runs it holds the lock."""
     say("compiling")
     jobs = len(os.sched_getaffinity(0))
     command = [*_base(copy, out), f"-j{jobs}", "linux"]
     with log.open("a", encoding="utf-8") as lines:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=lines, text=True, env=_environment()) as process:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=lines, text=True, env=_environment(), pass_fds=(lock,)
+        ) as process:
             assert process.stdout is not None
             for count, line in enumerate(process.stdout, 1):
                 lines.write(line)
