@@ -181,3 +181,21 @@ def test_checksums_are_looked_at_if_asked_for(tmp_path: Path, capsys: pytest.Cap
     line = said(capsys, right, "--checksums", code=0).splitlines()[0]
     assert line.endswith(" checksums wrong")
     assert ", none of " in line
+
+
+@pytest.mark.parametrize(("behind", "why"), [("zeros", "zeros follow"), ("again", "the header of another capture")])
+def test_what_follows_the_packets_is_none(
+    behind: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = pcaps.pcap(tmp_path / "a.pcap", pcaps.HELLO)
+    content = whole.read_bytes()
+    longer = tmp_path / "b.pcap"
+    longer.write_bytes(content + (bytes(4096) if behind == "zeros" else content))
+    found = pcap(longer)
+    assert found.captures["duration_s"].to_list() == pcap(whole).captures["duration_s"].to_list()
+    assert found.captures["packets"].to_list() == [len(pcaps.HELLO)]
+    assert found.flows.drop("file").equals(pcap(whole).flows.drop("file"))
+    assert main(["pcap", str(longer)]) == 0
+    printed = capsys.readouterr()
+    assert "TRUNCATED" in printed.out
+    assert why in printed.err

@@ -59,6 +59,10 @@ impl std::error::Error for Fault {
 pub enum Why {
     /// It ends within a record or block.
     Ends,
+    /// There are zeros where the next packet would be.
+    Zeros,
+    /// The header of another file stands where the next packet would be.
+    Appended,
     /// A packet says that more of it was captured than of any.
     Captured(u32),
     /// A packet says that more of it was captured than its block has room for.
@@ -97,6 +101,8 @@ impl std::fmt::Display for Cut {
         write!(f, "read up to byte {}, {} packets: ", self.offset, self.packets)?;
         match self.why {
             Why::Ends => f.write_str("the file ends within the next one"),
+            Why::Zeros => f.write_str("zeros follow, as where a file was made larger and not filled"),
+            Why::Appended => f.write_str("the header of another capture follows; join files with mergecap"),
             Why::Captured(n) => write!(f, "the next says that {n} bytes of it were captured, of at most 262144"),
             Why::Beyond(n) => {
                 write!(f, "the next says that {n} bytes of it were captured, which its block does not have")

@@ -69,6 +69,15 @@ impl Pcap {
         }
         let head = source.ahead();
         let [seconds, part, captured, length] = [0, 4, 8, 12].map(|at| word(head, at, big));
+        if captured == 0 && length == 0 {
+            // No packet is so: space that was made ready for more of them, or the header of a file that was appended.
+            if seconds == 0 && part == 0 {
+                return Err(Why::Zeros.into());
+            }
+            if head.first_chunk().is_some_and(|begin| Pcap::is(*begin)) {
+                return Err(Why::Appended.into());
+            }
+        }
         if captured > MOST_CAPTURED {
             return Err(Why::Captured(captured).into());
         }
