@@ -12,7 +12,7 @@ from typing import Any
 
 from ackclock.errors import AckclockError, Problem
 from ackclock.files import reason
-from ackclock.measure import clock, frames, secret, sockets, transfer, welcome
+from ackclock.measure import clock, frames, reported, secret, sockets, transfer, welcome
 from ackclock.measure.asked import Asked
 from ackclock.measure.frames import Message, ProtocolError
 from ackclock.measure.welcome import Welcome
@@ -129,18 +129,18 @@ def measure(address: Address, token: bytes | None, asked: Asked) -> dict[str, An
             sock = until.enter_context(connect(place, asked.options))
             sock.sendall(frames.DATA + cookie + bytes([number]))
             ways.append(transfer.Connection(sock, not asked.down(number)))
-        there, own_cc = _hear(control, "all"), sockets.in_force(ways[0].sock)
+        there, own_cc = reported.controller(_hear(control, "all")), sockets.in_force(ways[0].sock)
         _say(control, {"type": "start"})
         limits = transfer.Limits(asked.duration_ns, asked.warmup_ns, asked.interval_ns)
         outcome = transfer.Transfer(ways, limits).run()
-        ended = _hear(control, "ended")
-        samples = _samples(control, asked.total)
+        ended = reported.ended(_hear(control, "ended"))
+        samples = reported.connections(_parts(control), asked.total)
         after = _clocks(control)
         _part(control)
     return {
         "asked": asked.model_dump(),
         "server": greeting.model_dump(),
-        "cc": {"client": own_cc, "server": there["cc"]},
+        "cc": {"client": own_cc, "server": there},
         "clock": [{"offset_ns": item.offset_ns, "uncertainty_ns": item.uncertainty_ns} for item in (before, after)],
         "ends": {
             "client": {
@@ -151,7 +151,7 @@ def measure(address: Address, token: bytes | None, asked: Asked) -> dict[str, An
                 "ended": outcome.ended,
                 "connections": [transfer.report(way) for way in ways],
             },
-            "server": {**{key: value for key, value in ended.items() if key != "type"}, "connections": samples},
+            "server": {**ended, "connections": samples},
         },
     }
 
@@ -201,10 +201,10 @@ def _hear(control: socket.socket, kind: str) -> Message:
     if message["type"] == "refused":
         key = message.get("key")
         raise RefusedError(
-            f"the server refuses: {str(message.get('reason'))[:300]}", key if isinstance(key, str) else None
+            f"the server refuses: {reported.words(message.get('reason'))}", key if isinstance(key, str) else None
         )
     if message["type"] != kind:
-        raise ProtocolError(f"the server says {message['type'][:20]!r} where {kind!r} was expected")
+        raise ProtocolError(f"the server says {reported.words(message['type'])[:20]!r} where {kind!r} was expected")
     return message
 
 
@@ -221,23 +221,14 @@ def _clocks(control: socket.socket) -> clock.Offset:
     for _ in range(clock.EXCHANGES):
         asked = time.monotonic_ns()
         _say(control, {"type": "clock"})
-        answered = int(_hear(control, "clock")["ns"])
+        answered = reported.clock(_hear(control, "clock"))
         found.append((asked, answered, time.monotonic_ns()))
     return clock.offset(found)
 
 
-def _samples(control: socket.socket, total: int) -> list[dict[str, Any]]:
-    """What the server has seen of each connection, put together from its parts."""
-    found: dict[int, dict[str, Any]] = {}
+def _parts(control: socket.socket) -> Iterator[Message]:
+    """The messages that have the samples of the server, up to its last."""
     while (message := frames.receive(control, frames.ANSWERED, _ANSWER_S))["type"] == "samples":
-        number = message.pop("number")
-        del message["type"]
-        whole = found.setdefault(number, message)
-        if whole is not message:
-            for key in ("time_ns", "so_far"):
-                whole[key] += message[key]
-            for name, values in message["fields"].items():
-                whole["fields"][name] += values
-    if message["type"] != "done" or sorted(found) != list(range(total)):
+        yield message
+    if message["type"] != "done":
         raise ProtocolError("the server did not tell of all connections")
-    return [found[number] for number in range(total)]

@@ -9,7 +9,8 @@ from pydantic import ConfigDict, Field, ValidationError
 from ackclock.measure.frames import Message, ProtocolError
 from ackclock.scenario.values.base import Model
 
-Word = Annotated[str, Field(max_length=200)]
+Word = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x08\x0a-\x1f\x7f-\x9f]*$")]
+"""Without control characters but tabulators, which are between the numbers of some sysctls."""
 
 
 class Welcome(Model):
@@ -34,7 +35,7 @@ class Welcome(Model):
     """In bytes, as `speed_mbit` of the interface that the client comes by."""
     sysctl: Annotated[dict[Word, Word], Field(max_length=500)] | None = None
     """Every ``net.ipv4.tcp_*`` but the secret one."""
-    load: Annotated[list[float], Field(max_length=3)] | None = None
+    load: Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(max_length=3)] | None = None
     """Of 1, 5 and 15 minutes."""
 
 
