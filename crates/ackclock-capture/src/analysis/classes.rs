@@ -97,12 +97,10 @@ impl Connection {
         let x = &mut self.directions[d];
         let Place { start, end } = place;
         let length = u64::from(s.length);
-        let more_follows = !s.has(flags::PSH) && !s.has(flags::FIN) && !s.has(flags::SYN);
-        match self.agreement.largest[d] {
-            Some(largest) if more_follows => x.sending.size.filled(s.length, largest),
-            Some(_) => {}
-            None => x.sending.size.seen(s.length),
+        if x.sending.size.is_news(s.length) {
+            self.learn_size(s, d);
         }
+        let x = &mut self.directions[d];
         if !x.data {
             x.data = true;
             x.changed = s.time;
@@ -162,6 +160,19 @@ impl Connection {
                 self.record(cx, s.time, d, Metric::Retransmitted, again as f64);
             }
             self.record_flight(s.time, d, cx);
+        }
+    }
+
+    /// What a packet tells of the size of full segments.
+    #[cold]
+    fn learn_size(&mut self, s: &Segment, d: usize) {
+        let offered =
+            self.directions[d].offer.is_some() && self.directions[1 - d].offer.is_some_and(|o| o.mss.is_some());
+        let size = &mut self.directions[d].sending.size;
+        if !offered {
+            size.seen(s.length);
+        } else if !s.has(flags::PSH) && !s.has(flags::FIN) && !s.has(flags::SYN) {
+            size.filled(s.length, self.agreement.largest[d]);
         }
     }
 

@@ -8,7 +8,6 @@ use super::packing::{self, Coder, Reader, Writer};
 use super::repairs::{Cause, Proof};
 use super::rtt::LONGEST;
 use super::segment::{Segment, unwrapped};
-use super::segment_size::UNOFFERED;
 use super::sink::{Event, FlowId, Happening, Metric, Sample, Sink};
 use ackclock_core::packet::Address;
 use ackclock_core::packet::wire::flags;
@@ -144,19 +143,13 @@ impl Connection {
             timestamps,
             handshake_rtt,
         } = agreement;
-        let mut of_largest = largest.unwrap_or(0);
         let [opener, resetter] = &mut small;
         let bits = [(opener, 2), (resetter, 2), (shift, 4), (other_shift, 4)];
-        c.small([repeated, closed, evicted, both, sack, timestamps], bits, &mut of_largest);
+        c.small([repeated, closed, evicted, both, sack, timestamps], bits, largest);
         if C::READS {
             [*initiator, *reset] = small.map(|who| who.checked_sub(1));
-            *largest = (of_largest > 0).then_some(of_largest);
         }
-        let mut of_other = other_largest.unwrap_or(0);
-        c.int_near(&mut of_other, of_largest);
-        if C::READS {
-            *other_largest = (of_other > 0).then_some(of_other);
-        }
+        c.int_near(other_largest, *largest);
         c.int(interface);
         c.time(first, last);
         let [syn, answer, third] = handshake;
@@ -203,7 +196,7 @@ impl Connection {
     /// Size of a full segment of direction `d`: what its segments show, at most what the other end takes.
     #[inline]
     pub fn mss(&self, d: usize) -> u32 {
-        self.directions[d].sending.size.at_most(self.agreement.largest[d].unwrap_or(UNOFFERED))
+        self.directions[d].sending.size.at_most(self.agreement.largest[d])
     }
 
     /// SYN to third packet, ns, unless one was repeated.

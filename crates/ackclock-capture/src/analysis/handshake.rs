@@ -5,16 +5,17 @@ use super::direction::Offer;
 use super::moment::Moment;
 use super::rtt::LONGEST;
 use super::segment::Segment;
+use super::segment_size::UNOFFERED;
 use super::sink::{Happening, Sink};
 use ackclock_core::packet::wire::flags;
 
 /// What both SYNs together agree on, and what they took: what every packet asks for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Agreement {
     /// Both were seen, with their window scales.
     pub both: bool,
-    /// Largest segment of each direction: what the other one offers takes, less the timestamps.
-    pub largest: [Option<u32>; 2],
+    /// Largest segment of each direction: what the other one offers, less the timestamps.
+    pub largest: [u32; 2],
     /// By how much windows of each direction are shifted.
     pub shifts: [u8; 2],
     /// Whether SACK is in use.
@@ -23,6 +24,19 @@ pub(super) struct Agreement {
     pub timestamps: bool,
     /// [`Connection::handshake_rtt`].
     pub handshake_rtt: Moment,
+}
+
+impl Default for Agreement {
+    fn default() -> Agreement {
+        Agreement {
+            both: false,
+            largest: [UNOFFERED; 2],
+            shifts: [0; 2],
+            sack: false,
+            timestamps: false,
+            handshake_rtt: Moment::default(),
+        }
+    }
 }
 
 impl Connection {
@@ -35,7 +49,7 @@ impl Connection {
         let most = |offered: u16| u32::from(offered).saturating_sub(stamps).max(1);
         self.agreement = Agreement {
             both: !a.cut && !b.cut,
-            largest: [b.mss.map(most), a.mss.map(most)],
+            largest: [b.mss.map_or(UNOFFERED, most), a.mss.map_or(UNOFFERED, most)],
             shifts: a.scale.zip(b.scale).map_or([0, 0], |(own, other)| [own, other]),
             sack: a.sack && b.sack,
             timestamps,

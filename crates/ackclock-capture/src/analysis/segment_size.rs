@@ -10,31 +10,33 @@ use super::packing::Coder;
 const FELL: u32 = 16;
 /// Most segments that a super-packet is taken apart into: 512 kB of 1448 bytes are 363.
 const MOST: u32 = 512;
+/// No size is known: larger than any.
+const UNKNOWN: u32 = u32::MAX;
 /// The largest segment of a sender whose peer's SYN was not seen: an interface of 1500 bytes.
 pub const UNOFFERED: u32 = 1460;
 /// From this size on a length that is a multiple of it is a super-packet.
 const LEAST: u32 = 536;
 
 /// What segments without PSH tell of the size that a sender fills.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SegmentSize {
-    /// The size, bytes; 0 until two packets in a row agree on it.
-    pub size: u32,
+    /// The size, bytes; [`UNKNOWN`] until two packets in a row agree on it.
+    size: u32,
     /// The largest of those below it since one had it; before there is a size, the one that the last packet had.
-    pub below: u32,
+    below: u32,
     /// How many these were.
-    pub fewer: u32,
+    fewer: u32,
 }
 
 impl SegmentSize {
     /// Nothing is known.
-    pub const NONE: SegmentSize = SegmentSize { size: 0, below: 0, fewer: 0 };
+    pub const NONE: SegmentSize = SegmentSize { size: UNKNOWN, below: 0, fewer: 0 };
 
     /// A packet with `length` bytes of data and without PSH or FIN has passed; `bound` is the largest segment allowed.
     pub fn filled(&mut self, length: u32, bound: u32) {
         if length <= bound {
             self.take(length);
-        } else if self.size > 0 && length % self.size == 0 {
+        } else if self.is_known() && length % self.size == 0 {
             (self.below, self.fewer) = (0, 0);
         } else {
             // A super-packet of whole segments: the fewest that fit the bound and share it evenly.
@@ -50,17 +52,27 @@ impl SegmentSize {
 
     /// A packet has passed in a connection whose SYNs were not seen: the largest that may be a single segment counts.
     pub fn seen(&mut self, length: u32) {
-        if length > self.size && length <= UNOFFERED {
+        if length <= UNOFFERED && !(self.is_known() && length <= self.size) {
             self.size = length;
         }
+    }
+
+    fn is_known(&self) -> bool {
+        self.size != UNKNOWN
+    }
+
+    /// Whether a packet with `length` bytes may tell something new: most have the size that is known.
+    #[inline]
+    pub fn is_news(&self, length: u32) -> bool {
+        length != self.size || self.fewer != 0
     }
 
     /// All of it. See [`Coder`].
     pub fn code<C: Coder>(&mut self, c: &mut C) {
         let SegmentSize { size, below, fewer } = self;
-        let mut both = u64::from(*size) << 1 | u64::from(*fewer > 0);
+        let mut both = u64::from(size.wrapping_add(1)) << 1 | u64::from(*fewer > 0);
         c.word(&mut both);
-        *size = (both >> 1) as u32;
+        *size = ((both >> 1) as u32).wrapping_sub(1);
         if both & 1 != 0 {
             c.int(below);
             c.int(fewer);
@@ -71,11 +83,18 @@ impl SegmentSize {
 
     fn take(&mut self, size: u32) {
         let multiple = |large: u32, small: u32| small >= LEAST && large > small && large % small == 0;
-        if self.size == 0 && self.below != size {
-            (self.below, self.fewer) = (size, 1);
+        if size == 0 || size == UNKNOWN {
             return;
         }
-        let raised = size > self.size && !(self.size > 0 && multiple(size, self.size));
+        if !self.is_known() {
+            if self.below == size {
+                *self = SegmentSize { size, ..SegmentSize::NONE };
+            } else {
+                (self.below, self.fewer) = (size, 1);
+            }
+            return;
+        }
+        let raised = size > self.size && !multiple(size, self.size);
         if raised || multiple(self.size, size) {
             *self = SegmentSize { size, ..SegmentSize::NONE };
         } else if size >= self.size {
@@ -92,7 +111,7 @@ impl SegmentSize {
     /// The size of full segments: what was seen, else the bound.
     #[inline]
     pub fn at_most(&self, bound: u32) -> u32 {
-        if self.size == 0 { bound } else { self.size.min(bound) }
+        self.size.min(bound)
     }
 }
 
