@@ -2,8 +2,8 @@
 //!
 //! * [`Capture`]: packets of a file of either format; `pcap` and `pcapng` the formats, `options` of blocks, [`Interface`];
 //!   `source` the bytes, `unpack` of compressed files; [`Fault`], [`Cut`] why a file is not read, or not to its end
-//! * [`Decoder`]: the segment of a packet; `plain` the headers of most, `layers` what stands before IP, `fragments`;
-//!   [`order`]: in the order of time
+//! * [`Decoder`]: the segment of a packet; `plain` the headers of most, `layers` what stands before IP, `wrapped`
+//!   link types around another, `overlays` tunnels in UDP, `fragments`; [`order`]: in the order of time
 //!
 //! A file is not trusted: nothing is allocated by a length that it states, and what it says wrong ends it there, or counts.
 
