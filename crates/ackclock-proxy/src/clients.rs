@@ -2,7 +2,7 @@
 
 use crate::cidr::Cidr;
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The clients that are there.
@@ -19,7 +19,16 @@ pub struct Clients {
 #[derive(Debug)]
 pub struct Place {
     clients: Arc<Clients>,
-    address: IpAddr,
+    client: IpAddr,
+}
+
+/// Who is one client: an address of IPv4, and all that share the first 64 bits of one of IPv6, as whoever has a line with that has
+/// all of them (RFC 6177).
+fn client(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(whole) => IpAddr::V6(Ipv6Addr::from_bits(whole.to_bits() & (u128::MAX << 64))),
+        whole => whole,
+    }
 }
 
 impl Clients {
@@ -42,24 +51,24 @@ impl Clients {
 
     /// A place for `address`, if it has one left.
     pub fn place(self: &Arc<Clients>, address: IpAddr) -> Option<Place> {
-        let address = address.to_canonical();
+        let client = client(address);
         let mut there = self.there();
-        let count = there.entry(address).or_insert(0);
+        let count = there.entry(client).or_insert(0);
         if *count >= self.most {
             return None;
         }
         *count += 1;
-        Some(Place { clients: Arc::clone(self), address })
+        Some(Place { clients: Arc::clone(self), client })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let mut there = self.clients.there();
-        if let Some(count) = there.get_mut(&self.address) {
+        if let Some(count) = there.get_mut(&self.client) {
             *count -= 1;
             if *count == 0 {
-                there.remove(&self.address);
+                there.remove(&self.client);
             }
         }
     }
@@ -80,6 +89,19 @@ mod tests {
         drop(first);
         assert!(clients.place(here).is_some());
         assert_eq!(clients.there().len(), 2);
+    }
+
+    #[test]
+    fn the_addresses_of_one_line_are_one_client() {
+        let clients = Arc::new(Clients::new(Vec::new(), true, 2));
+        let place = |text: &str| clients.place(text.parse().unwrap());
+        let (first, second) = (place("2001:db8:0:1::1").unwrap(), place("2001:db8:0:1:ffff:ffff:ffff:ffff").unwrap());
+        assert!(place("2001:db8:0:1::2").is_none());
+        let other = place("2001:db8:0:2::1").unwrap();
+        drop(first);
+        assert!(place("2001:db8:0:1::2").is_some());
+        drop((second, other));
+        assert!(clients.there().is_empty());
     }
 
     #[test]

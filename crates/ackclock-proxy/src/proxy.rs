@@ -229,15 +229,30 @@ impl Proxy {
                 return;
             }
         };
-        let open = self.counts.open.fetch_add(1, Relaxed) + 1;
-        self.most.fetch_max(open, Relaxed);
+        let counted = Counted::new(Arc::clone(self));
         let proxy = Arc::clone(self);
         tokio::spawn(async move {
             // What is spawned is copied several times: only this is large.
-            Box::pin(serve(Arc::clone(&proxy), client, peer, place)).await;
-            proxy.counts.open.fetch_sub(1, Relaxed);
-            drop(permit);
+            Box::pin(serve(proxy, client, peer, place)).await;
+            drop((counted, permit));
         });
+    }
+}
+
+/// One of the connections that are open. Dropped, it is not any more, however its task ended.
+struct Counted(Arc<Proxy>);
+
+impl Counted {
+    fn new(proxy: Arc<Proxy>) -> Counted {
+        let open = proxy.counts.open.fetch_add(1, Relaxed) + 1;
+        proxy.most.fetch_max(open, Relaxed);
+        Counted(proxy)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.counts.open.fetch_sub(1, Relaxed);
     }
 }
 
