@@ -47,7 +47,9 @@ def proxy_command(
     ] = "4 MiB",
     max_buffer: Annotated[str, Parameter(help="Most bytes held for all.")] = "1 GiB",
     connections: Annotated[int, Parameter(help="Most connections at a time; others wait.")] = 10_000,
-    per_client: Annotated[int, Parameter(help="Most of one client, an address of IPv4 or a /64; others are reset.")] = 1000,
+    per_client: Annotated[
+        int, Parameter(help="Most of one client, an IPv4 address or a /64; others are reset.")
+    ] = 1000,
     connect: Annotated[str, Parameter(help="How long a server may take to be there, its name included.")] = "10 s",
     idle: Annotated[str, Parameter(help="How long nothing may go either way.")] = "300 s",
     half_open: Annotated[str, Parameter(help="The same once one end is done.")] = "60 s",
