@@ -131,6 +131,20 @@ def test_a_tunnel_is_opened(name: str, tmp_path: Path) -> None:
     held(written(tmp_path / "a.pcap", 1, lambda packet, back: ETHERNET + wrap(packet, back)))
 
 
+@pytest.mark.parametrize("order", "<>")
+def test_a_logged_packet_of_any_length_is_read(order: str, tmp_path: Path) -> None:
+    """A length such as 1284 is smaller, and a possible one, in the other byte order."""
+    packets = []
+    for number, length in enumerate(range(1, 1461)):
+        packet = payload(tcp(101 + 2000 * number, 501, ACK, payload=length))
+        attribute = struct.pack(f"{order}HH", 9, 1) + b"input" + bytes(3)
+        head = struct.pack(f"{order}HH", 4 + len(packet), 9)
+        packets.append((1 + number * 1e-3, b"\x02\x00\x00\x05" + attribute + head + packet + bytes(-len(packet) % 4)))
+    found = ackclock.pcap(pcap(tmp_path / "a.pcap", packets, 239))
+    assert found.captures["segments"].to_list() == [1460]
+    assert found.flows["sent_bytes"].sum() == sum(range(1, 1461))
+
+
 @pytest.mark.parametrize("most", range(1, 60, 7))
 def test_a_header_that_is_cut_is_no_packet(most: int, tmp_path: Path) -> None:
     for link, wrap in LINKS.values():

@@ -82,7 +82,9 @@ impl SegmentSize {
     }
 
     fn take(&mut self, size: u32) {
-        let multiple = |large: u32, small: u32| small >= LEAST && large > small && large % small == 0;
+        // Only above the size of an Ethernet segment may one packet below the offer be several segments.
+        let multiple =
+            |large: u32, small: u32| large > UNOFFERED && small >= LEAST && large > small && large % small == 0;
         if size == 0 || size == UNKNOWN {
             return;
         }
@@ -161,6 +163,8 @@ mod tests {
         assert_eq!(after([1448; 10].into_iter().chain([1368; 15]), 1448), 1448);
         assert_eq!(after([1448; 10].into_iter().chain([1368; 16]), 1448), 1368);
         assert_eq!(after([1368; 10].into_iter().chain([1448]), 1448), 1448);
+        assert_eq!(after([724, 724, 1448], 1448), 1448, "twice the size, and no super-packet");
+        assert_eq!(after([1448, 1448, 724, 1448], 1448), 1448, "half the size once");
     }
 
     #[test]

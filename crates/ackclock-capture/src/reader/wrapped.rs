@@ -78,13 +78,12 @@ fn logged(bytes: &[u8]) -> Result<(Layer, usize), Skip> {
     let mut at = 4;
     loop {
         let (length, kind) = (half(bytes, at)?, half(bytes, at + 2)?);
-        // A length is at least 4 and small, so one of both orders is it.
-        let (length, kind) =
-            if length.swap_bytes() < length { (length.swap_bytes(), kind.swap_bytes()) } else { (length, kind) };
+        // Types are below 256, with flags in the two highest bits: their zero byte shows the order.
+        let (length, kind) = if kind & 0xff == 0 { (length.swap_bytes(), kind.swap_bytes()) } else { (length, kind) };
         if length < 4 {
             return Err(Skip::NotIp);
         }
-        if kind & 0x7fff == PAYLOAD {
+        if kind & 0x3fff == PAYLOAD {
             return Ok((Layer::Ip, at + 4));
         }
         at += usize::from(length).next_multiple_of(4);
